@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -80,11 +81,16 @@ def test_an_inconclusive_gate_names_the_judgments_that_would_settle_it(
 ) -> None:
     (tmp_path / "assay.toml").write_text(
         f'[gold.s]\npath = "{SAMPLE}"\n[engines.b]\nengine = "bm25"\ncorpus = "{CORPUS}"\n'
+        f'[engines.c]\nengine = "bm25"\ncorpus = "{CORPUS}"\n'
         '[[gates]]\nmeasure = "nDCG@10"\nminimum = 0.66\nsignificance = 0.05\n'
     )
     outcome = assay_cli("run", "--config", "assay.toml")
     assert outcome.code == 3, outcome.err
     assert "expected to settle it" in outcome.out
+    (command,) = re.findall("`assay (compare .*)`", outcome.err)  # as it can be run
+    assert all(file in " ".join(outcome.out.split()) for file in command.split()[1:])
+    assert assay_cli(*command.split()).out == assay_cli("compare", "b", "c").out
+    assert "no set has them all" not in assay_cli("compare", "b", "x").err
 
 
 GATES = {

@@ -17,7 +17,7 @@ from assay.core.types import GoldSet, Hit, Query, QueryResult, Run, judgment_fra
 from assay.evaluation import gate_values, statistics
 from assay.evaluation.gates import Gate, decide, mistake
 from assay.evaluation.graded import default_measures, evaluate, graded_results, top_of
-from assay.evaluation.measures import suite_of
+from assay.evaluation.measures import did_you_mean, suite_of
 
 VALUES = np.random.default_rng(5).uniform(size=(30, 2))
 
@@ -158,7 +158,7 @@ def test_a_gate_names_its_measure_in_any_spelling(name: str) -> None:
 def test_a_gate_on_what_was_not_measured_says_what_was(name: str) -> None:
     with pytest.raises(InputError, match=f"gate on {name}") as error:
         gate_values.measure_line(Gate(measure=name, minimum=0.5), measured())
-    assert "They have RR, precision@5" in (error.value.hint or "")
+    assert "They have RR, P@5" in (error.value.hint or "")
 
 
 def test_a_gate_on_a_slice_counts_its_queries_alone() -> None:
@@ -212,3 +212,20 @@ def test_a_gate_with_too_little_evidence_says_what_is_needed() -> None:
     assert (status, "3 queries, 4 needed" in message) == ("inconclusive", True)
     status, message = said(min_judged=0.5)  # a third, a half and a third of the three lists
     assert (status, "39% of the top 5 is judged, 50% needed" in message) == ("inconclusive", True)
+
+
+@pytest.mark.parametrize(
+    "limit", [{"minimum": 60}, {"maximum": 1.5}, {"max_drop": 2}, {"no_worse_than": 5}]
+)
+def test_a_limit_beyond_the_scale_of_its_measure_is_refused(limit: dict[str, float]) -> None:
+    with pytest.raises(InputError, match="RR lies between 0 and 1"):
+        decide(measured(), [Gate(measure="RR", **limit)], measured())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [("ndcg10", "nDCG@10"), ("P5", "P@5"), ("NDGC@10", "nDCG@10"), ("precision5", "P@5")],
+)
+def test_a_measure_that_is_nearly_right_is_named(written: str, meant: str) -> None:
+    assert did_you_mean(written, ["nDCG@10"]) == f"Did you mean {meant}? "
+    assert did_you_mean("xyz", ["nDCG@10"]) == ""

@@ -12,7 +12,11 @@ from assay.cli.output import Json, emit
 
 def compare(
     results: Annotated[
-        list[Path], typer.Argument(help="Results files; each is compared with the first.")
+        list[Path],
+        typer.Argument(
+            help="Results files, or engines that `assay run` has scored; "
+            "each is compared with the first."
+        ),
     ],
     force: Annotated[
         bool, typer.Option(help="Compare even on different gold sets or corpora.")
@@ -32,5 +36,9 @@ def compare(
     from assay.reports.terminal_comparison import comparison_table
     from assay.workbench.compare import compare_results
 
+    if any(not path.exists() for path in results):
+        from assay.workbench.run import kept_results
+
+        results = kept_results(results)
     comparison = compare_results(results, force=force, primary=primary, equivalence=equivalence)
     emit(comparison, lambda: comparison_table(comparison), json=json)

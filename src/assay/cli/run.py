@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -35,7 +36,7 @@ def run(
     from assay.workbench.config import read_config
     from assay.workbench.outputs import refuse_output
     from assay.workbench.recording import record_here
-    from assay.workbench.run import exit_code, results_folder, run_all
+    from assay.workbench.run import exit_code, results_folder, results_path, run_all
 
     settings = read_config(config)
     refuse_output(comment, config)
@@ -53,8 +54,16 @@ def run(
         for outcome in outcomes
     ]
     shown = [(each.gold, each.engine, each.results, each.error) for each in outcomes]
-    emit(rows, lambda: run_summary(shown), json=json)
+    files = {
+        (each.gold, each.engine): (
+            str(results_path(each.gold, each.engine)),
+            settings.gold[each.gold].baseline or "BASELINE",
+        )
+        for each in outcomes
+    }
+    emit(rows, lambda: run_summary(shown, files), json=json)
     say(f"results and reports are in {results_folder()}")
+    _say_how_to_compare(files, [(each.gold, each.engine) for each in outcomes if each.results])
     if comment is not None:
         from assay.workbench.pull_request import write_comment
 
@@ -67,6 +76,15 @@ def run(
     if scored:
         say(record_here(scored))
     sys.exit(exit_code(outcomes))
+
+
+def _say_how_to_compare(
+    files: dict[tuple[str, str], tuple[str, str]], scored: list[tuple[str, str]]
+) -> None:
+    for gold in dict.fromkeys(gold for gold, _ in scored):
+        of_set = [files[pair][0] for pair in scored if pair[0] == gold]
+        if len(of_set) > 1:
+            say(f"is one better? `assay compare {shlex.join(of_set)}`")
 
 
 def _watched(run: Callable[[Callable[[Outcome, int], None]], list[Outcome]]) -> list[Outcome]:

@@ -8,10 +8,19 @@ from collections.abc import Sequence
 import numpy as np
 
 from assay.core.errors import InputError
-from assay.core.results import Gate, GradedEntry, GradedResults, MeasureLine, Metrics, Results
+from assay.core.results import (
+    BOUNDS,
+    DROPS,
+    Gate,
+    GradedEntry,
+    GradedResults,
+    MeasureLine,
+    Metrics,
+    Results,
+)
 from assay.evaluation import sequential, statistics
 from assay.evaluation.bounded import Scale
-from assay.evaluation.measures import parse_measure
+from assay.evaluation.measures import did_you_mean, is_share, parse_measure
 
 SLICES = ("type", "topic", "category", "corpus", "practice_area", "language")
 
@@ -48,8 +57,9 @@ def measure_line(gate: Gate, results: GradedResults) -> MeasureLine:
     lines |= {line.measure: line for line in results.receipt.measures}
     if gate.measure in lines:
         return lines[gate.measure]
-    keys = dict.fromkeys((*(line.key for line in lines.values()), *LATENCY))
-    known = f"They have {', '.join(keys)}; `measures` of the gold set asks for more."
+    names = dict.fromkeys((*(line.measure for line in lines.values()), *LATENCY))
+    near = did_you_mean(gate.measure, names)
+    known = f"{near}They have {', '.join(names)}; `measures` of the gold set asks for more."
     try:
         text = str(parse_measure(gate.measure))
     except InputError as error:
@@ -57,6 +67,17 @@ def measure_line(gate: Gate, results: GradedResults) -> MeasureLine:
     if text not in lines:
         raise InputError(f"gate on {gate.measure}: the results do not have it", hint=known)
     return lines[text]
+
+
+def beyond_scale(gate: Gate, measure: str) -> str:
+    """What is wrong with the limits of a gate on this measure: one that lies outside its scale is
+    met always or never."""
+    if not is_share(parse_measure(measure)):
+        return ""
+    for name, limit in gate.stated((*BOUNDS, *DROPS)).items():
+        if not 0 <= limit <= 1:
+            return f"{name} is {limit:g}, and {measure} lies between 0 and 1"
+    return ""
 
 
 def members(gate: Gate, results: GradedResults) -> list[GradedEntry]:

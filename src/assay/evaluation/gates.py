@@ -41,6 +41,7 @@ from assay.core.results import (
 from assay.evaluation.gate_values import (
     ALIASES,
     LATENCY,
+    beyond_scale,
     by_query,
     golden_figure,
     interval_of,
@@ -342,6 +343,8 @@ def _graded_reading(gate: Gate, results: GradedResults, asked: _Asked) -> _Readi
         value = getattr(times, LATENCY[gate.measure]) if times is not None else None
         return _mean_reading(gate, title, value, [])
     line = measure_line(gate, results)
+    if wrong := beyond_scale(gate, line.measure):
+        raise InputError(f"gate on {gate.measure}: {wrong}")
     rows = values_of(gate, results, line.key)
     if gate.drop is not None:
         reading = _drop_reading(gate, title, line.key, asked)

@@ -13,6 +13,7 @@ tests/evaluation/test_measures.py. A parameter that no other measure takes is re
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -333,8 +334,9 @@ def _parse_ours(text: str) -> Measure:
         known = ", ".join(plugins.names(FORMULAS))
         raise InputError(
             f"unknown measure {text!r}",
-            hint=f"Known: {known}; written like nDCG@10, P(rel=2)@5, RR(rel=2). "
-            f"And those of ir_measures: Rprec, SetF, INST and others.",
+            hint=f"{did_you_mean(text)}Known: {known}; "
+            "written like nDCG@10, P(rel=2)@5, RR(rel=2). "
+            "And those of ir_measures: Rprec, SetF, INST and others.",
         )
     params = _parse_params(text, name, match[2] or "")
     cutoff = int(match[3]) if match[3] else None
@@ -348,6 +350,25 @@ def _parse_ours(text: str) -> Measure:
     if rule == "none" and cutoff is not None:
         raise InputError(f"measure {text!r} takes no cutoff", hint=f"Write {name}.")
     return Measure(name, cutoff, params)
+
+
+def did_you_mean(written: str, known: Iterable[str] = ()) -> str:
+    """nDCG@10 for ndcg10, ndcg@l0 or NDGC@10: one of the `known`, or a measure with its cutoff."""
+    names = {_letters(name): name for name in known}
+    parts = re.fullmatch(r"([a-z]+)(\d+)", _letters(written))
+    if parts and (name := _name(parts[1])):
+        names.setdefault(parts[0], f"{name}@{parts[2]}")
+    near = difflib.get_close_matches(_letters(written), names, n=1, cutoff=0.7)
+    return f"Did you mean {names[near[0]]}? " if near else ""
+
+
+def _letters(name: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", name.lower())
+
+
+def is_share(measure: Measure) -> bool:
+    """Whether its values are known to lie between 0 and 1."""
+    return measure.name in OURS
 
 
 def _name(written: str) -> str | None:

@@ -93,7 +93,8 @@ def _doubt(doubt: Doubt, tell: Sentences) -> str:
     hits = {"unjudged": doubt.unjudged, "hits": doubt.unjudged + doubt.judged}
     facts: dict[str, object] = {name: numbers.whole(count) for name, count in hits.items()}
     if doubt.stands is None:
-        return tell.words("doubt_unknown", **facts, n=FIRST)
+        first = min(max(FIRST - doubt.judged, 0), doubt.unjudged)
+        return tell.words("doubt_unknown", **facts, n=first or FIRST)
     if doubt.expected is None:
         return tell.words("doubt_none", **facts)
     facts |= {

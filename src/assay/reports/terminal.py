@@ -167,16 +167,19 @@ def comparison(reports: Mapping[str, ReportView]) -> RenderableType:
     return Group(table, Text())
 
 
-def run_summary(outcomes: Sequence[RunLine]) -> RenderableType:
+Files = Mapping[tuple[str, str], tuple[str, str]]  # of a set and an engine: results and baseline
+
+
+def run_summary(outcomes: Sequence[RunLine], files: Files) -> RenderableType:
     """One table a gold set, one row an engine; below it what the gates say."""
     shown: list[RenderableType] = []
     for gold in dict.fromkeys(outcome[0] for outcome in outcomes):
         shown.append(Text(gold, style="bold"))
-        shown += _gold_summary([outcome for outcome in outcomes if outcome[0] == gold])
+        shown += _gold_summary([outcome for outcome in outcomes if outcome[0] == gold], files)
     return Group(*shown)
 
 
-def _gold_summary(outcomes: Sequence[RunLine]) -> Iterator[RenderableType]:
+def _gold_summary(outcomes: Sequence[RunLine], files: Files) -> Iterator[RenderableType]:
     for _, _, results, _ in outcomes:
         if isinstance(results, GoldenResults):
             yield golden_card(view(results))
@@ -192,10 +195,10 @@ def _gold_summary(outcomes: Sequence[RunLine]) -> Iterator[RenderableType]:
     for _, engine, _, error in outcomes:
         if error:
             yield Text(f"{engine}: {error}", style="red")
-    for engine, results in graded.items():
-        if results.verdict:
+    for gold, engine, results, _ in outcomes:
+        if engine in graded and results is not None and results.verdict:
             yield Text.assemble((engine, "bold"), ": ")
-            yield from (verdict_lines(results.verdict), Text())
+            yield from (verdict_lines(results.verdict, files[gold, engine]), Text())
 
 
 def _run_notes(reports: Mapping[str, ReportView]) -> list[str]:

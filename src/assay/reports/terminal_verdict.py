@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 
 from rich.console import Group, RenderableType
@@ -105,8 +106,11 @@ def _robustness(
             yield Text(say(f"terminal.{key}", names=", ".join(worst)), style="yellow")
 
 
-def verdict_lines(verdict: Verdict) -> RenderableType:
-    """The verdict on top, then every gate with what it found."""
+def verdict_lines(
+    verdict: Verdict, files: tuple[str, str] = ("RESULTS", "BASELINE")
+) -> RenderableType:
+    """The verdict on top, then every gate with what it found. `files` are the results and the
+    baseline that it is about, for the command that lists what to judge."""
     table = plain()
     for check in sorted(verdict.checks, key=_worst_first):
         message = Sentences(Words("en")).check(check)
@@ -114,7 +118,7 @@ def verdict_lines(verdict: Verdict) -> RenderableType:
     # of one gate alone its own line says it
     together = [Text(verdict.status.upper(), style=STYLES[verdict.status])]
     shown = together if len(verdict.checks) != 1 else []
-    settling = (Text(line, style="yellow") for line in _settling(verdict))
+    settling = (Text(line, style="yellow") for line in _settling(verdict, files))
     provisos = [f"The gold set is {verdict.note}." if verdict.note else ""]
     provisos.append(Sentences(Words("en")).one_judge(verdict.one_judge))
     told = (Text(proviso, style="yellow") for proviso in provisos if proviso)
@@ -125,7 +129,7 @@ def _worst_first(check: Check) -> int:
     return ("fail", "inconclusive", "pass").index(check.status)
 
 
-def _settling(verdict: Verdict) -> Iterator[str]:
+def _settling(verdict: Verdict, files: tuple[str, str]) -> Iterator[str]:
     """The judgments that would settle it, and the command that lists them."""
     pairs = verdict.judge_next
     if pairs is None:
@@ -138,12 +142,13 @@ def _settling(verdict: Verdict) -> Iterator[str]:
     say = Sentences(Words("en"))
     yield say.to_judge(len(pairs), f"{shown}{more}", first=verdict.judge_first)
     open_gate = next(check.gate for check in verdict.checks if check.status == "inconclusive")
-    yield f"A list to fill in: {_next_command(open_gate)}"
+    yield f"A list to fill in: {_next_command(open_gate, files)}"
 
 
-def _next_command(gate: Gate) -> str:
+def _next_command(gate: Gate, files: tuple[str, str]) -> str:
     """What writes the judgments for a gate that cannot be told."""
     bounds = (gate.minimum, gate.maximum, gate.below)
     bound = next((bound for bound in bounds if bound is not None), None)
-    what = f"RESULTS --threshold {bound:g}" if bound is not None else "BASELINE RESULTS"
+    results, baseline = (shlex.quote(file) for file in files)
+    what = f"{results} --threshold {bound:g}" if bound is not None else f"{baseline} {results}"
     return f"assay gold next {what} --measure '{gate.measure}' -o pairs.csv"

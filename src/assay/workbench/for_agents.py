@@ -399,10 +399,11 @@ def summary_of(results: Results) -> str:
         failed = [entry for entry in results.per_query if not entry.passed]
         must = sum(entry.must for entry in failed)
         passed = len(results.per_query) - len(failed)
-        return (
-            f"{passed} of {counted(len(results.per_query), 'question')} passed; of the "
-            f"{len(failed)} that failed {must} must pass."
-        )
+        said = f"{passed} of {counted(len(results.per_query), 'question')} passed"
+        if not failed:
+            return f"{said}."
+        musts = f"{must} of them MUST questions" if must else "none of them a MUST question"
+        return f"{said}; {len(failed)} failed, {musts}."
     line = next(
         (line for line in results.receipt.measures if line.key == "ndcg@10"),
         next(iter(results.receipt.measures), None),

@@ -10,10 +10,10 @@ from pathlib import Path
 from assay import formats
 from assay.core.errors import InputError
 from assay.core.types import GoldSet
-from assay.evaluation.gate_values import ALIASES, LATENCY, SLICES
+from assay.evaluation.gate_values import ALIASES, LATENCY, SLICES, beyond_scale
 from assay.evaluation.gates import is_golden_measure
 from assay.evaluation.golden_figures import FIGURES
-from assay.evaluation.measures import parse_measure, parse_measures
+from assay.evaluation.measures import did_you_mean, parse_measure, parse_measures
 from assay.evaluation.receipts import measure_lines
 from assay.workbench.config import Config, GateConfig
 from assay.workbench.suite import suite
@@ -63,14 +63,18 @@ def _mistake(
     settings = config.gold[name]
     wanted = parse_measures(settings.measures or suite(gold, Path(settings.path)))
     lines = measure_lines([str(measure) for measure in wanted])
-    known = {line.key for line in lines} | {line.measure for line in lines}
-    hint = f"It has {', '.join(line.key for line in lines)}; `measures` of the gold set asks for"
+    known = {each: line.measure for line in lines for each in (line.key, line.measure)}
+    names = [line.measure for line in lines]
+    hint = f"It has {', '.join(names)}; `measures` of the gold set asks for more."
     try:
-        spelt = str(parse_measure(gate.measure)) if gate.measure not in known else gate.measure
+        spelt = known.get(gate.measure) or str(parse_measure(gate.measure))
     except InputError as error:
-        return f"gate on {gate.measure}: {error.message}", f"{hint} more."
+        near = did_you_mean(gate.measure, names)
+        return f"gate on {gate.measure}: {error.message}", f"{near}{hint}"
     if spelt not in known:
-        return f"gate on {gate.measure}: {name} is not scored by it", f"{hint} more."
+        return f"gate on {gate.measure}: {name} is not scored by it", hint
+    if wrong := beyond_scale(gate, spelt):
+        return f"gate on {gate.measure}: {wrong}", "0.6 is 60%, and a drop of 0.02 is two points."
     return _slice_mistake(gate, gold, name, SLICES)
 
 

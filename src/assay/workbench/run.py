@@ -14,7 +14,7 @@ from typing import Literal
 import msgspec
 
 from assay import __version__, formats
-from assay.core.errors import AssayError, EngineError, InputError
+from assay.core.errors import AssayError, EngineError, InputError, UsageError
 from assay.core.files import sha256_of, write_atomic
 from assay.core.fingerprints import gold_fingerprint, module_fingerprint
 from assay.core.results import EXIT, Gate, GoldenResults, Results, Status
@@ -268,13 +268,29 @@ def results_folder() -> Path:
     return workspace() / "results"
 
 
-def _path(gold_name: str, engine_name: str) -> Path:
+def results_path(gold_name: str, engine_name: str) -> Path:
     return results_folder() / f"{gold_name}--{engine_name}.json"
+
+
+def kept_results(paths: Sequence[Path]) -> list[Path]:
+    """The paths, where one may be the name of an engine whose results were kept here."""
+    named = [path for path in paths if not path.suffix and not path.exists()]
+    kept = {path: sorted(results_folder().glob(f"*--{path}.json")) for path in named}
+    sets = [{found.name.partition("--")[0] for found in each} for each in kept.values() if each]
+    common = set.intersection(*sets) if sets else set[str]()
+    if len(common) == 1:
+        (gold,) = common
+        return [results_path(gold, str(path)) if kept.get(path) else path for path in paths]
+    if any(kept.values()):
+        listed = ", ".join(str(found) for each in kept.values() for found in each)
+        wrong = "the engines were scored on several sets" if common else "no set has them all"
+        raise UsageError(f"{wrong}; give the files", hint=f"There are {listed}.")
+    return list(paths)
 
 
 def _keep(outcome: Outcome) -> None:
     if outcome.results is not None:
-        path = _path(outcome.gold, outcome.engine)
+        path = results_path(outcome.gold, outcome.engine)
         write_atomic(path, encode(to_json(outcome.results)))
 
 
@@ -282,7 +298,7 @@ def _report(outcome: Outcome, baseline: str | None) -> None:
     results = outcome.results
     if results is None:
         return
-    path = _path(outcome.gold, outcome.engine)
+    path = results_path(outcome.gold, outcome.engine)
     where = Path(baseline) if baseline else None
     then = read_baseline(where, golden=isinstance(results, GoldenResults))
     shown = report.against_baseline(results, then, where or path)
@@ -292,7 +308,7 @@ def _report(outcome: Outcome, baseline: str | None) -> None:
 
 
 def _cached(config: Config, folder: Path, gold_name: str, engine_name: str) -> Results | None:
-    path = _path(gold_name, engine_name)
+    path = results_path(gold_name, engine_name)
     engine = config.engines[engine_name]
     # a service may have changed, and nothing here could tell
     if not path.exists() or engine.kind or engine.routes:
