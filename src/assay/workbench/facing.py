@@ -26,6 +26,7 @@ from assay.core.results import (
 )
 from assay.evaluation import statistics
 from assay.evaluation.comparison import Comparison, Difference, compare
+from assay.evaluation.doubts import is_closed
 from assay.judging.next import next_to_judge
 from assay.workbench.decisions import (
     Board,
@@ -320,7 +321,7 @@ def _outcome(head: Difference) -> Outcome:
 
 
 def _unjudged(results: Results) -> float | None:
-    share = judged_share(results)
+    share = None if is_closed(results) else judged_share(results)
     return None if share is None else 1 - share
 
 
@@ -395,7 +396,7 @@ def _doubt(
 ) -> tuple[list[Pair], float | None, float | None]:
     """(documents to judge, how sure, the change expected) where unjudged documents leave a doubt
     that judging can remove."""
-    if isinstance(before, GoldenResults) or isinstance(after, GoldenResults):
+    if is_closed(before) or is_closed(after):
         return [], None, None
     same_set = before.receipt.gold.fingerprint == after.receipt.gold.fingerprint
     judged = any(entry.judged for entry in after.per_query)
