@@ -401,16 +401,17 @@ def _decided(
 
 def _verdict(now: int, doubt: Doubt | None) -> Found:
     """What the test says, where the unjudged leave no doubt. Where they do: better or worse, where
-    that is the sign with 95% probability and the test is expected to show it; no difference shown,
-    where with everything judged it stays so with 80%; and else it is open."""
+    the test says so now, that is the sign with 95% probability and the test is expected to show it
+    then too; no difference shown, where with everything judged it stays so with 80%; and else it is
+    open."""
     words: dict[int, Found] = {1: "better", -1: "worse", 0: "no difference"}
     if doubt is None:
         return words[now]
     if doubt.up is None or doubt.down is None or doubt.ahead is None:
         return "open" if doubt.is_open else words[now]
-    if doubt.ahead >= SURE and doubt.up > 0.5:
+    if now > 0 and doubt.ahead >= SURE and doubt.up > 0.5:
         return "better"
-    if doubt.ahead <= 1 - SURE and doubt.down > 0.5:
+    if now < 0 and doubt.ahead <= 1 - SURE and doubt.down > 0.5:
         return "worse"
     return "no difference" if not now and doubt.up + doubt.down <= STILL else "open"
 

@@ -148,6 +148,11 @@ def _both(service: Service, first: str, second: str) -> tuple[KeptRun, KeptRun]:
             "one run is on a golden set and the other on a graded one",
             hint="Choose two runs on the same set.",
         )
+    if runs[0].gold != runs[1].gold:
+        raise InputError(
+            f"one run is on {runs[0].gold} and the other on {runs[1].gold}",
+            hint="Choose two runs on the same set.",
+        )
     return runs
 
 
