@@ -12,8 +12,8 @@ from assay.api.showing import printed
 from assay.core.errors import InputError
 from assay.core.results import Gate, GoldCard, GradedEntry, GradedReceipt, GradedResults
 from assay.evaluation.belief import COLUMNS, chances, learn
-from assay.evaluation.comparison import compare
-from assay.evaluation.doubts import is_closed
+from assay.evaluation.comparison import _verdict, compare
+from assay.evaluation.doubts import Doubt, is_closed
 from assay.evaluation.gates import decide
 from assay.evaluation.graded import score_sheet
 from assay.evaluation.guessed import guessed, tabled
@@ -192,6 +192,13 @@ def test_the_verdict_of_a_comparison_is_open_while_the_unjudged_could_turn_it() 
     assert row.verdict == "open"
     assert row.doubt is not None
     assert row.doubt.unjudged == 60
+
+
+def test_no_belief_says_better_or_worse_where_the_test_does_not() -> None:
+    sure = Doubt(unjudged=9, judged=40, stands=0.1, up=0.9, down=0.0, ahead=0.99)
+    assert [_verdict(now, sure) for now in (1, 0, -1)] == ["better", "open", "open"]
+    sure = Doubt(unjudged=9, judged=40, stands=0.1, up=0.0, down=0.9, ahead=0.01)
+    assert [_verdict(now, sure) for now in (1, 0, -1)] == ["open", "open", "worse"]
 
 
 def test_compare_and_next_believe_the_same() -> None:

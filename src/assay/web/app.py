@@ -326,6 +326,8 @@ def serve(service: Service, serving: Serving, *, say: Callable[[str], None]) -> 
         log_config=None if serving.log_format == "json" else uvicorn.config.LOGGING_CONFIG,
         access_log=False,
         http=Patient,
+        # without a proxy in front, visitors would choose the address that limits go by
+        proxy_headers=bool(serving.address),
         ws="none",  # there are none, and they would have no limits
         h11_max_incomplete_event_size=MOST_HEADERS,
         timeout_graceful_shutdown=10,

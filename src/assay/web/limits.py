@@ -52,6 +52,13 @@ class Limiter:
             if left < 1:
                 raise Refusal(429, "too_often")
 
+    def give_back(self, key: str) -> None:
+        """What was taken last: it was no guess."""
+        with self._lock:
+            if key in self._buckets:
+                left, when = self._buckets[key]
+                self._buckets[key] = (left + 1, when)
+
     def forget(self, key: str) -> None:
         with self._lock:
             self._buckets.pop(key, None)
@@ -109,12 +116,14 @@ def identify_at_rate(request: Request) -> User | None:
     if not offered or not access_of(request).accounts:
         return identify(request)
     limiter, mark = limiter_of(request), hashlib.sha256(offered.encode()).digest()
-    if mark not in limiter.known:
-        address = request.client.host if request.client else ""
-        limiter.take(f"keys from {address}", AT_THE_DOOR[1])
+    tried = f"keys from {request.client.host if request.client else ''}"
+    is_new = mark not in limiter.known
+    if is_new:
+        limiter.take(tried, AT_THE_DOOR[1])
     user = identify(request)
     if user is None:
         limiter.known.discard(mark)
-    else:
+    elif is_new:
         limiter.known.add(mark)
+        limiter.give_back(tried)
     return user

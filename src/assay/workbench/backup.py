@@ -152,7 +152,7 @@ def _write(
     sets = named.sets
     _refuse_odd_sets(files, sets.values())
     with contextlib.ExitStack() as locks:
-        for path in sets.values():
+        for path in {path.resolve(): path for path in sets.values()}.values():
             if path.exists() and os.access(path.resolve().parent, os.W_OK):
                 locks.enter_context(locked(path, wait=30.0))
         copied = _store_out(store, scratch)
