@@ -126,7 +126,7 @@ def test_two_names_of_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     Path("link.json").symlink_to("set.json")
     rows = [f'[gold.{name}]\npath = "{path}"\n' for name, path in SAME.items()]
     Path("assay.toml").write_text("".join(rows))
-    assert any(name.endswith("set.json") for name in make_backup(Path("b.zip")).parts)
+    assert any(name.endswith("set.json") for name in verbs.make_backup(Path("b.zip")).parts)
 
 
 SAME = {"one": "set.json", "two": "./set.json", "three": "link.json"}
