@@ -59,7 +59,9 @@ def _change_found(row: Difference, tests: int, tell: Sentences) -> str:
 def _notes(row: Difference, tell: Sentences) -> Iterator[str]:
     if row.doubt is not None:
         settle = tell.words("doubt_settle", command=COMMAND)
-        yield _doubt(row.doubt, tell) + (f" {settle}" if row.verdict == "open" else "")
+        called = row.verdict in ("better", "worse") and row.doubt.ahead is not None
+        why = f" {tell.words('doubt_called')}" if called else ""
+        yield _doubt(row.doubt, tell) + (f" {settle}" if row.verdict == "open" else why)
     if row.low is not None and row.high is not None and row.high - row.low > WIDE:
         yield tell.words("change_too_wide")
     if row.disagree:

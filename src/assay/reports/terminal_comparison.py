@@ -88,6 +88,11 @@ def _notes(comparison: Comparison, rows: Sequence[Difference], power: str) -> It
             f"{', '.join(apart)}: a low p beside an interval that holds 0 is no contradiction. The "
             "test is about these queries; the interval also reckons with queries not seen."
         )
+    elif any(row.ties == row.n for row in rows):
+        yield Text(
+            "Where all queries tie the interval still has a width: queries not seen may differ.",
+            style="dim",
+        )
     if head.equivalence is not None and comparison.margin is not None:
         yield Text(_margin(head, comparison.margin))
     others = (
