@@ -120,18 +120,6 @@ def test_the_round_trip(
 
 
 @SQLITE
-def test_two_names_of_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("set.json").write_text('{"queries": []}')
-    Path("link.json").symlink_to("set.json")
-    rows = [f'[gold.{name}]\npath = "{path}"\n' for name, path in SAME.items()]
-    Path("assay.toml").write_text("".join(rows))
-    assert any(name.endswith("set.json") for name in verbs.make_backup(Path("b.zip")).parts)
-
-
-SAME = {"one": "set.json", "two": "./set.json", "three": "link.json"}
-
-
 def test_indexes_can_be_left_out(project: tuple[Path, str], tmp_path: Path) -> None:
     whole = verbs.make_backup(tmp_path / "b.zip", indexes=False)
     assert not [name for name in whole.parts if "indexes" in name]
@@ -464,3 +452,16 @@ def test_a_backup_is_consistent_while_others_write(
         ).fetchall()
         assert {count for (count,) in counts} <= {5}
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+SAME = {"one": "set.json", "two": "./set.json", "three": "link.json"}
+
+
+def test_two_names_of_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("set.json").write_text('{"queries": []}')
+    Path("link.json").symlink_to("set.json")
+    rows = [f'[gold.{name}]\npath = "{path}"\n' for name, path in SAME.items()]
+    rows.append('[engines.words]\nengine = "bm25"\ncorpus = "letters.jsonl"\n')
+    Path("assay.toml").write_text("".join(rows))
+    assert any(name.endswith("set.json") for name in verbs.make_backup(Path("b.zip")).parts)
