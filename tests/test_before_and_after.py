@@ -90,6 +90,7 @@ SINCE = "a change against the baseline has its interval and test"
 BELIEF = "one calibrated belief about unjudged documents decides what they could turn"
 CLOSED = "a set that lists relevant documents alone is closed: nothing is unjudged there"
 ON_TOP = "the answer stands on top with its doubt, and the table fits in 80 columns"
+NAMED_FILES = "hints name the files that they are about, and how to compare the engines"
 SETTLED = (
     r"^Judgments that would settle|judgments? (is|are) expected to settle|"
     r"[0-9a-f]{8}-[0-9a-f]{4}-.*, g\d|and \d+ more$|would hold with"
@@ -162,6 +163,15 @@ ALLOWED = [
         after=r"\byes\b|^(by|citations by|record|no text|created|parts|fields|scheme) ?",
     ),
     *(Allowed(each, "terminal", NOT_SEEN, spacing=True) for each in ("score-*", "run-*", "comp*")),
+    Allowed(
+        "run-graded*", "terminal", NAMED_FILES, before="assay gold next RESULTS|^'nDCG@10'|^-o"
+    ),
+    Allowed(
+        "run-graded*",
+        "terminal",
+        NAMED_FILES,
+        after="gold next home|^is one better|^-o|^pairs.csv|^Too few",
+    ),
     Allowed("run-graded*", "terminal", NOT_SEEN, before=GATED),
     Allowed("run-graded*", "terminal", NOT_SEEN, after=GATED),
     Allowed(

@@ -44,11 +44,12 @@ def with_judgments(verdict: Verdict, results: Results, baseline: Results | None)
     if verdict.status != "inconclusive" or not waiting:
         return verdict
     pairs: dict[Key, Pair] = {}
-    first = False
+    lists: list[tuple[list[Pair], bool]] = []
     if isinstance(results, GradedResults):  # a golden question passes or not, whatever is judged
-        for check in waiting:
-            wanted, unknown = _settling(check, results, baseline)
-            first = first or unknown
+        lists = [_settling(check, results, baseline) for check in waiting]
+    first = any(unknown for _, unknown in lists)
+    for wanted, unknown in lists:
+        if unknown == first:  # where one gate cannot be forecast, all wait for it
             for pair in wanted:
                 pairs.setdefault((pair.query_id, pair.doc_id), pair)
     return msgspec.structs.replace(verdict, judge_next=list(pairs.values()), judge_first=first)
