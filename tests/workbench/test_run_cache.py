@@ -49,7 +49,7 @@ def test_a_baseline_engine_on_an_imported_corpus(assay_cli: Assay, tmp_path: Pat
     _set_up(tmp_path / "eval", 'engine = "bm25"\ncorpus = "c"')
     missing = assay_cli("run", "--config", "eval/assay.toml")
     places = (
-        f"no corpus 'c' in the workspace {tmp_path / '.assay'}, and no file or folder "
+        f"no corpus 'c' in the workspace {tmp_path / 'eval' / '.assay'}, and no file or folder "
         f"{tmp_path / 'eval' / 'c'}"
     )
     assert (missing.code, places in " ".join(missing.out.split())) == (2, True), missing.out
@@ -141,7 +141,7 @@ def test_an_interrupted_run_keeps_what_was_scored_and_leaves_no_process(tmp_path
     with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as running:
         _until(
             lambda: (
-                (tmp_path / ".assay/results/s--good.json").exists()
+                (tmp_path / "eval/.assay/results/s--good.json").exists()
                 and (tmp_path / "eval/pid").exists()
             )
         )
