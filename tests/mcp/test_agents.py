@@ -440,6 +440,7 @@ def test_a_weak_match_is_called_weak(page: FoundPage, said: str) -> None:
 
 def test_a_changed_suggestion_is_not_dropped_unsaid(talk: Any) -> None:
     async def session(client: Client) -> None:
+        await call(client, "run_evaluation", gold="opinions", engine="bm25")
         item = (await call(client, "next_to_judge", gold="opinions", limit=1))["items"][0]
         pair = {
             "gold": "opinions",
@@ -462,6 +463,7 @@ def test_a_golden_set_takes_no_grades_and_says_so(talk: Any) -> None:
         rubric = await call(client, "get_rubric", gold="questions")
         assert (rubric["grades"], rubric["text"]) == ([], NO_GRADES)
         assert (await call(client, "next_to_judge", gold="questions"))["message"] == NO_GRADES
+        await call(client, "run_evaluation", gold="opinions", engine="bm25")
         past = await call(client, "next_to_judge", gold="opinions", offset=10_000)
         assert past["message"] == "There is nothing from offset 10000 on."
 
