@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-import shutil
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,48 +12,20 @@ import pytest
 
 from assay.core.errors import InputError
 from assay.formats import gold_jsonl
-from assay.formats.gold_jsonl import GoldRow, row_line
+from assay.formats.gold_jsonl import row_line
 from assay.formats.votes_jsonl import append, read_votes, votes_path
 from assay.review import rulings
 from assay.review.bootstrap import (
     item_of,
-    sync_review,
 )
 from assay.review.intents import Intent, heal, intended, intent_path, interrupted
 from assay.review.rulings import Correction, Word
 from assay.review.second_thoughts import unapprove
 from assay.store import Store
 from assay.store.records import Ruling
+from waiting_rows import NOW, WORD, by_id, gold, row, store_url
 
-NOW = datetime(2026, 5, 31, 12, tzinfo=UTC)
-WORD = Word(by="Dafna", why="right", at=NOW)
-
-
-def row(id: str, query: str = "q", source: str = "bootstrap", **more: Any) -> GoldRow:
-    fields = {"relevant_case_law_ids": ("a", "b"), "corpus": "c"} | more
-    return GoldRow(id=id, query=query, source=source, **fields)
-
-
-@pytest.fixture
-def store_url(tmp_path: Path, migrated_file: Path) -> str:
-    """One database: what is looked at here is above the store."""
-    return str(shutil.copy(migrated_file, tmp_path / "assay.db"))
-
-
-@pytest.fixture
-def gold(store: Store, tmp_path: Path) -> Path:
-    """Two rows that wait, and one of the chair."""
-    path = tmp_path / "gold-set.jsonl"
-    lines = [row_line(row("g001", "one")), row_line(row("g002", "two")),
-             row_line(row("g003", "three", "chair"))]  # fmt: skip
-    path.write_bytes(gold_jsonl.assemble(lines))
-    store.gold_name(str(path.resolve()), ["gold-set"], gone=lambda _: False)
-    sync_review(store, "gold-set", lines, now=NOW)
-    return path
-
-
-def by_id(path: Path) -> dict[str, GoldRow]:
-    return {each.id: each for each in gold_jsonl.rows(gold_jsonl.read_lines(path))}
+__all__ = ["gold", "store_url"]
 
 
 # ── rulings ───────────────────────────────────────────────────────────────────────────────────────
