@@ -15,7 +15,10 @@ demo: $(VENV)/.base  ## Score four engines on the bundled samples
 	@$(BIN)/assay demo --output demo-results.json
 
 test: check  ## Format, lint, types, import rule and all tests
-	$(BIN)/pytest -n auto --dist worksteal
+	$(BIN)/pytest -n auto --dist worksteal || { [ $$? -eq 1 ] && $(AGAIN); }
+
+# What failed while all cores were busy is run once more, alone; a second failure fails.
+AGAIN := echo "Once more, alone:" && $(BIN)/pytest --last-failed --last-failed-no-failures none -n0 -rA
 
 check: $(VENV)/.dev  ## Format, lint and types
 	$(BIN)/ruff format --check .

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -153,12 +154,16 @@ class TestLogging:
         assert answer.json()["error"].startswith("[0]: ")
 
     def test_a_full_queue_is_told(self, store: Store) -> None:
-        def down() -> Store:
+        over = threading.Event()
+
+        def slow() -> Store:  # the writer holds one record here, and the next fills the queue
+            over.wait()
             raise StoreUnavailable("down")
 
-        recorder = Recorder(down, Recording(capacity=1, close_timeout=0))
+        recorder = Recorder(slow, Recording(capacity=1, close_timeout=0))
         with TestClient(create_app(Service(store=store, recorder=recorder))) as client:
-            answers = [client.post("/api/log", json={"query": "q"}) for _ in range(5)]
+            answers = [client.post("/api/log", json={"query": "q"}) for _ in range(3)]
+        over.set()
         recorder.close()
         assert (answers[-1].status_code, answers[-1].json()["dropped"]) == (503, 1)
 
