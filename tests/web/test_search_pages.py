@@ -12,8 +12,9 @@ from starlette.testclient import TestClient
 
 from assay.store import Store
 from assay.web.addresses import doc_address, search_address
+from assay.workbench.corpora import index_corpus
 from assay.workbench.opening import Service
-from sample_home import HARM, HOSTILE
+from sample_home import HARM, HOSTILE, import_rows
 from web_client import local_client
 
 EMPTY = ("", "   ", "\u200b", "?!")
@@ -235,6 +236,24 @@ def test_a_question_in_the_wrong_corpus_is_led_to_the_others(client: TestClient)
     assert all(client.get(address).status_code == 200 for address in others)
     by_language = client.get("/search", params={"q": "gift of travel", "lang": "en"}).text
     assert "Searched in opinions" in by_language.replace("\u2068", "").replace("\u2069", "")
+
+
+def test_a_refusal_names_the_law_that_may_answer(store: Store, tmp_path: Path) -> None:
+    """Where people's questions are known, the words of another subject are, too."""
+    text = "Kunnanvaltuusto päättää kunnan taloudesta ja verojen määrästä."
+    row = {"id": "1", "title": "Kuntalaki 14 §", "text": text, "language": "fi"}
+    import_rows(tmp_path, "law", [row])
+    asked = tmp_path / "asked.jsonl"
+    asked.write_text('{"id": "1", "questions": ["Kuka päättää kunnan veroista?"]}\n')
+    index_corpus("law", home=tmp_path, dense=False, questions=str(asked))
+    client = local_client(Service(store=store, home=tmp_path))
+    for query in ("kuka päättää perinnöstä ja testamentista", "testamentti"):
+        told = client.get("/search", params={"q": query, "lang": "fi"}).text
+        assert re.search("voi olla toisessa laissa, esimerkiksi: .?Perintökaari", told)
+        answer = client.get("/api/search", params={"q": query}).json()
+        assert answer["elsewhere"] == ["Perintökaari"]
+    cake = client.get("/search", params={"q": "kakku uunissa", "lang": "fi"}).text
+    assert "toisessa laissa" not in cake  # no act is about it
 
 
 def test_what_is_less_likely_stands_apart(client: TestClient) -> None:

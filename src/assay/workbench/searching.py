@@ -124,6 +124,7 @@ class ResultPage(msgspec.Struct, frozen=True, kw_only=True):
     millis: float = 0.0
     missing: tuple[str, ...] = ()  # towns that are asked for and have no report
     here: tuple[str, ...] = ()  # those that have one
+    elsewhere: tuple[str, ...] = ()  # acts, not here, that a refused question seems to be about
 
 
 class Similar(msgspec.Struct, frozen=True, kw_only=True):
@@ -224,7 +225,12 @@ def _searched(shelf: Shelf, asked: Asked) -> ResultPage:
         every = np.arange(len(columns.titles)) if allowed is None else np.flatnonzero(allowed)
         offered = choices(columns, every, asked.filters)
         return ResultPage(
-            asked=asked, state="nothing", choices=offered, missing=hits.missing, here=hits.here
+            asked=asked,
+            state="nothing",
+            choices=offered,
+            missing=hits.missing,
+            here=hits.here,
+            elsewhere=hits.elsewhere,
         )
     at = _page(asked, len(hits))
     start = (at.page - 1) * PAGE
@@ -241,6 +247,7 @@ def _searched(shelf: Shelf, asked: Asked) -> ResultPage:
         by_words=shelf.engine.is_by_words,
         missing=hits.missing,
         here=hits.here,
+        elsewhere=hits.elsewhere,
     )
 
 
