@@ -9,7 +9,8 @@ import pytest
 
 from assay.core.errors import InputError
 from assay.core.types import Document
-from assay.corpus import import_corpus
+from assay.corpus import import_corpus, open_corpus
+from assay.engines.indexed import index_state
 from assay.search import index, index_files
 from assay.search.index_files import IndexProblem
 from assay.workbench import corpora
@@ -80,6 +81,26 @@ def test_a_damaged_index_is_found_and_built_again(tmp_path: Path, damage: str) -
     assert engine.search("zoning")[0].doc_id == "a"
     assert said
     assert "building the index" in said[0]
+
+
+def test_an_index_of_an_older_version_opens_with_a_warning_until_it_is_built_again(
+    tmp_path: Path,
+) -> None:
+    small(tmp_path, TEXTS)
+    corpora.index_corpus("c", home=tmp_path, dense=False)
+    manifest = tmp_path / "indexes" / "c" / "index.json"
+    now, before = (f'"format": {number}' for number in (index_files.FORMAT, index_files.FORMAT - 1))
+    manifest.write_text(manifest.read_text().replace(now, before))
+    told = "the index was built by an older version; run `assay index c` again"
+    said: list[str] = []
+    engine = corpora.open_indexed("c", home=tmp_path, say=said.append)
+    assert (engine.is_older, said) == (True, [f"c: {told}"])
+    assert engine.search("zoning")[0].doc_id == "a"
+    assert index_state(open_corpus(tmp_path, "c"), tmp_path) == told
+    done = corpora.index_corpus("c", home=tmp_path, dense=False)
+    assert done.reused == 0  # what was read in another way is not taken over
+    assert not corpora.open_indexed("c", home=tmp_path, say=said.append).is_older
+    assert len(said) == 1
 
 
 def test_a_changed_corpus_re_reads_changed_documents_only(tmp_path: Path) -> None:

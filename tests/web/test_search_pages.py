@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+from assay.search.engine import Engine
 from assay.store import Store
 from assay.web.addresses import doc_address, search_address
 from assay.workbench.corpora import index_corpus
@@ -72,6 +73,17 @@ def test_a_refusal_is_kind_and_shows_the_nearest(client: TestClient) -> None:
     assert "Nothing here seems to answer this question." in text
     assert '<li class="hit"' in text
     assert "נראה שאין כאן" in client.get("/search", params=asked | {"lang": "he"}).text
+
+
+def test_an_index_of_an_older_version_is_told(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = {"corpus": "opinions", "q": "gift"}
+    assert "built by an older version" not in client.get("/search", params=asked).text
+    monkeypatch.setattr(Engine, "is_older", True)
+    text = client.get("/search", params=asked).text
+    assert "built by an older version" in text
+    assert "assay index opinions" in text
 
 
 def test_filters_that_leave_nothing_can_be_taken_off(client: TestClient) -> None:

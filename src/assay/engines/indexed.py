@@ -137,6 +137,8 @@ def open_indexed(
         opened, _ = _build(corpus, home, _as_before(folder, name), tick)
     if opened.awaited:
         say(f"{corpus.name}: {_awaiting(folder, len(opened))}")
+    if opened.is_older:
+        say(f"{corpus.name}: {_older(name)}")
     return Engine(
         opened,
         name=corpus.name,
@@ -262,10 +264,16 @@ def _has_vectors(folder: Path) -> bool:
 
 
 def _readable(folder: Path) -> Index | None:
+    """The index there, if what it holds can be taken over."""
     try:
-        return index_files.load(folder)
+        opened = index_files.load(folder)
     except IndexProblem:
         return None
+    return None if opened.is_older else opened
+
+
+def _older(name: str) -> str:
+    return f"the index was built by an older version; run `assay index {name}` again"
 
 
 def _awaiting(folder: Path, documents: int) -> str:
@@ -312,4 +320,6 @@ def index_state(corpus: Corpus, home: Path | None = None) -> str:
             )
     if manifest.corpus != corpus.fingerprint:
         return "the corpus has changed since the index was built"
+    if manifest.is_older:
+        return _older(corpus.path.name)
     return "ready" if manifest.has_vectors else _awaiting(folder, len(corpus))

@@ -115,6 +115,11 @@ class Engine(SearchEngine):
         """Vectors are still to be made: until then words alone decide."""
         return bool(self._index.awaited)
 
+    @property
+    def is_older(self) -> bool:
+        """The index was built by an older version, and does worse than one built now."""
+        return self._index.is_older
+
     def search(
         self,
         query: str,

@@ -95,6 +95,7 @@ class Index:
     said: Said | None = None  # of the prose of reports
     asked: Asked | None = None  # questions that were written for documents
     awaited: str = ""  # the encoder whose vectors are still missing
+    is_older: bool = False  # built by a version that read texts in another way
 
     @cached_property
     def row_of(self) -> dict[str, int]:

@@ -121,6 +121,7 @@ class ResultPage(msgspec.Struct, frozen=True, kw_only=True):
     likely: int = 0  # of them probably answer
     choices: Choices = Choices()
     by_words: bool = False  # vectors are still missing, so that words alone decide
+    is_older: bool = False  # the index was built by an older version
     millis: float = 0.0
     missing: tuple[str, ...] = ()  # towns that are asked for and have no report
     here: tuple[str, ...] = ()  # those that have one
@@ -245,6 +246,7 @@ def _searched(shelf: Shelf, asked: Asked) -> ResultPage:
         likely=sum((hit.score or 0) >= LIKELY for hit in hits),
         choices=choices(columns, _rows(shelf, hits), asked.filters),
         by_words=shelf.engine.is_by_words,
+        is_older=shelf.engine.is_older,
         missing=hits.missing,
         here=hits.here,
         elsewhere=hits.elsewhere,
