@@ -36,31 +36,18 @@ from assay.language.analysis import (
 )
 from assay.language.detect import detect, is_foreign, language_code
 from assay.language.finnish import lemma_of_all
+from assay.search.act_names import ActNames
 from assay.search.arrays import Array, Floats
 from assay.search.encoding import encoded
 from assay.search.inverting import Inverter, bm25
 from assay.search.learned import LEARNED, document_vectors, word_vectors
-from assay.search.lexical import (
-    Bm25,
-    Counts,
-    TermCounter,
-    count_terms,
-    joined_counts,
-    no_counts,
-)
+from assay.search.lexical import Bm25, Counts, TermCounter, count_terms, joined_counts, no_counts
 from assay.search.profile import REPORTS, ROWS, Profile, choose, with_encoder
 from assay.search.reported import Marked, is_row, marked, page_texts
 from assay.search.said import Said, said_in
 from assay.search.shown import Passages, joined, passages_of, taken
 from assay.search.soft import Lookalikes, SoftView, lookalikes
-from assay.search.views import (
-    Parts,
-    View,
-    body_length,
-    section_starts,
-    section_texts,
-    view_of,
-)
+from assay.search.views import Parts, View, body_length, section_starts, section_texts, view_of
 from assay.search.written import Asked, Written, asked_of
 
 VIEWS = {"main": 1.0, "title": 0.3, "tags": 0.5, "section": 0.3}  # soft views and what each counts
@@ -106,6 +93,10 @@ class Index:
         return section_starts(self.sections, self.act_of, len(self))
 
     @cached_property
+    def act_names(self) -> ActNames:
+        return ActNames([self.lemmas(act) for act in self.acts])
+
+    @cached_property
     def marked(self) -> Marked:
         return marked(self.marks)
 
@@ -115,6 +106,10 @@ class Index:
 
     def lemma(self, word: str) -> str:
         return self.analyzer.lemma(word) if self.words is None else self.words.lemma(word)
+
+    def lemmas(self, text: str) -> list[str]:
+        """Of the words of a text, each once."""
+        return list(dict.fromkeys(map(self.lemma, self.analyzer.words(text))))
 
     def __len__(self) -> int:
         return len(self.ids)

@@ -32,6 +32,7 @@ import numpy as np
 
 from assay.language.analysis import grams
 from assay.law.he import is_called
+from assay.search.act_names import within
 from assay.search.arrays import TINY, Array, Doubles, Floats, best_rows, cosines
 from assay.search.dense import named_encoder
 from assay.search.gathered import gathered
@@ -57,7 +58,6 @@ SUBJECT = 2.2  # for those of an act whose name is a word of the question: a mun
 SUBJECT_LETTERS = 5  # such a word has at least
 EXCLUDED = 1.5  # taken off what the question says it does not want
 LATER = 0.2  # taken off a transitional provision, unless the question asks for one
-ALIKE = 4  # letters that two words must have in common before they part
 SAME_NAME = 0.8  # how alike the words of two names of one act must be
 SAME_ACT = 0.6  # how alike a word and one of an act's name must be
 STRENGTH = 30.0  # provisions of the average act that every act is smoothed with
@@ -196,20 +196,6 @@ def _one_edit_away(word: str, letters: str) -> Iterator[str]:
             yield from (before + letter + after[1:] for letter in letters)
         if len(after) > 1:
             yield before + after[1] + after[0] + after[2:]
-
-
-def alike(first: str, second: str) -> float:
-    """Share of a common beginning: 1 for the same lemma, high for forms and compounds of one."""
-    if first == second:
-        return 1.0
-    common = _common_beginning(first, second)
-    return common / max(len(first), len(second)) if common >= ALIKE else 0.0
-
-
-def _common_beginning(first: str, second: str) -> int:
-    """How many letters two words have in common before they part."""
-    pairs = enumerate(zip(first, second, strict=False))
-    return next((at for at, (a, b) in pairs if a != b), min(len(first), len(second)))
 
 
 # ── look-alikes: short texts ──────────────────────────────────────────────────────────────────────
@@ -399,10 +385,12 @@ def _named(index: Index, words: list[str]) -> Doubles:
 def acts_named(index: Index, rest: str) -> Array:
     """The acts whose name fits best what the question says beside a section: nothing else, or the
     name in full."""
-    said = _lemmas(index, rest)
-    names = [_lemmas(index, act) for act in index.acts]
+    said = index.lemmas(rest)[:MAX_WORDS]
     fit = np.array(
-        [max(_within(said, name), _within(name, said) if name else 0.0) for name in names]
+        [
+            max(within(said, name), within(name, said) if name else 0.0)
+            for name in index.act_names.lemmas
+        ]
     )
     return np.asarray((fit > SAME_ACT) & (fit == fit.max()))
 
@@ -412,9 +400,8 @@ def acts_called(index: Index, name: str) -> Array:
     former, since many laws begin alike."""
     if index.profile.language == "he":
         return np.array([is_called(act, name) for act in index.acts])
-    said = _lemmas(index, name)
-    names = [_lemmas(index, act) for act in index.acts]
-    fit = np.array([min(_within(said, own), _within(own, said)) for own in names])
+    said = index.lemmas(name)[:MAX_WORDS]
+    fit = np.array([min(within(said, own), within(own, said)) for own in index.act_names.lemmas])
     whole = (fit > SAME_NAME) & (fit == fit.max())
     return np.asarray(whole) if whole.any() else acts_named(index, name)
 
@@ -433,14 +420,13 @@ def _of_act(
 def _subjects(index: Index, lemmas: list[str]) -> Doubles:
     """1 for the provisions of acts whose name is one word that begins with one of these: a question
     on a municipality (kunta) is one on the Municipal Act (kuntalaki)."""
-    names = [_lemmas(index, act) for act in index.acts]
     is_meant = [
         len(name) == 1
         and any(
             SUBJECT_LETTERS <= len(lemma) < len(name[0]) and name[0].startswith(lemma)
             for lemma in lemmas
         )
-        for name in names
+        for name in index.act_names.lemmas
     ]
     return np.asarray(is_meant, float)[index.act_of]
 
@@ -462,7 +448,6 @@ def _act_prior(index: Index, words: list[str], frequencies: list[Doubles]) -> Do
     """How likely the question is about each act."""
     count = len(index.acts)
     sizes = np.bincount(index.act_of, minlength=count)
-    names = [_lemmas(index, act) for act in index.acts]
     score = np.zeros(count)
     for word, frequency in zip(words, frequencies, strict=True):
         presence = np.minimum(1.0, frequency)
@@ -471,20 +456,6 @@ def _act_prior(index: Index, words: list[str], frequencies: list[Doubles]) -> Do
         by_act = np.bincount(index.act_of, weights=presence, minlength=count)
         usual = float((by_act / np.maximum(sizes, 1)).mean())
         score += np.log((by_act + STRENGTH * usual) / (sizes + STRENGTH) / max(usual, 1e-6))
-        score += np.array([_best_match(index.lemma(word), name) for name in names])
+        score += index.act_names.best(index.lemma(word))
     share = np.exp(score - score.max())
     return np.asarray(share / share.sum())
-
-
-def _lemmas(index: Index, text: str) -> list[str]:
-    lemmas = (index.lemma(word) for word in index.analyzer.words(text))
-    return list(dict.fromkeys(lemmas))[:MAX_WORDS]
-
-
-def _within(words: list[str], others: list[str]) -> float:
-    """How well the worst of these words is matched by one of the others."""
-    return min((_best_match(word, others) for word in words), default=1.0)
-
-
-def _best_match(word: str, others: list[str]) -> float:
-    return max((alike(word, other) for other in others), default=0.0)

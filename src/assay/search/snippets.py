@@ -17,6 +17,7 @@ from functools import cache
 import numpy as np
 
 from assay.core.types import Document
+from assay.search.act_names import ALIKE, alike
 from assay.search.arrays import Array
 from assay.search.index import Index
 from assay.search.shown import (
@@ -28,7 +29,7 @@ from assay.search.shown import (
     sentence_spans,
     shown_texts,
 )
-from assay.search.signals import ALIKE, MAX_WORDS, alike, similar_words, statutory_terms
+from assay.search.signals import MAX_WORDS, similar_words, statutory_terms
 
 LONGEST = 280  # characters of a passage
 SHOWN = 0.3  # how much a look-alike must count to be shown as a word of the question

@@ -1,0 +1,53 @@
+"""The names of acts, and how alike a word is to a word of theirs.
+
+Words that are alike begin with the same few letters, so that names are kept by these: a question is
+compared with the few names that begin as its words do, and not with all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from assay.search.arrays import Doubles
+
+ALIKE = 4  # letters that two words must have in common before they part
+
+
+class ActNames:
+    """`lemmas`: of each act the words of its name."""
+
+    def __init__(self, lemmas: list[list[str]]) -> None:
+        self.lemmas = lemmas
+        self._beginning: dict[str, list[tuple[int, str]]] = {}
+        for act, name in enumerate(lemmas):
+            for lemma in name:
+                self._beginning.setdefault(lemma[:ALIKE], []).append((act, lemma))
+
+    def best(self, word: str) -> Doubles:
+        """For each act how alike the most similar word of its name is."""
+        best = np.zeros(len(self.lemmas))
+        for act, lemma in self._beginning.get(word[:ALIKE], ()):
+            best[act] = max(best[act], alike(word, lemma))
+        return best
+
+
+def alike(first: str, second: str) -> float:
+    """Share of a common beginning: 1 for the same lemma, high for forms and compounds of one."""
+    if first == second:
+        return 1.0
+    common = _common_beginning(first, second)
+    return common / max(len(first), len(second)) if common >= ALIKE else 0.0
+
+
+def within(words: Iterable[str], others: list[str]) -> float:
+    """How well the worst of these words is matched by one of the others."""
+    best = (max((alike(word, other) for other in others), default=0.0) for word in words)
+    return min(best, default=1.0)
+
+
+def _common_beginning(first: str, second: str) -> int:
+    """How many letters two words have in common before they part."""
+    pairs = enumerate(zip(first, second, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), min(len(first), len(second)))
