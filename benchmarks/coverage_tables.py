@@ -6,8 +6,7 @@ do gates decide wrongly? Every interval and test that Assay prints, beside SciPy
 
 Real: the values by query of the eleven engines in DATA/runs-dev by DATA/dataset-dev.json, as it is
 and with judgments-dev-pooled.jsonl; `n` queries are drawn with replacement from the 33, whose mean
-is the truth. The settings of the interval were chosen on every second pair of engines; the tables
-are of the others. Rates are not simulated: every count that may come is looked at.
+is the truth. Rates are not simulated: every count that may come is looked at.
 """
 
 from __future__ import annotations
@@ -36,7 +35,14 @@ Z = statistics.NORMAL.inv_cdf(0.975)
 RANKS = [1, 2, 3, 5, 10, 1e12]
 CHANCES = [0.5, 0.2, 0.1, 0.1, 0.05, 0.05]
 
-# what a value may be, and its mean: middling nDCG, reciprocal ranks, tenths, nearly always 1
+
+def _missed(rng: np.random.Generator, size: tuple[int, int], share: float, least: float) -> Floats:
+    """Some queries fail wholly; the others lie between `least` and 1."""
+    return np.where(rng.random(size) < share, 0.0, rng.uniform(least, 1, size))
+
+
+# what a value may be, and its mean: middling nDCG, reciprocal ranks, tenths, nearly always 1, and
+# rare complete misses among good values
 MEANS: dict[str, tuple[Draw, float]] = {
     "skewed": (lambda rng, size: rng.beta(1, 2, size), 1 / 3),
     "reciprocal rank": (
@@ -45,6 +51,9 @@ MEANS: dict[str, tuple[Draw, float]] = {
     ),
     "precision@10": (lambda rng, size: rng.binomial(10, rng.beta(2, 3, size)) / 10, 0.4),
     "nearly always 1": (lambda rng, size: 1 - 0.5 * (rng.random(size) < 0.06), 0.97),
+    ".8 to 1, one in 30 at 0": (lambda rng, size: _missed(rng, size, 1 / 30, 0.8), 0.87),
+    ".8 to 1, one in 8 at 0": (lambda rng, size: _missed(rng, size, 1 / 8, 0.8), 0.7875),
+    ".4 to 1, one in 20 at 0": (lambda rng, size: _missed(rng, size, 1 / 20, 0.4), 0.665),
 }
 
 
@@ -135,15 +144,8 @@ def coverage(name: str, n: int, repeats: int) -> float:
 def rate_bounds(n: int) -> dict[str, tuple[Floats, Floats]]:
     """By method the bounds of a rate for every count from 0 to `n`."""
     columns = (np.arange(n)[:, None] < np.arange(n + 1)).astype(np.float64)
-    wilson = [statistics.wilson(count, n) for count in range(n + 1)]
-    found = {
-        "Assay, measures of 0 and 1": bounded.bounds(columns, Z, bounded.SHARE),
-        "Assay, rates of golden sets (Wilson)": (
-            np.array([float(each.low or 0) for each in wilson]),
-            np.array([float(each.high or 1) for each in wilson]),
-        ),
-    }
-    for kind in ("exact", "wilsoncc"):
+    found = {"Assay": bounded.bounds(columns, Z, bounded.SHARE)}
+    for kind in ("exact", "wilson", "wilsoncc"):
         each = [
             scipy.stats.binomtest(count, n).proportion_ci(method=kind) for count in range(n + 1)
         ]
@@ -158,7 +160,7 @@ def rates() -> Iterator[str]:
         "| a rate | n | true .7 | .95 | .99 | worst of any rate "
         "| width, at .95 |\n|---|---|---|---|---|---|---|"
     )
-    for n in (10, 20, 33):
+    for n in SIZES:
         for name, (low, high) in rate_bounds(n).items():
             chance = scipy.stats.binom.pmf(np.arange(n + 1), n, grid)
             inside = (chance * ((low - 1e-9 <= grid) & (grid <= high + 1e-9))).sum(axis=1)
@@ -226,30 +228,39 @@ def real_values(folder: Path) -> list[Floats]:
     return tables
 
 
-def drawn_pairs(tables: list[Floats], measure: int, n: int, repeats: int) -> Iterator[Any]:
-    """Of every second pair of engines: samples of `n` differences, and their true mean."""
+def drawn_values(tables: list[Floats], measure: int, n: int, repeats: int) -> Iterator[Any]:
+    """Of every engine: samples of `n` values, and their true mean."""
     for number, table in enumerate(tables):
-        pairs = list(itertools.combinations(range(len(table)), 2))[1::2]
-        for a, b in pairs:
+        for engine, row in enumerate(table[:, :, measure]):
+            rng = np.random.default_rng([n, number, measure, engine])
+            yield row[rng.integers(0, len(row), (n, repeats))], float(row.mean())
+
+
+def drawn_pairs(tables: list[Floats], measure: int, n: int, repeats: int) -> Iterator[Any]:
+    """Of every pair of engines: samples of `n` differences, and their true mean."""
+    for number, table in enumerate(tables):
+        for a, b in itertools.combinations(range(len(table)), 2):
             moves = table[b, :, measure] - table[a, :, measure]
             rng = np.random.default_rng([n, number, measure, a, b])
             rows = rng.integers(0, len(moves), (n, repeats))
             yield moves[rows], float(moves.mean())
 
 
-def real_changes(tables: list[Floats], repeats: int) -> Iterator[str]:
+def real(
+    drawn: Callable[..., Iterator[Any]], tables: list[Floats], scale: bounded.Scale, repeats: int
+) -> Iterator[str]:
     head = " | ".join(f"n = {n}" for n in SIZES)
-    yield f"| interval of a change | measure | {head} |\n|---|---|" + "---|" * len(SIZES)
-    for title, method in {"Assay": ours(bounded.CHANGE), **PEERS}.items():
+    yield f"| interval | measure | {head} |\n|---|---|" + "---|" * len(SIZES)
+    for title, method in {"Assay": ours(scale), **PEERS}.items():
         for column, measure in enumerate(MEASURES):
             if title != "Assay" and measure not in ("nDCG@10", "RR"):
                 continue
             cells = []
             for n in SIZES:
                 shares, widths = [], []
-                for values, truth in drawn_pairs(tables, column, n, repeats):
+                for values, truth in drawn(tables, column, n, repeats):
                     if title == "Assay":
-                        shares.append(bounded.holds(values, truth, Z, bounded.CHANGE).mean())
+                        shares.append(bounded.holds(values, truth, Z, scale).mean())
                         widths.append(covered(method, values[:, :10], truth)[1].mean())
                     else:
                         inside, width = covered(method, values[:, : min(repeats, 60)], truth)
@@ -304,7 +315,7 @@ def gates(repeats: int) -> Iterator[str]:
                 yield f"| {kind}, {name} | {wrong} | {' | '.join(shares)} |"
 
 
-def looks(real: list[Floats], repeats: int) -> Iterator[str]:
+def looks(seen: list[Floats], repeats: int) -> Iterator[str]:
     """Two new queries every night for a year, 20 to begin with, and an engine that did not change:
     how often is it called worse at least once (max_drop = 0, significance = 0.05)?"""
     names = ("always_valid", "the interval every tenth query", "t, every night")
@@ -312,7 +323,7 @@ def looks(real: list[Floats], repeats: int) -> Iterator[str]:
     yield "|---|---|---|---|"
     nights = np.arange(20, 20 + 2 * 365, 2)
     cases = {name: draw for name, draw in NO_DIFFERENCE.items() if name != "one-sided tail"}
-    for table, judged in zip(real, ("as judged", "pooled"), strict=False):
+    for table, judged in zip(seen, ("as judged", "pooled"), strict=False):
         moves = table[1, :, 0] - table[0, :, 0]
         moves = np.concatenate([moves, -moves])  # which of the two is new is a coin: no change
         cases[f"real nDCG@10, {judged}"] = lambda rng, size, moves=moves: rng.choice(moves, size)
@@ -337,14 +348,16 @@ def looks(real: list[Floats], repeats: int) -> Iterator[str]:
 
 
 def tables(data: Path | None, repeats: int) -> Iterator[str]:
-    real = real_values(data) if data is not None else []
+    seen = real_values(data) if data is not None else []
     yield "### Rates\n"
     yield from rates()
     yield "\n### Means on [0, 1]\n"
     yield from simulated(MEANS, bounded.SHARE, repeats)
-    if real:
+    if seen:
+        yield "\n### Means, real\n"
+        yield from real(drawn_values, seen, bounded.SHARE, repeats)
         yield "\n### Changes, real\n"
-        yield from real_changes(real, repeats)
+        yield from real(drawn_pairs, seen, bounded.CHANGE, repeats)
     yield "\n### Changes, made to be hard\n"
     yield from simulated(CHANGES, bounded.CHANGE, repeats)
     yield "\n### Quantiles\n"
@@ -354,7 +367,7 @@ def tables(data: Path | None, repeats: int) -> Iterator[str]:
     yield "\n### Gates\n"
     yield from gates(repeats)
     yield "\n### Looking every night\n"
-    yield from looks(real, repeats)
+    yield from looks(seen, repeats)
 
 
 def main() -> None:

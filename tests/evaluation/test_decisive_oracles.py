@@ -49,14 +49,14 @@ def test_the_beta_distribution_is_scipys() -> None:
 # ── intervals ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_rate_has_wilsons_interval_at_every_level() -> None:
+def test_a_rate_has_clopper_and_pearsons_interval_at_every_level() -> None:
     for n, level in itertools.product((1, 2, 7, 40), (0.8, 0.95, 0.99)):
         for successes in range(n + 1):
-            found = statistics.wilson(successes, n, level=level)
-            expected = scipy.stats.binomtest(successes, n).proportion_ci(level, "wilson")
-            assert (found.low, found.high) == pytest.approx(tuple(expected), abs=1e-12)
+            found = statistics.rate_interval(successes, n, level=level)
+            expected = scipy.stats.binomtest(successes, n).proportion_ci(level, "exact")
+            assert (found.low, found.high) == pytest.approx(tuple(expected), abs=0.004)
             assert (found.n, found.level, found.note) == (n, level, "")
-    none = statistics.wilson(0, 0, level=0.9)
+    none = statistics.rate_interval(0, 0, level=0.9)
     assert (none.low, none.high, none.n, none.level, none.note) == (
         None,
         None,

@@ -327,7 +327,9 @@ def test_measures_of_ir_measures_stand_beside_ours() -> None:
     scored = [row["NumRet"] for row in by_id.values() if row["NumRet"] is not None]
     assert found.overall["NumRet"] == sum(scored)  # a sum, which has no interval
     assert found.intervals.overall["NumRet"] == (None, None)
-    assert found.intervals.overall["precision@2"] == own.intervals.overall["precision@2"]
+    assert found.intervals.overall["precision@2"] == pytest.approx(
+        own.intervals.overall["precision@2"]
+    )
     assert None not in found.intervals.overall["Rprec"]
     assert found.overall["Rprec"] == pytest.approx(
         sum(row["Rprec"] for row in by_id.values() if row["Rprec"] is not None) / len(scored)

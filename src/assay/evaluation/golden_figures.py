@@ -1,7 +1,7 @@
 """From outcomes to figures: pass rates, MRR, recall and the rest, each with n and an interval, and
 the results object.
 
-Rates have Wilson's interval, means on [0, 1] that of `bounded`, others a bootstrap's. A failed call
+Rates and means on [0, 1] have the interval of `bounded`, others a bootstrap's. A failed call
 is in no figure: it is counted apart and fails the gate. A question missing from the run counts as
 not passed."""
 
@@ -82,7 +82,7 @@ def summarize(outcomes: Iterable[Outcome]) -> Summary:
         asked = [outcome for outcome in answered if over(outcome)]
         successes, n[name] = sum(counts(outcome) for outcome in asked), len(asked)
         figures[name] = successes / n[name] if asked else None
-        intervals[name] = _bounds(statistics.wilson(successes, n[name]))
+        intervals[name] = _bounds(statistics.rate_interval(successes, n[name]))
     means = {
         "mrr_at_k": [rr for outcome in answered if (rr := outcome.rr) is not None],
         "recall_at_k": [outcome.recall for outcome in answered if outcome.recall is not None],

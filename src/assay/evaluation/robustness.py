@@ -75,7 +75,7 @@ def _row(variants: Sequence[GoldenEntry], passed: Mapping[str, bool]) -> Robustn
     n = len(variants)
     now = sum(entry.passed for entry in variants)
     before = sum(passed[entry.parent] for entry in variants)
-    interval = statistics.wilson(now, n)
+    interval = statistics.rate_interval(now, n)
     return RobustnessRow(
         n=n,
         pass_rate=now / n,

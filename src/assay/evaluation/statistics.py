@@ -184,16 +184,14 @@ def _block_sizes(total: int, width: int) -> Iterator[int]:
         total -= block
 
 
-def wilson(successes: int, n: int, *, level: float = 0.95) -> Interval:
-    """The interval of a rate (Wilson 1927): never outside [0, 1], and right for rates near the
-    ends."""
+@lru_cache(maxsize=4_096)
+def rate_interval(successes: int, n: int, *, level: float = 0.95) -> Interval:
+    """The interval of a rate, which is that of a mean of 0 and 1: Clopper and Pearson's (1934)."""
     if n == 0:
         return Interval(low=None, high=None, n=0, level=level, note="no queries")
-    z = NORMAL.inv_cdf((1 + level) / 2)
-    rate, denominator = successes / n, 1 + z**2 / n
-    centre = (rate + z**2 / (2 * n)) / denominator
-    half = z * math.sqrt(rate * (1 - rate) / n + z**2 / (4 * n**2)) / denominator
-    return Interval(low=max(0.0, centre - half), high=min(1.0, centre + half), n=n, level=level)
+    column = (np.arange(n) < successes).astype(np.float64)[:, None]
+    low, high = bounded.bounds(column, NORMAL.inv_cdf((1 + level) / 2), SHARE)
+    return Interval(low=float(low[0]), high=float(high[0]), n=n, level=level)
 
 
 def quantile_interval(values: Sequence[float], quantile: float, *, level: float = 0.95) -> Interval:

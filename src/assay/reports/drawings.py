@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from assay.evaluation.statistics import wilson
+from assay.evaluation.statistics import rate_interval
 
 BARS = 24
 BANDS, FEWEST = 5, 10  # of scores; fewer first hits show nothing
@@ -97,7 +97,7 @@ def score_bands(hits: Sequence[tuple[float, bool]]) -> list[ScoreBand]:
             continue
         right = sum(is_right for _, is_right in some)
         stated = sum(score for score, _ in some) / len(some)
-        interval = wilson(right, len(some))
+        interval = rate_interval(right, len(some))
         bounds = (interval.low or 0.0, 1.0 if interval.high is None else interval.high)
         found.append(
             ScoreBand(
