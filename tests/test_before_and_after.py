@@ -134,7 +134,7 @@ ALLOWED = [
             ("corpus-*", "terminal", LINKS),
             ("report-*", "*.html", r"^it lies in |^between [\d.]+ and |^\d{4}-\d\d-\d\d[T ]"),
             ("report-*", "*.html", TOPICS),
-            ("report-*", "*.md", r"^- Time: |systems tested together|^\*\*.*→"),
+            ("report-*", "*.md", r"^- Time: |(systems|pairs) tested together|^\*\*.*→"),
             ("score-*", "*.md", r"^- Time: |^Baseline "),
         )
     ),
@@ -313,7 +313,7 @@ INTERVALS = [
     (r"^( *95% interval) .*", r"\1 <interval>"),
     (r"(Evaluation of )\d{4}-\d\d-\d\d", r"\1<day>"),
     (r" *[-+]?\d*[.,]?\d+ (?:to|–) [-+]?\d*[.,]?\d+ *", " <interval> "),
-    (r" *\d+\s?% (?:to|–) \d+\s?%", " <interval>"),
+    (r" *\d+(?:[.,]\d+)?\s?% (?:to|–) \d+(?:[.,]\d+)?\s?%", " <interval>"),
 ]
 INTERVAL_KEYS = set("intervals low high p_holm detectable".split())
 # What is believed of unjudged documents, and so what to judge: tests/judging/test_next.py.

@@ -8,6 +8,7 @@ import pytest
 from assay.core.results import GoldCard, GradedEntry, GradedReceipt, GradedResults, MeasureLine
 from assay.evaluation.comparison import compare
 from assay.evaluation.differences import Leaderboard
+from assay.evaluation.family import slice_chances
 from assay.evaluation.leaderboard import leaderboard
 
 
@@ -80,3 +81,52 @@ def test_slices_that_truly_differ_are_told() -> None:
     found = board({"base": base, "other": base + moves, "third": base - 0.3}, types)
     told = {s.slice: s.shrunk for s in found.slices if s.told and s.system == "other"}
     assert told["type:keyword"] < 0 < told["type:fact"]
+
+
+def test_a_headline_and_the_letters_go_by_the_same_tests() -> None:
+    """Of four systems all six pairs are one family. Two differ from the first at p .006 and .012,
+    which three tests would let pass and six do not."""
+    base = np.full(33, 0.5)
+    waves = {"one": 22, "two": 23, "three": 25}  # queries that go up, of 33
+    columns = {"base": base} | {
+        name: base + np.where(np.arange(33) < up, 0.1, -0.1) for name, up in waves.items()
+    }
+    types = ["keyword"] * 33
+    every = [results(name, column.tolist(), types) for name, column in columns.items()]
+    compared = compare(every, list(columns))
+    found = leaderboard(every, list(columns), compared)
+    assert compared.tests == len(found.pairs) == 6
+    by_pair = {frozenset((pair.system, pair.other)): pair for pair in found.pairs}
+    letters = {place.system: place.letters for place in found.places}
+    for row in compared.differences:
+        pair = by_pair[frozenset((row.system, "base"))]
+        assert pair.p_holm == row.p_holm
+        apart = not set(letters[row.system]) & set(letters["base"])
+        assert apart == (row.verdict == "better") == (pair.verdict == "better")
+    told = {row.system: row.p_holm for row in compared.differences}
+    alone = {row.system: row.p_randomization for row in compared.differences}
+    assert told["three"] == pytest.approx(6 * alone["three"])
+    assert told["two"] > 2 * alone["two"]
+
+
+def test_boards_of_chance_seldom_make_any_claim_by_slice() -> None:
+    """Signs are arbitrary, and slices small: of 120 boards at most one in twenty claims anything,
+    against the system that happens to be best."""
+    rng = np.random.default_rng(7)
+    parts = [range(15), range(15, 22), range(22, 33), range(0, 33, 3), range(1, 33, 3)]
+    claims = 0
+    for _ in range(120):
+        values = 0.5 + rng.laplace(0, 0.1, (33, 5)) * rng.choice([-1, 1], (33, 5))
+        chances = slice_chances(values, parts)
+        best = int(values.mean(axis=0).argmax())
+        claims += bool((np.delete(chances[:, :, best], best, axis=1) <= 0.05).any())
+    assert claims <= 6
+
+
+def test_a_slice_of_five_makes_no_claim_and_one_of_thirty_does() -> None:
+    values = np.full((60, 3), 0.5)
+    values[:35, 1] += 0.3
+    values[:, 2] += np.random.default_rng(1).normal(0, 0.05, 60)
+    few, many = slice_chances(values, [range(5), range(5, 35)])[:, 1, 0]
+    assert many < 0.01
+    assert few > 0.05

@@ -36,6 +36,7 @@ from assay.evaluation.differences import (
     Moved,
 )
 from assay.evaluation.doubts import SURE, Doubt, Rule, doubt_about, is_closed
+from assay.evaluation.family import Held, family
 from assay.evaluation.measures import Integers
 from assay.evaluation.unjudged import could_overturn
 
@@ -54,13 +55,14 @@ def compare(
     force: bool = False,
     primary: str = "",
     equivalence: float | None = None,
-    tests: int = 0,
+    held: Held | None = None,
 ) -> Comparison:
     """Compare each of the results with the first. Raises InputError on other gold sets or corpora
     unless forced. `primary` is the measure that decides: what the results name, else nDCG@10, or
     else the first; the others inform. `equivalence` is a margin: what is shown to lie within it, or
-    no worse, is said. `tests` is how many comparisons stand together, where there are more than
-    these. Perturbed questions beside their parents are in `variants` alone."""
+    no worse, is said. All pairs are one family, whether they are shown or not; `held` is what a
+    pair of a larger family is held to. Perturbed questions beside their parents are in `variants`
+    alone."""
     warnings = _incomparable(results, names)
     if warnings and not force:
         raise InputError(
@@ -74,16 +76,10 @@ def compare(
     apart: list[Difference] = []
     moved: list[Moved] = []
     changes: dict[str, tuple[_Pair, dict[str, float]]] = {}
-    together, column = tests or len(names) - 1, list(measures).index(headline)
-    for other, name in zip(results[1:], names[1:], strict=True):
-        pair = _Pair(
-            name=name,
-            base=base,
-            other=other,
-            measures=measures,
-            tests=together,
-            one_of_many=bool(tests),
-        )
+    column = list(measures).index(headline)
+    together = {(0, 1): held} if held else family(deciding_values(results, headline))
+    for place, (other, name) in enumerate(zip(results[1:], names[1:], strict=True), start=1):
+        pair = _Pair(name=name, base=base, other=other, measures=measures, held=together[0, place])
         both = _common(pair, names[0], warnings)
         rows += [*_differences(pair, both), *_beside(pair)]
         moved += _moved(pair, both, column)
@@ -99,12 +95,13 @@ def compare(
             _decided(row, equivalence, *changes[row.system])
             if row.key == headline
             else _within(row, equivalence)
-            for row in _corrected(rows, headline)
+            for row in _corrected(rows)
         ],
+        tests=len(together),
         moved=moved,
         warnings=warnings,
         gold_status=_gold_status(results),
-        variants=_corrected(apart, headline),
+        variants=_corrected(apart),
         margin=equivalence,
     )
 
@@ -181,8 +178,7 @@ class _Pair:
     base: Results
     other: Results
     measures: Mapping[str, str]
-    tests: int = 1  # systems tested together
-    one_of_many: bool = False  # of which others are tested elsewhere
+    held: Held
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -256,7 +252,7 @@ def _differences(pair: _Pair, values: _Values) -> list[Difference]:
         statistics.wilcoxon_test(moves),
     )
     effects = statistics.effect_size(moves)
-    detectable = statistics.detectable_difference(moves, alpha=ALPHA / pair.tests)
+    detectable = statistics.detectable_difference(moves, alpha=ALPHA / pair.held.tests)
     inner = statistics.change_intervals(moves, level=1 - 2 * ALPHA)
     return [
         Difference(
@@ -344,19 +340,23 @@ def _residuals(pair: _Pair, measure: str) -> tuple[float, float] | None:
     return (residuals[0], residuals[1]) if len(residuals) == 2 else None
 
 
-def _corrected(rows: list[Difference], headline: str) -> list[Difference]:
-    """The primary measure decides alone, so that its p is corrected over the systems; the others
-    inform, and are corrected over every measure and system: asking more questions raises the bar
-    for each."""
+def _corrected(rows: list[Difference]) -> list[Difference]:
+    """What informs is corrected over every measure and system: asking more questions raises the bar
+    for each. The measure that decides alone is held to the family of pairs, in `_decided`."""
     p_values = [row.p_randomization for row in rows]
     by_holm, by_bh = statistics.holm(p_values), statistics.benjamini_hochberg(p_values)
-    deciding = [index for index, row in enumerate(rows) if row.key == headline]
-    for index, p in zip(
-        deciding, statistics.holm([p_values[index] for index in deciding]), strict=True
-    ):
-        by_holm[index] = p
     return [
         replace(row, p_holm=by_holm[index], p_bh=by_bh[index]) for index, row in enumerate(rows)
+    ]
+
+
+def deciding_values(results: Sequence[Results], primary: str) -> list[dict[str, float]]:
+    """By system the values of the measure that decides, {query id: value}."""
+    measures = _shared_measures(results)
+    column = list(measures).index(_primary(primary, measures))
+    return [
+        {query_id: values[column] for query_id, values in _values(each, measures).items()}
+        for each in results
     ]
 
 
@@ -385,13 +385,14 @@ def _decided(
 ) -> Difference:
     """With the verdict: what the corrected test says, unless unjudged documents could turn it; and
     the same of the margin."""
-    row = _within(row, margin)
-    p = row.p_randomization * pair.tests if pair.one_of_many else row.p_holm
-    now = int(np.sign(row.difference)) if p <= ALPHA else 0
+    row = replace(_within(row, margin), p_holm=pair.held.p_holm)
+    now = int(np.sign(row.difference)) if row.p_holm <= ALPHA else 0
     doubt = None
     if not (is_closed(pair.base) and is_closed(pair.other)):
         entries = (pair.base.per_query, pair.other.per_query)
-        doubt = doubt_about(entries, row.measure, moves, _told_by_test(ALPHA / pair.tests), now)
+        doubt = doubt_about(
+            entries, row.measure, moves, _told_by_test(ALPHA / pair.held.tests), now
+        )
         if margin is not None and doubt is not None and row.equivalence != "not shown":
             held = RANKS[row.equivalence or "not shown"]
             about = doubt_about(entries, row.measure, moves, _told_by_margin(margin), held)

@@ -102,7 +102,7 @@ class Versus:
 @dataclass(frozen=True, kw_only=True)
 class SliceLead:
     """The difference of a system from the best over a slice: as it is, and drawn towards that over
-    all queries, with the 95% interval of the latter."""
+    all queries, with the 95% interval of the latter. `p` is corrected over all pairs and slices."""
 
     system: str
     slice: str
@@ -111,10 +111,11 @@ class SliceLead:
     shrunk: float
     low: float
     high: float
+    p: float
 
     @property
     def told(self) -> bool:
-        return self.low > 0 or self.high < 0
+        return self.p <= ALPHA and self.difference * self.shrunk > 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,3 +138,4 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     variants: list[Difference] = []  # perturbed questions apart, each by the mean of its variants
     margin: float | None = None  # within which two engines count as equivalent
     leaderboard: Leaderboard | None = None  # of three systems or more
+    tests: int = 1  # pairs of systems that are tested together, which the p of the headline counts

@@ -1,14 +1,15 @@
 """Several systems at once: who is best, who cannot be told apart, and where it differs by slice.
 
-Every pair is tested over the queries that all have, corrected by Holm over the pairs, and held open
-where unjudged documents could turn it, as `compare` does for two. Systems that cannot be told apart
-share a letter (Piepho 2004, "An algorithm for a letter-based representation of all-pairwise
-comparisons"): those without a letter in common differ.
+Every pair is tested and held to the one family of all pairs (`family`), as the headlines are, and
+held open where unjudged documents could turn it, as `compare` does for two. Systems that cannot be
+told apart share a letter (Piepho 2004, "An algorithm for a letter-based representation of
+all-pairwise comparisons"): those without a letter in common differ.
 
 A slice of five queries shouts: its mean is far from the others by chance alone. So the differences
 of a system by slice are drawn towards its difference over all queries, by as much as they scatter
-no more than their own spread explains (DerSimonian and Laird 1986; Efron and Morris 1975), and a
-slice is told only where what is left stays clear of 0.
+no more than their own spread explains (DerSimonian and Laird 1986; Efron and Morris 1975). That is
+what is shown. Whether it is said at all is another question, and the test over all pairs and slices
+answers it: drawn wholly towards all queries, a slice would have their difference, and their claim.
 """
 
 from __future__ import annotations
@@ -22,8 +23,9 @@ import numpy as np
 from assay.core.errors import InputError
 from assay.core.results import Entry, GradedEntry, Results
 from assay.evaluation import statistics
-from assay.evaluation.comparison import ALPHA, compare
+from assay.evaluation.comparison import ALPHA, compare, deciding_values
 from assay.evaluation.differences import Comparison, Leaderboard, Place, SliceLead, Versus
+from assay.evaluation.family import Held, family, slice_chances
 from assay.evaluation.gate_values import SLICES
 
 SMALLEST = 3  # queries of a slice that is looked at
@@ -35,25 +37,17 @@ def leaderboard(
 ) -> Leaderboard:
     """By the measure that decides in `comparison`, over the queries that all have scored; the best
     first."""
-    row = next(each for each in comparison.differences if each.measure == comparison.headline)
-    tables = [
-        {
-            entry.query_id: float(value)
-            for entry in each.per_query
-            if (value := entry.metrics.get(row.key)) is not None
-        }
-        for each in results
-    ]
+    tables = deciding_values(results, comparison.headline)
     common = [query for query in tables[0] if all(query in table for table in tables)]
     if not common:
         raise InputError("the results have no scored query in common")
     values = np.array([[table[query] for query in common] for table in tables]).T
     order = sorted(range(len(names)), key=lambda at: (-values[:, at].mean(), names[at]))
-    pairs = _pairs(results, names, order, values, row.measure)
+    pairs = _pairs(results, names, order, comparison.headline, family(tables))
     letters = _letters(order, names, pairs)
     bounds = statistics.mean_intervals(values)
     return Leaderboard(
-        measure=row.measure,
+        measure=comparison.headline,
         n=len(common),
         places=[
             Place(
@@ -66,7 +60,9 @@ def leaderboard(
             for at in order
         ],
         pairs=pairs,
-        slices=_slices(results[order[0]].per_query, common, values, names, order),
+        slices=_slices(
+            results[order[0]].per_query, common, values, names, _told(order, names, pairs)
+        ),
     )
 
 
@@ -74,29 +70,20 @@ def _pairs(
     results: Sequence[Results],
     names: Sequence[str],
     order: Sequence[int],
-    values: statistics.Floats,
-    primary: str,
+    measure: str,
+    held: Mapping[tuple[int, int], Held],
 ) -> list[Versus]:
-    """All of them, the better first. Holm's rule holds each p to the level over those that are not
-    smaller."""
-    every = list(combinations(order, 2))
-    moves = np.stack([values[:, better] - values[:, worse] for better, worse in every], axis=1)
-    p_values = statistics.randomization_test(moves)
-    corrected = statistics.holm(p_values.tolist())
-    rank = np.argsort(np.argsort(p_values, kind="stable"), kind="stable")
+    """All of them, the better first."""
     found = []
-    for place, (better, worse) in enumerate(every):
+    for better, worse in combinations(order, 2):
         both = compare(
             [results[worse], results[better]],
             [names[worse], names[better]],
             force=True,
-            primary=primary,
-            tests=len(every) - int(rank[place]),
+            primary=measure,
+            held=held[min(better, worse), max(better, worse)],
         )
         row = next(each for each in both.differences if each.measure == both.headline)
-        verdict = row.verdict
-        if verdict in ("better", "worse") and corrected[place] > ALPHA:
-            verdict = "no difference"
         found.append(
             Versus(
                 system=names[better],
@@ -104,8 +91,8 @@ def _pairs(
                 difference=row.difference,
                 low=row.low,
                 high=row.high,
-                p_holm=corrected[place],
-                verdict=verdict,
+                p_holm=row.p_holm,
+                verdict=row.verdict,
                 stands=row.doubt.stands if row.doubt else None,
             )
         )
@@ -144,6 +131,14 @@ def _letter(place: int) -> str:
     return chr(ord("a") + place) if place < 26 else f"({place + 1})"
 
 
+def _told(order: Sequence[int], names: Sequence[str], pairs: Sequence[Versus]) -> list[int]:
+    """The best, and those that unjudged documents leave no doubt about against it: what they could
+    turn over all queries they could turn in a slice."""
+    best = names[order[0]]
+    waiting = {pair.other for pair in pairs if pair.system == best and pair.verdict == "open"}
+    return [at for at in order if names[at] not in waiting]
+
+
 # ── by slice ──────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -156,18 +151,23 @@ def _slices(
 ) -> list[SliceLead]:
     """Each system against the best over all queries, by every kind of slice that has two parts."""
     by_id = {entry.query_id: entry for entry in entries}
-    found = []
+    kinds: dict[str, dict[str, list[int]]] = {}
     for kind in SLICES:
         groups: dict[str, list[int]] = {}
         for row, query in enumerate(common):
             if name := _part(by_id[query], kind):
                 groups.setdefault(name, []).append(row)
         parts = {name: rows for name, rows in groups.items() if len(rows) >= SMALLEST}
-        if len(parts) < 2:
-            continue
+        if len(parts) > 1:
+            kinds[kind] = parts
+    chances = slice_chances(values, [rows for parts in kinds.values() for rows in parts.values()])
+    found, before = [], 0
+    for kind, parts in kinds.items():
+        of_kind = chances[before : before + len(parts)]
+        before += len(parts)
         for at in order[1:]:
             moves = values[:, at] - values[:, order[0]]
-            found += _shrunk(names[at], kind, parts, moves)
+            found += _shrunk(names[at], kind, parts, moves, of_kind[:, at, order[0]])
     return found
 
 
@@ -178,7 +178,11 @@ def _part(entry: Entry, kind: str) -> str:
 
 
 def _shrunk(
-    system: str, kind: str, parts: Mapping[str, list[int]], moves: statistics.Floats
+    system: str,
+    kind: str,
+    parts: Mapping[str, list[int]],
+    moves: statistics.Floats,
+    chances: statistics.Floats,
 ) -> list[SliceLead]:
     """The spread within slices is taken from all of them together: that of five queries is no
     estimate."""
@@ -204,7 +208,10 @@ def _shrunk(
             shrunk=float(centre),
             low=float(centre - Z * width),
             high=float(centre + Z * width),
+            p=float(p),
         )
-        for name, count, mean, centre, width in zip(parts, n, means, settled, spread, strict=True)
+        for name, count, mean, centre, width, p in zip(
+            parts, n, means, settled, spread, chances, strict=True
+        )
         if math.isfinite(width)
     ]

@@ -27,7 +27,7 @@ def answers(comparison: Comparison, tell: Sentences) -> Iterator[Answer]:
         key = {"no difference": "no_difference"}.get(row.verdict, row.verdict)
         yield Answer(
             text=tell.words(key, system=row.system, baseline=comparison.baseline),
-            change=_change_found(row, len(comparison.systems), tell),
+            change=_change_found(row, comparison.tests, tell),
             status=STATUSES.get(row.verdict, "inconclusive"),
             verdict=row.verdict,
             notes=tuple(_notes(row, tell)),
@@ -73,7 +73,7 @@ def powers(comparison: Comparison, tell: Sentences) -> list[str]:
     why it can show none."""
     from assay.evaluation.statistics import fewest_changes
 
-    fewest = fewest_changes(ALPHA / max(len(comparison.systems), 1))
+    fewest = fewest_changes(ALPHA / comparison.tests)
     return [_power(row, fewest, tell) for row in headlines(comparison)]
 
 

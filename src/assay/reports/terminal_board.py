@@ -24,8 +24,9 @@ def board_lines(board: Leaderboard) -> Iterator[RenderableType]:
         table.add_row(str(place), row.system, f"{row.value:.3f}", between, Text(drawn), row.letters)
     yield from (Text(f"{board.measure}, {board.n} queries", style="bold"), Text(), table, Text())
     yield Text(
-        "Systems that share a letter cannot be told apart (every pair tested, Holm over "
-        f"{len(board.pairs)} pairs).",
+        "Systems that share a letter cannot be told apart. All "
+        f"{len(board.pairs)} pairs are tested together, corrected once by Holm; the headlines "
+        "below go by the same tests.",
         style="dim",
     )
     if waiting := sum(pair.verdict == "open" for pair in board.pairs):
@@ -60,7 +61,10 @@ def _slices(board: Leaderboard) -> Iterator[Text]:
     if not told:
         yield Text(f"No slice is shown to differ from {best} in either direction.", style="dim")
         return
-    yield Text(f"By slice, against {best}, drawn towards the difference over all queries:")
+    yield Text(
+        f"By slice, against {best}, drawn towards the difference over all queries. The chance that "
+        "any of these is a false alarm is 5% at most:"
+    )
     for each in sorted(told, key=lambda one: (one.system, one.shrunk)):
         yield Text(f"  {_said(each)}")
 

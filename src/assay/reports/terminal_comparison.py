@@ -76,8 +76,8 @@ def _add_difference(table: Table, row: Difference, measure: str) -> None:
 
 def _notes(comparison: Comparison, rows: Sequence[Difference], power: str) -> Iterator[Text]:
     head = next(row for row in rows if row.measure == comparison.headline)
-    tested = len(comparison.systems)
-    over = f", corrected over {tested} systems" if tested > 1 else ""
+    tested = comparison.tests
+    over = f", corrected over all {tested} pairs of systems" if tested > 1 else ""
     yield Text(
         f"{comparison.headline} decides, by the randomization test{over}. The other measures "
         "inform; their p Holm is over all."
