@@ -11,7 +11,7 @@ import pytest
 
 from assay.formats import gold_jsonl
 from assay.formats.gold_jsonl import GoldRow, row_line
-from assay.review.bootstrap import sync_review
+from assay.review.queue import sync_review
 from assay.review.rulings import Word
 from assay.store import Store
 

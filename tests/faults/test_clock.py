@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
+import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from assay.core.types import Vote
-from assay.judging.votes import RULING, not_before
+from assay.formats import gold_jsonl
+from assay.judging.votes import RULING, WITHDRAWN, current, not_before, read_votes, votes_path
 from assay.review.bootstrap import Options, bootstrap
 from assay.review.rulings import Word, promote, reject, reopen
 from assay.store import open_store
 from assay.store.records import Decision, SearchLog, Shown
-from assay.workbench import adjudicating, voting
+from assay.workbench import adjudicating, review, review_word, voting
 from assay.workbench.grading import save_vote
 from assay.workbench.grading_views import GivenVote
 from assay.workbench.opening import Service
@@ -88,3 +92,81 @@ def test_reviewing_goes_on_with_times_in_any_order(tmp_path: Path) -> None:
     states = [entry.action for entry in store.audit(subject="gold-set/g001")]
     assert sorted(states) == ["review.approved", "review.approved", "review.rejected"]
     store.close()
+
+
+STEPS = ["1", "1 undo", "1 undo 2", "1 undo 2 undo", "1 undo 2 undo 0", "1 merge undo merge 2",
+         "1 merge undo", "0 undo merge 1 merge undo merge 2"]  # fmt: skip
+
+
+@pytest.mark.parametrize("steps", STEPS)
+@pytest.mark.parametrize("hours", [-2, 2])
+@pytest.mark.parametrize("name", ["set.json", "set.jsonl"])
+def test_the_last_word_on_a_suggestion_stands(
+    tmp_path: Path, name: str, hours: int, steps: str
+) -> None:
+    path, clock = tmp_path / name, Clock()
+    if name == "set.jsonl":
+        row = {"id": "q1", "query": "first", "relevant_case_law_ids": ["d1"], "source": "bootstrap"}
+        path.write_text(json.dumps(row | {"corpus": "c", "practice_area": ""}) + "\n")
+    else:
+        judged = [{"opinion_id": "d1", "score": 2}, {"opinion_id": "d3", "score": 0}]
+        queries = [{"id": "q1", "text": "first", "relevance_judgments": judged}]
+        path.write_text(json.dumps({"queries": queries}))
+    store = open_store(tmp_path / "assay.db")
+    service = Service(store=store, gold_sets={"set": path}, home=tmp_path, clock=clock)
+    item = review.suggest(service, "set", ("q1", "d2"), 1, rationale="", by="m", allow_unknown=True)
+    last: int | None = None
+    for step in steps.split():
+        if step == "undo":
+            (mine,) = review_word.last_step(service, "dana")
+            assert review_word.take_back(service, [mine.id], by="dana").done == [item.id]
+            last = None
+        elif step == "merge" and name == "set.json":
+            voting.merge_store(service, path)
+        elif step != "merge":
+            last = int(step)
+            review.rule_suggestion(service, item.id, accept=True, by="dana", grade=last)
+        clock.now += timedelta(hours=hours)
+    holds = {vote.doc_id: vote.grade for vote in current(read_votes(votes_path(path)))}
+    assert holds.get("d2") == last
+    if name == "set.json":
+        voting.merge_store(service, path)
+        assert labels(path).get(("q1", "d2")) == last
+    else:
+        (row,) = gold_jsonl.rows(gold_jsonl.read_lines(path))
+        assert ("d2" in row.relevant_case_law_ids) == bool(last)
+    store.close()
+
+
+def test_what_a_person_decided_last_is_taken_back_first(tmp_path: Path) -> None:
+    path, clock = tmp_path / "set.json", Clock()
+    path.write_text(json.dumps({"queries": [{"id": "q1", "text": "first"}]}))
+    store = open_store(tmp_path / "assay.db")
+    service = Service(store=store, gold_sets={"set": path}, home=tmp_path, clock=clock)
+    for doc in ("d1", "d2", "d3"):
+        pair = ("q1", doc)
+        item = review.suggest(service, "set", pair, 1, rationale="", by="m", allow_unknown=True)
+        review.rule_suggestion(service, item.id, accept=doc != "d3", by="dana")
+        assert [each.doc_ids for each in review_word.last_step(service, "dana")] == [(doc,)]
+        clock.now -= timedelta(hours=2)
+    store.close()
+
+
+def test_an_undo_comes_after_what_it_names_whatever_its_time_and_line() -> None:
+    said = vote("2026-05-31T12:00:00+00:00")
+    undo = Vote(id="w", query_id="q0", doc_id="d", grade=None, judge="chair", kind="human",
+                at="2026-05-31T10:00:00+00:00", source=WITHDRAWN, supersedes="v")  # fmt: skip
+    again = msgspec.structs.replace(said, id="x", at="2026-05-31T12:00:00.000001+00:00")
+    for lines in itertools.permutations([said, undo]):
+        assert current(lines) == []
+    for lines in itertools.permutations([said, undo, again]):
+        assert current(lines) == [again]
+
+
+def test_a_file_without_times_is_said_after_what_the_clock_has_not_seen(tmp_path: Path) -> None:
+    path = write_set(tmp_path)
+    ahead = (datetime.now(UTC) + timedelta(hours=2)).isoformat(timespec="seconds")
+    voting.give(path, [vote(ahead)])
+    (tmp_path / "b.csv").write_text("query_id,doc_id,grade,judge\nq0,d,2,a\n")
+    voting.merge_files(path, [tmp_path / "b.csv"], allow=voting.Allowed(unasked=True))
+    assert labels(path) == {("q0", "d"): 2}

@@ -13,7 +13,7 @@ import pytest
 
 from assay.core.errors import InputError
 from assay.core.types import Vote
-from assay.formats.votes_jsonl import append, read_votes, take_back, votes_from
+from assay.formats.votes_jsonl import append, read_votes, votes_from
 from assay.judging.votes import current
 
 AT = "2026-01-31T14:00:00+00:00"
@@ -151,19 +151,6 @@ def test_what_is_no_text_is_refused_and_stays(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"\w"):
         append(path, [vote(9)])
     assert path.read_bytes() == content
-
-
-def test_an_append_is_taken_back_only_where_it_is_the_last(tmp_path: Path) -> None:
-    path = tmp_path / "set.votes.jsonl"
-    append(path, [vote(1)])
-    before = path.read_bytes()
-    append(path, [vote(2), vote(3)])
-    take_back(path, [vote(2)])
-    assert [each.id for each in read_votes(path)] == ["v1", "v2", "v3"]
-    take_back(path, [vote(2), vote(3)])
-    assert path.read_bytes() == before
-    take_back(path, [])
-    assert path.read_bytes() == before
 
 
 def test_what_was_appended_since_is_read_from_there(tmp_path: Path) -> None:

@@ -24,8 +24,8 @@ from assay.review.bootstrap import (
     groups_of,
     marked_ids,
     merge,
-    sync_review,
 )
+from assay.review.queue import sync_review
 from assay.store import Store
 from assay.store.records import Decision, ReviewItem, SearchLog, Shown, Support
 from waiting_rows import NOW, WORD, by_id, gold, row, store_url

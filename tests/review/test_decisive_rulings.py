@@ -15,10 +15,9 @@ from assay.formats import gold_jsonl
 from assay.formats.gold_jsonl import row_line
 from assay.formats.votes_jsonl import append, read_votes, votes_path
 from assay.review import rulings
-from assay.review.bootstrap import (
-    item_of,
-)
-from assay.review.intents import Intent, heal, intended, intent_path, interrupted
+from assay.review.intents import begin, heal, intent_path, interrupted
+from assay.review.one_step import record
+from assay.review.queue import item_of
 from assay.review.rulings import Correction, Word
 from assay.review.second_thoughts import unapprove
 from assay.store import Store
@@ -165,7 +164,7 @@ def test_a_ruling_on_another_set_never_changes_this_file(store: Store, gold: Pat
     with pytest.raises(
         InputError, match="this row belongs to the set other, not gold-set"
     ) as error:
-        rulings.record(store, gold, [ruling], [])
+        record(store, gold, [ruling], [], [])
     assert (error.value.where, gold.read_bytes()) == ("g001", before)
 
 
@@ -186,8 +185,9 @@ def test_a_row_of_the_chair_is_approved_where_it_still_waits_for_nobody_else(
 
 
 def test_a_row_is_known_by_its_id_unless_that_was_rejected(store: Store, gold: Path) -> None:
-    gold.write_bytes(gold.read_bytes().replace(b'"one"', b'"one, reworded"'))
     rulings.promote(store, gold, ["g001"], WORD)
+    gold.write_bytes(gold.read_bytes().replace(b'"one"', b'"one, reworded"'))
+    rulings.correct(store, gold, "g001", Correction(note="so"), WORD)
     rulings.reject(store, gold, ["g002"], WORD)
     with gold.open("ab") as stream:
         stream.write(row_line(row("g002", "another")).raw)
@@ -205,54 +205,50 @@ def test_a_row_is_known_by_its_id_unless_that_was_rejected(store: Store, gold: P
 
 @pytest.mark.parametrize("state", ["as before", "as after", "edited", "gone", "nothing changed"])
 @pytest.mark.parametrize("committed", [False, True])
-def test_what_was_interrupted_is_finished_or_undone(
-    store: Store, gold: Path, state: str, committed: bool
+@pytest.mark.parametrize("written", [0, 1, 2])
+def test_what_was_interrupted_is_finished_or_forgotten(
+    store: Store, gold: Path, state: str, committed: bool, written: int
 ) -> None:
-    before, after = gold.read_bytes(), b"# after\n"
+    before, after = gold.read_bytes(), gold.read_bytes() + b"# after\n"
     items = store.review_items(gold="gold-set")
-    votes = rulings.votes_on("g001", {"a": 1}, WORD)
+    votes = rulings.votes_on("g001", {"a": 1, "b": 0}, WORD)
     given = [
         Ruling(item=item, state="approved", by="D", at=NOW, votes=votes if not n else ())
         for n, item in enumerate(items)
     ]
-    append(votes_path(gold), votes)
-    with pytest.raises(KeyError), intended(gold, given, before, after):
-        raise KeyError
-    assert interrupted(gold)
+    begin(store, gold, given, before, before if state == "nothing changed" else after)
+    assert interrupted(store, gold)
     if committed:
         store.rule(given)
+        append(votes_path(gold), votes[:written])
     else:  # what others decided is not this decision
         other = msgspec.structs.replace(given[0], by="somebody", votes=())
         store.rule([other])
-    contents = {"as before": before, "as after": after, "edited": b"# mine\n"}
-    if state in contents:
-        gold.write_bytes(contents[state])
-    elif state == "gone":
+    contents = {"as after": after, "edited": b"# mine\n" + before}
+    gold.write_bytes(contents.get(state, before))
+    if state == "gone":
         gold.unlink()
-    else:
-        intent = msgspec.json.decode(intent_path(gold).read_bytes(), type=Intent)
-        same = msgspec.structs.replace(intent, after=before)
-        intent_path(gold).write_bytes(msgspec.json.encode(same))
+        assert heal(store, gold) == ""
+        assert interrupted(store, gold)
+        gold.write_bytes(before)
     said = heal(store, gold)
     named = ", ".join(item.ref for item in items)
-    undone = f"{gold}: a decision on {named} was interrupted and is undone; decide again"
-    look = (
-        f"{gold}: a decision on {named} was interrupted, and the file was edited since: "
-        "look at these rows"
+    ends = {"edited": "the file was edited since: look at these rows"}
+    told = (
+        f"{gold}: a decision on {named} was interrupted, and {ends.get(state, 'is finished now')}"
     )
-    expected = {"as after": undone, "edited": look, "gone": look}
-    assert said == ("" if committed else expected.get(state, ""))
-    assert len(read_votes(votes_path(gold))) == committed
-    if state == "as after":
-        assert gold.read_bytes() == (after if committed else before)
-    assert not interrupted(gold)
+    assert said == (told if committed else "")
+    assert read_votes(votes_path(gold)) == list(votes if committed else ())
+    made = committed and state in ("as before", "gone")
+    assert gold.read_bytes() == (after if made else contents.get(state, before))
+    assert not interrupted(store, gold)
     assert not heal(store, gold)
 
 
 def test_what_was_never_whole_was_never_begun(store: Store, gold: Path) -> None:
-    intent_path(gold).write_bytes(b'{"before":')
+    intent_path(store, gold).write_bytes(b'{"before":')
     assert heal(store, gold) == ""
-    assert not interrupted(gold)
+    assert not interrupted(store, gold)
 
 
 def test_an_approval_that_is_not_the_rows_is_not_taken_back(store: Store, gold: Path) -> None:

@@ -4,11 +4,13 @@ not heal."""
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shutil
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,15 +18,17 @@ from assay.core.errors import InputError
 from assay.formats import gold_jsonl
 from assay.formats.votes_jsonl import read_votes, votes_path
 from assay.judging.votes import current as votes_of
-from assay.review import rulings
+from assay.review import intents, one_step, rulings
 from assay.review.bootstrap import Options, bootstrap
-from assay.review.intents import intent_path, interrupted
 from assay.review.rulings import Word
-from assay.store import Store, open_store
+from assay.store import Store, StoreUnavailable, open_store
 from assay.store.records import Decision, Ruling, SearchLog, Shown
 from assay.workbench import review, review_word
 from assay.workbench.doctor import examine
+from assay.workbench.health import gold_health
 from assay.workbench.opening import open_service
+from assay.workbench.voting import Allowed, merge_files
+from voted_sets import labels
 
 NOW = datetime(2026, 5, 31, 12, tzinfo=UTC)
 WORD = Word(by="Dafna", why="right", at=NOW)
@@ -41,35 +45,52 @@ def gold(tmp_path: Path) -> Path:
     return tmp_path / "gold-set.jsonl"
 
 
-def killed_in(gold: Path, place: str) -> None:
+STEPS = ("before the commit", "after the commit", "after the votes", "after the file", "at the end")
+MADE = STEPS[1:]
+
+
+def killed_in(gold: Path, place: str, act: Callable[[Store], object] | None = None) -> None:
     """Promote a row in a process that dies at this place, as by SIGKILL."""
     child = os.fork()
     if child == 0:
         store = open_store(gold.with_name("assay.db"))
-        real = rulings._save
+        rule, write, unlink = store.rule, intents.write_atomic, Path.unlink
 
-        def dying(path: Path, lines: list[gold_jsonl.Line]) -> None:
-            if place == "before the file":
-                os._exit(9)
-            real(path, lines)
-            if place == "before the commit":
-                os._exit(9)
+        def ruled(given: Sequence[Ruling], then: Callable[[], None]) -> None:
+            rule(given, then=_dies if place == "before the commit" else then)
+            if place == "after the commit":
+                _dies()
 
-        rulings._save = dying  # type: ignore[assignment]
-        if place == "after the commit":
-            rulings.intended.__wrapped__.__globals__["intent_path"] = _dying_path(store)  # type: ignore[attr-defined]
-        rulings.promote(store, gold, ["g001"], WORD)
+        def written(path: Path, content: bytes) -> None:
+            if place == "after the votes" and not path.name.endswith(".ruling"):
+                _dies()
+            write(path, content)
+            if place == "after the file" and not path.name.endswith(".ruling"):
+                _dies()
+
+        def unlinked(path: Path, missing_ok: bool = False) -> None:
+            if place == "at the end" and path.name.endswith(".ruling"):
+                _dies()
+            unlink(path, missing_ok)
+
+        store.rule = ruled  # type: ignore[assignment, method-assign]
+        intents.write_atomic = written  # type: ignore[assignment]
+        Path.unlink = unlinked  # type: ignore[assignment, method-assign]
+        (act or promoted(gold))(store)
         os._exit(1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
 
 
-def _dying_path(store: Store):  # type: ignore[no-untyped-def]
-    def path(gold: Path) -> Path:
-        if store.audit(action="review.approved"):
-            os._exit(9)
-        return intent_path(gold)
+def promoted(gold: Path) -> Callable[[Store], object]:
+    return lambda store: rulings.promote(store, gold, ["g001"], WORD)
 
-    return path
+
+def _dies() -> None:
+    os._exit(9)
+
+
+def left(gold: Path) -> list[str]:
+    return [path.name for path in gold.parent.iterdir() if path.name.endswith(".ruling")]
 
 
 def standing(gold: Path) -> tuple[str, int, int, str]:
@@ -82,70 +103,172 @@ def standing(gold: Path) -> tuple[str, int, int, str]:
     return found
 
 
-@pytest.mark.parametrize("place", ["before the file", "before the commit"])
-def test_what_was_not_committed_is_undone_at_the_next_start(gold: Path, place: str) -> None:
+def start(gold: Path, database: str = "assay.db") -> list[str]:
+    heard: list[str] = []
+    with open_service(str(gold.with_name(database)), gold=[gold], say=heard.append):
+        return heard
+
+
+@pytest.mark.parametrize("place", STEPS)
+def test_what_was_committed_is_finished_at_the_next_start_and_all_else_is_not_begun(
+    gold: Path, place: str
+) -> None:
     before = standing(gold)
     killed_in(gold, place)
-    assert interrupted(gold)
+    assert left(gold)
     checkup = examine(str(gold.with_name("assay.db")), home=gold.parent)
     assert checkup.status == "failed"
     assert checkup.gold.interrupted == ["gold-set"]  # type: ignore[union-attr]
-    heard: list[str] = []
-    with open_service(str(gold.with_name("assay.db")), gold=[gold], say=heard.append):
-        pass
-    undone = [said for said in heard if "decision on g001 was interrupted and is undone" in said]
-    assert len(undone) == (place == "before the commit")  # before that, nobody sees a change
-    assert standing(gold) == before == ("bootstrap", 0, 0, "pending_review")
-    assert not interrupted(gold)
+    finished = [said for said in start(gold) if "decision on g001 was interrupted, and is" in said]
+    assert len(finished) == (place in MADE)
+    assert before == ("bootstrap", 0, 0, "pending_review")
+    assert standing(gold) == (("chair", 1, 1, "approved") if place in MADE else before)
+    assert not left(gold)
 
 
-def test_what_was_committed_stays(gold: Path) -> None:
-    killed_in(gold, "after the commit")
-    assert interrupted(gold)
-    with open_service(str(gold.with_name("assay.db")), gold=[gold]):
-        pass
-    assert standing(gold) == ("chair", 1, 1, "approved")
-    assert not interrupted(gold)
-
-
-def test_the_next_decision_heals_as_well(gold: Path) -> None:
+def test_no_file_shows_what_was_not_committed(gold: Path) -> None:
+    then = gold.read_bytes()
     killed_in(gold, "before the commit")
+    assert (gold.read_bytes(), read_votes(votes_path(gold))) == (then, [])
+
+
+@pytest.mark.parametrize("place", STEPS)
+def test_the_next_decision_heals_as_well(gold: Path, place: str) -> None:
+    killed_in(gold, place)
     store = open_store(gold.with_name("assay.db"))
-    assert rulings.promote(store, gold, ["g001"], WORD).ids == ("g001",)
+    done = rulings.promote(store, gold, ["g001"], WORD)
+    assert (done.ids, done.already)[place in MADE] == ("g001",)
     store.close()
     assert standing(gold) == ("chair", 1, 1, "approved")
-    assert not interrupted(gold)
+    assert not left(gold)
+
+
+@pytest.mark.parametrize("place", STEPS)
+def test_the_bootstrap_heals_as_well(gold: Path, place: str) -> None:
+    killed_in(gold, place)
+    store = open_store(gold.with_name("assay.db"))
+    bootstrap(store, gold, Options(), now=NOW)
+    store.close()
+    assert standing(gold)[3] == ("approved" if place in MADE else "pending_review")
+    assert not left(gold)
+
+
+@pytest.mark.parametrize("place", STEPS)
+def test_another_store_leaves_it_alone_and_doctor_names_it(gold: Path, place: str) -> None:
+    killed_in(gold, place)
+    were = left(gold), gold.read_bytes(), read_votes(votes_path(gold))
+    start(gold, "other.db")
+    assert (left(gold), gold.read_bytes(), read_votes(votes_path(gold))) == were
+    store = open_store(gold.with_name("other.db"))
+    told = gold_health(store, {"gold-set": gold})
+    assert (told.interrupted, list(told.interrupted_elsewhere)) == ([], ["gold-set"])
+    (elsewhere,) = told.interrupted_elsewhere["gold-set"]
+    assert elsewhere.endswith("assay.db")
+    store.close()
+    start(gold)
+    assert standing(gold)[3] == ("approved" if place in MADE else "pending_review")
+    assert standing(gold)[0] == ("chair" if place in MADE else "bootstrap")
+
+
+def test_two_stores_decide_on_one_set_beside_each_other(gold: Path) -> None:
+    killed_in(gold, "after the commit")
+    store = open_store(gold.with_name("other.db"))
+    rulings.promote(store, gold, ["g001"], WORD)
+    store.close()
+    assert len(left(gold)) == 1
+    start(gold)
+    assert standing(gold)[:1] + standing(gold)[3:] == ("chair", "approved")
+    assert not left(gold)
 
 
 def test_a_file_that_was_edited_since_is_left_alone(gold: Path) -> None:
-    killed_in(gold, "before the commit")
+    killed_in(gold, "after the commit")
     gold.write_bytes(b"# mine\n" + gold.read_bytes())
-    heard: list[str] = []
-    with open_service(str(gold.with_name("assay.db")), gold=[gold], say=heard.append):
-        pass
+    assert any("edited since" in said for said in start(gold))
     assert gold.read_bytes().startswith(b"# mine\n")
-    assert any("edited since" in said for said in heard)
+    assert standing(gold)[::3] == ("bootstrap", "pending_review")  # it waits, as the file says
+
+
+def test_a_decision_whose_file_is_edited_at_that_moment_is_refused(
+    gold: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = open_store(gold.with_name("assay.db"))
+    begin = one_step.begin
+
+    def edited(*given: Any) -> None:
+        begin(*given)
+        gold.write_bytes(b"# mine\n" + gold.read_bytes())
+
+    monkeypatch.setattr(one_step, "begin", edited)
+    with pytest.raises(InputError, match="edited meanwhile"):
+        rulings.promote(store, gold, ["g001"], WORD)
+    store.close()
+    assert standing(gold) == ("bootstrap", 0, 0, "pending_review")
+    assert gold.read_bytes().startswith(b"# mine\n")
+    assert not left(gold)
+
+
+def test_a_file_that_cannot_be_written_follows_later(
+    gold: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = open_store(gold.with_name("assay.db"))
+    write = intents.write_atomic
+
+    def full(path: Path, content: bytes) -> None:
+        if path == gold:
+            raise OSError(28, "No space left on device")
+        write(path, content)
+
+    monkeypatch.setattr(intents, "write_atomic", full)
+    with pytest.raises(InputError, match="the decision on g001 is made, but its files cannot"):
+        rulings.promote(store, gold, ["g001"], WORD)
+    monkeypatch.undo()
+    assert rulings.promote(store, gold, ["g001"], WORD).already == ("g001",)
+    store.close()
+    assert standing(gold) == ("chair", 1, 1, "approved")
+
+
+def test_a_store_that_goes_away_with_the_commit_says_later_what_it_has(
+    gold: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = open_store(gold.with_name("assay.db"))
+    rule = store.rule
+
+    def gone(*given: Any, **more: Any) -> None:
+        rule(*given, **more)
+        gold.with_name("assay.db").rename(gold.with_name("elsewhere.db"))
+        raise StoreUnavailable("the database is gone")
+
+    monkeypatch.setattr(store, "rule", gone)
+    with pytest.raises(StoreUnavailable):
+        rulings.promote(store, gold, ["g001"], WORD)
+    store.close()
+    gold.with_name("elsewhere.db").rename(gold.with_name("assay.db"))
+    start(gold)
+    assert standing(gold) == ("chair", 1, 1, "approved")
 
 
 @pytest.fixture
 def suggested(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, str]:
     """A set whose labels change with a merge, and a suggestion that waits for it."""
     monkeypatch.chdir(tmp_path)
-    qrels = tmp_path / "p" / "s.qrels"
-    qrels.parent.mkdir()
-    qrels.write_text("q1 0 d1 1\n")
-    with open_service("p/assay.db", gold=[qrels]) as service:
+    dataset = tmp_path / "p" / "s.json"
+    dataset.parent.mkdir()
+    judged = [{"opinion_id": "d1", "score": 1}]
+    queries = [{"id": "q1", "text": "first", "relevance_judgments": judged}]
+    dataset.write_text(json.dumps({"queries": queries}))
+    with open_service("p/assay.db", gold=[dataset]) as service:
         pair = ("q1", "d2")
         item = review.suggest(service, "s", pair, 1, rationale="r", by="a", allow_unknown=True)
-    return qrels, item.id
+    return dataset, item.id
 
 
-def outcome(qrels: Path) -> tuple[str, list[str]]:
+def outcome(dataset: Path) -> tuple[str, list[str]]:
     """The state of the suggestion, and the documents that somebody has a vote on."""
-    with open_service("p/assay.db", gold=[qrels]) as service:
+    with open_service("p/assay.db", gold=[dataset]) as service:
         (item,) = service.store.review_items()
-        votes = votes_of(read_votes(votes_path(qrels)))
-        return item.state, sorted(vote.doc_id for vote in votes)
+        votes = votes_of(read_votes(votes_path(dataset)))
+        return item.state, sorted({vote.doc_id for vote in votes})
 
 
 @pytest.mark.parametrize("committed", [False, True])
@@ -153,15 +276,15 @@ def outcome(qrels: Path) -> tuple[str, list[str]]:
 def test_a_vote_and_its_record_are_one_step(
     suggested: tuple[Path, str], committed: bool, back: bool
 ) -> None:
-    qrels, id = suggested
+    dataset, id = suggested
     before, after = ("pending_review", ["d1"]), ("approved", ["d1", "d2"])
     if back:
-        with open_service("p/assay.db", gold=[qrels]) as service:
+        with open_service("p/assay.db", gold=[dataset]) as service:
             review.rule_suggestion(service, id, accept=True, by="dana")
         before, after = after, before
     with (
         contextlib.suppress(Killed),
-        open_service("p/assay.db", gold=[qrels]) as service,
+        open_service("p/assay.db", gold=[dataset]) as service,
     ):
         _copy_in(service.store, committed)
         if back:
@@ -170,9 +293,17 @@ def test_a_vote_and_its_record_are_one_step(
             review.rule_suggestion(service, id, accept=True, by="dana")
     shutil.rmtree("p")
     Path("then").rename("p")
-    assert interrupted(qrels)
-    assert outcome(qrels) == (after if committed else before)
-    assert not interrupted(qrels)
+    assert left(dataset)
+    merged(dataset)  # whoever reads the votes before the next start
+    assert sorted(doc for _, doc in labels(dataset)) == before[1]
+    assert outcome(dataset) == (after if committed else before)
+    assert not left(dataset)
+
+
+def merged(dataset: Path) -> None:
+    ballot = dataset.with_name("b.csv")
+    ballot.write_text("query_id,doc_id,grade,judge,rationale\nq1,d1,1,ruth,because\n")
+    merge_files(dataset, [ballot], allow=Allowed(unasked=True))
 
 
 class Killed(BaseException):
@@ -198,11 +329,11 @@ def _copy_in(store: Store, committed: bool) -> None:
 
 
 def test_without_the_vote_there_is_no_decision(suggested: tuple[Path, str]) -> None:
-    qrels, id = suggested
-    votes_path(qrels).write_text("no vote\n")
-    with open_service("p/assay.db", gold=[qrels]) as service:
+    dataset, id = suggested
+    votes_path(dataset).write_text("no vote\n")
+    with open_service("p/assay.db", gold=[dataset]) as service:
         with pytest.raises(InputError):
             review.rule_suggestion(service, id, accept=True, by="dana")
         assert review.item_of(service, id).state == "pending_review"  # type: ignore[union-attr]
-    votes_path(qrels).unlink()
-    assert not interrupted(qrels)
+    votes_path(dataset).unlink()
+    assert not left(dataset)

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from assay.core.errors import InputError
-from assay.formats import gold_jsonl
 from assay.formats.votes_jsonl import read_votes, votes_path
 from assay.review import rulings
 from assay.review.bootstrap import Options, bootstrap
@@ -202,19 +201,22 @@ def test_what_cannot_be_done_is_said_and_changes_nothing(
 def test_file_and_record_change_together(
     store: Store, gold: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = gold.read_bytes()
+    before, rule = gold.read_bytes(), store.rule
 
-    def written_then_lost(path: Path, lines: Any) -> None:
-        path.write_bytes(gold_jsonl.assemble(lines))
-        raise RuntimeError("the connection is gone before the commit")
+    def lost(given: Any, then: Any) -> None:
+        def before_the_commit() -> None:
+            then()
+            raise RuntimeError("the connection is gone before the commit")
 
-    monkeypatch.setattr(rulings, "_save", written_then_lost)
+        rule(given, then=before_the_commit)
+
+    monkeypatch.setattr(store, "rule", lost)
     with pytest.raises(RuntimeError):
         rulings.promote(store, gold, ["g001"], Word(by="Dafna"))
     assert gold.read_bytes() == before
     assert read_votes(votes_path(gold)) == store.votes("gold-set") == store.audit() == []
     assert states(store)["g001"] == "pending_review"
-    assert not interrupted(gold)
+    assert not interrupted(store, gold)
 
 
 def test_a_row_made_the_chairs_by_hand_is_approved_when_the_expert_says_so(

@@ -292,7 +292,7 @@ class TestItem:
             ({"action": "reject", "why": " "}, "say why"),
             ({"doc": []}, "No document would be left"),
             ({"action": ""}, "approve or reject"),
-            ({"seen": ["a"]}, "have changed since this page was opened"),
+            ({"seen": ["a"]}, "changed since you saw it"),
         ],
     )
     def test_what_cannot_be_done_is_said_beside_what_was_typed(
@@ -657,7 +657,7 @@ class TestMany:
         outcome = client.post("/api/review/bulk", json=sent).json()
         assert outcome["done"] == [refs(service)["g001"]]
         said = {row: outcome["refused"][refs(service)[row]] for row in ("g002", "g003")}
-        assert "have changed" in said["g002"]
+        assert "changed since you saw it" in said["g002"]
         assert "by Moshe" in said["g003"]
         form = {"id": [pick.id for pick in picks], "seen": [f"{p.id}:{p.seen}" for p in picks]}
         page = client.post("/review/bulk", data=form).text

@@ -66,8 +66,7 @@ def read_votes(path: Path) -> list[Vote]:
 
 def _vote(value: object, where: str) -> Vote:
     try:
-        vote = msgspec.convert(value, Vote)
-        return msgspec.structs.replace(vote, at=_moment(vote.at)) if vote.at else vote
+        return _in_utc(msgspec.convert(value, Vote))
     except (msgspec.ValidationError, ValueError, OverflowError) as error:
         raise InputError(
             f"not a vote: {error}",
@@ -76,10 +75,15 @@ def _vote(value: object, where: str) -> Vote:
         ) from error
 
 
+def _in_utc(vote: Vote) -> Vote:
+    """Times compare as text."""
+    if not vote.at or _NORMAL.fullmatch(vote.at):
+        return vote
+    return msgspec.structs.replace(vote, at=_moment(vote.at))
+
+
 def _moment(at: str) -> str:
-    """In UTC, so that times compare as text; a day stays a day."""
-    if _NORMAL.fullmatch(at):
-        return at
+    """In UTC; a day stays a day."""
     if _DAY.fullmatch(at):
         return date.fromisoformat(at).isoformat()
     given = datetime.fromisoformat(at)
@@ -123,14 +127,6 @@ def appending(path: Path) -> Iterator[Callable[[Sequence[Vote]], None]]:
         ) from error
 
 
-def take_back(path: Path, votes: Sequence[Vote]) -> None:
-    """Undo an append whose other half failed, where these votes are still the last."""
-    payload = _encoded(votes)
-    with contextlib.suppress(OSError), locked(path):
-        if payload and path.is_file() and path.read_bytes().endswith(payload):
-            os.truncate(path, path.stat().st_size - len(payload))
-
-
 def _encoded(votes: Sequence[Vote]) -> bytes:
     return b"".join(msgspec.json.encode(vote) + b"\n" for vote in votes)
 
@@ -160,8 +156,8 @@ def votes_from(path: Path, start: int) -> tuple[list[Vote], int]:
     whole = content[: content.rfind(b"\n") + 1]
     lines = [line for line in whole.split(b"\n") if line.strip()]
     try:
-        votes = [_APPENDED.decode(line) for line in lines]
-    except msgspec.MsgspecError as error:
+        votes = [_in_utc(_APPENDED.decode(line)) for line in lines]
+    except (msgspec.MsgspecError, ValueError, OverflowError) as error:
         raise InputError(f"not a vote: {error}", where=str(path)) from error
     return votes, start + len(whole)
 

@@ -29,7 +29,7 @@ from assay.judging.comparisons import (
     figures_of,
 )
 from assay.judging.leaning import against_others, differences, drift_of, votes_by_judge
-from assay.judging.votes import RULING, SAMPLE, WITHDRAWN, current
+from assay.judging.votes import RULING, SAMPLE, current, said_of
 
 WHO: Mapping[str, tuple[str, str]] = {
     "human": ("people", "no two people"),
@@ -108,8 +108,7 @@ def _asked(
     asked = list[Vote]()
     by_id = {vote.id: vote for vote in votes}
     for vote in votes:
-        taken_back = by_id.get(vote.supersedes) if vote.source == WITHDRAWN else None
-        source = (taken_back or vote).source
+        source = said_of(vote, by_id).source
         reasons = {
             "rulings": source == RULING,
             "spot_checks": source == SAMPLE,

@@ -19,7 +19,17 @@ from assay.core.errors import InputError
 from assay.core.types import GoldSet, Vote, VoteKind, counted
 from assay.formats.ballots import Ballot, Ballots, Problem, problem_of
 from assay.judging.reasons import too_long
-from assay.judging.votes import IMPORTED, RULING, UNNAMED, Pair, current, role_of
+from assay.judging.votes import (
+    IMPORTED,
+    RULING,
+    UNNAMED,
+    WITHDRAWN,
+    Pair,
+    current,
+    not_before,
+    role_of,
+    said_of,
+)
 
 NOTHING = "Nothing was changed."
 SHOWN = 10  # rows that are named where many cannot be taken
@@ -107,8 +117,9 @@ def cast(files: Iterable[Ballots], limits: Bounds, said: Said, *, partial: bool 
 def _read(
     file: Ballots, limits: Bounds, said: Said, box: _Box
 ) -> tuple[list[_Given], list[Problem]]:
-    """What of a file can be taken, and what cannot. Of two rows on one pair neither is taken: only
-    the judge knows which one is meant."""
+    """What of a file can be taken, and what cannot. Of two rows on one pair neither is taken, nor
+    of two in two files that do not say which is later: only the judge knows which one is meant, and
+    the order in which files are named decides nothing."""
     given, problems = list[_Given](), list[Problem]()
     seats, contested = dict[Seat, str](), set[Seat]()
     for ballot in file.rows:
@@ -121,7 +132,10 @@ def _read(
             seat = _seat(vote)
             if not ballot.id and seats.setdefault(seat, ballot.where) != ballot.where:
                 contested.add(seat)
-                raise _twice(ballot, vote, seats[seat])
+                raise _twice(ballot, vote, f"line {seats[seat].rpartition(':')[2]}")
+            if there is None and (other := box.clashing(ballot, vote)):
+                contested.add(seat)
+                raise _twice(ballot, vote, other)
         except InputError as error:
             problems.append(problem_of(error))
             continue
@@ -152,9 +166,10 @@ class _Box:
         self.kinds = {vote.judge: vote.kind for vote in votes if vote.judge != UNNAMED}
         self.new: list[Vote] = []
         self.already = self.outdated = 0
+        self._brought: dict[Seat, tuple[_Given, Vote | None]] = {}  # by these files, and before it
         self._past: dict[Seat, list[Vote]] = {}
         for vote in votes:
-            self._past.setdefault(_seat(vote), []).append(vote)
+            self._past.setdefault(_seat(said_of(vote, self.known)), []).append(vote)
 
     def repeated(self, ballot: Ballot, vote: Vote) -> Vote | None:
         """The vote that this one says again. Tools send back what was sent to them, without ids,
@@ -165,9 +180,25 @@ class _Box:
         if ballot.id:
             return None
         for there in reversed(self._past.get(_seat(vote), [])):
+            if there.source == WITHDRAWN:
+                continue
             if there.grade == vote.grade and _nothing_new(ballot, vote, there):
                 return there
         return None
+
+    def clashing(self, ballot: Ballot, vote: Vote) -> str:
+        """Where another of these files has the same judge and pair at the same moment; it is not
+        taken either."""
+        seat = _seat(vote)
+        other, before = self._brought.get(seat, (None, None))
+        if ballot.id or other is None or other.ballot.id or other.vote.at != vote.at:
+            return ""
+        del self._brought[seat], self.known[other.vote.id], self.holds[seat]
+        self._past[seat].pop()
+        self.new = [each for each in self.new if each.id != other.vote.id]
+        if before is not None:
+            self.holds[seat] = before
+        return other.ballot.where
 
     def take(self, given: _Given) -> None:
         vote, seat = given.vote, _seat(given.vote)
@@ -179,14 +210,24 @@ class _Box:
             self.already += 1
             return
         before = self.holds.get(seat)
+        if not given.ballot.at and not given.ballot.id:
+            vote = _after(vote, self._past.get(seat, ()))
         if before is not None and not given.ballot.id and vote.at >= before.at:
             vote = msgspec.structs.replace(vote, supersedes=before.id)
         if before is None or vote.at >= before.at:
             self.holds[seat] = vote
+        self._brought[seat] = given, before
         self.known[vote.id] = vote
         self.kinds[vote.judge] = vote.kind
         self._past.setdefault(seat, []).append(vote)
         self.new.append(vote)
+
+
+def _after(vote: Vote, past: Iterable[Vote]) -> Vote:
+    """A row without a time is said now, after what its judge said before."""
+    now = datetime.fromisoformat(vote.at)
+    at = not_before(now, past, now)
+    return msgspec.structs.replace(vote, at=at.isoformat(timespec="seconds"))
 
 
 def _nothing_new(ballot: Ballot, vote: Vote, there: Vote) -> bool:
@@ -380,7 +421,7 @@ CHECKS: tuple[Check, ...] = (
 def _twice(ballot: Ballot, vote: Vote, before: str) -> InputError:
     return InputError(
         f"{vote.judge} has voted on {vote.doc_id!r} for query {vote.query_id!r} already, in "
-        f"line {before.rpartition(':')[2]}",
+        + before,
         where=ballot.where,
         hint=f"Keep one of the two. {NOTHING}",
     )

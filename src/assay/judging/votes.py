@@ -1,17 +1,18 @@
 """Votes: who said what of which document, kept beside the set in STEM.votes.jsonl.
 
 The file is the truth; labels are computed from it by a policy (see `policy`). Reading and appending
-are in `formats.votes_jsonl`, and come from here too."""
+are in `formats.votes_jsonl`, and which of them stands in `formats.vote_order`; both come from here
+too."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from datetime import datetime, timedelta
 
 import msgspec
 
 from assay.core.types import Document, GoldSet, Judgment, Vote
+from assay.formats.vote_order import current, later, not_before, role_of, said_of
 from assay.formats.votes_jsonl import (
     IMPORTED,
     RULING,
@@ -38,9 +39,11 @@ __all__ = [
     "by_pair",
     "current",
     "document_fingerprint",
+    "later",
     "not_before",
     "read_votes",
     "role_of",
+    "said_of",
     "stale",
     "stale_in",
     "votes_from",
@@ -50,37 +53,7 @@ __all__ = [
 
 Pair = tuple[str, str]  # (query, document)
 
-LENGTH_OF_DAY = len("2026-01-31")
 UNNAMED = "imported"  # the judge of labels that a set had before anybody voted
-
-
-def current(votes: Iterable[Vote]) -> list[Vote]:
-    """The vote of each judge on each pair that holds now: a later one supersedes the earlier.
-    Rulings and spot checks stand beside the votes that their judge gave otherwise. One that was
-    taken back, by its judge or by a chair, is as if it had not been given."""
-    holds: dict[tuple[str, str, str, str], Vote] = {}
-    given = list(votes)
-    known = {vote.id: vote for vote in given}
-    for vote in given:
-        whose = known.get(vote.supersedes, vote) if vote.source == WITHDRAWN else vote
-        key = (whose.query_id, whose.doc_id, whose.judge, role_of(whose.source))
-        before = holds.pop(key, None)
-        holds[key] = vote if before is None or vote.at >= before.at else before
-    return [vote for vote in holds.values() if vote.source != WITHDRAWN]
-
-
-def role_of(source: str) -> str:
-    """A judge may vote, rule and spot-check on one pair; each of these supersedes its own kind."""
-    return source if source in (RULING, SAMPLE) else ""
-
-
-def not_before(at: datetime, votes: Iterable[Vote], now: datetime) -> datetime:
-    """The moment of a new word that is to stand against these. What was given in the future was
-    given before the clock was put back: the new word comes after it all the same."""
-    last = max((vote.at for vote in votes if len(vote.at) > LENGTH_OF_DAY), default="")
-    if last <= now.isoformat(timespec="milliseconds"):
-        return at
-    return datetime.fromisoformat(last) + timedelta(seconds=1)
 
 
 def by_pair(votes: Iterable[Vote]) -> dict[Pair, list[Vote]]:

@@ -29,22 +29,21 @@ from assay.core.errors import InputError
 from assay.core.types import Vote
 from assay.formats import gold_jsonl
 from assay.formats.gold_jsonl import Approval, GoldRow, Line
+from assay.formats.vote_order import current
 from assay.formats.votes_jsonl import RULING
 from assay.law.queries import row_key
 from assay.review.identity import name_of
+from assay.review.intents import heal
+from assay.review.queue import sync_review
 from assay.store import Store
 from assay.store.records import (
     CITATION_SCORE,
     CLICK_SCORE,
     EVERYTHING,
-    LOST,
     VOTE_SCORE,
-    ReviewItem,
-    Ruling,
     Support,
 )
 from assay.telemetry.feedback import ETA, position_weight
-from assay.telemetry.recorder import new_id
 
 EMPTY: Mapping[str, str] = {}
 MARK = "from_other_cases"  # the key, in a row of ours, of labels that another case's decision gave
@@ -108,6 +107,7 @@ def bootstrap(
     if dry_run:
         return _plan(store, path, options, name_of(store, path, claim=False))[0]
     with gold_jsonl.locked(path, wait=wait):
+        heal(store, path)
         # a file that cannot be read does not become a gold set of the store
         gold_jsonl.read_lines(path)
         gold = name_of(store, path)
@@ -246,12 +246,9 @@ def with_settled(
     one that they found wrong is out. `ids` are those of the rows, by key; a ruling on a whole row
     is not about one document."""
     said: dict[str, dict[str, Vote]] = {}
-    for vote in votes:
+    for vote in sorted(current(votes), key=lambda vote: vote.at):
         if vote.kind == "human" and vote.source != RULING:
-            of_row = said.setdefault(vote.query_id, {})
-            before = of_row.get(vote.doc_id)
-            if before is None or vote.at >= before.at:
-                of_row[vote.doc_id] = vote
+            said.setdefault(vote.query_id, {})[vote.doc_id] = vote
     settled = []
     for group in groups:
         grades = {doc: vote.grade for doc, vote in said.get(ids.get(group.key, ""), {}).items()}
@@ -352,55 +349,3 @@ def _new_lines(
 def _by_number(line: Line) -> tuple[int, str]:
     id = line.row.id if line.row is not None else ""
     return gold_jsonl.highest_number([id]), id
-
-
-# ── the queue ─────────────────────────────────────────────────────────────────────────────────────
-
-
-def sync_review(store: Store, gold: str, lines: Sequence[Line], *, now: datetime) -> None:
-    """Make the review queue say what the file says: bootstrap rows wait, rows made `chair` by hand
-    are approved, and what waited for a row that is gone is withdrawn."""
-    waiting = [row for row in gold_jsonl.rows(lines) if row.source == "bootstrap"]
-    # a query with a row of its own was not the one that became the chair's
-    keys = {row.key for row in waiting}
-    chair = {row.id: row for row in gold_jsonl.rows(lines) if row.source == "chair"}
-    by_hand = [
-        Ruling(
-            item=item,
-            state="approved",
-            by="file",
-            at=now,
-            reason="source=chair was set in the file by hand",
-            after=msgspec.to_builtins(chair[item.ref]),
-        )
-        for item in store.review_items(
-            gold=gold, kind="gold_row", state="pending_review", limit=EVERYTHING
-        )
-        if item.ref in chair and item.key not in keys
-    ]
-    if by_hand:
-        store.rule(by_hand)
-    store.sync_gold_rows([item_of(row, gold, now) for row in waiting], gold=gold, at=now)
-    ids = {row.id for row in gold_jsonl.rows(lines)}
-    suggested = store.review_items(
-        gold=gold, kind="judgment", state="pending_review", limit=EVERYTHING
-    )
-    lost = [item for item in suggested if item.ref not in ids]
-    if lost:
-        store.withdraw(lost, by="bootstrap", at=now, reason=LOST)
-
-
-def item_of(row: GoldRow, gold: str, now: datetime) -> ReviewItem:
-    return ReviewItem(
-        id=new_id(),
-        gold=gold,
-        kind="gold_row",
-        key=row.key,
-        ref=row.id,
-        query=row.query,
-        created_at=now,
-        corpus=row.corpus,
-        practice_area=row.practice_area,
-        doc_ids=row.relevant_case_law_ids,
-        suggested_by="bootstrap",
-    )

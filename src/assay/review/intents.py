@@ -1,71 +1,89 @@
 """What is about to be done to a gold set, written down first.
 
-A ruling changes three things: the votes beside the set, the set, and the store. A process that is
-killed between them would leave a row that says one thing and a store that says another. So the
-rulings are written to a file beside the set before anything else (`.NAME.ruling`), and it is
-removed when all three are done (a set that changes with the next merge stays as it is). Whoever
-comes next, at the start of a server or before another ruling, finds it, asks the store whether the
-ruling was committed, and puts the files back where it was not: nobody was told that it was done."""
+A ruling changes three things: the store, the votes beside the set, and the set. Its commit in the
+store is the moment it is made. Before that it is written to a file beside the set, and after that
+the votes and the set follow, so that no reader of files ever sees what was not made. The file goes
+when all three are done. Whoever comes next after a kill, at the start of a server or before another
+change of the set, finds it and asks the store: what was committed is finished, and what was not is
+forgotten, since nobody was told that it was done.
+
+The file has the identity of its store in its name (`.NAME.STORE.ruling`). Another store cannot know
+what was committed in this one, and leaves it alone; `assay doctor` names it."""
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
 import msgspec
 
-from assay.core.files import write_atomic
+from assay.core.errors import AssayError, InputError
+from assay.core.files import os_message, write_atomic
 from assay.core.types import Vote
-from assay.formats.votes_jsonl import take_back, votes_path
+from assay.formats import gold_jsonl
+from assay.formats.votes_jsonl import appending, votes_from, votes_path
+from assay.review.queue import sync_review
 from assay.store import Store
-from assay.store.records import EVERYTHING, Ruling
+from assay.store.records import EVERYTHING, ReviewKind, Ruling
+
+ENDING = ".ruling"
 
 
 class _Told(msgspec.Struct, frozen=True):
     """A ruling as the audit trail knows it."""
 
-    subject: str
+    gold: str
+    ref: str
+    kind: ReviewKind
     action: str
     by: str
     at: datetime
 
 
 class Intent(msgspec.Struct, frozen=True, kw_only=True):
-    """What a set was, what it becomes, and by which rulings."""
+    """What a set was, what it becomes, and by which rulings; the two are the same where its labels
+    change with the next merge. `store` says where the rulings are kept."""
 
+    store: str
     before: bytes
     after: bytes
     votes: tuple[Vote, ...]
     rulings: tuple[_Told, ...]
 
 
-def intent_path(path: Path) -> Path:
-    place = path.resolve()
-    return place.with_name(f".{place.name}.ruling")
+def intent_path(store: Store, path: Path) -> Path:
+    place, identity = path.resolve(), store.server_secret("identity")[:16]
+    return place.with_name(f".{place.name}.{identity}{ENDING}")
 
 
-@contextlib.contextmanager
-def intended(path: Path, rulings: Sequence[Ruling], before: bytes, after: bytes) -> Iterator[None]:
-    """Around a change of files and store, under the lock of the set."""
+def begin(store: Store, path: Path, rulings: Sequence[Ruling], before: bytes, after: bytes) -> None:
+    """Under the lock of the set, before the store is asked."""
     told = tuple(
         _Told(
-            f"{ruling.item.gold}/{ruling.item.ref}", f"review.{ruling.state}", ruling.by, ruling.at
+            ruling.item.gold,
+            ruling.item.ref,
+            ruling.item.kind,
+            f"review.{ruling.state}",
+            ruling.by,
+            ruling.at,
         )
         for ruling in rulings
     )
     votes = tuple(vote for ruling in rulings for vote in ruling.votes)
-    intent = Intent(before=before, after=after, votes=votes, rulings=told)
-    write_atomic(intent_path(path), msgspec.json.encode(intent))
-    yield
-    intent_path(path).unlink(missing_ok=True)
+    intent = Intent(store=store.address, before=before, after=after, votes=votes, rulings=told)
+    try:
+        write_atomic(intent_path(store, path), msgspec.json.encode(intent))
+    except OSError as error:
+        raise InputError(
+            f"cannot write: {os_message(error)}", where=str(path), hint="Nothing was decided."
+        ) from error
 
 
 def heal(store: Store, path: Path) -> str:
-    """Finish or undo what was interrupted, under the lock of the set; says what was done, or
-    nothing."""
-    place = intent_path(path)
+    """Finish or forget what was begun, under the lock of the set; says what was finished, or
+    nothing. What cannot be written stays for the next who comes."""
+    place = intent_path(store, path)
     try:
         intent = msgspec.json.decode(place.read_bytes(), type=Intent)
     except FileNotFoundError:
@@ -73,34 +91,75 @@ def heal(store: Store, path: Path) -> str:
     except msgspec.MsgspecError:
         place.unlink(missing_ok=True)  # it was never whole: nothing was begun
         return ""
-    said = _undone(path, intent) if not _committed(store, intent) else ""
+    if not path.exists():
+        return ""  # until the set is here again
+    said = _finished(store, path, intent) if _committed(store, intent) else ""
     place.unlink(missing_ok=True)
     return said
 
 
 def _committed(store: Store, intent: Intent) -> bool:
     first = intent.rulings[0]
-    trail = store.audit(subject=first.subject, action=first.action, limit=EVERYTHING)
+    subject = f"{first.gold}/{first.ref}"
+    trail = store.audit(subject=subject, action=first.action, limit=EVERYTHING)
     return any((entry.by, entry.at) == (first.by, first.at) for entry in trail)
 
 
-def _undone(path: Path, intent: Intent) -> str:
-    take_back(votes_path(path), intent.votes)
-    if intent.before == intent.after:  # votes alone: their set changes with the next merge
-        return ""
-    now = path.read_bytes() if path.exists() else b""
-    named = ", ".join(told.subject.rpartition("/")[2] for told in intent.rulings[:3])
-    if now == intent.after != intent.before:
-        write_atomic(path.resolve(), intent.before)
-        return f"{path}: a decision on {named} was interrupted and is undone; decide again"
+def _finished(store: Store, path: Path, intent: Intent) -> str:
+    named = ", ".join(told.ref for told in intent.rulings[:3])
+    try:
+        is_edited = _write(store, path, intent)
+    except (AssayError, OSError) as error:
+        raise InputError(
+            f"the decision on {named} is made, but its files cannot be written: {error}",
+            where=str(path),
+            hint="Nothing is lost: the files follow with the next decision or start.",
+        ) from error
+    then = "the file was edited since: look at these rows" if is_edited else "is finished now"
+    return f"{path}: a decision on {named} was interrupted, and {then}"
+
+
+def _write(store: Store, path: Path, intent: Intent) -> bool:
+    """The votes that are not there yet, the set, and what the queue shows of it. Whether somebody
+    has edited the set meanwhile: then it stays as they left it, and the queue follows it."""
+    with appending(votes_path(path)) as write:
+        there = {vote.id for vote in votes_from(votes_path(path), 0)[0]}
+        write([vote for vote in intent.votes if vote.id not in there])
+    if intent.before == intent.after:
+        return False
+    now = path.read_bytes()
+    is_edited = now not in (intent.before, intent.after)
     if now == intent.before:
-        return ""
-    return (
-        f"{path}: a decision on {named} was interrupted, and the file was edited since: "
-        "look at these rows"
-    )
+        write_atomic(path.resolve(), intent.after)
+    first = intent.rulings[0]
+    if is_edited or first.kind == "judgment":  # a row that waits has other documents now
+        sync_review(store, first.gold, gold_jsonl.read_lines(path), now=first.at)
+    return is_edited
 
 
-def interrupted(path: Path) -> bool:
-    """Whether something is left to heal. Under way, it is there for a moment too."""
-    return intent_path(path).exists()
+def interrupted(store: Store, path: Path) -> bool:
+    """Whether something is left to heal here. Under way, it is there for a moment too."""
+    return any(_left(path)) and intent_path(store, path).exists()
+
+
+def left_elsewhere(store: Store, path: Path) -> list[str]:
+    """The stores, other than this one, that have left something to heal beside a set."""
+    found = [place for place in _left(path) if place != intent_path(store, path)]
+    return sorted({_store_of(place) for place in found})
+
+
+def _left(path: Path) -> list[Path]:
+    place = path.resolve()
+    start = f".{place.name}."
+    try:
+        beside = [each for each in place.parent.iterdir() if each.name.startswith(start)]
+    except OSError:
+        return []
+    return [each for each in beside if each.name.endswith(ENDING)]
+
+
+def _store_of(place: Path) -> str:
+    try:
+        return msgspec.json.decode(place.read_bytes(), type=Intent).store
+    except (OSError, msgspec.MsgspecError):
+        return place.name

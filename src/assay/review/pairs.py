@@ -10,10 +10,11 @@ from pathlib import Path
 import msgspec
 
 from assay.core.errors import InputError
+from assay.core.types import Query
 from assay.formats import gold_jsonl
 from assay.formats.gold_jsonl import GoldRow
-from assay.review.bootstrap import sync_review
-from assay.review.rulings import locked_set, place_of, record
+from assay.review.one_step import record
+from assay.review.rulings import locked_set, place_of, refuse_reworded
 from assay.store import Store
 from assay.store.records import Ruling
 
@@ -44,15 +45,16 @@ def _change_row(store: Store, path: Path, ruling: Ruling, change: Documents) -> 
         place = place_of(lines, path, ruling.item.ref)
         row = lines[place].row
         assert row is not None
-        ids = change(row)
+        if ruling.state == "approved":
+            now = Query(id=row.id, text=row.query, corpus=row.corpus, topic=row.practice_area)
+            refuse_reworded(store, ruling.item, now)
+        ids, new = change(row), list(lines)
         if ids != row.relevant_case_law_ids:
-            lines[place] = gold_jsonl.edited_line(lines[place], relevant_case_law_ids=ids)
+            new[place] = gold_jsonl.edited_line(lines[place], relevant_case_law_ids=ids)
         told = msgspec.structs.replace(
-            ruling, before=msgspec.to_builtins(row), after=msgspec.to_builtins(lines[place].row)
+            ruling, before=msgspec.to_builtins(row), after=msgspec.to_builtins(new[place].row)
         )
-        record(store, path, [told], lines)
-        # what waits for the row shows the documents that it has now
-        sync_review(store, ruling.item.gold, lines, now=ruling.at)
+        record(store, path, [told], lines, new)
 
 
 def _with(row: GoldRow, doc_id: str, *, right: bool) -> tuple[str, ...]:

@@ -3,17 +3,20 @@ functions on a store and the gold sets that can be found from here."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 from datetime import datetime
 from pathlib import Path
+
+import msgspec
 
 from assay import formats
 from assay.core.errors import AssayError, InputError
 from assay.core.types import Query
 from assay.formats import gold_jsonl
+from assay.formats.gold_jsonl import GoldRow, Line
 from assay.review.identity import name_of
 from assay.store import Store
-from assay.store.records import EVERYTHING, ReviewItem
+from assay.store.records import EVERYTHING, LOST, ReviewItem, Ruling
 from assay.telemetry.recorder import new_id
 
 GoldSets = Mapping[str, Path]
@@ -45,6 +48,55 @@ def judgment_item(
         grade=grade,
         rationale=rationale,
         suggested_by=by,
+    )
+
+
+def sync_review(store: Store, gold: str, lines: Sequence[Line], *, now: datetime) -> None:
+    """Make the review queue say what the file says: bootstrap rows wait, rows made `chair` by hand
+    are approved, and what waited for a row that is gone is withdrawn."""
+    waiting = [row for row in gold_jsonl.rows(lines) if row.source == "bootstrap"]
+    # a query with a row of its own was not the one that became the chair's
+    keys = {row.key for row in waiting}
+    chair = {row.id: row for row in gold_jsonl.rows(lines) if row.source == "chair"}
+    by_hand = [
+        Ruling(
+            item=item,
+            state="approved",
+            by="file",
+            at=now,
+            reason="source=chair was set in the file by hand",
+            after=msgspec.to_builtins(chair[item.ref]),
+        )
+        for item in store.review_items(
+            gold=gold, kind="gold_row", state="pending_review", limit=EVERYTHING
+        )
+        if item.ref in chair and item.key not in keys
+    ]
+    if by_hand:
+        store.rule(by_hand)
+    store.sync_gold_rows([item_of(row, gold, now) for row in waiting], gold=gold, at=now)
+    ids = {row.id for row in gold_jsonl.rows(lines)}
+    suggested = store.review_items(
+        gold=gold, kind="judgment", state="pending_review", limit=EVERYTHING
+    )
+    lost = [item for item in suggested if item.ref not in ids]
+    if lost:
+        store.withdraw(lost, by="bootstrap", at=now, reason=LOST)
+
+
+def item_of(row: GoldRow, gold: str, now: datetime) -> ReviewItem:
+    return ReviewItem(
+        id=new_id(),
+        gold=gold,
+        kind="gold_row",
+        key=row.key,
+        ref=row.id,
+        query=row.query,
+        created_at=now,
+        corpus=row.corpus,
+        practice_area=row.practice_area,
+        doc_ids=row.relevant_case_law_ids,
+        suggested_by="bootstrap",
     )
 
 

@@ -3,35 +3,34 @@ document alone is decided on, in `second_thoughts` and `pairs`.
 
 The idea: the gold set is a file in git and the record of who, when and why is in the store, and
 neither may say what the other does not. So a ruling is one step over both. The file is locked, the
-changed lines are worked out, and the store is asked to record the ruling; just before it commits,
-the file is replaced. If the commit fails the file is put back; if the process dies between the two,
-the next one finds what was intended and puts it back (intents.py). A second expert who saw an older
-state is refused by the store, and then the file was never touched.
+changed lines are worked out and written down beside it, the store records the ruling, and then the
+file is replaced. If the process dies after the commit, the next one finds what was intended and
+finishes it (intents.py). A second expert who saw an older state is refused by the store, and then
+the file was never touched.
 
 What is decided is a `Change`, a function from a line to a new line, or to nothing where the row
 goes; all four verbs differ in that alone. A ruling is a vote on each document of the row, in the
-votes beside the set and, as a copy, in the store: should the file fail after the commit, the expert
-is told, and `assay gold merge` takes the votes from the store."""
+votes beside the set and, as a copy, in the store."""
 
 from __future__ import annotations
 
 import contextlib
 import difflib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
 
 from assay.core.errors import InputError
-from assay.core.files import write_atomic
-from assay.core.types import Vote
+from assay.core.types import Query, Vote
 from assay.formats import gold_jsonl
 from assay.formats.gold_jsonl import Approval, GoldRow, Line
-from assay.formats.votes_jsonl import RULING, append, take_back, votes_path
-from assay.review.bootstrap import item_of
+from assay.formats.votes_jsonl import RULING
 from assay.review.identity import name_of
-from assay.review.intents import heal, intended, intent_path
+from assay.review.intents import heal
+from assay.review.one_step import record
+from assay.review.queue import item_of, sync_review
 from assay.store import Store
 from assay.store.records import EVERYTHING, ReviewFilter, ReviewItem, ReviewState, Ruling
 from assay.telemetry.recorder import new_id
@@ -67,6 +66,18 @@ class Correction(msgspec.Struct, frozen=True, kw_only=True):
     relevant: tuple[str, ...] | None = None
     add: tuple[str, ...] = ()
     remove: tuple[str, ...] = ()
+
+
+class Stale(InputError):
+    """What a person saw of a row is not what the file has now."""
+
+    def __init__(self, refs: Sequence[str]) -> None:
+        self.refs = refs
+        super().__init__(
+            "the row changed since you saw it",
+            where=", ".join(refs),
+            hint="Nothing was decided. The queue has it as it is now: look at it and say it again.",
+        )
 
 
 Change = Callable[[Line], Line | None]
@@ -121,7 +132,7 @@ def reopen(store: Store, path: Path, id: str, word: Word, meant: Meant = ()) -> 
             raise InputError(f"row {id!r} is not rejected", where=str(path))
         row = _before_rejection(store, item)
         state: ReviewState = "approved" if row.source == "chair" else "pending_review"
-        lines.append(gold_jsonl.row_line(row, gold_jsonl.line_end(lines)))
+        kept = [*lines, gold_jsonl.row_line(row, gold_jsonl.line_end(lines))]
         ruling = Ruling(
             item=item,
             state=state,
@@ -131,8 +142,8 @@ def reopen(store: Store, path: Path, id: str, word: Word, meant: Meant = ()) -> 
             votes=votes_on(row.id, _again(row), word),
             after=msgspec.to_builtins(row),
         )
-        record(store, path, [ruling], lines)
-    return Ruled(state=state, ids=(id,), already=(), approval=_approval(lines))
+        record(store, path, [ruling], lines, kept)
+    return Ruled(state=state, ids=(id,), already=(), approval=_approval(kept))
 
 
 def _approval(lines: Sequence[Line]) -> Approval:
@@ -238,6 +249,9 @@ def _rule(
         kept = [line for line in new if line is not None]
         gold = name_of(store, path)
         queued = _queued(store, gold, [lines[place].row for place in places.values()])
+        if stale := _stale_rows(queued, [lines[place].row for place in places.values()]):
+            sync_review(store, gold, lines, now=word.at)
+            raise Stale(stale)
         waiting = _waiting_for_others(queued, lines) if already else set()
         rulings = []
         for id, place in places.items():
@@ -247,7 +261,7 @@ def _rule(
                 rulings.append(_ruling(item, lines[place], changed[place], state, word))
         _refuse_others(meant, rulings)
         if rulings:
-            record(store, path, rulings, kept)
+            record(store, path, rulings, lines, kept)
     done = tuple(id for id in places if id not in already)
     return Ruled(state=state, ids=done, already=already, approval=_approval(kept))
 
@@ -264,6 +278,35 @@ def _refuse_others(meant: Meant, rulings: Sequence[Ruling]) -> None:
         )
 
 
+def _stale_rows(queued: Mapping[str, ReviewItem], rows: Iterable[GoldRow | None]) -> list[str]:
+    """Those that wait in the queue and read otherwise there: a person decides on what it shows."""
+    return [
+        row.id
+        for row in rows
+        if row is not None
+        and (item := queued.get(row.id)) is not None
+        and item.state == "pending_review"
+        and not _is_shown(row, item)
+    ]
+
+
+def _is_shown(row: GoldRow, item: ReviewItem) -> bool:
+    now = row.query, row.corpus, row.practice_area, row.relevant_case_law_ids
+    return now == (item.query, item.corpus, item.practice_area, item.doc_ids)
+
+
+def refuse_reworded(store: Store, item: ReviewItem, now: Query) -> None:
+    """A suggestion on a question that reads otherwise by now is not decided on as it was shown."""
+    if item.query != now.text:
+        new = msgspec.structs.replace(
+            item, query=now.text, corpus=now.corpus, practice_area=now.topic
+        )
+        at = datetime.now(UTC)
+        store.withdraw([item], by="file", at=at, reason="its question reads otherwise now")
+        store.add_review_items([new])
+        raise Stale([item.ref])
+
+
 def _waiting_for_others(queued: Mapping[str, ReviewItem], lines: Sequence[Line]) -> set[str]:
     """What waits, but for a row that the bootstrap still has: that waits for itself."""
     bootstrapped = {row.key for row in gold_jsonl.rows(lines) if row.source == "bootstrap"}
@@ -277,60 +320,6 @@ def _waiting_for_others(queued: Mapping[str, ReviewItem], lines: Sequence[Line])
 def _same(before: Line, after: Line | None) -> bool:
     """Nothing but spacing would change."""
     return after is not None and after.row == before.row
-
-
-def record(store: Store, path: Path, rulings: Sequence[Ruling], lines: Sequence[Line]) -> None:
-    """Votes, file and record together: the files are written just before the record is committed,
-    and put back on failure, so that nobody is told of a ruling whose votes are nowhere. A ruling on
-    an item of one set never changes the file of another."""
-    gold = name_of(store, path, claim=False)
-    other = next((ruling.item for ruling in rulings if ruling.item.gold != gold), None)
-    if other is not None:
-        raise InputError(f"this row belongs to the set {other.gold}, not {gold}", where=other.ref)
-    before = path.read_bytes()
-    change = before, gold_jsonl.assemble(lines)
-    _in_one_step(store, path, rulings, change, lambda: _save(path, lines))
-
-
-def record_votes(
-    store: Store, path: Path, ruling: Ruling, first: Callable[[], Sequence[Vote]]
-) -> None:
-    """A ruling on a set whose labels change with the next merge: its votes beside the set and the
-    record in one step as well. `first` are the labels that the set has, as votes."""
-    with gold_jsonl.locked(path):
-        heal(store, path)
-        append(votes_path(path), first())
-        _in_one_step(store, path, [ruling], (b"", b""), lambda: None)
-
-
-def _in_one_step(
-    store: Store,
-    path: Path,
-    rulings: Sequence[Ruling],
-    change: tuple[bytes, bytes],
-    save: Callable[[], None],
-) -> None:
-    """Under the lock of the set; `change` is what its file was and what `save` makes of it."""
-    before, after = change
-    votes = [vote for ruling in rulings for vote in ruling.votes]
-
-    def save_all() -> None:
-        append(votes_path(path), votes)
-        save()
-
-    with intended(path, rulings, before, after):
-        try:
-            store.rule(rulings, then=save_all)
-        except BaseException:
-            take_back(votes_path(path), votes)
-            if before != after and path.read_bytes() != before:
-                write_atomic(path.resolve(), before)
-            intent_path(path).unlink(missing_ok=True)
-            raise
-
-
-def _save(path: Path, lines: Sequence[Line]) -> None:
-    write_atomic(path.resolve(), gold_jsonl.assemble(lines))
 
 
 def place_of(lines: Sequence[Line], path: Path, id: str) -> int:

@@ -14,7 +14,8 @@ from assay.core.types import Vote
 from assay.formats import gold_jsonl
 from assay.formats.gold_jsonl import GoldRow, Line
 from assay.formats.votes_jsonl import RULING, WITHDRAWN
-from assay.review.rulings import Word, locked_set, place_of, record, say_who
+from assay.review.one_step import record
+from assay.review.rulings import Word, locked_set, place_of, say_who
 from assay.store import Store
 from assay.store.records import ReviewItem, Ruling
 from assay.telemetry.recorder import new_id
@@ -28,13 +29,13 @@ def unapprove(store: Store, path: Path, items: Sequence[ReviewItem], word: Word)
     say_who(word)
     with locked_set(store, path):
         lines = gold_jsonl.read_lines(path)
-        rulings = []
+        rulings, new = [], list(lines)
         for item in items:
             place = place_of(lines, path, item.ref)
             then, given = approval_of(store, item)
             if lines[place].row != given:
                 raise InputError("the row was changed after it was approved", where=item.ref)
-            lines[place] = _as_before(lines[place], then, given)
+            new[place] = _as_before(lines[place], then, given)
             ruling = Ruling(
                 item=item,
                 state="pending_review",
@@ -46,7 +47,7 @@ def unapprove(store: Store, path: Path, items: Sequence[ReviewItem], word: Word)
                 after=msgspec.to_builtins(then),
             )
             rulings.append(ruling)
-        record(store, path, rulings, lines)
+        record(store, path, rulings, lines, new)
 
 
 def withdrawals(store: Store, item: ReviewItem, word: Word) -> tuple[Vote, ...]:

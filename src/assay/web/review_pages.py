@@ -102,6 +102,7 @@ class Given:
     grade: str
     documents: tuple[str, ...]
     seen: tuple[str, ...] | None
+    row: str | None
 
     def ticked(self, doc_id: str, in_row: bool) -> bool:
         """A document of the row that the chair has not seen yet is ticked, as on a new page."""
@@ -137,6 +138,7 @@ def _item(
         words=WORDS,
         view=view,
         item=item,
+        shown=review_word.fingerprint(item),
         kept=kept_query(asked),
         asked=asked,
         whole=whole_text(service, item, asked_whole) if asked_whole else None,
@@ -179,6 +181,7 @@ def decide(request: Request) -> Response:
         said = Said(
             documents=given.documents,
             seen=given.seen,
+            row=given.row,
             note=given.note,
             reason=given.why,
             grade=int(given.grade) if given.grade in tuple("0123456789") else None,
@@ -207,6 +210,7 @@ def _given(item: str, sent: Form) -> Given:
         grade=sent.text("grade"),
         documents=sent.texts("doc"),
         seen=sent.texts("seen") if "seen" in sent else None,
+        row=sent.text("row") if "row" in sent else None,
     )
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from assay import formats
 from assay.core.errors import InputError, NotHere
@@ -28,8 +28,10 @@ from assay.judging.votes import (
     WITHDRAWN,
     Pair,
     appending,
+    later,
     read_votes,
     role_of,
+    said_of,
     votes_from,
     votes_of_labels,
     votes_path,
@@ -38,7 +40,6 @@ from assay.workbench import voting
 
 Stamp = tuple[int, int, int]
 Seat = tuple[str, str]  # judge and query, or judge and role
-K = TypeVar("K")
 _ENDS = 200  # bytes before the place that was read to, which tell whether the file is the same
 
 
@@ -103,16 +104,17 @@ class Votes:
         self.ids[vote.id] = vote
         if vote.judge != UNNAMED:
             self.kinds[vote.judge] = vote.kind
-        taken_back = self.ids.get(vote.supersedes) if vote.source == WITHDRAWN else None
-        whose = taken_back or vote
+        whose = said_of(vote, self.ids)
         pair = (whose.query_id, whose.doc_id)
         self.order.append(pair)
         if role := role_of(whose.source):
-            _keep(self.apart.setdefault(pair, {}), (whose.judge, role), vote)
+            apart, seat = self.apart.setdefault(pair, {}), (whose.judge, role)
+            apart[seat] = later(vote, apart.get(seat), self.ids)
             return
         self.voted.setdefault((whose.judge, whose.query_id), {})[whose.doc_id] = None
         self.given[whose.query_id] += 1
-        _keep(self.said.setdefault(pair, {}), whose.judge, vote)
+        said = self.said.setdefault(pair, {})
+        said[whose.judge] = later(vote, said.get(whose.judge), self.ids)
 
     def holding(self, pair: Pair) -> list[Vote]:
         return [vote for vote in self.said.get(pair, {}).values() if vote.source != WITHDRAWN]
@@ -126,13 +128,6 @@ class Votes:
         """What a judge says of a pair now."""
         vote = self.said.get(pair, {}).get(judge)
         return vote if vote is not None and vote.source != WITHDRAWN else None
-
-
-def _keep(here: dict[K, Vote], key: K, vote: Vote) -> None:
-    """A later vote supersedes the earlier."""
-    before = here.get(key)
-    if before is None or vote.at >= before.at:
-        here[key] = vote
 
 
 class Count(NamedTuple):

@@ -343,9 +343,11 @@ def _vote(service: Service, desk: Desk, given: GivenVote, judge: str) -> Vote:
         raise InputError("a vote that is taken back has no grade")
     ago = min(max(given.ago, 0.0), LATEST.total_seconds())
     now = service.clock().astimezone(UTC)
-    before = desk.votes.said.get((given.query_id, given.doc_id), {}).get(judge)
+    pair = (given.query_id, given.doc_id)
+    before = desk.votes.said.get(pair, {}).get(judge)
     _refuse_no_reason(desk, given, before)
-    at = not_before(now - timedelta(seconds=ago), [before] if before else [], now)
+    earlier = [*desk.votes.everything(pair), *([before] if before else [])]
+    at = not_before(now - timedelta(seconds=ago), earlier, now)
     return Vote(
         id=given.id,
         query_id=given.query_id,

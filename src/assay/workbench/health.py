@@ -20,7 +20,7 @@ from assay.engines.answering import ask_engine
 from assay.engines.asking import AllFailed
 from assay.engines.described import EngineConfig
 from assay.engines.indexed import index_state
-from assay.review.intents import interrupted
+from assay.review.intents import interrupted, left_elsewhere
 from assay.review.outside import TheirBacklog
 from assay.review.queue import stray_items
 from assay.review.waiting import (
@@ -88,11 +88,13 @@ class EnginesHealth(msgspec.Struct, frozen=True, kw_only=True):
 
 class GoldHealth(msgspec.Struct, frozen=True, kw_only=True):
     """How much waits in each gold set for a row that is not there: no failure, since the file may
-    be elsewhere. A decision that was interrupted is one, until the next start heals it."""
+    be elsewhere. A decision that was interrupted is one, until the next start heals it. One that
+    another store keeps is told, and is for a start with that store."""
 
     status: str = "ok"
     without_a_row: dict[str, int]
     interrupted: list[str] = []  # sets with a decision that a killed process left half done
+    interrupted_elsewhere: dict[str, list[str]] = {}  # set -> the other stores
 
 
 class Diagnostics(msgspec.Struct, frozen=True, kw_only=True):
@@ -162,8 +164,14 @@ def store_health(store: Store) -> StoreHealth:
 
 def gold_health(store: Store, gold_sets: Mapping[str, Path]) -> GoldHealth:
     lost = Counter(item.gold for item in stray_items(store, gold_sets))
-    half = sorted(name for name, path in gold_sets.items() if interrupted(path))
-    return GoldHealth(status="failed" if half else "ok", without_a_row=dict(lost), interrupted=half)
+    half = sorted(name for name, path in gold_sets.items() if interrupted(store, path))
+    others = {name: left_elsewhere(store, path) for name, path in sorted(gold_sets.items())}
+    return GoldHealth(
+        status="failed" if half else "ok",
+        without_a_row=dict(lost),
+        interrupted=half,
+        interrupted_elsewhere={name: stores for name, stores in others.items() if stores},
+    )
 
 
 def index_health(home: Path | None) -> IndexHealth:

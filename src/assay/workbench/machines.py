@@ -34,6 +34,7 @@ from assay.judging.votes import (
     append,
     current,
     document_fingerprint,
+    not_before,
     read_votes,
     votes_of_labels,
     votes_path,
@@ -60,7 +61,7 @@ class Item:
     query_id: str
     doc_id: str
     document: str
-    supersedes: str
+    before: Vote | None  # what the judge said of it
     request: Request
     kept: Kept | None
 
@@ -87,7 +88,7 @@ class Plan:
     @property
     def again(self) -> int:
         """How many this judge has judged before, with another document, rubric or model."""
-        return sum(bool(item.supersedes) for item in self.items)
+        return sum(item.before is not None for item in self.items)
 
     @cached_property
     def to_send(self) -> list[Item]:
@@ -193,7 +194,7 @@ def plan_judging(
             query_id=query.id,
             doc_id=document.id,
             document=prints[document.id],
-            supersedes=own[pair].id if pair in own else "",
+            before=own.get(pair),
             request=request,
             kept=None if again and kept is not None and kept.verdict is None else kept,
         )
@@ -390,7 +391,8 @@ class _Run:
         self.stopped, self.why = how, why
 
     def _vote(self, item: Item, verdict: Verdict, seconds: float) -> Vote:
-        at = _now()
+        now, before = datetime.now(UTC), item.before
+        at = _text(not_before(now, [before] if before else [], now))
         parts = [item.query_id, item.doc_id, self.plan.judge, at, item.document, self.plan.rubric]
         return Vote(
             id=hashlib.sha256(msgspec.json.encode(parts)).hexdigest()[:24],
@@ -404,7 +406,7 @@ class _Run:
             rubric=self.plan.rubric,
             document=item.document,
             seconds=seconds,
-            supersedes=item.supersedes,
+            supersedes=before.id if before else "",
             source=_source(self.plan.machine),
         )
 
@@ -488,4 +490,8 @@ def _without_key(message: str, settings: Machine) -> str:
 
 
 def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
+    return _text(datetime.now(UTC))
+
+
+def _text(at: datetime) -> str:
+    return at.isoformat(timespec="seconds")

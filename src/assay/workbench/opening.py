@@ -90,7 +90,9 @@ def open_service(
 def _heal(store: Store, paths: Iterable[Path], say: Callable[[str], None]) -> None:
     """Decisions that a killed process left half done. A set that somebody writes now, or that
     cannot be written, is left to them."""
-    for path in filter(interrupted, paths):
+    for path in paths:
+        if not interrupted(store, path):
+            continue
         with contextlib.suppress(AssayError), locked(path, wait=0):
             if said := heal(store, path):
                 say(said)

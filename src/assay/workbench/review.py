@@ -20,6 +20,7 @@ from assay.judging.reasons import LONGEST, refuse_long
 from assay.judging.votes import Pair, document_fingerprint
 from assay.review import rulings
 from assay.review.identity import name_of
+from assay.review.one_step import record_alone
 from assay.review.pairs import settle_pair
 from assay.review.queue import judgment_item, stray_items, stray_items_of
 from assay.review.rulings import Word
@@ -227,7 +228,7 @@ def rule_suggestion(
     elif path is not None:
         give_with_record(service.store, path, ruling)
     else:
-        service.store.rule([ruling])
+        record_alone(service.store, ruling)
     return service.store.review_items(ids=[item_id])[0]
 
 
@@ -263,7 +264,7 @@ def reject_item(service: Service, item: ReviewItem, *, by: str, why: str) -> Non
         if item not in strays(service, item.gold):
             raise
         ruling = Ruling(item=item, state="rejected", by=by, at=word.at, reason=why)
-        service.store.rule([ruling])
+        record_alone(service.store, ruling)
 
 
 def publish(service: Service, gold: Path, *, by: str) -> int:

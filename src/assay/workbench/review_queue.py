@@ -11,8 +11,9 @@ import msgspec
 from assay import formats
 from assay.core.errors import AssayError, InputError
 from assay.formats import gold_jsonl
-from assay.review.bootstrap import sync_review
 from assay.review.identity import name_of
+from assay.review.intents import heal
+from assay.review.queue import sync_review
 from assay.store.records import Neighbours, ReviewFilter, ReviewItem
 from assay.workbench.opening import Service, stored_name
 from assay.workbench.paging import page_of, page_size
@@ -134,6 +135,7 @@ def fill_queue(service: Service) -> list[Filled]:
         try:
             formats.read_gold(path)  # one that is no gold set gets no name in the store
             with gold_jsonl.locked(path):
+                heal(service.store, path)
                 lines = gold_jsonl.read_lines(path)
                 gold_jsonl.refuse_same_ids(lines, path)
                 known = name_of(service.store, path)

@@ -19,8 +19,9 @@ from assay.core.errors import InputError, NotHere
 from assay.judging.reasons import refuse_long
 from assay.reports.words import page_words
 from assay.review import rulings, second_thoughts
+from assay.review.one_step import record_alone
 from assay.review.pairs import unsettle_pair
-from assay.review.rulings import Correction, Word
+from assay.review.rulings import Correction, Stale, Word
 from assay.store import StoreConflict
 from assay.store.records import ReviewItem, Ruling
 from assay.workbench import review
@@ -40,6 +41,7 @@ __all__ = [
     "Said",
     "approve",
     "approve_many",
+    "fingerprint",
     "last_step",
     "preview",
     "reject",
@@ -79,11 +81,13 @@ class Elsewhere(Refused, NotHere):
 
 class Said(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a chair says of an item. `documents` are those that the row has from now on, and `seen`
-    those that the chair had before them: when the row has others by now, nothing is decided.
+    those that the chair had before them: when the row has others by now, nothing is decided. `row`
+    is the fingerprint of all that was shown, as a preview has it: the question too.
     `grade` is for a suggestion, where its own is not right or it has none."""
 
     documents: tuple[str, ...] | None = None
     seen: tuple[str, ...] | None = None
+    row: str | None = None
     note: str = ""
     reason: str = ""
     grade: int | None = None
@@ -159,7 +163,8 @@ def _open_item(service: Service, item_id: str, wanted: Outcome, by: str) -> Revi
 
 
 def _refuse_stale(item: ReviewItem, said: Said) -> None:
-    if said.seen is not None and said.seen != item.doc_ids:
+    other = said.seen is not None and said.seen != item.doc_ids
+    if other or (said.row is not None and said.row != fingerprint(item)):
         raise Refused("changed", ref=item.ref)
 
 
@@ -179,6 +184,8 @@ class _in_words:
             ) from error
         if isinstance(error, NotOpen):
             raise Elsewhere(self._item) from error
+        if isinstance(error, Stale):
+            raise Refused("changed", ref=self._item.ref) from error
         if not isinstance(error, InputError) or isinstance(error, Refused):
             return
         if self._item in review.strays(self._service, self._item.gold):
@@ -340,14 +347,28 @@ def approve_many(service: Service, picks: Iterable[Pick], *, by: str, reason: st
             else:
                 by_set.setdefault(item.gold, []).append(item)
         done = list[str]()
-        for gold, items in by_set.items():
+        for items in by_set.values():
             try:
-                refs = [item.ref for item in items]
-                rulings.promote(service.store, kept_path(service, gold), refs, word, items)
-                done += [item.id for item in items]
+                done += _approved(service, items, word, refused)
             except (InputError, StoreConflict) as error:
-                refused |= {item.id: str(error) for item in items}
+                refused |= {item.id: str(error) for item in items if item.id not in refused}
     return Bulk(done=done, already=already, refused=refused)
+
+
+def _approved(
+    service: Service, items: Sequence[ReviewItem], word: Word, refused: dict[str, str]
+) -> list[str]:
+    """The rows of one set in one step, without those that the file has otherwise by now."""
+    path = kept_path(service, items[0].gold)
+    try:
+        rulings.promote(service.store, path, [item.ref for item in items], word, items)
+    except Stale as error:
+        stale = [item for item in items if item.ref in error.refs]
+        refused |= {item.id: str(Refused("changed", ref=item.ref)) for item in stale}
+        items = [item for item in items if item not in stale]
+        if items:
+            rulings.promote(service.store, path, [item.ref for item in items], word, items)
+    return [item.id for item in items]
 
 
 def _problem(item: ReviewItem | None, seen: str) -> Refused | None:
@@ -429,4 +450,4 @@ def _undo_one(service: Service, item: ReviewItem, by: str, at: datetime) -> None
     elif path is not None:
         give_with_record(service.store, path, ruling)
     else:
-        service.store.rule([ruling])
+        record_alone(service.store, ruling)

@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -43,7 +42,8 @@ from assay.judging.votes import (
     votes_path,
 )
 from assay.review.identity import name_of
-from assay.review.rulings import record_votes
+from assay.review.one_step import record_votes
+from assay.review.rulings import refuse_reworded
 from assay.store import Store
 from assay.store.records import Ruling
 from assay.workbench.opening import Service
@@ -317,16 +317,26 @@ def give(dataset: Path, votes: Sequence[Vote]) -> None:
     """Votes given one by one, as on the review page: on disk when this returns. Labels that the
     set has on these pairs become votes first; the set itself changes with the next merge."""
     with locked(dataset):
-        append(votes_path(dataset), [*_labels_as_votes(dataset), *votes])
+        append(
+            votes_path(dataset), [*_labels_as_votes(dataset, formats.read_gold(dataset)), *votes]
+        )
 
 
 def give_with_record(store: Store, dataset: Path, ruling: Ruling) -> None:
-    """As `give`, for a ruling that the store records: both, or neither."""
-    record_votes(store, dataset, ruling, partial(_labels_as_votes, dataset))
+    """As `give`, for a ruling that the store records: both, or neither. Refused where the question
+    reads otherwise than it was shown."""
+
+    def first() -> list[Vote]:
+        gold = formats.read_gold(dataset)
+        asked = (query for query in gold.queries if query.id == ruling.item.ref)
+        if ruling.state == "approved" and (query := next(asked, None)) is not None:
+            refuse_reworded(store, ruling.item, query)
+        return _labels_as_votes(dataset, gold)
+
+    record_votes(store, dataset, ruling, first)
 
 
-def _labels_as_votes(dataset: Path) -> list[Vote]:
-    gold = formats.read_gold(dataset)
+def _labels_as_votes(dataset: Path, gold: GoldSet) -> list[Vote]:
     known = read_votes(votes_path(dataset))
     return [] if gold.from_logs else votes_of_labels(gold, known)
 

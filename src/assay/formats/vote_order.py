@@ -1,0 +1,67 @@
+"""The one order of votes: which word of a judge stands, for all who read them (decision 0030).
+
+Votes are in the order of their times, whatever the order of lines and of files. That this is also
+the order in which they were acknowledged is for those who write: a word that is given here is never
+dated before one that it follows, whatever the clock says (`not_before`). An undo names the vote
+that it takes back, and comes after it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
+
+from assay.core.types import Vote
+from assay.formats.votes_jsonl import RULING, SAMPLE, WITHDRAWN
+
+LENGTH_OF_DAY = len("2026-01-31")
+
+
+def current(votes: Iterable[Vote]) -> list[Vote]:
+    """The vote of each judge on each pair that holds now: a later one supersedes the earlier.
+    Rulings and spot checks stand beside the votes that their judge gave otherwise. One that was
+    taken back, by its judge or by a chair, is as if it had not been given."""
+    holds: dict[tuple[str, str, str, str], Vote] = {}
+    given = list(votes)
+    known = {vote.id: vote for vote in given}
+    for vote in given:
+        whose = said_of(vote, known)
+        key = (whose.query_id, whose.doc_id, whose.judge, role_of(whose.source))
+        before = holds.pop(key, None)
+        holds[key] = later(vote, before, known)
+    return [vote for vote in holds.values() if vote.source != WITHDRAWN]
+
+
+def later(vote: Vote, before: Vote | None, known: Mapping[str, Vote]) -> Vote:
+    """The one of two that stands; at one moment the one that is read last."""
+    if before is None or _place(vote, known) >= _place(before, known):
+        return vote
+    return before
+
+
+def said_of(vote: Vote, known: Mapping[str, Vote]) -> Vote:
+    """The vote that an undo takes back, where it is known; any other vote itself."""
+    return known.get(vote.supersedes, vote) if vote.source == WITHDRAWN else vote
+
+
+def _place(vote: Vote, known: Mapping[str, Vote]) -> tuple[str, bool]:
+    named = said_of(vote, known)
+    return (named.at, True) if named.at > vote.at else (vote.at, False)
+
+
+def role_of(source: str) -> str:
+    """A judge may vote, rule and spot-check on one pair; each of these supersedes its own kind."""
+    return source if source in (RULING, SAMPLE) else ""
+
+
+def not_before(at: datetime, votes: Iterable[Vote], now: datetime) -> datetime:
+    """The moment of a new word that is to stand against these. What was given in the future was
+    given before the clock was put back: the new word comes after it all the same."""
+    last = last_moment(votes)
+    if last <= now.isoformat(timespec="milliseconds"):
+        return at
+    return datetime.fromisoformat(last) + timedelta(seconds=1)
+
+
+def last_moment(votes: Iterable[Vote]) -> str:
+    """When the last of these was given; empty where none says more than a day."""
+    return max((vote.at for vote in votes if len(vote.at) > LENGTH_OF_DAY), default="")

@@ -1,0 +1,116 @@
+"""Rulings and what they change, in one step: the store, the votes beside the set, and the set.
+
+`intents` says how a kill in the middle is healed. Here is also the time of a ruling: after what it
+follows, whatever the clock says (`formats.vote_order`)."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import msgspec
+
+from assay.core.errors import AssayError, InputError
+from assay.core.files import os_message
+from assay.core.types import Vote
+from assay.formats import gold_jsonl
+from assay.formats.gold_jsonl import Line
+from assay.formats.vote_order import last_moment
+from assay.formats.votes_jsonl import append, votes_from, votes_path
+from assay.review.identity import name_of
+from assay.review.intents import begin, heal
+from assay.store import Store
+from assay.store.records import Ruling
+
+
+def record(
+    store: Store, path: Path, rulings: Sequence[Ruling], old: Sequence[Line], new: Sequence[Line]
+) -> None:
+    """Record and files together. A ruling on an item of one set never changes the file of
+    another."""
+    gold = name_of(store, path, claim=False)
+    other = next((ruling.item for ruling in rulings if ruling.item.gold != gold), None)
+    if other is not None:
+        raise InputError(f"this row belongs to the set {other.gold}, not {gold}", where=other.ref)
+    before, after = gold_jsonl.assemble(old), gold_jsonl.assemble(new)
+
+    def refuse_edited() -> None:
+        if path.read_bytes() != before:
+            raise InputError("the file was edited meanwhile", where=str(path), hint="Try again.")
+
+    _in_one_step(store, path, rulings, (before, after), refuse_edited)
+
+
+def record_votes(
+    store: Store, path: Path, ruling: Ruling, first: Callable[[], Sequence[Vote]]
+) -> None:
+    """A ruling on a set whose labels change with the next merge: its votes beside the set and the
+    record in one step as well. `first` are the labels that the set has, as votes."""
+    with gold_jsonl.locked(path):
+        heal(store, path)
+        append(votes_path(path), first())
+        _in_one_step(store, path, [ruling], (b"", b""), lambda: None)
+
+
+def _in_one_step(
+    store: Store,
+    path: Path,
+    given: Sequence[Ruling],
+    change: tuple[bytes, bytes],
+    check: Callable[[], None],
+) -> None:
+    """Under the lock of the set; `change` is what its file is and what becomes of it, and `check`
+    may still refuse. With the commit the rulings are made; healing writes the files, as it would
+    after a kill."""
+    rulings = _in_time(store, given, _votes_to_add_to(path))
+    begin(store, path, rulings, *change)
+    try:
+        store.rule(rulings, then=check)
+    except BaseException:
+        with contextlib.suppress(AssayError):  # a store that is away says later what it has
+            heal(store, path)
+        raise
+    heal(store, path)
+
+
+def record_alone(store: Store, ruling: Ruling) -> None:
+    """A ruling that changes no file."""
+    store.rule(_in_time(store, [ruling], ()))
+
+
+def _votes_to_add_to(path: Path) -> list[Vote]:
+    """The votes beside a set. Where none can be added nothing is decided."""
+    place = votes_path(path)
+    try:
+        if place.exists() and not os.access(place, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        return votes_from(place, 0)[0]
+    except OSError as error:
+        raise InputError(
+            f"cannot write: {os_message(error)}", where=str(place), hint="Nothing was decided."
+        ) from error
+
+
+def _in_time(store: Store, rulings: Sequence[Ruling], votes: Iterable[Vote]) -> Sequence[Ruling]:
+    """The rulings of one step, after what was said of the same before, and after what the same
+    person decided before: a clock that was put back changes no order."""
+    refs, by, at = {ruling.item.ref for ruling in rulings}, rulings[0].by, rulings[0].at
+    said = last_moment(vote for vote in votes if vote.query_id in refs)
+    items = [*(ruling.item for ruling in rulings), *store.last_decided(by)]
+    moments = [item.decided_at for item in items if item.decided_at is not None]
+    last = max([*moments, *([datetime.fromisoformat(said)] if said else [])], default=at)
+    if last <= at:
+        return rulings
+    at = last + timedelta(microseconds=1)
+    return [
+        msgspec.structs.replace(
+            ruling,
+            at=at,
+            votes=tuple(msgspec.structs.replace(v, at=at.isoformat()) for v in ruling.votes),
+        )
+        for ruling in rulings
+    ]
