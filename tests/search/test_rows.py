@@ -12,8 +12,8 @@ from assay.core.types import Document
 from assay.corpus import import_corpus, open_corpus
 from assay.engines.indexed import index_corpus, open_indexed
 from assay.language.analysis import analyzer
-from assay.language.finnish import may_be_form
-from assay.search.asked_of_reports import question_of, readings
+from assay.language.finnish import irregular_forms, may_be_form
+from assay.search.asked_of_reports import _terms, question_of, readings, similar_words
 from assay.search.cells import Cell, sentence
 from assay.search.dense import named_encoder
 from assay.search.engine import Engine
@@ -254,6 +254,50 @@ def test_a_word_is_found_in_its_other_forms(asked: str, told: str) -> None:
     words = lookalikes([told, "toiminta"], analyzer("fi"))
     numbers, shares = words.inflected(asked, may_be_form)
     assert (numbers.tolist(), shares.tolist()) == ([0], [1.0])
+
+
+def test_a_form_that_no_rule_makes_is_looked_up() -> None:
+    told = ["säästää", "sääsket"]
+    forms = {"säästivät": "säästää"}
+    assert irregular_forms({"säästää"}).items() >= forms.items()
+    words = lookalikes(told, analyzer("fi"), str, lambda lemmas: forms if lemmas == {*told} else {})
+    numbers, shares = words.similar("säästivät")
+    assert dict(zip(numbers.tolist(), shares.tolist(), strict=True))[0] == 1.0
+    assert (words.knows("säästivät"), words.knows("säästitte")) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ("Miksi Lapua ei enää saanut lainaa niin kuin ennen?", ("lainaa",)),
+        ("Riittivätkö Lapuan rahat edes menoihin?", ("riittivät", "rahat", "menoihin")),
+        ("Saiko Lapua lainaa?", ("lainaa",)),
+        ("Paljonko oli tulos ennen veroja?", ("tulos", "ennen", "veroja")),  # which row
+    ],
+)
+def test_what_only_fills_a_question_is_no_word_of_it(
+    engine: Engine, asked: str, words: tuple[str, ...]
+) -> None:
+    assert question_of(engine._index, asked).words == words
+
+
+def test_a_word_of_everyday_language_stands_for_what_reports_say(engine: Engine) -> None:
+    index = engine._index
+    asked = question_of(index, "Miten Lapuan uhkiin varaudutaan?")
+    assert "riski" in asked.meant["uhkiin"]
+    assert question_of(index, "Paljonko Lapuan uhat maksoivat?").meant == {}
+    plain, with_terms = similar_words(index, "uhkiin"), similar_words(index, "uhkiin", ["riski"])
+    assert index.words is not None
+    gained = {index.words.words[number] for number in {*with_terms[0]} - {*plain[0]}}
+    assert gained == {"riskit"}
+    hits = engine.search("Mitkä ovat Lapuan suurimmat uhat?", 3)
+    assert hits[0].doc_id == "lapua:p3:s1"
+
+
+def test_everyday_words_are_single_words_and_no_term_of_their_own() -> None:
+    for said, terms in _terms("lay"):
+        assert len(said) == 1
+        assert {*terms} - {*said}
 
 
 def test_the_budget_or_the_outcome(engine: Engine) -> None:

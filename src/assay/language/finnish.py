@@ -11,9 +11,10 @@ does not: *tuloksen* has the term tulos, *tulon* has not. A long term also count
 from __future__ import annotations
 
 import re
+from collections.abc import Container
 from functools import lru_cache
 
-from assay.language.dictionary import headword, lemma
+from assay.language.dictionary import forms_of, headword, lemma
 
 STOP = frozenset(
     "ja tai on ei se ne kun jos että mitä mikä mitkä miten missä milloin kuka kenen voiko saako "
@@ -164,6 +165,13 @@ def lemma_of_all(word: str) -> str:
         return found
     last = headword(rest, "fi")
     return f"{found}{last}" if last else found
+
+
+def irregular_forms(lemmas: Container[str]) -> dict[str, str]:
+    """The forms of these words that no rule here makes, with the word: *säästivät* of säästää,
+    *parempien* of hyvä."""
+    every = forms_of(lemmas, "fi")
+    return {form: word for form, word in every if not may_be_form(word, form)}
 
 
 def differ_in_grade(first: str, second: str) -> bool:

@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
+
+import numpy as np
 
 from assay.language.finnish import STOP, by_rule, is_form_of_name, may_be_form
 from assay.language.towns import former_in, is_governed, is_town, towns_in
@@ -38,6 +40,23 @@ ASKING = frozenset(
     "stä sta ssa ssä lla llä lle ltä lta hun ään n "  # Oy:stä
     "what was is the of in for how much many were are did does year".split()
 )
+# the same where a text is asked for; in accounts some of them say which row: tulos ennen veroja
+FILLING = frozenset(
+    "enää vielä jo juuri nyt silloin sitten usein aina joskus koskaan ikinä taas heti pian kohta "
+    "äsken nykyisin nykyään ennen jälkeen aikaisemmin aiemmin myöhemmin viimeksi edelleen yhä asti "
+    "saakka alkaen lähtien itse itseään keskenään eniten enemmän enempää enin vähiten vähemmän "
+    "vähän hieman melko hyvin kovin erittäin todella liian tarpeeksi noin suunnilleen lähes "
+    "melkein ainakin edes ainoastaan pelkästään lisää jokin jotakin jonkin jokainen jokaisen kukin "
+    "kukaan ketään mikään mitään kaikki kaikkien kaikkia molemmat kumpikin näin siten esim "
+    "esimerkiksi mm jne sellainen sellaista tällainen tuo tuon nuo nämä näiden niiden niitä niistä "
+    "siellä täällä tuolla sinne tänne sieltä täältä takia vuoksi ansiosta kautta avulla kanssa "
+    "ilman lisäksi sijaan puolesta osalta suhteen aikoo aikoi aiotaan voida voitiin voidaan voisi "
+    "voivat saada saatiin saadaan saavat saivat pitäisi piti pitänyt tulla tuli tulevat kuuluu "
+    "joutuu joutui joutunut haluaa halusi mennessä entistä odotettua odotetusti kesken isoin "
+    "isoimmat isoimpia suurin suurimmat suurimpia tärkein tärkeimmät pahin mieltä ihmiset ihmisiä "
+    "ihmisten asia asiat asioita muualla nähden mahdollisesti oikein kovempana kovemmin "
+    "enimmäkseen paras parhaiten".split()
+)
 FIGURE = re.compile(
     r"paljonko|montako|kuinka\s+(?:paljon|mon|suu|iso|kork|piene)"
     r"|\bmikä\s+(?:oli|on)\b|mitkä\s+oliv"
@@ -51,6 +70,8 @@ TEXT = re.compile(
     re.I,
 )
 
+LAY = 0.6  # what a term counts that a word of everyday language may stand for
+_ASKED = re.compile(r"(?<=\w{3})k[oö]$")  # riittivätkö
 _COUNTRY = "suomi"  # names nobody's figure
 _START = re.compile(
     r"(?:vuoden|kauden|tilikauden)\s+(?:\d{4}\s+)?alussa|(?<![\d.])1\.1\.(?!\s?[-–])", re.I
@@ -99,11 +120,14 @@ class Question:
     at_start: bool = False  # of a year, not at its end
     of_country: bool = False  # nobody's here
     for_oneself: bool = False  # a service, or what is on today
+    # what reports may call a word of the question, where a text is asked for
+    meant: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def question_of(index: Index, text: str) -> Question:
     former = former_in(text)
     by_form = _asks(text)
+    is_text = by_form == "text"
     towns = (
         *towns_in(text, index.marked.towns),
         *(name for name, is_meant in former.items() if is_meant),
@@ -111,22 +135,22 @@ def question_of(index: Index, text: str) -> Question:
     # a town without a report that rows are called after is looked for by its name
     filters = [town for town in towns if town not in index.marked.compared]
     places = [name for name, is_meant in former.items() if not is_meant]
-    if by_form == "text":  # what has the name of a town may be a lake
+    if is_text:  # what has the name of a town may be a lake
         here = [town for town in towns if town in index.marked.towns]
         meant = [town for town in towns if town in here or is_governed(town, text)]
         places += [town for town in towns if town not in meant and not here]
         filters = [town for town in filters if town in meant]
         towns = tuple(meant)
-    kinds = kinds_asked(text) if by_form != "text" else frozenset()
+    kinds = frozenset() if is_text else kinds_asked(text)
     years = tuple(sorted({int(year) for year in YEAR.findall(text)}))
     group = bool(GROUP.search(text))
     words: list[str] = []
     less: list[str] = []  # that tell the column, and count where there is nothing else
-    for word in dict.fromkeys(index.analyzer.words(text)):
+    for word in dict.fromkeys(_told_words(index, text) if is_text else index.analyzer.words(text)):
         is_date = len(word) < 2 or (word.isdecimal() and (int(word) in years or len(word) <= 2))
         if word in ASKING or is_date or any(is_town(town, word) for town in filters):
             continue
-        is_figure = by_form != "text" and _tells_accounts(word, group)
+        is_figure = not is_text and _tells_accounts(word, group)
         (less if is_figure or is_verb_of_kind(word) else words).append(word)
     return Question(
         words=tuple((words or less or index.analyzer.words(text))[:MAX_WORDS]),
@@ -147,7 +171,20 @@ def question_of(index: Index, text: str) -> Question:
         of_country=not towns and any(is_form_of_name(_COUNTRY, word) for word in words),
         kinds=kinds_asked(" ".join(word for word in less if is_verb_of_kind(word))),
         for_oneself=bool(_FOR_ONESELF.search(text)),
+        meant=_lay_terms(words) if is_text else {},
     )
+
+
+def _told_words(index: Index, text: str) -> list[str]:
+    """The words of a question for a text, without those that only fill it and the ending that asks:
+    *riittivätkö* is *riittivät*."""
+    assert index.words is not None
+    found = []
+    for word in index.analyzer.words(text):
+        bare = word if index.words.knows(word) else _ASKED.sub("", word)
+        if bare not in FILLING and bare not in STOP:
+            found.append(bare)
+    return found
 
 
 def _asks(text: str) -> str:
@@ -168,7 +205,7 @@ def _required(index: Index, text: str, words: Sequence[str]) -> tuple[str, ...]:
 
 
 def _is_measure(index: Index, word: str) -> bool:
-    if any(len(said) == 1 and _is_form(said[0], word) for pair in _row_terms() for said in pair):
+    if any(len(said) == 1 and _is_form(said[0], word) for pair in _terms("rows") for said in pair):
         return True
     numbers, shares = similar_words(index, word)
     labels = index.soft["label"]
@@ -187,8 +224,21 @@ def towns_missing(index: Index, text: str) -> tuple[str, ...]:
     return () if any(town in index.marked.towns for town in towns) else towns
 
 
-def similar_words(index: Index, word: str) -> Similar:
-    """The index words that a word of the question stands for."""
+def similar_words(index: Index, word: str, meant: Sequence[str] = ()) -> Similar:
+    """The index words that a word of the question stands for; forms of the terms that it may mean
+    count less."""
+    numbers, shares = _alike(index, word)
+    if not meant:
+        return numbers, shares
+    best = dict(zip(numbers.tolist(), shares.tolist(), strict=True))
+    for term in meant:
+        of_term, alike = _alike(index, term)
+        for number in of_term[alike >= 1.0].tolist():
+            best[number] = max(best.get(number, 0.0), LAY)
+    return np.array(list(best), np.int64), np.array(list(best.values()))
+
+
+def _alike(index: Index, word: str) -> Similar:
     assert index.words is not None
     if index.profile.language != "fi":
         return index.words.similar(word)
@@ -213,7 +263,7 @@ def readings(words: Sequence[str]) -> Iterator[dict[str, float]]:
 def _meant(words: Sequence[str]) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
     """Those whose words are all in the question, the longest first."""
     found = []
-    for said, row in _row_terms():
+    for said, row in _terms("rows"):
         if _are_in(said, words) and not _are_in(row, words):
             found.append((said, row))
     return iter(sorted(found, key=lambda pair: -len(pair[0])))
@@ -229,10 +279,36 @@ def _is_form(base: str, word: str) -> bool:
     return by_rule(base, word) or may_be_form(base, word)
 
 
+def _lay_terms(words: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """What reports may call these words of everyday language."""
+    by_start = _lay_words()
+    meant = {
+        word: tuple(
+            dict.fromkeys(
+                term
+                for said, terms in by_start.get(word[:2], ())
+                if _is_form(said, word)
+                for term in terms
+            )
+        )
+        for word in words
+    }
+    return {word: terms for word, terms in meant.items() if terms}
+
+
 @cache
-def _row_terms() -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
-    """(what people say, in base forms; what the row is called)."""
-    path = resources.files("assay.search") / "data" / "fi.rows.tsv"
+def _lay_words() -> dict[str, list[tuple[str, tuple[str, ...]]]]:
+    """Everyday words by their first letters, with what reports may call them."""
+    by_start: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
+    for (said,), terms in _terms("lay"):
+        by_start.setdefault(said[:2], []).append((said, terms))
+    return by_start
+
+
+@cache
+def _terms(name: str) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """(what people say, in base forms; what a row, or a service, is called)."""
+    path = resources.files("assay.search") / "data" / f"fi.{name}.tsv"
     pairs = []
     for line in path.read_text(encoding="utf-8").splitlines()[1:]:
         row, said = line.split("\t")

@@ -35,7 +35,7 @@ from assay.language.analysis import (
     grams,
 )
 from assay.language.detect import detect, is_foreign, language_code
-from assay.language.finnish import lemma_of_all
+from assay.language.finnish import irregular_forms, lemma_of_all
 from assay.search.act_names import ActNames
 from assay.search.arrays import Array, Floats
 from assay.search.encoding import encoded
@@ -379,8 +379,8 @@ def _draft_soft(sources: _Sources) -> Draft:
     texts = _report_texts(views) if is_report else _view_texts(views)
     counts, fields = _counted_views(texts, sources.language)
     first = next(iter(counts.values()))
-    whole = lemma_of_all if is_report and profile.language == "fi" else None
-    words = lookalikes(first.vocabulary, sources.language, whole)
+    more = (lemma_of_all, irregular_forms) if is_report and profile.language == "fi" else ()
+    words = lookalikes(first.vocabulary, sources.language, *more)
     learned: Floats | None = None
     vectors: Floats | None = None
     if profile.encoder == LEARNED:

@@ -39,9 +39,9 @@ from assay.search.written import Asked
 # Grows with what an index holds, with how texts are read into it and with the weights that are kept
 # in it: tests/search/test_same_bytes.py tells when. One of an older format opens, and whoever
 # searches it is told to build it again.
-FORMAT = 9
+FORMAT = 10
 # 6 has no passages: the sentence to show is then found by reading; 7 has no written questions
-READABLE = (6, 7, 8, FORMAT)
+READABLE = (6, 7, 8, 9, FORMAT)
 MANIFEST = "index.json"
 VECTORS = "vectors"
 ASKED = "asked"
@@ -227,6 +227,8 @@ def _lists_of(index: Index) -> Lists:
         lists["words"] = index.words.words
         lists["lemmas"] = index.words.lemmas
         lists["grams"] = index.words.grams
+        if index.words.forms:
+            lists["forms"] = [f"{form} {lemma}" for form, lemma in index.words.forms.items()]
     if index.asked is not None:
         lists[f"{ASKED}.terms"] = list(index.asked.postings.numbers)
     if index.passages is not None:
@@ -362,6 +364,7 @@ def _lookalikes(profile: Profile, arrays: Arrays, lists: Lists) -> Lookalikes:
         arrays["gram.starts"],
         arrays["gram.holders"],
         unseen(analyzer(profile.language)),
+        dict(line.split(" ", 1) for line in lists.get("forms", [])),
     )
 
 

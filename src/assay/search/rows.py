@@ -86,7 +86,7 @@ def row_signals(index: Index, text: str, lookup: Lookup | None = None) -> Signal
     all."""
     asked = question_of(index, text)
     here = _towns(index, asked)
-    fields = _Fields(index)
+    fields = _Fields(index, asked)
     size = len(index)
     best = np.zeros(size)
     attained = np.zeros(size)
@@ -104,7 +104,7 @@ def row_signals(index: Index, text: str, lookup: Lookup | None = None) -> Signal
         best = np.maximum(best, share * fit)
     signals: Signals = {"coverage": coverage, "attained": attained, "named": np.zeros(size)}
     fused = best
-    similar = [similar_words(index, word) for word in asked.words]
+    similar = [fields.similar(word) for word in asked.words]
     signals["least"] = np.full(size, _least_known(similar))
     signals["oneself"] = np.full(size, float(asked.for_oneself))
     if index.vectors is not None:
@@ -200,9 +200,13 @@ class _Word:
 class _Fields:
     """The fields of an index, for the words of one question."""
 
-    def __init__(self, index: Index) -> None:
+    def __init__(self, index: Index, asked: Question) -> None:
         self._index = index
+        self._meant = asked.meant
         self._known: dict[str, _Word] = {}
+
+    def similar(self, word: str) -> Similar:
+        return similar_words(self._index, word, self._meant.get(word, ()))
 
     def scores(self, words: Mapping[str, float]) -> _Read:
         """`words` are those of a reading, and what each counts."""
@@ -237,7 +241,7 @@ class _Fields:
         if word in self._known:
             return self._known[word]
         index = self._index
-        similar = similar_words(index, word)
+        similar = self.similar(word)
         frequency = np.zeros(len(index))
         presence = np.zeros(len(index))
         in_label = presence
@@ -265,7 +269,7 @@ class _Fields:
         shares: dict[str, dict[str, float]] = {}  # of each word of a text: the asked words it is
         weights = {word: share * self._word(word).rarity for word, share in words.items()}
         for word in words:
-            numbers, alike = similar_words(self._index, word)
+            numbers, alike = self.similar(word)
             for number, likeness in zip(numbers.tolist(), alike.tolist(), strict=True):
                 shares.setdefault(self._index.words.words[number], {})[word] = likeness
         names = [name for name in asked.names if name in words]

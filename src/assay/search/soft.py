@@ -52,7 +52,8 @@ class Lookalikes:
 
     `grams` are the n-grams of all words; those that hold the n-gram number i are
     holders[starts[i]:starts[i+1]]. They and the lemmas are stored, so that opening is fast;
-    `unseen` gives the lemma of a word the index does not have."""
+    `unseen` gives the lemma of a word the index does not have, and `forms` that of forms which no
+    rule makes."""
 
     def __init__(
         self,
@@ -62,7 +63,9 @@ class Lookalikes:
         starts: Array,
         holders: Array,
         unseen: Callable[[str], str],
+        forms: dict[str, str] | None = None,
     ) -> None:
+        self.forms = forms or {}
         self.words = words
         self.lemmas = lemmas
         self.grams = grams
@@ -86,7 +89,12 @@ class Lookalikes:
     def lemma(self, word: str) -> str:
         """As it was when the index was built, or by rules. No dictionary is loaded to search: the
         look-alikes of a word stand for it."""
-        return self._lemma_of[word] if word in self._lemma_of else self._lemma_of_unseen(word)
+        known = self._lemma_of.get(word) or self.forms.get(word)
+        return self._lemma_of_unseen(word) if known is None else known
+
+    def knows(self, word: str) -> bool:
+        """Whether it stands in the index, or is a form of what does."""
+        return word in self._lemma_of or word in self.forms
 
     def same(self, word: str) -> Similar:
         """The numbers of the word's own forms."""
@@ -189,10 +197,14 @@ class Lookalikes:
 
 
 def lookalikes(
-    words: list[str], analyzer: Analyzer, lemma_of: Callable[[str], str] | None = None
+    words: list[str],
+    analyzer: Analyzer,
+    lemma_of: Callable[[str], str] | None = None,
+    forms_of: Callable[[set[str]], dict[str, str]] = lambda lemmas: {},
 ) -> Lookalikes:
-    """`lemma_of` in the place of the analyzer's own."""
+    """`lemma_of` in the place of the analyzer's own; `forms_of` gives more forms of lemmas."""
     lemmas = [*map(lemma_of or analyzer.lemma, words)]
+    known = {*words}
     holders: dict[str, list[int]] = {}
     for number, (word, lemma) in enumerate(zip(words, lemmas, strict=True)):
         # sorted: the order of a set is another in every process, and so would be the index
@@ -201,7 +213,8 @@ def lookalikes(
     starts = offsets_of([len(numbers) for numbers in holders.values()])
     every_number = (number for numbers in holders.values() for number in numbers)
     flat = np.fromiter(every_number, np.int32, int(starts[-1]))
-    return Lookalikes(words, lemmas, list(holders), starts, flat, unseen(analyzer))
+    forms = {form: lemma for form, lemma in forms_of({*lemmas}).items() if form not in known}
+    return Lookalikes(words, lemmas, list(holders), starts, flat, unseen(analyzer), forms)
 
 
 def unseen(analyzer: Analyzer) -> Callable[[str], str]:
