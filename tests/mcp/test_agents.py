@@ -116,7 +116,7 @@ def test_search_says_when_nothing_answers(talk: Any) -> None:
         lost = await call(
             client, "search", corpus="letters", query="how long to bake sourdough bread at home"
         )
-        assert not lost["answered"]
+        assert lost["answered"] is False
         assert "Nothing in this corpus answers" in lost["message"]
 
     talk(session)
@@ -389,11 +389,11 @@ def test_a_corpus_says_its_language_and_a_question_in_another_is_told(talk: Any)
         assert {each["name"]: each["language"] for each in listed} == {"letters": "en", "act": "fi"}
         english = "Within what time must the municipality cover its accumulated deficit?"
         found = await call(client, "search", corpus="act", query=english)
-        assert (found["answered"], found["language"]) == (False, "fi")
+        assert (found["answered"], found["language"]) == (None, "fi")
         assert found["message"].startswith("This corpus is in Finnish; ask in Finnish.")
         nonsense = "Miten leivotaan mustikkapiirakka uunissa?"
         found = await call(client, "search", corpus="act", query=nonsense)
-        assert not found["answered"]
+        assert found["answered"] is False
         assert "ask in Finnish" not in found["message"]
         past = await call(client, "search", corpus="act", query=nonsense, offset=190)
         assert past["message"] == "There are no more hits." or past["hits"]
@@ -415,27 +415,30 @@ def test_what_begins_in_2032_is_not_in_force_today(talk: Any) -> None:
     talk(session)
 
 
-def hits_at(score: float, **about: Any) -> FoundPage:
-    hit = FoundDocument(
-        rank=1, doc_id="d", score=score, title="T", snippet="", words=[], signals={}
-    )
-    about = {"abstained": False, "next_offset": None} | about
-    return FoundPage(items=[hit], documents=[Document(id="d", text="t")], **about)
-
-
 @pytest.mark.parametrize(
-    ("page", "said"),
+    ("answered", "note", "said"),
     [
-        (hits_at(0.55), "The match is weak: the best hit has 0.55"),
-        (hits_at(0.61), ""),
-        (hits_at(0.1, abstained=True), "Nothing in this corpus answers"),
-        (hits_at(0.1, abstained=True, note="No report of Oulu is here."), "No report of Oulu"),
+        (True, "", ""),
+        (None, "The match is weak.", "The match is weak."),
+        (False, "", "Nothing in this corpus answers"),
+        (False, "No report of Oulu is here.", "No report of Oulu is here. These are only the near"),
     ],
 )
-def test_a_weak_match_is_called_weak(page: FoundPage, said: str) -> None:
-    message = SearchResults.of("c", "q", page).message
-    assert message.startswith(said)
-    assert bool(message) == bool(said)
+def test_the_hits_of_a_question_without_an_answer_are_called_the_nearest(
+    answered: bool | None, note: str, said: str
+) -> None:
+    hit = FoundDocument(rank=1, doc_id="d", score=0.5, title="", snippet="", words=[], signals={})
+    page = FoundPage(
+        items=[hit],
+        documents=[Document(id="d", text="t")],
+        next_offset=None,
+        answered=answered,
+        note=note,
+    )
+    results = SearchResults.of("c", "q", page)
+    assert results.answered is answered
+    assert results.message.startswith(said)
+    assert bool(results.message) == bool(said)
 
 
 def test_a_changed_suggestion_is_not_dropped_unsaid(talk: Any) -> None:

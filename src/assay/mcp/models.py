@@ -94,10 +94,11 @@ class Found(Answer):
 
 
 class SearchResults(Answer):
-    answered: bool = Field(
+    answered: bool | None = Field(
         default=True,
-        description="False where nothing in the corpus answers: the hits are then only the "
-        "nearest, and should not be cited as an answer.",
+        description="False: nothing in the corpus answers; the hits are only the nearest and "
+        "should not be cited as an answer. Null: it cannot be told; `message` says why. True: the "
+        "hits are about what was asked. Whether one says it, only reading tells.",
     )
     message: str = Field(default="", description="What to know before the hits are used.")
     corpus: str
@@ -129,7 +130,7 @@ class SearchResults(Answer):
             for hit, document in zip(page.items, page.documents, strict=True)
         ]
         return cls(
-            answered=bool(hits) and not page.abstained,
+            answered=page.answered,
             message=_told(page, offset),
             corpus=corpus,
             language=page.language,
@@ -143,28 +144,16 @@ def _told(page: FoundPage, offset: int) -> str:
     """What to know before the hits are used."""
     if not page.items and offset:
         return "There are no more hits."
-    if page.abstained or not page.items:
-        if page.asked_in:
-            language = LANGUAGES.get(page.language, page.language)
-            return f"This corpus is in {language}; ask in {language}. {UNSURE}"
-        if not page.items:
-            return page.note or "Nothing was found; try other words or fewer filters."
+    if not page.items:
+        return page.note or "Nothing was found; try other words or fewer filters."
+    if page.answered is False:
         return f"{page.note or 'Nothing in this corpus answers the question.'} {NEAREST}"
-    best = page.items[0].score
-    if not offset and best is not None and best < WEAK:
-        return (
-            f"The match is weak: the best hit has {best:.2f}, and golden sets usually ask for "
-            f"{WEAK:g}. Possibly nothing here answers; read before you cite."
-        )
-    return ""
+    return page.note
 
 
-WEAK = 0.6  # what golden sets usually ask of a score
-LANGUAGES = {"en": "English", "fi": "Finnish", "he": "Hebrew"}
 NEAREST = (
     "These are only the nearest documents: say that there is no answer, or ask in other words."
 )
-UNSURE = "Whether anything here answers cannot be told from the question as it was asked."
 
 
 class CorpusLine(Answer):

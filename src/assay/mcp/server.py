@@ -25,9 +25,10 @@ from assay.workbench.opening import Service
 
 INSTRUCTIONS = (
     "Assay measures legal search and runs it. To find the law: list_corpora, then search in the "
-    "language of the corpus; when `answered` is false, say that nothing answers. Cite with the "
-    "`citation` of a hit; read with get_document; look a citation up with cite. To see how good "
-    "an engine is: list_gold_sets, list_engines and list_runs, then run_evaluation, compare_runs "
+    "language of the corpus; when `answered` is false, say that nothing answers. A hit that is "
+    "near the question need not answer it: read it with get_document, and cite it, with its "
+    "`citation`, only if it says what was asked. Look a citation up with cite. To see how good an "
+    "engine is: list_gold_sets, list_engines and list_runs, then run_evaluation, compare_runs "
     "(report its verdict as it is) and explain_score. To help an expert: list_waiting says what "
     "waits, next_to_judge what to judge, get_rubric how; suggest_judgment puts a grade before the "
     "expert. Nothing enters a gold set without one."

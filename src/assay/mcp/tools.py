@@ -88,7 +88,8 @@ def search_tools(service: Service) -> tuple[Tool, ...]:
         filters: SearchFilters = NO_FILTERS,
     ) -> SearchResults:
         """Search a corpus; the most relevant documents first, each with a citation that is ready to
-        be written down. Look at `answered` first: false says that nothing here answers."""
+        be written down. Look at `answered` first: false says that nothing here answers. Then read:
+        cite a passage only if it says what was asked."""
         chosen = read_filters(**filters.model_dump())
         try:
             page = searching.found_page(service, corpus, query, limit, offset, filters=chosen)

@@ -223,11 +223,12 @@ def search_page(answer: SearchAnswer, *, explain: bool = False) -> RenderableTyp
     if not answer.hits:
         return Text(answer.note or "nothing found", style="yellow")
     lines: list[RenderableType] = []
+    note = answer.note
     if answer.abstained:
-        nearest = "Nothing here seems to answer this question; the nearest are below."
-        if answer.note:
-            nearest = f"{answer.note} The nearest are below."
-        lines += [Text(nearest, style="yellow"), Text()]
+        unknown = "Nothing here seems to answer this question; the nearest are below."
+        note = f"{note} The nearest are below." if note else unknown
+    if note:
+        lines += [Text(note, style="yellow"), Text()]
     for hit in answer.hits:
         lines += _hit_lines(hit, explain)
     return Group(*lines)

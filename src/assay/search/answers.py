@@ -15,6 +15,10 @@ from assay.search.engine import Engine, Hits
 from assay.search.told import Told
 
 Get = Callable[[str], Document]
+LANGUAGES = {"en": "English", "fi": "Finnish", "he": "Hebrew"}
+# Of questions outside a corpus that were not refused, these have less: 17 of 21 on 73 Hebrew acts,
+# 10 of 29 on five Finnish ones, 8 of 8 on opinions; of those inside, 25%, 6% and 43%.
+WEAK = 0.8
 
 
 class FoundDocument(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -37,7 +41,7 @@ class FoundDocument(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 
 class SearchAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """`abstained` when nothing here answers the question; the hits are then only the nearest.
-    `note` says why nothing can: the town asked for has no report here, or another law is meant."""
+    `note` is what to know before the hits are used: see `note_of`."""
 
     query: str
     corpus: str
@@ -46,14 +50,35 @@ class SearchAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     note: str = ""
 
 
-def note_of(hits: Hits) -> str:
+def note_of(hits: Hits, spoken: str = "", asked_in: str = "") -> str:
+    """What to know before the hits are used: the corpus is in another language (`spoken`) than the
+    question (`asked_in`, empty where they agree), another law is meant, the town asked for has no
+    report here, or the match is weak."""
+    if hits.abstained and asked_in:
+        language = LANGUAGES.get(spoken, spoken)
+        return (
+            f"This corpus is in {language}; ask in {language}. Whether anything here answers "
+            "cannot be told from the question as it was asked."
+        )
     if hits.elsewhere:
         laws = " or ".join(hits.elsewhere)
         return f"Nothing here seems to answer this. Another law may, such as {laws}."
-    if not hits.missing:
-        return ""
-    here = f"; here are {', '.join(hits.here)}" if hits.here else ""
-    return f"No report of {', '.join(hits.missing)} is here{here}."
+    if hits.missing:
+        here = f"; here are {', '.join(hits.here)}" if hits.here else ""
+        return f"No report of {', '.join(hits.missing)} is here{here}."
+    if is_weak(hits):
+        return (
+            f"The match is weak: the best hit has {hits[0].score:.2f}. Below {WEAK:g}, it often "
+            "happens that nothing here answers. Read before you cite."
+        )
+    return ""
+
+
+def is_weak(hits: Hits) -> bool:
+    """Whether it is told as an answer, and often is none. What was asked for by its name is found
+    or not."""
+    best = hits[0].score if hits and not hits.abstained and not hits.named else None
+    return best is not None and best < WEAK
 
 
 def found_documents(

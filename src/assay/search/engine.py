@@ -70,9 +70,11 @@ KNOWN_ITEM = 0.6  # what it means at least that the title, word or section asked
 class Hits(list[Hit]):
     """Hits, best first; `abstained` when nothing here answers the question. Of reports: the towns
     that are asked for and have none, and those that have one. `elsewhere` are acts, not here, that
-    a question which is not answered seems to be about."""
+    a question which is not answered seems to be about. `named` when the title, word or section
+    asked for is here."""
 
     abstained: bool = False
+    named: bool = False
     elsewhere: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     here: tuple[str, ...] = ()
@@ -269,6 +271,7 @@ class Engine(SearchEngine):
         best = hits[0].score or 1.0
         lift = max(KNOWN_ITEM / best, 1.0)
         lifted = Hits(msgspec.structs.replace(hit, score=(hit.score or 0.0) * lift) for hit in hits)
+        lifted.named = True
         return lifted
 
     def _telling_terms(self, row: int) -> list[str]:
@@ -357,6 +360,7 @@ class Engine(SearchEngine):
             score = sure * self._share(head, ratio)
             hits.append(self._hit(int(row), score, explanation, texts))
         hits.abstained = scope < calibration.abstain
+        hits.named = bool(head.get("named"))
         return hits
 
     @property

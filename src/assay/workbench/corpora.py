@@ -172,9 +172,13 @@ def search(
     day = filters.as_of
     hits = shelf.engine.search(query, top_k, allowed=allowed, explain=True, as_of=day, texts=False)
     found = found_documents(hits, shelf.engine, query, shelf.get, as_of=day)
-    name = shelf.corpus.name
+    spoken, asked_in = (shelf.language, shelf.asked_in(query)) if hits.abstained else ("", "")
     return SearchAnswer(
-        query=query, corpus=name, abstained=hits.abstained, hits=found, note=note_of(hits)
+        query=query,
+        corpus=shelf.corpus.name,
+        abstained=hits.abstained,
+        hits=found,
+        note=note_of(hits, spoken, asked_in),
     )
 
 

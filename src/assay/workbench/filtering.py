@@ -9,6 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -18,6 +19,7 @@ import polars as pl
 from assay.core.errors import InputError
 from assay.corpus.disk import Corpus
 from assay.corpus.in_force import standings_of
+from assay.language.detect import detect
 from assay.law.he_names import law_key
 from assay.law.matching import normal_laws
 
@@ -29,6 +31,7 @@ LAW_KEYS = ("law", "law_id")
 STATUTES = ("statute", "regulation", "reference", "section")  # kinds of citations of the law
 # A whole code ("§§ 81000–91014") and a bare moment ("3 mom.") are no places to look for.
 NO_PLACE = re.compile(r"\d\s*[–-]\s*[\d.]+$|^\d[\d\s,–-]*mom\.|#")
+SAMPLE = 20  # documents that the language is told from, where they do not state it
 KEPT_COLUMNS = 8  # corpora
 KEPT_MASKS = 64  # of each
 MOST_CHOICES = 12  # of each kind that a page offers
@@ -182,6 +185,13 @@ def columns_of(corpus: Corpus) -> Columns:
         while len(_kept) > KEPT_COLUMNS:
             _kept.popitem(last=False)
         return _kept[key]
+
+
+def language_of(corpus: Corpus) -> str:
+    """The language of most of its documents: as they state it, else as the first ones read."""
+    languages = columns_of(corpus).languages
+    counts = languages.counts(np.arange(len(languages.numbers)))
+    return counts[0][0] if counts else detect(each.text for each in islice(corpus.iter(), SAMPLE))
 
 
 def _read(corpus: Corpus) -> Columns:

@@ -7,7 +7,6 @@ import re
 import time
 from collections.abc import Iterable, Sequence
 from functools import partial
-from itertools import islice
 from typing import Literal
 
 import msgspec
@@ -18,7 +17,8 @@ from assay.core.types import Document, Hit
 from assay.corpus.disk import list_corpora
 from assay.language.detect import detect
 from assay.law.versions import marked
-from assay.search.answers import FoundDocument, found_documents, note_of
+from assay.search.answers import FoundDocument, found_documents, is_weak, note_of
+from assay.workbench import filtering
 from assay.workbench.corpora import CorpusRow, corpus_named, corpus_rows
 from assay.workbench.filtering import (
     NO_FILTERS,
@@ -28,7 +28,6 @@ from assay.workbench.filtering import (
     NonePasses,
     Numbers,
     choices,
-    columns_of,
 )
 from assay.workbench.opening import Service
 from assay.workbench.paging import page_of, page_size
@@ -57,7 +56,6 @@ PAGE = 10  # results
 DEEPEST = 200  # of a search, which the choices are counted over
 LIKELY = 0.5  # from this score on, a document probably answers
 MOST_STATUTES = 6  # chips of a result
-SAMPLE = 20  # documents that the language is told from, where they do not state it
 LONGEST = 320  # characters of a question or an answer
 MOST_QUERY = 4_000  # characters of a question that an address carries
 
@@ -208,11 +206,7 @@ def _chosen(
 
 
 def language_of(service: Service, corpus: str) -> str:
-    """The language of most of its documents: as they state it, else as the first ones read."""
-    opened = corpus_named(corpus, service.home)
-    languages = columns_of(opened).languages
-    counts = languages.counts(np.arange(len(languages.numbers)))
-    return counts[0][0] if counts else detect(each.text for each in islice(opened.iter(), SAMPLE))
+    return filtering.language_of(corpus_named(corpus, service.home))
 
 
 def _searched(shelf: Shelf, asked: Asked) -> ResultPage:
@@ -404,17 +398,16 @@ def reasons(found: FoundDocument) -> tuple[Reason, ...]:
 
 
 class FoundPage(msgspec.Struct, frozen=True, kw_only=True):
-    """A page of hits. `abstained` where nothing answers, and these are only the nearest; `note`
-    says why, where that is known. `language` is that of the corpus, and `asked_in` that of the
-    question where no document of the corpus is in it."""
+    """A page of hits. `answered` is false where nothing answers, and these are only the nearest;
+    None where it cannot be told, since the match is weak or the question is in another language
+    than the corpus. `note` is what to know before they are used; `language` that of the corpus."""
 
     items: list[FoundDocument]
     documents: list[Document]
     next_offset: int | None
-    abstained: bool
+    answered: bool | None
     note: str = ""
     language: str = ""
-    asked_in: str = ""
 
 
 def found_page(
@@ -441,15 +434,15 @@ def found_page(
     shown = hits[offset : offset + size]
     found = found_documents(shown, shelf.engine, query, shelf.get, first=offset + 1, as_of=day)
     page = page_of(hits[offset:], offset, size)
-    spoken, asked_in = language_of(service, corpus), detect(query)
+    asked_in = shelf.asked_in(query)
+    unsure = is_weak(hits) or (hits.abstained and asked_in)
     return FoundPage(
         items=found,
         documents=[shelf.get(hit.doc_id) for hit in shown],
         next_offset=page.next_offset,
-        abstained=hits.abstained,
-        note=note_of(hits),
-        language=spoken,
-        asked_in="" if asked_in in (spoken, *shelf.columns.languages.names) else asked_in,
+        answered=None if unsure else bool(hits) and not hits.abstained,
+        note=note_of(hits, shelf.language, asked_in),
+        language=shelf.language,
     )
 
 

@@ -19,9 +19,10 @@ from assay.corpus.named import corpus_named, documents, is_corpus, require_corpu
 from assay.engines.indexed import Say, index_folder, is_indexed, open_indexed, silent
 from assay.judging.pool import Pool
 from assay.judging.votes import document_fingerprint
+from assay.language.detect import detect
 from assay.search.engine import Engine
 from assay.search.index import Tick
-from assay.workbench.filtering import Columns, Filters, Mask, columns_of
+from assay.workbench.filtering import Columns, Filters, Mask, columns_of, language_of
 
 KEPT = 8  # corpora
 MOST_FOUND = 12  # documents that a judge may add one of
@@ -45,6 +46,15 @@ class Shelf:
     @property
     def columns(self) -> Columns:
         return columns_of(self.corpus)
+
+    @property
+    def language(self) -> str:
+        return language_of(self.corpus)
+
+    def asked_in(self, query: str) -> str:
+        """The language of a question, where no document of the corpus is in it; else empty."""
+        asked = detect(query)
+        return "" if asked in (self.language, *self.columns.languages.names) else asked
 
     def allowed(self, filters: Filters) -> Mask | None:
         """The rows that pass; None where nothing is filtered, and the columns are not read."""
