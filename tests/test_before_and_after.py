@@ -118,6 +118,7 @@ TOPICS = (
     r"|compensation_197|procedure|planning[_ ]appeals))$|^\.scroll|overflow-x"
 )
 GATE_KEYS = r"\b(pass_rate_\w+|avg_latency_ms|recall_at_k|Recall@k)\b"
+SET_NAME = "a run calls a set as the configuration does"
 BY_DATE = "what begins in 2032 is not in force before"
 LINKS = r"no-document|outside"
 ALLOWED = [
@@ -148,6 +149,9 @@ ALLOWED = [
         Allowed(each, "*.json", STATUS, before=r"sha256:bd6287\w+", after=f"sha256:{ACT_NOW}")
         for each in ("corpus-*-json", "score-fi-*", "run-golden")
     ),
+    Allowed("run-*", "*.json", SET_NAME, r'"en-small"$', '"opinions"'),
+    Allowed("run-*", "*.json", SET_NAME, r'"fi-small"$', '"act"'),
+    Allowed("run-*", "terminal", SET_NAME, r"\bon fi-small\b", "on act"),
     Allowed("search-*", "terminal", ANSWER, before=HIT),
     Allowed("search-*", "terminal", ANSWER, after=HIT),
     Allowed("search-fi*", "terminal", BY_DATE, r"( mom\. – .+)$", r"\1 (ei vielä voimassa)"),

@@ -66,9 +66,13 @@ def test_every_key_of_the_configuration_says_what_it_is() -> None:
     "word", ["Moment", "Chair", "Suite", "Pool", "judged@k", "Gold set", "Gate", "MUST question"]
 )
 def test_the_glossary_explains_it_in_three_languages(word: str) -> None:
-    entry = made("glossary").split(f"## {word}\n")[1].split("\n## ")[0]
-    for language in ("en", "fi", "he"):
-        assert f'lang="{language}"' in entry
+    """Each in a part of its own, with the English word beside it."""
+    _, english, finnish, hebrew = made("glossary").split("\n## ")
+    key = re.search(rf"### {re.escape(word)} {{#en-(\w+)", english)
+    assert key
+    for language, part in (("fi", finnish), ("he", hebrew)):
+        entry = part.split(f"{{#{language}-{key[1]} ")[1].split("\n### ")[0]
+        assert f"({word})" in entry
 
 
 @pytest.mark.parametrize("name", ["formats", "measures", "mcp", "http"])

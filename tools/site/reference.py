@@ -425,9 +425,16 @@ def _media(part: dict[str, Any] | None) -> str:
 # ── glossary ──────────────────────────────────────────────────────────────────────────────────────
 
 
+GLOSSARIES = {
+    "en": ("English", " lang=en"),
+    "fi": ("Suomeksi", " lang=fi"),
+    "he": ("בעברית", " lang=he dir=rtl"),
+}
+
+
 def glossary() -> str:
-    """The words of tools/site/glossary.toml. Where a page of the workbench explains the same word,
-    its explanation is taken from there."""
+    """The words of tools/site/glossary.toml, each language by itself. Where a page of the workbench
+    explains the same word, its explanation is taken from there."""
     terms = tomllib.loads((Path(__file__).parent / "glossary.toml").read_text(encoding="utf-8"))
     explained = {
         language: tomllib.loads(
@@ -436,15 +443,13 @@ def glossary() -> str:
         for language in LANGUAGES
     }
     parts = []
-    for key, term in sorted(terms.items(), key=lambda item: item[1]["en"].casefold()):
-        names = " · ".join(f"*{term[language]}*" for language in ("fi", "he"))
-        lines = [f"## {term['en']}", names]
-        for language in LANGUAGES:
+    for language, (heading, mark) in GLOSSARIES.items():
+        parts.append(f"## {heading} {{#{language}{mark}}}")
+        for key, term in sorted(terms.items(), key=lambda item: item[1][language].casefold()):
             said = term.get(f"means_{language}") or explained[language][f"word {key}"]
-            mark = ' dir="rtl" lang="he"' if language == "he" else f' lang="{language}"'
-            lines.append(f"<p{mark}>{said}</p>")
-        parts.append("\n\n".join(lines))
-    intro = "The words of Assay in English, Finnish and Hebrew."
+            told = said if term[language] == term["en"] else f"{said} ({term['en']})"
+            parts.append(f"### {term[language]} {{#{language}-{key}{mark}}}\n\n{told}\n{{:{mark}}}")
+    intro = "The words of Assay, in [English](#en), [suomeksi](#fi) and [בעברית](#he)."
     return page("Glossary", intro, *parts)
 
 

@@ -26,6 +26,7 @@ from assay.core.results import (
 )
 from assay.evaluation import statistics
 from assay.evaluation.golden_checks import Outcome, Ranked
+from assay.law.matching import is_english
 
 Rate = tuple[Callable[[Outcome], bool], Callable[[Outcome], bool]]
 
@@ -268,6 +269,7 @@ def _place_fields(ranked: Ranked) -> Iterator[tuple[str, str]]:
         "row": place.row,
         "column": place.column,
         "version": place.version,
+        "language": "en" if place.section and is_english(place) else "",
     }
     yield from ((key, value) for key, value in names.items() if value)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from assay.core.types import Document, Locator
-from assay.law import fi, he
+from assay.law import en_names, fi, he
 from assay.law.versions import marked
 
 HEBREW = re.compile("[\u0590-\u05ff]")
@@ -55,7 +55,8 @@ def _place(document: Document, act: str, place: Locator) -> str:
     if not _is_latin(document, act):
         told = he.place_name(section, moment, schedule=place.schedule or "", chapter=chapter)
         return f"{told} ל{act}"
-    told = fi.place_name(section, moment, schedule=place.schedule or "", chapter=chapter)
+    place_name = en_names.place_name if document.language == "en" else fi.place_name
+    told = place_name(section, moment, schedule=place.schedule or "", chapter=chapter)
     return f"{act} {told}"
 
 

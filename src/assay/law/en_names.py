@@ -134,3 +134,12 @@ def reporter(text: str) -> str:
         if match := re.fullmatch(pattern, text.strip(), re.IGNORECASE):
             return name.format(*(group.lower() for group in match.groups()))
     return text
+
+
+def place_name(section: str, moment: str, *, schedule: str = "", chapter: str = "") -> str:
+    """A place as it is printed: 'ch. 3 s. 4(2)'; what a schedule has is a paragraph."""
+    sub = moment if not moment or moment.startswith("(") else f"({moment})"
+    pieces = [f"Sch. {schedule}"] if schedule else []
+    pieces += [f"ch. {chapter}"] if chapter else []
+    pieces += [f"{'para.' if schedule else 's.'} {section}{sub}"] if section else []
+    return " ".join(pieces) if section else " ".join(filter(None, (*pieces, sub)))

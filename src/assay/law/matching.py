@@ -15,6 +15,7 @@ from typing import NamedTuple
 import msgspec
 
 from assay.core.types import Document, Hit, Locator
+from assay.law.en_names import place_name
 from assay.law.he import schedule_name
 from assay.law.parse import law_name
 from assay.law.places import (
@@ -62,6 +63,7 @@ _COUNTED = re.compile(r"^(?:(?:[IVX]+|[A-H]|\d+(?:\.\d+)*)[.)]?\s+)+(?=[^\W\d]{3
 _NOT_OUTCOME = re.compile(r"^[lm]?ta\d|talousarvio|budjet|budget|muuto|poikkeam|change|%")
 
 HEBREW = re.compile("[א-ת]")
+FINNISH_ACT = re.compile(r"(?:laki|kaari|asetus)\b|^laki\b|^\d+/\d{4}$")
 ACT_NUMBER = re.compile(r"(?<!\d)(\d{1,4})[/_-](\d{4})(?!\d)")
 
 
@@ -434,6 +436,12 @@ def _hebrew_label(place: Place, law: str, *, in_full: bool) -> str:
     return " ".join(word for word in words if word)
 
 
+def is_english(place: Place) -> bool:
+    """Whether it is cited in English: a Finnish act is not, whoever asks."""
+    names = (*place.law_names, *place.act_numbers)
+    return place.language == "en" and not any(map(FINNISH_ACT.search, names))
+
+
 def label(place: Place, *, in_full: bool = False) -> str:
     """A Place as people cite it: '410/2015 110a § 3 mom.', 'lapua-tilinpaatos-2023 p. 15, table
     tuloslaskelma'; in full with its chapter and version."""
@@ -446,6 +454,10 @@ def label(place: Place, *, in_full: bool = False) -> str:
         if place.section and not place.page
         else min(place.doc_ids, key=lambda text: (len(text), text), default=law)
     )
+    if place.section and not place.page and is_english(place):
+        told = place_name(place.section, place.moment, chapter=place.chapter if in_full else "")
+        version = f"version {place.version}" if place.version and in_full else ""
+        return " ".join(filter(None, (source, told, version)))
     words = [
         source,
         f"{place.chapter} luku" if place.chapter and in_full else "",

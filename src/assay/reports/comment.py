@@ -107,6 +107,8 @@ def _details(pair: Scored, texts: bool) -> Iterator[str]:
     for check in report.checks:
         if check.status != "pass" and check.counts:
             yield f"- {NAMES[check.status]}: {marked(check.message)}"
+    if report.wide:
+        yield f"- {marked(report.wide)}"
     if pair.comparison is not None:
         yield from _broken(pair.comparison, texts)
     if report.judge_next:

@@ -48,6 +48,7 @@ class Written(NamedTuple):
     row: str
     version: str
     schedule: str = ""
+    language: str = ""
 
 
 def inline(text: object) -> str:
@@ -147,6 +148,8 @@ class Sentences:
         """A place in the order people cite it, in Hebrew where it is a Hebrew one."""
         if place.section and HEBREW.search(f"{place.source}{place.section}{place.moment}"):
             return inline(_in_hebrew(place))
+        if place.section and place.language == "en":
+            return inline(_in_english(place))
         cited = [
             place.source,
             _with_number("{} luku", place.chapter),
@@ -174,9 +177,14 @@ class Sentences:
     def expected(self, entry: GoldenEntry) -> str:
         """All that a question expects."""
         say, stated = self.words, entry.stated
-        told = [self.place(_written(place)) for place in entry.expected_any]
+        language = next((str(hit.fields.get("language") or "") for hit in entry.hits), "")
+
+        def told_as(place: Any) -> str:
+            return self.place(_written(place)._replace(language=language))
+
+        told = [told_as(place) for place in entry.expected_any]
         negatives = _listed(stated.get("expected_none"))
-        told += [f"{say('golden.not')} {self.place(_written(place))}" for place in negatives]
+        told += [f"{say('golden.not')} {told_as(place)}" for place in negatives]
         traps = _listed(stated.get("confusion"))
         laws = [_written(trap) for trap in traps if trap is not True]
         told += [say("golden.not_on_top", place=self.place(law)) for law in laws]
@@ -390,6 +398,15 @@ def _in_hebrew(place: Written) -> str:
     return " ".join(word for word in words if word)
 
 
+def _in_english(place: Written) -> str:
+    from assay.law.en_names import place_name
+
+    section = place.section.removesuffix(" §")
+    told = place_name(section, place.moment, schedule=place.schedule, chapter=place.chapter)
+    words = (place.source, told, f"({place.version})" if place.version else "")
+    return " ".join(word for word in words if word)
+
+
 def _written(stated: Mapping[str, object] | str) -> Written:
     """A place as it stands in a results file: a law may stand alone."""
     parts = stated if isinstance(stated, Mapping) else {"law": stated}
@@ -416,6 +433,7 @@ def _written(stated: Mapping[str, object] | str) -> Written:
         row=given("row"),
         version=given("version", "finlex_version"),
         schedule=given("schedule"),
+        language=given("language"),
     )
 
 

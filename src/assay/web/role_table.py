@@ -7,33 +7,22 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from assay.web.access import ROLES, Guarded
+from assay.web.access import Guarded
 from assay.web.app import TABLES
 
 
 def role_table(table: Iterable[Guarded]) -> str:
-    """Who may call what, as a table in Markdown."""
-    columns = ("anyone", "log key", "watch key", *ROLES)
-    lines = [
-        f"| call | {' | '.join(columns)} | |",
-        f"|---|{':-:|' * len(columns)}---|",
-    ]
+    """Who may call what, as a table in Markdown that a phone has room for."""
+    lines = ["| who | call |", "|---|---|"]
     for row in table:
-        least = -1 if row.role == "anyone" else ROLES.index(row.role)
-        cells = [
-            least < 0,
-            least < 0 or row.key == "log",
-            least < 0 or row.key == "watch",
-            *(place >= least for place in range(len(ROLES))),
-        ]
-        marks = " | ".join("✓" if cell else "" for cell in cells)
-        lines.append(f"| `{'/'.join(row.methods)} {row.path}` | {marks} | {row.summary} |")
+        who = f"{row.key} key, {row.role}" if row.key else row.role
+        lines.append(f"| {who} | `{'/'.join(row.methods)} {row.path}`<br>{row.summary} |")
     return "\n".join(lines) + "\n"
 
 
 def write(path: Path) -> None:
     """The table at the end of a page, in place of the one that is there."""
-    before, _, _ = path.read_text(encoding="utf-8").partition("| call |")
+    before, _, _ = path.read_text(encoding="utf-8").partition("| who |")
     path.write_text(before + role_table(row for rows in TABLES for row in rows), encoding="utf-8")
 
 

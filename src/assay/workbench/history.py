@@ -59,7 +59,7 @@ def evaluate(service: Service, gold: str, engine: str) -> KeptRun:
     path = gold_path(service, gold)
     chosen = _configured(service.config, engine)
     refuse_unlisted(service.config, gold, engine)
-    results = score(configured(chosen, path)).results
+    results = score(configured(chosen, path, gold)).results
     return keep(service, results, path, engine)
 
 

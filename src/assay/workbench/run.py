@@ -159,7 +159,7 @@ def score_pair(
     os.chdir(folder)
     gold, engine = config.gold[gold_name], config.engines[engine_name]
     request = msgspec.structs.replace(
-        configured(engine, Path(gold.path)),
+        configured(engine, Path(gold.path), gold_name),
         measures=gold.measures,
         primary=gold.primary,
         baseline=Path(gold.baseline) if gold.baseline else None,

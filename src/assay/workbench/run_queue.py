@@ -122,6 +122,7 @@ def engines_again(service: Service, gold: str) -> list[str]:
 class _Order:
     """What a worker needs to score one engine on one set."""
 
+    name: str  # of the set
     gold: GoldConfig
     engine: EngineConfig
     home: str
@@ -287,6 +288,7 @@ class RunQueue:
         gold = (service.config.gold if service.config else {}).get(name)
         settings = engine_settings(service, job.engine)
         order = _Order(
+            name=name,
             gold=gold or GoldConfig(path=str(path.resolve())),
             engine=settings,
             home=str(workspace(service.home).resolve()),
@@ -381,7 +383,7 @@ def score_order(order: _Order) -> Results:
     os.environ["ASSAY_HOME"] = order.home
     os.chdir(order.folder)
     request = msgspec.structs.replace(
-        configured(order.engine, Path(order.gold.path)),
+        configured(order.engine, Path(order.gold.path), order.name),
         measures=order.gold.measures,
         baseline=Path(order.gold.baseline) if order.gold.baseline else None,
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, TypeVar
 
@@ -71,9 +71,10 @@ class ScoreRequest(msgspec.Struct, frozen=True, kw_only=True):
     set `dataset`. `k` and `min_score` override what golden questions state; `measures` are for
     graded sets. With gates the verdict is part of the results. `hits` is how many hits of a query
     the results of a graded set keep: by default as many as the measures' deepest cutoff, and 20 at
-    least."""
+    least. `name` is what the configuration calls the set."""
 
     dataset: Path
+    name: str = ""
     search_module: str | None = None
     engine: str | None = None
     configured: EngineConfig | None = None
@@ -104,10 +105,11 @@ class ScoreRequest(msgspec.Struct, frozen=True, kw_only=True):
         return called(choice, timeout=self.timeout, concurrency=self.concurrency)
 
 
-def configured(engine: EngineConfig, dataset: Path) -> ScoreRequest:
+def configured(engine: EngineConfig, dataset: Path, name: str = "") -> ScoreRequest:
     """An engine of the configuration on a gold set."""
     return ScoreRequest(
         dataset=dataset,
+        name=name,
         engine=(engine.name or engine.engine or "") if engine.run is None else None,
         configured=engine if engine.run is None else None,
         run=Path(engine.run) if engine.run else None,
@@ -141,6 +143,7 @@ def score(
 
         require_corpus(request.corpus)
     gold = formats.read_gold(request.dataset)
+    gold = replace(gold, name=request.name or gold.name)
     if not gold.queries:
         raise InputError(
             "there are no queries",

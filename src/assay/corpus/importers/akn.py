@@ -22,7 +22,7 @@ from assay.core.types import Document, Locator
 from assay.corpus.importers.akn_xml import root_of
 from assay.corpus.importers.kinds import Options, Problem, Unit, files_below, path_of
 from assay.language.detect import language_code
-from assay.law import fi, he
+from assay.law import en_names, fi, he
 from assay.law.citation import PLAIN
 from assay.law.places import normal_chapter, normal_part, printed_number
 from assay.law.versions import IN_FORCE, marked, said_of
@@ -347,10 +347,7 @@ def _label(law: Law, section: Section, moment: str, chapter: str) -> str:
     elif law.language == "fi":
         place = fi.place_name(number, moment, schedule=schedule, chapter=chapter)
     else:
-        place = f"Section {number}" if number else ""
-        place += f"({moment})" if moment else ""
-        place += f", chapter {chapter}" if chapter else ""
-        place += f", schedule {schedule}" if schedule else ""
+        place = en_names.place_name(number, moment, schedule=schedule, chapter=chapter)
     heading = _heading(section)
     return f"{law.title} {place}".rstrip() + (f" – {heading}" if heading else "")
 
