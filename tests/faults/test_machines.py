@@ -8,6 +8,7 @@ import os
 import shutil
 import tempfile
 from collections import Counter
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -25,8 +26,16 @@ from hypothesis.stateful import (
 from assay.core.types import Vote
 from assay.formats import gold_jsonl
 from assay.judging.policy import Policy, labels
-from assay.judging.votes import RULING, WITHDRAWN, append, current, read_votes
-from assay.review import rulings
+from assay.judging.votes import (
+    RULING,
+    WITHDRAWN,
+    append,
+    current,
+    not_before,
+    read_votes,
+    votes_path,
+)
+from assay.review import rulings, second_thoughts
 from assay.review.bootstrap import Options, bootstrap
 from assay.review.rulings import Correction, Word
 from assay.store import open_store
@@ -43,10 +52,11 @@ class Machine(RuleBasedStateMachine):
         super().__init__()
         self.folder = Path(tempfile.mkdtemp(prefix="machine"))
         self.count = 0
+        self.put_back = timedelta()
 
     def tick(self) -> datetime:
         self.count += 1
-        return NOW + timedelta(seconds=self.count)
+        return NOW + timedelta(seconds=self.count) - self.put_back
 
     def teardown(self) -> None:
         shutil.rmtree(self.folder)
@@ -68,7 +78,11 @@ class Votes(Machine):
         self.is_cut = False
 
     def give(self, judge: str, doc: str, grade: int | None, source: str, over: str = "") -> None:
-        at = self.tick().isoformat()
+        """As the pages give it: after what was said of the document, but for an undo, which names
+        what it takes back."""
+        now = self.tick()
+        said = [vote for vote in read_votes(self.path) if vote.doc_id == doc and not over]
+        at = not_before(now, said, now).isoformat()
         vote = Vote(id=f"v{self.count}", query_id="q", doc_id=doc, grade=grade, judge=judge,
                     kind="human", at=at, source=source, supersedes=over)  # fmt: skip
         append(self.path, [vote])
@@ -92,6 +106,10 @@ class Votes(Machine):
         judge, doc, _ = key
         self.give(judge, doc, None, WITHDRAWN, over=self.said.pop(key)[0])
 
+    @rule(hours=st.sampled_from([-3, 2, 30]))
+    def put_the_clock_back(self, hours: int) -> None:
+        self.put_back += timedelta(hours=hours)
+
     @precondition(lambda self: not self.is_cut)  # the next write mends the end first
     @rule(part=st.integers(1, 80))
     def be_cut_off(self, part: int) -> None:
@@ -114,6 +132,8 @@ class Votes(Machine):
             for vote in current(read_votes(self.path))
         }
         assert holds == self.said
+        turned = current(reversed(read_votes(self.path)))  # lines may come in any order
+        assert sorted(vote.id for vote in turned) == sorted(id for id, _ in self.said.values())
 
     @invariant()
     def labels_follow(self) -> None:
@@ -145,6 +165,7 @@ class Review(Machine):
         self.path = self.folder / "gold-set.jsonl"
         self.known: dict[str, str] = {}  # query -> state
         self.ids: dict[str, str] = {}
+        self.steps: list[tuple[str, bool]] = []  # what was decided, the last word on each
         self.cited = 0
         self.notes = 0
 
@@ -176,31 +197,76 @@ class Review(Machine):
     def word(self) -> Word:
         return Word(by="chair", why="so", at=self.tick())
 
+    @rule(hours=st.sampled_from([-3, 2, 30]))
+    def put_the_clock_back(self, hours: int) -> None:
+        self.put_back += timedelta(hours=hours)
+
+    @rule(data=st.data(), verb=st.sampled_from([rulings.promote, rulings.reject]))
+    def edit_and_decide(self, data: st.DataObject, verb: Callable[..., object]) -> None:
+        """Somebody changes a row that waits in the file; who has not seen it is refused, and then
+        sees it."""
+        query = self.one(data, "pending_review")
+        if query is None:
+            return
+        self.count += 1
+        lines = [
+            gold_jsonl.edited_line(
+                line, relevant_case_law_ids=(*line.row.relevant_case_law_ids, f"new {self.count}")
+            )
+            if line.row is not None and line.row.query == query
+            else line
+            for line in gold_jsonl.read_lines(self.path)
+        ]
+        gold_jsonl.save(self.path, lines)
+        ids, votes = [self.ids[query]], read_votes(votes_path(self.path))
+        with pytest.raises(rulings.Stale):
+            verb(self.store, self.path, ids, self.word())
+        assert read_votes(votes_path(self.path)) == votes
+
+    def decided(self, query: str, state: str, *, back: bool = False) -> None:
+        """`back`: whether it is an approval that can be taken back."""
+        self.known[query] = state
+        self.steps = [step for step in self.steps if step[0] != query] + [(query, back)]
+
+    @precondition(lambda self: self.steps)
+    @rule()
+    def take_the_last_step_back(self) -> None:
+        query, back = self.steps[-1]
+        last = self.store.last_decided("chair")
+        assert [item.query for item in last] == [query]
+        if back:
+            second_thoughts.unapprove(self.store, self.path, last, self.word())
+            self.known[query] = "pending_review"
+            self.steps.pop()
+
     @rule(data=st.data())
     def promote(self, data: st.DataObject) -> None:
         if query := self.one(data, "pending_review", "approved"):
-            rulings.promote(self.store, self.path, [self.ids[query]], self.word())
-            self.known[query] = "approved"
+            done = rulings.promote(self.store, self.path, [self.ids[query]], self.word())
+            if done.ids:
+                self.decided(query, "approved", back=True)
 
     @rule(data=st.data(), text=st.sampled_from(["x", "״y״", "z\n"]))
     def correct(self, data: st.DataObject, text: str) -> None:
         if query := self.one(data, "pending_review", "approved"):
             change = Correction(note=text, add=(f"extra {self.count}",))
             rulings.correct(self.store, self.path, self.ids[query], change, self.word())
-            self.known[query] = "approved"
+            self.decided(query, "approved", back=self.known[query] == "pending_review")
 
     @rule(data=st.data())
     def reject(self, data: st.DataObject) -> None:
         if query := self.one(data, "pending_review", "approved"):
             rulings.reject(self.store, self.path, [self.ids[query]], self.word())
-            self.known[query] = "rejected"
+            self.decided(query, "rejected")
 
     @rule(data=st.data())
     def reopen(self, data: st.DataObject) -> None:
         if query := self.one(data, "rejected"):
             done = rulings.reopen(self.store, self.path, self.ids[query], self.word())
             assert done.state in ("approved", "pending_review")
-            self.known[query] = done.state
+            self.decided(query, done.state)
+            if done.state == "pending_review":
+                self.steps.pop()
 
     @precondition(lambda self: self.known)
     @rule()

@@ -260,6 +260,29 @@ def test_a_later_vote_supersedes_and_an_earlier_one_does_not() -> None:
     assert last.supersedes == cast(older, limits(), Said(at=NOW)).new[0].id
 
 
+@pytest.mark.parametrize("times", [("", ""), ("2026-05-31", "2026-05-31")])
+def test_the_order_in_which_files_are_named_decides_nothing(times: tuple[str, str]) -> None:
+    """Two words of one judge at one moment: neither is taken, and both places are told."""
+    files = [
+        Ballots(rows=[ballot(grade=grade, at=at, where=f"{name}:2"), ballot(doc_id=name)])
+        for name, grade, at in zip("ab", (0, 2), times, strict=True)
+    ]
+    for first, second in (files, files[::-1]):
+        named = first.rows[0].where
+        with pytest.raises(InputError, match=f"on 'd' for query 'q' already, in {named}"):
+            cast([first, second], limits(votes=[vote("x")]), Said(at=NOW))
+        found = cast([first, second], limits(votes=[vote("x")]), Said(at=NOW), partial=True)
+        assert {each.doc_id for each in found.new} == {"a", "b"}
+        assert [each.where for each in found.left_out] == [second.rows[0].where]
+
+
+def test_the_later_of_two_files_holds_in_either_order() -> None:
+    files = [Ballots(rows=[ballot(grade=g, at=f"2026-05-3{g}")]) for g in (0, 1)]
+    for named in (files, files[::-1]):
+        (holds,) = current(cast(named, limits(), Said(at=NOW)).new)
+        assert holds.grade == 1
+
+
 def test_what_its_judge_has_changed_since_is_outdated() -> None:
     known = [vote("a"), vote("b", 2, at="2026-05-31T13:00:00+00:00", supersedes="a")]
     found = taken(ballot(id="a", rationale="", at=AT), votes=known)
