@@ -110,6 +110,35 @@ def test_a_set_that_waits_is_never_zero(store: Store, tmp_path: Path) -> None:
     assert f'<div class="big">{waiting["total"]}</div>' in client.get("/").text
 
 
+class _Turning(HTMLParser):
+    """The tags around each text that turns the words after it, where the tag does not hold it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tag, self.seen, self.loose = "", 0, list[str]()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tag = "" if tag == "bdi" or "dir" in dict(attrs) else tag
+
+    def handle_data(self, data: str) -> None:
+        self.seen += "\u202e" in data
+        if "\u202e" in data and self.tag:
+            self.loose.append(self.tag)
+
+
+def test_a_letter_that_turns_words_turns_its_own_alone(
+    service: Service, client: TestClient
+) -> None:
+    path = gold(service)
+    path.write_text(path.read_text().replace('"text": "', '"text": "\u202e'), encoding="utf-8")
+    runs = [kept(service, path, f"engine {n}", DOCS[n:], days=n) for n in range(2)]
+    shown = _Turning()
+    for address in (f"/runs/{runs[0].id}", f"/compare?a={runs[0].id}&b={runs[1].id}", "/runs", "/"):
+        shown.feed(client.get(address).text)
+    assert shown.seen > 6
+    assert shown.loose == []
+
+
 @pytest.mark.parametrize("lang", LANGUAGES)
 @pytest.mark.parametrize("many", [1, 2, 9])
 def test_with_runs(service: Service, client: TestClient, many: int, lang: str) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import socket
+import sqlite3
 import threading
 import time
 from collections.abc import Iterator
@@ -74,6 +76,23 @@ def test_a_store_that_hangs_is_not_ready(store: Store, monkeypatch: pytest.Monke
             one.kwargs["service"] = Service(store=Hangs())  # type: ignore[arg-type]
     assert TestClient(app).get("/readyz").status_code == 503
     held.set()
+
+
+def test_a_store_that_is_locked_is_not_ready(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = open_store(tmp_path / "assay.db")
+    client = TestClient(create_app(Service(store=store)))
+    assert client.get("/readyz").status_code == 200
+    monkeypatch.setattr(journal, "READY_SECONDS", 0.05)
+    with contextlib.closing(sqlite3.connect(tmp_path / "assay.db", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        assert client.get("/readyz").status_code == 503
+        assert client.get("/healthz").status_code == 200
+        other.execute("ROLLBACK")
+    monkeypatch.undo()
+    assert client.get("/readyz").status_code == 200
+    store.close()
 
 
 SECRET = "somebody's divorce"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import json
 import random
 import sqlite3
 import threading
@@ -20,6 +21,7 @@ from assay.formats.gold_jsonl import locked
 from assay.store import open_store
 from assay.store.records import Decision, SearchLog, Shown
 from assay.workbench import backup as verbs
+from assay.workbench.backup_names import brought_back, is_carried
 from assay.workbench.gold import bootstrap_gold, promote_rows
 from assay.workbench.opening import open_service
 from command_line import Assay
@@ -351,6 +353,22 @@ def test_what_lies_beside_a_set_comes_back_or_is_named(tmp_path: Path, monkeypat
     with pytest.raises(InputError, match="cannot be backed up"):
         verbs.make_backup(tmp_path / "c.zip", gold=[odd])
     assert not (tmp_path / "c.zip").exists()
+
+
+@pytest.mark.parametrize("name", ["CON.json", "aux/LPT1.votes.json", "Nul.x.json"])
+def test_a_set_with_the_name_of_a_device_comes_back_under_it(
+    name: str, tmp_path: Path, monkeypatch: Patch
+) -> None:
+    """No name in the archive is a device, on any system; here it is a file like others."""
+    monkeypatch.chdir(tmp_path)
+    path = Path(name)
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps({"queries": [{"id": "q", "text": "x"}]}))
+    whole = verbs.make_backup(tmp_path / "b.zip", gold=[path])
+    assert all(is_carried(part) for part in whole.parts)
+    verbs.restore_backup(tmp_path / "b.zip", tmp_path / "back")
+    assert (tmp_path / "back" / name).read_bytes() == path.read_bytes()
+    assert brought_back("%2E%2E/%2Fetc/%43at.json") == "%2E%2E/%2Fetc/%43at.json"
 
 
 @SQLITE

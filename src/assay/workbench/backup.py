@@ -33,7 +33,7 @@ from assay.formats.gold_jsonl import locked
 from assay.store import open_store
 from assay.store.copying import StoreCopy, copy_in, copy_out, refuse_newer
 from assay.workbench.backup_files import Named, not_ours, project_files, workspace_files
-from assay.workbench.backup_names import is_carried
+from assay.workbench.backup_names import brought_back, is_carried
 from assay.workbench.config import CONFIG_NAME, read_config
 from assay.workbench.opening import NoStore, open_service, sets_of
 
@@ -329,7 +329,7 @@ def _check_store(whole: Backup, scratch: Path, archive: Path) -> None:
 def _target(name: str, folder: Path, home: Path) -> Path | None:
     kind, _, rest = name.partition("/")
     places = {"project": folder, "outside": folder / "outside", "workspace": home}
-    return places[kind] / PurePosixPath(rest) if kind in places else None
+    return places[kind] / PurePosixPath(brought_back(rest)) if kind in places else None
 
 
 def _refuse_existing(whole: Backup, targets: dict[str, Path], home: Path, address: str) -> None:

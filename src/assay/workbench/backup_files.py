@@ -15,7 +15,7 @@ from assay.engines.connecting import kind_of
 from assay.engines.described import EngineConfig
 from assay.formats import is_irds
 from assay.judging import rubrics
-from assay.workbench.backup_names import FOREIGN
+from assay.workbench.backup_names import FOREIGN, inside
 from assay.workbench.config import Config
 
 INDEXES = "indexes"
@@ -46,7 +46,7 @@ def project_files(named: Named) -> dict[str, Path]:
             chosen += _of_engine(engine)
     chosen += sorted((named.project / "rubrics").glob("*.toml"))
     files = dict.fromkeys(one.resolve() for path in chosen for one in _below(path))
-    return {_name_of(path, named.project): path for path in files}
+    return {inside(_name_of(path, named.project)): path for path in files}
 
 
 def _of_set(path: Path) -> list[Path]:
@@ -131,4 +131,4 @@ def workspace_files(home: Path, database: Path, indexes: bool) -> Iterator[tuple
         for name in sorted(names):
             path = place / name
             if not name.startswith(".") and path not in own and path.is_file():
-                yield f"workspace/{path.relative_to(home).as_posix()}", path
+                yield inside(f"workspace/{path.relative_to(home).as_posix()}"), path

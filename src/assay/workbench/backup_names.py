@@ -7,6 +7,7 @@ hidden, under names that are one step of a path on every system."""
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import PurePosixPath
 
@@ -30,6 +31,26 @@ def is_carried(name: str) -> bool:
     """Whether a backup holds a file of this name: its kind, and the path from there."""
     kind, *steps = name.split("/")
     return kind in KINDS and bool(steps) and all(map(_is_step, steps)) and _is_data(kind, steps[-1])
+
+
+def inside(name: str) -> str:
+    """The name of a file in a backup. What Windows takes for a device, such as CON.json, has its
+    first letter as a number there."""
+    return "/".join(
+        f"%{ord(step[0]):02X}{step[1:]}" if _DEVICE.fullmatch(step) else step
+        for step in name.split("/")
+    )
+
+
+def brought_back(name: str) -> str:
+    """The name that it had, where this system takes it for a file."""
+    return name if os.name == "nt" else "/".join(map(_as_it_was, name.split("/")))
+
+
+def _as_it_was(step: str) -> str:
+    found = re.match(r"%([0-9A-F]{2})", step)
+    was = chr(int(found[1], 16)) + step[3:] if found else ""
+    return was if _DEVICE.fullmatch(was) else step
 
 
 def _is_step(step: str) -> bool:

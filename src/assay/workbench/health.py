@@ -94,7 +94,7 @@ class GoldHealth(msgspec.Struct, frozen=True, kw_only=True):
     status: str = "ok"
     without_a_row: dict[str, int]
     interrupted: list[str] = []  # sets with a decision that a killed process left half done
-    interrupted_elsewhere: dict[str, list[str]] = {}  # set -> the other stores
+    interrupted_elsewhere: list[str] = []  # sets, and which other store each belongs to
 
 
 class Diagnostics(msgspec.Struct, frozen=True, kw_only=True):
@@ -165,12 +165,16 @@ def store_health(store: Store) -> StoreHealth:
 def gold_health(store: Store, gold_sets: Mapping[str, Path]) -> GoldHealth:
     lost = Counter(item.gold for item in stray_items(store, gold_sets))
     half = sorted(name for name, path in gold_sets.items() if interrupted(store, path))
-    others = {name: left_elsewhere(store, path) for name, path in sorted(gold_sets.items())}
+    others = [
+        f"{name} (by {other})"
+        for name, path in sorted(gold_sets.items())
+        for other in left_elsewhere(store, path)
+    ]
     return GoldHealth(
         status="failed" if half else "ok",
         without_a_row=dict(lost),
         interrupted=half,
-        interrupted_elsewhere={name: stores for name, stores in others.items() if stores},
+        interrupted_elsewhere=others,
     )
 
 
