@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 
 export NO_MKDOCS_2_WARNING := 1
 
-.PHONY: help demo test check docs stores bench leaderboard serve screenshots schema release-check clean
+.PHONY: help demo test tests check lint types docs stores bench leaderboard serve screenshots schema release-check clean
 .DEFAULT_GOAL := help
 
 help:  ## Show this list
@@ -14,15 +14,22 @@ help:  ## Show this list
 demo: $(VENV)/.base  ## Score four engines on the bundled samples
 	@$(BIN)/assay demo --output demo-results.json
 
-test: check  ## Format, lint, types, import rule and all tests
+test: $(VENV)/.dev  ## Format, lint, types, import rule and all tests
+	@$(MAKE) --no-print-directory -j2 types tests
+
+tests: lint
 	$(BIN)/pytest -n auto --dist worksteal || { [ $$? -eq 1 ] && $(AGAIN); }
 
 # What failed while all cores were busy is run once more, alone; a second failure fails.
 AGAIN := echo "Once more, alone:" && $(BIN)/pytest --last-failed --last-failed-no-failures none -n0 -rA
 
-check: $(VENV)/.dev  ## Format, lint and types
+check: lint types  ## Format, lint and types
+
+lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+
+types: lint  # one core is enough for it: `make test` runs it beside the tests
 	$(BIN)/mypy
 
 docs: $(VENV)/.docs  ## The site of the documentation in site/, built without network; fails on a warning

@@ -25,6 +25,8 @@ QUIET = [
     "--disable-component-update",
     "--disable-sync",
     "--no-first-run",
+    "--disable-gpu",
+    "--disable-software-rasterizer",
 ]
 
 

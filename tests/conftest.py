@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Iterator
@@ -23,6 +24,16 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # No test takes the power away. Those of what is written and when put a function of their own here.
 os.fsync = lambda fd: None
+
+
+# Thousands of tests and the modules they import never become garbage: they are not looked through
+# while they are collected, nor again and again afterwards.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -40,15 +40,19 @@ LANGUAGES = {"en", "fi", "he"}
 LOOSE = re.compile(r"(?:dict|Mapping)\[str, Any\]")
 
 
+FILES = {
+    ".".join(("assay", *path.relative_to(SOURCE).with_suffix("").parts)).removesuffix(
+        ".__init__"
+    ): path
+    for path in sorted(SOURCE.rglob("*.py"))
+}
+
+
 @cache
 def sources() -> dict[str, tuple[Path, str, ast.Module]]:
-    """{module: (file, text, tree)} of everything below `assay`."""
-    modules = {}
-    for path in sorted(SOURCE.rglob("*.py")):
-        name = ".".join(("assay", *path.relative_to(SOURCE).with_suffix("").parts))
-        text = path.read_text(encoding="utf-8")
-        modules[name.removesuffix(".__init__")] = (path, text, ast.parse(text))
-    return modules
+    """{module: (file, text, tree)} of everything below `assay`; read when the first test asks."""
+    texts = {module: path.read_text(encoding="utf-8") for module, path in FILES.items()}
+    return {module: (FILES[module], text, ast.parse(text)) for module, text in texts.items()}
 
 
 def part_of(module: str) -> str:
@@ -111,7 +115,7 @@ def named_in(tree: ast.Module) -> Iterator[str]:
                 assert node.value != "assay.", "a text hides which part it names"
 
 
-PARTS = sorted({part_of(module) for module in sources() if module != "assay"})
+PARTS = sorted({part_of(module) for module in FILES if module != "assay"})
 
 
 def test_every_part_has_its_layer() -> None:
@@ -226,7 +230,7 @@ def test_there_is_no_part_called_utils() -> None:
 # ── size ──────────────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize("module", sources())
+@pytest.mark.parametrize("module", FILES)
 def test_files_and_functions_stay_small(module: str) -> None:
     """A file has at most 500 lines of 100 columns; a function at most 60 lines and, outside the
     command line, 7 parameters."""

@@ -15,11 +15,9 @@ from starlette.testclient import TestClient
 from assay.judging.votes import read_votes, votes_path
 from assay.reports.words import LANGUAGES, page_table
 from assay.store import Store
-from assay.web import access, judge_pages, limits
+from assay.web import judge_pages, limits
 from assay.web.access import Role, User
-from assay.web.agreement_pages import AGREEMENT_ROUTES
 from assay.web.app import create_app
-from assay.web.judge_pages import JUDGE_ROUTES
 from assay.workbench.opening import Service
 from decided import golden_set, graded_set
 from judged_pages import HOSTILE, both, judged_set
@@ -65,20 +63,19 @@ def vote(client: TestClient, user: str, doc: str, grade: int | None, **keys: Any
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize("path", PAGES)
 def test_every_page_in_every_language_escapes_what_was_stored(
-    client: TestClient, path: str, language: str
+    client: TestClient, language: str
 ) -> None:
     for judge, grade in (("Ada", 2), ("Ben", 0)):
         assert vote(client, judge, "d1", grade).status_code == 200
     client.post("/api/flags", json={"set": "set", "query_id": "q1", "reason": HOSTILE})
-    joined = f"{path}{'&' if '?' in path else '?'}lang={language}"
-    answer = client.get(joined)
-    assert answer.status_code == 200, answer.text[-600:]
-    assert "<img" not in answer.text
-    assert "onerror=alert(1)>" not in answer.text
-    assert f'lang="{language}"' in answer.text
-    assert "built-in method" not in answer.text
+    for path in PAGES:
+        answer = client.get(f"{path}{'&' if '?' in path else '?'}lang={language}")
+        assert answer.status_code == 200, (path, answer.text[-600:])
+        assert "<img" not in answer.text, path
+        assert "onerror=alert(1)>" not in answer.text, path
+        assert f'lang="{language}"' in answer.text, path
+        assert "built-in method" not in answer.text, path
 
 
 def test_words_are_complete_in_every_language() -> None:
@@ -153,18 +150,6 @@ def test_a_judge_never_sees_what_another_said(client: TestClient) -> None:
         text = client.get(path, headers=as_user("Ada")).text
         assert "Ben says" not in text
         assert "Ben-d1-2-vote" not in text
-
-
-@pytest.mark.parametrize("row", [*JUDGE_ROUTES, *AGREEMENT_ROUTES], ids=lambda row: row.path)
-@pytest.mark.parametrize("role", ["", "reader", "judge", "chair", "admin"])
-def test_roles_hold(client: TestClient, row: access.Guarded, role: str) -> None:
-    path = row.path.replace("{set}", "set").replace("{query:path}", "q1")
-    headers = as_user("Ada" if role else "", role)
-    answer = client.request(row.methods[0], path, headers=headers, json={})
-    order = ["", "reader", "judge", "chair", "admin"]
-    allowed = order.index(role) >= order.index(row.role)
-    refused = (401, 303) if not role else (403,)
-    assert (answer.status_code in refused) != allowed
 
 
 def test_a_browser_needs_the_token_of_the_page(client: TestClient) -> None:

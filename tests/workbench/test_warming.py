@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -33,9 +34,18 @@ def compared(service: Service) -> set[tuple[str, str]]:
 
 def test_the_newest_runs_are_compared_both_ways(service: Service, gold: Path) -> None:
     runs = [kept(service, gold, f"e{days}", DOCS[days:], days=days).id for days in range(4)]
-    warming.warm(service)
+    warming.warm(service, threading.Event())
     newest = runs[: warming.NEWEST]
     assert compared(service) == {(one, other) for one in newest for other in newest if one != other}
+
+
+def test_a_server_that_stops_reads_nothing_more(service: Service, gold: Path) -> None:
+    for days in range(2):
+        kept(service, gold, f"e{days}", DOCS[days:], days=days)
+    stopping = threading.Event()
+    stopping.set()
+    warming.warm(service, stopping)
+    assert compared(service) == set()
 
 
 def test_a_new_run_is_read_ahead(service: Service, gold: Path) -> None:
@@ -77,6 +87,6 @@ def test_a_set_that_cannot_be_read_stops_nothing(
     monkeypatch.setattr(
         agreed, "open_disputes", lambda service, name: (opened.append(name), ask(service, name))[1]
     )
-    warming.warm(both)
+    warming.warm(both, threading.Event())
     assert opened == ["set"]
     assert len(compared(service)) == 2

@@ -14,6 +14,7 @@ import hmac
 import inspect
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Literal
 from urllib.parse import parse_qs
 
@@ -87,7 +88,12 @@ class Guarded:
 
 def routes(rows: Sequence[Guarded]) -> list[Route]:
     """The routes of a table, each behind its check."""
-    return [Route(row.path, _guarded(row), methods=list(row.methods)) for row in rows]
+    return [_route(row) for row in rows]
+
+
+@cache  # a route keeps nothing of the application that it is in
+def _route(row: Guarded) -> Route:
+    return Route(row.path, _guarded(row), methods=list(row.methods))
 
 
 def user_of(request: Request) -> User:

@@ -81,6 +81,8 @@ HEADERS = {
     "Cache-Control": "no-store",
 }
 
+PATIENCE = 2.0  # seconds for what is worked ahead to come to its next step, at the end
+
 
 def create_app(
     service: Service, *, hosts: Sequence[str] = (), access: Access | None = None
@@ -88,21 +90,18 @@ def create_app(
     """The application. `hosts` are the names it is served under beside localhost; `access` is how
     it knows people: by default everybody is an admin, which is for this machine alone."""
 
-    def ahead(app: Starlette) -> None:
-        try:
-            describe(app)
-            warming.warm(service)
-        except Exception:  # such as a store that is closed meanwhile: whoever asks is told
-            _log.debug("could not work ahead", exc_info=True)
-
     @contextlib.asynccontextmanager
     async def until_stopped(app: Starlette) -> AsyncIterator[None]:
         # the first reader waits as little as the second: what is quick is done before anybody is
         # let in, the rest behind, by threads that give way to a reader at once
         sys.setswitchinterval(0.001)
         _make_ready(service)
-        threading.Thread(target=ahead, args=(app,), daemon=True).start()
+        stopping = threading.Event()
+        ahead = threading.Thread(target=_work_ahead, args=(app, stopping), daemon=True)
+        ahead.start()
         yield
+        stopping.set()  # the store is closed after this: nobody reads it behind our back
+        ahead.join(PATIENCE)
         # a signal ends the process right after this: what was accepted is written first
         logs.flush(service)
         if hasattr(app.state, "run_queue"):
@@ -126,6 +125,14 @@ def create_app(
     app.state.limiter = Limiter()
     app.state.desks = Desks()
     return app
+
+
+def _work_ahead(app: Starlette, stopping: threading.Event) -> None:
+    try:
+        describe(app)
+        warming.warm(app.state.service, stopping)
+    except Exception:  # such as a store that went away: whoever asks is told
+        _log.debug("could not work ahead", exc_info=True)
 
 
 def _make_ready(service: Service) -> None:

@@ -4,6 +4,9 @@ that the first reader waits as little as the second."""
 from __future__ import annotations
 
 import contextlib
+import threading
+from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import permutations
 
 from assay.core.errors import AssayError
@@ -36,18 +39,32 @@ def open_sets(service: Service) -> None:
             grading.make_ready(service, name)
 
 
-def warm(service: Service) -> None:
-    """Everything that is kept; what cannot be opened is told to whoever asks for it."""
-    with contextlib.suppress(AssayError):
-        overview(service)
-    for name in service.gold_sets:
+def warm(service: Service, stopping: threading.Event) -> None:
+    """Everything that is kept, until somebody is `stopping`; what cannot be opened is told to
+    whoever asks for it."""
+    for step in _steps(service):
+        if stopping.is_set():
+            return
         with contextlib.suppress(AssayError):
-            if agreed.agreement_of(service, name).pairs:
-                agreed.open_disputes(service, name)
-            settling(service, name)
-    searching.warm(service)
-    with contextlib.suppress(AssayError):
-        for name in service.store.gold_names():
-            runs = service.store.runs(gold=name, limit=NEWEST)
-            facing.prepare(service, list(permutations([run.id for run in runs], 2)))
-        trends_by_set(service)
+            step()
+
+
+def _steps(service: Service) -> Iterator[Callable[[], object]]:
+    yield partial(overview, service)
+    for name in service.gold_sets:
+        yield partial(_judged, service, name)
+        yield partial(settling, service, name)
+    yield partial(searching.warm, service)
+    yield partial(_compared, service)
+    yield partial(trends_by_set, service)
+
+
+def _judged(service: Service, name: str) -> None:
+    if agreed.agreement_of(service, name).pairs:
+        agreed.open_disputes(service, name)
+
+
+def _compared(service: Service) -> None:
+    for name in service.store.gold_names():
+        runs = service.store.runs(gold=name, limit=NEWEST)
+        facing.prepare(service, list(permutations([run.id for run in runs], 2)))
