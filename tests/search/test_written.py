@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from assay.core.errors import InputError
@@ -186,8 +187,9 @@ def test_a_question_whose_words_stand_in_a_section_or_its_questions_is_surer(
     made = index_files.load(tmp_path / "indexes" / "law")
 
     def worded(question: str, row: int) -> float:
-        shares = apart.shares_of(made, made.analyzer.words(question), row, row + 1)
-        return sum(shares.values()) / max(1, len(shares))
+        places = np.where(np.arange(len(made)) == row, 0, -1)
+        shares = apart.shares_of(made, made.analyzer.words(question), places, 1, made.soft)
+        return float(sum(share[0] for share in shares.values())) / max(1, len(shares))
 
     row = made.row_of["3"]
     assert worded("kuka katsoo numerot läpi", row) == 1

@@ -8,52 +8,65 @@ tells is in research/22 and 25.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import chain
 
 import numpy as np
 
 from assay.search.arrays import TINY, Array
 from assay.search.elsewhere import Elsewhere
 from assay.search.index import Index
-from assay.search.lexical import Bm25
 from assay.search.signals import Signals
 from assay.search.views import section_key
 
 UNKNOWN = "\0"  # no question has it
+FIRST_HITS = 10  # whose sections are compared
+NEARBY = 0.3  # of fused score: what is that far behind is well behind
 
 
 def stands_out(
     index: Index,
     signals: Signals,
     words: Sequence[str],
-    row: int,
+    top: Array,
     allowed: Array | None,
     subjects: Elsewhere,
 ) -> dict[str, float]:
-    """`worded`: how much of each word of the question stands in the section of a row or in a
-    question written for it, `held`: how much that is by words that tell something; `elsewhere`: how
-    much of the question another subject has, `foreign` the part of it that this section does not
-    have; `ahead`: how far its cosine is above that of all others; `agree`: how many of the encoder
-    and the written questions have it first."""
-    first, end = _rows_of_section(index, row)
-    aheads = []
-    for name in ("dense", "asked"):
+    """Of the section of the first hit. `worded`: how much of each word of the question stands in it
+    or in a question written for it; `elsewhere`: how much of the question another subject has,
+    `foreign` the part of it that this section does not have; `says_more` and `closer`: how far it
+    is above all others in what a closer look has seen; `agree`: how many of the encoder and the
+    written questions have it first; `sole`: 1 where no other section comes near it."""
+    first, end = _rows_of_section(index, int(top[0]))
+    aheads = {}
+    for name in ("dense", "asked", "said", "close"):
         values = signals.get(name, np.zeros(len(index)))
         others = values if allowed is None else np.where(allowed, values, -1.0)
         rest = np.r_[others[:first], others[end:]]
-        aheads.append(float(values[first:end].max() - rest.max()) if len(rest) else 0.0)
-    shares = shares_of(index, words, first, end)
+        aheads[name] = float(values[first:end].max() - rest.max()) if len(rest) else 0.0
+    places = np.full(len(index), -1)
+    places[first:end] = 0
+    stand = shares_of(index, words, places, 1, index.soft)
+    shares = {word: float(share[0]) for word, share in stand.items()}
     weights = {word: _telling(index, word) for word in shares}
     total = sum(weights.values()) + TINY
     missing = {word: weights[word] * (1 - share) for word, share in shares.items()}
     return {
         "worded": sum(shares.values()) / len(shares) if shares else 0.0,
-        "held": total - sum(missing.values()),
         "elsewhere": subjects.best(weights) / total,
         "foreign": subjects.best(missing) / total,
-        "ahead": aheads[0],
-        "agree": float(sum(ahead >= 0 for ahead in aheads)),
+        "says_more": aheads["said"],
+        "closer": aheads["close"],
+        "sole": _sole(index, signals["fused"], top[:FIRST_HITS]),
+        "agree": float((aheads["dense"] >= 0) + (aheads["asked"] >= 0)),
     }
+
+
+def _sole(index: Index, fused: Array, top: Array) -> float:
+    """The first section's share of the softmax over the sections of the first hits."""
+    sections = np.searchsorted(index.section_starts, top, side="right")
+    _, places = np.unique(sections, return_index=True)  # of the best of each
+    return float(1 / np.exp((fused[top[places]] - fused[top[0]]) / NEARBY).sum())
 
 
 def acts_elsewhere(index: Index, words: Sequence[str], subjects: Elsewhere) -> tuple[str, ...]:
@@ -64,15 +77,29 @@ def acts_elsewhere(index: Index, words: Sequence[str], subjects: Elsewhere) -> t
     return subjects.acts(telling)
 
 
-def shares_of(index: Index, words: Sequence[str], first: int, end: int) -> dict[str, float]:
-    """Of each word the share of its n-grams that these rows or their questions have."""
-    fields = [(index.fields[f"{name}.grams"], first, end) for name in index.soft]
+def shares_of(
+    index: Index, words: Sequence[str], places: Array, count: int, views: Iterable[str]
+) -> dict[str, Array]:
+    """Of each word the share of its n-grams that some texts have, or questions written for them.
+    `places` says for each document which of these texts it is part of, from 0, or -1; `views` what
+    is read of it."""
+    grams = {word: index.analyzer.terms(word) for word in dict.fromkeys(words)}
+    numbers = {gram: number for number, gram in enumerate(dict.fromkeys(chain(*grams.values())))}
+    found = np.zeros((len(numbers), count), bool)
+    fields = [(index.fields[f"{name}.grams"], places) for name in views]
     if index.asked is not None:
-        fields.append((index.asked.postings, *index.asked.places(first, end)))
+        fields.append((index.asked.postings, places[index.asked.documents]))
+    for field, place_of in fields:
+        known = [(at, field.numbers[gram]) for gram, at in numbers.items() if gram in field.numbers]
+        if known:
+            rows = [field.postings(number) for _, number in known]
+            place = place_of[np.concatenate(rows)]
+            gram = np.repeat([at for at, _ in known], list(map(len, rows)))
+            found[gram[place >= 0], place[place >= 0]] = True
     return {
-        word: sum(any(_stands(gram, *field) for field in fields) for gram in grams) / len(grams)
-        for word in dict.fromkeys(words)
-        if (grams := index.analyzer.terms(word))
+        word: found[[numbers[gram] for gram in held]].mean(axis=0)
+        for word, held in grams.items()
+        if held
     }
 
 
@@ -82,16 +109,6 @@ def _telling(index: Index, word: str) -> float:
     assert index.asked is not None
     reach = index.asked.postings.attainable
     return max(reach([gram]) for gram in index.analyzer.terms(word)) / reach([UNKNOWN])
-
-
-def _stands(term: str, field: Bm25, start: int, end: int) -> bool:
-    """Whether a text of these rows has the term."""
-    number = field.numbers.get(term)
-    if number is None:
-        return False
-    rows = field.postings(number)
-    place = int(np.searchsorted(rows, start))
-    return place < len(rows) and int(rows[place]) < end
 
 
 def _rows_of_section(index: Index, row: int) -> tuple[int, int]:

@@ -25,8 +25,9 @@ from assay.law.parse import laws_named
 from assay.law.places import Cited, citations_of_sections, sections_named, without_sections
 from assay.search import cells, snippets
 from assay.search.apart import acts_elsewhere, section_of, stands_out
-from assay.search.arrays import TINY, Array, best_rows
+from assay.search.arrays import Array, best_rows
 from assay.search.asked_of_reports import towns_missing
+from assay.search.closer import look_closer
 from assay.search.elsewhere import Elsewhere
 from assay.search.index import Index
 from assay.search.profile import ROWS, UNASKED, Calibration
@@ -53,14 +54,12 @@ NAME_WORDS = 8  # of a question that may be the name of a document
 COVERING_HITS = 3  # of which the best says how many of the question's words are here
 HOLDING_HITS = 5  # of reports: what of them is of the asked year, accounts and budget
 FIRST_SECTIONS = 5  # hits that are looked at to see whether they are of one section
-USUAL_LEAD = 4.5  # of the first hit's cosine over the mean, in standard deviations,
-MANY = 300  # where there are fewer documents than this
 USUAL_GAP = 1.0  # between the first two sections, where there is only one
 # the share of first hits of one act, where there is only one act to be of; where it is known what
 # people ask, by whether the question names what the act is named after
 USUAL_ACT = 0.65
-OWN_ACT = 0.95
-OTHER_ACT = 0.8
+OWN_ACT = 1.0
+OTHER_ACT = 0.88
 WORDS_BESIDE = 2  # that a question says beside a section
 NOT_IN_FORCE = 0.5  # what is left of the fused score of a provision that does not hold
 BEHIND = 0.999  # and at most so much of that of the version that does
@@ -146,6 +145,7 @@ class Engine(SearchEngine):
             question = self._soft_question(text)
             words = self._index.analyzer.words(question.text)
             signals = soft_signals(self._index, question)
+            look_closer(self._index, signals, question.text, words, allowed)
         elif self._index.profile.kind == ROWS:
             signals = row_signals(self._index, text, self._lookup)
         else:
@@ -345,7 +345,7 @@ class Engine(SearchEngine):
         alone = best_rows(fused - signals["gathered"], FIRST_HITS) if "gathered" in signals else top
         head = self._head(signals, top, alone)
         if self._index.asked is not None and words and head:
-            head |= stands_out(self._index, signals, words, int(top[0]), allowed, self._elsewhere)
+            head |= stands_out(self._index, signals, words, top, allowed, self._elsewhere)
         scope = calibration.scope(head)
         if head.get("named"):
             scope = max(scope, KNOWN_ITEM)
@@ -411,7 +411,6 @@ class Engine(SearchEngine):
         first = section_of(index, int(top[0]))
         same = [section_of(index, int(row)) == first for row in top]
         others = [float(fused[row]) for row, is_same in zip(top, same, strict=True) if not is_same]
-        near = signals.get("dense")
         lead = {
             "one_act": one_act,
             "one_section": sum(same[:FIRST_SECTIONS]) / FIRST_SECTIONS,
@@ -420,10 +419,6 @@ class Engine(SearchEngine):
         if "asked" in signals:
             lead["attained"] = float(signals["attained"][top[:COVERING_HITS]].max())
             lead["asked"] = float(signals["asked"][top[:COVERING_HITS]].max())
-        if near is not None and len(near) < MANY:
-            lead["lead"] = USUAL_LEAD
-        elif near is not None:
-            lead["lead"] = float((near[top[0]] - near.mean()) / max(float(near.std()), TINY))
         return lead
 
     def _share(self, head: dict[str, float], ratio: float) -> float:

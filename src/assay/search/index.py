@@ -38,6 +38,7 @@ from assay.language.detect import detect, is_foreign, language_code
 from assay.language.finnish import irregular_forms, lemma_of_all
 from assay.search.act_names import ActNames
 from assay.search.arrays import Array, Floats
+from assay.search.dense import named_encoder
 from assay.search.encoding import encoded
 from assay.search.inverting import Inverter, bm25
 from assay.search.learned import LEARNED, document_vectors, word_vectors
@@ -137,7 +138,11 @@ def with_questions(index: Index, ships: Iterable[Written], given: Iterable[Writt
     """The index with questions that were written for its documents: those that ship with the
     package and those of a file."""
     terms_of = partial(question_terms, index.profile)
-    return replace(index, asked=asked_of(index.ids, ships, given, terms_of))
+    asked = asked_of(index.ids, ships, given, terms_of)
+    if asked is not None and index.profile.close and index.profile.encoder:
+        vectors = named_encoder(index.profile.encoder).queries(asked.texts)
+        asked = replace(asked, vectors=vectors.astype(np.float16))
+    return replace(index, asked=asked)
 
 
 Pairs = Iterable[tuple[Document, str]]  # documents with their digests

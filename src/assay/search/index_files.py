@@ -39,9 +39,9 @@ from assay.search.written import Asked
 # Grows with what an index holds, with how texts are read into it and with the weights that are kept
 # in it: tests/search/test_same_bytes.py tells when. One of an older format opens, and whoever
 # searches it is told to build it again.
-FORMAT = 10
+FORMAT = 11
 # 6 has no passages: the sentence to show is then found by reading; 7 has no written questions
-READABLE = (6, 7, 8, 9, FORMAT)
+READABLE = (6, 7, 8, 9, 10, FORMAT)
 MANIFEST = "index.json"
 VECTORS = "vectors"
 ASKED = "asked"
@@ -191,6 +191,8 @@ def _arrays_of(index: Index) -> Arrays:
     if index.asked is not None:
         arrays |= _postings(ASKED, index.asked.postings)
         arrays[f"{ASKED}.documents"] = index.asked.documents
+        if index.asked.vectors is not None:
+            arrays[f"{ASKED}.vectors"] = index.asked.vectors
     if index.said is not None:
         arrays |= {"said": index.said.vectors, "said.documents": index.said.documents}
     if index.passages is not None:
@@ -231,6 +233,7 @@ def _lists_of(index: Index) -> Lists:
             lists["forms"] = [f"{form} {lemma}" for form, lemma in index.words.forms.items()]
     if index.asked is not None:
         lists[f"{ASKED}.terms"] = list(index.asked.postings.numbers)
+        lists[f"{ASKED}.texts"] = list(index.asked.texts)
     if index.passages is not None:
         lists["passage.lemmas"] = index.passages.lemmas
     return lists
@@ -343,7 +346,12 @@ def _asked(profile: Profile, arrays: Arrays, lists: Lists) -> Asked:
     postings = replace(
         _field(ASKED, profile, arrays, lists), documents=len(documents), k1=written.K1
     )
-    return Asked(postings=postings, documents=documents)
+    return Asked(
+        postings=postings,
+        documents=documents,
+        texts=lists.get(f"{ASKED}.texts", []),
+        vectors=arrays.get(f"{ASKED}.vectors"),
+    )
 
 
 def _passages(arrays: Arrays, lists: Lists) -> Passages:

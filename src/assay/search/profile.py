@@ -65,7 +65,7 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True):
         return score if scope >= self.abstain else score / 2
 
 
-SURE = 0.15  # the power of the probability that the collection answers, in a score
+SURE = 0.1  # the power of the probability that the collection answers, in a score
 LEAST = 0.7  # what is left of a score where the first hit is surely wrong
 ROWS = "rows"
 
@@ -90,6 +90,10 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     citation: float = 0.5
     act: float = 0.3  # which act the question is about, where there are several
     asked: float = 0.0  # questions that were written for documents, where there are any
+    # of the first documents (closer.py): the words of the question that they or these questions
+    # have, and how near the best of these questions is
+    worded: float = 0.0
+    close: float = 0.0
     calibration: Calibration
 
 
@@ -143,17 +147,17 @@ FINNISH = msgspec.structs.replace(
     dense=3.0,
     calibration=Calibration(
         scope=Logistic(
-            bias=-7.8,
+            bias=-8.6,
             weights={
-                **{"dense": 4.9, "worded": 4.1, "one_act": 4.9, "asked": 2.75, "known": 0.8},
-                **{"one_section": 1.0, "attained": -1.0, "elsewhere": -5.9, "foreign": -9.3},
+                **{"dense": 4.5, "worded": 4.1, "one_act": 3.9, "asked": 3.9, "known": 3.2},
+                **{"one_section": 1.1, "attained": -1.3, "elsewhere": -10.0, "foreign": -10.0},
             },
         ),
         first=Logistic(
-            bias=-4.9,
+            bias=-2.7,
             weights={
-                **{"gap": 1.9, "ahead": 1.1, "agree": 0.34, "worded": 2.65, "held": 0.41},
-                **{"dense": 1.15, "attained": 1.6, "one_act": 1.1},
+                **{"sole": 3.0, "says_more": 6.3, "gap": 0.9, "agree": 0.33},
+                **{"attained": 2.6, "one_act": 0.63},
             },
         ),
         power=0.3,
@@ -166,18 +170,18 @@ HEBREW = msgspec.structs.replace(
     encoder="static-he-1",
     dense=2.0,
     asked=12.0,  # nearly every section has questions, and lay wording has little else to go by
+    worded=1.5,
+    close=3.0,
     # `one_act`: the first hits on a question from outside are of all kinds of acts
     calibration=Calibration(
         scope=Logistic(
             bias=-4.6,
             weights={
-                **{"dense": 2.15, "worded": 1.75, "one_act": 3.65, "asked": 2.6, "known": 2.9},
-                **{"elsewhere": -9.4, "foreign": -3.7},
+                **{"close": 2.1, "worded": 2.35, "one_act": 4.15, "asked": 1.1, "known": 3.25},
+                **{"elsewhere": -12.5, "foreign": -6.75},
             },
         ),
-        first=Logistic(
-            bias=-3.3, weights={"gap": 0.9, "ahead": 4.8, "held": 0.72, "attained": 3.2}
-        ),
+        first=Logistic(bias=-1.65, weights={"sole": 3.1, "says_more": 4.8, "closer": 2.05}),
         power=0.3,
     ),
 )
@@ -246,7 +250,11 @@ def with_encoder(profile: Profile, encoder: str) -> Profile:
     if encoder == profile.encoder:
         return profile
     return msgspec.structs.replace(
-        profile, encoder=encoder, dense=profile.dense or 1.0, calibration=BY_WORDS[profile.name]
+        profile,
+        encoder=encoder,
+        dense=profile.dense or 1.0,
+        close=0.0,
+        calibration=BY_WORDS[profile.name],
     )
 
 

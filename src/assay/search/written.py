@@ -31,7 +31,7 @@ import numpy as np
 
 from assay.core.errors import InputError
 from assay.core.files import iter_json_lines
-from assay.search.arrays import TINY, Array, Floats
+from assay.search.arrays import TINY, Array, Floats, cosines, offsets_of
 from assay.search.inverting import bm25
 from assay.search.lexical import Bm25, count_terms
 
@@ -52,20 +52,29 @@ class Written(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 @dataclass(frozen=True, kw_only=True)
 class Asked:
     """Questions by document: `postings` has a row for each question, `documents` its document, in
-    ascending order."""
+    ascending order; `texts` and `vectors` are those of the questions, where they are kept."""
 
     postings: Bm25
     documents: Array
+    texts: Sequence[str] = ()
+    vectors: Array | None = None
 
     @cached_property
     def _starts(self) -> Array:
         """Of each document's questions."""
         return np.flatnonzero(np.r_[True, self.documents[1:] != self.documents[:-1]])
 
-    def places(self, start: int, end: int) -> tuple[int, int]:
-        """Where the questions to these documents begin and end."""
-        first, last = np.searchsorted(self.documents, [start, end])
-        return int(first), int(last)
+    def nearest(self, vector: Floats, rows: Array) -> Array:
+        """The cosine of each document's nearest question; nan where it has none."""
+        assert self.vectors is not None
+        starts, ends = np.searchsorted(self.documents, [rows, rows + 1])
+        nearest = np.full(len(rows), np.nan)
+        has = np.flatnonzero(ends > starts)
+        if len(has):
+            every = np.concatenate([np.arange(starts[at], ends[at]) for at in has])
+            begins = offsets_of(ends[has] - starts[has])[:-1]
+            nearest[has] = np.maximum.reduceat(cosines(self.vectors[every], vector), begins)
+        return nearest
 
     def scores(self, terms: Sequence[str], size: int) -> Floats:
         """For each document how alike the best of its questions is: about 1 for the same one."""
@@ -138,4 +147,5 @@ def asked_of(
     return Asked(
         postings=bm25(counts, k1=K1, b=B),
         documents=np.array([row for row, _ in ordered], np.int32),
+        texts=[text for _, text in ordered],
     )
