@@ -41,7 +41,7 @@ from assay.evaluation import guessed
 from assay.evaluation.comparison import compare
 from assay.evaluation.gates import decide
 from assay.evaluation.measures import parse_measure
-from assay.judging.next import next_to_judge, standing
+from assay.judging.next import Standing, next_to_judge, standing
 
 MEASURES = {"ndcg@10": "nDCG@10", "precision@5": "P@5"}
 DEPTH = 10
@@ -305,6 +305,38 @@ def _gate_row(kind: str, said: Sequence[Told]) -> str:
     return f"| {kind} | {' | '.join(cells)} | {len(clear)} | {open_:.0%} |"
 
 
+def threshold_table(world: World, share: float = 0.25) -> Iterator[str]:
+    """Each of eleven engines against each of eleven thresholds: of those that `gold next` calls 95%
+    sure, how many are on the other side with everything judged?"""
+    yield "| judged before | measure | n | at least 20 judgments first | sure | wrong of these |"
+    yield "|---|---|---|---|---|---|"
+    every: dict[str, list[Standing]] = defaultdict(list)
+    missed: dict[str, list[bool]] = defaultdict(list)
+    for kind, measure in itertools.product(KINDS, MEASURES.values()):
+        told, wrong = [], []
+        for number, name in enumerate(world.runs):
+            known = pooled(world, kind, (name, name), share, np.random.default_rng([number, 7]))
+            whole = world.results(name, world.everything).per_query
+            true = standing(whole, measure=measure).expected
+            now = world.results(name, known).per_query
+            for threshold in np.arange(0.3, 0.81, 0.05).tolist():
+                stand = standing(now, measure=measure, threshold=threshold)
+                told.append(stand)
+                sure = stand.confidence >= SURE and not stand.first
+                wrong.append(sure and (stand.expected > 0) != (true > threshold))
+        every[measure] += told
+        missed[measure] += wrong
+        yield _threshold_row(kind, measure, told, wrong)
+    for measure, told in every.items():
+        yield _threshold_row("all", measure, told, missed[measure])
+
+
+def _threshold_row(kind: str, measure: str, told: Sequence[Standing], wrong: Sequence[bool]) -> str:
+    first = sum(stand.first > 0 for stand in told)
+    sure = sum(stand.confidence >= SURE and not stand.first for stand in told)
+    return f"| {kind} | {measure} | {len(told)} | {first} | {sure} | {sum(wrong)} |"
+
+
 # ── what to judge next ────────────────────────────────────────────────────────────────────────────
 
 
@@ -401,6 +433,7 @@ TABLES: dict[str, tuple[str, Callable[[World], Iterator[str]]]] = {
     "belief": ("How far the truth lies from what is believed", belief_table),
     "compare": ("Verdicts of `compare` with 25% judged", compare_table),
     "gates": ("Verdicts of gates with 25% judged", gate_table),
+    "thresholds": ("How often `gold next --threshold` is sure and wrong", threshold_table),
     "next": ("Judgments until the decision is 95% sure", next_table),
 }
 BEGIN, END = "<!-- unjudged tables -->", "<!-- end of unjudged tables -->"

@@ -236,6 +236,7 @@ ALLOWED = [
             ("run-graded*", "terminal", BELIEF, SETTLED),
             ("gold-next*", "terminal", BELIEF, r"^(?!exit code)"),
             ("gold-next*", "*.csv", BELIEF, r"gold next"),
+            ("gold-next-[fh][ie]", "terminal", CLOSED, r"^exit code [02]$"),
             ("compare-*", "terminal", ON_TOP, r"^(?!exit code)"),
             ("report-en-against-html", "*", BELIEF, HTML_DOUBT),
             ("report-en-against-md", "*", BELIEF, r"unjudged documents could|of them judged"),

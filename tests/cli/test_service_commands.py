@@ -199,32 +199,42 @@ def test_a_baseline_makes_no_store(assay_cli: Assay) -> None:
 def test_pairs_to_judge_wait_in_the_queue_of_their_own_set(
     assay_cli: Assay, tmp_path: Path
 ) -> None:
-    he = Path(__file__).parents[2] / "samples" / "he"
+    en = Path(__file__).parents[2] / "samples" / "en"
     for folder, engine in (("one", "bm25"), ("two", "random")):
         (tmp_path / folder).mkdir()
-        (tmp_path / folder / "gold-set.jsonl").write_bytes((he / "gold-set.jsonl").read_bytes())
+        (tmp_path / folder / "dataset.json").write_bytes((en / "dataset.json").read_bytes())
         args = (
             "--engine",
             engine,
             "--corpus",
-            he / "precedents.jsonl",
+            en / "corpus.jsonl",
             "--output",
             f"{engine}.json",
         )
-        assert assay_cli("score", "--dataset", f"{folder}/gold-set.jsonl", *args).code == 0
+        assert assay_cli("score", "--dataset", f"{folder}/dataset.json", *args).code == 0
     for folder, limit in (("one", 3), ("two", 2)):
-        asked = ("--queue", f"{folder}/gold-set.jsonl", "--limit", limit)
+        asked = ("--queue", f"{folder}/dataset.json", "--limit", limit)
         assert (
             f"{limit} new pairs wait"
             in assay_cli("gold", "next", "random.json", "bm25.json", *asked).err
         )
-    with open_service(gold=[tmp_path / "one" / "gold-set.jsonl"]) as service:
+    with open_service(gold=[tmp_path / "one" / "dataset.json"]) as service:
         assert {
             name: len(queue(service, gold=name).items) for name in service.store.gold_names()
         } == {
-            "gold-set": 3,
-            "two/gold-set": 2,
+            "dataset": 3,
+            "two/dataset": 2,
         }
+
+
+def test_a_closed_set_has_nothing_to_judge_next(assay_cli: Assay, tmp_path: Path) -> None:
+    he = Path(__file__).parents[2] / "samples" / "he"
+    args = ("--engine", "bm25", "--corpus", he / "precedents.jsonl", "--output", "bm25.json")
+    assert assay_cli("score", "--dataset", he / "gold-set.jsonl", *args).code == 0
+    found = assay_cli("gold", "next", "bm25.json", "--threshold", 0.5)
+    assert found.code == 2
+    assert "nothing is unjudged here: the set is closed" in found.err
+    assert "name a rubric" in found.err
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from itertools import product
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -67,10 +68,10 @@ def engine(judged: int, *, relevant: int = 4, queries: int = 12) -> GradedResult
 
 
 def test_a_gate_that_unjudged_hits_could_turn_is_inconclusive() -> None:
-    (check,) = decide(engine(2), [GATE]).checks  # .4 as judged, 1 where the others are like them
+    (check,) = decide(engine(3, relevant=2), [GATE]).checks  # .4 as judged, and more to come
     assert check.status == "inconclusive"
     assert check.value == pytest.approx(0.4)
-    assert "36 of 60 hits that count are unjudged" in check.message
+    assert "24 of 60 hits that count are unjudged" in check.message
     assert "it would hold with" in check.message
     assert decide(engine(5), [GATE]).status == "pass"  # .8, and nothing is left to judge
 
@@ -216,10 +217,20 @@ def test_compare_and_next_believe_the_same() -> None:
 
 
 def test_next_asks_for_twenty_judgments_before_it_forecasts() -> None:
-    few = next_to_judge(engine(2, queries=5).per_query, measure="P@5", threshold=0.5)
-    assert few.first == 10
-    assert few.needed >= 10
-    assert next_to_judge(engine(2).per_query, measure="P@5", threshold=0.5).first == 0
+    few = next_to_judge(engine(3, relevant=2, queries=5).per_query, measure="P@5", threshold=0.5)
+    assert (few.first, few.needed) == (5, 5)
+    enough = engine(3, relevant=2)
+    assert next_to_judge(enough.per_query, measure="P@5", threshold=0.5).first == 0
+
+
+def test_where_all_that_was_picked_is_relevant_nothing_is_known_of_the_rest() -> None:
+    """24 judged hits, all of them relevant: those that were asked for count alone."""
+    picked = engine(2)
+    assert next_to_judge(picked.per_query, measure="P@5", threshold=0.5).first == 20
+    (check,) = decide(picked, [GATE]).checks
+    assert "nothing is known of them" in check.message
+    asked = [msgspec.structs.replace(each, asked=each.results[:1]) for each in picked.per_query]
+    assert next_to_judge(asked, measure="P@5", threshold=0.5).first == 20 - len(asked)
 
 
 def test_what_was_chosen_says_less_for_the_rest() -> None:
@@ -266,14 +277,14 @@ def test_who_ranks_the_relevant_higher_says_something_of_the_rest() -> None:
 def test_below_twenty_judged_hits_nothing_is_forecast() -> None:
     """Gates and `gold next` ask for the same judgments first, and neither says that they are
     enough."""
-    few = engine(2, queries=5)  # ten judged hits
+    few = engine(3, relevant=2, queries=5)  # fifteen judged hits
     told = next_to_judge(few.per_query, measure="P@5", threshold=0.5)
-    assert (told.first, told.needed) == (10, 10)
+    assert (told.first, told.needed) == (5, 5)
     verdict = with_judgments(decide(few, [GATE]), few, None)
     assert verdict.judge_first
-    assert verdict.judge_next == told.pairs[:10]
+    assert verdict.judge_next == told.pairs[:5]
     assert "expected to settle" not in printed(verdict_lines(verdict))
-    assert "At least 10 judgments first" in printed(verdict_lines(verdict))
-    assert "At least 10 judgments first" in printed(decision_page(told, 20))
-    enough = engine(2)  # 24 of them
+    assert "At least 5 judgments first" in printed(verdict_lines(verdict))
+    assert "At least 5 judgments first" in printed(decision_page(told, 20))
+    enough = engine(3, relevant=2)  # 36 of them
     assert not with_judgments(decide(enough, [GATE]), enough, None).judge_first

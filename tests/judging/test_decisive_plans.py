@@ -92,13 +92,16 @@ def test_an_effect_is_computed_one_grade_at_a_time(second: Any, measure: str) ->
 def test_where_a_decision_stands_is_told_by_the_draws(second: Any, threshold: float) -> None:
     wanted = parse_measure("nDCG@3")
     table = tabled(FIRST, second, wanted)
-    found = sampled(table, wanted, guessed(table))
-    moved = found[0] if second is None else found[1] - found[0]
-    totals = moved.sum(axis=0) / len(table.entries) - threshold
+    chances = []
+    for with_unseen in [False] if second else [False, True]:
+        found = sampled(table, wanted, guessed(table, with_unseen=with_unseen))
+        moved = found[0] if second is None else found[1] - found[0]
+        totals = moved.sum(axis=0) / len(table.entries) - threshold
+        chances.append(chance_above(totals))
     stand = standing(FIRST, second, measure="nDCG@3", threshold=threshold)
     assert (stand.expected, stand.deviation) == pytest.approx((totals.mean(), totals.std()))
-    above = chance_above(totals)
-    assert stand.confidence == pytest.approx(max(above, 1 - above))
+    sure = min(chances) if chances[-1] > 0.5 else 1 - max(chances)
+    assert stand.confidence == pytest.approx(max(sure, 0.5))
     inside = [
         {doc for each in (FIRST, second) if each for doc in each[n].results[:3]}
         for n in range(len(FIRST))

@@ -33,6 +33,14 @@ def _dataset(folder: Path, *, indent: int = 1) -> Path:
     return path
 
 
+def _open(path: Path) -> Path:
+    """One document is judged not relevant, so that the set is not closed: more can be judged."""
+    data = json.loads(path.read_text())
+    data["queries"][3]["relevance_judgments"].append({"opinion_id": "off", "score": 0})
+    path.write_text(json.dumps(data, ensure_ascii=False))
+    return path
+
+
 def _judged(path: Path) -> dict[tuple[str, str], dict[str, Any]]:
     data = json.loads(path.read_text())
     return {
@@ -45,7 +53,7 @@ def _judged(path: Path) -> dict[tuple[str, str], dict[str, Any]]:
 def test_an_inconclusive_gate_is_decided_by_what_was_asked_for(
     assay_cli: Assay, tmp_path: Path
 ) -> None:
-    gold = _dataset(tmp_path)
+    gold = _open(_dataset(tmp_path))
     (tmp_path / "mine.py").write_text(
         "def search(query, top_k):\n    return [f'd{n}' for n in range(5)]\n"
     )
@@ -198,7 +206,7 @@ def test_a_row_that_cannot_be_stops_everything(
 
 
 def test_votes_of_the_review_page(assay_cli: Assay, tmp_path: Path) -> None:
-    gold = _dataset(tmp_path)
+    gold = _open(_dataset(tmp_path))
     assert (
         "nobody has voted on a review page here" in assay_cli("gold", "merge", "dataset.json").err
     )
@@ -217,7 +225,7 @@ def test_votes_of_the_review_page(assay_cli: Assay, tmp_path: Path) -> None:
             rule_suggestion(service, item.id, accept=True, by="Ada", why="read it", grade=grade)
     # on disk when they are given, in the set when they are merged
     votes = (tmp_path / "dataset.votes.jsonl").read_text()
-    assert (votes.count('"judge":"Ada"'), votes.count('"judge":"imported"')) == (2, 4)
+    assert (votes.count('"judge":"Ada"'), votes.count('"judge":"imported"')) == (2, 5)
     done = assay_cli("gold", "merge", "dataset.json", "--json").json
     assert (done["already"], len(done["changed"])) == (2, 2)
     rows = [_judged(gold)["q0", doc] for doc in ("d1", "d2")]

@@ -113,9 +113,9 @@ def doubt_about(
         return Doubt(unjudged=unjudged, judged=judged, stands=stands)
     stands = float((found == now).mean())
     if second is None:  # a value depends on what there is to find, a difference hardly
-        wider = columns + 0.0
-        wider[: len(rows)] = start[:, None] + _guesses(table, wanted, with_unseen=True)[rows]
-        stands = min(stands, float((rule(wider) == now).mean()))
+        columns[: len(rows)] = start[:, None] + _guesses(table, wanted, with_unseen=True)[rows]
+        found = rule(columns)
+        stands = min(stands, float((found == now).mean()))
     means = columns.mean(axis=0)
     low, high = np.quantile(means, [0.025, 0.975]).tolist()
     return Doubt(

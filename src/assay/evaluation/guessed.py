@@ -74,8 +74,12 @@ class Table:
 
     @property
     def first(self) -> int:
-        """The judgments that it takes before anything can be said of the other hits."""
-        return min(max(FEWEST - self.judged_hits, 0), self.unjudged_hits)
+        """The judgments that it takes before anything can be said of the other hits. Where every
+        judged hit is relevant they were picked for it, and tell nothing of the rest: then those
+        alone count that were asked for."""
+        judged = (self.counts == 1) & (self.grades >= 0)
+        told = judged if (self.grades[judged] == 0).any() else judged & (self.asked == 1)
+        return min(max(FEWEST - int(told.sum()), 0), self.unjudged_hits)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -82,6 +82,7 @@ def next_to_judge(
     effects = effects / max(len(table.entries), 1)
     pairs = _pairs(table, guess.spots[order], effects[order], chance[order], narrowing)
     needed = _needed(stand, [pair.narrowing for pair in pairs], level)
+    needed = max(needed, int(stand.confidence < level))  # of two guesses the less sure counts
     return Decision(
         measure=str(wanted),
         threshold=threshold,
@@ -110,17 +111,28 @@ def standing(
 
 
 def _standing(table: Table, measure: Measure, guess: Guess, threshold: float) -> Standing:
-    found = sampled(table, measure, guess)
-    totals = (found[0] if len(found) == 1 else found[1] - found[0]).sum(axis=0)
-    totals = totals / max(len(table.entries), 1) - threshold
-    expected, deviation = float(totals.mean()), float(totals.std()) if len(guess.spots) else 0.0
-    above = chance_above(totals) if deviation else 1.0
+    """A value depends on relevant documents that are in no list, and a difference hardly: of one
+    system both are asked, without such documents and with some, and the less sure counts."""
+    totals = _distances(table, measure, guess, threshold)
+    above = [chance_above(totals)]
+    if len(table.ranks) == 1:
+        totals = _distances(table, measure, guessed(table, with_unseen=True), threshold)
+        above.append(chance_above(totals))
+    deviation = float(totals.std()) if len(guess.spots) else 0.0
+    sure = min(above) if above[-1] > 0.5 else 1 - max(above)
     return Standing(
-        expected=expected,
+        expected=float(totals.mean()),
         deviation=deviation,
-        confidence=max(above, 1 - above),
+        confidence=max(sure, 0.5) if deviation else 1.0,
         first=table.first,
     )
+
+
+def _distances(table: Table, measure: Measure, guess: Guess, threshold: float) -> Floats:
+    """Of the mean from the threshold, under every draw."""
+    found = sampled(table, measure, guess)
+    totals = (found[0] if len(found) == 1 else found[1] - found[0]).sum(axis=0)
+    return np.asarray(totals / max(len(table.entries), 1) - threshold)
 
 
 def _effects(table: Table, measure: Measure, guess: Guess, chance: Floats) -> tuple[Floats, Floats]:

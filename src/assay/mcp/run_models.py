@@ -119,6 +119,7 @@ class WholeComparison(Answer):
     variants: list[Difference] = []
     margin: float | None = None
     leaderboard: Leaderboard | None = None
+    tests: int = 1
 
 
 LONGEST = 1_900  # characters of a comparison, where details are not asked for

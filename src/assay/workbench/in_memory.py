@@ -29,6 +29,7 @@ from assay.formats.results_json import read_answers, read_results
 from assay.judging.next import Decision, next_to_judge
 from assay.reports import FORMATS, render, view
 from assay.workbench.evaluate import evaluate
+from assay.workbench.judge import refuse_closed
 from assay.workbench.score import DEFAULT_TOP_K, verdict_against
 from assay.workbench.signing import Signature, inputs_of, signed
 
@@ -262,6 +263,7 @@ def next_pairs_of(
         raise InputError(
             "the two are scored on different gold sets", hint="Score both on the same one."
         )
+    refuse_closed(graded)
     if not any(entry.judged for each in graded for entry in each.per_query):
         raise InputError("nothing is judged yet, and what to judge next is learnt from judgments")
     entries = [each.per_query for each in graded]

@@ -6,12 +6,15 @@ from __future__ import annotations
 import csv
 import io
 import math
+from collections.abc import Sequence
 from pathlib import Path
 
 from assay.core.errors import InputError, UsageError
 from assay.core.files import write_atomic
+from assay.core.results import Results
 from assay.core.results_file import encode
 from assay.core.types import ASKED
+from assay.evaluation.doubts import is_closed
 from assay.formats.results_json import read_results
 from assay.formats.spreadsheet import guarded_row
 from assay.judging.next import Decision, next_to_judge
@@ -49,6 +52,7 @@ def next_pairs(
             where=str(second),
             hint="Score both on the same one.",
         )
+    refuse_closed(results, str(first))
     if not any(entry.judged for scored in results for entry in scored.per_query):
         raise InputError(
             "nothing is judged yet, and what to judge next is learnt from judgments",
@@ -57,6 +61,18 @@ def next_pairs(
         )
     entries = [scored.per_query for scored in results]
     return next_to_judge(*entries, measure=measure, threshold=threshold or 0.0)
+
+
+def refuse_closed(results: Sequence[Results], where: str = "") -> None:
+    """What is not listed in such a set counts as not relevant: no judgment is wanting."""
+    if all(map(is_closed, results)):
+        raise InputError(
+            "nothing is unjudged here: the set is closed, and what it does not list counts as not "
+            "relevant",
+            where=where,
+            hint="`assay compare` and gates decide as it stands. To have more documents judged, "
+            "name a rubric in the set and score again.",
+        )
 
 
 def write_pairs(decision: Decision, output: Path) -> None:

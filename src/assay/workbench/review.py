@@ -15,6 +15,7 @@ from assay.core.errors import InputError, NotHere
 from assay.core.results import GradedResults
 from assay.core.types import ASKED, Document, Vote
 from assay.corpus.disk import list_corpora, open_corpus
+from assay.evaluation.doubts import is_closed
 from assay.judging.next import next_to_judge
 from assay.judging.reasons import LONGEST, refuse_long
 from assay.judging.votes import Pair, document_fingerprint
@@ -390,8 +391,8 @@ def _worth_judging(
         newest.setdefault(record.engine, record.id)
     results = [kept_run(service, run_id).results for run_id in list(newest.values())[:2]]
     graded = [scored for scored in results if isinstance(scored, GradedResults)]
-    if limit < 1 or not graded or len(graded) < len(results) or not graded[0].per_query:
-        return []  # golden sets have no grades to give
+    if limit < 1 or not graded or not graded[0].per_query or any(map(is_closed, results)):
+        return []  # closed sets have no grades to give
     between = " against ".join(list(newest)[:2])
     pairs = [
         pair
