@@ -300,6 +300,16 @@ def test_everyday_words_are_single_words_and_no_term_of_their_own() -> None:
         assert {*terms} - {*said}
 
 
+def test_the_sentence_that_answers_is_shown(engine: Engine) -> None:
+    """Not one that only says what the heading says already; what was asked for is marked."""
+    text = "Velka oli suuri. Merkittävimmät riskit ovat korot. Ne nousivat. Lopuksi: Velka"
+    fields = {"section_title": "Velka"}
+    prose = Document(id="x", text=text, fields=fields, metadata={"type": "prose"})
+    shown, words = engine.snippet("Miksi velka on uhka?", prose)
+    assert shown.startswith("Merkittävimmät riskit ovat korot. Ne nousivat.")
+    assert words == ["riskit", "velka"]  # uhka may mean riski
+
+
 def test_the_budget_or_the_outcome(engine: Engine) -> None:
     for asked, column in (("budjetoi", "Talousarvio 2024"), ("käytti", "Toteuma 2024")):
         first = engine.search(f"Paljonko Kauhava {asked} kirjastoon 2024?", 1)[0]

@@ -13,7 +13,7 @@ from assay.core.types import Document
 from assay.corpus import import_corpus
 from assay.engines.indexed import index_corpus
 from assay.reports.listing import search_page, shown_of
-from assay.search.answers import FoundDocument
+from assay.search.answers import FoundDocument, SearchAnswer
 from assay.search.told import Told, written_by
 from assay.workbench import corpora
 
@@ -38,6 +38,17 @@ def _hit(snippet: str, words: list[str], told: Told) -> FoundDocument:
         signals={},
         told=told,
     )
+
+
+def test_what_is_longer_than_a_line_stays_below_the_title() -> None:
+    hit = _hit("one two three four five six", ["four"], Told())
+    answer = SearchAnswer(query="q", corpus="c", abstained=False, hits=[hit])
+    page = io.StringIO()
+    Console(file=page, width=24).print(search_page(answer))
+    first, *rest = page.getvalue().rstrip().splitlines()
+    assert first.startswith(" 1. 0.50")
+    assert rest[:2] == ["    one two three", "    four five six"]
+    assert all(line.startswith("    ") and line == line.rstrip() for line in rest)
 
 
 def test_the_answer_comes_first_and_nothing_is_said_twice() -> None:

@@ -1,11 +1,14 @@
-"""The two looks of a table on a terminal."""
+"""The two looks of a table on a terminal, and of a text that is longer than a line."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from rich import box
+from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
+from rich.text import Text
 
 
 def plain() -> Table:
@@ -21,3 +24,16 @@ def headed(*names: str, right: Sequence[str] = ()) -> Table:
     for name in right:
         table.add_column(name, justify="right")
     return table
+
+
+@dataclass(frozen=True)
+class Hanging:
+    """A text whose lines after the first are moved in."""
+
+    text: Text
+    by: int
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for number, line in enumerate(self.text.wrap(console, options.max_width - self.by)):
+            line.rstrip()
+            yield Text.assemble(" " * self.by if number else "", line)

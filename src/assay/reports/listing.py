@@ -12,7 +12,7 @@ from rich.text import Text
 
 from assay.core.types import Finding, counted
 from assay.law.versions import mark_of
-from assay.reports.grids import headed, plain
+from assay.reports.grids import Hanging, headed, plain
 from assay.reports.numbers import Numbers
 from assay.reports.words import Words
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from assay.review.waiting import Backlog
     from assay.search.answers import FoundDocument, SearchAnswer
 
+INDENT = 4  # of what stands below the title of a hit
 SHOWN_LINKS = 12  # of the documents that one cites, or that cite it
 SHOWN_TEXT = 4_000
 SHOWN_TARGETS = 5
@@ -234,12 +235,12 @@ def search_page(answer: SearchAnswer, *, explain: bool = False) -> RenderableTyp
     return Group(*lines)
 
 
-def _hit_lines(hit: FoundDocument, explain: bool) -> list[Text]:
+def _hit_lines(hit: FoundDocument, explain: bool) -> list[RenderableType]:
     rank = (f"{hit.rank:>2}. ", "dim")
     score = ("" if hit.score is None else f"{hit.score:.2f}  ", "bold cyan")
     lines = [Text.assemble(rank, score, (hit.title, "bold"))]
     for text in shown_of(hit):
-        line = Text(f"    {text}")
+        line = Text(f"{' ' * INDENT}{text}")
         line.highlight_words(hit.words, style="underline", case_sensitive=False)
         lines.append(line)
     told = hit.told
@@ -247,7 +248,7 @@ def _hit_lines(hit: FoundDocument, explain: bool) -> list[Text]:
     lines.append(Text(f"    {' · '.join(filter(None, about))}", style="dim"))
     if explain:
         lines += [Text(f"      {reason}", style="dim") for reason in _why(hit)]
-    return [*lines, Text()]
+    return [*(Hanging(line, INDENT) for line in lines), Text()]
 
 
 def shown_of(hit: FoundDocument) -> list[str]:

@@ -31,7 +31,8 @@ from assay.search.closer import look_closer
 from assay.search.elsewhere import Elsewhere
 from assay.search.index import Index
 from assay.search.profile import ROWS, UNASKED, Calibration
-from assay.search.rows import row_signals
+from assay.search.reported import is_prose
+from assay.search.rows import passage_for, read, row_signals
 from assay.search.signals import (
     NAMED,
     Signals,
@@ -103,6 +104,7 @@ class Engine(SearchEngine):
         self._standings = standings if any(index.sections) else None
         self._lowered = lru_cache(maxsize=8)(self._not_in_force)
         self._asked_for = lru_cache(maxsize=8)(partial(snippets.asked_for, index))
+        self._read = lru_cache(maxsize=8)(partial(read, index))
 
     @cached_property
     def _elsewhere(self) -> Elsewhere:
@@ -197,6 +199,11 @@ class Engine(SearchEngine):
             return snippets.with_words(
                 self._index, self._asked_for(_printable(query)), cells.sentence(document, cell)
             )
+        if self._index.profile.kind == ROWS and is_prose(document):
+            best, asked = passage_for(self._index, self._read(_printable(query)), document)
+            shown = snippets.shortened(best)
+            words = dict.fromkeys(self._index.analyzer.words(shown))
+            return shown, [word for word in words if word in asked]
         return snippets.best_passage(self._index, self._asked_for(_printable(query)), document)
 
     def told(self, query: str, document: Document, cited: set[str]) -> Told:

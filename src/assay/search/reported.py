@@ -220,6 +220,10 @@ def is_row(document: Document) -> bool:
     return document.metadata.get("type") == ROW
 
 
+def is_prose(document: Document) -> bool:
+    return _kind(document) == PROSE
+
+
 def _kind(document: Document) -> str:
     kind = document.metadata.get("type")
     if kind == TABLE and not isinstance(document.metadata.get("table"), dict):

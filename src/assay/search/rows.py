@@ -23,7 +23,7 @@ each further hit of a table and of a page counts a little less than the one befo
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -36,7 +36,7 @@ from assay.language.towns import FORMER, is_town
 from assay.search.arrays import TINY, Array, Doubles, best_rows, cosines
 from assay.search.asked_of_reports import Question, question_of, readings, similar_words
 from assay.search.index import Index
-from assay.search.reported import PROSE, ROW, TABLE, passages_of
+from assay.search.reported import PROSE, ROW, TABLE, passages_of, sentences_in
 from assay.search.signals import asked_vector
 from assay.search.soft import Similar
 
@@ -69,6 +69,7 @@ BY_KIND = {
     "": {ROW: 1.0, TABLE: 0.9, PROSE: 0.95},
 }
 ONLY_REPORT = 0.5  # as if it had been named, in part
+OWN_WORDS = 0.5  # of a sentence, where one is to be shown
 SPREAD = 40  # first hits that are spread
 NO_NAME = 0.4  # what says all but the name that is asked for
 SAME_NAME = 0.7  # how alike a name must be
@@ -174,6 +175,47 @@ def _cosines(index: Index, asked: Question, text: str, similar: list[Similar]) -
     return near
 
 
+@dataclass(frozen=True)
+class Read:
+    """A question as it was read, for the documents that are shown."""
+
+    asked: Question
+    fields: _Fields
+    similar: list[Similar]
+
+
+def read(index: Index, text: str) -> Read:
+    asked = question_of(index, text)
+    fields = _Fields(index, asked)
+    return Read(asked, fields, [fields.similar(word) for word in asked.words])
+
+
+def passage_for(index: Index, question: Read, document: Document) -> tuple[str, Container[str]]:
+    """Of the prose of a report, from the sentence on that answers best: by its words and those of
+    the next, by its own, and by its vector. And which index words are asked for."""
+    asked, fields = question.asked, question.fields
+    sentences = sentences_in(document.text)
+    heading = document.fields.get("section_title", "")  # what it says, every sentence is about
+    pairs = [f"{heading} {' '.join(sentences[at : at + 2])}" for at in range(len(sentences))]
+    singles = [f"{heading} {sentence}" for sentence in sentences]
+    scores = np.zeros(len(sentences))
+    for reading in readings(asked.words):
+        both, alone = (fields.each(reading, texts, asked)[1:] for texts in (pairs, singles))
+        by_words = [pair[0] + OWN_WORDS * one[0] for pair, one in zip(both, alone, strict=True)]
+        scores = np.maximum(scores, by_words)
+    row = index.row_of.get(document.id, -1)
+    if index.said is not None and (own := index.said.documents == row).sum() == len(sentences):
+        vector = asked_vector(index, " ".join(asked.words), question.similar)
+        scores = scores + DENSE_SAID * cosines(index.said.vectors[own], vector)
+    assert index.words is not None
+    said = {
+        index.words.words[n]
+        for numbers, shares in question.similar
+        for n in numbers[shares >= SAME_WORD]
+    }
+    return " ".join(" ".join(sentences[int(scores.argmax()) :]).split()), said
+
+
 # ── words ─────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -204,6 +246,7 @@ class _Fields:
         self._index = index
         self._meant = asked.meant
         self._known: dict[str, _Word] = {}
+        self._heard: dict[tuple[str, ...], dict[str, dict[str, float]]] = {}
 
     def similar(self, word: str) -> Similar:
         return similar_words(self._index, word, self._meant.get(word, ()))
@@ -265,17 +308,19 @@ class _Fields:
     ) -> tuple[float, float, float]:
         """How much of the question one of these passages says, less where it lacks a name; by how
         much less; and the share of its words, rare or not."""
+        return max(self.each(words, passages, asked))
+
+    def each(
+        self, words: Mapping[str, float], passages: Sequence[str], asked: Question
+    ) -> list[tuple[float, float, float]]:
+        """The same of nothing, and of every passage."""
         assert self._index.words is not None
-        shares: dict[str, dict[str, float]] = {}  # of each word of a text: the asked words it is
         weights = {word: share * self._word(word).rarity for word, share in words.items()}
-        for word in words:
-            numbers, alike = self.similar(word)
-            for number, likeness in zip(numbers.tolist(), alike.tolist(), strict=True):
-                shares.setdefault(self._index.words.words[number], {})[word] = likeness
+        shares = self._shares(tuple(words))
         names = [name for name in asked.names if name in words]
         if len(names) < len(asked.names):  # what stands in the place of one must be there as well
             names += [word for word in words if word not in asked.words]
-        best = 0.0, NO_NAME if names else 1.0, 0.0
+        found = [(0.0, NO_NAME if names else 1.0, 0.0)]
         total = max(sum(weights.values()), TINY)
         for passage in passages:
             held: dict[str, float] = {}
@@ -288,8 +333,20 @@ class _Fields:
             said = sum(weights[word] * likeness for word, likeness in held.items()) / total
             less = NO_NAME if lacks else 1.0
             plain = sum(words[word] * likeness for word, likeness in held.items())
-            best = max(best, (said * less, less, less * plain / sum(words.values())))
-        return best
+            found.append((said * less, less, less * plain / sum(words.values())))
+        return found
+
+    def _shares(self, words: tuple[str, ...]) -> dict[str, dict[str, float]]:
+        """Of each word of a text, the asked words that it is, and how much."""
+        if words not in self._heard:
+            shares: dict[str, dict[str, float]] = {}
+            assert self._index.words is not None
+            for word in words:
+                numbers, alike = self.similar(word)
+                for number, likeness in zip(numbers.tolist(), alike.tolist(), strict=True):
+                    shares.setdefault(self._index.words.words[number], {})[word] = likeness
+            self._heard[words] = shares
+        return self._heard[words]
 
     def by_grams(self, words: Sequence[str]) -> Doubles:
         """BM25 over the n-grams of labels, and of prose, as a share of what is attainable."""

@@ -71,7 +71,7 @@ def best_passage(index: Index, asked: Asked, document: Document) -> tuple[str, l
     else:
         span = _best_span(index, asked, texts)
     if span is None:
-        return _shortened(document.text[:LONGEST]), []
+        return shortened(document.text[:LONGEST]), []
     text = "".join(texts)
     if index.profile.kind == "stems":
         best = " ".join(text[slice(*_whole_sentence(text, *span))].split())
@@ -82,7 +82,7 @@ def best_passage(index: Index, asked: Asked, document: Document) -> tuple[str, l
         lead = lead or (" ".join(first.split()) if opens else "")
         best = _led("" if lead and best.startswith(lead[:40]) else lead, best)
     best, words = with_words(index, asked, best)
-    return _shortened(best), words
+    return shortened(best), words
 
 
 def _around(text: str, begin: int) -> str:
@@ -101,7 +101,7 @@ def best_of_field(index: Index, asked: Asked, document: Document, name: str) -> 
     if index.passages is not None and asked.lemmas is not None and row is not None:
         span = index.passages.best(row, asked.lemmas, until=len(text))
         begin = _whole_sentence(text, *span)[0] if span else 0
-    shown = _shortened(" ".join(text[begin : begin + 2 * LONGEST].split()))
+    shown = shortened(" ".join(text[begin : begin + 2 * LONGEST].split()))
     return f"… {shown}" if begin else shown
 
 
@@ -213,5 +213,5 @@ def _asked_lemmas(passages: Passages, weights: dict[str, float]) -> Array:
     return kept
 
 
-def _shortened(text: str) -> str:
+def shortened(text: str) -> str:
     return text if len(text) <= LONGEST else text[:LONGEST].rsplit(" ", 1)[0] + " …"
