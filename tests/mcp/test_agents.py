@@ -513,6 +513,12 @@ def test_errors_say_what_there_is(talk: Any) -> None:
         assert "call cite" in said
         letter = await call(client, "get_document", corpus="letters", doc_id="81-027")
         assert "addressed_to" not in letter["metadata"]
+        assert letter["section"] == []
+        hit = (await call(client, "search", corpus="act", query="alijäämä"))["hits"][0]
+        moment = await call(client, "get_document", corpus="act", doc_id=hit["doc_id"])
+        section = hit["doc_id"].rpartition(":")[0]
+        assert {each["doc_id"].rpartition(":")[0] for each in moment["section"]} == {section}
+        assert hit["doc_id"] not in {each["doc_id"] for each in moment["section"]}
 
     talk(session)
 

@@ -13,6 +13,7 @@ read, the same files under the same names."""
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -126,7 +127,10 @@ def _connected(address: str) -> Iterator[Any]:
             if local is not None:
                 number = int(local[1] or os.cpu_count() or 1)
                 made = distributed.LocalCluster(
-                    n_workers=max(number, 1), threads_per_worker=1, dashboard_address=None
+                    n_workers=max(number, 1),
+                    threads_per_worker=1,
+                    dashboard_address=None,
+                    silence_logs=logging.CRITICAL,  # a worker that stops last misses the scheduler
                 )
                 address = stack.enter_context(made).scheduler_address
             client = stack.enter_context(distributed.Client(address, timeout=SECONDS))

@@ -27,7 +27,9 @@ from assay.workbench.paging import Page
 from assay.workbench.review import ToJudge
 from assay.workbench.searching import FoundPage
 
+NEAREST = "These are only the nearest: say that there is no answer, or ask in other words."
 SNIPPET = 400
+MOMENTS, MOMENT = 12, 1_000  # of a section, and characters of each
 
 Place = dict[str, str | int]  # what a lawyer would cite: section, moment, page, …
 Figure = dict[str, str | float]  # a cell of a table
@@ -151,11 +153,6 @@ def _told(page: FoundPage, offset: int) -> str:
     return page.note
 
 
-NEAREST = (
-    "These are only the nearest documents: say that there is no answer, or ask in other words."
-)
-
-
 class CorpusLine(Answer):
     name: str
     documents: int
@@ -205,6 +202,12 @@ class Citations(Answer):
 INTERNAL = ("addressed_to",)  # words that a citation may call a letter by, for looking it up
 
 
+class Moment(Answer):
+    doc_id: str
+    citation: str
+    text: str
+
+
 class DocumentText(Answer):
     doc_id: str
     citation: str = Field(default="", description="How to cite it, ready to be written down.")
@@ -215,10 +218,15 @@ class DocumentText(Answer):
     language: str = ""
     citations: list[str] = []
     locator: Place = {}
+    section: list[Moment] = Field(
+        default=[], description="Of an act: the other moments; the rule may stand in one of them."
+    )
     metadata: dict[str, JsonValue] = {}
 
     @classmethod
-    def of(cls, document: Document, start: int, characters: int) -> DocumentText:
+    def of(
+        cls, document: Document, start: int, characters: int, section: list[Document]
+    ) -> DocumentText:
         end = start + characters
         return cls(
             doc_id=document.id,
@@ -231,6 +239,10 @@ class DocumentText(Answer):
             citations=list(document.citations),
             metadata={key: said for key, said in document.metadata.items() if key not in INTERNAL},
             locator=place_of(document.locator),
+            section=[
+                Moment(doc_id=each.id, citation=citation_of(each), text=each.text[:MOMENT])
+                for each in section[:MOMENTS]
+            ],
         )
 
 

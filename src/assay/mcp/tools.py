@@ -39,6 +39,7 @@ from assay.workbench import backlog, corpora, for_agents, gold, history, review,
 from assay.workbench.engines import engine_kinds
 from assay.workbench.filtering import NonePasses, read_filters
 from assay.workbench.opening import Service
+from assay.workbench.units import rest_of_section
 
 Tool = Callable[..., Any]
 Limit = Annotated[int, Field(ge=1, le=200, description="How many at most.")]
@@ -114,14 +115,15 @@ def reading_tools(service: Service) -> tuple[Tool, ...]:
             int, Field(ge=1, le=100_000, description="How much of the text.")
         ] = 20_000,
     ) -> DocumentText:
-        """Read a document, a part at a time."""
+        """Read a document, a part at a time; a moment of an act with the rest of its section."""
         try:
             document = corpora.document(service, corpus, doc_id)
         except InputError as error:
             raise InputError(
                 error.message, hint=error.hint or "To look a citation up, call cite with its text."
             ) from error
-        return DocumentText.of(document, offset, characters)
+        section = rest_of_section(service, corpus, doc_id)
+        return DocumentText.of(document, offset, characters, section)
 
     def cite(
         text: Annotated[

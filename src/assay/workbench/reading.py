@@ -19,7 +19,7 @@ from assay.core.types import Document
 from assay.judging.passages import WORD, passages
 from assay.language.detect import detect
 from assay.law.versions import validity
-from assay.workbench.filtering import STATUTES, Columns, Numbers
+from assay.workbench.filtering import STATUTES, Columns
 from assay.workbench.opening import Service
 from assay.workbench.searching import (
     NotHere,
@@ -30,6 +30,7 @@ from assay.workbench.searching import (
     statutes_of,
 )
 from assay.workbench.shelves import Shelf
+from assay.workbench.units import Unit, source_rows, unit_of
 
 MOST_LINKS = 200  # in each direction
 MOST_QUERY = 4_000  # characters
@@ -152,8 +153,8 @@ def read(service: Service, corpus: str, doc_id: str, query: str = "") -> Documen
         raise NotHere(f"no document {doc_id!r} in corpus {corpus!r}")
     document = shelf.get(doc_id)
     columns = shelf.columns
-    source = _source_rows(columns, row)
-    unit = _unit(columns, row, source)
+    source = source_rows(columns, row)
+    unit = unit_of(columns, row, source)
     around = [row] if unit is None else unit.rows
     members = [document if other == row else shelf.at(other) for other in around]
     words = _words(query, shelf, document, members)
@@ -304,51 +305,6 @@ def _named(text: str, cited: Sequence[str], known: Sequence[Target] = ()) -> lis
 
 
 # ── where it stands ───────────────────────────────────────────────────────────────────────────────
-
-
-class Unit(msgspec.Struct, frozen=True, kw_only=True):
-    """The rows of one section or page, and where those before and after begin."""
-
-    is_page: bool
-    rows: list[int]
-    before: int | None
-    after: int | None
-
-
-def _source_rows(columns: Columns, row: int) -> Numbers:
-    """The rows of the same version of the same act or report."""
-    places = columns.places
-    same = np.ones(places.height, bool)
-    for name in ("locator.doc_id", "locator.version"):
-        same &= places[name].eq_missing(places[name][row]).to_numpy()
-    return np.flatnonzero(same)
-
-
-def _unit(columns: Columns, row: int, source: Numbers) -> Unit | None:
-    """None for what stands alone."""
-    places = columns.places.select(
-        "locator.page", "locator.part", "locator.chapter", "locator.schedule", "locator.section"
-    )[source]
-    at = int(np.searchsorted(source, row))
-    page, *_, section = places.row(at)
-    is_law = bool(columns.laws.numbers[row] or columns.law_ids.numbers[row])
-    if page is None and not (section and is_law):
-        return None
-    keys = [key[0] if page is not None else key[1:] for key in places.iter_rows()]
-    first, last = at, at
-    while first > 0 and keys[first - 1] == keys[at]:
-        first -= 1
-    while last + 1 < len(keys) and keys[last + 1] == keys[at]:
-        last += 1
-    before = first - 1
-    while before > 0 and keys[before - 1] == keys[before]:
-        before -= 1
-    return Unit(
-        is_page=page is not None,
-        rows=[int(other) for other in source[first : last + 1]],
-        before=int(source[before]) if before >= 0 else None,
-        after=int(source[last + 1]) if last + 1 < len(keys) else None,
-    )
 
 
 def _form(document: Document, unit: Unit | None) -> Form:
