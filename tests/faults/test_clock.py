@@ -163,6 +163,37 @@ def test_an_undo_comes_after_what_it_names_whatever_its_time_and_line() -> None:
         assert current(lines) == [again]
 
 
+@pytest.mark.parametrize("act", ["rule", "merge"])
+def test_the_word_given_last_is_the_latest_of_all_judges(tmp_path: Path, act: str) -> None:
+    path = write_set(tmp_path)
+    ahead = (datetime.now(UTC) + timedelta(hours=2)).isoformat(timespec="seconds")
+    voting.give(path, [vote(ahead)])
+    voting.set_policy(path, "latest")
+    if act == "rule":
+        adjudicating.rule(path, "q0", "d", 2, rationale="so", by="chair")
+    else:
+        (tmp_path / "b.csv").write_text("query_id,doc_id,grade,judge\nq0,d,2,ben\n")
+        voting.merge_files(path, [tmp_path / "b.csv"], allow=voting.Allowed(unasked=True))
+    assert labels(path) == {("q0", "d"): 2}
+
+
+def test_files_without_times_are_said_at_one_moment(tmp_path: Path) -> None:
+    """Whichever is named first: neither of two judges is the later."""
+    for order in ("xy", "yx"):
+        folder = tmp_path / order
+        folder.mkdir()
+        path = write_set(folder)
+        ahead = (datetime.now(UTC) + timedelta(hours=2)).isoformat(timespec="seconds")
+        voting.give(path, [vote(ahead)])
+        voting.set_policy(path, "latest")
+        for name, grade in (("x", 2), ("y", 0)):
+            row = f"query_id,doc_id,grade,judge\nq0,d,{grade},{name}\n"
+            (folder / f"{name}.csv").write_text(row)
+        files = [folder / f"{name}.csv" for name in order]
+        voting.merge_files(path, files, allow=voting.Allowed(unasked=True))
+        assert labels(path) == {}
+
+
 def test_a_file_without_times_is_said_after_what_the_clock_has_not_seen(tmp_path: Path) -> None:
     path = write_set(tmp_path)
     ahead = (datetime.now(UTC) + timedelta(hours=2)).isoformat(timespec="seconds")

@@ -15,7 +15,7 @@ from assay.formats import gold_jsonl
 from assay.formats.gold_jsonl import row_line
 from assay.formats.votes_jsonl import append, read_votes, votes_path
 from assay.review import rulings
-from assay.review.intents import begin, heal, intent_path, interrupted
+from assay.review.intents import FileChange, begin, heal, intent_path, interrupted
 from assay.review.one_step import record
 from assay.review.queue import item_of
 from assay.review.rulings import Correction, Word
@@ -216,7 +216,8 @@ def test_what_was_interrupted_is_finished_or_forgotten(
         Ruling(item=item, state="approved", by="D", at=NOW, votes=votes if not n else ())
         for n, item in enumerate(items)
     ]
-    begin(store, gold, given, before, before if state == "nothing changed" else after)
+    then = before if state == "nothing changed" else after
+    begin(store, gold, given, FileChange(gold, before, then))
     assert interrupted(store, gold)
     if committed:
         store.rule(given)

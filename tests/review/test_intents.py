@@ -26,7 +26,7 @@ from assay.store.records import Decision, Ruling, SearchLog, Shown
 from assay.workbench import review, review_word
 from assay.workbench.doctor import examine
 from assay.workbench.health import gold_health
-from assay.workbench.opening import open_service
+from assay.workbench.opening import Service, open_service
 from assay.workbench.voting import Allowed, merge_files
 from voted_sets import labels
 
@@ -123,6 +123,29 @@ def test_what_was_committed_is_finished_at_the_next_start_and_all_else_is_not_be
     assert len(finished) == (place in MADE)
     assert before == ("bootstrap", 0, 0, "pending_review")
     assert standing(gold) == (("chair", 1, 1, "approved") if place in MADE else before)
+    assert not left(gold)
+
+
+@pytest.mark.parametrize("place", [STEPS[0], STEPS[1], STEPS[3], STEPS[4]])
+@pytest.mark.parametrize("old", [b"", b"old"])
+def test_a_baseline_and_what_it_publishes_are_one_step(gold: Path, place: str, old: bytes) -> None:
+    baseline = gold.with_name("baseline.json")
+    if old:
+        baseline.write_bytes(old)
+    store = open_store(gold.with_name("assay.db"))
+    rulings.promote(store, gold, ["g001"], WORD)
+    store.close()
+
+    def published(store: Store) -> None:
+        service = Service(store=store, gold_sets={"gold-set": gold}, home=gold.parent)
+        review.publish(service, gold, baseline, b"new", by="ci")
+
+    killed_in(gold, place, published)
+    start(gold)
+    made = place in MADE
+    assert standing(gold)[3] == ("published" if made else "approved")
+    assert baseline.exists() == bool(made or old)
+    assert not baseline.exists() or baseline.read_bytes() == (b"new" if made else old)
     assert not left(gold)
 
 

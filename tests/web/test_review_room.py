@@ -587,7 +587,7 @@ class TestBack:
         changed = next(id for id, row in rows(service).items() if row["query"] == "another")
         undone = take_back(service, [items[changed]], by="d")
         assert "changed after it was approved" in undone.refused[items[changed]]
-        publish(service, path, by="ci")
+        publish(service, path, path.with_name("b.json"), b"{}", by="ci")
         undone = take_back(service, [items["g001"], "none"], by="d")
         assert "committed baseline" in undone.refused[items["g001"]]
         assert set(undone.refused) == {items["g001"], "none"}

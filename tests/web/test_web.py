@@ -294,7 +294,8 @@ class TestPages:
 
     def test_published(self, client: TestClient, service: Service) -> None:
         decide(client, service, "g001", "approve")
-        assert publish(service, gold_path(service, "gold-set"), by="ci") == 1
+        path = gold_path(service, "gold-set")
+        assert publish(service, path, path.with_name("b.json"), b"{}", by="ci") == 1
         assert backlog(service).published == 1
 
 

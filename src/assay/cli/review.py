@@ -1,11 +1,12 @@
 """The commands of `assay gold` that are about review: bootstrap, and the chair's word on what it
 made: promote, correct, reject, reopen, withdraw. `cli/gold.py` takes them in by GOLD_COMMANDS.
 
-Their verbs are in `workbench/gold.py`, that of withdraw in `workbench/review.py`. `publish` is no
-command: `assay score --update-baseline` calls it. The review page is `assay serve`."""
+Their verbs are in `workbench/gold.py`, that of withdraw in `workbench/review.py`. `publishing`
+is no command: `assay score --update-baseline` calls it. The review page is `assay serve`."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -165,18 +166,22 @@ def withdraw(
     tell({"gold": gold, "withdrawn": count}, f"{count} withdrawn", json=json)
 
 
-def publish(gold: Path, by: str) -> None:
-    """Approved rows of a gold set become published when a baseline on it is recorded."""
-    from assay.workbench import review
-    from assay.workbench.opening import NoStore
+def publishing(gold: Path, by: str) -> Callable[[Path, bytes], None]:
+    """How a baseline is written on a gold set: its approved rows become published with it."""
 
-    try:
-        with opened("", create=False) as service:
-            count = review.publish(service, gold, by=by)
-    except NoStore:  # nobody has reviewed anything there
-        return
-    if count:
-        say(f"{count} approved {'row is' if count == 1 else 'rows are'} published")
+    def write(baseline: Path, content: bytes) -> None:
+        from assay.workbench import review
+        from assay.workbench.opening import NoStore
+
+        try:
+            with opened("", create=False) as service:
+                count = review.publish(service, gold, baseline, content, by=by)
+        except NoStore:  # nobody has reviewed anything there
+            count = review.publish(None, gold, baseline, content, by=by)
+        if count:
+            say(f"{count} approved {'row is' if count == 1 else 'rows are'} published")
+
+    return write
 
 
 def _say_ruled(done: Ruled, *, json: bool) -> None:

@@ -193,7 +193,7 @@ def _scored(
 
 
 def _record_baseline(results: Results, request: ScoreRequest, *, by: str, why: str) -> None:
-    from assay.cli.review import publish
+    from assay.cli.review import publishing
     from assay.reports.terminal import baseline_line
     from assay.workbench.baseline import update_baseline
 
@@ -201,12 +201,12 @@ def _record_baseline(results: Results, request: ScoreRequest, *, by: str, why: s
     if path is None:
         return
     is_first = not path.exists()
-    recorded = update_baseline(results, path, by=by, why=why)
+    together = request.dataset.suffix == ".jsonl"
+    write = {"write": publishing(request.dataset, by)} if together else {}
+    recorded = update_baseline(results, path, by=by, why=why, **write)
     say(baseline_line(results, path, recorded, is_first=is_first))
     if not why:
         say("warning: the baseline does not say why; say it with --why", style="yellow")
-    if request.dataset.suffix == ".jsonl":
-        publish(request.dataset, by)
 
 
 def _leave_with(verdict: Verdict | None, *, recorded: bool) -> None:

@@ -25,6 +25,7 @@ from assay.judging.votes import (
     UNNAMED,
     WITHDRAWN,
     Pair,
+    by_pair,
     current,
     not_before,
     role_of,
@@ -167,6 +168,7 @@ class _Box:
         self.new: list[Vote] = []
         self.already = self.outdated = 0
         self._brought: dict[Seat, tuple[_Given, Vote | None]] = {}  # by these files, and before it
+        self._earlier = by_pair(votes)  # without these files, whose order decides nothing
         self._past: dict[Seat, list[Vote]] = {}
         for vote in votes:
             self._past.setdefault(_seat(said_of(vote, self.known)), []).append(vote)
@@ -211,7 +213,7 @@ class _Box:
             return
         before = self.holds.get(seat)
         if not given.ballot.at and not given.ballot.id:
-            vote = _after(vote, self._past.get(seat, ()))
+            vote = _after(vote, self._earlier.get((vote.query_id, vote.doc_id), ()))
         if before is not None and not given.ballot.id and vote.at >= before.at:
             vote = msgspec.structs.replace(vote, supersedes=before.id)
         if before is None or vote.at >= before.at:
@@ -224,7 +226,7 @@ class _Box:
 
 
 def _after(vote: Vote, past: Iterable[Vote]) -> Vote:
-    """A row without a time is said now, after what its judge said before."""
+    """A row without a time is said now, after what was said of the pair before."""
     now = datetime.fromisoformat(vote.at)
     at = not_before(now, past, now)
     return msgspec.structs.replace(vote, at=at.isoformat(timespec="seconds"))

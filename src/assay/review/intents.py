@@ -12,6 +12,7 @@ what was committed in this one, and leaves it alone; `assay doctor` names it."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
@@ -42,10 +43,12 @@ class _Told(msgspec.Struct, frozen=True):
 
 
 class Intent(msgspec.Struct, frozen=True, kw_only=True):
-    """What a set was, what it becomes, and by which rulings; the two are the same where its labels
-    change with the next merge. `store` says where the rulings are kept."""
+    """What a file was, what it becomes, and by which rulings: the set, or what lies beside it. The
+    two are the same where votes alone are given, and labels change with the next merge. `store`
+    says where the rulings are kept."""
 
     store: str
+    file: str  # from the folder of the set
     before: bytes
     after: bytes
     votes: tuple[Vote, ...]
@@ -57,7 +60,13 @@ def intent_path(store: Store, path: Path) -> Path:
     return place.with_name(f".{place.name}.{identity}{ENDING}")
 
 
-def begin(store: Store, path: Path, rulings: Sequence[Ruling], before: bytes, after: bytes) -> None:
+class FileChange(msgspec.Struct, frozen=True):
+    path: Path
+    before: bytes
+    after: bytes
+
+
+def begin(store: Store, path: Path, rulings: Sequence[Ruling], change: FileChange) -> None:
     """Under the lock of the set, before the store is asked."""
     told = tuple(
         _Told(
@@ -71,7 +80,14 @@ def begin(store: Store, path: Path, rulings: Sequence[Ruling], before: bytes, af
         for ruling in rulings
     )
     votes = tuple(vote for ruling in rulings for vote in ruling.votes)
-    intent = Intent(store=store.address, before=before, after=after, votes=votes, rulings=told)
+    intent = Intent(
+        store=store.address,
+        file=os.path.relpath(change.path.resolve(), path.resolve().parent),
+        before=change.before,
+        after=change.after,
+        votes=votes,
+        rulings=told,
+    )
     try:
         write_atomic(intent_path(store, path), msgspec.json.encode(intent))
     except OSError as error:
@@ -120,19 +136,21 @@ def _finished(store: Store, path: Path, intent: Intent) -> str:
 
 
 def _write(store: Store, path: Path, intent: Intent) -> bool:
-    """The votes that are not there yet, the set, and what the queue shows of it. Whether somebody
-    has edited the set meanwhile: then it stays as they left it, and the queue follows it."""
+    """The votes that are not there yet, the file, and what the queue shows of it. Whether somebody
+    has edited the file meanwhile: then it stays as they left it, and the queue follows it."""
     with appending(votes_path(path)) as write:
         there = {vote.id for vote in votes_from(votes_path(path), 0)[0]}
         write([vote for vote in intent.votes if vote.id not in there])
     if intent.before == intent.after:
         return False
-    now = path.read_bytes()
+    file = (path.resolve().parent / intent.file).resolve()
+    now = file.read_bytes() if file.exists() else b""
     is_edited = now not in (intent.before, intent.after)
     if now == intent.before:
-        write_atomic(path.resolve(), intent.after)
+        write_atomic(file, intent.after)
     first = intent.rulings[0]
-    if is_edited or first.kind == "judgment":  # a row that waits has other documents now
+    # a row that waits has other documents now
+    if file == path.resolve() and (is_edited or first.kind == "judgment"):
         sync_review(store, first.gold, gold_jsonl.read_lines(path), now=first.at)
     return is_edited
 

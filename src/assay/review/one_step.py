@@ -22,7 +22,7 @@ from assay.formats.gold_jsonl import Line
 from assay.formats.vote_order import last_moment
 from assay.formats.votes_jsonl import append, votes_from, votes_path
 from assay.review.identity import name_of
-from assay.review.intents import begin, heal
+from assay.review.intents import FileChange, begin, heal
 from assay.store import Store
 from assay.store.records import Ruling
 
@@ -42,7 +42,7 @@ def record(
         if path.read_bytes() != before:
             raise InputError("the file was edited meanwhile", where=str(path), hint="Try again.")
 
-    _in_one_step(store, path, rulings, (before, after), refuse_edited)
+    _in_one_step(store, path, rulings, FileChange(path, before, after), refuse_edited)
 
 
 def record_votes(
@@ -53,21 +53,34 @@ def record_votes(
     with gold_jsonl.locked(path):
         heal(store, path)
         append(votes_path(path), first())
-        _in_one_step(store, path, [ruling], (b"", b""), lambda: None)
+        _in_one_step(store, path, [ruling], FileChange(path, b"", b""))
+
+
+def record_with(
+    store: Store, path: Path, rulings: Sequence[Ruling], file: Path, new: bytes
+) -> None:
+    """Rulings on a set together with a file that is not the set."""
+    with gold_jsonl.locked(path):
+        heal(store, path)
+        before = file.read_bytes() if file.exists() else b""
+        _in_one_step(store, path, rulings, FileChange(file, before, new))
+
+
+def _unchecked() -> None:
+    """Nothing is left to refuse."""
 
 
 def _in_one_step(
     store: Store,
     path: Path,
     given: Sequence[Ruling],
-    change: tuple[bytes, bytes],
-    check: Callable[[], None],
+    change: FileChange,
+    check: Callable[[], None] = _unchecked,
 ) -> None:
-    """Under the lock of the set; `change` is what its file is and what becomes of it, and `check`
-    may still refuse. With the commit the rulings are made; healing writes the files, as it would
-    after a kill."""
+    """Under the lock of the set; `check` may still refuse. With the commit the rulings are made;
+    healing writes the files, as it would after a kill."""
     rulings = _in_time(store, given, _votes_to_add_to(path))
-    begin(store, path, rulings, *change)
+    begin(store, path, rulings, change)
     try:
         store.rule(rulings, then=check)
     except BaseException:

@@ -121,8 +121,9 @@ def rule_from(
 def _rule(dataset: Path, ballots: Ballots, *, by: str, kind: str, partial: bool = False) -> Ruled:
     with opened_set(dataset) as voted:
         now = datetime.now(UTC)
-        rulings = [vote for vote in voted.votes if vote.source == RULING]
-        at = not_before(now, rulings, now)
+        ruled_on = {(row.query_id, row.doc_id) for row in ballots.rows}
+        earlier = [vote for vote in voted.votes if (vote.query_id, vote.doc_id) in ruled_on]
+        at = not_before(now, earlier, now)
         said = Said(judge=by, kind=kind_of(kind), source=RULING, at=at)
         done = cast([ballots], _limits(voted), said, partial=partial)
         labelled = save(voted, done.new)

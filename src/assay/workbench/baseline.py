@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -68,8 +69,16 @@ def who_records(by: str) -> str:
         raise UsageError("nobody is named", hint="Say who with --by NAME.") from None
 
 
-def update_baseline(results: Results, path: Path, *, by: str, why: str) -> Recorded:
-    """Record these results as the new baseline: who, when, why and at which commit."""
+def update_baseline(
+    results: Results,
+    path: Path,
+    *,
+    by: str,
+    why: str,
+    write: Callable[[Path, bytes], None] = write_atomic,
+) -> Recorded:
+    """Record these results as the new baseline: who, when, why and at which commit. `write` is for
+    those who do something else in the same step."""
     if not results.receipt.counts.get("n_scored", 1):
         raise InputError(
             "no query is scored: a baseline without figures holds nothing",
@@ -79,5 +88,5 @@ def update_baseline(results: Results, path: Path, *, by: str, why: str) -> Recor
     now = datetime.now(UTC).isoformat(timespec="seconds")
     recorded = Recorded(by=by, why=why, at=now, git=git_state())
     kept = msgspec.structs.replace(results, baseline=None, recorded=recorded)
-    write_atomic(path, encode(to_json(kept)))
+    write(path, encode(to_json(kept)))
     return recorded

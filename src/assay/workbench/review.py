@@ -12,6 +12,7 @@ import msgspec
 
 from assay import formats
 from assay.core.errors import InputError, NotHere
+from assay.core.files import write_atomic
 from assay.core.results import GradedResults
 from assay.core.types import ASKED, Document, Vote
 from assay.corpus.disk import list_corpora, open_corpus
@@ -21,7 +22,7 @@ from assay.judging.reasons import LONGEST, refuse_long
 from assay.judging.votes import Pair, document_fingerprint
 from assay.review import rulings
 from assay.review.identity import name_of
-from assay.review.one_step import record_alone
+from assay.review.one_step import record_alone, record_with
 from assay.review.pairs import settle_pair
 from assay.review.queue import judgment_item, stray_items, stray_items_of
 from assay.review.rulings import Word
@@ -268,14 +269,20 @@ def reject_item(service: Service, item: ReviewItem, *, by: str, why: str) -> Non
         record_alone(service.store, ruling)
 
 
-def publish(service: Service, gold: Path, *, by: str) -> int:
-    """Approved rows become published: when a baseline on this gold set is committed."""
+def publish(service: Service | None, gold: Path, baseline: Path, content: bytes, *, by: str) -> int:
+    """Approved rows become published together with the baseline that has them: both, or neither.
+    Without a service there are none."""
+    if service is None:
+        write_atomic(baseline, content)
+        return 0
     name, at = name_of(service.store, gold), service.clock()
     items = service.store.review_items(gold=name, state="approved", limit=EVERYTHING)
     why = "in the committed baseline"
-    service.store.rule(
-        [Ruling(item=item, state="published", by=by, at=at, reason=why) for item in items]
-    )
+    made = [Ruling(item=item, state="published", by=by, at=at, reason=why) for item in items]
+    if made:
+        record_with(service.store, gold, made, baseline, content)
+    else:
+        write_atomic(baseline, content)
     return len(items)
 
 
