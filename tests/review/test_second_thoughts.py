@@ -7,12 +7,14 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from assay.core.errors import InputError
-from assay.formats.votes_jsonl import WITHDRAWN, read_votes, votes_path
+from assay.core.types import Vote
+from assay.formats.votes_jsonl import RULING, WITHDRAWN, read_votes, votes_path
 from assay.review import rulings
-from assay.review.bootstrap import Options, bootstrap
+from assay.review.bootstrap import Group, Options, bootstrap, with_settled
 from assay.review.pairs import settle_pair, unsettle_pair
 from assay.review.rulings import Correction, Word, votes_on
 from assay.review.second_thoughts import approval_of, unapprove, withdrawals
@@ -123,3 +125,14 @@ def test_what_cannot_be_taken_back_is_said_and_changes_nothing(store: Store, gol
     assert gold.read_bytes() == before
     assert row_item(store).state == "approved"
     assert len(read_votes(votes_path(gold))) == 4
+
+
+def test_an_approval_taken_back_leaves_what_was_said_of_one_document() -> None:
+    """Taking the row back takes its rulings back, not the vote on a document before."""
+    at = "2026-05-31T12:00:00+00:00"
+    said = Vote(id="a", query_id="g001", doc_id="z", grade=1, judge="d", kind="human", at=at)
+    ruled = msgspec.structs.replace(said, id="b", source=RULING)
+    undone = msgspec.structs.replace(ruled, id="c", grade=None, source=WITHDRAWN, supersedes="b")
+    group = Group(key="k", query="q", corpus="", practice_area="", doc_ids=("a",))
+    (kept,) = with_settled([group], {"k": "g001"}, [said, ruled, undone])
+    assert kept.doc_ids == ("a", "z")
