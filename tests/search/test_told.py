@@ -60,6 +60,8 @@ def test_the_answer_comes_first_and_nothing_is_said_twice() -> None:
     more = shown_of(_hit("A concert is no ceremony.", ["concert"], told))
     assert more[2:] == ["A concert is no ceremony."]
     assert shown_of(_hit("Only this.", [], Told())) == ["Only this."]
+    known = Told(answers="Who pays?")
+    assert shown_of(_hit("Only this.", [], known)) == ["Only this.", "Answers: Who pays?"]
 
 
 @pytest.fixture(scope="module")

@@ -197,3 +197,13 @@ def test_a_question_whose_words_stand_in_a_section_or_its_questions_is_surer(
     assert worded("tilintarkastaja katsoo numerot", made.row_of["1"]) < 0.5
     assert 0 < worded("tilintarkastaja katsoo kalastuslupaa", row) < 1
     assert worded("", row) == 0
+
+
+def test_the_question_that_is_most_alike_is_told() -> None:
+    asked = asked_of(["a", "b"], [], [Written("a", ["may I fish", "who pays for it"])], words)
+    assert asked is not None
+    text, likeness = asked.likest(asked.likeness(words("who pays for a fence")), 0)
+    assert text == "who pays for it"
+    assert 0.2 < likeness < 1
+    assert asked.likest(asked.likeness(words("a boat")), 0)[1] == 0
+    assert asked.likest(asked.likeness(words("who pays")), 1) == ("", 0.0)

@@ -266,6 +266,9 @@ def test_a_refusal_names_the_law_that_may_answer(store: Store, tmp_path: Path) -
         assert answer["elsewhere"] == ["Perintökaari"]
     cake = client.get("/search", params={"q": "kakku uunissa", "lang": "fi"}).text
     assert "toisessa laissa" not in cake  # no act is about it
+    here = client.get("/search", params={"q": "kuka päättää veroista", "lang": "fi"}).text
+    assert "Vastaa kysymykseen:" in here
+    assert "Vastaa kysymykseen:" not in cake
 
 
 def test_what_is_less_likely_stands_apart(client: TestClient) -> None:

@@ -253,7 +253,8 @@ def _hit_lines(hit: FoundDocument, explain: bool) -> list[RenderableType]:
 
 def shown_of(hit: FoundDocument) -> list[str]:
     """The answer first, then what was asked, then the passage where it says more of the question
-    than they do; the passage alone where there is neither."""
+    than they do; the passage alone where there is neither. Last, a question like the one asked that
+    the document is known to answer."""
     told = hit.told
     shown = [told.answer, f"Asked: {told.question}" if told.question else ""]
     said = " ".join(shown).casefold()
@@ -262,6 +263,7 @@ def shown_of(hit: FoundDocument) -> list[str]:
         bare = hit.snippet.removesuffix(" …").casefold()
         repeated = bare in said or bare.startswith(told.question[:SAME].casefold() or "\0")
         shown.append("" if repeated else hit.snippet)
+    shown.append(f"Answers: {told.answers}" if told.answers else "")
     return [text for text in shown if text]
 
 

@@ -18,8 +18,8 @@ import numpy as np
 
 from assay.core.types import Document
 from assay.search.act_names import ALIKE, alike
-from assay.search.arrays import Array
-from assay.search.index import Index
+from assay.search.arrays import Array, Floats
+from assay.search.index import Index, question_terms
 from assay.search.shown import (
     END,
     FIRST_FIELDS,
@@ -51,11 +51,13 @@ _AROUND = 250  # characters in which the other half of a sentence is looked for
 @dataclass(frozen=True, kw_only=True)
 class Asked:
     """What a question asks for: whether a document's word is one of its words, what a lemma weighs,
-    and the weights of those lemmas that the index keeps sentences with, where it does."""
+    the weights of those lemmas that the index keeps sentences with, where it does, and how alike
+    each question is that was written for a document, where there are any."""
 
     is_asked: Callable[[str], bool]
     weight: Callable[[str], float]
     lemmas: Array | None
+    likeness: Floats | None = None
 
 
 def best_passage(index: Index, asked: Asked, document: Document) -> tuple[str, list[str]]:
@@ -178,7 +180,10 @@ def asked_for(index: Index, question: str) -> Asked:
         return max(alikes, default=1.0)
 
     kept = _asked_lemmas(index.passages, weights) if index.passages is not None else None
-    return Asked(is_asked=is_asked, weight=weight, lemmas=kept)
+    likeness = None
+    if index.asked is not None:
+        likeness = index.asked.likeness(question_terms(index.profile, question))
+    return Asked(is_asked=is_asked, weight=weight, lemmas=kept, likeness=likeness)
 
 
 def _weights(index: Index, words: list[str]) -> dict[str, float]:

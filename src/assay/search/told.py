@@ -13,6 +13,7 @@ QUESTIONS = ("question", "question_synthetic")
 ANSWERS = ("conclusion", "conclusion_synthetic", "summary")
 LONGEST = 200  # characters of a question
 MOST_STATUTES = 4
+LIKE_IT = 0.2  # what a written question has in common with the one asked, to be shown
 # of the opinions of a commission: who wrote a letter of this type
 WRITERS = {
     "advice_letter": "advice of the Commission's staff",
@@ -23,11 +24,13 @@ REQUEST = "a request letter to the Commission, not its advice"
 
 
 class Told(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """`answer` is what the document concludes, `question` what it was asked; `statutes` those of
-    its record, `by` who wrote it. Empty where it does not say."""
+    """`answer` is what the document concludes, `question` what it was asked; `answers` is a
+    question that was written for it and is like the one asked; `statutes` are those of its record,
+    `by` who wrote it. Empty where it does not say."""
 
     answer: str = ""
     question: str = ""
+    answers: str = ""
     statutes: tuple[str, ...] = ()
     date: str = ""
     by: str = ""
@@ -41,10 +44,20 @@ def told(index: Index, asked: Asked, document: Document, cited: set[str]) -> Tol
     return Told(
         answer=best_of_field(index, asked, document, answer) if answer else "",
         question=_cut(question),
+        answers=_like_it(index, asked, document),
         statutes=_statutes(document, cited, f"{fields.get(answer, '')} {question}"),
         date=str(metadata.get("date") or document.valid_from)[:10],
         by=written_by(document),
     )
+
+
+def _like_it(index: Index, asked: Asked, document: Document) -> str:
+    """The question written for a document that is most like the one asked, where it is like it."""
+    row = index.row_of.get(document.id)
+    if index.asked is None or asked.likeness is None or row is None:
+        return ""
+    text, likeness = index.asked.likest(asked.likeness, row)
+    return _cut(text) if likeness >= LIKE_IT else ""
 
 
 def written_by(document: Document) -> str:

@@ -76,14 +76,27 @@ class Asked:
             nearest[has] = np.maximum.reduceat(cosines(self.vectors[every], vector), begins)
         return nearest
 
-    def scores(self, terms: Sequence[str], size: int) -> Floats:
-        """For each document how alike the best of its questions is: about 1 for the same one."""
-        scores = np.zeros(size, np.float32)
-        by_question = self.postings.scores(self.postings.query(terms))
-        best = np.maximum.reduceat(by_question, self._starts)
+    def likeness(self, terms: Sequence[str]) -> Floats:
+        """How alike each question is: about 1 for the same one."""
         reachable = self.postings.attainable(terms) / (self.postings.k1 + 1)
-        scores[self.documents[self._starts]] = best / np.float32(max(reachable, TINY))
+        by_question = self.postings.scores(self.postings.query(terms))
+        return np.asarray(by_question / np.float32(max(reachable, TINY)))
+
+    def scores(self, terms: Sequence[str], size: int) -> Floats:
+        """For each document how alike the best of its questions is."""
+        scores = np.zeros(size, np.float32)
+        best = np.maximum.reduceat(self.likeness(terms), self._starts)
+        scores[self.documents[self._starts]] = best
         return scores
+
+    def likest(self, likeness: Floats, row: int) -> tuple[str, float]:
+        """The question of a document that is most alike, and how much; nothing where it has
+        none."""
+        start, end = np.searchsorted(self.documents, [row, row + 1])
+        if start == end or not self.texts:
+            return "", 0.0
+        best = int(start) + int(np.argmax(likeness[start:end]))
+        return self.texts[best], float(likeness[best])
 
 
 def read_written(path: Path) -> list[Written]:

@@ -92,6 +92,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     language: str
     question: str = ""
     answer: str = ""
+    answers: str = ""  # a question like the one asked that it is known to answer
     passage: str = ""
     words: tuple[str, ...] = ()
     statutes: tuple[str, ...] = ()
@@ -302,6 +303,7 @@ def _result(shelf: Shelf, found: FoundDocument) -> Result:
         language="",
         status=found.status,
         answer=found.told.answer,
+        answers=found.told.answers,
         by=found.told.by,
         passage=found.snippet,
         words=tuple(found.words),
