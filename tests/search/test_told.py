@@ -13,6 +13,7 @@ from assay.core.types import Document
 from assay.corpus import import_corpus
 from assay.engines.indexed import index_corpus
 from assay.reports.listing import search_page, shown_of
+from assay.search import index, snippets
 from assay.search.answers import FoundDocument, SearchAnswer
 from assay.search.told import Told, written_by
 from assay.workbench import corpora
@@ -92,3 +93,19 @@ def test_signals_are_told_in_words_and_only_on_request(home: Path) -> None:
     assert "attained" not in "".join(pages)
     assert "words in common: ranta" in pages[1]
     assert "words in common" not in pages[0]
+
+
+def test_a_provision_is_shown_from_where_its_rare_words_stand() -> None:
+    """What every provision says tells least of why one is there."""
+    common = "Kunta päättää asiasta kunnan tavalla. "
+    filler = "Muutoin noudatetaan, mitä muualla säädetään ja mitä hallintosäännössä määrätään. " * 4
+    text = f"{common}{filler}Venepaikka vuokrataan kesäksi."
+    others = [f"Kunta päättää asiasta {number} kunnan tavalla." for number in range(30)]
+    documents = [
+        Document(id=str(number), title="", text=each, language="fi")
+        for number, each in enumerate([text, *others])
+    ]
+    built = index.build([(each, each.id) for each in documents], dense=False)
+    asked = snippets.asked_for(built, "kunta päättää asiasta venepaikka")
+    assert asked.weight(built.lemma("venepaikka")) > asked.weight(built.lemma("kunta"))
+    assert snippets.best_passage(built, asked, documents[0])[0].endswith("kesäksi.")

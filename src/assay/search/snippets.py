@@ -156,12 +156,11 @@ def asked_for(index: Index, question: str) -> Asked:
     beginnings: dict[str, list[str]] = {}  # what is alike begins alike
     for lemma in lemmas:
         beginnings.setdefault(lemma[:ALIKE], []).append(lemma)
-    meant: set[str] = set()
-    if index.words is not None:
-        terms = statutory_terms(index, words)
-        for word in words:
-            numbers, shares = similar_words(index, word, terms.get(word, []))
-            meant.update(index.words.words[number] for number in numbers[shares > SHOWN])
+    weights = _weights(index, words)
+    meant = _meant(index, words, weights)
+    of_meant: dict[str, float] = {}
+    for word, counts in meant.items():
+        of_meant[index.lemma(word)] = max(counts, of_meant.get(index.lemma(word), 0.0))
 
     @cache
     def is_asked(word: str) -> bool:
@@ -171,13 +170,11 @@ def asked_for(index: Index, question: str) -> Asked:
         near = beginnings.get(lemma[:ALIKE], ())
         return any(alike(lemma, asked) > SAME_WORD for asked in near)
 
-    weights = _weights(index, words)
-
     @cache
     def weight(lemma: str) -> float:
         near = beginnings.get(lemma[:ALIKE], ())
         alikes = [weights[each] for each in near if each == lemma or alike(lemma, each) > SAME_WORD]
-        return max(alikes, default=1.0)
+        return max(alikes, default=of_meant.get(lemma, 1.0))
 
     kept = _asked_lemmas(index.passages, weights) if index.passages is not None else None
     likeness = None
@@ -186,18 +183,34 @@ def asked_for(index: Index, question: str) -> Asked:
     return Asked(is_asked=is_asked, weight=weight, lemmas=kept, likeness=likeness)
 
 
-def _weights(index: Index, words: list[str]) -> dict[str, float]:
-    """What each lemma of a question weighs: a rare word in full, one that is everywhere little.
-    Where it is not known how rare words are, all weigh the same."""
-    weights = {index.lemma(word): 1.0 for word in words}
-    full = index.fields.get("full")
-    if full is None:
-        return weights
+def _meant(index: Index, words: list[str], weights: dict[str, float]) -> dict[str, float]:
+    """The index words that words of a question stand for, and what each weighs."""
+    meant: dict[str, float] = {}
+    if index.words is None:
+        return meant
+    terms = statutory_terms(index, words)
     for word in words:
-        terms = index.analyzer.terms(word)
-        if numbers := [full.numbers[term] for term in terms if term in full.numbers]:
-            rarity = max(float(full.idf[number]) for number in numbers) / RARE
-            weights[index.lemma(word)] = min(1.0, max(COMMON, rarity))
+        for number, share in zip(*similar_words(index, word, terms.get(word, [])), strict=True):
+            if share > SHOWN:
+                known, counts = index.words.words[number], weights[index.lemma(word)] * float(share)
+                meant[known] = max(counts, meant.get(known, 0.0))
+    return meant
+
+
+def _weights(index: Index, words: list[str]) -> dict[str, float]:
+    """What each lemma of a question weighs: a rare word in full, one that is everywhere little. One
+    that is nowhere weighs in full, too."""
+    weights = {index.lemma(word): 1.0 for word in words}
+    full, main = index.fields.get("full"), index.soft.get("main")
+    for word in words:
+        idf: list[float] = []
+        if full is not None:
+            terms = index.analyzer.terms(word)
+            idf = [float(full.idf[full.numbers[term]]) for term in terms if term in full.numbers]
+        elif main is not None and index.words is not None and len(index.words.same(word)[0]):
+            idf = [main.idf(main.frequency(index.words.same(word)))]
+        if idf:
+            weights[index.lemma(word)] = min(1.0, max(COMMON, max(idf) / RARE))
     return weights
 
 
