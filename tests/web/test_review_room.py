@@ -286,6 +286,30 @@ class TestItem:
         answer = client.post(f"/review/{second.id}?corpus=c", data=form)
         assert answer.headers["location"] == "/review?corpus=c&said=approved"
 
+    @pytest.mark.parametrize("way", ["page", "api"])
+    def test_a_row_that_changed_in_its_file_is_shown_anew(
+        self, client: TestClient, service: Service, way: str
+    ) -> None:
+        """Also when only the area changed, which no list of documents tells."""
+        item = refs(service)["g001"]
+        path = gold_path(service, "gold-set")
+        page = client.get(f"/review/{item}").text
+        (row,) = re.findall(r'name="row" value="(\w+)"', page)
+        area = re.search(rb'"practice_area":"[^"]*"', path.read_bytes())
+        assert area is not None
+        path.write_bytes(path.read_bytes().replace(area[0], b'"practice_area":"another"', 1))
+        before = file_of(service)
+        for _ in range(2):  # the second time the queue has the row as it is, and the page is old
+            if way == "page":
+                answer = decide(client, service, "g001", "approve", row=row)
+            else:
+                said = {"seen": ["a", "b"], "row": row}
+                answer = client.post(f"/api/review/{item}/approve", json=said)
+            assert (answer.status_code, "changed since you saw it" in answer.text) == (400, True)
+        assert (file_of(service), votes(service)) == (before, [])
+        (row,) = re.findall(r'name="row" value="(\w+)"', client.get(f"/review/{item}").text)
+        assert decide(client, service, "g001", "approve", row=row).status_code == 303
+
     @pytest.mark.parametrize(
         ("fields", "message"),
         [
