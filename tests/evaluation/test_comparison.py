@@ -72,7 +72,7 @@ def lowest(a: dict[str, list[str]], b: dict[str, list[str]], grades: Grades, mea
 def test_a_star_stands_where_some_grades_turn_it_around(measure: str) -> None:
     draw = random.Random(measure)
     seen = set()
-    for _ in range(25):
+    for _ in range(12):
         queries = ("q1", "q2")
         docs = [f"d{n}" for n in range(7)]
         runs = [{query: draw.sample(docs, 4) for query in queries} for _ in range(2)]

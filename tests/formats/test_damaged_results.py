@@ -72,7 +72,7 @@ def damaged(draw: st.DrawFn) -> tuple[Any, Any]:
     return written(name), whole
 
 
-@settings(max_examples=150)
+@settings(max_examples=50)
 @given(damaged(), st.sampled_from(sorted(FORMATS)))
 def test_any_damage_is_read_or_refused(
     tmp_path_factory: pytest.TempPathFactory, files: tuple[Any, Any], ending: str

@@ -157,7 +157,7 @@ needs_cwl = pytest.mark.skipif(
 )
 
 
-@settings(max_examples=4)  # the values are its own: what is tried is that they arrive
+@settings(max_examples=2)  # the values are its own: what is tried is that they arrive
 @given(qrels(), scores(empty=False, ties=False))
 def test_measures_that_are_not_ours_are_its_own(judged: Qrels, scored: Scores) -> None:
     check(HANDED, judged, scored)
@@ -185,7 +185,7 @@ def test_accuracy_is_its_own_and_its_failure_is_told() -> None:
 
 
 @needs_cwl
-@settings(max_examples=4)
+@settings(max_examples=2)
 @given(qrels(), scores(empty=False, ties=False))
 def test_so_are_those_of_cwl(judged: Qrels, scored: Scores) -> None:
     check(BY_CWL, judged, scored)
