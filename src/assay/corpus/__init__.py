@@ -11,14 +11,18 @@ cite("Section 1090 and No. A-90-123", corpus)            spans, normal forms, ta
 
 from __future__ import annotations
 
-from assay.corpus.build import ImportReport, Progress, import_corpus
-from assay.corpus.disk import Corpus, Manifest, list_corpora, open_corpus
-from assay.corpus.frozen import freeze, open_frozen
-from assay.corpus.importers.kinds import KINDS, Problem
-from assay.corpus.quality import Stats, check, near_duplicates, stats
-from assay.corpus.resolve import Resolved, Resolver, cite
-from assay.law.locators import format_locator, parse_locator
-from assay.law.parse import Citation, Scheme, format, parse
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from assay.corpus.build import ImportReport, Progress, import_corpus
+    from assay.corpus.disk import Corpus, Manifest, list_corpora, open_corpus
+    from assay.corpus.frozen import freeze, open_frozen
+    from assay.corpus.importers.kinds import KINDS, Problem
+    from assay.corpus.quality import Stats, check, near_duplicates, stats
+    from assay.corpus.resolve import Resolved, Resolver, cite
+    from assay.law.locators import format_locator, parse_locator
+    from assay.law.parse import Citation, Scheme, format, parse
 
 __all__ = [
     "KINDS",
@@ -46,3 +50,22 @@ __all__ = [
     "parse_locator",
     "stats",
 ]
+
+# each loaded when it is asked for: whoever scores a file by path reads no citations
+_ROOMS = {
+    "assay.corpus.build": "ImportReport Progress import_corpus",
+    "assay.corpus.disk": "Corpus Manifest list_corpora open_corpus",
+    "assay.corpus.frozen": "freeze open_frozen",
+    "assay.corpus.importers.kinds": "KINDS Problem",
+    "assay.corpus.quality": "Stats check near_duplicates stats",
+    "assay.corpus.resolve": "Resolved Resolver cite",
+    "assay.law.locators": "format_locator parse_locator",
+    "assay.law.parse": "Citation Scheme format parse",
+}
+
+
+def __getattr__(name: str) -> Any:
+    for room, names in _ROOMS.items():
+        if name in names.split():
+            return getattr(import_module(room), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
