@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from statistics import mean, median
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -25,10 +25,11 @@ from assay.core.results import (
     Metrics,
 )
 from assay.evaluation import statistics
-from assay.evaluation.golden_checks import Outcome, Ranked
-from assay.law.matching import is_english
 
-Rate = tuple[Callable[[Outcome], bool], Callable[[Outcome], bool]]
+if TYPE_CHECKING:  # the names of figures are known without the reader of citations
+    from assay.evaluation.golden_checks import Outcome, Ranked
+
+Rate = tuple[Callable[["Outcome"], bool], Callable[["Outcome"], bool]]
 
 # name: (the questions it is over, which of them count)
 RATES: dict[str, Rate] = {
@@ -259,6 +260,8 @@ def golden_hit(ranked: Ranked) -> GoldenHit:
 
 
 def _place_fields(ranked: Ranked) -> Iterator[tuple[str, str]]:
+    from assay.law.matching import is_english
+
     place = ranked.place
     names = {
         "law": min(place.law_names or place.act_numbers, default=""),
