@@ -72,7 +72,7 @@ def served(project: Path) -> Iterator[tuple[str, Service]]:
     prepare(project, now=DAY)
     with inside(project), open_service() as opened:
         service = replace(opened, clock=lambda: DAY)
-        warm(service)
+        warm(service, threading.Event())
         app = create_app(
             service, access=Access(accounts=True, secret=people.server_secret(service))
         )

@@ -249,7 +249,8 @@ def run_tools(service: Service) -> tuple[Tool, ...]:
             EngineLine(name=name, kind=kind, gold_sets=sets)
             for name, kind, sets in engine_kinds(service.config)
         ]
-        message = "" if lines else "No engine is configured on this server."
+        none = "No engine is configured. A person configures one, and starts this server again."
+        message = "" if lines else none
         return Engines(engines=lines, message=message)
 
     def list_runs(
