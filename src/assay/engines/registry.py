@@ -60,10 +60,11 @@ def open_engine(config: EngineConfig, say: Say = lambda text: None) -> Any:
         from assay.corpus.disk import list_corpora
 
         known = ", ".join([*plugins.names(ENGINES), *list_corpora()])
+        module = "A Python module is a search_module, not an engine. " if ".py" in name else ""
         raise UsageError(
             f"unknown engine {config.engine!r}: no corpus of the workspace "
             f"{workspace().resolve()}, and nothing built in, is called so",
-            hint=f"Known: {known}. `assay corpus import` adds one, and so does a table "
+            hint=f"{module}Known: {known}. `assay corpus import` adds one, and so does a table "
             "[engines.NAME] of assay.toml.",
         )
     corpus = Path(config.corpus) if config.corpus else None

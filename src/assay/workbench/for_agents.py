@@ -333,7 +333,8 @@ def story_of(entry: GradedEntry | GoldenEntry) -> tuple[str, str]:
             expected += f" with a score of at least {entry.min_score:g}"
         state = "Passed" if entry.passed else "Failed"
         stood = _stood(entry) if entry.expected_any and not entry.passed else ""
-        return expected, f"{state}: {entry.reason}{stood}"
+        reason = entry.reason.removesuffix(".") if stood else entry.reason  # "… 3 mom."
+        return expected, f"{state}: {reason}{stood}"
     relevant = sum(grade > 0 for grade in entry.judged)
     expected = f"{relevant} of the {len(entry.judged)} judged documents are relevant"
     if entry.reason:
