@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import msgspec
 import numpy as np
 import pytest
 
-from assay.core.results import GradedEntry, GradedReceipt, GradedResults, MeasureLine
+from assay.core.results import GoldCard, GradedEntry, GradedReceipt, GradedResults, MeasureLine
 from assay.evaluation import statistics
+from assay.evaluation.comparison import compare
 from assay.evaluation.deltas import deltas
+from assay.reports.doubted import answers
+from assay.reports.sentences import Sentences
+from assay.reports.words import Words
 
 
 def _results(values: dict[str, float | None]) -> GradedResults:
@@ -57,3 +62,51 @@ def test_a_change_has_the_interval_and_the_test_of_the_paired_differences() -> N
 def test_a_query_without_a_value_is_in_no_change() -> None:
     found = deltas(_results({"a": 0.5, "b": None}), _results({"a": 0.2, "b": 1.0}))
     assert found.delta["p@5"] == pytest.approx(0.3)
+
+
+def _later(results: GradedResults, judged_anew: int) -> GradedResults:
+    """The same set with one more judgment for each of the first queries."""
+    entries = [
+        msgspec.structs.replace(entry, judged=[1]) if place < judged_anew else entry
+        for place, entry in enumerate(results.per_query)
+    ]
+    receipt = msgspec.structs.replace(results.receipt, gold=GoldCard(fingerprint="later"))
+    return msgspec.structs.replace(results, per_query=entries, receipt=receipt)
+
+
+def _headline(before: GradedResults, after: GradedResults) -> tuple[str, str]:
+    found = compare([before, after], ["a", "b"], force=True)
+    (answer,) = answers(found, Sentences(Words("en")))
+    return answer.text, found.gold_changed
+
+
+def test_queries_that_were_judged_anew_in_between_are_in_no_change() -> None:
+    """Two queries of ten have new judgments, which raise them by .5; the engine is the same."""
+    before = _results({f"q{n}": 0.4 for n in range(10)})
+    values = {f"q{n}": 0.9 if n < 2 else 0.4 for n in range(10)}
+    after = _later(_results(values), 2)
+    found = deltas(after, before)
+    assert (found.n, found.n_apart, found.delta) == (8, 2, {"p@5": 0.0})
+    text, changed = _headline(before, after)
+    assert changed == "some"
+    assert text.endswith(
+        "; the gold set changed in between, and only the 8 queries judged alike count"
+    )
+
+
+def test_rows_that_changed_elsewhere_leave_common_queries_as_they_are() -> None:
+    before = _results({f"q{n}": 0.4 for n in range(10)} | {"gone": 0.1})
+    after = _later(_results({f"q{n}": 0.4 for n in range(10)}), 0)
+    assert (deltas(after, before).n, _headline(before, after)[1]) == (10, "")
+
+
+def test_where_every_query_was_judged_anew_nothing_is_said_of_the_engines() -> None:
+    before = _results({f"q{n}": 0.4 for n in range(10)})
+    after = _later(_results({f"q{n}": 0.9 for n in range(10)}), 10)
+    assert deltas(after, before).n == 0
+    text, changed = _headline(before, after)
+    assert changed == "all"
+    assert text == (
+        "Cannot tell yet whether b is better than a; the gold set changed in between, and no query "
+        "is judged alike"
+    )

@@ -129,3 +129,22 @@ def test_what_cannot_be_planned(
     alike = assay_cli("plan", "one.json", "one.json")
     assert alike.code == 2
     assert "do not differ" in alike.err
+
+
+def test_a_plan_says_what_is_unjudged_and_what_that_would_change(
+    assay_cli: Assay, tmp_path: Path
+) -> None:
+    runs(tmp_path)
+    judged = [line for line in QRELS.splitlines(True) if " b " not in line]
+    (tmp_path / "x.qrels").write_text("".join(judged))
+    for name in ("one", "two"):
+        given = ("--run", f"{name}.run", "--dataset", "x.qrels", "-o", f"{name}.json")
+        assert assay_cli("score", *given).code == 0
+    found = assay_cli("plan", "one.json", "two.json", "--difference", "0.07", "--json").json
+    assert (found["unjudged"], found["hits"]) == (len(judged) // 2, len(judged) * 3 // 2)
+    assert found["believed"] != pytest.approx(found["spread"])
+    more = found["queries_believed"] > found["needs"][0]["queries"]
+    assert more == (found["believed"] > found["spread"])
+    shown = " ".join(assay_cli("plan", "one.json", "two.json").out.split())
+    assert f"{found['unjudged']} of {found['hits']} hits that count are unjudged" in shown
+    assert "With all of them judged" in shown

@@ -485,3 +485,44 @@ def test_a_page_in_the_language_of_the_reader(
     page = (scored / "r.html").read_text(encoding="utf-8")
     assert f'<html lang="{language}"' in page
     assert {"fi": "<h3>Korjaantui</h3>", "he": "<h3>תוקנו</h3>"}[language] in page
+
+
+def _ranked(path: Path, rank: int, questions: int) -> None:
+    """Answers in which the expected place stands at this rank, of every question."""
+    rows = [
+        {
+            "query_id": f"g{n}",
+            "results": [
+                {
+                    "section": str(n + 1) if place == rank else f"9{place}",
+                    "moment": "1",
+                    "score": 1 - 0.05 * place,
+                }
+                for place in range(1, 6)
+            ],
+        }
+        for n in range(questions)
+    ]
+    path.write_text(json.dumps({"per_query": rows}))
+
+
+@pytest.mark.parametrize(
+    ("questions", "said"), [(5, "which is not proven (p 0.188)"), (10, "to 0% (p 0.006)")]
+)
+def test_a_loss_that_passes_hide_is_in_the_headline(
+    questions: int, said: str, assay_cli: Assay, tmp_path: Path
+) -> None:
+    """Every question passes in both, and the expected hit went from the first place to the last."""
+    gold = [
+        {"id": f"g{n}", "query": f"question {n}", "k": 5, "min_score": 0.0, "category": "c",
+         "must": True, "expected_any": [{"section": str(n + 1), "moment": "1"}], "notes": ""}
+        for n in range(questions)
+    ]  # fmt: skip
+    (tmp_path / "q.json").write_text(json.dumps(gold))
+    for name, rank in (("before", 1), ("after", 5)):
+        _ranked(tmp_path / f"{name}.json", rank, questions)
+        given = ("--dataset", "q.json", "--run", f"{name}.json", "-o", f"{name}-scored.json")
+        assay_cli("score", *given)
+    found = " ".join(assay_cli("compare", "before-scored.json", "after-scored.json").out.split())
+    assert "; but expected hit on top fell from 100% to 0%" in found
+    assert said in found

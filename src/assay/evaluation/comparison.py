@@ -38,6 +38,7 @@ from assay.evaluation.differences import (
 from assay.evaluation.doubts import SURE, Doubt, Rule, doubt_about, is_closed
 from assay.evaluation.family import Held, family
 from assay.evaluation.measures import Integers
+from assay.evaluation.states import State, in_one_state
 from assay.evaluation.unjudged import could_overturn
 
 __all__ = ["ALPHA", "TIE", "Comparison", "Difference", "Moved", "compare", "incomparable"]
@@ -68,6 +69,7 @@ def compare(
         raise InputError(
             warnings[0], hint="Score both on the same gold set. To compare anyway, give --force."
         )
+    results, state = in_one_state(results)
     measures = _shared_measures(results)
     headline = _primary(primary or _named_primary(results), measures)
     if equivalence is not None and not 0 < equivalence < 1:
@@ -92,12 +94,13 @@ def compare(
         systems=list(names[1:]),
         headline=measures[headline],
         differences=[
-            _decided(row, equivalence, *changes[row.system])
+            _in_state(_decided(row, equivalence, *changes[row.system]), state)
             if row.key == headline
             else _within(row, equivalence)
             for row in _corrected(rows)
         ],
         tests=len(together),
+        gold_changed=state,
         moved=moved,
         warnings=warnings,
         gold_status=_gold_status(results),
@@ -400,6 +403,12 @@ def _decided(
     return replace(row, verdict=_verdict(now, doubt), doubt=doubt)
 
 
+def _in_state(row: Difference, state: State) -> Difference:
+    """Where no query is judged alike in both, nothing is said of the engines."""
+    unknown = replace(row, verdict="open", equivalence=None, doubt=None)
+    return unknown if state == "all" else row
+
+
 def _verdict(now: int, doubt: Doubt | None) -> Found:
     """What the test says, where the unjudged leave no doubt. Where they do: better or worse, where
     the test says so now, that is the sign with 95% probability and the test is expected to show it
@@ -419,12 +428,10 @@ def _verdict(now: int, doubt: Doubt | None) -> Found:
 
 def _told_by_test(alpha: float) -> Rule:
     def rule(columns: statistics.Floats) -> Integers:
-        few = len(columns) <= EXACT_ENOUGH
-        p = (
-            statistics.randomization_test(columns, samples=2_000)
-            if few
-            else statistics.t_test(columns)
-        )
+        if len(columns) <= EXACT_ENOUGH:
+            p = statistics.randomization_test(columns, samples=2_000)
+        else:
+            p = statistics.t_test(columns)
         return np.where(p <= alpha, np.sign(columns.mean(axis=0)), 0).astype(np.int64)
 
     return rule

@@ -1,5 +1,5 @@
-"""The change of every figure since a baseline, over the queries that both have: a mean of nine
-queries less one of ten is no change of anything."""
+"""The change of every figure since a baseline, over the queries that both have and judge alike: a
+mean of nine queries less one of ten is no change of anything."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from assay.core.results import (
     is_variant,
 )
 from assay.evaluation import statistics
+from assay.evaluation.states import judged_alike
 
 Value = Callable[[Entry], float | None]
 Pairs = Sequence[tuple[Entry, Entry]]
@@ -26,7 +27,7 @@ Pairs = Sequence[tuple[Entry, Entry]]
 @dataclass(frozen=True, kw_only=True)
 class Deltas:
     """The changes by figure, and by kind and name of slice; `intervals` and `p` are of the paired
-    differences overall. `n` queries are in both, `n_apart` in one alone."""
+    differences overall. `n` queries are in both and judged alike, `n_apart` are not."""
 
     n: int
     n_apart: int
@@ -41,8 +42,13 @@ def deltas(now: Results, then: Results) -> Deltas:
     is compared where both have the same queries."""
     before = {entry.query_id: entry for entry in _questions(then)}
     after = {entry.query_id: entry for entry in _questions(now)}
-    pairs = [(before[query_id], entry) for query_id, entry in after.items() if query_id in before]
-    apart = len(before.keys() ^ after.keys())
+    same = now.receipt.gold.fingerprint == then.receipt.gold.fingerprint
+    pairs = [
+        (before[query_id], entry)
+        for query_id, entry in after.items()
+        if query_id in before and (same or judged_alike(before[query_id], entry))
+    ]
+    apart = len(before.keys() | after.keys()) - len(pairs)
     values = _values(now)
     overall, intervals, p = _changes(pairs, values)
     if not apart:

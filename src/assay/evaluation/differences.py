@@ -9,6 +9,7 @@ import msgspec
 
 from assay.core.results import Bounds
 from assay.evaluation.doubts import Doubt
+from assay.evaluation.states import State
 
 ALPHA = 0.05
 Equivalence = Literal["equivalent", "no worse", "worse", "not shown", "open"]
@@ -138,4 +139,5 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     variants: list[Difference] = []  # perturbed questions apart, each by the mean of its variants
     margin: float | None = None  # within which two engines count as equivalent
     leaderboard: Leaderboard | None = None  # of three systems or more
+    gold_changed: State = ""  # in between: `some` queries, which are left out, or `all`
     tests: int = 1  # pairs of systems that are tested together, which the p of the headline counts

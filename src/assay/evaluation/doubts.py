@@ -131,6 +131,31 @@ def doubt_about(
     )
 
 
+@dataclass(frozen=True, kw_only=True)
+class Spread:
+    """How much two systems differ from query to query with everything judged: the standard
+    deviation, None where nothing is known of the unjudged hits."""
+
+    unjudged: int
+    hits: int
+    spread: float | None
+
+
+def believed_spread(entries: Sequence[Sequence[Entry]], measure: str) -> Spread:
+    """Of the changes by query from the first to the second, the median over the draws."""
+    wanted = parse_measure(measure)
+    if wanted.name in BLIND or is_handed(wanted):
+        return Spread(unjudged=0, hits=0, spread=None)
+    table = tabled(entries[0], entries[1], wanted)
+    hits = table.unjudged_hits + table.judged_hits
+    if not table.unjudged_hits or table.first or len(table.entries) < 2:
+        return Spread(unjudged=table.unjudged_hits, hits=hits, spread=None)
+    start = as_judged(table, wanted)
+    moves = (start[1] - start[0])[:, None] + _guesses(table, wanted)
+    spread = float(np.median(moves.std(axis=0, ddof=1)))
+    return Spread(unjudged=table.unjudged_hits, hits=hits, spread=spread)
+
+
 def _ids(table: Table) -> set[str]:
     return {entry.query_id for entry in table.entries}
 

@@ -90,6 +90,10 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     cheapest: int | None = None  # depth
     agreement: float | None = None
     crowds: list[Crowd] = []
+    unjudged: int = 0  # hits that count, which the spread takes for not relevant
+    hits: int = 0
+    believed: float | None = None  # the spread with these guessed; None where nothing is known
+    queries_believed: int | None = None  # that the difference asked for takes with that spread
 
 
 def queries_for(goal: Goal) -> int | None:

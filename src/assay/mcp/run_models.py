@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import BaseModel, ConfigDict, Field
 
 from assay.core.results import Entry, GoldenEntry, MeasureLine
@@ -119,6 +121,7 @@ class WholeComparison(Answer):
     variants: list[Difference] = []
     margin: float | None = None
     leaderboard: Leaderboard | None = None
+    gold_changed: Literal["", "some", "all"] = ""
     tests: int = 1
 
 

@@ -87,12 +87,12 @@ def _between(bounds: Bounds, form: str = ".3f") -> str:
 
 def _change(report: ReportView, figure: Figure) -> str:
     baseline = report.baseline
-    if report.stale:
-        return marked(report.stale)
     if baseline is None or figure.key not in baseline.delta:
-        return "–"
+        return marked(report.stale) or "–"
     between = _between(baseline.intervals.get(figure.key, (None, None)), "+.3f")
-    return f"{signed(baseline.delta[figure.key])}{between}, {baseline.n} queries"
+    over = f"{baseline.n} queries judged alike; {marked(report.stale)}" if report.stale else ""
+    over = over or f"{baseline.n} queries"
+    return f"{signed(baseline.delta[figure.key])}{between}, {over}"
 
 
 # ── what to look at ───────────────────────────────────────────────────────────────────────────────

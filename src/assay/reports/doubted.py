@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 COMMAND = "assay gold next"
 ALPHA = 0.05
 FIRST = 20  # judgments, before which nothing is said of unjudged hits
+BESIDE = ("top1_rate", "mrr_at_k")  # figures of golden sets that stand beside the pass rate
+FALL = 0.05  # of one of them, from which on the headline says it
 STATUSES: dict[Found, Status] = {"better": "pass", "worse": "fail"}
 
 
@@ -25,8 +27,9 @@ def answers(comparison: Comparison, tell: Sentences) -> Iterator[Answer]:
     """Each system against the baseline, by the measure that decides."""
     for row in headlines(comparison):
         key = {"no difference": "no_difference"}.get(row.verdict, row.verdict)
+        text = tell.words(key, system=row.system, baseline=comparison.baseline)
         yield Answer(
-            text=tell.words(key, system=row.system, baseline=comparison.baseline),
+            text=text + caveats(row, comparison, tell),
             change=_change_found(row, comparison.tests, tell),
             status=STATUSES.get(row.verdict, "inconclusive"),
             verdict=row.verdict,
@@ -37,6 +40,33 @@ def answers(comparison: Comparison, tell: Sentences) -> Iterator[Answer]:
 def headlines(comparison: Comparison) -> list[Difference]:
     """The differences in the measure that decides, one a system."""
     return [row for row in comparison.differences if row.measure == comparison.headline]
+
+
+def caveats(head: Difference, comparison: Comparison, tell: Sentences) -> str:
+    """What the sentence on top has to carry beside its verdict."""
+    lost = _hidden_loss(head, comparison, tell)
+    if not comparison.gold_changed:
+        return lost
+    return lost + tell.words(f"gold_changed_{comparison.gold_changed}", n=head.n)
+
+
+def _hidden_loss(head: Difference, comparison: Comparison, tell: Sentences) -> str:
+    """Of a golden set: what a pass hides, where the first hit or the first right one fell. Every
+    question may pass, and none have its answer on top."""
+    beside = [row for row in comparison.differences if row.key in BESIDE]
+    fell = [row for row in beside if row.system == head.system and row.difference <= -FALL]
+    if not fell:
+        return ""
+    worst = min(fell, key=lambda row: row.difference)
+    share = worst.key == "top1_rate"
+    before, now = (
+        tell.numbers.percent(value, 0) if share else tell.numbers.decimal(value)
+        for value in (worst.baseline, worst.value)
+    )
+    shown = "loss_shown" if worst.p_holm <= ALPHA else "loss_not_shown"
+    figure, p = tell.words.figure(worst.key), tell.numbers.p_value(worst.p_holm)
+    inside = figure[0].lower() + figure[1:] if figure[1:2].islower() else figure
+    return tell.words(shown, figure=inside, before=before, now=now, p=p)
 
 
 def _change_found(row: Difference, tests: int, tell: Sentences) -> str:

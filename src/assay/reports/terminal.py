@@ -212,7 +212,17 @@ def _run_notes(reports: Mapping[str, ReportView]) -> list[str]:
         for engine, report in reports.items()
         if report.stale
     }
-    return sorted(notes | stale)
+    since = {
+        f"{engine}: {text.strip()}"
+        for engine, report in reports.items()
+        if report.baseline is not None
+        and (text := Sentences(Words("en")).since(report.baseline, _measure_names(report)))
+    }
+    return [*sorted(notes | stale), *sorted(since)]
+
+
+def _measure_names(report: ReportView) -> dict[str, str]:
+    return {figure.key: figure.title for figure in report.figures}
 
 
 def next_steps(output: Path, samples: Path, *, search: bool) -> RenderableType:

@@ -37,12 +37,28 @@ def _answer(plan: Plan) -> Iterator[RenderableType]:
         f"standard deviation is {plan.spread:.3f}. The range says how uncertain that is.",
         style="dim",
     )
+    if plan.unjudged:
+        yield Text(_guessed(plan), style="yellow")
     yield Text()
     table = headed("difference", right=("queries", "likely range"))
     for need in sorted(plan.needs, key=lambda need: need.difference):
         style = "bold" if need is asked else None
         table.add_row(f"{need.difference:g}", _count(need.queries), _range(need), style=style)
     yield from (table, Text())
+
+
+def _guessed(plan: Plan) -> str:
+    """What the unjudged hits do to the answer."""
+    said = (
+        f"{plan.unjudged:,} of {plan.hits:,} hits that count are unjudged, and are taken for not "
+        "relevant here."
+    )
+    if plan.believed is None:
+        return f"{said} Too few are judged to say what the others would change."
+    return (
+        f"{said} With all of them judged the standard deviation is expected to be "
+        f"{plan.believed:.3f}, and you would need {_queries(plan.queries_believed)}."
+    )
 
 
 def _compared_with(plan: Plan, asked: Need) -> str:

@@ -16,6 +16,7 @@ from assay.core.errors import InputError, NotHere
 from assay.core.results import Pair
 from assay.reports import render, view
 from assay.reports.charts import moves
+from assay.reports.doubted import caveats
 from assay.reports.drawings import change_mark, range_mark
 from assay.reports.sentences import Sentences
 from assay.reports.words import Words
@@ -219,6 +220,13 @@ class TwoRuns(msgspec.Struct, frozen=True, kw_only=True):
     b: str = ""
 
 
+def _caveat(found: Duel, language: str) -> str:
+    """What the answer on top carries beside its verdict, as a sentence."""
+    tell = Sentences(Words(language))
+    said = caveats(found.change.head, found.change.comparison, tell).removeprefix("; ")
+    return f"{said[0].upper()}{said[1:]}." if said else ""
+
+
 class OneQuery(TwoRuns, frozen=True, kw_only=True):
     query: str = ""
 
@@ -255,6 +263,7 @@ def compare(request: Request) -> Response:
             (part, change_mark(part.change, part.low, part.high, reach))
             for part in found.change.slices
         ],
+        caveat=_caveat(found, language),
         warnings=Sentences(Words(language)).warnings(found.change.comparison.warnings),
         losses=losses,
         needed=needed,

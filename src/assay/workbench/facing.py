@@ -27,6 +27,7 @@ from assay.core.results import (
 from assay.evaluation import statistics
 from assay.evaluation.comparison import Comparison, Difference, compare
 from assay.evaluation.doubts import is_closed
+from assay.evaluation.states import in_one_state
 from assay.judging.next import next_to_judge
 from assay.workbench.decisions import (
     Board,
@@ -283,7 +284,7 @@ def _known_change(address: str, runs: tuple[KeptRun, KeptRun]) -> Change:
 
 
 def _change(runs: tuple[KeptRun, KeptRun]) -> Change:
-    before, after = runs[0].results, runs[1].results
+    before, after = in_one_state([run.results for run in runs])[0]
     comparison, head = _compared(runs)
     pairs = list(_pairs(before, after, head.key))
     if _scored(before, head.key) == _scored(after, head.key):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TypedDict
 
 import numpy as np
 from msgspec.structs import replace
@@ -11,7 +12,8 @@ from assay.core.errors import InputError, UsageError
 from assay.core.results import GradedResults, Results
 from assay.core.types import counted
 from assay.evaluation.comparison import ALPHA, compare
-from assay.evaluation.planning import Goal, Plan, crowds_of, depths_of, needed
+from assay.evaluation.doubts import believed_spread, is_closed
+from assay.evaluation.planning import Goal, Plan, crowds_of, depths_of, needed, queries_for
 from assay.formats.results_json import read_results
 
 OTHERS = (0.01, 0.02, 0.03, 0.05, 0.1)
@@ -70,7 +72,29 @@ def plan_from(
         cheapest=cheap.depth if cheap else None,
         agreement=agreement,
         crowds=[] if agreement is None else crowds_of(agreement, goal, cheap),
+        **_unjudged((base, other), row.measure, goal),
     )
+
+
+class Guessed(TypedDict, total=False):
+    """What the unjudged hits do to a plan."""
+
+    unjudged: int
+    hits: int
+    believed: float | None
+    queries_believed: int | None
+
+
+def _unjudged(both: tuple[Results, Results], measure: str, goal: Goal) -> Guessed:
+    """The spread takes an unjudged hit for not relevant; with grades drawn from the belief about
+    such hits it is another."""
+    if all(map(is_closed, both)):
+        return Guessed()
+    spread = believed_spread([each.per_query for each in both], measure)
+    found = Guessed(unjudged=spread.unjudged, hits=spread.hits, believed=spread.spread)
+    if spread.spread is not None:
+        found["queries_believed"] = queries_for(replace(goal, spread=spread.spread))
+    return found
 
 
 def _values(results: Results, key: str) -> dict[str, float]:
