@@ -86,7 +86,11 @@ _MINE = (
 _FOR_ONESELF = re.compile(
     r"\b(?:miten|kuinka|mistä|missä|mihin|minne|milloin|mitä|mille|kene\w+|paljonko|kun|jos)"
     rf"\s+(?:{_MINE})\b|\b(?:{_MINE})ko\b|\bmin(?:ä|un|ulla|ulle|ulta|ua)\b"
-    r"|\b(?:tänään|huomenna|eilen|viikonloppuna|tällä viikolla|ensi viikolla)\b",
+    r"|\b(?:tänään|huomenna|eilen|viikonloppuna|tällä viikolla|ensi viikolla|juuri nyt)\b"
+    r"|\bnyt\W*$"
+    # opening hours, addresses, tickets
+    r"|\b(?:auki|aukeaa|aukioloa\w+|osoit(?:e|teen|etta|teessa|teesta)|puhelinnumero\w*"
+    r"|yhteystie\w*|ajanvarau\w*|\w*(?:kerta|kausi|bussi|pääsy)lippu\w*|mihin aikaan(?! vuotta))\b",
     re.I,
 )
 _OTHERS = re.compile(
@@ -171,7 +175,8 @@ def question_of(index: Index, text: str) -> Question:
         of_country=not towns and any(is_form_of_name(_COUNTRY, word) for word in words),
         kinds=kinds_asked(" ".join(word for word in less if is_verb_of_kind(word))),
         for_oneself=bool(_FOR_ONESELF.search(text)),
-        meant=_lay_terms(words) if is_text else {},
+        # of what has the name of another town, only what is said of it in the same words
+        meant=_lay_terms(words) if is_text and not places else {},
     )
 
 

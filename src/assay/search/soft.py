@@ -89,8 +89,7 @@ class Lookalikes:
     def lemma(self, word: str) -> str:
         """As it was when the index was built, or by rules. No dictionary is loaded to search: the
         look-alikes of a word stand for it."""
-        known = self._lemma_of.get(word) or self.forms.get(word)
-        return self._lemma_of_unseen(word) if known is None else known
+        return self._lemma_of[word] if word in self._lemma_of else self._lemma_of_unseen(word)
 
     def knows(self, word: str) -> bool:
         """Whether it stands in the index, or is a form of what does."""
@@ -108,8 +107,8 @@ class Lookalikes:
         likeness: Callable[[str, str], float] | None = None,
     ) -> Similar:
         """As `similar`, with every form of the same word in full: those whose lemma the rules of a
-        language make into this one. Where there is none, with words that begin alike and by
-        `likeness` mean something alike: *ehkäistään* and *ehkäiseminen*."""
+        language make into this one. Where there is none, with what `forms` say, and then with words
+        that begin alike and by `likeness` mean something alike: *ehkäistään* and *ehkäiseminen*."""
         key = f"\0{word}"
         if key in self._cache:
             return self._cache[key]
@@ -126,6 +125,8 @@ class Lookalikes:
         for lemma in self._short.get(without_dots(word[: BEGINNING - 1]), ()):
             if is_form(lemma, word):
                 best |= dict.fromkeys(self._by_lemma[lemma], 1.0)
+        if word in self.forms and max(best.values(), default=0.0) < 1.0:
+            best |= dict.fromkeys(self._by_lemma[self.forms[word]], 1.0)
         if likeness is not None and max(best.values(), default=0.0) < 1.0:
             for number in self._akin(word):
                 if likeness(word, self.words[number]) >= AKIN:
