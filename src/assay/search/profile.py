@@ -175,7 +175,7 @@ HEBREW = msgspec.structs.replace(
     # `one_act`: the first hits on a question from outside are of all kinds of acts
     calibration=Calibration(
         scope=Logistic(
-            bias=-4.6,
+            bias=-4.5,
             weights={
                 **{"close": 2.1, "worded": 2.35, "one_act": 4.15, "asked": 1.1, "known": 3.25},
                 **{"elsewhere": -12.5, "foreign": -6.75},
