@@ -148,3 +148,15 @@ def test_how_many_judgments_it_takes(expected: float, shares: list[float], level
     assert _needed(stand, shares, level) == wanted
     assert _confidence(0.3, 0.0) == 1.0
     assert _needed(Standing(expected=0.3, deviation=0.0, confidence=1), shares, 1.0) == 0
+
+
+def test_a_forecast_waits_for_what_no_list_has_yet() -> None:
+    """With relevant documents that nobody found the value lies below the threshold, and without
+    them above it: the sign turns when half of the hits are judged, and is sure after seven."""
+    stand = Standing(expected=-0.05, deviation=0.02, confidence=0.5)
+    beside = np.array([0.03, 0.05, 0.07])
+    shares = [0.1] * 10
+    assert _needed(stand, shares, 0.95) == 0
+    assert _needed(stand, shares, 0.95, beside) == 7
+    lower = np.array([-0.07, -0.05, -0.03])
+    assert _needed(stand, shares, 0.95, lower) == 0

@@ -81,8 +81,8 @@ def next_to_judge(
     order, narrowing = plan(guess.belief, guess.features, guess.spots[:, 0], chance, effects, extra)
     effects = effects / max(len(table.entries), 1)
     pairs = _pairs(table, guess.spots[order], effects[order], chance[order], narrowing)
-    needed = _needed(stand, [pair.narrowing for pair in pairs], level)
-    needed = max(needed, int(stand.confidence < level))  # of two guesses the less sure counts
+    beside = _distances(table, wanted, guess, threshold) if second is None else None
+    needed = _needed(stand, [pair.narrowing for pair in pairs], level, beside)
     return Decision(
         measure=str(wanted),
         threshold=threshold,
@@ -210,11 +210,19 @@ def _confidence(expected: float, deviation: float) -> float:
     return NORMAL.cdf(abs(expected) / deviation)
 
 
-def _needed(stand: Standing, shares: Sequence[float], level: float) -> int:
-    """Judgments until the sign is sure at `level`, if the expectation holds."""
-    left = 1.0
+def _needed(
+    stand: Standing, shares: Sequence[float], level: float, beside: Floats | None = None
+) -> int:
+    """Judgments until the sign is sure at `level`, if the expectation holds. `beside` are the draws
+    without relevant documents that no list has, for a decision that reckons with some: the more of
+    the hits is judged, the fewer of these are left to be found."""
+    left, nearest = 1.0, stand.expected if beside is None else float(beside.mean())
+    spread = stand.deviation if beside is None else float(beside.std())
     for count, share in enumerate([0.0, *shares]):
         left = max(left - share, 0.0)
-        if _confidence(stand.expected, stand.deviation * math.sqrt(left)) >= level:
+        unseen = (1 - count / max(len(shares), 1)) * (stand.expected - nearest)
+        both = ((nearest + unseen, stand.deviation), (nearest, spread))
+        sure = (_confidence(mean, wide * math.sqrt(left)) for mean, wide in both)
+        if both[0][0] * nearest >= 0 and min(sure) >= level:
             return count
     return len(shares)
