@@ -13,6 +13,7 @@ from starlette.testclient import TestClient
 from assay.search.engine import Engine
 from assay.store import Store
 from assay.web.addresses import doc_address, search_address
+from assay.workbench import searching
 from assay.workbench.corpora import index_corpus
 from assay.workbench.opening import Service
 from sample_home import HARM, HOSTILE, import_rows
@@ -84,6 +85,17 @@ def test_an_index_of_an_older_version_is_told(
     text = client.get("/search", params=asked).text
     assert "built by an older version" in text
     assert "assay index opinions" in text
+
+
+def test_so_many_that_seem_to_answer_are_not_counted(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = {"corpus": "opinions", "q": "gift"}
+    assert "speak of this" not in client.get("/search", params=asked).text
+    monkeypatch.setattr(searching, "MANY", 0)
+    text = client.get("/search", params=asked).text
+    assert "Many documents speak of this; the best come first" in text
+    assert "probably answer" not in text
 
 
 def test_filters_that_leave_nothing_can_be_taken_off(client: TestClient) -> None:

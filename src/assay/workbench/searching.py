@@ -55,6 +55,7 @@ __all__ = [
 PAGE = 10  # results
 DEEPEST = 200  # of a search, which the choices are counted over
 LIKELY = 0.5  # from this score on, a document probably answers
+MANY = 50  # that seem to answer
 MOST_STATUTES = 6  # chips of a result
 LONGEST = 320  # characters of a question or an answer
 MOST_QUERY = 4_000  # characters of a question that an address carries
@@ -124,6 +125,12 @@ class ResultPage(msgspec.Struct, frozen=True, kw_only=True):
     millis: float = 0.0
     missing: tuple[str, ...] = ()  # towns that are asked for and have no report
     here: tuple[str, ...] = ()  # those that have one
+
+    @property
+    def are_many(self) -> bool:
+        """Nobody believes that so many answer: in reports the rows of one table look alike."""
+        return self.likely > MANY
+
     elsewhere: tuple[str, ...] = ()  # acts, not here, that a refused question seems to be about
 
 
