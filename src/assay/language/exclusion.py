@@ -36,7 +36,8 @@ _RULES = {
         rf"\(\s*(?:ei|eikä|paitsi)\s+(?!(?:{_VERBS})\b)([^()]+)\)",
         rf"(?:^|{_NEXT})(?:mutta\s+|siis\s+)?ei\s+(?!(?:{_VERBS})\b)({_PART}+?)\s+vaan\b",
         rf"{_NEXT}(?:mutta\s+|siis\s+)?ei\s+(?!(?:{_VERBS})\b)({_PART}+)",
-        r"([\wåäö-]+[aä])\s+lukuun\s+ottamatta\b",
+        # from where the word begins: a word of thousands of letters would be tried from each of them
+        r"(?<![\w-])([\wåäö-]+[aä])\s+lukuun\s+ottamatta\b",
         rf"\blukuun\s+ottamatta\s+({_PART}+)",
         rf"\bpaitsi\s+(?!jos\b|kun\b|että\b|jollei\b)({_PART}+)",
         rf"\bmuu[\wåäö]*\s+(?:[\wåäö-]+\s+)?kuin\s+({_PART}+)",
