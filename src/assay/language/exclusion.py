@@ -36,7 +36,7 @@ _RULES = {
         rf"\(\s*(?:ei|eikä|paitsi)\s+(?!(?:{_VERBS})\b)([^()]+)\)",
         rf"(?:^|{_NEXT})(?:mutta\s+|siis\s+)?ei\s+(?!(?:{_VERBS})\b)({_PART}+?)\s+vaan\b",
         rf"{_NEXT}(?:mutta\s+|siis\s+)?ei\s+(?!(?:{_VERBS})\b)({_PART}+)",
-        # from where the word begins: a word of thousands of letters would be tried from each of them
+        # from where a word begins: one of thousands of letters would be tried from each of them
         r"(?<![\w-])([\wåäö-]+[aä])\s+lukuun\s+ottamatta\b",
         rf"\blukuun\s+ottamatta\s+({_PART}+)",
         rf"\bpaitsi\s+(?!jos\b|kun\b|että\b|jollei\b)({_PART}+)",
