@@ -27,6 +27,7 @@ from assay.evaluation.comparison import ALPHA, compare, deciding_values
 from assay.evaluation.differences import Comparison, Leaderboard, Place, SliceLead, Versus
 from assay.evaluation.family import Held, family, slice_chances
 from assay.evaluation.gate_values import SLICES
+from assay.evaluation.states import in_one_state
 
 SMALLEST = 3  # queries of a slice that is looked at
 Z = statistics.NORMAL.inv_cdf(1 - ALPHA / 2)
@@ -37,6 +38,7 @@ def leaderboard(
 ) -> Leaderboard:
     """By the measure that decides in `comparison`, over the queries that all have scored; the best
     first."""
+    results = in_one_state(results)[0]
     tables = deciding_values(results, comparison.headline)
     common = [query for query in tables[0] if all(query in table for table in tables)]
     if not common:
