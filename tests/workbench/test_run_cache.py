@@ -45,6 +45,15 @@ def test_a_corpus_imported_again(assay_cli: Assay, tmp_path: Path) -> None:
     assert [*states, _state(assay_cli)] == ["scored", "unchanged", "scored"]
 
 
+def test_an_index_built_again(assay_cli: Assay, tmp_path: Path) -> None:
+    _set_up(tmp_path / "eval", 'engine = "c"')
+    _import(assay_cli, tmp_path, documents=2)
+    states = [_state(assay_cli), _state(assay_cli)]
+    index = assay_cli("index", "c", "--no-dense")
+    assert index.code == 0, index.out
+    assert [*states, _state(assay_cli), _state(assay_cli)] == ["scored", "unchanged"] * 2
+
+
 def test_a_baseline_engine_on_an_imported_corpus(assay_cli: Assay, tmp_path: Path) -> None:
     _set_up(tmp_path / "eval", 'engine = "bm25"\ncorpus = "c"')
     missing = assay_cli("run", "--config", "eval/assay.toml")

@@ -323,6 +323,15 @@ def _cached(config: Config, folder: Path, gold_name: str, engine_name: str) -> R
     return None if _failed_calls(results) else results  # a call that failed may succeed now
 
 
+def _index_of(name: str) -> str:
+    """What tells the index of a corpus from one that was built before or after it."""
+    from assay.engines.indexed import index_folder
+    from assay.search.index_files import MANIFEST
+
+    manifest = index_folder(corpus_named(name)) / MANIFEST
+    return sha256_of(manifest) if manifest.exists() else ""
+
+
 def _cache_key(gold: GoldConfig, engine: EngineConfig, folder: Path) -> str:
     """Everything the results depend on: the gold set, the engine's settings, its corpus and its
     source. Modules and frozen corpora are found from `folder`, that of the configuration."""
@@ -339,10 +348,11 @@ def _cache_key(gold: GoldConfig, engine: EngineConfig, folder: Path) -> str:
         for path in (engine.corpus, engine.run, gold.baseline)
         if path and (folder / path).exists()
     ]
-    named = [name for name in (engine.engine, engine.corpus) if name]
-    for name in (str(folder / name) if (folder / name).is_file() else name for name in named):
-        if is_corpus(name):  # it may have been imported or frozen again
+    for named in (engine.engine, engine.corpus):
+        name = str(folder / named) if named and (folder / named).is_file() else named
+        if name and is_corpus(name):  # it may have been imported or frozen again
             parts.append(corpus_named(name).fingerprint)
+            parts += [_index_of(name)] if named == engine.engine else []
     if engine.search_module:
         parts.append(module_fingerprint(engine.search_module, folder))
     return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()
