@@ -4,6 +4,7 @@ it documents, with content of our own. None of these engines runs here."""
 from __future__ import annotations
 
 import json
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -104,3 +105,6 @@ def test_the_presets_are_shown(assay_cli: Assay) -> None:
     assert "root.children" in one.out
     assert "opensearch" not in one.out
     assert assay_cli("engines", "presets", "none").code == 2
+    shown = tomllib.loads(assay_cli("engines", "presets").out)["engines"]  # to be pasted
+    for row in listed:
+        assert shown[row["name"]] == {"http": row["example"], **row["table"]}

@@ -116,6 +116,27 @@ def test_a_data_set_by_its_name(registered: str, results: Path, tmp_path: Path) 
         assay.read_gold("irds:no-such/thing")
 
 
+def test_a_data_set_that_cannot_be_downloaded(
+    registered: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """As ir_datasets says it, over many lines: the hosts are told, once each."""
+    import ir_datasets
+
+    said = "HTTPConnectionPool(host='a.example', port=80): Max retries exceeded"
+
+    def unreachable() -> Any:
+        ir_datasets.log.easy().info(f"download error: {said}. Retrying from start.")
+        ir_datasets.log.easy().info("the terms of use")
+        raise OSError(["All download sources failed", OSError(said), OSError(said)])
+
+    monkeypatch.setattr(ir_datasets.load(registered), "queries_iter", unreachable, raising=False)
+    with pytest.raises(InputError, match=r"no connection to a\.example\n"):
+        assay.read_gold(f"irds:{registered}")
+    said_here = capfd.readouterr().err
+    assert "the terms of use" in said_here
+    assert "download error" not in said_here
+
+
 def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ir_datasets", None)
     with pytest.raises(InputError, match=r"assay-ir\[irds\]"):

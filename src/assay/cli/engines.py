@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.output import Json, emit, say
+from assay.cli.output import Json, emit, put, say
 from assay.core.errors import UsageError
 
 app = typer.Typer(
@@ -48,7 +48,10 @@ def presets(
     if not rows:
         names = ", ".join(preset.name for preset in every)
         raise UsageError(f"there is no preset {name!r}", hint=f"Known: {names}.")
-    emit(rows, lambda: preset_tables(rows), json=json)
+    if json:
+        emit(rows, lambda: "", json=True)
+    else:
+        put(preset_tables(rows))
 
 
 @app.command("test")

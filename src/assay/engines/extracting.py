@@ -144,17 +144,22 @@ def _no_id(pattern: Pattern, item: Any, rank: int) -> str:
     found = _found(pattern.id, item)
     what = "nothing" if found is None else f"{_short(found)}, which is no id,"
     likely = [name for name in NAMES if isinstance(item, dict) and _id(item.get(name))]
+    likely += ["@"] if _id(item) else []
     try_it = f" Perhaps id = {likely[0]!r}?" if likely else ""
     return f"id = {_text(pattern.id)} finds {what} at rank {rank}. {_keys(item)}{try_it}"
 
 
 def _lists_in(answer: Any, path: str = "", depth: int = 0) -> list[str]:
     """Where lists of hits may be, the likely ones first."""
+    if isinstance(answer, list) and depth == 0:
+        return ["@"]
     if not isinstance(answer, dict) or depth > 3:
         return []
     here, below = [], []
     for name, value in answer.items():
-        place = f"{path}.{name}".lstrip(".") if name.isidentifier() else f'{path}."{name}"'
+        plain = name.isascii() and name.isidentifier()
+        step = name if plain else msgspec.json.encode(name).decode()
+        place = f"{path}.{step}" if path else step
         if isinstance(value, list) and (not value or isinstance(value[0], dict | str)):
             here.append((name not in LISTS, place))
         below += _lists_in(value, place, depth + 1)

@@ -42,7 +42,15 @@ from assay.engines.http_table import (
 )
 from assay.engines.secrets import filled, hidden, names_in, values_of
 from assay.engines.templates import Template, Values, as_text, fill
-from assay.engines.transport import Client, CutShort, Request, Response, TooLarge, host_of
+from assay.engines.transport import (
+    MOST_BYTES,
+    Client,
+    CutShort,
+    Request,
+    Response,
+    TooLarge,
+    host_of,
+)
 
 SHOWN = 300  # characters of what a server says of an error
 RETRIED = frozenset((408, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529))
@@ -121,7 +129,9 @@ class HttpEngine(SearchEngine):
                 'a certificate of your own is named with ca = "FILE.pem"'
             ) from None
         except TooLarge:
-            raise EngineError(f"{host} answers with more than fits") from None
+            raise EngineError(
+                f"{host} answers with more than {MOST_BYTES >> 20} MB: ask for fewer hits or fields"
+            ) from None
         except CutShort:
             raise Temporary(f"the answer of {host} ends too soon") from None
         except ConnectionRefusedError:

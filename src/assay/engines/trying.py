@@ -11,7 +11,7 @@ from assay.core.types import Hit, Query
 from assay.engines.answering import ask_engine, opened
 from assay.engines.asking import AllFailed
 from assay.engines.described import EngineConfig
-from assay.engines.over_http import HttpEngine
+from assay.engines.over_http import RETRIED, HttpEngine
 from assay.engines.transport import Request
 
 MOST = 20_000  # characters of an answer that are kept
@@ -105,6 +105,8 @@ def _over_http(
     except AssayError as error:
         return msgspec.structs.replace(trial, wrong=[str(error)])
     reading = engine.read(response, top_k)
+    again = config.calls.retries if response.status in RETRIED else 0
+    passing = [f"this may pass: a run asks again up to {again} times"] if again else []
     text = response.body[: 4 * MOST].decode("utf-8", "replace")
     return msgspec.structs.replace(
         trial,
@@ -118,7 +120,7 @@ def _over_http(
         millis=response.millis,
         hits=list(reading.hits),
         wrong=list(reading.wrong),
-        notes=list(reading.notes),
+        notes=[*reading.notes, *passing],
     )
 
 

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import logging
+import re
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from assay.core.extras import imported
 from assay.core.types import GoldSet, Query, judgment_frame
 
 START = "irds:"
+UNREACHED = re.compile(r"ConnectionPool\(host=\\*'([^'\\]+)")  # as urllib3 names a host
 TEXTS = ("text", "title", "query")  # where a query has its text, the first that there is
 
 
@@ -26,8 +29,9 @@ def read_gold(path: Path | str) -> GoldSet:
         rows = [(row.query_id, row.doc_id, int(row.relevance)) for row in dataset.qrels_iter()]
     except Exception as error:  # a download, a missing file, a format of its own
         said = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        hosts = dict.fromkeys(UNREACHED.findall(said))
         raise InputError(
-            f"could not be read: {said}",
+            f"no connection to {' or '.join(hosts)}" if hosts else f"could not be read: {said}",
             where=f"{START}{name}",
             hint="ir_datasets downloads what it does not have; see its page of the data set.",
         ) from error
@@ -45,6 +49,7 @@ def read_gold(path: Path | str) -> GoldSet:
 def _opened(name: str) -> Any:
     where = f"{START}{name}"
     ir_datasets = imported("ir_datasets", "a set of ir_datasets", "irds", where=where)
+    ir_datasets.log.easy().logger().addFilter(_is_news)
     try:
         dataset = ir_datasets.load(name)
     except KeyError as error:
@@ -61,6 +66,11 @@ def _opened(name: str) -> Any:
                 hint="Name a part of it that has, such as NAME/test.",
             )
     return dataset
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """Failed downloads are told once, by our error. Terms of use and progress are left."""
+    return not record.getMessage().lower().startswith(("download error", "download failed"))
 
 
 def _text(query: Any) -> str:

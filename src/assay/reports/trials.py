@@ -66,20 +66,19 @@ def _hits(trial: Trial) -> RenderableType:
     return table
 
 
-def preset_tables(presets: Sequence[Preset]) -> RenderableType:
-    """As they would stand in a file."""
-    parts: list[RenderableType] = []
+def preset_tables(presets: Sequence[Preset]) -> str:
+    """As they stand in a file, to be pasted into one."""
+    tables = []
     for preset in presets:
-        parts.append(Text(f'\n# {preset.name}, as in http = "{preset.example}"', style="bold"))
-        lines = []
-        for key, value in preset.table.items():
-            shown = f"'{value}'" if isinstance(value, str) else _inline(value)
-            lines.append(f"{key} = {shown}")
-        parts.append(Text("\n".join(lines)))
-    return Group(*parts)
+        lines = [f"[engines.{preset.name}]", f'http = "{preset.example}"']
+        lines += [f"{key} = {_in_toml(value)}" for key, value in preset.table.items()]
+        tables.append("\n".join(lines))
+    return "\n\n".join(tables)
 
 
-def _inline(value: object) -> str:
-    if not isinstance(value, dict):
-        return str(value)
-    return "{ " + ", ".join(f'{name} = "{text}"' for name, text in value.items()) + " }"
+def _in_toml(value: object) -> str:
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{key} = {_in_toml(text)}" for key, text in value.items()) + " }"
+    if isinstance(value, str) and "'" not in value:
+        return f"'{value}'"
+    return msgspec.json.encode(value).decode()
