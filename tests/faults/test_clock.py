@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from assay.core.errors import InputError
 from assay.core.types import Vote
 from assay.formats import gold_jsonl
 from assay.judging.votes import RULING, WITHDRAWN, current, not_before, read_votes, votes_path
@@ -64,7 +65,32 @@ def test_the_time_is_the_clocks_where_nothing_is_later(last: str) -> None:
 
 def test_the_time_is_after_what_was_given_in_the_future() -> None:
     later = vote("2026-05-31T12:00:00.250000+00:00")
-    assert not_before(NOW, [vote("2027"), later], NOW) == NOW + timedelta(seconds=1.25)
+    assert not_before(NOW, [vote("2026"), later], NOW) == NOW + timedelta(seconds=1.25)
+
+
+@pytest.mark.parametrize("day", ["2026-06-01", "2026-06", "2027"])
+def test_the_time_is_after_a_day_that_is_still_to_come(day: str) -> None:
+    at = not_before(NOW, [vote("2026-05-31T12:00:00.250000+00:00"), vote(day)], NOW)
+    assert at.isoformat() > day
+    assert at.tzinfo is not None
+
+
+def test_nothing_follows_a_vote_at_the_end_of_time(tmp_path: Path) -> None:
+    path = write_set(tmp_path)
+    voting.give(path, [vote("9999-12-31T23:59:59.999999+00:00", rationale="so")])
+    with pytest.raises(InputError, match="no word can follow it"):
+        adjudicating.rule(path, "q0", "d", 2, rationale="on reflection", by="chair")
+
+
+def test_a_judge_corrects_a_vote_that_is_dated_by_the_next_day(tmp_path: Path) -> None:
+    path = write_set(tmp_path)
+    day = (datetime.now(UTC) + timedelta(days=1)).date().isoformat()
+    row = {"query_id": "q0", "doc_id": "d", "judge": "a", "rationale": "it decides the point"}
+    for number, ballot in enumerate([{"grade": 2, "at": day}, {"grade": 0}]):
+        file = tmp_path / f"{number}.jsonl"
+        file.write_text(json.dumps(row | ballot) + "\n")
+        voting.merge_files(path, [file], allow=voting.Allowed(unasked=True))
+    assert [each.grade for each in current(read_votes(votes_path(path)))] == [0]
 
 
 def test_a_ruling_after_the_clock_was_put_back_stands(tmp_path: Path) -> None:

@@ -69,6 +69,18 @@ def read_json(path: Path) -> Any:
     return value
 
 
+def read_toml(path: Path) -> dict[str, object]:
+    import tomllib  # most who read files read no TOML
+
+    text = decode(read_bytes(path), path)
+    try:
+        return tomllib.loads(text)
+    except RecursionError as error:
+        raise InputError("not usable TOML: nested too deeply", where=str(path)) from error
+    except ValueError as error:  # also a number with more digits than Python reads
+        raise InputError(f"not valid TOML: {error}", where=str(path)) from error
+
+
 def _find_huge_integer(value: object) -> str | None:
     """The place of a whole number that no float can hold, like `.per_query[0].latency_ms`. Python
     reads such a number, and fails at the first sum or when it is printed."""

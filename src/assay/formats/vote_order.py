@@ -8,12 +8,13 @@ that it takes back, and comes after it."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
+from assay.core.errors import InputError
 from assay.core.types import Vote
 from assay.formats.votes_jsonl import RULING, SAMPLE, WITHDRAWN
 
-LENGTH_OF_DAY = len("2026-01-31")
+_FIRST_DAY = "0000-01-01"
 
 
 def current(votes: Iterable[Vote]) -> list[Vote]:
@@ -57,11 +58,25 @@ def not_before(at: datetime, votes: Iterable[Vote], now: datetime) -> datetime:
     """The moment of a new word that is to stand against these. What was given in the future was
     given before the clock was put back: the new word comes after it all the same."""
     last = last_moment(votes)
-    if last <= now.isoformat(timespec="milliseconds"):
+    if last is None or last <= now.replace(microsecond=now.microsecond // 1000 * 1000):
         return at
-    return datetime.fromisoformat(last) + timedelta(seconds=1)
+    return moment_after(last, timedelta(seconds=1))
 
 
-def last_moment(votes: Iterable[Vote]) -> str:
-    """When the last of these was given; empty where none says more than a day."""
-    return max((vote.at for vote in votes if len(vote.at) > LENGTH_OF_DAY), default="")
+def last_moment(votes: Iterable[Vote]) -> datetime | None:
+    """When the last of these was given; None where none says. Times compare as text, so a vote
+    that says no more than a day (or a month) was given before all else of that day."""
+    last = max((vote.at for vote in votes), default="")
+    if not last:
+        return None
+    return datetime.fromisoformat(last + _FIRST_DAY[len(last) :]).replace(tzinfo=UTC)
+
+
+def moment_after(last: datetime, step: timedelta) -> datetime:
+    try:
+        return last + step
+    except OverflowError:
+        raise InputError(
+            f"a vote is dated {last.isoformat()}, and no word can follow it",
+            hint="Correct its date in the votes beside the set.",
+        ) from None

@@ -9,7 +9,7 @@ import contextlib
 import errno
 import os
 from collections.abc import Callable, Iterable, Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 import msgspec
@@ -19,7 +19,7 @@ from assay.core.files import os_message
 from assay.core.types import Vote
 from assay.formats import gold_jsonl
 from assay.formats.gold_jsonl import Line
-from assay.formats.vote_order import last_moment
+from assay.formats.vote_order import last_moment, moment_after
 from assay.formats.votes_jsonl import append, votes_from, votes_path
 from assay.review.identity import name_of
 from assay.review.intents import FileChange, begin, heal
@@ -115,10 +115,10 @@ def _in_time(store: Store, rulings: Sequence[Ruling], votes: Iterable[Vote]) -> 
     said = last_moment(vote for vote in votes if vote.query_id in refs)
     items = [*(ruling.item for ruling in rulings), *store.last_decided(by)]
     moments = [item.decided_at for item in items if item.decided_at is not None]
-    last = max([*moments, *([datetime.fromisoformat(said)] if said else [])], default=at)
+    last = max([*moments, *([said] if said else [])], default=at)
     if last <= at:
         return rulings
-    at = last + timedelta(microseconds=1)
+    at = moment_after(last, timedelta(microseconds=1))
     return [
         msgspec.structs.replace(
             ruling,

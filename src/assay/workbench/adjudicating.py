@@ -120,7 +120,7 @@ def rule_from(
 
 def _rule(dataset: Path, ballots: Ballots, *, by: str, kind: str, partial: bool = False) -> Ruled:
     with opened_set(dataset) as voted:
-        now = datetime.now(UTC)
+        now = datetime.now(UTC).replace(microsecond=0)  # rulings say no more than the second
         ruled_on = {(row.query_id, row.doc_id) for row in ballots.rows}
         earlier = [vote for vote in voted.votes if (vote.query_id, vote.doc_id) in ruled_on]
         at = not_before(now, earlier, now)

@@ -5,14 +5,13 @@ from __future__ import annotations
 
 import difflib
 import re
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
 
 from assay.core.errors import InputError
-from assay.core.files import decode, read_bytes
+from assay.core.files import read_toml
 from assay.core.results import Gate
 from assay.engines.described import EngineConfig, read_tables
 from assay.evaluation.gates import mistake
@@ -67,7 +66,7 @@ class _File(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 def read_config(path: Path) -> Config:
     """The configuration, with every path made absolute."""
     try:
-        file = msgspec.convert(_toml(path), _File)
+        file = msgspec.convert(read_toml(path), _File)
     except msgspec.ValidationError as error:
         message, hint = _in_words(str(error))
         raise InputError(message, where=str(path), hint=hint) from error
@@ -89,19 +88,12 @@ def read_config(path: Path) -> Config:
 
 def read_engine(path: Path, name: str) -> EngineConfig | None:
     """One engine of the file, whatever is wrong with the others; None where it has no such."""
-    tables = _toml(path).get("engines")
+    tables = read_toml(path).get("engines")
     if not isinstance(tables, dict) or not isinstance(table := tables.get(name), dict):
         return None
     routes = table.get("corpora")
     others = set(routes.values()) if isinstance(routes, dict) else set()
     return read_tables({key: tables[key] for key in tables if key in {name, *others}}, path)[name]
-
-
-def _toml(path: Path) -> dict[str, object]:
-    try:
-        return tomllib.loads(decode(read_bytes(path), path))
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"not valid TOML: {error}", where=str(path)) from error
 
 
 def _in_words(error: str) -> tuple[str, str]:

@@ -4,13 +4,13 @@ so that files are looked at and nothing is loaded that is not needed."""
 from __future__ import annotations
 
 import os
-import tomllib
 from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
 
-from assay.core.errors import AssayError
+from assay.core.errors import AssayError, InputError
+from assay.core.files import read_toml
 from assay.core.workspace import default_store, workspace
 from assay.reports.whereabouts import Here, LastVerdict
 
@@ -45,12 +45,12 @@ def look_around(folder: Path | None = None) -> Here:
 
 
 def _tables(path: Path) -> tuple[dict[str, object] | None, str]:
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8")), ""
-    except FileNotFoundError:
+    if not path.exists():
         return None, ""
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        return {}, f"{path} cannot be read: {error}"
+    try:
+        return read_toml(path), ""
+    except InputError as error:
+        return {}, f"{path} cannot be read: {error.message}"
 
 
 def _names(tables: dict[str, object] | None, key: str) -> list[str]:

@@ -5,7 +5,6 @@ set, in the project, or here; judging, validation and reports read it. Its versi
 from __future__ import annotations
 
 import hashlib
-import tomllib
 from importlib import resources
 from pathlib import Path
 from typing import Literal
@@ -13,7 +12,7 @@ from typing import Literal
 import msgspec
 
 from assay.core.errors import InputError
-from assay.core.files import decode, read_bytes
+from assay.core.files import read_toml
 from assay.formats.schema import complaint
 from assay.judging.rubrics.page import as_markdown
 from assay.judging.rubrics.scale import (
@@ -110,11 +109,9 @@ def available(*, beside: Path | None = None) -> list[Found]:
 
 def read(path: Path) -> Rubric:
     """A rubric from its file, read strictly."""
-    text = decode(read_bytes(path), path)
+    tables = read_toml(path)
     try:
-        rubric = msgspec.convert(tomllib.loads(text), Rubric)
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"not valid TOML: {error}", where=str(path)) from error
+        rubric = msgspec.convert(tables, Rubric)
     except msgspec.ValidationError as error:
         said = complaint(
             error, path, "", hint="`assay gold rubric --list` names some to copy from."

@@ -4,14 +4,13 @@ what they vote by. What it leaves out is said as the rubric says it."""
 
 from __future__ import annotations
 
-import tomllib
 from functools import lru_cache
 from pathlib import Path
 
 import msgspec
 
 from assay.core.errors import InputError
-from assay.core.files import decode, read_bytes
+from assay.core.files import read_toml
 from assay.judging.rubrics import ENDING, available
 from assay.judging.rubrics.scale import EdgeCase, Grade, Rubric
 
@@ -82,6 +81,6 @@ def _grade(grade: Grade, said: Said | None) -> Grade:
 
 def _read(path: Path) -> Translation:
     try:
-        return msgspec.convert(tomllib.loads(decode(read_bytes(path), path)), Translation)
-    except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+        return msgspec.convert(read_toml(path), Translation)
+    except msgspec.ValidationError as error:
         raise InputError(str(error), where=str(path)) from error

@@ -1,0 +1,35 @@
+"""A TOML file that cannot be read is named, whatever is wrong with it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from assay.core.errors import InputError
+from assay.judging import rubrics
+from assay.judging.rubrics.translated import _read as read_translation
+from assay.workbench.config import read_config
+from assay.workbench.here import look_around
+
+BAD = {
+    "brackets": "x = " + "[" * 5000 + "]" * 5000,
+    "tables": "x = " + "{a = " * 3000 + "1" + "}" * 3000,
+    "digits": "x = " + "9" * 5000,
+    "syntax": "x = ",
+    "date": "x = 2020-02-31",
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_a_file_that_cannot_be_read_is_named(
+    case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ASSAY_HOME", str(tmp_path / "home"))
+    path = tmp_path / "assay.toml"
+    path.write_text(BAD[case])
+    for read in (read_config, rubrics.read, read_translation):
+        with pytest.raises(InputError, match="TOML") as told:
+            read(path)
+        assert told.value.where == str(path)
+    assert f"{path} cannot be read" in look_around(tmp_path).problem
