@@ -383,7 +383,7 @@ def test_a_new_word_comes_after_what_the_clock_has_not_seen() -> None:
         ([AT], at),
         (["2026-06-01T12:00:00.000+00:00"], at),
         (["2026-06-01T12:00:01+00:00", AT], datetime(2026, 6, 1, 12, 0, 2, tzinfo=UTC)),
-        (["2026-06-09"], at),  # a day says nothing of the moment
+        (["2026-06-09"], datetime(2026, 6, 9, 0, 0, 1, tzinfo=UTC)),
     ):
         assert not_before(at, [vote("v", at=each) for each in given], NOW) == moment, given
 
