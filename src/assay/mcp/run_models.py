@@ -21,6 +21,10 @@ class Evaluation(Answer):
     summary: str = Field(
         description="In words, with what nobody has judged. Do not report the figure without it."
     )
+    may_ship: str = Field(
+        default="",
+        description="Whether it may ship, by the gates of the project, and what each gate found.",
+    )
     engine: str
     gold: str
     gold_status: str
@@ -37,7 +41,7 @@ class Evaluation(Answer):
     )
 
     @classmethod
-    def of(cls, run: KeptRun, gold: str) -> Evaluation:
+    def of(cls, run: KeptRun, gold: str, may_ship: str) -> Evaluation:
         results = run.results
         failed = [
             entry.query_id
@@ -47,6 +51,7 @@ class Evaluation(Answer):
         return cls(
             run_id=run.id,
             summary=summary_of(results),
+            may_ship=may_ship,
             engine=run.engine,
             gold=gold,
             gold_status=results.receipt.gold.status or "not recorded",
@@ -132,6 +137,11 @@ MOST_CHANGES = 3  # measures of a short answer, the one that decides first
 
 class RunComparison(Answer):
     verdict: str = Field(description="Is it better? In words, with the figure that decides.")
+    may_ship: str = Field(
+        default="",
+        description="Whether each system may ship, by the gates of the project. Being better and "
+        "being good enough are two questions.",
+    )
     word: str = Field(description="better, worse, no difference or open, for each system.")
     baseline: str
     systems: list[str]
@@ -148,11 +158,14 @@ class RunComparison(Answer):
     )
 
     @classmethod
-    def of(cls, found: Comparison, verdicts: list[str], *, details: bool) -> RunComparison:
+    def of(
+        cls, found: Comparison, verdicts: list[str], ships: list[str], *, details: bool
+    ) -> RunComparison:
         deciding = [row for row in found.differences if row.measure == found.headline]
         others = [row for row in found.differences if row.measure != found.headline]
         short = cls(
             verdict=" ".join(verdicts),
+            may_ship=" ".join(ships),
             word="; ".join(f"{row.system}: {row.verdict}" for row in deciding),
             baseline=found.baseline,
             systems=found.systems,
@@ -182,7 +195,7 @@ def _fitted(answer: RunComparison) -> RunComparison:
         {"moved": []},
         {"changes": answer.changes[:1]},
         {"changes": [], "warnings": []},
-        {"word": "see verdict"},
+        {"word": "see verdict", "may_ship": "ask for details"},
     ]
     for cut in cuts:
         if _length(answer) <= LONGEST:

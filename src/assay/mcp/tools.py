@@ -39,6 +39,7 @@ from assay.workbench import backlog, corpora, for_agents, gold, history, review,
 from assay.workbench.engines import engine_kinds
 from assay.workbench.filtering import NonePasses, read_filters
 from assay.workbench.opening import Service
+from assay.workbench.shipping import may_ship
 from assay.workbench.units import rest_of_section
 
 Tool = Callable[..., Any]
@@ -280,8 +281,10 @@ def run_tools(service: Service) -> tuple[Tool, ...]:
         gold: GoldName,
         engine: Annotated[str, Field(description="An engine that list_engines names.")],
     ) -> Evaluation:
-        """Score an engine on a gold set. The run is kept under its run_id."""
-        return Evaluation.of(history.evaluate(service, gold, engine), gold)
+        """Score an engine on a gold set, and see whether it may ship. The run is kept under its
+        run_id."""
+        run = history.evaluate(service, gold, engine)
+        return Evaluation.of(run, gold, may_ship(service, run).told)
 
     return list_engines, list_runs, run_evaluation
 
@@ -302,7 +305,8 @@ def deciding_tools(service: Service) -> tuple[Tool, ...]:
         """Is one run better than another? The verdict in words comes first; report it as it is:
         "open" means that it cannot be told yet, and "no difference" is not "equal"."""
         found = history.compare_runs(service, run_ids, force=force)
-        return RunComparison.of(found, for_agents.verdicts(found), details=details)
+        ships = [may_ship(service, history.kept_run(service, each)).told for each in run_ids[1:]]
+        return RunComparison.of(found, for_agents.verdicts(found), ships, details=details)
 
     def explain_score(
         run_id: RunId, query_id: Annotated[str, Field(description="See list_queries.")]

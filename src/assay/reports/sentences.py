@@ -63,17 +63,23 @@ class Sentences:
         self.words = words
         self.numbers = Numbers(words)
 
-    def bounds(self, unjudged: Unjudged, cutoff: int | None) -> str:
-        """What unjudged hits could do to a measure; empty where all are judged."""
+    def bounds(
+        self, unjudged: Unjudged, cutoff: int | None, counts: Mapping[str, int] | None = None
+    ) -> str:
+        """What unjudged hits could do to a measure; empty where all are judged. Where `counts` say
+        that some queries have no value, the share is told to be of the others: a gate counts all
+        queries, and finds less."""
         if unjudged.judged is None or unjudged.judged >= 1:
             return ""
         say, numbers = self.words, self.numbers
+        looked_at = say("terminal.the_top", cutoff=cutoff) if cutoff else say("terminal.all_hits")
+        scored = (counts or {}).get("n_scored", 0)
+        if counts and scored < counts.get("n_expected", scored):
+            looked_at += say("terminal.of_scored", n=scored)
         return say(
             "terminal.bounds",
             share=numbers.percent(unjudged.judged, 0),
-            looked_at=say("terminal.the_top", cutoff=cutoff)
-            if cutoff
-            else say("terminal.all_hits"),
+            looked_at=looked_at,
             measure=unjudged.measure,
             only=numbers.decimal(unjudged.judged_only),
             worst=numbers.decimal(unjudged.worst),

@@ -142,7 +142,7 @@ def _unjudged_notes(report: ReportView, say: Words, numbers: Numbers) -> Iterato
     cutoff = next((line.cutoff for line in report.measures if line.measure == shown), None)
     tell = Sentences(say)
     for unjudged in report.unjudged:
-        if unjudged.measure == shown and (told := tell.bounds(unjudged, cutoff)):
+        if unjudged.measure == shown and (told := tell.bounds(unjudged, cutoff, report.counts)):
             yield told
         if unjudged.residual is not None and unjudged.worst is not None:
             yield say(

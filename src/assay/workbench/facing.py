@@ -20,7 +20,6 @@ from assay.core.results import (
     GradedEntry,
     Pair,
     Results,
-    Status,
     Verdict,
     is_variant,
 )
@@ -41,13 +40,13 @@ from assay.workbench.decisions import (
 from assay.workbench.history import KeptRun, kept_run
 from assay.workbench.one_judge import Rests, rests
 from assay.workbench.opening import Service, kept_path
+from assay.workbench.shipping import Ship, ship_of
 
 __all__ = ["Change", "Duel", "Lead", "QueryChange", "SliceChange", "duel", "lead_of", "names_of"]
 
 Outcome = Literal[
     "better", "worse", "probably_better", "probably_worse", "not_shown", "same", "open"
 ]
-Ship = Literal["yes", "no", "not_yet", "no_gates"]
 
 FEW = 10  # a slice with fewer queries tells little
 SLICES = ("type", "topic", "category", "language", "corpus")
@@ -128,7 +127,7 @@ def duel(service: Service, first: str, second: str) -> Duel:
         names=names_of(runs),
         change=change,
         lead=_lead(names_of(runs), change, on.on.judge if on else ""),
-        ship=_ship(verdict),
+        ship=ship_of(verdict),
         verdict=verdict,
         rests=on,
         ship_rests=rests_on(service, runs[1], verdict),
@@ -204,13 +203,6 @@ def names_of(runs: Sequence[KeptRun]) -> tuple[str, str]:
     if engines[0] == engines[1]:
         engines = [f"{run.engine} ({run.id[:8]})" for run in runs]
     return engines[0], engines[1]
-
-
-def _ship(verdict: Verdict | None) -> Ship:
-    if verdict is None or not any(check.counts for check in verdict.checks):
-        return "no_gates"
-    by_status: dict[Status, Ship] = {"pass": "yes", "fail": "no", "inconclusive": "not_yet"}
-    return by_status[verdict.status]
 
 
 def lead_of(service: Service, board: Board) -> Lead | None:

@@ -41,6 +41,7 @@ from assay.workbench.review import TOP_GRADE, ReviewItem, ToJudge, worth_looking
 from assay.workbench.searching import language_of
 from assay.workbench.set_standing import set_standing
 from assay.workbench.shelves import reader_named
+from assay.workbench.shipping import may_ship
 from assay.workbench.suite import rubric_of
 
 __all__ = [
@@ -368,10 +369,12 @@ def hits_in_words(entry: GoldenEntry, most: int = 10) -> list[tuple[GoldenHit, s
 
 
 def report_of(service: Service, run_id: str) -> str:
-    """The whole report of a run: what nobody has judged, every measure overall and by slice, and of
-    a graded set every query."""
-    results = kept_run(service, run_id).results
-    parts = [evaluation_report(view(results))]
+    """The whole report of a run: whether it may ship by the gates of today, what nobody has judged,
+    every measure overall and by slice, and of a graded set every query."""
+    kept = kept_run(service, run_id)
+    ship = may_ship(service, kept)
+    results = msgspec.structs.replace(kept.results, verdict=ship.verdict)
+    parts = [ship.told, evaluation_report(view(results))]
     if isinstance(results, GradedResults) and results.receipt.measures:
         lines = results.receipt.measures[:3]
         head = ["query", "judged of the first 10", *(line.measure for line in lines)]
@@ -385,7 +388,7 @@ def report_of(service: Service, run_id: str) -> str:
         ]
         table = [head, ["---"] * len(head), *rows]
         queries = "\n".join(f"| {' | '.join(row)} |" for row in table)
-        parts = [summary_of(results), *parts, f"## Queries\n\n{queries}\n"]
+        parts = [parts[0], summary_of(results), *parts[1:], f"## Queries\n\n{queries}\n"]
     return "\n\n".join(part.rstrip() for part in parts) + "\n"
 
 
@@ -419,5 +422,6 @@ def summary_of(results: Results) -> str:
     over = counted(results.receipt.n.overall, "query")
     figure = f"{line.measure} is {value:.3f}{between} over {over}."
     unjudged = [each for each in results.receipt.unjudged.values() if each.measure == line.measure]
-    doubt = Sentences(Words("en")).bounds(unjudged[0], line.cutoff) if unjudged else ""
+    counts = results.receipt.counts
+    doubt = Sentences(Words("en")).bounds(unjudged[0], line.cutoff, counts) if unjudged else ""
     return f"{doubt} Counted so, {figure}" if doubt else figure

@@ -1,0 +1,84 @@
+"""May an engine ship? What the gates of today say of a run, in the words of the pages: for agents,
+who see no page."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from assay.core.results import Check, GradedResults, Status, Verdict
+from assay.evaluation.gates import DEFAULT_POLICY
+from assay.reports.sentences import Sentences
+from assay.reports.words import Words, page_counts, page_words
+from assay.workbench.decisions import decided, line_of, rests_on
+from assay.workbench.history import KeptRun
+from assay.workbench.opening import Service
+
+__all__ = ["Ship", "Shipping", "may_ship", "ship_of"]
+
+Ship = Literal["yes", "no", "not_yet", "no_gates"]
+STATUSES: dict[Status, Ship] = {"pass": "yes", "fail": "no", "inconclusive": "not_yet"}
+WORST_FIRST = ("fail", "inconclusive", "pass")
+SHOWN = 4  # gates that are told in full
+BUILT_IN = " (the project names no gates for this set; these are the usual ones)"
+
+
+class Shipping(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer, its sentence, and what every gate found, the worst first."""
+
+    answer: Ship
+    text: str
+    gates: tuple[str, ...] = ()
+    verdict: Verdict | None = None
+
+    @property
+    def told(self) -> str:
+        return " ".join([self.text, *self.gates[:SHOWN]])
+
+
+def ship_of(verdict: Verdict | None) -> Ship:
+    if verdict is None or not any(check.counts for check in verdict.checks):
+        return "no_gates"
+    return STATUSES[verdict.status]
+
+
+def may_ship(service: Service, run: KeptRun) -> Shipping:
+    verdict = decided(service, run, settle=False)
+    answer = ship_of(verdict)
+    checks = [check for check in verdict.checks if check.counts] if verdict else []
+    words, counts = page_words("en", "decide"), page_counts("en", "decide")
+    musts = line_of(run, verdict=verdict).musts
+    rests = rests_on(service, run, verdict)
+    if answer == "yes" and musts:
+        answer = "not_yet"
+        said = counts["ship_but"][len(musts) > 1].format(n=len(musts), which=", ".join(musts[:3]))
+    elif rests:
+        said = words[f"ship {answer} one"].format(judge=rests.on.judge)
+    else:
+        said = words[f"ship {answer}"]
+    by_default = any(check.gate in DEFAULT_POLICY for check in checks)
+    usual = BUILT_IN if by_default else ""
+    return Shipping(
+        answer=answer,
+        text=f"{words['may_ship'].format(engine=run.engine)} {said}{usual}.",
+        gates=tuple(
+            _told(check, run)
+            for check in sorted(checks, key=lambda check: WORST_FIRST.index(check.status))
+        ),
+        verdict=verdict,
+    )
+
+
+def _told(check: Check, run: KeptRun) -> str:
+    """What a gate found. A share of judged hits counts queries without judgments as well."""
+    found = f"{check.status.upper()}: {Sentences(Words('en')).check(check)}"
+    if check.status == "inconclusive" and "is judged" in found:
+        found += _over_all(run)
+    return f"{found}."
+
+
+def _over_all(run: KeptRun) -> str:
+    entries = run.results.per_query if isinstance(run.results, GradedResults) else []
+    bare = sum(not entry.judged for entry in entries)
+    return f" (over all {len(entries)} queries; {bare} have no judgments)" if bare else ""
