@@ -29,7 +29,7 @@ CALLS = [(row, method) for row in ROWS for method in row.methods]
 CALLERS = ("anyone", "log", "watch", *ROLES)
 SIGNED_IN = "/me"  # a page that everybody has who is signed in
 
-Visit = Callable[[str], TestClient]
+Visit = Callable[..., TestClient]
 
 
 @pytest.fixture(scope="module")
@@ -47,32 +47,45 @@ def app(people_service: Service) -> Starlette:
     return create_app(people_service, access=Access(accounts=True))
 
 
-@pytest.fixture
-def visit(app: Starlette, people_service: Service) -> Visit:
-    """Somebody of a role, newly arrived."""
+@pytest.fixture(scope="module")
+def service_keys(people_service: Service) -> dict[str, str]:
+    return {
+        kind: people.make_key(people_service, f"{kind} key", kind, by=people.AT_THE_TERMINAL)
+        for kind in people.KEY_KINDS
+    }
 
-    def arrive(caller: str) -> TestClient:
+
+@pytest.fixture(scope="module")
+def accounts(people_service: Service) -> dict[str, str]:
+    """Without passwords, which take long on purpose."""
+    for role in ROLES:
+        account = Account(name=f"a {role}", role=role, created_at=NOW)
+        entry = AuditEntry(id=secrets.token_hex(8), at=NOW, by="test", action="test", subject=role)
+        people_service.store.put_account(account, entry)
+    return {role: f"a {role}" for role in ROLES}
+
+
+@pytest.fixture
+def visit(
+    app: Starlette,
+    people_service: Service,
+    service_keys: dict[str, str],
+    accounts: dict[str, str],
+) -> Visit:
+    """Somebody of a role, newly arrived; with the token of a page for what changes something."""
+
+    def arrive(caller: str, *, reads: bool = False) -> TestClient:
         client = TestClient(app, follow_redirects=False)
-        if caller in people.KEY_KINDS:
-            name = f"{caller} {len(people_service.store.service_keys())}"
-            key = people.make_key(people_service, name, caller, by=people.AT_THE_TERMINAL)  # type: ignore[arg-type]
-            client.headers["authorization"] = f"Bearer {key}"
-        elif caller in ROLES:
-            sign_in(client, people_service, caller)
-            take_token(client, SIGNED_IN)
-        else:
-            take_token(client, "/sign-in")
+        if caller in service_keys:
+            client.headers["authorization"] = f"Bearer {service_keys[caller]}"
+        elif caller in accounts:
+            session = people.start_session(people_service, accounts[caller])
+            client.cookies.set("assay_session", session)
+        if not reads and caller not in service_keys:
+            take_token(client, SIGNED_IN if caller in accounts else "/sign-in")
         return client
 
     return arrive
-
-
-def sign_in(client: TestClient, service: Service, role: str) -> None:
-    """Without a password, which takes long on purpose."""
-    account = Account(name=f"a {role}", role=role, created_at=NOW)  # type: ignore[arg-type]
-    entry = AuditEntry(id=secrets.token_hex(8), at=NOW, by="test", action="test", subject=role)
-    service.store.put_account(account, entry)
-    client.cookies.set("assay_session", people.start_session(service, account.name))
 
 
 def call(client: TestClient, row: Guarded, method: str) -> str:
@@ -95,7 +108,8 @@ def test_every_cell(visit: Visit, row: Guarded, method: str, caller: str) -> Non
     least = -1 if row.role == "anyone" else ROLES.index(row.role)
     rank = ROLES.index(caller) if caller in ROLES else -1
     expected = rank >= least or caller == row.key
-    assert call(visit(caller), row, method) == ("allowed" if expected else "refused")
+    client = visit(caller, reads=method == "GET")
+    assert call(client, row, method) == ("allowed" if expected else "refused")
 
 
 @pytest.mark.parametrize(
