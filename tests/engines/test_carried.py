@@ -11,6 +11,7 @@ import pytest
 from opensearch_replay import Replay, served
 
 from assay.core.errors import EngineError, InputError
+from assay.engines import carry_qdrant
 from assay.engines.carried import CarriedEngine, carrier_of
 from assay.engines.connecting import kind_of
 from assay.engines.indexed import open_indexed
@@ -119,6 +120,30 @@ def test_feedback_and_fields_count_as_on_our_own_index(
         near = 0.05 if kind == "opensearch" else 0.002  # which counts the terms itself
         assert [id for id in shared if abs(fused[id] - found[id]) > near * fused[id]] == []
     assert same >= 0.97 * 10 * len(cited)
+
+
+def test_a_folder_of_qdrant_is_asked_as_its_client_would_answer(
+    sample_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The vectors are read once, page by page, and compared here. A document may lack a field."""
+    pytest.importorskip("qdrant_client", reason="needs the package qdrant-client")
+    monkeypatch.setattr(carry_qdrant, "PAGE", 7)
+    own_table = {"qdrant": str(tmp_path / "q"), "collection": "carried"}
+    table = msgspec.convert(own_table, kind_of("qdrant").settings)
+    carrier = carry_qdrant.QdrantCarrier("there", table)
+    load_corpus("opinions", carrier, engine="there", home=sample_home)
+    about = carrier.about()
+    assert about is not None
+    field = about.fields[0]
+    client, models = carrier._open()
+    client.upsert("carried", [models.PointStruct(id=9_999, vector={}, payload={})])
+    asked = {f"{field}:gift": 1.0, f"{field}:travel": 2.0, f"{field}:nowhere": 1.0}
+    own = carrier._by_words(field, asked, 10_000, None)
+    assert own
+    assert carrier.best(field, asked, 10_000) == pytest.approx(own)
+    assert carrier.best(field, asked, 3) == pytest.approx(dict(list(own.items())[:3]))
+    among = [*list(own)[2:4], 9_999]
+    assert list(carrier.best(field, asked, 10, among)) == among[:2]
 
 
 def test_what_is_there_and_not_ours_is_left_alone(place: Any, sample_home: Path) -> None:

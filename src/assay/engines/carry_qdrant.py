@@ -1,18 +1,19 @@
 """A corpus in Qdrant: a sparse vector of impacts for each field and one dense vector a document; a
 second collection, COLLECTION__assay, says what was loaded.
 
-In a folder the client is the whole engine, and goes through every sparse vector in Python. There a
-field is asked once for all documents, and what is wanted is taken from that."""
+In a folder the client is the whole engine, and compares sparse vectors one by one in Python. There
+the vectors of a field are read once, and compared as arrays: the same sums."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from assay.core.errors import AssayError, EngineError, InputError
 from assay.core.extras import imported
@@ -24,7 +25,15 @@ from assay.search.arrays import Floats
 
 SHOWN = 20_000  # characters of a text that are kept to be shown
 KEYS = 2**32 - 1  # of a sparse vector
-KEPT = 8  # answers for all documents: those of one question
+PAGE = 500  # documents read at a time
+
+
+class Postings(NamedTuple):
+    """The sparse vectors of a field, in the order of their keys."""
+
+    keys: NDArray[np.uint32]
+    rows: NDArray[np.int64]
+    impacts: Floats
 
 
 class QdrantCarrier:
@@ -36,12 +45,12 @@ class QdrantCarrier:
         self._lock = threading.RLock()
         self._client: Any = None
         self._is_local = False
-        self._scans: dict[tuple[str, frozenset[tuple[str, float]]], Values] = {}
+        self._postings: dict[str, Postings] = {}  # by field, in a folder
 
     # ── loading ───────────────────────────────────────────────────────────────────────────────────
 
     def begin(self, about: About) -> None:
-        self._scans.clear()
+        self._postings.clear()
         client, models = self._open()
         if client.collection_exists(self._collection) and self.about() is None:
             raise InputError(
@@ -121,14 +130,45 @@ class QdrantCarrier:
 
     def _scan(self, field: str, asked: Asked) -> Values:
         """All documents that have one of the words, best first."""
-        key = field, frozenset(asked.items())
         with self._lock:
-            if key not in self._scans:
-                if len(self._scans) == KEPT:
-                    self._scans.clear()
-                count = self._open()[0].count(self._collection).count
-                self._scans[key] = self._by_words(field, asked, max(count, 1), None)
-            return self._scans[key]
+            if field not in self._postings:
+                self._postings[field] = self._read(field)
+        keys, rows, impacts = self._postings[field]
+        totals = np.zeros(int(rows.max(initial=-1)) + 1)
+        for key, times in zip(*hashed(asked), strict=True):
+            start, end = np.searchsorted(keys, np.array([key, key + 1], np.uint32))
+            totals[rows[start:end]] += times * impacts[start:end]
+        order = np.argsort(-totals, kind="stable")
+        return {int(row): float(totals[row]) for row in order[: np.count_nonzero(totals > 0)]}
+
+    def _read(self, field: str) -> Postings:
+        client, _ = self._open()
+        keys, rows, impacts = (
+            [np.zeros(0, np.uint32)],
+            [np.zeros(0, int)],
+            [np.zeros(0, np.float32)],
+        )
+        start: Any = 0
+        while start is not None:
+            points, start = self._asked(
+                lambda start=start: client.scroll(
+                    self._collection,
+                    limit=PAGE,
+                    offset=start,
+                    with_payload=False,
+                    with_vectors=[field],
+                )
+            )
+            for point in points:
+                vector = point.vector.get(field)
+                if vector is None:  # a document without that field
+                    continue
+                keys.append(np.array(vector.indices, np.uint32))
+                rows.append(np.full(len(vector.indices), point.id))
+                impacts.append(np.array(vector.values, np.float32))
+        every = np.concatenate(keys)
+        order = np.argsort(every, kind="stable")
+        return Postings(every[order], np.concatenate(rows)[order], np.concatenate(impacts)[order])
 
     def _by_words(
         self, field: str, asked: Asked, depth: int, among: Sequence[int] | None
