@@ -246,9 +246,13 @@ def test_nobody_answers(assay_cli: Assay, tmp_path: Path) -> None:
 
 def test_no_hits_is_an_answer(assay_cli: Assay, tmp_path: Path, server: SearchServer) -> None:
     write(tmp_path, TABLE.format(url=server.url), ["nothing", "levy"])
-    assert score(assay_cli).code == 0
+    outcome = score(assay_cli)
+    assert (outcome.code, "no query has a single hit" in outcome.err) == (0, False)
     first = results(tmp_path)["per_query"][0]
     assert (first["num_results"], first.get("error")) == (0, None)
+    write(tmp_path, TABLE.format(url=server.url), ["nothing"])
+    outcome = score(assay_cli)
+    assert (outcome.code, "no query has a single hit" in outcome.err) == (0, True)
 
 
 # ── secrets ───────────────────────────────────────────────────────────────────────────────────────

@@ -278,6 +278,7 @@ def _score_graded(gold: GoldSet, request: ScoreRequest, progress: Progress, say:
         *_graded_warnings(counts),
         *_cut_warnings(run, measures),
         *_unjudged_warnings(results, request),
+        *_empty_warnings(results),
         *_elsewhere(results, gold, request.dataset),
         *doubts(gold, request.dataset),
     )
@@ -394,6 +395,13 @@ def _unjudged_warnings(results: Results, request: ScoreRequest) -> Iterable[str]
         )
     elif unjudged:
         yield f"{unjudged} of {len(results.per_query)} queries have no judgments and no figures"
+
+
+def _empty_warnings(results: Results) -> Iterable[str]:
+    """A wrong index or filter is no error of the engine, and gives nothing but zeros."""
+    asked = results.receipt.counts["n_run"] - results.receipt.counts["n_failed"]
+    if asked > 0 and not any(entry.num_results for entry in results.per_query):
+        yield "no query has a single hit: is it the right index, and is there anything in it?"
 
 
 def _elsewhere(results: GradedResults, gold: GoldSet, dataset: Path) -> Iterable[str]:
