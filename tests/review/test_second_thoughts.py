@@ -17,7 +17,8 @@ from assay.review import rulings
 from assay.review.bootstrap import Group, Options, bootstrap, with_settled
 from assay.review.pairs import settle_pair, unsettle_pair
 from assay.review.rulings import Correction, Word, votes_on
-from assay.review.second_thoughts import approval_of, unapprove, withdrawals
+from assay.review.second_thoughts import approval_of, unapprove
+from assay.review.taking_back import votes_back
 from assay.store import Store
 from assay.store.records import Decision, ReviewItem, Ruling, SearchLog, Shown
 
@@ -98,14 +99,15 @@ def test_what_was_decided_on_row_and_document_at_one_moment_is_told_apart(
     assert (then.source, given.source) == ("bootstrap", "chair")
     assert given.relevant_case_law_ids == ("a", "b")
     # the row's word is on both documents, the pair's on one
-    assert sorted(vote.doc_id for vote in withdrawals(store, pair, BACK)) == ["b", "b"]
+    taken = {vote.supersedes for vote in votes_back(gold, pair, "Noa", LATER)}
+    assert [vote.id in taken for vote in read_votes(votes_path(gold))] == [False, False, True]
 
 
 def test_a_document_is_in_its_row_again_where_it_was(store: Store, gold: Path) -> None:
     pair = settled(store, gold, "a", 0)
     assert rows(gold)["g001"]["relevant_case_law_ids"] == ["b"]
     before, _ = approval_of(store, pair)
-    votes = withdrawals(store, pair, BACK)
+    votes = votes_back(gold, pair, "Noa", LATER)
     ruling = Ruling(item=pair, state="pending_review", by="Noa", at=LATER, votes=votes)
     unsettle_pair(store, gold, ruling, before)
     assert rows(gold)["g001"]["relevant_case_law_ids"] == ["a", "b"]

@@ -221,6 +221,11 @@ def row_line(row: GoldRow, end: bytes = b"\n", **more: tuple[str, ...]) -> Line:
     return Line(msgspec.json.encode(msgspec.to_builtins(row) | more) + end, row)
 
 
+def line_of(raw: bytes) -> Line:
+    """The row that these bytes are, as they were in a file before."""
+    return Line(raw, _row(msgspec.json.decode(raw.removeprefix(_BOM)), Path("a row of before")))
+
+
 def line_end(lines: Sequence[Line]) -> bytes:
     """How the lines of a file end: as on Windows when all do."""
     ended = [line.raw for line in lines if line.raw.endswith(b"\n")]

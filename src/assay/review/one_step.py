@@ -115,8 +115,8 @@ def _in_time(store: Store, rulings: Sequence[Ruling], votes: Iterable[Vote]) -> 
     said = last_moment(vote for vote in votes if vote.query_id in refs)
     items = [*(ruling.item for ruling in rulings), *store.last_decided(by)]
     moments = [item.decided_at for item in items if item.decided_at is not None]
-    last = max([*moments, *([said] if said else [])], default=at)
-    if last <= at:
+    last = max([*moments, *([said] if said else [])], default=None)
+    if last is None or last < at:
         return rulings
     at = moment_after(last, timedelta(microseconds=1))
     return [

@@ -15,6 +15,7 @@ from assay.formats import gold_jsonl
 from assay.formats.gold_jsonl import GoldRow
 from assay.review.one_step import record
 from assay.review.rulings import locked_set, place_of, refuse_reworded
+from assay.review.taking_back import refuse_overtaken
 from assay.store import Store
 from assay.store.records import Ruling
 
@@ -41,6 +42,7 @@ def unsettle_pair(store: Store, path: Path, ruling: Ruling, before: GoldRow) -> 
 
 def _change_row(store: Store, path: Path, ruling: Ruling, change: Documents) -> None:
     with locked_set(store, path):
+        refuse_overtaken(store, [ruling.item])
         lines = gold_jsonl.read_lines(path)
         place = place_of(lines, path, ruling.item.ref)
         row = lines[place].row

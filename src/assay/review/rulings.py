@@ -31,6 +31,13 @@ from assay.review.identity import name_of
 from assay.review.intents import heal
 from assay.review.one_step import record
 from assay.review.queue import item_of, sync_review
+from assay.review.taking_back import (
+    entry_of,
+    kept_row,
+    refuse_overtaken,
+    votes_back,
+    with_line_back,
+)
 from assay.store import Store
 from assay.store.records import EVERYTHING, ReviewFilter, ReviewItem, ReviewState, Ruling
 from assay.telemetry.recorder import new_id
@@ -123,6 +130,7 @@ def reopen(store: Store, path: Path, id: str, word: Word, meant: Meant = ()) -> 
     the chair's again."""
     say_who(word)
     with locked_set(store, path):
+        refuse_overtaken(store, meant)
         lines = gold_jsonl.read_lines(path)
         gold = name_of(store, path, claim=False)
         items = store.review_items(gold=gold, kind="gold_row", state="rejected", limit=EVERYTHING)
@@ -130,16 +138,15 @@ def reopen(store: Store, path: Path, id: str, word: Word, meant: Meant = ()) -> 
         item = next((item for item in items if item.ref == id and item.id in wanted), None)
         if item is None or any(row.id == id for row in gold_jsonl.rows(lines)):
             raise InputError(f"row {id!r} is not rejected", where=str(path))
-        row = _before_rejection(store, item)
+        row, kept = with_line_back(lines, entry_of(store, item), item)
         state: ReviewState = "approved" if row.source == "chair" else "pending_review"
-        kept = [*lines, gold_jsonl.row_line(row, gold_jsonl.line_end(lines))]
         ruling = Ruling(
             item=item,
             state=state,
             by=word.by,
             at=word.at,
             reason=word.why or "rejection taken back",
-            votes=votes_on(row.id, _again(row), word),
+            votes=votes_back(path, item, word.by, word.at),
             after=msgspec.to_builtins(row),
         )
         record(store, path, [ruling], lines, kept)
@@ -148,21 +155,6 @@ def reopen(store: Store, path: Path, id: str, word: Word, meant: Meant = ()) -> 
 
 def _approval(lines: Sequence[Line]) -> Approval:
     return gold_jsonl.approval(gold_jsonl.rows(lines))
-
-
-def _before_rejection(store: Store, item: ReviewItem) -> GoldRow:
-    """The row as it was, with what an expert had made of it: the audit trail has it."""
-    for entry in store.audit(subject=f"{item.gold}/{item.ref}", action="review.rejected", limit=1):
-        if entry.before and entry.before.get("source") == "chair":
-            return msgspec.convert(entry.before, GoldRow)
-    return GoldRow(
-        id=item.ref,
-        query=item.query,
-        practice_area=item.practice_area,
-        corpus=item.corpus,
-        relevant_case_law_ids=item.doc_ids,
-        source="bootstrap",
-    )
 
 
 @contextlib.contextmanager
@@ -240,6 +232,7 @@ def _rule(
     and is named as `already` so."""
     say_who(word)
     with locked_set(store, path):
+        refuse_overtaken(store, meant)
         lines = gold_jsonl.read_lines(path)
         places = {id: place_of(lines, path, id) for id in dict.fromkeys(ids)}
         changed = {place: change(lines[place]) for place in places.values()}
@@ -248,8 +241,10 @@ def _rule(
         new = [changed.get(place, line) for place, line in enumerate(lines)]
         kept = [line for line in new if line is not None]
         gold = name_of(store, path)
-        queued = _queued(store, gold, [lines[place].row for place in places.values()])
-        if stale := _stale_rows(queued, [lines[place].row for place in places.values()]):
+        rows = [lines[place].row for place in places.values()]
+        queued = _queued(store, gold, rows) | {item.ref: item for item in meant}
+        # who gives ids alone may say of a row what its source in the file says by now
+        if stale := _stale_rows(queued, rows, already if not meant else ()):
             sync_review(store, gold, lines, now=word.at)
             raise Stale(stale)
         waiting = _waiting_for_others(queued, lines) if already else set()
@@ -258,7 +253,9 @@ def _rule(
             item = _item(queued, lines[place], gold, word.at)
             # a row that was made the chair's by hand may still wait in the queue
             if id not in already or item.id in waiting:
-                rulings.append(_ruling(item, lines[place], changed[place], state, word))
+                ruling = _ruling(item, lines[place], changed[place], state, word)
+                before = msgspec.to_builtins(kept_row(lines, place))
+                rulings.append(msgspec.structs.replace(ruling, before=before))
         _refuse_others(meant, rulings)
         if rulings:
             record(store, path, rulings, lines, kept)
@@ -278,15 +275,18 @@ def _refuse_others(meant: Meant, rulings: Sequence[Ruling]) -> None:
         )
 
 
-def _stale_rows(queued: Mapping[str, ReviewItem], rows: Iterable[GoldRow | None]) -> list[str]:
-    """Those that wait in the queue and read otherwise there: a person decides on what it shows."""
+def _stale_rows(
+    queued: Mapping[str, ReviewItem], rows: Iterable[GoldRow | None], so: Sequence[str]
+) -> list[str]:
+    """Those that wait in the queue and read otherwise there: a person decides on what it shows. A
+    row that waits is the bootstrap's, but for those that are `so` already."""
     return [
         row.id
         for row in rows
         if row is not None
         and (item := queued.get(row.id)) is not None
         and item.state == "pending_review"
-        and not _is_shown(row, item)
+        and not (_is_shown(row, item) and (row.source == "bootstrap" or row.id in so))
     ]
 
 
@@ -375,7 +375,6 @@ def _ruling(
         at=word.at,
         reason=word.why,
         votes=votes_on(before.row.id, grades, word),
-        before=msgspec.to_builtins(before.row),
         after=msgspec.to_builtins(new_row) if new_row is not None else None,
     )
 
@@ -388,12 +387,6 @@ def _grades(before: GoldRow, after: GoldRow | None) -> dict[str, int | None]:
         doc_id: int(doc_id in right)
         for doc_id in dict.fromkeys((*before.relevant_case_law_ids, *right))
     }
-
-
-def _again(row: GoldRow) -> dict[str, int | None]:
-    """What taking a rejection back says: the chair's row is right again, any other is open."""
-    grade = 1 if row.source == "chair" else None
-    return dict.fromkeys(row.relevant_case_law_ids, grade)
 
 
 def votes_on(query_id: str, grades: Mapping[str, int | None], word: Word) -> tuple[Vote, ...]:

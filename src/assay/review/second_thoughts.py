@@ -4,21 +4,18 @@ votes that were given with it are open again. A rejection is taken back by `ruli
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
 
 from assay.core.errors import InputError
-from assay.core.types import Vote
 from assay.formats import gold_jsonl
 from assay.formats.gold_jsonl import GoldRow, Line
-from assay.formats.votes_jsonl import RULING, WITHDRAWN
 from assay.review.one_step import record
 from assay.review.rulings import Word, locked_set, place_of, say_who
+from assay.review.taking_back import KeptRow, entry_of, refuse_overtaken, votes_back
 from assay.store import Store
 from assay.store.records import ReviewItem, Ruling
-from assay.telemetry.recorder import new_id
 
 WHY = "approval taken back"
 
@@ -28,6 +25,7 @@ def unapprove(store: Store, path: Path, items: Sequence[ReviewItem], word: Word)
     whose approval was not given here, is refused."""
     say_who(word)
     with locked_set(store, path):
+        refuse_overtaken(store, items)
         lines = gold_jsonl.read_lines(path)
         rulings, new = [], list(lines)
         for item in items:
@@ -42,53 +40,19 @@ def unapprove(store: Store, path: Path, items: Sequence[ReviewItem], word: Word)
                 by=word.by,
                 at=word.at,
                 reason=word.why or WHY,
-                votes=withdrawals(store, item, word),
+                votes=votes_back(path, item, word.by, word.at),
                 before=msgspec.to_builtins(given),
-                after=msgspec.to_builtins(then),
+                after=msgspec.to_builtins(new[place].row),
             )
             rulings.append(ruling)
         record(store, path, rulings, lines, new)
 
 
-def withdrawals(store: Store, item: ReviewItem, word: Word) -> tuple[Vote, ...]:
-    """The votes that were given with the word on an item, taken back: as on the judging page, by
-    votes that supersede them and put nothing there."""
-    given = store.votes(item.gold, query_id=item.ref)
-    return tuple(
-        Vote(
-            id=new_id(),
-            query_id=vote.query_id,
-            doc_id=vote.doc_id,
-            grade=None,
-            judge=word.by,
-            kind="human",
-            at=word.at.astimezone(UTC).isoformat(),
-            supersedes=vote.id,
-            source=WITHDRAWN,
-        )
-        for vote in given
-        if vote.judge == item.decided_by
-        and _moment(vote) == item.decided_at
-        and (vote.source == RULING if item.kind == "gold_row" else vote.doc_id in item.doc_ids)
-    )
-
-
-def _moment(vote: Vote) -> datetime:
-    return datetime.fromisoformat(vote.at)
-
-
-def approval_of(store: Store, item: ReviewItem) -> tuple[GoldRow, GoldRow]:
+def approval_of(store: Store, item: ReviewItem) -> tuple[KeptRow, GoldRow]:
     """The row before and after the approval of an item, from the audit trail."""
-    entries = store.audit(subject=f"{item.gold}/{item.ref}", action="review.approved", limit=20)
-    for entry in entries:
-        if entry.at != item.decided_at or entry.by != item.decided_by:
-            continue
-        if entry.before is None or entry.after is None:
-            continue
-        then, given = (msgspec.convert(row, GoldRow) for row in (entry.before, entry.after))
-        of_row = then.source != given.source  # a word on one document leaves the source
-        if of_row == (item.kind == "gold_row"):
-            return then, given
+    entry = entry_of(store, item)
+    if entry is not None and entry.before is not None and entry.after is not None:
+        return msgspec.convert(entry.before, KeptRow), msgspec.convert(entry.after, GoldRow)
     raise InputError(
         "the approval was not given on this page",
         where=item.ref,
@@ -96,11 +60,15 @@ def approval_of(store: Store, item: ReviewItem) -> tuple[GoldRow, GoldRow]:
     )
 
 
-def _as_before(line: Line, then: GoldRow, given: GoldRow) -> Line:
-    """Only what the approval changed goes back; everything else in the line stays."""
-    changes = {
-        name: value
-        for name in GoldRow.__struct_fields__
-        if (value := getattr(then, name)) != getattr(given, name)
-    }
-    return gold_jsonl.edited_line(line, **changes)
+def _as_before(line: Line, then: KeptRow, given: GoldRow) -> Line:
+    """Only what the approval changed goes back; everything else in the line stays. Where nothing
+    else was changed since, the line is byte for byte what it was."""
+    changed = [
+        name for name in GoldRow.__struct_fields__ if getattr(then, name) != getattr(given, name)
+    ]
+    if then.line is not None:
+        was = gold_jsonl.line_of(then.line.text.encode())
+        again = gold_jsonl.edited_line(was, **{name: getattr(given, name) for name in changed})
+        if again.raw.rstrip() == line.raw.rstrip():
+            return was
+    return gold_jsonl.edited_line(line, **{name: getattr(then, name) for name in changed})

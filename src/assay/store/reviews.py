@@ -260,9 +260,12 @@ def rule(connection: Connection, rulings: Sequence[Ruling]) -> None:
             review_items.c.kind == item.kind,
             review_items.c.key == item.key,
         )
+        seen = [review_items.c.state == item.state]
+        if item.state != "pending_review":  # decided anew is another decision
+            seen.append(review_items.c.decided_at == item.decided_at)
         changed = connection.execute(
             update(review_items)
-            .where(*here, review_items.c.state == item.state)
+            .where(*here, *seen)
             .values(
                 state=ruling.state, decided_at=ruling.at, decided_by=ruling.by, reason=ruling.reason
             )

@@ -22,6 +22,7 @@ from assay.review import rulings, second_thoughts
 from assay.review.one_step import record_alone
 from assay.review.pairs import unsettle_pair
 from assay.review.rulings import Correction, Stale, Word
+from assay.review.taking_back import Overtaken, votes_back
 from assay.store import StoreConflict
 from assay.store.records import ReviewItem, Ruling
 from assay.workbench import review
@@ -358,17 +359,25 @@ def approve_many(service: Service, picks: Iterable[Pick], *, by: str, reason: st
 def _approved(
     service: Service, items: Sequence[ReviewItem], word: Word, refused: dict[str, str]
 ) -> list[str]:
-    """The rows of one set in one step, without those that the file has otherwise by now."""
+    """The rows of one set in one step, without those that the file has otherwise by now, and those
+    that others were faster with."""
     path = kept_path(service, items[0].gold)
-    try:
-        rulings.promote(service.store, path, [item.ref for item in items], word, items)
-    except Stale as error:
-        stale = [item for item in items if item.ref in error.refs]
-        refused |= {item.id: str(Refused("changed", ref=item.ref)) for item in stale}
-        items = [item for item in items if item not in stale]
-        if items:
-            rulings.promote(service.store, path, [item.ref for item in items], word, items)
-    return [item.id for item in items]
+    left = list(items)
+    while left:
+        try:
+            rulings.promote(service.store, path, [item.ref for item in left], word, left)
+            break
+        except Stale as error:
+            refs = error.refs
+            new = {item.id: Refused("changed", ref=item.ref) for item in left if item.ref in refs}
+        except Overtaken as error:
+            new = {
+                item.id: Refused("decided", ref=item.ref, by=item.decided_by)
+                for item in error.items
+            }
+        refused |= {id: str(why) for id, why in new.items()}
+        left = [item for item in left if item.id not in new]
+    return [item.id for item in left]
 
 
 def _problem(item: ReviewItem | None, seen: str) -> Refused | None:
@@ -441,7 +450,7 @@ def _undo_one(service: Service, item: ReviewItem, by: str, at: datetime) -> None
         rulings.reopen(service.store, kept_path(service, item.gold), item.ref, word, [item])
         return
     path = kept_path(service, item.gold) if item.state == "approved" else None
-    votes = second_thoughts.withdrawals(service.store, item, word) if path is not None else ()
+    votes = votes_back(path, item, by, at) if path is not None else ()
     why = second_thoughts.WHY if path is not None else "rejection taken back"
     ruling = Ruling(item=item, state="pending_review", by=by, at=at, reason=why, votes=votes)
     if path is not None and path.suffix == ".jsonl":
