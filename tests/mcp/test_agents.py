@@ -9,9 +9,11 @@ import re
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import anyio
+import polars as pl
 import pytest
 
 from assay.mcp.server import build_server, in_agents_words
@@ -20,15 +22,25 @@ from assay.workbench.opening import open_service
 
 pytest.importorskip("mcp", reason="needs the package mcp")
 from assay.core.errors import InputError
-from assay.core.results import Unjudged
+from assay.core.results import GradedEntry, GradedResults, Unjudged
 from assay.core.types import Document
-from assay.mcp.models import Metrics, SearchResults
+from assay.corpus.disk import Corpus, Manifest
+from assay.corpus.importers.kinds import importer
+from assay.corpus.in_force import standings
+from assay.corpus.laws import Standing
+from assay.corpus.older import imported_by_older
+from assay.corpus.resolve import VERSION, Resolver, _with_moment
+from assay.law.citation import Resolution
+from assay.law.parse import parse
+from assay.mcp.models import Metrics
+from assay.mcp.search_models import SearchResults
 from assay.reports.sentences import Sentences
 from assay.reports.words import Words
 from assay.review.waiting import Ages
 from assay.search.answers import FoundDocument
 from assay.workbench.backlog import Backlog, BacklogFigures
-from assay.workbench.for_agents import NO_GRADES, Elsewhere
+from assay.workbench.for_agents import NO_GRADES, Elsewhere, passage_shown
+from assay.workbench.review import _never_judged
 from assay.workbench.searching import FoundPage
 from mcp import Client
 
@@ -589,3 +601,103 @@ def test_a_share_of_judged_hits_says_which_queries_it_counts() -> None:
     assert some.startswith("58% of the top 10 of the 16 scored queries is judged.")
     every = tell.bounds(unjudged, 10, {"n_scored": 21, "n_expected": 21})
     assert every.startswith("58% of the top 10 is judged.")
+
+
+def test_the_date_of_an_act_is_not_that_of_its_sections() -> None:
+    laws = ["one date", "one date", "several", "several"]
+    frame = pl.DataFrame(
+        {
+            "valid_from": ["2015-05-01", "2015-05-01", "2015-05-01", "2020-06-01"],
+            "valid_to": "",
+            "metadata": [json.dumps({"law": law}) for law in laws],
+            "locator.doc_id": laws,
+            "locator.section": ["1", "2", "1", "2"],
+            "locator.moment": "",
+            "text": "Kunnan alijäämä katetaan.",
+        }
+    )
+    found = standings(cast(Corpus, SimpleNamespace(frame=frame.lazy())))
+    assert [found.is_dated(row) for row in range(4)] == [False, False, True, True]
+
+
+def test_filters_say_what_there_is_and_what_they_hide(talk: Any) -> None:
+    async def session(client: Client) -> None:
+        asked = {"corpus": "letters", "query": "free ticket to a ball game as a gift"}
+        said = await refused(client, "search", **asked, filters={"topic": "gifts"})
+        assert "gifts_honoraria" in said
+        hidden = await call(client, "search", **asked, filters={"topic": "campaign_finance"})
+        assert hidden["answered"] is None
+        assert "among the documents that pass the filters" in hidden["message"]
+        lost = {"corpus": "letters", "query": "how long to bake sourdough bread at home"}
+        none = await call(client, "search", **lost, filters={"topic": "lobbying"})
+        assert none["answered"] is False
+        ids = []
+        for statute in ("4503(b)", "Section 4503(b)"):
+            page = await call(client, "search", **asked, filters={"statute": statute}, limit=50)
+            ids.append([hit["doc_id"] for hit in page["hits"]])
+        assert ids[0] == ids[1] != []
+
+    talk(session)
+
+
+def test_a_corpus_names_its_acts(talk: Any) -> None:
+    async def session(client: Client) -> None:
+        corpus = (await call(client, "list_corpora"))["corpora"]
+        act = next(each for each in corpus if each["name"] == "act")
+        assert act["acts"] == ["Saaristokuntalaki (9001/2031)"]
+        assert (act["more_acts"], act["note"]) == (0, "")
+
+    talk(session)
+
+
+def test_a_corpus_of_an_older_importer_says_so() -> None:
+    now = {"importer": importer("finlex").VERSION, "resolve": VERSION}
+    for versions, older in ((now, False), (now | {"importer": 1}, True), ({}, False)):
+        manifest = SimpleNamespace(kind="finlex", versions=versions)
+        assert imported_by_older(cast(Manifest, manifest)) is older
+
+
+def test_a_passage_from_inside_a_text_begins_with_an_ellipsis() -> None:
+    document = Document(id="d", text="The first sentence. And then the second one.")
+    assert passage_shown(document, "The first sentence.") == "The first sentence."
+    assert passage_shown(document, "And then the second") == "… And then the second"
+
+
+def test_a_run_in_a_list_has_its_failures_and_whether_it_may_ship(talk: Any) -> None:
+    async def session(client: Client) -> None:
+        run = await call(client, "run_evaluation", gold="questions", engine="act")
+        listed = (await call(client, "list_runs", gold="questions", limit=1))["runs"][0]
+        assert listed["failed"] == run["failed"][:10] != []
+        assert listed["may_ship"] in ("yes", "not_yet")
+        with pytest.raises(Exception, match=r"no engine 'solr' is configured\. Known: bm25"):
+            await client.get_prompt(
+                "is_b_better", {"gold": "opinions", "engine_a": "solr", "engine_b": "bm25"}
+            )
+
+    talk(session)
+
+
+def test_queries_without_judgments_are_offered_and_named() -> None:
+    def entry(query_id: str, judged: list[int]) -> GradedEntry:
+        grades = [1 if judged else None, None]
+        return GradedEntry(
+            query_id=query_id, results=["a", "b"], grades=grades, judged=judged, metrics={}
+        )
+
+    bare = [entry("q1", [1]), entry("q2", []), entry("q3", [])]
+    results = cast(GradedResults, SimpleNamespace(per_query=bare))
+    offered = [(one.query_id, one.doc_ids[0]) for one in _never_judged(results, "bm25")]
+    assert offered == [("q2", "a"), ("q3", "a"), ("q2", "b"), ("q3", "b")]
+
+
+def test_an_ambiguous_citation_names_only_what_has_the_moment() -> None:
+    places = {
+        row: Standing(law="a", chapter=str(row), schedule="", section="6", moment=moment, row=row)
+        for row, moment in enumerate(("1", "3", "3"))
+    }
+    resolver = cast(Resolver, SimpleNamespace(laws=SimpleNamespace(places=places)))
+    several = Resolution("ambiguous", (0, 1, 2), "no chapter is named")
+    (third,) = parse("osakeyhtiölain 6 §:n 3 momentti", "fi")
+    (fourth,) = parse("osakeyhtiölain 6 §:n 4 momentti", "fi")
+    assert _with_moment(resolver, third, several) == (1, 2)
+    assert _with_moment(resolver, fourth, several) == (0, 1, 2)

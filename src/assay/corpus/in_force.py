@@ -48,6 +48,7 @@ class Standings:
     places: list[Hashable | None]
     periods: list[tuple[str, str]]
     said: list[str]
+    by_act: Mask  # only the day of the whole act is known, and not that of the provision
 
     def holding(self, day: str) -> Mask:
         """The rows whose time it is; of a text that says it is repealed, that is not asked."""
@@ -62,6 +63,11 @@ class Standings:
         if holds_on(on, begins, ends):
             return self.said[row] or IN_FORCE
         return NOT_YET if on[: len(begins)] < begins else SUPERSEDED
+
+    def is_dated(self, row: int) -> bool:
+        """Whether it is known since when the provision itself holds. Where a whole act has one day,
+        a section that was added later has it too."""
+        return not (self.provisions[row] and self.by_act[row])
 
     def _counts(self, row: int, day: str) -> bool:
         """In force, or what comes to be in a place where nothing was before."""
@@ -100,16 +106,21 @@ def standings(corpus: Corpus) -> Standings:
     text = pl.when(pl.col("text").str.len_chars() <= LONGEST).then(pl.col("text")).otherwise(None)
     columns = ["valid_from", "valid_to", *metadata, *place, text.alias("said")]
     places: list[Hashable | None] = []
+    laws: list[Hashable] = []
     provisions, periods, said = [], [], []
     for row in corpus.frame.select(columns).collect().iter_rows(named=True):
         law = row["law_id"] or row["law"] or row["locator.doc_id"]
         steps = (row["schedule"], row["chapter"], row["locator.section"], row["locator.moment"])
         is_provision = bool(row["locator.section"] or row["law"])
         provisions.append(is_provision)
+        laws.append(law)
         places.append((law, *steps) if row["locator.section"] else None)
         periods.append((row["valid_from"] or "", row["valid_to"] or ""))
         stated = SUPERSEDED if row["in_force"] == "false" else ""
         said.append((said_of(row["said"] or "") or stated) if is_provision else "")
+    begun: dict[Hashable, set[str]] = {}
+    for law, (begins, _) in zip(laws, periods, strict=True):
+        begun.setdefault(law, set()).add(begins)
     dated = [(place, *period) for place, period in zip(places, periods, strict=True)]
     earliest: dict[Hashable, str] = {}
     for at, begins, _ in sorted(dated, key=lambda one: str(one[1])):
@@ -122,4 +133,5 @@ def standings(corpus: Corpus) -> Standings:
         places=places,
         periods=validity(dated),
         said=said,
+        by_act=np.array([len(begun[law]) == 1 for law in laws], np.bool_),
     )

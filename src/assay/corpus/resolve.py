@@ -129,8 +129,9 @@ def cite(
     answers = []
     for citation in parse(text, languages, scheme=any_language, first=usual):
         resolution = resolver.resolve(citation)
-        gone = _not_in_force(corpus, resolver, resolution.rows)
-        rows = sorted(resolution.rows, key=lambda row: row in gone)  # what is in force first
+        fitting = _with_moment(resolver, citation, resolution)
+        gone = _not_in_force(corpus, resolver, fitting)
+        rows = sorted(fitting, key=lambda row: row in gone)  # what is in force first
         ids = {row: corpus.at(row).id for row in rows}
         answers.append(
             Resolved(
@@ -142,6 +143,16 @@ def cite(
             )
         )
     return answers
+
+
+def _with_moment(resolver: Resolver, citation: Citation, resolution: Resolution) -> tuple[int, ...]:
+    """Of several places that may be meant, those that have the moment that is named."""
+    moment = citation.parts.get("moment", "")
+    places = resolver.laws.places
+    fitting = tuple(
+        row for row in resolution.rows if row in places and places[row].moment == moment
+    )
+    return fitting if fitting and resolution.status == "ambiguous" else resolution.rows
 
 
 def _not_in_force(corpus: Corpus, resolver: Resolver, rows: Iterable[int]) -> dict[int, str]:

@@ -39,7 +39,7 @@ from assay.evaluation.doubts import SURE, Doubt, Rule, doubt_about, is_closed
 from assay.evaluation.family import Held, family
 from assay.evaluation.measures import Integers
 from assay.evaluation.states import State, in_one_state
-from assay.evaluation.unjudged import could_overturn
+from assay.evaluation.unjudged import could_overturn, unscored
 
 __all__ = ["ALPHA", "TIE", "Comparison", "Difference", "Moved", "compare", "incomparable"]
 
@@ -117,7 +117,7 @@ def _common(pair: _Pair, first: str, warnings: list[str]) -> _Values:
         raise _nothing_in_common(pair.base, message)
     if len(both.ids) < max(len(_questions(pair.base)), len(_questions(pair.other))):
         said = f"compared on {counted(len(both.ids), 'query')} that both have scored"
-        warnings.append(f"{pair.name}: {said}")
+        warnings.append(f"{pair.name}: {said}{unscored(pair.base)}")
     return both
 
 

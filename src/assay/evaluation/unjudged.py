@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from assay.core.results import GradedEntry, Unjudged
-from assay.core.types import GoldSet, Run
+from assay.core.results import GradedEntry, GradedResults, Results, Unjudged
+from assay.core.types import GoldSet, Run, counted
 from assay.evaluation.judged import Prepared, Qrels, Scored, pack, prepare
 from assay.evaluation.measures import (
     MEASURES,
@@ -296,3 +296,11 @@ def _value(measure: Measure, ranks: Integers, hits: JudgedHits) -> Floats:
     placed = np.repeat(ranks[order][None], len(hits.grades), axis=0)
     grades = np.where(placed < NO_RANK, hits.grades[:, order], NO_GRADE)
     return MEASURES[measure.name].compute(replace(hits, ranks=placed, grades=grades), measure)
+
+
+def unscored(results: Results) -> str:
+    """Why some queries have no value: nobody has judged anything for them."""
+    entries = results.per_query if isinstance(results, GradedResults) else []
+    bare = sum(not entry.judged and entry.error is None for entry in entries)
+    verb = "has" if bare == 1 else "have"
+    return f"; {counted(bare, 'other')} {verb} no judgments" if bare else ""

@@ -9,9 +9,12 @@ from urllib.parse import unquote
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError
+from mcp.shared.exceptions import MCPError
+from mcp.types import INVALID_PARAMS
 
 from assay.core.errors import AssayError
 from assay.workbench import corpora, for_agents, gold
+from assay.workbench.history import known_engine
 from assay.workbench.opening import Service
 
 Words = Callable[[AssayError], str]
@@ -21,7 +24,7 @@ MOST = 10  # documents of a prompt
 
 def offer(server: MCPServer[Any], service: Service, words: Words) -> None:
     _resources(server, service, words)
-    _prompts(server, service)
+    _prompts(server, service, words)
 
 
 def _resources(server: MCPServer[Any], service: Service, words: Words) -> None:
@@ -59,7 +62,7 @@ def _resources(server: MCPServer[Any], service: Service, words: Words) -> None:
         return told(lambda: for_agents.report_of(service, run_id))
 
 
-def _prompts(server: MCPServer[Any], service: Service) -> None:
+def _prompts(server: MCPServer[Any], service: Service, words: Words) -> None:
     @server.prompt(title="Judge these")
     def judge_these(gold: str, how_many: str = "3") -> str:
         """Judge the next documents of a gold set by its rubric, for an expert to decide on."""
@@ -78,6 +81,7 @@ def _prompts(server: MCPServer[Any], service: Service) -> None:
     @server.prompt(title="Is B better?")
     def is_b_better(gold: str, engine_a: str, engine_b: str) -> str:
         """Is one engine better than another on a gold set?"""
+        _refuse_unknown(service, (engine_a, engine_b), words)
         return (
             f"Is {engine_b!r} better than {engine_a!r} on the gold set {gold!r}?\n"
             f"1. Call list_runs with gold={gold!r}. Where an engine has no run, call "
@@ -89,3 +93,11 @@ def _prompts(server: MCPServer[Any], service: Service) -> None:
             "Do not call a difference that is not proven an improvement.\n"
             "4. Explain the query that moved most with explain_score on both runs."
         )
+
+
+def _refuse_unknown(service: Service, engines: tuple[str, ...], words: Words) -> None:
+    for engine in engines:
+        try:
+            known_engine(service, engine)
+        except AssayError as error:
+            raise MCPError(INVALID_PARAMS, words(error)) from error

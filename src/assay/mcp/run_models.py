@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from assay.core.results import Entry, GoldenEntry, MeasureLine
 from assay.core.results_file import measure_to_json
 from assay.mcp.models import Answer
-from assay.workbench.for_agents import hits_in_words, story_of, summary_of
+from assay.workbench.for_agents import failed_of, hits_in_words, story_of, summary_of
 from assay.workbench.history import Comparison, Difference, KeptRun, Leaderboard, Moved
 
 MOST_FAILED = 50
@@ -43,11 +43,6 @@ class Evaluation(Answer):
     @classmethod
     def of(cls, run: KeptRun, gold: str, may_ship: str) -> Evaluation:
         results = run.results
-        failed = [
-            entry.query_id
-            for entry in results.per_query
-            if isinstance(entry, GoldenEntry) and not entry.passed
-        ]
         return cls(
             run_id=run.id,
             summary=summary_of(results),
@@ -66,7 +61,7 @@ class Evaluation(Answer):
                 for name, (low, high) in results.intervals.overall.items()
                 if low is not None
             },
-            failed=failed[:MOST_FAILED],
+            failed=failed_of(results)[:MOST_FAILED],
         )
 
 
@@ -222,6 +217,14 @@ class RunLine(Answer):
     gold: str
     at: str
     figures: dict[str, float | None] = Field(default={}, description="The figures that say most.")
+    may_ship: str = Field(
+        default="", description="By the gates of the project: yes, no, not_yet or no_gates."
+    )
+    failed: list[str] = Field(
+        default=[],
+        description="Of a golden set: the questions that failed, the first ones; explain_score "
+        "says why.",
+    )
 
 
 class Runs(Answer):

@@ -18,8 +18,8 @@ from pydantic import ValidationError
 
 from assay import __version__
 from assay.core.errors import AssayError, InputError
-from assay.mcp.models import SearchFilters
 from assay.mcp.offering import offer
+from assay.mcp.search_models import SearchFilters
 from assay.mcp.tools import TOOLS, WRITING
 from assay.workbench.opening import Service
 

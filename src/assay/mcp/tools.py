@@ -10,19 +10,12 @@ from pydantic import Field
 
 from assay.core.errors import InputError
 from assay.mcp.models import (
-    NO_FILTERS,
-    CitationLine,
-    Citations,
-    Corpora,
-    DocumentText,
     GoldSets,
     Metrics,
     NextToJudge,
     Queries,
     QueryLine,
     RubricText,
-    SearchFilters,
-    SearchResults,
     Suggested,
     Waiting,
 )
@@ -34,6 +27,15 @@ from assay.mcp.run_models import (
     RunComparison,
     RunLine,
     Runs,
+)
+from assay.mcp.search_models import (
+    NO_FILTERS,
+    CitationLine,
+    Citations,
+    Corpora,
+    DocumentText,
+    SearchFilters,
+    SearchResults,
 )
 from assay.workbench import backlog, corpora, for_agents, gold, history, review, searching
 from assay.workbench.engines import engine_kinds
@@ -67,6 +69,8 @@ By = Annotated[
         description="Who suggests: your name and version.",
     ),
 ]
+MOST_FAILED_LISTED = 10  # questions of a run in a list
+MOST_NAMED = 20  # documents of a citation
 WRITING = ("suggest_judgment", "run_evaluation")
 FIGURES = ("ndcg@10", "map", "pass_rate_total", "pass_rate_must")  # of a run in a list
 
@@ -95,12 +99,12 @@ def search_tools(service: Service) -> tuple[Tool, ...]:
         chosen = read_filters(**filters.model_dump())
         try:
             page = searching.found_page(service, corpus, query, limit, offset, filters=chosen)
-        except NonePasses:
+        except NonePasses as error:
             given = filters.model_dump(exclude_defaults=True)
             told = ", ".join(f"{name} {value!r}" for name, value in given.items())
             raise InputError(
                 f"no document of {corpus!r} passes the filters {told}",
-                hint="Leave some of them out.",
+                hint=error.hint,
             ) from None
         return SearchResults.of(corpus, query, page, offset)
 
@@ -142,7 +146,8 @@ def reading_tools(service: Service) -> tuple[Tool, ...]:
                     normal=found.citation.normal,
                     kind=str(found.citation.kind),
                     status=str(found.status),
-                    doc_ids=list(found.targets[:20]),
+                    doc_ids=list(found.targets[:MOST_NAMED]),
+                    more=max(len(found.targets) - MOST_NAMED, 0),
                     reason=found.reason,
                 )
                 for found in for_agents.citations(service, text, corpus)
@@ -256,10 +261,11 @@ def run_tools(service: Service) -> tuple[Tool, ...]:
 
     def list_runs(
         gold: Annotated[str, Field(description="Only runs on this gold set.")] = "",
-        limit: Limit = 20,
+        limit: Limit = 6,
         offset: Offset = 0,
     ) -> Runs:
-        """The runs that were scored, the newest first: which engine on which set, and how good."""
+        """The runs that were scored, the newest first: which engine on which set, how good, whether
+        it may ship, and which golden questions it failed."""
         page = history.runs(service, gold=gold, limit=limit, offset=offset)
         names = for_agents.names_in_use(service)
         lines = [run_line(record.id, names) for record in page.items]
@@ -275,6 +281,8 @@ def run_tools(service: Service) -> tuple[Tool, ...]:
             gold=names.get(run.gold, run.gold),
             at=run.at.isoformat(timespec="seconds"),
             figures={key: None if (v := overall[key]) is None else round(v, 3) for key in keys},
+            may_ship=may_ship(service, run).answer,
+            failed=for_agents.failed_of(run.results)[:MOST_FAILED_LISTED],
         )
 
     def run_evaluation(

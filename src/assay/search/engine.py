@@ -216,6 +216,11 @@ class Engine(SearchEngine):
             return ""
         return self._standings().status(self._index.row_of[doc_id], as_of or today())
 
+    def is_dated(self, doc_id: str) -> bool:
+        """Whether it is known since when a provision itself holds, and not its act alone."""
+        row = self._index.row_of.get(doc_id)
+        return self._standings is None or row is None or self._standings().is_dated(row)
+
     def _not_in_force(self, day: str) -> tuple[Array, Array]:
         assert self._standings is not None
         return self._standings().lowered(day)

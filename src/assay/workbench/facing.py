@@ -281,7 +281,7 @@ def _change(runs: tuple[KeptRun, KeptRun]) -> Change:
     pairs = list(_pairs(before, after, head.key))
     if _scored(before, head.key) == _scored(after, head.key):
         # both leave out the same queries, which the page counts; only a difference is a warning
-        told = [said for said in comparison.warnings if not said.endswith("both have scored")]
+        told = [said for said in comparison.warnings if "both have scored" not in said]
         comparison = msgspec.structs.replace(comparison, warnings=told)
     to_judge, sure, expected = _doubt(before, after, comparison, head)
     return Change(

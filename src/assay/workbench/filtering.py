@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import date
@@ -22,6 +22,7 @@ from assay.corpus.in_force import standings_of
 from assay.language.detect import detect
 from assay.law.he_names import law_key
 from assay.law.matching import normal_laws
+from assay.law.parse import parse
 
 Mask = np.ndarray[Any, np.dtype[np.bool_]]  # which rows of a corpus
 Numbers = np.ndarray[Any, np.dtype[np.int64]]
@@ -164,7 +165,7 @@ class Columns:
         if not mask.any():
             raise NonePasses(
                 "no document of the corpus passes these filters",
-                hint="Leave out some of topic, law, statute, year, language and day.",
+                hint=_what_there_is(self, filters),
             )
         return mask
 
@@ -192,6 +193,18 @@ def language_of(corpus: Corpus) -> str:
     languages = columns_of(corpus).languages
     counts = languages.counts(np.arange(len(languages.numbers)))
     return counts[0][0] if counts else detect(each.text for each in islice(corpus.iter(), SAMPLE))
+
+
+def acts_of(corpus: Corpus) -> list[str]:
+    """The acts that it holds, each with its number, the one with most provisions first."""
+    columns = columns_of(corpus)
+    pairs = zip(columns.laws.numbers.tolist(), columns.law_ids.numbers.tolist(), strict=True)
+    acts = Counter(pair for pair in pairs if pair[0])
+    names, ids = columns.laws.names, columns.law_ids.names
+    return [
+        f"{names[law]} ({ids[number]})" if ids[number] else names[law]
+        for (law, number), _ in acts.most_common()
+    ]
 
 
 def _read(corpus: Corpus) -> Columns:
@@ -283,12 +296,40 @@ def _mask(columns: Columns, filters: Filters) -> Mask:
 
 def _citing(columns: Columns, statute: str) -> Mask:
     """The rows that cite it, in their record or in their text."""
-    is_named = naming(statute)
     names = columns.cited.names
-    held = np.fromiter((bool(name) and bool(is_named(name)) for name in names), bool, len(names))
+    held = _naming_any(names, [statute])
+    if not held.any():  # as letters write it: "Section 4503(b)" is "§ 4503(b)" in the citations
+        held = _naming_any(names, [citation.normal for citation in parse(statute)])
     mask = np.zeros(len(columns.titles), bool)
     mask[columns.citing[held[columns.cited.numbers]]] = True
     return mask
+
+
+def _naming_any(names: Sequence[str], statutes: Sequence[str]) -> Mask:
+    tests = [naming(statute) for statute in statutes]
+    held = (bool(name) and any(test(name) for test in tests) for name in names)
+    return np.fromiter(held, bool, len(names))
+
+
+def _what_there_is(columns: Columns, filters: Filters) -> str:
+    """Of every filter that no document passes, the values that would find some."""
+    every = np.arange(len(columns.titles))
+    known = {
+        "topic": columns.topics.counts(every),
+        "law": columns.laws.counts(every),
+        "language": columns.languages.counts(every),
+        "statute": _statutes(columns, every),
+    }
+    told = []
+    for name, counts in known.items():
+        wanted = getattr(filters, name)
+        if wanted and not _mask(columns, Filters(**{name: wanted})).any():
+            values = ", ".join(value for value, _ in counts[:MOST_CHOICES])
+            told.append(f"Known for {name}: {values or 'none'}.")
+    years = columns.years[columns.years >= 0]
+    if filters.years and not _mask(columns, Filters(years=filters.years)).any():
+        told.append(f"Years here: {years.min()} to {years.max()}." if len(years) else "No years.")
+    return " ".join(told) or "Leave out some of topic, law, statute, year, language and day."
 
 
 def naming(statute: str) -> Callable[[str], object]:

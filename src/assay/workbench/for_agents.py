@@ -20,6 +20,7 @@ from assay.core.results import (
 )
 from assay.core.types import Document, GoldSet, Query, counted
 from assay.corpus.disk import list_corpora
+from assay.corpus.older import OLDER, imported_by_older
 from assay.corpus.resolve import Resolved
 from assay.judging import rubrics
 from assay.judging.passages import passages
@@ -32,6 +33,7 @@ from assay.reports.sentences import Sentences, inline
 from assay.reports.words import Words
 from assay.review.identity import name_of
 from assay.workbench.corpora import CorpusRow, citations_in, corpus_named, corpus_rows
+from assay.workbench.filtering import acts_of
 from assay.workbench.history import Comparison, kept_run
 from assay.workbench.in_memory import is_golden
 from assay.workbench.opening import Service, gold_path, read_gold, stored_name
@@ -46,15 +48,18 @@ from assay.workbench.suite import rubric_of
 
 __all__ = [
     "CitedDocument",
+    "CorpusHere",
     "Elsewhere",
     "ReviewItem",
     "Scale",
     "check_suggestion",
     "citations",
     "corpora_here",
+    "failed_of",
     "find_document",
     "hits_in_words",
     "names_in_use",
+    "passage_shown",
     "queries",
     "report_of",
     "rubric_text",
@@ -67,6 +72,8 @@ __all__ = [
 ]
 
 NO_GRADES = "This is a golden set: its questions pass or fail, and take no grades."
+FIRST_SEARCH = "It can be searched; the first search takes longer, since it builds the index."
+BEGINNING = 40  # characters by which the beginning of a text is known
 PASSAGE = 900  # characters of a document that is to be judged
 
 
@@ -131,14 +138,44 @@ def _corpora(service: Service, corpus: str, gold: str) -> Iterator[tuple[str, st
         yield (where if where in known else Path(where).stem), where
 
 
-def corpora_here(service: Service) -> list[tuple[CorpusRow, str, str]]:
-    """Every corpus, with how one of its documents is cited, and its language."""
-    rows = []
+class CorpusHere(msgspec.Struct, frozen=True, kw_only=True):
+    """A corpus: how one of its documents is cited, its language, the acts it holds, and what to
+    know of it."""
+
+    row: CorpusRow
+    example: str
+    language: str
+    acts: list[str]
+    note: str
+
+
+def corpora_here(service: Service) -> list[CorpusHere]:
+    found = []
     for row in corpus_rows(service.home):
-        first = next(iter(corpus_named(row.name, service.home).iter()), None)
-        cited = citation_of(first) if first is not None else ""
-        rows.append((row, cited, language_of(service, row.name)))
-    return rows
+        corpus = corpus_named(row.name, service.home)
+        first = next(iter(corpus.iter()), None)
+        notes = [
+            FIRST_SEARCH if not row.indexed else "",
+            f"{OLDER}." if imported_by_older(corpus.manifest) else "",
+        ]
+        found.append(
+            CorpusHere(
+                row=row,
+                example=citation_of(first) if first is not None else "",
+                language=language_of(service, row.name),
+                acts=acts_of(corpus),
+                note=" ".join(filter(None, notes)),
+            )
+        )
+    return found
+
+
+def passage_shown(document: Document, passage: str) -> str:
+    """A passage from inside a text begins with an ellipsis; one from its beginning does not."""
+    start = " ".join(passage.split())[:BEGINNING]
+    texts = (document.text, *document.fields.values())
+    at_start = any(" ".join(text[: 2 * BEGINNING].split()).startswith(start) for text in texts)
+    return passage if at_start or passage.startswith("…") else f"… {passage}"
 
 
 def citations(service: Service, text: str, corpus: str = "") -> list[Resolved]:
@@ -323,6 +360,13 @@ def verdicts(comparison: Comparison) -> list[str]:
         notes = [note.replace(COMMAND, "next_to_judge") for note in answer.notes]
         told.append(" ".join([f"{answer.text}.", answer.change, *notes]))
     return told
+
+
+def failed_of(results: Results) -> list[str]:
+    """Of a golden set: the questions that failed, those that must pass first."""
+    entries = results.per_query if isinstance(results, GoldenResults) else []
+    failed = [entry for entry in entries if not entry.passed]
+    return [entry.query_id for entry in sorted(failed, key=lambda entry: not entry.must)]
 
 
 def story_of(entry: GradedEntry | GoldenEntry) -> tuple[str, str]:

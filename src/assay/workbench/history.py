@@ -37,10 +37,12 @@ __all__ = [
     "explain",
     "keep",
     "kept_run",
+    "known_engine",
     "runs",
 ]
 
 
+LOOKED_AT = 500  # runs that an engine is looked for in
 READ = 16  # runs whose results are kept at hand
 
 
@@ -81,6 +83,13 @@ def _configured(config: Config | None, name: str) -> EngineConfig:
         known = ", ".join(config.engines) if config else "none: write an assay.toml"
         raise InputError(f"no engine {name!r} is configured", hint=f"Known: {known}.")
     return config.engines[name]
+
+
+def known_engine(service: Service, name: str) -> None:
+    """An engine that is configured, or has a run in the history."""
+    ran = {run.engine for run in service.store.runs(limit=LOOKED_AT)}
+    if name not in ran:
+        _configured(service.config, name)
 
 
 def runs(service: Service, *, gold: str = "", limit: int = 20, offset: int = 0) -> Page[RunRecord]:

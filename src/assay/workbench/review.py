@@ -63,6 +63,8 @@ __all__ = [
     "worth_looking_at",
 ]
 
+LITTLE = 0.005  # of the doubt: less than this is shown as less than 1%
+FIRST_HITS = 10  # of a query that has no judgment
 TOP_GRADE = 4  # of sets whose format does not say
 SHOWN_DECISIONS = 5
 KNOWN = "Give an id that search or next_to_judge has shown, or allow_unknown."
@@ -401,17 +403,32 @@ def _worth_judging(
     if limit < 1 or not graded or not graded[0].per_query or any(map(is_closed, results)):
         return []  # closed sets have no grades to give
     between = " against ".join(list(newest)[:2])
-    pairs = [
-        pair
-        for pair in next_to_judge(*(run.per_query for run in graded)).pairs
-        if (pair.query_id, pair.doc_id) not in queued
-    ]
+    told: list[ToJudge] = []
+    little: list[ToJudge] = []
+    for pair in next_to_judge(*(run.per_query for run in graded)).pairs:
+        is_little = pair.narrowing < LITTLE
+        share = "less than 1%" if is_little else f"{pair.narrowing:.0%}"
+        reason = f"unjudged, and {share} of the doubt about {between}"
+        one = ToJudge(
+            query_id=pair.query_id, query=pair.query_text, doc_ids=[pair.doc_id], reason=reason
+        )
+        (little if is_little else told).append(one)
+    every = [*told, *_never_judged(graded[0], next(iter(newest))), *little]
+    return [one for one in every if (one.query_id, one.doc_ids[0]) not in queued][:limit]
+
+
+def _never_judged(results: GradedResults, engine: str) -> list[ToJudge]:
+    """The first hits of queries that have no judgment at all: these count in no comparison."""
+    bare = [entry for entry in results.per_query if not entry.judged]
     return [
         ToJudge(
-            query_id=pair.query_id,
-            query=pair.query_text,
-            doc_ids=[pair.doc_id],
-            reason=f"unjudged, and {pair.narrowing:.0%} of the doubt about {between}",
+            query_id=entry.query_id,
+            query=entry.query_text,
+            doc_ids=[entry.results[rank]],
+            reason="nothing is judged for this query, so it does not count yet; "
+            f"rank {rank + 1} of {engine}",
         )
-        for pair in pairs[:limit]
+        for rank in range(FIRST_HITS)
+        for entry in bare
+        if rank < len(entry.results)
     ]

@@ -16,7 +16,7 @@ from assay.core.errors import AssayError, InputError, NotHere
 from assay.core.types import Document, Hit
 from assay.corpus.disk import list_corpora
 from assay.language.detect import detect
-from assay.law.versions import marked
+from assay.law.versions import ACT_ALONE, IN_FORCE, marked
 from assay.search.answers import FoundDocument, found_documents, is_weak, note_of
 from assay.workbench import filtering
 from assay.workbench.corpora import CorpusRow, corpus_named, corpus_rows
@@ -419,6 +419,11 @@ class FoundPage(msgspec.Struct, frozen=True, kw_only=True):
     language: str = ""
 
 
+AMONG = "Nothing among the documents that pass the filters answers the question."
+FILTERED_OUT = f"{AMONG} Without the filters something may."
+UNDATED = "Of some hits only the date of the act is known: whether they stood so then, is not."
+
+
 def found_page(
     service: Service,
     corpus: str,
@@ -445,14 +450,28 @@ def found_page(
     page = page_of(hits[offset:], offset, size)
     asked_in = shelf.asked_in(query)
     unsure = is_weak(hits) or (hits.abstained and asked_in)
+    note = note_of(hits, shelf.language, asked_in)
+    if hits.abstained and not unsure and allowed is not None:
+        unsure = not shelf.engine.search(query, 1, texts=False).abstained
+        note = f"{note} {FILTERED_OUT if unsure else AMONG}".lstrip()
+    items = [_as_known(shelf, hit) if day else hit for hit in found]
+    if any(hit.status == ACT_ALONE for hit in items):
+        note = f"{note} {UNDATED}".lstrip()
     return FoundPage(
-        items=found,
+        items=items,
         documents=[shelf.get(hit.doc_id) for hit in shown],
         next_offset=page.next_offset,
         answered=None if unsure else bool(hits) and not hits.abstained,
-        note=note_of(hits, shelf.language, asked_in),
+        note=note,
         language=shelf.language,
     )
+
+
+def _as_known(shelf: Shelf, hit: FoundDocument) -> FoundDocument:
+    """A provision is not called in force on a day where only its act is known to have been."""
+    if hit.status != IN_FORCE or shelf.engine.is_dated(hit.doc_id):
+        return hit
+    return msgspec.structs.replace(hit, status=ACT_ALONE)
 
 
 def found_ids(service: Service, corpus: str, query: str, limit: int) -> list[str]:
