@@ -271,6 +271,7 @@ ALLOWED = [
     Allowed("*-fi*", "*.html", ONE_DECIDE, r"^SKIPPED$", "INCONCLUSIVE"),
     # The card on the terminal.
     Allowed("score-fi-*", "terminal", ONE_TABLE, after=r"^\w+ abstentions? .*%"),
+    Allowed("run-golden", "terminal", SINCE, after=r"^vs baseline: "),
     Allowed("run-golden", "terminal", ONE_TABLE, after=r"^\w+ abstentions? .*%"),
     Allowed("run-undecided", "terminal", ONE_TABLE, after=r"^\w+ abstentions? .*%"),
     Allowed("score-fi-*", "terminal", ONE_TABLE, spacing=True),

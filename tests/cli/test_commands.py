@@ -249,7 +249,7 @@ def test_the_report_of_a_comparison_says_which_is_better_and_what_it_rests_on(
     page = (tmp_path / "r.html").read_text()
     for said in (
         "bm25 is better than random.",
-        "you can see a change of",
+        "the test shows a change of",
         "What is unjudged",
         "p99",
         "judged@10",

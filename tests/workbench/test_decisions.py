@@ -17,6 +17,10 @@ from assay.core.results_file import to_json
 from assay.core.types import Vote
 from assay.formats.votes_jsonl import append, votes_path
 from assay.judging.pool import Pool, PooledPair, write_pool
+from assay.reports.comment import Scored, comment
+from assay.reports.doubted import answers
+from assay.reports.sentences import Sentences
+from assay.reports.words import Words
 from assay.store import Store, open_store
 from assay.workbench.agreed import count_votes, waiting_votes
 from assay.workbench.agreeing import judges_agreement
@@ -183,6 +187,17 @@ class TestRuns:
         assert verdict is not None
         assert verdict.status == "pass"
 
+    def test_a_baseline_that_cannot_be_read_leaves_the_gates(
+        self, store: Store, gold: Path, tmp_path: Path
+    ) -> None:
+        (tmp_path / "base.json").write_text("{}")
+        gates = '[[gates]]\nmeasure = "nDCG@10"\nmax_drop = 0.02\n'
+        toml = GATE.replace("[engines", f'baseline = "base.json"\n{gates}[engines', 1)
+        run = kept(served(store, tmp_path, gold), gold, "a", DOCS)
+        verdict = decided(served(store, tmp_path, gold, toml), run)
+        assert verdict is not None
+        assert verdict.status == "inconclusive"
+
     def test_golden_runs(self, store: Store, tmp_path: Path) -> None:
         path = golden_set(tmp_path)
         service = served(store, tmp_path, path)
@@ -291,6 +306,32 @@ class TestComparing:
         assert lead is not None
         assert (lead.kind, lead.engine, lead.other) == ("leads", "b", "a")
         assert duel(service, first.id, second.id).change.outcome == "better"
+
+    def test_a_lead_that_is_proven_on_these_queries_alone(
+        self, store: Store, tmp_path: Path
+    ) -> None:
+        """All of ten gain: no chance, but as many others may do as they like."""
+        gold = graded_set(tmp_path, queries=10)
+        service = served(store, tmp_path, gold)
+        ids = [f"q{n}" for n in range(10)]
+        first = kept(service, gold, "a", DOCS[:3], days=1, ids=ids)
+        second = kept(service, gold, "b", DOCS, ids=ids)
+        lead = lead_of(service, boards(service)[0])
+        assert lead is not None
+        assert (lead.kind, lead.engine, lead.other) == ("leads_here", "b", "a")
+        change = duel(service, first.id, second.id).change
+        assert change.outcome == "better"
+        tell = Sentences(Words("en"))
+        [answer] = answers(change.comparison, tell)
+        assert answer.text.endswith(
+            "is better than a; proven on these 10 queries, not yet on others"
+        )
+        assert answer.notes == (tell.words("test_alone"),)
+        results = second.results
+        told = comment(
+            [Scored(gold="set", engine="b", results=results, comparison=change.comparison)]
+        )
+        assert f"{answer.text}. {answer.notes[0]}" in told
 
 
 class TestRecording:

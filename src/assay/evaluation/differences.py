@@ -60,6 +60,12 @@ class Difference:
             return False
         return (self.p_holm <= ALPHA) == (self.low <= 0 <= self.high)
 
+    @property
+    def here_only(self) -> bool:
+        """Whether a change is proven on these queries, and not on others: the test is sure, and the
+        interval, which reckons with queries not seen, holds 0."""
+        return self.disagree and self.p_holm <= ALPHA
+
 
 @dataclass(frozen=True, kw_only=True)
 class Moved:

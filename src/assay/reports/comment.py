@@ -10,10 +10,13 @@ from dataclasses import dataclass
 
 from assay.core.results import Bounds, Results, Status
 from assay.evaluation.comparison import Comparison, Moved
+from assay.reports.doubted import answers, caveats, headlines
 from assay.reports.markdown import marked
-from assay.reports.numbers import signed
-from assay.reports.shapes import Figure, ReportView
+from assay.reports.numbers import p_value, signed
+from assay.reports.sentences import Sentences
+from assay.reports.shapes import Answer, Figure, ReportView
 from assay.reports.view import view
+from assay.reports.words import Words
 
 MARK = "<!-- assay -->"
 BROKEN = 3  # queries
@@ -24,6 +27,13 @@ NAMES: dict[Status | None, str] = {
     "inconclusive": "INCONCLUSIVE",
     "pass": "PASS",
     None: "no gate",
+}
+FOUND: dict[str, str] = {
+    "better": "better",
+    "worse": "worse",
+    "open": "cannot tell yet",
+    "no difference": "not proven",
+    "": "not proven",
 }
 WORST_FIRST: tuple[Status, ...] = ("fail", "inconclusive", "pass")
 DECIDING = ("ndcg@10", "pass_rate_total")
@@ -72,7 +82,15 @@ def _row(pair: Scored) -> str:
     if figure is None or figure.value is None:
         return f"{names} {NAMES[report.status]} | – | – |"
     value = f"{figure.title} {figure.value:.3f}{_between(figure.bounds)}, {report.n} queries"
-    return f"{names} {NAMES[report.status]} | {marked(value)} | {_change(report, figure)} |"
+    change = _change(report, figure, _answer(pair))
+    return f"{names} {NAMES[report.status]} | {marked(value)} | {change} |"
+
+
+def _answer(pair: Scored) -> Answer | None:
+    """Whether it is better than the baseline."""
+    if pair.comparison is None:
+        return None
+    return next(answers(pair.comparison, Sentences(Words("en"))), None)
 
 
 def _deciding(report: ReportView) -> Figure | None:
@@ -85,14 +103,16 @@ def _between(bounds: Bounds, form: str = ".3f") -> str:
     return "" if low is None or high is None else f" ({low:{form}} to {high:{form}})"
 
 
-def _change(report: ReportView, figure: Figure) -> str:
+def _change(report: ReportView, figure: Figure, answer: Answer | None) -> str:
     baseline = report.baseline
     if baseline is None or figure.key not in baseline.delta:
         return marked(report.stale) or "–"
     between = _between(baseline.intervals.get(figure.key, (None, None)), "+.3f")
     over = f"{baseline.n} queries judged alike; {marked(report.stale)}" if report.stale else ""
     over = over or f"{baseline.n} queries"
-    return f"{signed(baseline.delta[figure.key])}{between}, {over}"
+    said = f"**{FOUND[answer.verdict]}**: " if answer is not None else ""
+    p = f", p {p_value(baseline.p[figure.key])}" if figure.key in baseline.p else ""
+    return f"{said}{signed(baseline.delta[figure.key])}{between}{p}, {over}"
 
 
 # ── what to look at ───────────────────────────────────────────────────────────────────────────────
@@ -110,6 +130,7 @@ def _details(pair: Scored, texts: bool) -> Iterator[str]:
     if report.wide:
         yield f"- {marked(report.wide)}"
     if pair.comparison is not None:
+        yield from _doubtful(pair)
         yield from _broken(pair.comparison, texts)
     if report.judge_next:
         asked = "; ".join(f"`{_code(q)}` `{_code(d)}`" for q, d in report.judge_next[:PAIRS])
@@ -118,6 +139,18 @@ def _details(pair: Scored, texts: bool) -> Iterator[str]:
             "Too few hits are judged to say. Judge first" if report.judge_first else "Judge next"
         )
         yield f"- {first}: {asked}" + (f"; {more} more" if more > 0 else "")
+
+
+def _doubtful(pair: Scored) -> Iterator[str]:
+    """The whole answer where one word and the interval beside it would mislead: a change that is
+    proven on these queries alone, or a loss that a pass hides."""
+    answer, comparison = _answer(pair), pair.comparison
+    if answer is None or comparison is None:
+        return
+    tell, head = Sentences(Words("en")), headlines(comparison)[0]
+    if caveats(head, comparison, tell):
+        why = f" {tell.words('test_alone')}" if head.here_only else ""
+        yield f"- {marked(answer.text)}.{marked(why)}"
 
 
 def _broken(comparison: Comparison, texts: bool) -> Iterator[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from assay.core.estimates import WIDE
 from assay.core.results import Status
-from assay.reports.sentences import Sentences
+from assay.reports.sentences import ALPHA, BESIDE, FALL, Sentences
 from assay.reports.shapes import Answer
 
 if TYPE_CHECKING:
@@ -16,10 +16,7 @@ if TYPE_CHECKING:
     from assay.evaluation.doubts import Doubt
 
 COMMAND = "assay gold next"
-ALPHA = 0.05
 FIRST = 20  # judgments, before which nothing is said of unjudged hits
-BESIDE = ("top1_rate", "mrr_at_k")  # figures of golden sets that stand beside the pass rate
-FALL = 0.05  # of one of them, from which on the headline says it
 STATUSES: dict[Found, Status] = {"better": "pass", "worse": "fail"}
 
 
@@ -44,13 +41,18 @@ def headlines(comparison: Comparison) -> list[Difference]:
 
 def caveats(head: Difference, comparison: Comparison, tell: Sentences) -> str:
     """What the sentence on top has to carry beside its verdict."""
-    lost = _hidden_loss(head, comparison, tell)
-    if not comparison.gold_changed:
-        return lost
-    return lost + tell.words(f"gold_changed_{comparison.gold_changed}", n=head.n)
+    called = head.here_only and head.verdict in STATUSES
+    here = tell.words("proven_here", n=head.n) if called else ""
+    return here + hidden_loss(head, comparison, tell) + gold_change(head, comparison, tell)
 
 
-def _hidden_loss(head: Difference, comparison: Comparison, tell: Sentences) -> str:
+def gold_change(head: Difference, comparison: Comparison, tell: Sentences) -> str:
+    """That the set changed between the runs; empty where it did not."""
+    changed = comparison.gold_changed
+    return tell.words(f"gold_changed_{changed}", n=head.n) if changed else ""
+
+
+def hidden_loss(head: Difference, comparison: Comparison, tell: Sentences) -> str:
     """Of a golden set: what a pass hides, where the first hit or the first right one fell. Every
     question may pass, and none have its answer on top."""
     beside = [row for row in comparison.differences if row.key in BESIDE]
@@ -92,10 +94,10 @@ def _notes(row: Difference, tell: Sentences) -> Iterator[str]:
         called = row.verdict in ("better", "worse") and row.doubt.ahead is not None
         why = f" {tell.words('doubt_called')}" if called else ""
         yield _doubt(row.doubt, tell) + (f" {settle}" if row.verdict == "open" else why)
-    if row.low is not None and row.high is not None and row.high - row.low > WIDE:
+    if row.disagree:  # which says that more queries are needed, too
+        yield tell.words("test_alone" if row.here_only else "interval_alone")
+    elif row.low is not None and row.high is not None and row.high - row.low > WIDE:
         yield tell.words("change_too_wide")
-    if row.disagree:
-        yield tell.words("test_alone" if row.p_holm <= ALPHA else "interval_alone")
 
 
 def powers(comparison: Comparison, tell: Sentences) -> list[str]:

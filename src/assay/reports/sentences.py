@@ -31,6 +31,9 @@ HEBREW = re.compile("[א-ת]")
 LAW_KEYS = ("law", "law_id", "law_key", "law_name", "law_names", "statute")
 DOC_KEYS = ("doc_id", "node_id", "document_id", "opinion_id", "id")
 PRIMARY = ("ndcg@10", "pass_rate_total")  # what a change is told by, where both have it
+BESIDE = ("top1_rate", "mrr_at_k")  # figures of golden sets that stand beside the pass rate
+FALL = 0.05  # of one of them, from which on it is said
+ALPHA = 0.05
 BETWEEN = re.compile(r"\((\S+)% interval (\S+) to (\S+)\)")  # in the sentence of a gate
 THIN = re.compile(r"(\d+)% of the top (\d+) is judged, (\d+)% needed")
 ERRORS = ("n_failed", "errors")  # what a gate on failed calls is about
@@ -132,9 +135,9 @@ class Sentences:
 
     def since(self, baseline: Baseline, names: Mapping[str, str]) -> str:
         """The change of the first measure that decides, with its interval and test, and over how
-        many queries where not all are in both."""
-        text = ""
+        many queries where not all are in both; of a golden set also what a pass hides."""
         key = next((key for key in PRIMARY if key in baseline.p), next(iter(baseline.p), ""))
+        text = ""
         if key:
             text += self.words(
                 "since_baseline",
@@ -144,8 +147,16 @@ class Sentences:
                 p=self.numbers.p_value(baseline.p[key]),
                 n=baseline.n,
             )
+        fell = [key for key in BESIDE if baseline.delta.get(key, 0.0) <= -FALL]
+        for other in fell[:1]:
+            change = self.numbers.signed(baseline.delta[other])
+            text += self.words("fell_too", measure=names.get(other, other), change=change)
         if baseline.n_apart:
             text += self.words("on_common", n=baseline.n, apart=baseline.n_apart)
+        low, high = baseline.intervals.get(key, (None, None))
+        sure = key in baseline.p and baseline.p[key] <= ALPHA
+        if sure and low is not None and high is not None and low <= 0 <= high:
+            text += f" {self.words('test_alone')}"
         return text
 
     # ── places ────────────────────────────────────────────────────────────────────────────────────

@@ -37,6 +37,11 @@ def golden_card(report: ReportView) -> RenderableType:
     shown: list[RenderableType] = [_title(report, say), Text(), rates]
     if report.wide:
         shown.append(Text(report.wide, style="yellow"))
+    names = {figure.key: figure.title for figure in report.figures}
+    if report.baseline is not None and (
+        since := Sentences(say).since(report.baseline, names).strip()
+    ):
+        shown.append(Text(f"{say('vs_baseline')}: {since}", style="dim"))
     if report.standing:
         shown.append(Text(say("gold_set_is", standing=report.standing), style="yellow"))
     shown += [Text(), gates, *_robustness(report.robustness, say, numbers)]

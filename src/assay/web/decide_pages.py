@@ -16,9 +16,9 @@ from assay.core.errors import InputError, NotHere
 from assay.core.results import Pair
 from assay.reports import render, view
 from assay.reports.charts import moves
-from assay.reports.doubted import caveats
+from assay.reports.doubted import gold_change, hidden_loss
 from assay.reports.drawings import change_mark, range_mark
-from assay.reports.sentences import Sentences
+from assay.reports.sentences import BESIDE, Sentences
 from assay.reports.words import Words
 from assay.web.access import Guarded
 from assay.web.decide_parts import (
@@ -220,11 +220,21 @@ class TwoRuns(msgspec.Struct, frozen=True, kw_only=True):
     b: str = ""
 
 
-def _caveat(found: Duel, language: str) -> str:
-    """What the answer on top carries beside its verdict, as a sentence."""
-    tell = Sentences(Words(language))
-    said = caveats(found.change.head, found.change.comparison, tell).removeprefix("; ")
+def _as_sentence(caveat: str) -> str:
+    """What hangs on the answer on top where that is one line, and stands below it on a page."""
+    said = caveat.removeprefix("; ")
     return f"{said[0].upper()}{said[1:]}." if said else ""
+
+
+def _warnings(found: Duel, tell: Sentences) -> tuple[str, ...]:
+    """Those of the comparison; that the set changed is said below the answer already."""
+    compared = found.change.comparison
+    told = [
+        said
+        for said in compared.warnings
+        if not (compared.gold_changed and "different gold sets" in said)
+    ]
+    return tell.warnings(told)
 
 
 class OneQuery(TwoRuns, frozen=True, kw_only=True):
@@ -244,6 +254,7 @@ def compare(request: Request) -> Response:
             request, "choose.html", status, asked=asked, known=known, complaint=said(request, error)
         )
     language = language_for(request)
+    tell = Sentences(Words(language))
     results = msgspec.structs.replace(kept_run(service, asked.b).results, verdict=found.verdict)
     report = view(results, language=language)
     reach = _reach(found.change.slices)
@@ -263,8 +274,12 @@ def compare(request: Request) -> Response:
             (part, change_mark(part.change, part.low, part.high, reach))
             for part in found.change.slices
         ],
-        caveat=_caveat(found, language),
-        warnings=Sentences(Words(language)).warnings(found.change.comparison.warnings),
+        asks_first=any(check.gate.measure in BESIDE for check in found.verdict.checks)
+        if found.verdict
+        else False,
+        lost=_as_sentence(hidden_loss(found.change.head, found.change.comparison, tell)),
+        changed=_as_sentence(gold_change(found.change.head, found.change.comparison, tell)),
+        warnings=_warnings(found, tell),
         losses=losses,
         needed=needed,
         left_out=results.receipt.counts.get("n_unjudged", 0),

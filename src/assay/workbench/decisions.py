@@ -15,13 +15,14 @@ from assay.core.errors import AssayError
 from assay.core.results import Gate, GoldenResults, Results, Status, Verdict, is_variant
 from assay.review.identity import name_of
 from assay.store.records import RunRecord
+from assay.workbench.baseline import read_baseline
 from assay.workbench.desk import stamp_of
 from assay.workbench.history import KeptRun, kept_run
 from assay.workbench.one_judge import Rests, rests
 from assay.workbench.opening import Service, kept_path
 from assay.workbench.paging import Page, page_of, page_size
 from assay.workbench.run import gates_on
-from assay.workbench.score import verdict_on
+from assay.workbench.score import verdict_against
 
 __all__ = [
     "Board",
@@ -299,14 +300,26 @@ def decided(service: Service, run: KeptRun, *, settle: bool = True) -> Verdict |
     if known is not None:
         return known
     try:
-        verdict = verdict_on(run.results, gates, baseline, settle=settle)
-    except AssayError:  # a gate on what the run did not measure, or a baseline that is gone
+        verdict = _verdict(run.results, gates, baseline, settle=settle)
+    except AssayError:  # a gate on what the run did not measure
         return run.results.verdict
     with _lock:
         _verdicts[key] = verdict
         while len(_verdicts) > VERDICTS:
             _verdicts.pop(next(iter(_verdicts)))
     return verdict
+
+
+def _verdict(
+    results: Results, gates: Sequence[Gate], baseline: Path | None, *, settle: bool
+) -> Verdict:
+    """With a baseline that cannot be read it is as without one, and never as without the gates:
+    those on a drop cannot tell, and the others decide."""
+    try:
+        then = read_baseline(baseline, golden=isinstance(results, GoldenResults))
+    except AssayError:
+        then = None
+    return verdict_against(results, gates, then, settle=settle)
 
 
 def _asked_today(service: Service, run: KeptRun) -> tuple[list[Gate], Path | None]:
@@ -341,6 +354,6 @@ def rests_on(service: Service, run: KeptRun, verdict: Verdict | None) -> Rests |
     return rests(
         [run.results],
         dataset,
-        lambda runs: verdict_on(runs[0], gates, baseline, settle=False).status,
+        lambda runs: _verdict(runs[0], gates, baseline, settle=False).status,
         key,
     )

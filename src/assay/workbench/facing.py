@@ -47,9 +47,11 @@ __all__ = ["Change", "Duel", "Lead", "QueryChange", "SliceChange", "duel", "lead
 Outcome = Literal[
     "better", "worse", "probably_better", "probably_worse", "not_shown", "same", "open"
 ]
+Kind = Literal["leads", "leads_here", "ahead_of", "turnable", "turned", "level"]
 
 FEW = 10  # a slice with fewer queries tells little
 SLICES = ("type", "topic", "category", "language", "corpus")
+WEIGHTY = 20  # documents to judge where no number of them is expected to settle it
 KEPT = 64  # comparisons that are kept
 
 
@@ -105,11 +107,12 @@ class Duel(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Lead(msgspec.Struct, frozen=True, kw_only=True):
-    """Which of two engines on a set is ahead, and whether that is proven, not proven, or could be
-    turned by documents that nobody has judged. Every page says it in the words of `kind`, and
-    names the `judge` where it rests on one whom nobody has checked."""
+    """Which of two engines on a set is ahead, and whether that is proven, proven on these queries
+    alone, not proven, or could be turned by documents that nobody has judged, or probably is. Every
+    page says it in the words of `kind`, and names the `judge` where it rests on one whom nobody has
+    checked."""
 
-    kind: Literal["leads", "ahead_of", "turnable", "level"]
+    kind: Kind
     engine: str
     other: str
     page: str = ""  # where it is told in full
@@ -159,7 +162,7 @@ def _both(service: Service, first: str, second: str) -> tuple[KeptRun, KeptRun]:
 def _lead(names: tuple[str, str], change: Change, judge: str) -> Lead:
     """The one with the higher figure first."""
     ahead, behind = names if change.head.difference < 0 else names[::-1]
-    return Lead(kind=_kind(change.outcome), engine=ahead, other=behind, judge=judge)
+    return Lead(kind=_kind(change.head), engine=ahead, other=behind, judge=judge)
 
 
 def _rests(service: Service, runs: tuple[KeptRun, KeptRun], outcome: Outcome) -> Rests | None:
@@ -211,17 +214,17 @@ def lead_of(service: Service, board: Board) -> Lead | None:
         return None
     best, other = board.leaders[:2]
     try:
-        outcome = told_apart(service, other.id, best.id)
+        kind = told_apart(service, other.id, best.id)
     except AssayError:
-        outcome = "not_shown"
-    if best.value == other.value and outcome != "open":
-        outcome = "same"
+        kind = "ahead_of"
+    if best.value == other.value and kind not in ("turnable", "turned"):
+        kind = "level"
     on = None
-    if outcome in ("better", "worse"):
+    if kind in ("leads", "leads_here"):
         both = run_at_hand(service, other.id), run_at_hand(service, best.id)
-        on = _rests(service, both, outcome)
+        on = _rests(service, both, "better")
     return Lead(
-        kind=_kind(outcome),
+        kind=kind,
         engine=best.engine,
         other=other.engine,
         page=f"/compare?a={other.id}&b={best.id}",
@@ -229,36 +232,38 @@ def lead_of(service: Service, board: Board) -> Lead | None:
     )
 
 
-def _kind(outcome: Outcome) -> Literal["leads", "ahead_of", "turnable", "level"]:
-    kinds: dict[Outcome, Literal["leads", "ahead_of", "turnable", "level"]] = {
-        "better": "leads",
-        "worse": "leads",
-        "same": "level",
-        "open": "turnable",
-    }
-    return kinds.get(outcome, "ahead_of")
+def _kind(head: Difference) -> Kind:
+    outcome = _outcome(head)
+    if outcome in ("better", "worse"):
+        return "leads_here" if head.here_only else "leads"
+    if outcome == "open":
+        expected = head.doubt.expected if head.doubt else None
+        return "turned" if (expected or 0.0) * head.difference < 0 else "turnable"
+    return "level" if outcome == "same" else "ahead_of"
 
 
-def told_apart(service: Service, first: str, second: str) -> Outcome:
+def told_apart(service: Service, first: str, second: str) -> Kind:
     """What the comparison of two runs says first, without all that its page has beside it."""
     key = (service.store.address, first, second)
     with _lock:
-        change, known = _changes.get(key), _outcomes.get(key)
-    if change is not None or known is not None:
-        return change.outcome if change is not None else known or "same"
+        change, known = _changes.get(key), _kinds.get(key)
+    if change is not None:
+        return _kind(change.head)
+    if known is not None:
+        return known
     runs = kept_run(service, first), kept_run(service, second)
-    found = _outcome(_compared(runs)[1])
+    found = _kind(_compared(runs)[1])
     with _lock:
-        _outcomes[key] = found
-        while len(_outcomes) > KEPT:
-            _outcomes.popitem(last=False)
+        _kinds[key] = found
+        while len(_kinds) > KEPT:
+            _kinds.popitem(last=False)
     return found
 
 
 # ── the change ────────────────────────────────────────────────────────────────────────────────────
 
 _changes: OrderedDict[tuple[str, str, str], Change] = OrderedDict()
-_outcomes: OrderedDict[tuple[str, str, str], Outcome] = OrderedDict()
+_kinds: OrderedDict[tuple[str, str, str], Kind] = OrderedDict()
 _lock = threading.Lock()
 
 
@@ -407,4 +412,5 @@ def _doubt(
         return [], None, None
     if found.first:  # nothing is known of the others
         return found.pairs[: found.first], None, None
-    return found.pairs[: found.needed], found.confidence, found.expected
+    weighty = WEIGHTY if head.verdict == "open" else 0  # sure of the sign, which the test is not
+    return found.pairs[: found.needed or weighty], found.confidence, found.expected
