@@ -23,6 +23,7 @@ from assay.review.second_thoughts import unapprove
 from assay.review.taking_back import Overtaken
 from assay.store import Store
 from assay.store.records import Ruling
+from assay.workbench.health import gold_health
 from waiting_rows import NOW, WORD, by_id, gold, row, store_url
 
 __all__ = ["gold", "store_url"]
@@ -236,10 +237,7 @@ def test_what_was_interrupted_is_finished_or_forgotten(
         gold.write_bytes(before)
     said = heal(store, gold)
     named = ", ".join(item.ref for item in items)
-    ends = {"edited": "the file was edited since: look at these rows"}
-    told = (
-        f"{gold}: a decision on {named} was interrupted, and {ends.get(state, 'is finished now')}"
-    )
+    told = f"{gold}: a decision on {named} was interrupted, and is finished now"
     assert said == (told if committed else "")
     assert read_votes(votes_path(gold)) == list(votes if committed else ())
     made = committed and state in ("as before", "gone")
@@ -248,9 +246,41 @@ def test_what_was_interrupted_is_finished_or_forgotten(
     assert not heal(store, gold)
 
 
-def test_what_was_never_whole_was_never_begun(store: Store, gold: Path) -> None:
-    intent_path(store, gold).write_bytes(b'{"before":')
-    assert heal(store, gold) == ""
+def test_a_note_that_this_store_has_not_written_is_named_and_left_alone(
+    store: Store, gold: Path
+) -> None:
+    given = [Ruling(item=store.review_items()[0], state="approved", by="D", at=NOW)]
+    begin(store, gold, given, FileChange(gold.with_name("b.json"), b"", b"mine"))
+    store.rule(given)
+    note = intent_path(store, gold)
+    elsewhere = note.read_bytes().replace(b"b.json", b"../b.json")
+    for content in (b'{"before":', b"", elsewhere, note.read_bytes().partition(b"\n")[2]):
+        note.write_bytes(content)
+        for heard in (
+            lambda: heal(store, gold),
+            lambda: rulings.promote(store, gold, ["g002"], WORD),
+        ):
+            with pytest.raises(InputError, match="damaged, or another wrote it") as told:
+                heard()
+            assert told.value.where == str(note)
+        assert note.read_bytes() == content
+        assert not gold.with_name("b.json").exists()
+        assert not gold.parent.with_name("b.json").exists()
+    assert gold_health(store, {"gold-set": gold}).status == "failed"
+
+
+def test_an_old_note_does_not_undo_what_was_decided_since(store: Store, gold: Path) -> None:
+    before = gold.read_bytes()
+    item = next(each for each in store.review_items() if each.ref == "g001")
+    rulings.promote(store, gold, ["g001"], WORD)
+    approved = next(each for each in store.review_items() if each.ref == "g001")
+    given = Ruling(item=item, state="approved", by=WORD.by, at=NOW)
+    begin(store, gold, [given], FileChange(gold, before, gold.read_bytes()))
+    old = intent_path(store, gold).read_bytes()
+    unapprove(store, gold, [approved], msgspec.structs.replace(WORD, at=NOW + timedelta(hours=1)))
+    intent_path(store, gold).write_bytes(old)
+    heal(store, gold)
+    assert gold.read_bytes() == before
     assert not interrupted(store, gold)
 
 

@@ -12,14 +12,17 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from assay.core.errors import InputError
-from assay.formats import gold_jsonl
+from assay.formats import gold_jsonl, votes_jsonl
+from assay.formats.gold_jsonl import GoldRow
 from assay.formats.votes_jsonl import read_votes, votes_path
 from assay.judging.votes import current as votes_of
 from assay.review import intents, one_step, rulings
 from assay.review.bootstrap import Options, bootstrap
+from assay.review.changed_rows import merge_rows
 from assay.review.rulings import Word
 from assay.store import Store, StoreUnavailable, open_store
 from assay.store.records import Decision, Ruling, SearchLog, Shown
@@ -203,12 +206,98 @@ def test_two_stores_decide_on_one_set_beside_each_other(gold: Path) -> None:
     assert not left(gold)
 
 
-def test_a_file_that_was_edited_since_is_left_alone(gold: Path) -> None:
-    killed_in(gold, "after the commit")
-    gold.write_bytes(b"# mine\n" + gold.read_bytes())
-    assert any("edited since" in said for said in start(gold))
-    assert gold.read_bytes().startswith(b"# mine\n")
-    assert standing(gold)[::3] == ("bootstrap", "pending_review")  # it waits, as the file says
+@pytest.mark.parametrize("act", ["promote", "reject"])
+@pytest.mark.parametrize("full", [False, True])
+def test_what_else_was_edited_since_stays_and_the_decision_reaches_its_row(
+    gold: Path, act: str, full: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = gold_jsonl.row_line(GoldRow(id="x", query="another", source="chair"))
+    gold.write_bytes(gold.read_bytes() + other.raw)
+
+    def decide(store: Store) -> object:
+        return getattr(rulings, act)(store, gold, ["g001"], WORD)
+
+    if full:
+        with pytest.raises(InputError) as told:
+            _decide_on_a_full_disk(gold, decide, monkeypatch)
+        assert str(told.value).count("Nothing") == 1
+    else:
+        killed_in(gold, "after the commit", decide)
+    edited = gold.read_bytes().replace(b"another", b"a third")
+    gold.write_bytes(b"# mine\n" + edited)
+    assert any("is finished now" in said for said in start(gold))
+    lines = gold_jsonl.read_lines(gold)
+    found = [(row.id, row.query, row.source) for row in gold_jsonl.rows(lines)]
+    kept = [("x", "a third", "chair")]
+    assert found == ([("g001", "first", "chair"), *kept] if act == "promote" else kept)
+    assert lines[0].raw == b"# mine\n"
+    store = open_store(gold.with_name("assay.db"))
+    assert store.review_items()[0].state == ("approved" if act == "promote" else "rejected")
+    store.close()
+    assert [vote.grade for vote in read_votes(votes_path(gold))] == [int(act == "promote")]
+    assert examine(str(gold.with_name("assay.db")), home=gold.parent).status == "ok"
+
+
+def _decide_on_a_full_disk(
+    gold: Path, decide: Callable[[Store], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    store = open_store(gold.with_name("assay.db"))
+    with monkeypatch.context() as patch:
+        patch.setattr(votes_jsonl, "_write", full)
+        try:
+            decide(store)
+        finally:
+            store.close()
+
+
+@pytest.mark.parametrize("act", ["promote", "reject"])
+@pytest.mark.parametrize("edit", ["reworded", "other documents", "taken out"])
+def test_a_decision_on_a_row_that_was_edited_since_is_taken_back(
+    gold: Path, act: str, edit: str
+) -> None:
+    killed_in(
+        gold,
+        "after the commit",
+        lambda store: getattr(rulings, act)(store, gold, ["g001"], WORD),
+    )
+    was = gold.read_bytes()
+    edits = {"reworded": (b'"first"', b'"1st"'), "other documents": (b'["a"]', b'["z"]')}
+    now = was.replace(*edits[edit]) if edit in edits else b"# nothing\n"
+    gold.write_bytes(now)
+    start(gold)
+    start(gold)
+    assert gold.read_bytes() == now
+    store = open_store(gold.with_name("assay.db"))
+    gone_for_good = edit == "taken out" and act == "reject"  # as it was decided
+    found = [(item.ref, item.state) for item in store.review_items()]
+    waits = [] if edit == "taken out" else [("g001", "pending_review")]
+    assert found == ([("g001", "rejected")] if gone_for_good else waits)
+    store_votes = store.votes("gold-set")
+    store.close()
+    votes = read_votes(votes_path(gold))
+    assert sorted(vote.id for vote in votes) == sorted(vote.id for vote in store_votes)
+    assert len(votes_of(votes)) == int(gone_for_good)
+    assert not left(gold)
+
+
+def test_a_word_on_a_document_reaches_a_row_with_other_documents() -> None:
+    row = GoldRow(id="g", query="q", relevant_case_law_ids=("a", "b"), source="bootstrap")
+
+    def lines(*ids: str, query: str = "q") -> list[gold_jsonl.Line]:
+        changed = msgspec.structs.replace(row, relevant_case_law_ids=ids, query=query)
+        return [gold_jsonl.row_line(changed)]
+
+    before, after = lines("a", "b"), lines("b", "c")
+    assert merge_rows(lines("a", "b", "d"), before, after) == (lines("b", "d", "c"), [])
+    reworded = lines("a", "b", query="other")
+    assert merge_rows(reworded, before, after) == (reworded, ["g"])
+    assert merge_rows(lines("a"), before, lines("b")) == (lines("a"), ["g"])  # none would be left
+    assert merge_rows([], before, after) == ([], ["g"])
+    assert merge_rows([], [], after) == (after, [])  # a rejection taken back
+    assert merge_rows(before * 2, before, after) == (before * 2, ["g"])
 
 
 def test_a_decision_whose_file_is_edited_at_that_moment_is_refused(

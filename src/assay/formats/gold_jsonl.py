@@ -62,12 +62,15 @@ class Line(msgspec.Struct, frozen=True):
 # ── the one reader ────────────────────────────────────────────────────────────────────────────────
 
 
-def _parsed(path: Path) -> Iterator[tuple[Path, bytes, JsonObject | None]]:
-    """(file:line, bytes, object) of every line; no object on a blank line or a comment."""
+def _content(path: Path) -> bytes:
     try:
-        content = path.read_bytes()
+        return path.read_bytes()
     except OSError as error:
         raise InputError((error.strerror or str(error)).lower(), where=str(path)) from error
+
+
+def _parsed(content: bytes, path: Path) -> Iterator[tuple[Path, bytes, JsonObject | None]]:
+    """(file:line, bytes, object) of every line; no object on a blank line or a comment."""
     decode(content, path)
     for number, raw in enumerate(_split(content), start=1):
         yield Path(f"{path}:{number}"), raw, _object(raw, path, number)
@@ -112,7 +115,7 @@ def read_gold(path: Path) -> GoldSet:
     seen: set[str] = set()
     queries: list[Query] = []
     judgments: list[Judgment] = []
-    for where, _, values in _parsed(path):
+    for where, _, values in _parsed(_content(path), path):
         if values is None:
             continue
         row = _strict_row(values, where)
@@ -181,9 +184,14 @@ def read_lines(path: Path) -> list[Line]:
     everything: writing the file without understanding it could lose a person's work."""
     if not path.exists() and not path.is_symlink():
         return []
+    return lines_of(_content(path), path)
+
+
+def lines_of(content: bytes, path: Path) -> list[Line]:
+    """What a file has or had in it."""
     return [
         Line(raw, _row(values, where) if values is not None else None)
-        for where, raw, values in _parsed(path)
+        for where, raw, values in _parsed(content, path)
     ]
 
 

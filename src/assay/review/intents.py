@@ -12,9 +12,11 @@ what was committed in this one, and leaves it alone; `assay doctor` names it."""
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import os
-from collections.abc import Sequence
-from datetime import datetime
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import msgspec
@@ -23,12 +25,15 @@ from assay.core.errors import AssayError, InputError
 from assay.core.files import os_message, write_atomic
 from assay.core.types import Vote
 from assay.formats import gold_jsonl
-from assay.formats.votes_jsonl import appending, votes_from, votes_path
+from assay.formats.votes_jsonl import WITHDRAWN, appending, votes_from, votes_path
+from assay.review.changed_rows import merge_rows
 from assay.review.queue import sync_review
 from assay.store import Store
-from assay.store.records import EVERYTHING, ReviewKind, Ruling
+from assay.store.records import EVERYTHING, ReviewFilter, ReviewItem, ReviewKind, Ruling
 
 ENDING = ".ruling"
+SHOWN = 16  # so much of the identity of a store is in the name; with the rest it is signed
+EDITED = "the row was edited before the decision reached the file"
 
 
 class _Told(msgspec.Struct, frozen=True):
@@ -56,8 +61,14 @@ class Intent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def intent_path(store: Store, path: Path) -> Path:
-    place, identity = path.resolve(), store.server_secret("identity")[:16]
+    place, identity = path.resolve(), store.server_secret("identity")[:SHOWN]
     return place.with_name(f".{place.name}.{identity}{ENDING}")
+
+
+def signed(store: Store, content: bytes) -> bytes:
+    """With a first line that nobody else can write: files come with git and by mail."""
+    key = store.server_secret("identity")[SHOWN:].encode()
+    return hmac.digest(key, content, "sha256").hex().encode() + b"\n" + content
 
 
 class FileChange(msgspec.Struct, frozen=True):
@@ -89,7 +100,7 @@ def begin(store: Store, path: Path, rulings: Sequence[Ruling], change: FileChang
         rulings=told,
     )
     try:
-        write_atomic(intent_path(store, path), msgspec.json.encode(intent))
+        write_atomic(intent_path(store, path), signed(store, msgspec.json.encode(intent)))
     except OSError as error:
         raise InputError(
             f"cannot write: {os_message(error)}", where=str(path), hint="Nothing was decided."
@@ -100,59 +111,142 @@ def heal(store: Store, path: Path) -> str:
     """Finish or forget what was begun, under the lock of the set; says what was finished, or
     nothing. What cannot be written stays for the next who comes."""
     place = intent_path(store, path)
-    try:
-        intent = msgspec.json.decode(place.read_bytes(), type=Intent)
-    except FileNotFoundError:
-        return ""
-    except msgspec.MsgspecError:
-        place.unlink(missing_ok=True)  # it was never whole: nothing was begun
-        return ""
-    if not path.exists():
-        return ""  # until the set is here again
+    intent = _read(store, place)
+    if intent is None or not path.exists():
+        return ""  # or not until the set is here again
     said = _finished(store, path, intent) if _committed(store, intent) else ""
     place.unlink(missing_ok=True)
     return said
 
 
+def _read(store: Store, place: Path) -> Intent | None:
+    try:
+        content = place.read_bytes()
+        body = content.partition(b"\n")[2]
+        if hmac.compare_digest(content, signed(store, body)):
+            return msgspec.json.decode(body, type=Intent)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise InputError(f"cannot be read: {os_message(error)}", where=str(place)) from error
+    raise InputError(
+        "this note of a decision is damaged, or another wrote it",
+        where=str(place),
+        hint="It is left as it is. Compare the last decisions with the set, then take it away.",
+    )
+
+
 def _committed(store: Store, intent: Intent) -> bool:
     first = intent.rulings[0]
-    subject = f"{first.gold}/{first.ref}"
-    trail = store.audit(subject=subject, action=first.action, limit=EVERYTHING)
-    return any((entry.by, entry.at) == (first.by, first.at) for entry in trail)
+    return store.was_ruled(first.gold, first.ref, action=first.action, by=first.by, at=first.at)
 
 
 def _finished(store: Store, path: Path, intent: Intent) -> str:
     named = ", ".join(told.ref for told in intent.rulings[:3])
     try:
-        is_edited = _write(store, path, intent)
+        edited = _write(store, path, intent)
     except (AssayError, OSError) as error:
+        why = error.message if isinstance(error, InputError) else str(error)
         raise InputError(
-            f"the decision on {named} is made, but its files cannot be written: {error}",
+            f"the decision on {named} is made, but its files cannot be written: {why}",
             where=str(path),
             hint="Nothing is lost: the files follow with the next decision or start.",
         ) from error
-    then = "the file was edited since: look at these rows" if is_edited else "is finished now"
+    other = f"{', '.join(edited[:3])} was edited since, and stays so"
+    then = other if edited else "is finished now"
     return f"{path}: a decision on {named} was interrupted, and {then}"
 
 
-def _write(store: Store, path: Path, intent: Intent) -> bool:
-    """The votes that are not there yet, the file, and what the queue shows of it. Whether somebody
-    has edited the file meanwhile: then it stays as they left it, and the queue follows it."""
-    with appending(votes_path(path)) as write:
-        there = {vote.id for vote in votes_from(votes_path(path), 0)[0]}
-        write([vote for vote in intent.votes if vote.id not in there])
-    if intent.before == intent.after:
-        return False
+def _write(store: Store, path: Path, intent: Intent) -> list[str]:
+    """The votes that are not there yet, the file, and what the queue shows of it. Names the rows
+    that somebody has edited meanwhile: they stay, the decision on them is taken back, and the queue
+    follows the file."""
+    first, decided = intent.rulings[0], _decided(store, intent)
+    if intent.before == intent.after or not decided:
+        _add_votes(path, intent.votes)
+        return []
     file = (path.resolve().parent / intent.file).resolve()
     now = file.read_bytes() if file.exists() else b""
-    is_edited = now not in (intent.before, intent.after)
-    if now == intent.before:
-        write_atomic(file, intent.after)
-    first = intent.rulings[0]
-    # a row that waits has other documents now
-    if file == path.resolve() and (is_edited or first.kind == "judgment"):
+    if file != path.resolve():
+        _add_votes(path, intent.votes)
+        if now == intent.before:
+            write_atomic(file, intent.after)
+        return [] if now in (intent.before, intent.after) else [file.name]
+    new, edited = intent.after, list[str]()
+    if now not in (intent.before, intent.after):
+        new, edited = _into(now, path, intent, decided)
+    back = _taken_back(intent, decided, edited)
+    _add_votes(path, [*intent.votes, *(vote for ruling in back for vote in ruling.votes)])
+    if new != now:
+        write_atomic(file, new)
+    if back:
+        store.rule(back)
+    if edited or first.kind == "judgment":  # a row that waits has other documents now
         sync_review(store, first.gold, gold_jsonl.read_lines(path), now=first.at)
-    return is_edited
+    return edited
+
+
+def _decided(store: Store, intent: Intent) -> dict[str, ReviewItem]:
+    """What stands as it was decided then. What was decided on since is as it is now, whatever an
+    old note says."""
+    first, refs = intent.rulings[0], {told.ref for told in intent.rulings}
+    wanted = ReviewFilter(gold=first.gold, named=tuple(refs))
+    return {
+        item.ref: item
+        for item in store.find_items(wanted, limit=EVERYTHING)
+        if (item.decided_by, item.decided_at) == (first.by, first.at)
+    }
+
+
+def _add_votes(path: Path, votes: Sequence[Vote]) -> None:
+    with appending(votes_path(path)) as write:
+        there = {vote.id for vote in votes_from(votes_path(path), 0)[0]}
+        write([vote for vote in votes if vote.id not in there])
+
+
+def _into(
+    now: bytes, path: Path, intent: Intent, decided: Mapping[str, ReviewItem]
+) -> tuple[bytes, list[str]]:
+    lines, before, after = (
+        gold_jsonl.lines_of(content, path) for content in (now, intent.before, intent.after)
+    )
+    others = {told.ref for told in intent.rulings} - set(decided)
+    merged, edited = merge_rows(lines, before, after, without=others)
+    return (now if merged == lines else gold_jsonl.assemble(merged)), edited
+
+
+def _taken_back(
+    intent: Intent, decided: Mapping[str, ReviewItem], edited: Sequence[str]
+) -> list[Ruling]:
+    """Decisions on rows that are others by now, with their votes. A second time gives the same."""
+    at = intent.rulings[0].at + timedelta(microseconds=1)
+    return [
+        Ruling(
+            item=item,
+            state="pending_review",
+            by="file",
+            at=at,
+            reason=EDITED,
+            votes=tuple(
+                Vote(
+                    id=hashlib.sha256(f"{vote.id} taken back".encode()).hexdigest()[:24],
+                    query_id=vote.query_id,
+                    doc_id=vote.doc_id,
+                    grade=None,
+                    judge=vote.judge,
+                    kind=vote.kind,
+                    at=at.astimezone(UTC).isoformat(),
+                    rationale=EDITED,
+                    supersedes=vote.id,
+                    source=WITHDRAWN,
+                )
+                for vote in intent.votes
+                if vote.query_id == item.ref and vote.source != WITHDRAWN
+            ),
+        )
+        for item in decided.values()
+        if item.ref in edited and item.state != "pending_review"
+    ]
 
 
 def interrupted(store: Store, path: Path) -> bool:
@@ -178,6 +272,6 @@ def _left(path: Path) -> list[Path]:
 
 def _store_of(place: Path) -> str:
     try:
-        return msgspec.json.decode(place.read_bytes(), type=Intent).store
+        return msgspec.json.decode(place.read_bytes().partition(b"\n")[2], type=Intent).store
     except (OSError, msgspec.MsgspecError):
         return place.name

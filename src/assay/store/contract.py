@@ -249,6 +249,10 @@ class Store(People, Protocol):
         the transaction just before it commits: if it fails nothing is recorded. It may run more
         than once."""
 
+    def was_ruled(self, gold: str, ref: str, *, action: str, by: str, at: datetime) -> bool:
+        """Whether the audit trail has this ruling, once those on the set that are under way have
+        ended. `StoreUnavailable` where one does not end."""
+
     def review_times(self, gold: str = "") -> list[tuple[ReviewState, datetime, datetime | None]]:
         """(state, created, decided) of every item: all that the backlog is computed from, seen at
         one moment."""

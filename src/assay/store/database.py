@@ -12,6 +12,7 @@ import os
 import random
 import sqlite3
 import time
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -37,6 +38,8 @@ _FILE = "assay_file"  # of a connection: which file it has open
 LOG_LOCK = 0x61737361
 MIGRATION_LOCK = 0x61737362
 NAMES_LOCK = 0x61737363
+RULINGS_LOCK = 0x61737364
+PATIENCE = "10s"  # with a ruling that is under way
 
 
 def url_of(target: str | Path) -> URL:
@@ -162,7 +165,11 @@ def missing(where: str) -> NoStore:
 def _postgres(url: URL) -> Engine:
     need("postgres", "a store on PostgreSQL")
     return create_engine(
-        url, hide_parameters=True, pool_pre_ping=True, connect_args={"connect_timeout": 10}
+        url,
+        hide_parameters=True,
+        pool_pre_ping=True,
+        isolation_level="READ COMMITTED",  # who has waited for a lock sees what was done meanwhile
+        connect_args={"connect_timeout": 10},
     )
 
 
@@ -225,6 +232,22 @@ def lock(connection: Connection, key: int, *, shared: bool = False) -> None:
     if connection.dialect.name == "postgresql":
         function = "pg_advisory_xact_lock_shared" if shared else "pg_advisory_xact_lock"
         connection.execute(text(f"SELECT {function}(:key)"), {"key": key})
+
+
+def lock_rulings(connection: Connection, gold: str) -> None:
+    """Rulings on a set, and who asks for them, one after another, until the end of the transaction:
+    a commit may be under way for longer than the process that began it is alive."""
+    if connection.dialect.name != "postgresql":
+        return
+    keys = {"key": RULINGS_LOCK, "gold": zlib.crc32(gold.encode()) - 2**31}
+    connection.execute(text("SELECT set_config('lock_timeout', :wait, true)"), {"wait": PATIENCE})
+    try:
+        connection.execute(text("SELECT pg_advisory_xact_lock(:key, :gold)"), keys)
+    except exc.DBAPIError as error:
+        if getattr(error.orig, "sqlstate", None) != "55P03":
+            raise
+        where = address(connection.engine)
+        raise StoreUnavailable(f"{where}: a decision on {gold} is still under way") from error
 
 
 def _with_retries(engine: Engine, attempt: Callable[[], T]) -> T:

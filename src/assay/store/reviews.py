@@ -14,9 +14,10 @@ from sqlalchemy import ColumnElement, Connection, and_, delete, func, insert, or
 from assay.core.types import Vote
 from assay.store import tables
 from assay.store.contract import StoreConflict
-from assay.store.database import NAMES_LOCK, lock
+from assay.store.database import NAMES_LOCK, lock, lock_rulings
 from assay.store.log_rows import chunks, insert_new, insert_new_or_change
 from assay.store.records import (
+    EVERYTHING,
     LOST,
     AuditEntry,
     Kept,
@@ -252,6 +253,8 @@ def times(connection: Connection, gold: str) -> list[tuple[ReviewState, datetime
 
 
 def rule(connection: Connection, rulings: Sequence[Ruling]) -> None:
+    for gold in sorted({ruling.item.gold for ruling in rulings}):
+        lock_rulings(connection, gold)
     add_items(connection, [ruling.item for ruling in rulings])
     for ruling in rulings:
         item = ruling.item
@@ -279,6 +282,15 @@ def rule(connection: Connection, rulings: Sequence[Ruling]) -> None:
     for ruling in rulings:
         append_votes(connection, ruling.item.gold, ruling.votes)
     append_audit(connection, [_audit_of(ruling) for ruling in rulings])
+
+
+def was_ruled(
+    connection: Connection, item: tuple[str, str], action: str, word: tuple[str, datetime]
+) -> bool:
+    gold, ref = item
+    lock_rulings(connection, gold)
+    trail = audit(connection, f"{gold}/{ref}", action, EVERYTHING, 0)
+    return any((entry.by, entry.at) == word for entry in trail)
 
 
 def _audit_of(ruling: Ruling) -> AuditEntry:

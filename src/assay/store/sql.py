@@ -197,6 +197,13 @@ class SqlStore(Accounts):
 
         write(self._engine, work)
 
+    def was_ruled(self, gold: str, ref: str, *, action: str, by: str, at: datetime) -> bool:
+        # as a writer, so that SQLite waits too
+        return write(
+            self._engine,
+            lambda connection: reviews.was_ruled(connection, (gold, ref), action, (by, at)),
+        )
+
     def review_times(self, gold: str = "") -> list[tuple[ReviewState, datetime, datetime | None]]:
         return read(self._engine, lambda connection: reviews.times(connection, gold))
 

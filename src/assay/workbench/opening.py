@@ -94,7 +94,11 @@ def _heal(store: Store, paths: Iterable[Path], say: Callable[[str], None]) -> No
         if not interrupted(store, path):
             continue
         with contextlib.suppress(AssayError), locked(path, wait=0):
-            if said := heal(store, path):
+            try:
+                said = heal(store, path)
+            except AssayError as error:
+                said = str(error)
+            if said:
                 say(said)
 
 
