@@ -157,7 +157,7 @@ def page(gold: GoldSet, tables: Sequence[Sequence[Line]], absent: Sequence[str])
         "",
         f"Made by `make leaderboard`: {len(own)} systems on `eval/dataset.json` (version "
         f"{gold.version}, {queries} queries, {gold.judgments.height:,} labels). Intervals are 95%, "
-        "by bootstrap over queries; a difference whose interval holds 0 is no difference.",
+        "and reckon with queries not seen; a difference whose interval holds 0 is not proven.",
         "",
         "**Language models judged this set, and no lawyer has.** Read the order, and not the third "
         "digit. The encoder that was trained on opinions was trained on the texts of this corpus, "
