@@ -283,6 +283,25 @@ def test_a_decision_on_a_row_that_was_edited_since_is_taken_back(
     assert not left(gold)
 
 
+@pytest.mark.parametrize("act", ["promote", "reject"])
+def test_doctor_names_what_is_decided_and_open_in_the_file(gold: Path, act: str) -> None:
+    then, store = gold.read_bytes(), open_store(gold.with_name("assay.db"))
+    decide = getattr(rulings, act)
+    decide(store, gold, ["g001"], WORD)
+    assert gold_health(store, {"gold-set": gold}).status == "ok"
+    gold.write_bytes(then)  # an older copy, from git or a backup
+    told = gold_health(store, {"gold-set": gold})
+    state = "approved" if act == "promote" else "rejected"
+    assert told.status == "failed"
+    assert told.differing == [
+        f"gold-set: g001 is {state} in the store and open in the file; "
+        f"{'approve' if act == 'promote' else act} it again with `assay gold {act}`"
+    ]
+    decide(store, gold, ["g001"], WORD)  # as it says
+    assert gold_health(store, {"gold-set": gold}).status == "ok"
+    store.close()
+
+
 def test_a_word_on_a_document_reaches_a_row_with_other_documents() -> None:
     row = GoldRow(id="g", query="q", relevant_case_law_ids=("a", "b"), source="bootstrap")
 

@@ -17,10 +17,13 @@ import msgspec
 import pytest
 
 from assay.core.errors import InputError
-from assay.formats.gold_jsonl import locked
+from assay.formats import votes_jsonl
+from assay.formats.gold_jsonl import locked, read_lines, rows
+from assay.formats.votes_jsonl import votes_path
 from assay.store import open_store
 from assay.store.records import Decision, SearchLog, Shown
 from assay.workbench import backup as verbs
+from assay.workbench import opening
 from assay.workbench.backup_names import brought_back, is_carried
 from assay.workbench.gold import bootstrap_gold, promote_rows
 from assay.workbench.opening import open_service
@@ -411,6 +414,30 @@ def test_who_decides_meanwhile_is_waited_for(project: tuple[Path, str], tmp_path
     thread.join()
     with zipfile.ZipFile(tmp_path / "b.zip") as archive:
         assert archive.read("project/data/eval/gold-set.jsonl").endswith(b"# decided\n")
+
+
+@SQLITE
+def test_what_is_decided_and_not_yet_in_the_files_is_in_it(
+    project: tuple[Path, str], tmp_path: Path, monkeypatch: Patch
+) -> None:
+    gold = Path("data/eval/gold-set.jsonl")
+    waits = next(row.id for row in rows(read_lines(gold)) if row.source == "bootstrap")
+    votes_path(gold).unlink()  # the first vote makes the file
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch, open_service() as service:
+        patch.setattr(votes_jsonl, "_write", full)
+        with pytest.raises(InputError, match="is made, but its files"):
+            promote_rows(service, gold, [waits], by="dana", why="right")
+    monkeypatch.setattr(opening, "_heal", lambda *_: None)  # somebody wrote it at that moment
+    made = verbs.make_backup(tmp_path / "b.zip")
+    assert made.left_out == []
+    with zipfile.ZipFile(tmp_path / "b.zip") as archive:
+        kept = archive.read("project/data/eval/gold-set.jsonl")
+        assert b"bootstrap" not in kept
+        assert waits.encode() in archive.read("project/data/eval/gold-set.votes.jsonl")
 
 
 @SQLITE

@@ -251,16 +251,17 @@ def _taken_back(
 
 def interrupted(store: Store, path: Path) -> bool:
     """Whether something is left to heal here. Under way, it is there for a moment too."""
-    return any(_left(path)) and intent_path(store, path).exists()
+    return any(notes_beside(path)) and intent_path(store, path).exists()
 
 
 def left_elsewhere(store: Store, path: Path) -> list[str]:
     """The stores, other than this one, that have left something to heal beside a set."""
-    found = [place for place in _left(path) if place != intent_path(store, path)]
+    found = [place for place in notes_beside(path) if place != intent_path(store, path)]
     return sorted({_store_of(place) for place in found})
 
 
-def _left(path: Path) -> list[Path]:
+def notes_beside(path: Path) -> list[Path]:
+    """Of any store."""
     place = path.resolve()
     start = f".{place.name}."
     try:

@@ -115,6 +115,25 @@ def stray_items(store: Store, gold_sets: GoldSets, *, gold: str = "") -> list[Re
     return lost
 
 
+def differing_rows(store: Store, path: Path) -> list[ReviewItem]:
+    """What was decided, and the file has as if it were not: rows that are approved or rejected and
+    still the bootstrap's there. A row that a person has made their own is theirs."""
+    if path.suffix != ".jsonl" or not path.exists():
+        return []
+    open_rows = {
+        (row.id, row.key)
+        for row in gold_jsonl.rows(gold_jsonl.read_lines(path))
+        if row.source == "bootstrap"
+    }
+    gold = name_of(store, path, claim=False)
+    items = store.review_items(gold=gold, kind="gold_row", limit=EVERYTHING) if open_rows else []
+    return [
+        item
+        for item in items
+        if item.state != "pending_review" and (item.ref, item.key) in open_rows
+    ]
+
+
 def stray_items_of(store: Store, gold_sets: GoldSets, gold: str, *, gone: bool) -> list[ReviewItem]:
     """Those of one gold set. A file that cannot be found from here may be elsewhere: it must be
     said to be `gone`."""

@@ -1,9 +1,9 @@
 """`assay backup` and `assay restore`: store, gold sets with their votes, and workspace in one file,
 and back where there is nothing yet.
 
-A decision changes a gold set and the store together, so both are copied while the sets are locked:
-who decides meanwhile waits. The file is complete or not there; every part has its digest, and all
-are looked at before anything is put in its place."""
+A decision changes a gold set and the store together, so both are copied while the sets are locked,
+once what was interrupted is finished: who decides meanwhile waits. The file is complete or not
+there; every part has its digest, and all are looked at before anything is put in its place."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ from assay.core.files import os_message, scratch_beside, sync_folder
 from assay.core.workspace import DATABASE, HOME, STORE, default_store, workspace
 from assay.formats import is_irds
 from assay.formats.gold_jsonl import locked
-from assay.store import open_store
+from assay.review.intents import heal, notes_beside
+from assay.store import Store, open_store
 from assay.store.copying import StoreCopy, copy_in, copy_out, refuse_newer
 from assay.workbench.backup_files import Named, not_ours, project_files, workspace_files
 from assay.workbench.backup_names import brought_back, is_carried
@@ -147,14 +148,11 @@ def _write(
     indexes: bool,
 ) -> Backup:
     parts: dict[str, Part] = {}
-    left_out = not_ours(named)
-    files = project_files(named)
     sets = named.sets
-    _refuse_odd_sets(files, sets.values())
-    with contextlib.ExitStack() as locks:
-        for path in {path.resolve(): path for path in sets.values()}.values():
-            if path.exists() and os.access(path.resolve().parent, os.W_OK):
-                locks.enter_context(locked(path, wait=30.0))
+    with _whole_sets(store, sets.values()) as left_out:
+        left_out += not_ours(named)
+        files = project_files(named)
+        _refuse_odd_sets(files, sets.values())
         copied = _store_out(store, scratch)
         for name, path in files.items():
             if is_carried(name):
@@ -180,6 +178,34 @@ def _write(
     )
     archive.writestr(MANIFEST, msgspec.json.format(msgspec.json.encode(whole), indent=1))
     return whole
+
+
+@contextlib.contextmanager
+def _whole_sets(store: str, sets: Iterable[Path]) -> Iterator[list[str]]:
+    """The sets locked, with all that was decided in their files: a note of what is still to be
+    written is in no backup. Gives the notes of other stores, which only these can read."""
+    notes: list[str] = []
+    with contextlib.ExitStack() as held:
+        opened = _opened_store(store, held)
+        for path in {path.resolve(): path for path in sets}.values():
+            begun = notes_beside(path)
+            if path.exists() and (begun or os.access(path.resolve().parent, os.W_OK)):
+                held.enter_context(locked(path, wait=30.0))
+                if opened is not None:
+                    heal(opened, path)
+                notes += map(str, notes_beside(path))
+        yield notes
+
+
+def _opened_store(store: str, held: contextlib.ExitStack) -> Store | None:
+    try:
+        opened = open_store(store or default_store(), create=False)
+    except NoStore:
+        if store:
+            raise
+        return None
+    held.callback(opened.close)
+    return opened
 
 
 def _store_out(store: str, scratch: Path) -> StoreCopy | None:

@@ -22,7 +22,7 @@ from assay.engines.described import EngineConfig
 from assay.engines.indexed import index_state
 from assay.review.intents import interrupted, left_elsewhere
 from assay.review.outside import TheirBacklog
-from assay.review.queue import stray_items
+from assay.review.queue import differing_rows, stray_items
 from assay.review.waiting import (
     Backlog,
     HalachaBacklog,
@@ -89,12 +89,20 @@ class EnginesHealth(msgspec.Struct, frozen=True, kw_only=True):
 class GoldHealth(msgspec.Struct, frozen=True, kw_only=True):
     """How much waits in each gold set for a row that is not there: no failure, since the file may
     be elsewhere. A decision that was interrupted is one, until the next start heals it. One that
-    another store keeps is told, and is for a start with that store."""
+    another store keeps is told, and is for a start with that store. Rows that are decided in the
+    store and open in the file are a failure too."""
 
     status: str = "ok"
     without_a_row: dict[str, int]
     interrupted: list[str] = []  # sets with a decision that a killed process left half done
     interrupted_elsewhere: list[str] = []  # sets, and which other store each belongs to
+    differing: list[str] = []  # rows, how each was decided, and what to do
+
+
+SAY_AGAIN = {
+    "approved": "approve it again with `assay gold promote`",
+    "rejected": "reject it again with `assay gold reject`",
+}
 
 
 class Diagnostics(msgspec.Struct, frozen=True, kw_only=True):
@@ -170,11 +178,19 @@ def gold_health(store: Store, gold_sets: Mapping[str, Path]) -> GoldHealth:
         for name, path in sorted(gold_sets.items())
         for other in left_elsewhere(store, path)
     ]
+    differing = [
+        f"{name}: {item.ref} is {item.state} in the store and open in the file; "
+        f"{SAY_AGAIN.get(item.state, SAY_AGAIN['approved'])}"
+        for name, path in sorted(gold_sets.items())
+        if name not in half
+        for item in differing_rows(store, path)
+    ]
     return GoldHealth(
-        status="failed" if half else "ok",
+        status="failed" if half or differing else "ok",
         without_a_row=dict(lost),
         interrupted=half,
         interrupted_elsewhere=others,
+        differing=differing,
     )
 
 
