@@ -8,16 +8,18 @@ import json
 import re
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import anyio
+import msgspec
 import polars as pl
 import pytest
 
 from assay.mcp.server import build_server, in_agents_words
-from assay.workbench import corpora
+from assay.workbench import corpora, history
 from assay.workbench.opening import open_service
 
 pytest.importorskip("mcp", reason="needs the package mcp")
@@ -39,7 +41,7 @@ from assay.reports.words import Words
 from assay.review.waiting import Ages
 from assay.search.answers import FoundDocument
 from assay.workbench.backlog import Backlog, BacklogFigures
-from assay.workbench.for_agents import NO_GRADES, Elsewhere, passage_shown
+from assay.workbench.for_agents import NO_GRADES, Elsewhere, passage_shown, verdicts
 from assay.workbench.review import _never_judged
 from assay.workbench.searching import FoundPage
 from mcp import Client
@@ -701,3 +703,17 @@ def test_an_ambiguous_citation_names_only_what_has_the_moment() -> None:
     (fourth,) = parse("osakeyhtiölain 6 §:n 4 momentti", "fi")
     assert _with_moment(resolver, third, several) == (1, 2)
     assert _with_moment(resolver, fourth, several) == (0, 1, 2)
+
+
+def test_a_sure_test_beside_an_interval_with_0_is_explained(home: Path) -> None:
+    with open_service(f"sqlite:///{home / 'store.db'}", config=home / "assay.toml") as service:
+        runs = [history.evaluate(service, "opinions", each).id for each in ("random", "bm25")]
+        found = history.compare_runs(service, runs)
+    head = next(row for row in found.differences if row.measure == found.headline)
+    wide = replace(head, low=-0.1, high=0.2, p_holm=0.01)
+    (plain,), (told,) = (
+        verdicts(found),
+        verdicts(msgspec.structs.replace(found, differences=[wide])),
+    )
+    assert "queries not seen" not in plain
+    assert "the interval, which also reckons with queries not seen, holds 0" in told

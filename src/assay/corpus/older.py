@@ -7,7 +7,7 @@ from assay.corpus import resolve
 from assay.corpus.disk import Manifest
 from assay.corpus.importers.kinds import importer
 
-OLDER = "It was imported by an older version; import it again"
+OLDER = "the corpus was imported by an older version; import it again"
 
 
 def imported_by_older(manifest: Manifest) -> bool:

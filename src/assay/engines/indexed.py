@@ -19,6 +19,7 @@ from assay.core.workspace import workspace
 from assay.corpus.disk import Corpus
 from assay.corpus.in_force import standings_of
 from assay.corpus.named import corpus_named
+from assay.corpus.older import OLDER, imported_by_older
 from assay.search import encoding, index, index_files
 from assay.search.dense import SHIPPED, named_encoder
 from assay.search.engine import Engine
@@ -139,6 +140,8 @@ def open_indexed(
         say(f"{corpus.name}: {_awaiting(folder, len(opened))}")
     if opened.is_older:
         say(f"{corpus.name}: {_older(name)}")
+    if imported_by_older(corpus.manifest):
+        say(f"{corpus.name}: {OLDER}")
     return Engine(
         opened,
         name=corpus.name,
@@ -322,4 +325,6 @@ def index_state(corpus: Corpus, home: Path | None = None) -> str:
         return "the corpus has changed since the index was built"
     if manifest.is_older:
         return _older(corpus.path.name)
+    if imported_by_older(corpus.manifest):
+        return OLDER
     return "ready" if manifest.has_vectors else _awaiting(folder, len(corpus))

@@ -41,7 +41,7 @@ from assay.workbench import backlog, corpora, for_agents, gold, history, review,
 from assay.workbench.engines import engine_kinds
 from assay.workbench.filtering import NonePasses, read_filters
 from assay.workbench.opening import Service
-from assay.workbench.shipping import may_ship
+from assay.workbench.shipping import may_ship, ship_answer
 from assay.workbench.units import rest_of_section
 
 Tool = Callable[..., Any]
@@ -281,7 +281,7 @@ def run_tools(service: Service) -> tuple[Tool, ...]:
             gold=names.get(run.gold, run.gold),
             at=run.at.isoformat(timespec="seconds"),
             figures={key: None if (v := overall[key]) is None else round(v, 3) for key in keys},
-            may_ship=may_ship(service, run).answer,
+            may_ship=ship_answer(service, run),
             failed=for_agents.failed_of(run.results)[:MOST_FAILED_LISTED],
         )
 

@@ -156,7 +156,7 @@ def corpora_here(service: Service) -> list[CorpusHere]:
         first = next(iter(corpus.iter()), None)
         notes = [
             FIRST_SEARCH if not row.indexed else "",
-            f"{OLDER}." if imported_by_older(corpus.manifest) else "",
+            f"{OLDER.capitalize()}." if imported_by_older(corpus.manifest) else "",
         ]
         found.append(
             CorpusHere(

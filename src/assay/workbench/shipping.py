@@ -15,7 +15,7 @@ from assay.workbench.decisions import decided, line_of, rests_on
 from assay.workbench.history import KeptRun
 from assay.workbench.opening import Service
 
-__all__ = ["Ship", "Shipping", "may_ship", "ship_of"]
+__all__ = ["Ship", "Shipping", "may_ship", "ship_answer", "ship_of"]
 
 Ship = Literal["yes", "no", "not_yet", "no_gates"]
 STATUSES: dict[Status, Ship] = {"pass": "yes", "fail": "no", "inconclusive": "not_yet"}
@@ -25,9 +25,8 @@ BUILT_IN = " (the project names no gates for this set; these are the usual ones)
 
 
 class Shipping(msgspec.Struct, frozen=True, kw_only=True):
-    """The answer, its sentence, and what every gate found, the worst first."""
+    """The answer in a sentence, and what every gate found, the worst first."""
 
-    answer: Ship
     text: str
     gates: tuple[str, ...] = ()
     verdict: Verdict | None = None
@@ -43,24 +42,33 @@ def ship_of(verdict: Verdict | None) -> Ship:
     return STATUSES[verdict.status]
 
 
-def may_ship(service: Service, run: KeptRun) -> Shipping:
+def ship_answer(service: Service, run: KeptRun) -> Ship:
+    """The answer alone, for a list of runs; whom it rests on takes longer to find."""
+    verdict, musts = _standing(service, run)
+    answer = ship_of(verdict)
+    return "not_yet" if answer == "yes" and musts else answer
+
+
+def _standing(service: Service, run: KeptRun) -> tuple[Verdict | None, tuple[str, ...]]:
+    """What the gates of today say, and the questions that must pass and did not."""
     verdict = decided(service, run, settle=False)
+    return verdict, line_of(run, verdict=verdict).musts
+
+
+def may_ship(service: Service, run: KeptRun) -> Shipping:
+    verdict, musts = _standing(service, run)
     answer = ship_of(verdict)
     checks = [check for check in verdict.checks if check.counts] if verdict else []
     words, counts = page_words("en", "decide"), page_counts("en", "decide")
-    musts = line_of(run, verdict=verdict).musts
     rests = rests_on(service, run, verdict)
     if answer == "yes" and musts:
-        answer = "not_yet"
         said = counts["ship_but"][len(musts) > 1].format(n=len(musts), which=", ".join(musts[:3]))
     elif rests:
         said = words[f"ship {answer} one"].format(judge=rests.on.judge)
     else:
         said = words[f"ship {answer}"]
-    by_default = any(check.gate in DEFAULT_POLICY for check in checks)
-    usual = BUILT_IN if by_default else ""
+    usual = BUILT_IN if any(check.gate in DEFAULT_POLICY for check in checks) else ""
     return Shipping(
-        answer=answer,
         text=f"{words['may_ship'].format(engine=run.engine)} {said}{usual}.",
         gates=tuple(
             _told(check, run)
