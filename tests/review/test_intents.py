@@ -4,6 +4,7 @@ not heal."""
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
 import os
 import shutil
@@ -427,6 +428,26 @@ def test_a_vote_and_its_record_are_one_step(
     merged(dataset)  # whoever reads the votes before the next start
     assert sorted(doc for _, doc in labels(dataset)) == before[1]
     assert outcome(dataset) == (after if committed else before)
+    assert not left(dataset)
+
+
+def test_a_later_word_stands_against_a_decision_whose_vote_comes_late(
+    suggested: tuple[Path, str],
+) -> None:
+    dataset, id = suggested
+    with contextlib.suppress(Killed), open_service("p/assay.db", gold=[dataset]) as service:
+        _copy_in(service.store, committed=True)
+        then = dataclasses.replace(service, clock=lambda: NOW)
+        review.rule_suggestion(then, id, accept=True, by="dana")
+    shutil.rmtree("p")
+    Path("then").rename("p")
+    ballot = dataset.with_name("b.csv")
+    ballot.write_text("query_id,doc_id,grade,judge,rationale\nq1,d2,0,dana,on reflection not\n")
+    merge_files(dataset, [ballot], allow=Allowed(unasked=True))
+    assert outcome(dataset)[0] == "approved"  # healed at this start
+    votes = [vote for vote in read_votes(votes_path(dataset)) if vote.doc_id == "d2"]
+    assert [vote.grade for vote in votes] == [0, 1]
+    assert [vote.grade for vote in votes_of(votes)] == [0]
     assert not left(dataset)
 
 

@@ -9,7 +9,7 @@ import random
 import sqlite3
 import threading
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -20,8 +20,11 @@ from assay.core.errors import InputError
 from assay.formats import votes_jsonl
 from assay.formats.gold_jsonl import locked, read_lines, rows
 from assay.formats.votes_jsonl import votes_path
+from assay.review import one_step, rulings
+from assay.review.intents import interrupted
+from assay.review.rulings import Word
 from assay.store import open_store
-from assay.store.records import Decision, SearchLog, Shown
+from assay.store.records import Decision, Ruling, SearchLog, Shown
 from assay.workbench import backup as verbs
 from assay.workbench import opening
 from assay.workbench.backup_names import brought_back, is_carried
@@ -438,6 +441,36 @@ def test_what_is_decided_and_not_yet_in_the_files_is_in_it(
         kept = archive.read("project/data/eval/gold-set.jsonl")
         assert b"bootstrap" not in kept
         assert waits.encode() in archive.read("project/data/eval/gold-set.votes.jsonl")
+
+
+@SQLITE
+def test_a_restored_store_leaves_alone_what_the_first_has_begun(
+    project: tuple[Path, str], tmp_path: Path, monkeypatch: Patch
+) -> None:
+    gold = Path("data/eval/gold-set.jsonl")
+    verbs.make_backup(tmp_path / "b.zip")
+    restored = verbs.restore_backup(tmp_path / "b.zip", tmp_path / "new")
+    waits = next(row.id for row in rows(read_lines(gold)) if row.source == "bootstrap")
+    first, second = open_store(".assay/assay.db"), open_store(restored.store)
+    rule = first.rule
+
+    def ruled(given: Sequence[Ruling], then: Callable[[], None]) -> None:
+        rule(given, then=then)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(first, "rule", ruled)
+        patch.setattr(one_step, "heal", lambda *_: "")
+        with pytest.raises(KeyboardInterrupt):
+            rulings.promote(first, gold, [waits], Word(by="dana"))
+    with open_service(restored.store, gold=[gold]):
+        assert not interrupted(second, gold)
+        assert interrupted(first, gold)
+    with open_service(gold=[gold]):
+        assert not interrupted(first, gold)
+    assert {row.source for row in rows(read_lines(gold))} == {"chair"}
+    first.close()
+    second.close()
 
 
 @SQLITE

@@ -32,6 +32,7 @@ from assay.store import Store
 from assay.store.records import EVERYTHING, ReviewFilter, ReviewItem, ReviewKind, Ruling
 
 ENDING = ".ruling"
+IDENTITY = "identity"  # the secret of a store that its notes are known by
 SHOWN = 16  # so much of the identity of a store is in the name; with the rest it is signed
 EDITED = "the row was edited before the decision reached the file"
 
@@ -61,13 +62,13 @@ class Intent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def intent_path(store: Store, path: Path) -> Path:
-    place, identity = path.resolve(), store.server_secret("identity")[:SHOWN]
+    place, identity = path.resolve(), store.server_secret(IDENTITY)[:SHOWN]
     return place.with_name(f".{place.name}.{identity}{ENDING}")
 
 
 def signed(store: Store, content: bytes) -> bytes:
     """With a first line that nobody else can write: files come with git and by mail."""
-    key = store.server_secret("identity")[SHOWN:].encode()
+    key = store.server_secret(IDENTITY)[SHOWN:].encode()
     return hmac.digest(key, content, "sha256").hex().encode() + b"\n" + content
 
 

@@ -185,6 +185,11 @@ class Accounts:
 
         return write(self._engine, work)
 
+    def renew_secret(self, name: str) -> None:
+        other = update(server_secrets).where(server_secrets.c.name == name)
+        new = other.values(value=secrets.token_hex(32))
+        write(self._engine, lambda connection: connection.execute(new))
+
 
 def _put(connection: Connection, account: Account) -> None:
     row = msgspec.structs.asdict(account) | {

@@ -101,6 +101,9 @@ class People(Protocol):
     def server_secret(self, name: str) -> str:
         """A random text that is made once and is always the same for this store."""
 
+    def renew_secret(self, name: str) -> None:
+        """It is another from now on: what a copy of a store must not share with the first."""
+
 
 class Store(People, Protocol):
     """What every backend promises; `assay.store.promises` holds every backend to it.
