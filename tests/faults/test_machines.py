@@ -4,6 +4,7 @@ examples each time."""
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import tempfile
@@ -12,6 +13,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -23,7 +25,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from assay.core.types import Vote
+from assay.core.types import Query, Vote
 from assay.formats import gold_jsonl
 from assay.judging.policy import Policy, labels
 from assay.judging.votes import (
@@ -37,9 +39,11 @@ from assay.judging.votes import (
 )
 from assay.review import rulings, second_thoughts
 from assay.review.bootstrap import Options, bootstrap
+from assay.review.one_step import record_alone
+from assay.review.queue import judgment_item
 from assay.review.rulings import Correction, Word
 from assay.store import open_store
-from assay.store.records import Decision, Feedback, SearchLog, Shown
+from assay.store.records import Decision, Feedback, Ruling, SearchLog, Shown
 
 NOW = datetime(2026, 5, 31, 12, tzinfo=UTC)
 LONG = int(os.environ.get("ASSAY_MACHINES", "0"))
@@ -156,8 +160,12 @@ class Votes(Machine):
 # ── review ────────────────────────────────────────────────────────────────────────────────────────
 
 
+CHAIRS = st.sampled_from(["chair", "second"])
+
+
 class Review(Machine):
-    """The model: each query waits, is approved or is rejected; and it keeps its id."""
+    """The model: each query waits, is approved or is rejected; and it keeps its id. Of two chairs,
+    one takes steps back. A row that comes back is the line that left, with the votes of then."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -165,7 +173,8 @@ class Review(Machine):
         self.path = self.folder / "gold-set.jsonl"
         self.known: dict[str, str] = {}  # query -> state
         self.ids: dict[str, str] = {}
-        self.steps: list[tuple[str, bool]] = []  # what was decided, the last word on each
+        self.steps: list[tuple[str, bool]] = []  # what one decided, the last word on each
+        self.left: dict[str, tuple[list[bytes], set[tuple[object, ...]]]] = {}  # what was rejected
         self.cited = 0
         self.notes = 0
 
@@ -194,8 +203,15 @@ class Review(Machine):
         waiting = sorted(query for query, state in self.known.items() if state in states)
         return data.draw(st.sampled_from(waiting)) if waiting else None
 
-    def word(self) -> Word:
-        return Word(by="chair", why="so", at=self.tick())
+    def word(self, who: str = "chair") -> Word:
+        return Word(by=who, why="so", at=self.tick())
+
+    def looks(self, query: str) -> tuple[list[bytes], set[tuple[object, ...]]]:
+        """The line of a row, and the votes on it that stand."""
+        lines = [x.raw for x in gold_jsonl.read_lines(self.path) if x.row and x.row.query == query]
+        votes = current(read_votes(votes_path(self.path)))
+        of_row = [vote for vote in votes if vote.query_id == self.ids[query]]
+        return lines, {(vote.judge, vote.doc_id, vote.grade) for vote in of_row}
 
     @rule(hours=st.sampled_from([-3, 2, 30]))
     def put_the_clock_back(self, hours: int) -> None:
@@ -223,10 +239,33 @@ class Review(Machine):
             verb(self.store, self.path, ids, self.word())
         assert read_votes(votes_path(self.path)) == votes
 
-    def decided(self, query: str, state: str, *, back: bool = False) -> None:
+    def decided(self, query: str, state: str, *, who: str = "chair", back: bool = False) -> None:
         """`back`: whether it is an approval that can be taken back."""
         self.known[query] = state
-        self.steps = [step for step in self.steps if step[0] != query] + [(query, back)]
+        self.steps = [step for step in self.steps if step[0] != query]
+        if who == "chair" and state != "pending_review":
+            self.steps.append((query, back))
+
+    @rule(data=st.data(), note=st.sampled_from(["", "see\t״z״"]), end=st.sampled_from(["", " "]))
+    def write_on_a_row(self, data: st.DataObject, note: str, end: str) -> None:
+        """A note, a key of their own and spaces, in a row that waits."""
+        if query := self.one(data, "pending_review"):
+            lines = gold_jsonl.read_lines(self.path)
+            place = next(n for n, x in enumerate(lines) if x.row and x.row.query == query)
+            values = msgspec.json.decode(lines[place].raw) | {"note": note, "mine": self.count}
+            raw = json.dumps(values, ensure_ascii=False).encode() + end.encode() + b"\n"
+            lines[place] = gold_jsonl.Line(raw, lines[place].row)
+            self.path.write_bytes(gold_jsonl.assemble(lines))
+
+    @rule(data=st.data())
+    def turn_a_suggestion_down(self, data: st.DataObject) -> None:
+        if query := self.one(data, "pending_review", "approved", "rejected"):
+            asked = Query(id=self.ids[query], text=query, corpus="c")
+            by = f"m{self.count}"
+            item = judgment_item("gold-set", asked, "d9", by=by, at=self.tick(), grade=1)
+            self.store.add_review_items([item])
+            ruling = Ruling(item=item, state="rejected", by="second", at=self.tick(), reason="no")
+            record_alone(self.store, ruling)
 
     @precondition(lambda self: self.steps)
     @rule()
@@ -253,20 +292,31 @@ class Review(Machine):
             rulings.correct(self.store, self.path, self.ids[query], change, self.word())
             self.decided(query, "approved", back=self.known[query] == "pending_review")
 
-    @rule(data=st.data())
-    def reject(self, data: st.DataObject) -> None:
+    @rule(data=st.data(), who=CHAIRS)
+    def reject(self, data: st.DataObject, who: str) -> None:
         if query := self.one(data, "pending_review", "approved"):
-            rulings.reject(self.store, self.path, [self.ids[query]], self.word())
-            self.decided(query, "rejected")
+            self.left[query] = self.looks(query)
+            rulings.reject(self.store, self.path, [self.ids[query]], self.word(who))
+            self.decided(query, "rejected", who=who)
 
-    @rule(data=st.data())
-    def reopen(self, data: st.DataObject) -> None:
+    @rule(data=st.data(), who=CHAIRS)
+    def reopen(self, data: st.DataObject, who: str) -> None:
         if query := self.one(data, "rejected"):
-            done = rulings.reopen(self.store, self.path, self.ids[query], self.word())
-            assert done.state in ("approved", "pending_review")
-            self.decided(query, done.state)
-            if done.state == "pending_review":
-                self.steps.pop()
+            done = rulings.reopen(self.store, self.path, self.ids[query], self.word(who))
+            assert self.looks(query) == self.left.pop(query)
+            self.decided(query, done.state, who=who)
+
+    @rule(data=st.data(), who=CHAIRS, back=CHAIRS)
+    def reject_and_reopen(self, data: st.DataObject, who: str, back: str) -> None:
+        """Every line is where it was."""
+        if query := self.one(data, "pending_review", "approved"):
+            before, state = self.path.read_bytes(), self.known[query]
+            self.left[query] = self.looks(query)
+            rulings.reject(self.store, self.path, [self.ids[query]], self.word(who))
+            done = rulings.reopen(self.store, self.path, self.ids[query], self.word(back))
+            assert (self.path.read_bytes(), done.state) == (before, state)
+            assert self.looks(query) == self.left.pop(query)
+            self.decided(query, done.state, who=back)
 
     @precondition(lambda self: self.known)
     @rule()
@@ -316,8 +366,6 @@ class GoldFiles(Machine):
 
     @rule(extra=TEXT)
     def add_with_a_key_of_their_own(self, extra: str) -> None:
-        import msgspec
-
         row = msgspec.to_builtins(self.row("x", "")) | {"mine": extra}
         raw = msgspec.json.encode(row) + b"\n"
         self.path.write_bytes(raw)

@@ -6,15 +6,16 @@ import json
 import random
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from assay.core.types import Vote
 from assay.judging.labelling import relabel
 from assay.judging.pool import PEOPLE, pool_path, read_pool, waiting
 from assay.judging.unchecked import unchecked
-from assay.judging.votes import RULING, SAMPLE, WITHDRAWN, append, read_votes, votes_path
+from assay.judging.votes import RULING, SAMPLE, WITHDRAWN, append, current, read_votes, votes_path
 from assay.workbench.agreeing import agreement_between
-from assay.workbench.desk import Desk, desk_of
+from assay.workbench.desk import Desk, Votes, desk_of
 from assay.workbench.set_standing import set_standing
 from assay.workbench.tallied import tallied
 from judged_pages import both, judged_set
@@ -124,3 +125,19 @@ def test_a_set_whose_rubric_is_not_here_stands_the_same(dataset: Path) -> None:
         assert getattr(closed, field) == getattr(open_set, field), field
     assert not closed.error
     assert open_set.kappa is not None
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_an_undo_that_comes_before_its_vote_takes_it_back(tmp_path: Path, at_once: bool) -> None:
+    """Lines may come in any order, also in two readings."""
+    path = tmp_path / "set.votes.jsonl"
+    vote = Vote(id="v", query_id="q1", doc_id="d1", grade=1, judge="Ada", kind="human",
+                at="2026-05-31T12:00:00+00:00")  # fmt: skip
+    undo = msgspec.structs.replace(
+        vote, id="u", grade=None, judge="Ben", source=WITHDRAWN, supersedes="v", at="2026-05-31"
+    )
+    votes = Votes(path)
+    for part in [[undo, vote]] if at_once else [[undo], [vote]]:
+        append(path, part)
+        votes.refresh()
+    assert votes.everything(("q1", "d1")) == current(read_votes(path)) == []

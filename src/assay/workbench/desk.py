@@ -57,8 +57,12 @@ class Votes:
     def _forget(self) -> None:
         self._stamp: Stamp | None = None
         self._read_to, self._ends = 0, b""
-        self.life += 1
         self.ids: dict[str, Vote] = {}
+        self._taken_back: set[str] = set()
+        self._begin()
+
+    def _begin(self) -> None:
+        self.life += 1
         self.kinds: dict[str, VoteKind] = {}
         self.said: dict[Pair, dict[str, Vote]] = {}  # what holds now, also what was withdrawn
         self.order: list[Pair] = []  # the pair of every vote, as the file has them
@@ -81,6 +85,10 @@ class Votes:
         if len({vote.id for vote in new} - self.ids.keys()) < len(new):
             self._forget()
             read_votes(self.path)  # says which line is there twice
+        self.ids |= {vote.id: vote for vote in new}
+        if any(vote.id in self._taken_back for vote in new):  # an undo came before its vote
+            self._begin()
+            new = list(self.ids.values())
         for vote in new:
             self._take(vote)
         self._ends = self._before(self._read_to)
@@ -101,7 +109,8 @@ class Votes:
             return stream.read(place - start)
 
     def _take(self, vote: Vote) -> None:
-        self.ids[vote.id] = vote
+        if vote.source == WITHDRAWN:
+            self._taken_back.add(vote.supersedes)
         if vote.judge != UNNAMED:
             self.kinds[vote.judge] = vote.kind
         whose = said_of(vote, self.ids)
