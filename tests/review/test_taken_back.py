@@ -4,6 +4,7 @@ overridden, and an act and its undo leave rows, bytes and standing votes as they
 from __future__ import annotations
 
 import contextlib
+import errno
 import itertools
 import json
 from collections.abc import Callable, Iterator
@@ -13,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from assay.formats import votes_jsonl
 from assay.formats.vote_order import current
 from assay.formats.votes_jsonl import read_votes, votes_path
 from assay.review import pairs, rulings, second_thoughts
@@ -253,3 +255,26 @@ def test_a_clock_that_stands_still_keeps_decisions_apart(service: Service, gold:
     moments = [entry.at for entry in service.store.audit(subject="gold-set/g001")]
     assert len(set(moments)) == 6
     assert max(moments) < NOW + timedelta(seconds=1)
+
+
+def test_many_that_are_decided_while_the_disk_is_full_are_written_when_pressed_again(
+    service: Service, gold: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    both = [item(service.store, ref) for ref in ("g001", "g002")]
+    picks = [Pick(id=each.id, seen=review_word.fingerprint(each)) for each in both]
+    ids = [each.id for each in both]
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(votes_jsonl, "_write", full)
+        done = review_word.approve_many(service, picks, by="dana")
+        assert (done.done, done.refused) == (ids, {})
+        assert "is made, but its files cannot be written" in done.unwritten
+        again = review_word.approve_many(service, picks, by="dana")
+        assert (again.already, "cannot be written" in again.unwritten) == (ids, True)
+        assert read_votes(votes_path(gold)) == []
+    again = review_word.approve_many(service, picks, by="dana")
+    assert (again.already, again.unwritten, len(standing(gold))) == (ids, "", 2)
+    assert gold.read_bytes().count(b'"chair"') == 3

@@ -281,6 +281,8 @@ def approve_many(request: Request) -> Response:
         return _list(request, listed, status=400, complaint=_in_words(request, error))
     if outcome.refused:
         return _bulk(request, msgspec.structs.replace(asked, id=list(outcome.refused)), outcome)
+    if outcome.unwritten:
+        return _list(request, ListQuery(), status=503, complaint=outcome.unwritten)
     said = "approved" if outcome.done else "already"
     return RedirectResponse("/review" + kept_query(asked, said=said), status_code=303)
 

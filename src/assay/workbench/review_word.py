@@ -19,6 +19,7 @@ from assay.core.errors import InputError, NotHere
 from assay.judging.reasons import refuse_long
 from assay.reports.words import page_words
 from assay.review import rulings, second_thoughts
+from assay.review.intents import interrupted
 from assay.review.one_step import record_alone
 from assay.review.pairs import unsettle_pair
 from assay.review.rulings import Correction, Stale, Word
@@ -274,11 +275,13 @@ class Pick(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class Bulk(msgspec.Struct, frozen=True, kw_only=True):
-    """What was done: ids of items."""
+    """What was done: ids of items. `unwritten` says where it is decided, and its files follow as
+    soon as they can be written."""
 
     done: list[str]
     already: list[str] = []
     refused: dict[str, str] = {}  # id -> why, in English
+    unwritten: str = ""
 
 
 def preview(service: Service, asked: Asked, ids: Sequence[str] = ()) -> Preview:
@@ -348,12 +351,40 @@ def approve_many(service: Service, picks: Iterable[Pick], *, by: str, reason: st
             else:
                 by_set.setdefault(item.gold, []).append(item)
         done = list[str]()
+        unwritten = _finish(service, [known[id] for id in already])
         for items in by_set.values():
             try:
                 done += _approved(service, items, word, refused)
             except (InputError, StoreConflict) as error:
-                refused |= {item.id: str(error) for item in items if item.id not in refused}
-    return Bulk(done=done, already=already, refused=refused)
+                made = _made(service, items, by)
+                done += made
+                unwritten = str(error) if made else unwritten
+                left = [item.id for item in items if item.id not in (*made, *refused)]
+                refused |= dict.fromkeys(left, str(error))
+    return Bulk(done=done, already=already, refused=refused, unwritten=unwritten)
+
+
+def _made(service: Service, items: Sequence[ReviewItem], by: str) -> list[str]:
+    """What was decided all the same where a step has failed: its files could not be written."""
+    was = {item.id: item.decided_at for item in items}
+    now = _items(service, list(was)).values()
+    return [item.id for item in now if item.decided_by == by and item.decided_at != was[item.id]]
+
+
+def _finish(service: Service, items: Iterable[ReviewItem]) -> str:
+    """What was decided and could not be written is, once there is room; says what still stands in
+    the way."""
+    for gold in {item.gold for item in items}:
+        try:
+            path = kept_path(service, gold)
+            if interrupted(service.store, path):
+                with rulings.locked_set(service.store, path):
+                    pass
+        except NotOpen:
+            continue
+        except InputError as error:
+            return str(error)
+    return ""
 
 
 def _approved(
