@@ -255,7 +255,7 @@ def _decide_on_a_full_disk(
 
 
 @pytest.mark.parametrize("act", ["promote", "reject"])
-@pytest.mark.parametrize("edit", ["reworded", "other documents", "taken out"])
+@pytest.mark.parametrize("edit", ["reworded", "other documents", "a note", "taken out"])
 def test_a_decision_on_a_row_that_was_edited_since_is_taken_back(
     gold: Path, act: str, edit: str
 ) -> None:
@@ -265,7 +265,8 @@ def test_a_decision_on_a_row_that_was_edited_since_is_taken_back(
         lambda store: getattr(rulings, act)(store, gold, ["g001"], WORD),
     )
     was = gold.read_bytes()
-    edits = {"reworded": (b'"first"', b'"1st"'), "other documents": (b'["a"]', b'["z"]')}
+    edits = {"reworded": (b'"first"', b'"1st"'), "other documents": (b'["a"]', b'["z"]'),
+             "a note": (b'"note":"', b'"note":"wait: ')}  # fmt: skip
     now = was.replace(*edits[edit]) if edit in edits else b"# nothing\n"
     gold.write_bytes(now)
     start(gold)

@@ -6,7 +6,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 
 from assay.core.errors import InputError
@@ -74,6 +76,37 @@ def test_a_row_that_changed_is_refused_and_shown_as_it_is(
     with pytest.raises(Refused):
         word(service, item.id, seen, by="dana")
     assert not word(service, now.id, Said(reason="no"), by="dana").already
+
+
+@pytest.mark.parametrize("act", ["approve", "correct", "reject"])
+@pytest.mark.parametrize("late", [False, True])
+def test_a_note_that_was_written_since_is_seen_first(
+    service: Service, gold: Path, act: str, late: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    item, first = shown(service), gold.read_bytes().splitlines(keepends=True)
+    row = review_word.fingerprint(item, "")
+    said = Said(reason="no", note="mine" if act == "correct" else "", row=row)
+    noted = first[0].replace(b'"note":""', b'"note":"wait for the appeal"')
+    content = b"".join([noted, *first[1:]])
+    if late:  # between the look at the file and its lock
+        looked = review_word.note_of
+
+        def note_of(*given: Any) -> str:
+            note = looked(*given)
+            gold.write_bytes(content)
+            return note
+
+        monkeypatch.setattr(review_word, "note_of", note_of)
+    else:
+        gold.write_bytes(content)
+    word = review_word.reject if act == "reject" else review_word.approve
+    with pytest.raises(Refused, match="The row g001 changed since you saw it"):
+        word(service, item.id, said, by="dana")
+    assert untouched(service, gold, content)
+    monkeypatch.undo()
+    row = review_word.fingerprint(item, "wait for the appeal")
+    again = msgspec.structs.replace(said, row=row)
+    assert not word(service, item.id, again, by="dana").already
 
 
 def test_of_many_only_what_changed_is_left(service: Service, gold: Path) -> None:

@@ -41,6 +41,11 @@ def item(store: Store, ref: str = "g001", kind: str = "gold_row") -> ReviewItem:
     return next(each for each in store.review_items(kind=kind) if each.ref == ref)
 
 
+def seen(*items: ReviewItem) -> dict[str, Any]:
+    """What a page sends of the decisions that it shows."""
+    return {each.id: each.decided_at for each in items}
+
+
 def standing(gold: Path) -> set[tuple[str, str, int | None]]:
     return {(v.judge, v.doc_id, v.grade) for v in current(read_votes(votes_path(gold)))}
 
@@ -176,7 +181,8 @@ def test_a_rejection_taken_back_leaves_no_word_of_it(
     before, held = gold.read_bytes(), standing(gold)
     rulings.reject(service.store, gold, ["g001"], DANA)
     rejected = item(service.store)
-    assert review_word.take_back(service, [rejected.id], by=back).done == [rejected.id]
+    done = review_word.take_back(service, [rejected.id], by=back, seen=seen(rejected))
+    assert done.done == [rejected.id]
     assert (gold.read_bytes(), standing(gold)) == (before, held)
 
 
@@ -237,10 +243,11 @@ def test_what_was_said_anew_of_a_document_is_taken_back_first(service: Service, 
         review_word.approve(service, new.id, Said(), by="dana")
         made.append((new.id, before))
     first, second = made
-    done = review_word.take_back(service, [first[0]], by="eve")
+    decided = seen(*service.store.review_items(kind="judgment"))
+    done = review_word.take_back(service, [first[0]], by="eve", seen=decided)
     assert "something else was said of the same document since" in done.refused[first[0]]
     for id, before in (second, first):
-        assert review_word.take_back(service, [id], by="eve").done == [id]
+        assert review_word.take_back(service, [id], by="eve", seen=decided).done == [id]
         assert (gold.read_bytes(), standing(gold)) == before
 
 
@@ -278,3 +285,70 @@ def test_many_that_are_decided_while_the_disk_is_full_are_written_when_pressed_a
     again = review_word.approve_many(service, picks, by="dana")
     assert (again.already, again.unwritten, len(standing(gold))) == (ids, "", 2)
     assert gold.read_bytes().count(b'"chair"') == 3
+
+
+# ── which decision is meant ───────────────────────────────────────────────────────────────────────
+
+
+def test_an_undo_of_an_older_decision_leaves_the_newer_one(service: Service, gold: Path) -> None:
+    review_word.approve(service, item(service.store).id, Said(), by="dana")
+    old = item(service.store)
+    review_word.take_back(service, [old.id], by="dana")
+    review_word.approve(service, old.id, Said(), by="eve")
+    before = gold.read_bytes(), standing(gold)
+    undone = review_word.take_back(service, [old.id], by="dana", seen=seen(old))
+    assert (undone.done, "decided anew since" in undone.refused[old.id]) == ([], True)
+    assert "by eve" in undone.refused[old.id]
+    assert (gold.read_bytes(), standing(gold), item(service.store).state) == (*before, "approved")
+    newer = item(service.store)
+    assert review_word.take_back(service, [old.id], by="dana", seen=seen(newer)).done == [old.id]
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_who_names_no_decision_takes_back_their_own_alone(
+    service: Service, gold: Path, again: bool
+) -> None:
+    review_word.approve(service, item(service.store).id, Said(), by="dana")
+    id = item(service.store).id
+    if again:
+        review_word.take_back(service, [id], by="dana")
+        review_word.approve(service, id, Said(), by="eve")
+    undone = review_word.take_back(service, [id], by="dana")
+    assert undone.done == ([] if again else [id])
+    assert not again or "was decided by eve" in undone.refused[id]
+    assert item(service.store).state == ("approved" if again else "pending_review")
+
+
+# ── decided, and not yet written ──────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("act", ["approve", "reject", "take back"])
+def test_one_that_is_decided_while_the_disk_is_full_is_written_when_pressed_again(
+    service: Service, gold: Path, monkeypatch: pytest.MonkeyPatch, act: str
+) -> None:
+    id, said = item(service.store).id, Said(reason="no")
+    if act == "take back":
+        review_word.approve(service, id, said, by="dana")
+
+    def press() -> review_word.Decided | review_word.Bulk:
+        if act == "take back":
+            return review_word.take_back(service, [id], by="dana")
+        word = review_word.approve if act == "approve" else review_word.reject
+        return word(service, id, said, by="dana")
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    before = read_votes(votes_path(gold))
+    with monkeypatch.context() as patched:
+        patched.setattr(votes_jsonl, "_write", full)
+        for already in (False, True):
+            done = press()
+            assert "is made, but its files cannot be written" in done.unwritten
+            assert bool(done.already) == already
+        assert read_votes(votes_path(gold)) == before
+    again = press()
+    assert (bool(again.already), again.unwritten) == (True, "")
+    assert len(read_votes(votes_path(gold))) == len(before) + 2
+    expected = {"approve": 2, "reject": 1, "take back": 1}[act]
+    assert gold.read_bytes().count(b'"chair"') == expected

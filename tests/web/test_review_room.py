@@ -40,6 +40,7 @@ from assay.workbench.review import (
     withdraw,
 )
 from assay.workbench.review_item import item_view, search_more
+from assay.workbench.review_preview import preview
 from assay.workbench.review_queue import Asked, fill_queue, listing
 from assay.workbench.review_word import (
     Pick,
@@ -48,7 +49,6 @@ from assay.workbench.review_word import (
     approve,
     approve_many,
     last_step,
-    preview,
     take_back,
 )
 from web_client import local_client
@@ -586,7 +586,8 @@ class TestBack:
         approve(service, item, Said(), by="Dora")
         given = read_votes(votes_path(path))
         assert {vote.judge for vote in current(given)} == {"Dora"}
-        take_back(service, [item], by="Eve")
+        (decided,) = service.store.review_items(ids=[item])
+        take_back(service, [item], by="Eve", seen={item: decided.decided_at})  # type: ignore[dict-item]
         every = read_votes(votes_path(path))
         assert every[: len(given)] == given, "nothing is deleted"
         assert current(every) == []
@@ -595,6 +596,32 @@ class TestBack:
         assert {(vote.judge, vote.source) for vote in taken} == {("Eve", "withdrawn")}
         approve(service, item, Said(), by="Eve")
         assert {vote.judge for vote in current(read_votes(votes_path(path)))} == {"Eve"}
+
+    @pytest.mark.parametrize("where", ["page", "item", "api"])
+    def test_an_old_page_takes_no_newer_decision_back(
+        self, client: TestClient, service: Service, where: str
+    ) -> None:
+        decide(client, service, "g001", "approve")
+        item = refs(service)["g001"]
+        address = "/review" if where == "page" else f"/review/{item}"
+        shown = client.get(address).text
+        (said,) = re.findall(r'name="decided" value="([^"]+)"', shown)
+        (mine,) = service.store.review_items(ids=[item])
+        take_back(service, [item], by=mine.decided_by)
+        approve(service, item, Said(), by="Moshe")
+        if where == "api":
+            sent = {"decided": dict([said.split(" ")])}
+            answer = client.post("/api/review/undo", json=sent).json()
+            assert (answer["done"], "by Moshe" in answer["refused"][item]) == ([], True)
+        else:
+            refused = client.post("/review/undo", data={"id": item, "decided": said})
+            assert (refused.status_code, "decided anew since" in refused.text) == (400, True)
+        (now,) = service.store.review_items(ids=[item])
+        assert (now.state, now.decided_by) == ("approved", "Moshe")
+        # what another decided, and the page shows, can be taken back
+        (said,) = re.findall(r'name="decided" value="([^"]+)"', client.get(f"/review/{item}").text)
+        done = client.post("/review/undo", data={"id": item, "decided": said})
+        assert "said=taken_back" in done.headers["location"]
 
     def test_a_rejection(self, client: TestClient, service: Service) -> None:
         decide(client, service, "g002", "reject", why="not asked")
@@ -624,7 +651,8 @@ class TestBack:
         path.write_text(text.replace('"source":"bootstrap"', '"source":"chair"', 1))
         fill_queue(service)
         (item,) = queue(service, state="approved").items
-        answer = client.post("/review/undo", data={"id": item.id})
+        said = f"{item.id} {item.decided_at.isoformat()}"  # type: ignore[union-attr]
+        answer = client.post("/review/undo", data={"id": item.id, "decided": said})
         assert (answer.status_code, "was not given on this page" in answer.text) == (400, True)
 
 

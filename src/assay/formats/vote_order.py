@@ -3,7 +3,11 @@
 Votes are in the order of their times, whatever the order of lines and of files. That this is also
 the order in which they were acknowledged is for those who write: a word that is given here is never
 dated before one that it follows, whatever the clock says (`not_before`). An undo names the vote
-that it takes back, and comes after it."""
+that it takes back, and comes after it, whatever its own time.
+
+At one moment they are in the order of lines, but none comes before the vote that it names
+(`in_line`). So any two votes of a judge on a pair have an order, and it is the same for everybody
+who has read the same lines."""
 
 from __future__ import annotations
 
@@ -22,7 +26,7 @@ def current(votes: Iterable[Vote]) -> list[Vote]:
     Rulings and spot checks stand beside the votes that their judge gave otherwise. One that was
     taken back, by its judge or by a chair, is as if it had not been given."""
     holds: dict[tuple[str, str, str, str], Vote] = {}
-    given = list(votes)
+    given = in_line(votes)
     known = {vote.id: vote for vote in given}
     for vote in given:
         whose = said_of(vote, known)
@@ -32,8 +36,23 @@ def current(votes: Iterable[Vote]) -> list[Vote]:
     return [vote for vote in holds.values() if vote.source != WITHDRAWN]
 
 
+def in_line(votes: Iterable[Vote]) -> list[Vote]:
+    """As they were read, but each after the vote that it names: that was there first, however the
+    lines were put together. Of votes that name each other in a circle none is lost."""
+    read = {vote.id: vote for vote in votes}
+    placed: dict[str, Vote] = {}
+    for each in read.values():
+        chain: dict[str, Vote] = {}
+        vote: Vote | None = each
+        while vote is not None and vote.id not in placed and vote.id not in chain:
+            chain[vote.id] = vote
+            vote = read.get(vote.supersedes)
+        placed |= reversed(chain.items())
+    return list(placed.values())
+
+
 def later(vote: Vote, before: Vote | None, known: Mapping[str, Vote]) -> Vote:
-    """The one of two that stands; at one moment the one that is read last."""
+    """The one of two that stands; at one moment the one that is later in line."""
     if before is None or _place(vote, known) >= _place(before, known):
         return vote
     return before
@@ -44,9 +63,8 @@ def said_of(vote: Vote, known: Mapping[str, Vote]) -> Vote:
     return known.get(vote.supersedes, vote) if vote.source == WITHDRAWN else vote
 
 
-def _place(vote: Vote, known: Mapping[str, Vote]) -> tuple[str, bool]:
-    named = said_of(vote, known)
-    return (named.at, True) if named.at > vote.at else (vote.at, False)
+def _place(vote: Vote, known: Mapping[str, Vote]) -> str:
+    return max(vote.at, said_of(vote, known).at)
 
 
 def role_of(source: str) -> str:

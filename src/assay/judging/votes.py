@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from assay.core.types import Document, GoldSet, Judgment, Vote
-from assay.formats.vote_order import current, later, not_before, role_of, said_of
+from assay.formats.vote_order import current, in_line, later, not_before, role_of, said_of
 from assay.formats.votes_jsonl import (
     IMPORTED,
     RULING,
@@ -39,6 +39,7 @@ __all__ = [
     "by_pair",
     "current",
     "document_fingerprint",
+    "in_line",
     "later",
     "not_before",
     "read_votes",

@@ -58,7 +58,8 @@ def _reads_alike(row: GoldRow, old: GoldRow) -> bool:
 
 
 def _shown(row: GoldRow) -> tuple[object, ...]:
-    return row.query, row.corpus, row.practice_area, row.relevant_case_law_ids, row.source
+    read = row.query, row.corpus, row.practice_area, row.relevant_case_law_ids, row.note
+    return *read, row.source
 
 
 def _changes(row: GoldRow, old: GoldRow, new: GoldRow) -> dict[str, str | tuple[str, ...]] | None:

@@ -27,6 +27,10 @@ from assay.store import Store
 from assay.store.records import Ruling
 
 
+class Unwritten(InputError):
+    """The decision is made, and its files follow with the next decision or start."""
+
+
 def record(
     store: Store, path: Path, rulings: Sequence[Ruling], old: Sequence[Line], new: Sequence[Line]
 ) -> None:
@@ -87,7 +91,10 @@ def _in_one_step(
         with contextlib.suppress(AssayError):  # a store that is away says later what it has
             heal(store, path)
         raise
-    heal(store, path)
+    try:
+        heal(store, path)
+    except InputError as error:
+        raise Unwritten(error.message, where=error.where, hint=error.hint) from error
 
 
 def record_alone(store: Store, ruling: Ruling) -> None:

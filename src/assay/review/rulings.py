@@ -45,11 +45,12 @@ from assay.telemetry.recorder import new_id
 
 class Word(msgspec.Struct, frozen=True, kw_only=True):
     """An expert's word: who gives it, why, and when. `rationale` is what they wrote themselves,
-    where `why` is said for them."""
+    where `why` is said for them; `note_seen` the note of the row, where they were shown one."""
 
     by: str
     why: str = ""
     rationale: str | None = None
+    note_seen: str | None = None
     at: datetime = msgspec.field(default_factory=lambda: datetime.now(UTC))
 
 
@@ -244,7 +245,8 @@ def _rule(
         rows = [lines[place].row for place in places.values()]
         queued = _queued(store, gold, rows) | {item.ref: item for item in meant}
         # who gives ids alone may say of a row what its source in the file says by now
-        if stale := _stale_rows(queued, rows, already if not meant else ()):
+        stale = _stale_rows(queued, rows, already if not meant else ())
+        if stale := stale or _other_notes(rows, word):
             sync_review(store, gold, lines, now=word.at)
             raise Stale(stale)
         waiting = _waiting_for_others(queued, lines) if already else set()
@@ -288,6 +290,12 @@ def _stale_rows(
         and item.state == "pending_review"
         and not (_is_shown(row, item) and (row.source == "bootstrap" or row.id in so))
     ]
+
+
+def _other_notes(rows: Iterable[GoldRow | None], word: Word) -> list[str]:
+    """A note is in the file alone."""
+    seen = word.note_seen
+    return [row.id for row in rows if row is not None and seen is not None and row.note != seen]
 
 
 def _is_shown(row: GoldRow, item: ReviewItem) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
@@ -20,8 +22,9 @@ from assay.workbench.review_item import (
     search_more,
     whole_text,
 )
+from assay.workbench.review_preview import Preview, preview
 from assay.workbench.review_queue import Asked, Listing, listing
-from assay.workbench.review_word import Bulk, Decided, Pick, Preview, Said
+from assay.workbench.review_word import Bulk, Decided, Pick, Said
 
 
 class ListQuery(Asked, frozen=True, kw_only=True, omit_defaults=True):
@@ -49,9 +52,12 @@ class BulkBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class UndoBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Items to take back; without any, what the caller decided last."""
+    """Items to take back; without any, what the caller decided last. `decided` says of an item
+    which decision is meant, by its `decided_at`: where a newer one stands, nothing is taken back.
+    Of items that it does not name, callers take back their own decisions alone."""
 
     ids: list[str] = []
+    decided: dict[str, datetime] = {}
 
 
 def item_asked(request: Request) -> ReviewItem:
@@ -97,7 +103,7 @@ def _reject(request: Request) -> Response:
 
 def _preview(request: Request) -> Response:
     asked = query(request, BulkQuery)
-    return json(review_word.preview(service_of(request), asked, asked.id))
+    return json(preview(service_of(request), asked, asked.id))
 
 
 def _approve_many(request: Request) -> Response:
@@ -109,9 +115,9 @@ def _approve_many(request: Request) -> Response:
 
 def _take_back(request: Request) -> Response:
     service, by = service_of(request), user_of(request).name
-    ids = body(request, UndoBody).ids
-    last = ids or [item.id for item in review_word.last_step(service, by)]
-    return json(review_word.take_back(service, last, by=by))
+    sent = body(request, UndoBody)
+    ids = sent.ids or [*sent.decided] or [item.id for item in review_word.last_step(service, by)]
+    return json(review_word.take_back(service, ids, by=by, seen=sent.decided))
 
 
 _ONE = "/api/review/{item}"

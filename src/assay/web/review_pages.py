@@ -4,6 +4,7 @@ and taking back. Forms work without scripts; `review.js` adds keys and keeps wha
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from urllib.parse import urlencode
 
 import msgspec
@@ -26,6 +27,7 @@ from assay.workbench.review_item import (
     search_more,
     whole_text,
 )
+from assay.workbench.review_preview import fingerprint, preview
 from assay.workbench.review_queue import Asked, around, listing
 from assay.workbench.review_word import Bulk, Pick, Refused, Said, last_step
 
@@ -138,7 +140,7 @@ def _item(
         words=WORDS,
         view=view,
         item=item,
-        shown=review_word.fingerprint(item),
+        shown=fingerprint(item, view.note),
         kept=kept_query(asked),
         asked=asked,
         whole=whole_text(service, item, asked_whole) if asked_whole else None,
@@ -195,6 +197,8 @@ def decide(request: Request) -> Response:
         beside = around(service, asked, done.item)
     except AssayError as error:
         return _refused(request, given, error)
+    if done.unwritten:
+        return _list(request, ListQuery(), status=503, complaint=done.unwritten)
     outcome = "already" if done.already else done.outcome
     on = beside.next or beside.previous
     place = f"/review/{on}" if on else "/review"
@@ -252,7 +256,7 @@ def bulk_page(request: Request) -> Response:
 
 
 def _bulk(request: Request, asked: BulkQuery, outcome: Bulk | None = None) -> Response:
-    shown = review_word.preview(service_of(request), asked, asked.id)
+    shown = preview(service_of(request), asked, asked.id)
     return page(
         request,
         "review_bulk.html",
@@ -288,16 +292,28 @@ def approve_many(request: Request) -> Response:
 
 
 def take_back(request: Request) -> Response:
-    """Exactly what the page offered to take back."""
-    service, asked = service_of(request), query(request, Asked)
-    ids = form(request).texts("id")
-    outcome = review_word.take_back(service, ids, by=user_of(request).name)
+    """Exactly what the page offered to take back: the decisions that it showed."""
+    service, asked, sent = service_of(request), query(request, Asked), form(request)
+    ids = sent.texts("id")
+    seen = {id: at for text in sent.texts("decided") for id, at in _decision(text)}
+    outcome = review_word.take_back(service, ids, by=user_of(request).name, seen=seen)
+    if outcome.unwritten and not outcome.refused:
+        return _list(request, ListQuery(), status=503, complaint=outcome.unwritten)
     if outcome.refused:
         said = "\n".join(dict.fromkeys(outcome.refused.values()))
         return _list(request, ListQuery(), status=400, complaint=said)
     place = f"/review/{ids[0]}" if len(ids) == 1 else "/review"
     told = "taken_back" if outcome.done else "waits_already"
     return RedirectResponse(place + kept_query(asked, said=told), status_code=303)
+
+
+def _decision(text: str) -> list[tuple[str, datetime]]:
+    """An item and when it was decided; nothing where a page does not say that."""
+    id, _, at = text.partition(" ")
+    try:
+        return [(id, datetime.fromisoformat(at))]
+    except ValueError:
+        return []
 
 
 REVIEW_ROUTES = [

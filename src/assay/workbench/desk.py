@@ -28,6 +28,7 @@ from assay.judging.votes import (
     WITHDRAWN,
     Pair,
     appending,
+    in_line,
     later,
     read_votes,
     role_of,
@@ -58,7 +59,7 @@ class Votes:
         self._stamp: Stamp | None = None
         self._read_to, self._ends = 0, b""
         self.ids: dict[str, Vote] = {}
-        self._taken_back: set[str] = set()
+        self._named: set[str] = set()  # by other votes
         self._begin()
 
     def _begin(self) -> None:
@@ -86,10 +87,10 @@ class Votes:
             self._forget()
             read_votes(self.path)  # says which line is there twice
         self.ids |= {vote.id: vote for vote in new}
-        if any(vote.id in self._taken_back for vote in new):  # an undo came before its vote
+        if any(vote.id in self._named for vote in new):  # a vote came after one that names it
             self._begin()
             new = list(self.ids.values())
-        for vote in new:
+        for vote in in_line(new):
             self._take(vote)
         self._ends = self._before(self._read_to)
         self._stamp = stamp
@@ -109,8 +110,7 @@ class Votes:
             return stream.read(place - start)
 
     def _take(self, vote: Vote) -> None:
-        if vote.source == WITHDRAWN:
-            self._taken_back.add(vote.supersedes)
+        self._named.add(vote.supersedes)
         if vote.judge != UNNAMED:
             self.kinds[vote.judge] = vote.kind
         whose = said_of(vote, self.ids)

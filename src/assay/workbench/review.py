@@ -255,10 +255,9 @@ def _vote(service: Service, item: ReviewItem, word: Word, grade: int | None) -> 
     )
 
 
-def reject_item(service: Service, item: ReviewItem, *, by: str, why: str) -> None:
+def reject_item(service: Service, item: ReviewItem, word: Word) -> None:
     """Turn a row in the queue down. One that is no longer in a file here is turned down in the
     record alone."""
-    word = Word(by=by, why=why, at=service.clock())
     try:
         path = kept_path(service, item.gold)
         rulings.reject(service.store, path, [item.ref], word, [item])
@@ -267,7 +266,7 @@ def reject_item(service: Service, item: ReviewItem, *, by: str, why: str) -> Non
     except InputError:
         if item not in strays(service, item.gold):
             raise
-        ruling = Ruling(item=item, state="rejected", by=by, at=word.at, reason=why)
+        ruling = Ruling(item=item, state="rejected", by=word.by, at=word.at, reason=word.why)
         record_alone(service.store, ruling)
 
 

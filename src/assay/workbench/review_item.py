@@ -138,6 +138,11 @@ def item_view(service: Service, item: ReviewItem, asked: Asked) -> ItemView:
     )
 
 
+def note_of(service: Service, item: ReviewItem) -> str:
+    """As the file has it now."""
+    return _place(service, item).note
+
+
 class _Standing(msgspec.Struct, frozen=True, kw_only=True):
     """What the file of the set says of an item."""
 

@@ -6,9 +6,8 @@ another was faster with, or what has changed since the page was opened, is refus
 
 from __future__ import annotations
 
-import hashlib
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from typing import Literal
@@ -20,7 +19,7 @@ from assay.judging.reasons import refuse_long
 from assay.reports.words import page_words
 from assay.review import rulings, second_thoughts
 from assay.review.intents import interrupted
-from assay.review.one_step import record_alone
+from assay.review.one_step import Unwritten, record_alone
 from assay.review.pairs import unsettle_pair
 from assay.review.rulings import Correction, Stale, Word
 from assay.review.taking_back import Overtaken, votes_back
@@ -29,29 +28,26 @@ from assay.store.records import ReviewItem, Ruling
 from assay.workbench import review
 from assay.workbench.opening import NotOpen, Service, kept_path
 from assay.workbench.paging import MAX_PAGE
-from assay.workbench.review_item import candidates, find_document, known_item
-from assay.workbench.review_queue import Asked, filter_of
+from assay.workbench.review_item import candidates, find_document, known_item, note_of
+from assay.workbench.review_preview import fingerprint
 from assay.workbench.voting import give_with_record
 
 __all__ = [
     "Bulk",
     "Decided",
-    "Line",
     "Pick",
-    "Preview",
     "Refused",
     "Said",
     "approve",
     "approve_many",
     "fingerprint",
     "last_step",
-    "preview",
     "reject",
     "take_back",
 ]
 
 Outcome = Literal["approved", "rejected", "taken_back"]
-AT_ONCE = 50  # rows that a person can look over before one press
+NOT_SAID: Mapping[str, datetime] = {}
 CORRECTED = "corrected on the review page"
 
 
@@ -96,11 +92,13 @@ class Said(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class Decided(msgspec.Struct, frozen=True, kw_only=True):
-    """The item as it is now; `already` when it was so before."""
+    """The item as it is now; `already` when it was so before. `unwritten` says where it is decided,
+    and its files follow as soon as they can be written."""
 
     item: ReviewItem
     outcome: Outcome
     already: bool = False
+    unwritten: str = ""
 
 
 # of two who press at once, the second hears what the first decided
@@ -118,13 +116,12 @@ def approve(service: Service, item_id: str, said: Said, *, by: str) -> Decided:
         item = _open_item(service, item_id, "approved", by)
         if isinstance(item, Decided):
             return item
-        _refuse_stale(item, said)
+        note = _refuse_stale(service, item, said)
+        decide = _settle if item.kind == "judgment" else _approve_row
+        word = Word(by=by, why=said.reason.strip(), at=service.clock(), note_seen=note)
         with _in_words(service, item):
-            if item.kind == "judgment":
-                _settle(service, item, said, by)
-            else:
-                _approve_row(service, item, said, by)
-        return _done(service, item, "approved")
+            unwritten = _made(partial(decide, service, item, said, word))
+        return _done(service, item, "approved", unwritten)
 
 
 def _refuse_long(said: Said) -> None:
@@ -139,15 +136,29 @@ def reject(service: Service, item_id: str, said: Said, *, by: str) -> Decided:
         item = _open_item(service, item_id, "rejected", by)
         if isinstance(item, Decided):
             return item
-        _refuse_stale(item, said)
+        note = _refuse_stale(service, item, said)
         if not said.reason.strip():
             raise Refused("reason")
+        word = Word(by=by, why=said.reason, at=service.clock(), note_seen=note)
         with _in_words(service, item):
-            if item.kind == "judgment":
-                review.rule_suggestion(service, item.id, accept=False, by=by, why=said.reason)
-            else:
-                review.reject_item(service, item, by=by, why=said.reason)
-        return _done(service, item, "rejected")
+            unwritten = _made(partial(_reject, service, item, word))
+        return _done(service, item, "rejected", unwritten)
+
+
+def _reject(service: Service, item: ReviewItem, word: Word) -> None:
+    if item.kind == "judgment":
+        review.rule_suggestion(service, item.id, accept=False, by=word.by, why=word.why)
+    else:
+        review.reject_item(service, item, word)
+
+
+def _made(step: Callable[[], object]) -> str:
+    """Take a step that decides. Says where it is decided and its files could not be written."""
+    try:
+        step()
+    except Unwritten as error:
+        return str(error)
+    return ""
 
 
 def _open_item(service: Service, item_id: str, wanted: Outcome, by: str) -> ReviewItem | Decided:
@@ -160,14 +171,20 @@ def _open_item(service: Service, item_id: str, wanted: Outcome, by: str) -> Revi
     if item.state == "pending_review":
         return item
     if item.state == wanted and item.decided_by == by:
-        return Decided(item=item, outcome=wanted, already=True)
+        unwritten = _finish(service, [item])
+        return Decided(item=item, outcome=wanted, already=True, unwritten=unwritten)
     raise Refused("decided", ref=item.ref, by=item.decided_by)
 
 
-def _refuse_stale(item: ReviewItem, said: Said) -> None:
+def _refuse_stale(service: Service, item: ReviewItem, said: Said) -> str | None:
+    """Gives the note of the row, where that is what was shown: it is looked at again under the
+    lock of the set."""
     other = said.seen is not None and said.seen != item.doc_ids
-    if other or (said.row is not None and said.row != fingerprint(item)):
+    known = said.row in (None, fingerprint(item))
+    note = None if known else note_of(service, item)
+    if other or not (known or said.row == fingerprint(item, note)):
         raise Refused("changed", ref=item.ref)
+    return note
 
 
 class _in_words:
@@ -199,35 +216,36 @@ def _items(service: Service, ids: Sequence[str]) -> dict[str, ReviewItem]:
     return {item.id: item for item in found}
 
 
-def _done(service: Service, item: ReviewItem, outcome: Outcome) -> Decided:
+def _done(service: Service, item: ReviewItem, outcome: Outcome, unwritten: str) -> Decided:
     """What is said to be done is so in the store."""
     now = known_item(service, item.id)
     if now is None or now.state != outcome:
         raise InputError("nothing was decided: the item is as it was", where=item.ref)
-    return Decided(item=now, outcome=outcome)
+    return Decided(item=now, outcome=outcome, unwritten=unwritten)
 
 
-def _settle(service: Service, item: ReviewItem, said: Said, by: str) -> None:
+def _settle(service: Service, item: ReviewItem, said: Said, word: Word) -> None:
     if item.grade is None and said.grade is None:
         raise Refused("grade")
-    review.rule_suggestion(service, item.id, accept=True, by=by, why=said.reason, grade=said.grade)
+    review.rule_suggestion(
+        service, item.id, accept=True, by=word.by, why=said.reason, grade=said.grade
+    )
 
 
-def _approve_row(service: Service, item: ReviewItem, said: Said, by: str) -> None:
+def _approve_row(service: Service, item: ReviewItem, said: Said, word: Word) -> None:
     path = kept_path(service, item.gold)
     documents = item.doc_ids if said.documents is None else said.documents
     documents = tuple(dict.fromkeys(id for id in documents if id.strip()))
     if not documents:
         raise Refused("documents")
     _refuse_unknown(service, item, documents)
-    reason, note = said.reason.strip(), said.note.strip()
+    note = said.note.strip()
     if documents == item.doc_ids and not note:
-        word = Word(by=by, why=reason, at=service.clock())
         rulings.promote(service.store, path, [item.ref], word, [item])
         return
-    word = Word(by=by, why=reason or CORRECTED, rationale=reason, at=service.clock())
+    given = msgspec.structs.replace(word, why=word.why or CORRECTED, rationale=word.why)
     change = Correction(relevant=documents, note=note or None)
-    rulings.correct(service.store, path, item.ref, change, word, [item])
+    rulings.correct(service.store, path, item.ref, change, given, [item])
 
 
 def _refuse_unknown(service: Service, item: ReviewItem, documents: Sequence[str]) -> None:
@@ -244,31 +262,6 @@ def _refuse_unknown(service: Service, item: ReviewItem, documents: Sequence[str]
 # ── many at once ──────────────────────────────────────────────────────────────────────────────────
 
 
-class Line(msgspec.Struct, frozen=True, kw_only=True):
-    """A row that would be approved, with its documents by title. `seen` tells whether it is still
-    the same when it is."""
-
-    item: ReviewItem
-    titles: list[str]
-    seen: str
-
-
-class SetChange(msgspec.Struct, frozen=True, kw_only=True):
-    gold: str
-    rows: int
-    votes: int
-
-
-class Preview(msgspec.Struct, frozen=True, kw_only=True):
-    """Exactly what approving would change; `left_out` are suggestions, which are decided one by
-    one, and what cannot be approved. `more` wait beyond what one step takes."""
-
-    lines: list[Line]
-    sets: list[SetChange]
-    left_out: list[ReviewItem]
-    more: int
-
-
 class Pick(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     id: str
     seen: str
@@ -282,47 +275,6 @@ class Bulk(msgspec.Struct, frozen=True, kw_only=True):
     already: list[str] = []
     refused: dict[str, str] = {}  # id -> why, in English
     unwritten: str = ""
-
-
-def preview(service: Service, asked: Asked, ids: Sequence[str] = ()) -> Preview:
-    """Of the items named, else of all that were asked for."""
-    if ids:
-        found = service.store.review_items(ids=list(ids)[:MAX_PAGE], limit=MAX_PAGE)
-        more = len(ids) - len(found)
-    else:
-        wanted = filter_of(service, asked)
-        found = service.store.find_items(wanted, limit=AT_ONCE)
-        more = service.store.count_items(wanted) - len(found)
-    waiting = [item for item in found if item.state == "pending_review"]
-    lost = {item.id for item in review.strays(service) if waiting}
-    rows = [item for item in waiting if item.kind == "gold_row" and item.id not in lost]
-    by_set: dict[str, list[ReviewItem]] = {}
-    for item in rows:
-        by_set.setdefault(item.gold, []).append(item)
-    return Preview(
-        lines=[_line(service, item) for item in rows],
-        sets=[
-            SetChange(gold=gold, rows=len(some), votes=sum(len(item.doc_ids) for item in some))
-            for gold, some in by_set.items()
-        ],
-        left_out=[item for item in waiting if item not in rows],
-        more=more,
-    )
-
-
-def _line(service: Service, item: ReviewItem) -> Line:
-    found = [(id, find_document(service, item.corpus, id)) for id in item.doc_ids]
-    return Line(
-        item=item,
-        titles=[place[1].title or id if place is not None else id for id, place in found],
-        seen=fingerprint(item),
-    )
-
-
-def fingerprint(item: ReviewItem) -> str:
-    """Of what a chair approves: the query and its documents."""
-    content = msgspec.json.encode([item.query, item.corpus, item.practice_area, item.doc_ids])
-    return hashlib.sha256(content).hexdigest()[:16]
 
 
 def approve_many(service: Service, picks: Iterable[Pick], *, by: str, reason: str = "") -> Bulk:
@@ -354,21 +306,12 @@ def approve_many(service: Service, picks: Iterable[Pick], *, by: str, reason: st
         unwritten = _finish(service, [known[id] for id in already])
         for items in by_set.values():
             try:
-                done += _approved(service, items, word, refused)
+                unwritten = _approved(service, items, word, refused) or unwritten
+                done += [item.id for item in items if item.id not in refused]
             except (InputError, StoreConflict) as error:
-                made = _made(service, items, by)
-                done += made
-                unwritten = str(error) if made else unwritten
-                left = [item.id for item in items if item.id not in (*made, *refused)]
+                left = [item.id for item in items if item.id not in refused]
                 refused |= dict.fromkeys(left, str(error))
     return Bulk(done=done, already=already, refused=refused, unwritten=unwritten)
-
-
-def _made(service: Service, items: Sequence[ReviewItem], by: str) -> list[str]:
-    """What was decided all the same where a step has failed: its files could not be written."""
-    was = {item.id: item.decided_at for item in items}
-    now = _items(service, list(was)).values()
-    return [item.id for item in now if item.decided_by == by and item.decided_at != was[item.id]]
 
 
 def _finish(service: Service, items: Iterable[ReviewItem]) -> str:
@@ -389,18 +332,18 @@ def _finish(service: Service, items: Iterable[ReviewItem]) -> str:
 
 def _approved(
     service: Service, items: Sequence[ReviewItem], word: Word, refused: dict[str, str]
-) -> list[str]:
+) -> str:
     """The rows of one set in one step, without those that the file has otherwise by now, and those
-    that others were faster with."""
+    that others were faster with; says where its files could not be written."""
     path = kept_path(service, items[0].gold)
     left = list(items)
     while left:
+        refs = [item.ref for item in left]
         try:
-            rulings.promote(service.store, path, [item.ref for item in left], word, left)
-            break
+            return _made(partial(rulings.promote, service.store, path, refs, word, left))
         except Stale as error:
-            refs = error.refs
-            new = {item.id: Refused("changed", ref=item.ref) for item in left if item.ref in refs}
+            others = [item for item in left if item.ref in error.refs]
+            new = {item.id: Refused("changed", ref=item.ref) for item in others}
         except Overtaken as error:
             new = {
                 item.id: Refused("decided", ref=item.ref, by=item.decided_by)
@@ -408,7 +351,7 @@ def _approved(
             }
         refused |= {id: str(why) for id, why in new.items()}
         left = [item for item in left if item.id not in new]
-    return [item.id for item in left]
+    return ""
 
 
 def _problem(item: ReviewItem | None, seen: str) -> Refused | None:
@@ -429,9 +372,14 @@ def last_step(service: Service, by: str) -> list[ReviewItem]:
     return service.store.last_decided(by) if by else []
 
 
-def take_back(service: Service, ids: Sequence[str], *, by: str) -> Bulk:
+def take_back(
+    service: Service, ids: Sequence[str], *, by: str, seen: Mapping[str, datetime] = NOT_SAID
+) -> Bulk:
     """What was decided waits again, in the set and in the queue. What waits already is harmless;
-    what is in a committed baseline, or was changed since, is left and named."""
+    what is in a committed baseline, or was changed since, is left and named.
+
+    `seen` says of an item which decision the person saw, by its time: a newer one is refused. Of
+    what it does not name, a person takes back their own alone."""
     if not by.strip():
         raise Refused("name")
     at = service.clock()
@@ -439,31 +387,41 @@ def take_back(service: Service, ids: Sequence[str], *, by: str) -> Bulk:
         known = _items(service, ids)
         done, already, refused = list[str](), list[str](), dict[str, str]()
         approved: dict[str, list[ReviewItem]] = {}
+        steps: list[tuple[list[str], Callable[[], None]]] = []
         for id in dict.fromkeys(ids):
             item = known.get(id)
             if item is None:
                 refused[id] = str(Gone())
             elif item.state == "pending_review":
                 already.append(id)
+            elif problem := _newer(item, seen.get(id), by):
+                refused[id] = str(problem)
             elif item.state == "approved" and item.kind == "gold_row":
                 approved.setdefault(item.gold, []).append(item)
             else:
-                undo = partial(_undo_one, service, item, by, at)
-                _try(undo, [id], done, refused)
+                steps.append(([id], partial(_undo_one, service, item, by, at)))
         for gold, items in approved.items():
             undo = partial(_unapprove, service, gold, items, by, at)
-            _try(undo, [item.id for item in items], done, refused)
-    return Bulk(done=done, already=already, refused=refused)
+            steps.append(([item.id for item in items], undo))
+        unwritten = _finish(service, [known[id] for id in already])
+        for some, step in steps:
+            try:
+                unwritten = _made(step) or unwritten
+                done += some
+            except (InputError, StoreConflict) as error:
+                refused |= dict.fromkeys(some, str(error))
+    return Bulk(done=done, already=already, refused=refused, unwritten=unwritten)
 
 
-def _try(
-    step: Callable[[], None], ids: list[str], done: list[str], refused: dict[str, str]
-) -> None:
-    try:
-        step()
-        done += ids
-    except (InputError, StoreConflict) as error:
-        refused.update(dict.fromkeys(ids, str(error)))
+def _newer(item: ReviewItem, seen: datetime | None, by: str) -> Refused | None:
+    """Why a decision is not the one that is to be taken back, or never is."""
+    if item.state == "published":
+        return Refused("published", ref=item.ref)
+    if seen is None:
+        own = item.decided_by == by
+        return None if own else Refused("not_yours", ref=item.ref, by=item.decided_by)
+    same = item.decided_at == seen
+    return None if same else Refused("since", ref=item.ref, by=item.decided_by)
 
 
 def _unapprove(
@@ -474,8 +432,6 @@ def _unapprove(
 
 
 def _undo_one(service: Service, item: ReviewItem, by: str, at: datetime) -> None:
-    if item.state == "published":
-        raise Refused("published", ref=item.ref)
     word = Word(by=by, rationale="", at=at)
     if item.kind == "gold_row":
         rulings.reopen(service.store, kept_path(service, item.gold), item.ref, word, [item])
