@@ -49,6 +49,7 @@ TOOLS = {
     "run_evaluation",
     "compare_runs",
     "explain_score",
+    "list_failures",
     "next_to_judge",
     "suggest_judgment",
 }
@@ -301,7 +302,7 @@ async def errors(connect: Connect) -> None:
         )
         assert (
             await refused(client, "search", corpus="c")
-            == "query is missing. search takes corpus, query, limit, offset, filters."
+            == "query is missing. search takes corpus, query, limit, offset, filters, details."
         )
         assert "unknown argument 'top_k'" in await refused(
             client, "search", corpus="c", query="q", top_k=3

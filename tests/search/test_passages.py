@@ -129,3 +129,17 @@ def test_a_sentence_goes_on_after_an_abbreviation() -> None:
     text = "It follows the Lyon Advice Letter, No. A-90-123, as to tickets. Another one comes."
     spans = [text[begin:end] for begin, end in sentence_spans([text])]
     assert spans[0].endswith("as to tickets.")
+
+
+def test_a_rule_is_shown_before_its_special_case() -> None:
+    rule = (
+        "Kunnan taseeseen kertynyt vaje tulee kattaa neljän vuoden kuluessa tilinpäätöksen "
+        "vahvistamista seuraavan vuoden alusta lukien. "
+    )
+    special = "Uuden kunnan vaje tulee kattaa kuuden vuoden kuluessa jaon voimaantulosta. "
+    rest = "Selvitys annetaan keväällä. " * 9
+    moment = Document(id="1", text=rule + special + rest, language="fi")
+    others = [Document(id=each, text="Valtuusto kokoontuu.", language="fi") for each in "234"]
+    built = index.build([(each, each.text) for each in (moment, *others)], dense=False)
+    question = snippets.asked_for(built, "Missä ajassa kunnan vaje on katettava?")
+    assert snippets.best_passage(built, question, moment)[0].startswith("Kunnan taseeseen")

@@ -30,6 +30,14 @@ ACT = {"law": "Saaristokuntalaki", "law_id": "9001/2031"}
             "Saaristokuntalaki (9001/2031) 14 a §",
         ),
         (
+            Document(
+                id="x",
+                metadata=ACT | {"by_chapter": True},
+                locator=Locator(chapter="7b", section="14a", moment="1"),
+            ),
+            "Saaristokuntalaki (9001/2031) 7 b luku 14 a § 1 mom.",
+        ),
+        (
             Document(id="x", metadata={"law": "חוק התכנון"}, locator=Locator(section="4")),
             "סעיף 4 לחוק התכנון",
         ),

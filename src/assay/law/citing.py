@@ -9,6 +9,7 @@ from assay.law import en_names, fi, he
 from assay.law.versions import marked
 
 HEBREW = re.compile("[\u0590-\u05ff]")
+LETTER = re.compile(r"(?<=\d)(?=[a-zåäö]$)")
 YEAR = re.compile(r"\d{4}")
 
 
@@ -56,6 +57,8 @@ def _place(document: Document, act: str, place: Locator) -> str:
         told = he.place_name(section, moment, schedule=place.schedule or "", chapter=chapter)
         return f"{told} ל{act}"
     place_name = en_names.place_name if document.language == "en" else fi.place_name
+    if document.language != "en":  # 110a is written 110 a
+        section, chapter = (LETTER.sub(" ", number) for number in (section, chapter))
     told = place_name(section, moment, schedule=place.schedule or "", chapter=chapter)
     return f"{act} {told}"
 

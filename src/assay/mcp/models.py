@@ -5,8 +5,12 @@ their docstrings as descriptions."""
 
 from __future__ import annotations
 
+import json
+import re
 from dataclasses import asdict, replace
+from itertools import pairwise
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 from pydantic import (
@@ -24,7 +28,11 @@ from assay.workbench.gold import GoldSummary
 from assay.workbench.paging import Page
 from assay.workbench.review import ToJudge
 
-SNIPPET = 400
+SNIPPET = 400  # characters
+LONGEST = 1_950  # characters of an answer, where no more is asked for: an agent pays for every word
+LEAST = 60  # characters of a passage
+AROUND = 20  # what a passage costs beside itself: its name, quotes and dots
+TO_JUDGE = 3  # documents at a time
 
 Place = dict[str, str | int]  # what a lawyer would cite: section, moment, page, …
 Figure = dict[str, str | float]  # a cell of a table
@@ -37,8 +45,7 @@ def place_of(locator: Locator | None) -> Place:
 
 
 class Answer(BaseModel):
-    """Results may gain fields; they do not lose any. An inner table that is empty is left out: an
-    agent pays for every word."""
+    """Results may gain fields; they do not lose any. An inner table that is empty is left out."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -47,10 +54,69 @@ class Answer(BaseModel):
         return {name: value for name, value in whole(self).items() if value != {}}
 
 
+class Line(Answer):
+    """One of many in an answer: what is empty in it is left out."""
+
+    @model_serializer(mode="wrap")
+    def _without_empty_tables(self, whole: SerializerFunctionWrapHandler) -> dict[str, object]:
+        return {name: value for name, value in whole(self).items() if value not in EMPTY}
+
+
+EMPTY: tuple[object, ...] = ("", None, [], {})
+A = TypeVar("A", bound=Answer)
+
+
+def written(answer: object) -> str:
+    """An answer as an agent reads it."""
+    return json.dumps(answer, ensure_ascii=False)
+
+
+def length(answer: Answer) -> int:
+    return len(written(answer.model_dump(mode="json")))
+
+
+def fitted(answer: A, lines: str, offset: int) -> A:
+    """As many lines as are read in one go, and at least one; the others are on the next page."""
+    every = getattr(answer, lines)
+    kept = len(every)
+    while kept > 1 and length(answer) > LONGEST:
+        kept -= 1
+        answer = answer.model_copy(update={lines: every[:kept], "next_offset": offset + kept})
+    return answer
+
+
+def room_for(answer: Answer, passages: int, usual: int) -> int:
+    """How many characters each passage may have, where the answer has none yet. A longer list than
+    usual is longer, and not thinner."""
+    whole = LONGEST * max(passages, usual) // usual
+    return max(LEAST, (whole - length(answer)) // max(passages, 1) - AROUND)
+
+
+def cut(passage: str, room: int, words: list[str] | None = None) -> str:
+    """A passage in so many characters: from the sentence on where most of these words stand."""
+    if len(passage) <= room or not room:
+        return passage if room else ""
+    asked = [word.casefold() for word in words or ()]
+
+    def held(start: int, end: int) -> int:
+        return sum(word in passage[start:end].casefold() for word in asked)
+
+    cuts = [0, *(found.end() for found in SENTENCE.finditer(passage)), len(passage)]
+    starts = [start for start, end in pairwise(cuts) if held(start, end)] or [0]
+    begin = max(starts, key=lambda start: (held(start, start + room), -start))
+    shown = passage[begin:]
+    if len(shown) > room:
+        shown = shown[:room].rsplit(" ", 1)[0].rstrip(" …") + " …"
+    return f"… {shown}" if begin and not shown.startswith("…") else shown
+
+
+SENTENCE = re.compile(r"(?<=[.;:?!…])\s+(?=\S)")
+
+
 # ── the backlog and the gold sets ─────────────────────────────────────────────────────────────────
 
 
-class WaitingLine(Answer):
+class WaitingLine(Line):
     item_id: str
     gold: str
     query_id: str
@@ -144,7 +210,7 @@ def _rounded(backlog: Backlog) -> Backlog:
     )
 
 
-class GoldSetLine(Answer):
+class GoldSetLine(Line):
     name: str
     path: str
     queries: int = 0
@@ -168,7 +234,7 @@ class GoldSetLine(Answer):
             queries=found.queries,
             judgments=found.judgments,
             status=told,
-            approved_share=found.approved_share,
+            approved_share=found.approved_share and round(found.approved_share, 3),
             rubric=found.rubric,
             error=found.error,
         )
@@ -185,7 +251,7 @@ class GoldSets(Answer):
         return cls(gold_sets=shown, next_offset=end if len(summaries) > end else None)
 
 
-class QueryLine(Answer):
+class QueryLine(Line):
     query_id: str
     query: str
     topic: str = ""
@@ -206,7 +272,7 @@ class RubricText(Answer):
     version: str = ""
 
 
-class DocumentToJudge(Answer):
+class DocumentToJudge(Line):
     doc_id: str
     found: bool = Field(default=True, description="False where no corpus here has it.")
     corpus: str = ""
@@ -228,8 +294,11 @@ class DocumentToJudge(Answer):
             passage=found.passage(query),
         )
 
+    def cut(self, query: str, room: int) -> DocumentToJudge:
+        return self.model_copy(update={"passage": cut(self.passage, room, query.split())})
 
-class ItemToJudge(Answer):
+
+class ItemToJudge(Line):
     query_id: str
     query: str
     doc_ids: list[str]
@@ -276,7 +345,22 @@ class NextToJudge(Answer):
             items=items,
             message=message,
             next_offset=page.next_offset,
-        )
+        ).short()
+
+    def short(self) -> NextToJudge:
+        """With as much of each document as there is room for."""
+        documents = sum(len(item.documents) for item in self.items)
+        room = room_for(self._cut(0), documents, TO_JUDGE)
+        return self._cut(room)
+
+    def _cut(self, room: int) -> NextToJudge:
+        items = [
+            item.model_copy(
+                update={"documents": [each.cut(item.query, room) for each in item.documents]}
+            )
+            for item in self.items
+        ]
+        return self.model_copy(update={"items": items})
 
 
 class Suggested(Answer):

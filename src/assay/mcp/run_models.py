@@ -4,12 +4,26 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+)
 
-from assay.core.results import Entry, GoldenEntry, MeasureLine
+from assay.core.results import Entry, GoldenEntry, GoldenResults, MeasureLine, Results
 from assay.core.results_file import measure_to_json
-from assay.mcp.models import Answer
-from assay.workbench.for_agents import failed_of, hits_in_words, story_of, summary_of
+from assay.mcp.models import EMPTY, LONGEST, Answer, Line, length
+from assay.workbench.for_agents import (
+    CLOSE,
+    deciding,
+    failed_entries,
+    failed_of,
+    hits_in_words,
+    story_of,
+    summary_of,
+)
 from assay.workbench.history import Comparison, Difference, KeptRun, Leaderboard, Moved
 
 MOST_FAILED = 50
@@ -37,7 +51,7 @@ class Evaluation(Answer):
     intervals: dict[str, Interval] = Field(default={}, description="95 % interval of every mean.")
     failed: list[str] = Field(
         default=[],
-        description="Of a golden set: the questions that failed; explain_score says why.",
+        description="Of a golden set: the questions that failed; list_failures says why.",
     )
 
     @classmethod
@@ -125,7 +139,6 @@ class WholeComparison(Answer):
     tests: int = 1
 
 
-LONGEST = 1_900  # characters of a comparison, where details are not asked for
 MOST_MOVED = 3
 MOST_CHANGES = 3  # measures of a short answer, the one that decides first
 
@@ -193,25 +206,21 @@ def _fitted(answer: RunComparison) -> RunComparison:
         {"word": "see verdict", "may_ship": "ask for details"},
     ]
     for cut in cuts:
-        if _length(answer) <= LONGEST:
+        if length(answer) <= LONGEST:
             return answer
         answer = answer.model_copy(update=cut)
-    if over := max(0, _length(answer) - LONGEST):
+    if over := max(0, length(answer) - LONGEST):
         answer = answer.model_copy(
             update={"verdict": f"{answer.verdict[: -over - 40]} … (details)"}
         )
     return answer
 
 
-def _length(answer: RunComparison) -> int:
-    return len(answer.model_dump_json(indent=2))
-
-
 def _rounded(value: float | None) -> float | None:
     return None if value is None else round(value, 3)
 
 
-class RunLine(Answer):
+class RunLine(Line):
     run_id: str
     engine: str
     gold: str
@@ -220,9 +229,10 @@ class RunLine(Answer):
     may_ship: str = Field(
         default="", description="By the gates of the project: yes, no, not_yet or no_gates."
     )
+    why: str = Field(default="", description="Why not, or why not yet.")
     failed: list[str] = Field(
         default=[],
-        description="Of a golden set: the questions that failed, the first ones; explain_score "
+        description="Of a golden set: the questions that failed, the first ones; list_failures "
         "says why.",
     )
 
@@ -232,7 +242,7 @@ class Runs(Answer):
     next_offset: int | None = None
 
 
-class EngineLine(Answer):
+class EngineLine(Line):
     name: str
     kind: str
     gold_sets: list[str] = Field(description="The sets that run_evaluation may score it on.")
@@ -253,14 +263,19 @@ class MeasureFormula(BaseModel):
     key: str
     measure: str
     cutoff: int | None = None
-    formula: str = ""
+    formula: str = Field(default="", description="Told once, where two differ by the cutoff alone.")
     source: str = ""
+
+    @model_serializer(mode="wrap")
+    def _without_what_is_empty(self, whole: SerializerFunctionWrapHandler) -> dict[str, object]:
+        return {name: value for name, value in whole(self).items() if value not in EMPTY}
 
 
 SHOWN = 20  # hits of an explanation
+LONGEST_QUERY = 200  # characters of a query in a list
 
 
-class HitLine(Answer):
+class HitLine(Line):
     """A hit of a golden question."""
 
     rank: int
@@ -279,7 +294,7 @@ class Explanation(Answer):
     passed: bool | None = Field(default=None, description="Of a golden question.")
     expected: str = Field(description="What a good answer has.")
     outcome: str = Field(description="What came, and why it passed, failed or scored so.")
-    results: list[str] = Field(description="The ranking.")
+    results: list[str] = Field(description="The ranking; of a golden question see hits.")
     grades: list[int | None] = Field(
         description="The grade at every rank; none where nobody has judged."
     )
@@ -297,14 +312,24 @@ class Explanation(Answer):
             passed=entry.passed if isinstance(entry, GoldenEntry) else None,
             expected=expected,
             outcome=outcome,
-            results=entry.results[:SHOWN],
+            results=[] if golden else entry.results[:SHOWN],
             grades=[] if golden else entry.grades[:SHOWN],
             hits=_golden_hits(entry) if isinstance(entry, GoldenEntry) else [],
             metrics={name: _rounded(value) for name, value in entry.metrics.items()},
-            measures=[]
-            if golden
-            else [MeasureFormula.model_validate(measure_to_json(line)) for line in lines],
+            measures=[] if golden else _formulas(lines),
         )
+
+
+def _formulas(lines: list[MeasureLine]) -> list[MeasureFormula]:
+    told: set[str] = set()
+    formulas = []
+    for line in lines:
+        formula = MeasureFormula.model_validate(measure_to_json(line))
+        if formula.formula in told:
+            formula = formula.model_copy(update={"formula": "", "source": ""})
+        told.add(formula.formula)
+        formulas.append(formula)
+    return formulas
 
 
 def _golden_hits(entry: GoldenEntry) -> list[HitLine]:
@@ -312,3 +337,46 @@ def _golden_hits(entry: GoldenEntry) -> list[HitLine]:
         HitLine(rank=rank, doc_id=hit.doc_id, what=hit.match, place=told)
         for rank, (hit, told) in enumerate(hits_in_words(entry), start=1)
     ]
+
+
+class FailureLine(Line):
+    query_id: str
+    query: str
+    must: bool | None = Field(default=None, description="Of a golden question: it must pass.")
+    score: float | None = Field(default=None, description="Of a graded query, by `measure`.")
+    expected: str = Field(description="What a good answer has.")
+    outcome: str = Field(description="What came, and why it failed or scored so.")
+    first: str = Field(default="", description="Of a golden question: what came first.")
+
+
+class Failures(Answer):
+    summary: str
+    measure: str = Field(default="", description="What graded queries are sorted by.")
+    failures: list[FailureLine]
+    next_offset: int | None = None
+
+    @classmethod
+    def of(cls, results: Results, limit: int, offset: int) -> Failures:
+        line = None if isinstance(results, GoldenResults) else deciding(results)
+        entries, end = failed_entries(results), offset + limit
+        return cls(
+            summary=summary_of(results),
+            measure=line.measure if line else "",
+            failures=[_failure(entry, line.key if line else "") for entry in entries[offset:end]],
+            next_offset=end if len(entries) > end else None,
+        )
+
+
+def _failure(entry: Entry, key: str) -> FailureLine:
+    expected, outcome = story_of(entry)
+    golden = isinstance(entry, GoldenEntry)
+    hits = hits_in_words(entry, 1) if isinstance(entry, GoldenEntry) else []
+    return FailureLine(
+        query_id=entry.query_id,
+        query=entry.query_text[:LONGEST_QUERY],
+        must=entry.must or None if isinstance(entry, GoldenEntry) else None,
+        score=None if golden else _rounded(entry.metrics.get(key)),
+        expected=expected,
+        outcome=outcome.replace(f" {CLOSE}", ""),
+        first=hits[0][1] if hits else "",
+    )

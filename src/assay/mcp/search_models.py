@@ -6,12 +6,15 @@ import msgspec
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from assay.core.types import Document
-from assay.mcp.models import SNIPPET, Answer, Figure, Place, place_of
+from assay.mcp.models import SNIPPET, Answer, Figure, Line, Place, cut, place_of, room_for
 from assay.workbench.corpora import citation_of
 from assay.workbench.for_agents import CorpusHere, passage_shown
-from assay.workbench.searching import FoundPage
+from assay.workbench.searching import IN_FORCE, FoundDocument, FoundPage
 
 NEAREST = "These are only the nearest: say that there is no answer, or ask in other words."
+MOST_TITLE = 90  # characters, where the hits are told in brief
+USUAL = 4  # hits of an answer
+NEAR = 2  # hits that do not answer
 MOST_ACTS = 10  # that a corpus is told by
 MOMENTS, MOMENT = 12, 1_000  # of a section, and characters of each
 
@@ -40,16 +43,18 @@ class SearchFilters(BaseModel):
 NO_FILTERS = SearchFilters()
 
 
-class Found(Answer):
+class Found(Line):
     doc_id: str
     citation: str = Field(default="", description="How to cite it, ready to be written down.")
     score: float | None = None
-    title: str = ""
+    title: str = Field(default="", description="Or the heading of a section.")
     snippet: str = Field(default="", description="The passage that is closest to the query.")
     answer: str = Field(default="", description="What the document concludes, where it does.")
-    question: str = Field(default="", description="What the document was asked.")
+    question: str = Field(
+        default="", description="What the document was asked. This and the next only with details."
+    )
     statutes: list[str] = Field(default=[], description="Statutes of its record.")
-    date: str = ""
+    date: str = Field(default="", description="Without details only of what is not in force.")
     by: str = Field(default="", description="Who wrote it; a request letter says so.")
     locator: Place = Field(
         default={}, description="Section, moment, page: what a lawyer would cite."
@@ -64,6 +69,43 @@ class Found(Answer):
         default={}, description="Of a row of a table: row, column, text, value, unit, table."
     )
 
+    @classmethod
+    def of(cls, hit: FoundDocument, document: Document) -> Found:
+        return cls(
+            doc_id=hit.doc_id,
+            citation=citation_of(document, hit.locator, hit.status),
+            score=None if hit.score is None else round(hit.score, 4),
+            title=hit.title,
+            snippet=passage_shown(document, hit.snippet[:SNIPPET]),
+            answer=hit.told.answer,
+            question=hit.told.question,
+            statutes=list(hit.told.statutes),
+            date=hit.told.date,
+            by=hit.told.by,
+            locator=place_of(hit.locator),
+            status=hit.status,
+            cell=msgspec.to_builtins(hit.cell) if hit.cell is not None else {},
+        )
+
+    @classmethod
+    def brief(cls, hit: FoundDocument, document: Document) -> Found:
+        """What it takes to choose one to read. A section is told by its heading: the citation says
+        the rest."""
+        whole = cls.of(hit, document)
+        heading = document.metadata.get("section_title")
+        title = heading if isinstance(heading, str) and heading else whole.title
+        return cls(
+            doc_id=whole.doc_id,
+            citation=whole.citation,
+            score=None if whole.score is None else round(whole.score, 3),
+            title=cut(title, MOST_TITLE),
+            snippet=whole.snippet,
+            answer=whole.answer,
+            date="" if whole.status in ("", IN_FORCE) else whole.date,
+            status=whole.status,
+            cell=whole.cell,
+        )
+
 
 class SearchResults(Answer):
     answered: bool | None = Field(
@@ -75,41 +117,61 @@ class SearchResults(Answer):
     message: str = Field(default="", description="What to know before the hits are used.")
     corpus: str
     language: str = Field(default="", description="Of the corpus: en, fi or he.")
-    query: str
+    query: str = ""
     hits: list[Found]
     next_offset: int | None = Field(
         default=None, description="Where the next page begins; none when this was the last."
     )
 
     @classmethod
-    def of(cls, corpus: str, query: str, page: FoundPage, offset: int = 0) -> SearchResults:
+    def of(
+        cls, corpus: str, query: str, page: FoundPage, offset: int = 0, *, details: bool = False
+    ) -> SearchResults:
         hits = [
-            Found(
-                doc_id=hit.doc_id,
-                citation=citation_of(document, hit.locator, hit.status),
-                score=None if hit.score is None else round(hit.score, 4),
-                title=hit.title,
-                snippet=passage_shown(document, hit.snippet[:SNIPPET]),
-                answer=hit.told.answer,
-                question=hit.told.question,
-                statutes=list(hit.told.statutes),
-                date=hit.told.date,
-                by=hit.told.by,
-                locator=place_of(hit.locator),
-                status=hit.status,
-                cell=msgspec.to_builtins(hit.cell) if hit.cell is not None else {},
-            )
+            Found.of(hit, document) if details else Found.brief(hit, document)
             for hit, document in zip(page.items, page.documents, strict=True)
         ]
-        return cls(
+        answer = cls(
             answered=page.answered,
             message=_told(page, offset),
             corpus=corpus,
             language=page.language,
-            query=query,
+            query=query if details else "",
             hits=hits,
             next_offset=page.next_offset,
         )
+        return answer if details else answer.short([hit.words for hit in page.items])
+
+    def short(self, words: list[list[str]]) -> SearchResults:
+        """With as much of each passage as there is room for."""
+        passages = sum(bool(hit.snippet) + bool(hit.answer) for hit in self.hits)
+        usual = USUAL * passages // max(len(self.hits), 1)
+        room = room_for(self._cut(words, 0), passages, max(usual, 1))
+        return self._cut(words, room)
+
+    def _cut(self, words: list[list[str]], room: int) -> SearchResults:
+        hits = [
+            hit.model_copy(
+                update={
+                    "snippet": cut(hit.snippet, room, asked),
+                    "answer": cut(hit.answer, room),
+                }
+            )
+            for hit, asked in zip(self.hits, words, strict=True)
+        ]
+        return self.model_copy(update={"hits": hits})
+
+
+def nearest(page: FoundPage, offset: int) -> FoundPage:
+    """Of hits that do not answer, few."""
+    if page.answered is not False or len(page.items) <= NEAR:
+        return page
+    return msgspec.structs.replace(
+        page,
+        items=page.items[:NEAR],
+        documents=page.documents[:NEAR],
+        next_offset=offset + NEAR,
+    )
 
 
 def _told(page: FoundPage, offset: int) -> str:
@@ -123,7 +185,7 @@ def _told(page: FoundPage, offset: int) -> str:
     return page.note
 
 
-class CorpusLine(Answer):
+class CorpusLine(Line):
     name: str
     documents: int
     language: str = Field(default="", description="en, fi or he: ask in this language.")
@@ -163,7 +225,7 @@ class Corpora(Answer):
         )
 
 
-class CitationLine(Answer):
+class CitationLine(Line):
     text: str = Field(description="As it stands in the text.")
     normal: str = Field(description="The usual way to write it.")
     kind: str

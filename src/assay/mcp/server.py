@@ -13,11 +13,12 @@ from typing import Any, Literal, TypeVar, cast
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
-from mcp.types import ToolAnnotations
+from mcp.types import TextContent, ToolAnnotations
 from pydantic import ValidationError
 
 from assay import __version__
 from assay.core.errors import AssayError, InputError
+from assay.mcp.models import written
 from assay.mcp.offering import offer
 from assay.mcp.search_models import SearchFilters
 from assay.mcp.tools import TOOLS, WRITING
@@ -29,9 +30,9 @@ INSTRUCTIONS = (
     "near the question need not answer it: read it with get_document, and cite it, with its "
     "`citation`, only if it says what was asked. Look a citation up with cite. To see how good an "
     "engine is: list_gold_sets, list_engines and list_runs, then run_evaluation, compare_runs "
-    "(report its verdict as it is) and explain_score. To help an expert: list_waiting says what "
-    "waits, next_to_judge what to judge, get_rubric how; suggest_judgment puts a grade before the "
-    "expert. Nothing enters a gold set without one."
+    "(report its verdict as it is), list_failures and explain_score. To help an expert: "
+    "list_waiting says what waits, next_to_judge what to judge, get_rubric how; suggest_judgment "
+    "puts a grade before the expert. Nothing enters a gold set without one."
 )
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -62,7 +63,7 @@ class Server(MCPServer[Any]):
         if wrong := _unreadable(arguments):
             raise ToolError(f"{wrong}. {takes}")
         try:
-            return await super().call_tool(name, arguments, context)
+            return _close(await super().call_tool(name, arguments, context))
         except UnexpectedToolError:
             raise
         except ToolError as error:
@@ -71,6 +72,14 @@ class Server(MCPServer[Any]):
                     f"{'; '.join(map(_said, error.__cause__.errors()))}. {takes}"
                 ) from None
             raise ToolError(str(error).removeprefix(f"Error executing tool {name}: ")) from error
+
+
+def _close(result: Any) -> Any:
+    """The answer as text without the blanks of an indented one, which an agent would pay for."""
+    if getattr(result, "structured_content", None) is None:
+        return result
+    text = written(result.structured_content)
+    return result.model_copy(update={"content": [TextContent(type="text", text=text)]})
 
 
 def _unreadable(value: Any) -> str:

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from assay.core.errors import InputError
 from assay.mcp.models import (
+    TO_JUDGE,
     GoldSets,
     Metrics,
     NextToJudge,
@@ -18,24 +19,28 @@ from assay.mcp.models import (
     RubricText,
     Suggested,
     Waiting,
+    fitted,
 )
 from assay.mcp.run_models import (
     EngineLine,
     Engines,
     Evaluation,
     Explanation,
+    Failures,
     RunComparison,
     RunLine,
     Runs,
 )
 from assay.mcp.search_models import (
     NO_FILTERS,
+    USUAL,
     CitationLine,
     Citations,
     Corpora,
     DocumentText,
     SearchFilters,
     SearchResults,
+    nearest,
 )
 from assay.workbench import backlog, corpora, for_agents, gold, history, review, searching
 from assay.workbench.engines import engine_kinds
@@ -45,7 +50,11 @@ from assay.workbench.shipping import may_ship, ship_answer
 from assay.workbench.units import rest_of_section
 
 Tool = Callable[..., Any]
-Limit = Annotated[int, Field(ge=1, le=200, description="How many at most.")]
+Limit = Annotated[
+    int,
+    Field(ge=0, le=200, description="How many at most; 0: as many as fit in 2,000 characters."),
+]
+FITTING = 0
 Offset = Annotated[
     int,
     Field(ge=0, le=10**9, description="Where to begin; give the next_offset of the last answer."),
@@ -71,6 +80,8 @@ By = Annotated[
 ]
 MOST_FAILED_LISTED = 10  # questions of a run in a list
 MOST_NAMED = 20  # documents of a citation
+MOST = 50  # lines of a list that are looked at
+MOST_RUNS = 8
 WRITING = ("suggest_judgment", "run_evaluation")
 FIGURES = ("ndcg@10", "map", "pass_rate_total", "pass_rate_must")  # of a run in a list
 
@@ -89,16 +100,21 @@ def search_tools(service: Service) -> tuple[Tool, ...]:
                 description="A question, keywords, facts, or the number of a document.",
             ),
         ],
-        limit: Limit = 10,
+        limit: Limit = FITTING,
         offset: Offset = 0,
         filters: SearchFilters = NO_FILTERS,
+        details: Annotated[
+            bool, Field(description="All that is known of each hit, and longer passages. Long.")
+        ] = False,
     ) -> SearchResults:
         """Search a corpus; the most relevant documents first, each with a citation that is ready to
         be written down. Look at `answered` first: false says that nothing here answers. Then read:
         cite a passage only if it says what was asked."""
         chosen = read_filters(**filters.model_dump())
         try:
-            page = searching.found_page(service, corpus, query, limit, offset, filters=chosen)
+            page = searching.found_page(
+                service, corpus, query, limit or USUAL, offset, filters=chosen
+            )
         except NonePasses as error:
             given = filters.model_dump(exclude_defaults=True)
             told = ", ".join(f"{name} {value!r}" for name, value in given.items())
@@ -106,7 +122,10 @@ def search_tools(service: Service) -> tuple[Tool, ...]:
                 f"no document of {corpus!r} passes the filters {told}",
                 hint=error.hint,
             ) from None
-        return SearchResults.of(corpus, query, page, offset)
+        if limit or details:
+            return SearchResults.of(corpus, query, page, offset, details=details)
+        answer = SearchResults.of(corpus, query, nearest(page, offset), offset)
+        return fitted(answer, "hits", offset)
 
     return list_corpora, search
 
@@ -165,29 +184,31 @@ def gold_tools(service: Service) -> tuple[Tool, ...]:
 
     def list_waiting(
         gold: Annotated[str, Field(description="Only of this gold set; empty: of all.")] = "",
-        limit: Limit = 20,
+        limit: Limit = FITTING,
         offset: Offset = 0,
     ) -> Waiting:
         """The expert's review queue, the oldest first: what was suggested, by whom, why.
         Disagreements of judges and documents to judge wait elsewhere: they are only counted."""
-        page = review.queue(service, gold=gold, limit=limit, offset=offset)
+        page = review.queue(service, gold=gold, limit=limit or MOST, offset=offset)
         total = backlog.backlog_figures(service, gold=gold).backlog.pending_review
         elsewhere = for_agents.waits_elsewhere(service, gold)
-        return Waiting.of(page, total, elsewhere, for_agents.names_in_use(service))
+        answer = Waiting.of(page, total, elsewhere, for_agents.names_in_use(service))
+        return answer if limit else fitted(answer, "items", offset)
 
-    def list_gold_sets(limit: Limit = 50, offset: Offset = 0) -> GoldSets:
+    def list_gold_sets(limit: Limit = FITTING, offset: Offset = 0) -> GoldSets:
         """The gold sets there are, how large they are, and how much of each an expert has
         approved."""
-        return GoldSets.of(gold.gold_list(service), offset, limit)
+        answer = GoldSets.of(gold.gold_list(service), offset, limit or MOST)
+        return answer if limit else fitted(answer, "gold_sets", offset)
 
     def list_queries(
         gold: GoldName,
         find: Annotated[str, Field(description="Only queries with these words.")] = "",
-        limit: Limit = 50,
+        limit: Limit = FITTING,
         offset: Offset = 0,
     ) -> Queries:
         """The queries of a gold set with their ids."""
-        page = for_agents.queries(service, gold, find=find, limit=limit, offset=offset)
+        page = for_agents.queries(service, gold, find=find, limit=limit or MOST, offset=offset)
         lines = [
             QueryLine(
                 query_id=query.id,
@@ -198,7 +219,8 @@ def gold_tools(service: Service) -> tuple[Tool, ...]:
             )
             for query, judged in page.items
         ]
-        return Queries(gold=gold, queries=lines, next_offset=page.next_offset)
+        answer = Queries(gold=gold, queries=lines, next_offset=page.next_offset)
+        return answer if limit else fitted(answer, "queries", offset)
 
     def get_rubric(
         gold: Annotated[str, Field(description="The gold set whose rubric is wanted.")] = "",
@@ -212,12 +234,13 @@ def gold_tools(service: Service) -> tuple[Tool, ...]:
 
 
 def judging_tools(service: Service) -> tuple[Tool, ...]:
-    def next_to_judge(gold: GoldName, limit: Limit = 10, offset: Offset = 0) -> NextToJudge:
+    def next_to_judge(gold: GoldName, limit: Limit = FITTING, offset: Offset = 0) -> NextToJudge:
         """What to judge next on a gold set, with the documents: first what waits in the expert's
         queue, then unjudged documents whose grade would settle most between the newest runs, and
         last what somebody has suggested a grade for already."""
-        page = for_agents.to_judge(service, gold, limit, offset)
-        return NextToJudge.of(gold, for_agents.scale_of(service, gold), page)
+        page = for_agents.to_judge(service, gold, limit or TO_JUDGE, offset)
+        answer = NextToJudge.of(gold, for_agents.scale_of(service, gold), page)
+        return answer if limit else fitted(answer, "items", offset)
 
     def suggest_judgment(
         gold: GoldName,
@@ -261,27 +284,30 @@ def run_tools(service: Service) -> tuple[Tool, ...]:
 
     def list_runs(
         gold: Annotated[str, Field(description="Only runs on this gold set.")] = "",
-        limit: Limit = 6,
+        limit: Limit = FITTING,
         offset: Offset = 0,
     ) -> Runs:
         """The runs that were scored, the newest first: which engine on which set, how good, whether
         it may ship, and which golden questions it failed."""
-        page = history.runs(service, gold=gold, limit=limit, offset=offset)
+        page = history.runs(service, gold=gold, limit=limit or MOST_RUNS, offset=offset)
         names = for_agents.names_in_use(service)
         lines = [run_line(record.id, names) for record in page.items]
-        return Runs(runs=lines, next_offset=page.next_offset)
+        answer = Runs(runs=lines, next_offset=page.next_offset)
+        return answer if limit else fitted(answer, "runs", offset)
 
     def run_line(run_id: str, names: dict[str, str]) -> RunLine:
         run = history.kept_run(service, run_id)
         overall = run.results.overall
         keys = [key for key in FIGURES if key in overall] or list(overall)[:2]
+        answer, why = ship_answer(service, run)
         return RunLine(
             run_id=run.id,
             engine=run.engine,
             gold=names.get(run.gold, run.gold),
             at=run.at.isoformat(timespec="seconds"),
             figures={key: None if (v := overall[key]) is None else round(v, 3) for key in keys},
-            may_ship=ship_answer(service, run),
+            may_ship=answer,
+            why=why,
             failed=for_agents.failed_of(run.results)[:MOST_FAILED_LISTED],
         )
 
@@ -324,7 +350,15 @@ def deciding_tools(service: Service) -> tuple[Tool, ...]:
         told = history.explain(service, run_id, query_id)
         return Explanation.of(told.entry, told.measures)
 
-    return compare_runs, explain_score
+    def list_failures(run_id: RunId, limit: Limit = FITTING, offset: Offset = 0) -> Failures:
+        """What a run gets wrong: of a golden set every question that failed, those that must pass
+        first, with what was expected and why it failed; of a graded set the queries with the lowest
+        scores."""
+        results = history.kept_run(service, run_id).results
+        answer = Failures.of(results, limit or MOST, offset)
+        return answer if limit else fitted(answer, "failures", offset)
+
+    return compare_runs, explain_score, list_failures
 
 
 TOOLS = (search_tools, reading_tools, gold_tools, judging_tools, run_tools, deciding_tools)

@@ -4,6 +4,8 @@ Every sentence is scored by the different words of the question it has, each by 
 the square root of its length (plus eight, so that a heading of two words does not win by being
 short). What counted in the search counts here: the same lemma, a look-alike, a term of the
 thesaurus. A short text is shown whole, and an item of a list with the words that begin the list.
+In a provision the rule stands before its special cases: of two sentences that say about as much,
+the first is shown.
 """
 
 from __future__ import annotations
@@ -36,6 +38,7 @@ SHOWN = 0.3  # how much a look-alike must count to be shown as a word of the que
 SAME_WORD = 0.85  # how alike two lemmas must be
 COMMON = 0.2  # the least weight of a word, that of one which most documents have
 RARE = 5.0  # the idf from which on a word counts in full
+AS_MUCH = 1.25  # how much more a later sentence of a provision must say than an earlier one
 LEAST_ITEM = 8  # characters of an item of a list in a provision
 LEAD = 110  # characters of the words before a list
 # a sentence that only goes on: "3) …", "(ב) …", "and …"
@@ -139,11 +142,12 @@ def _best_span(index: Index, asked: Asked, texts: list[str]) -> tuple[int, int] 
     best: tuple[int, int] | None = None
     best_score = -1.0
     least = LEAST if index.profile.kind == "stems" else LEAST_ITEM
+    margin = 1.0 if index.profile.kind == "stems" else AS_MUCH
     for begin, end in sentence_spans(texts, least):
         words = index.analyzer.words(text[begin:end])
         held = {index.lemma(word) for word in words if asked.is_asked(word)}
         score = sum(map(asked.weight, held)) / (PADDING + len(words)) ** 0.5
-        if score > best_score:
+        if score > best_score * margin:
             best = begin, end
             best_score = score
     return best

@@ -4,18 +4,20 @@ step needs no other question. Suggestions are checked here before they reach an 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
 
 from assay.core.errors import InputError, NotHere
 from assay.core.results import (
+    Entry,
     GoldenEntry,
     GoldenHit,
     GoldenResults,
     GradedEntry,
     GradedResults,
+    MeasureLine,
     Results,
 )
 from assay.core.types import Document, GoldSet, Query, counted
@@ -55,6 +57,8 @@ __all__ = [
     "check_suggestion",
     "citations",
     "corpora_here",
+    "deciding",
+    "failed_entries",
     "failed_of",
     "find_document",
     "hits_in_words",
@@ -362,11 +366,29 @@ def verdicts(comparison: Comparison) -> list[str]:
     return told
 
 
+def failed_entries(results: Results) -> Sequence[Entry]:
+    """Of a golden set the questions that failed, those that must pass first; of a graded one every
+    query, the lowest first, and those that were not scored last."""
+    if isinstance(results, GoldenResults):
+        failed = [entry for entry in results.per_query if not entry.passed]
+        return sorted(failed, key=lambda entry: not entry.must)
+    key = line.key if (line := deciding(results)) else ""
+    values = [(entry.metrics.get(key), entry) for entry in results.per_query]
+    scored = [(value, entry) for value, entry in values if value is not None]
+    unscored = [entry for value, entry in values if value is None]
+    return [entry for _, entry in sorted(scored, key=lambda pair: pair[0])] + unscored
+
+
 def failed_of(results: Results) -> list[str]:
-    """Of a golden set: the questions that failed, those that must pass first."""
-    entries = results.per_query if isinstance(results, GoldenResults) else []
-    failed = [entry for entry in entries if not entry.passed]
-    return [entry.query_id for entry in sorted(failed, key=lambda entry: not entry.must)]
+    """Of a golden set: the questions that failed."""
+    golden = isinstance(results, GoldenResults)
+    return [entry.query_id for entry in failed_entries(results)] if golden else []
+
+
+def deciding(results: GradedResults) -> MeasureLine | None:
+    """The measure that a run is told by."""
+    lines = results.receipt.measures
+    return next((line for line in lines if line.key == "ndcg@10"), next(iter(lines), None))
 
 
 def story_of(entry: GradedEntry | GoldenEntry) -> tuple[str, str]:
@@ -452,10 +474,7 @@ def summary_of(results: Results) -> str:
             return f"{said}."
         musts = f"{must} of them MUST questions" if must else "none of them a MUST question"
         return f"{said}; {len(failed)} failed, {musts}."
-    line = next(
-        (line for line in results.receipt.measures if line.key == "ndcg@10"),
-        next(iter(results.receipt.measures), None),
-    )
+    line = deciding(results)
     value = results.overall.get(line.key) if line is not None else None
     if line is None or value is None:
         return "Nothing is judged yet, so there are no figures."

@@ -34,9 +34,11 @@ from assay.workbench.paging import page_of, page_size
 from assay.workbench.shelves import Shelf, kept_shelf
 
 __all__ = [
+    "IN_FORCE",
     "Asked",
     "Choices",
     "Filters",
+    "FoundDocument",
     "FoundPage",
     "NotHere",
     "Reason",

@@ -42,11 +42,16 @@ def ship_of(verdict: Verdict | None) -> Ship:
     return STATUSES[verdict.status]
 
 
-def ship_answer(service: Service, run: KeptRun) -> Ship:
-    """The answer alone, for a list of runs; whom it rests on takes longer to find."""
+def ship_answer(service: Service, run: KeptRun) -> tuple[Ship, str]:
+    """The answer alone and why it is not yes, for a list of runs; whom it rests on takes longer to
+    find."""
     verdict, musts = _standing(service, run)
     answer = ship_of(verdict)
-    return "not_yet" if answer == "yes" and musts else answer
+    if answer == "yes" and musts:
+        return "not_yet", f"must pass and fails: {', '.join(musts[:3])}"
+    checks = [each for each in verdict.checks if each.counts] if verdict else []
+    worst = min(checks, key=lambda each: WORST_FIRST.index(each.status), default=None)
+    return answer, _told(worst, run) if worst and worst.status != "pass" else ""
 
 
 def _standing(service: Service, run: KeptRun) -> tuple[Verdict | None, tuple[str, ...]]:
