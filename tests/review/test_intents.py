@@ -6,10 +6,8 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
-import os
 import shutil
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -24,93 +22,17 @@ from assay.judging.votes import current as votes_of
 from assay.review import intents, one_step, rulings
 from assay.review.bootstrap import Options, bootstrap
 from assay.review.changed_rows import merge_rows
-from assay.review.rulings import Word
 from assay.store import Store, StoreUnavailable, open_store
-from assay.store.records import Decision, Ruling, SearchLog, Shown
+from assay.store.records import Ruling
 from assay.workbench import review, review_word
 from assay.workbench.doctor import examine
 from assay.workbench.health import gold_health
 from assay.workbench.opening import Service, open_service
 from assay.workbench.voting import Allowed, merge_files
+from interrupted import MADE, NOW, STEPS, WORD, gold, killed_in, left, standing, start
 from voted_sets import labels
 
-NOW = datetime(2026, 5, 31, 12, tzinfo=UTC)
-WORD = Word(by="Dafna", why="right", at=NOW)
-
-
-@pytest.fixture
-def gold(tmp_path: Path) -> Path:
-    store = open_store(tmp_path / "assay.db")
-    shown = (Shown("a", 1),)
-    store.add_searches([SearchLog(id="l", at=NOW, query="first", corpus="c", results=shown)])
-    store.add_decisions([Decision(id="D", at=NOW + timedelta(days=1), cites=("a",))])
-    bootstrap(store, tmp_path / "gold-set.jsonl", Options(), now=NOW)
-    store.close()
-    return tmp_path / "gold-set.jsonl"
-
-
-STEPS = ("before the commit", "after the commit", "after the votes", "after the file", "at the end")
-MADE = STEPS[1:]
-
-
-def killed_in(gold: Path, place: str, act: Callable[[Store], object] | None = None) -> None:
-    """Promote a row in a process that dies at this place, as by SIGKILL."""
-    child = os.fork()
-    if child == 0:
-        store = open_store(gold.with_name("assay.db"))
-        rule, write, unlink = store.rule, intents.write_atomic, Path.unlink
-
-        def ruled(given: Sequence[Ruling], then: Callable[[], None]) -> None:
-            rule(given, then=_dies if place == "before the commit" else then)
-            if place == "after the commit":
-                _dies()
-
-        def written(path: Path, content: bytes) -> None:
-            if place == "after the votes" and not path.name.endswith(".ruling"):
-                _dies()
-            write(path, content)
-            if place == "after the file" and not path.name.endswith(".ruling"):
-                _dies()
-
-        def unlinked(path: Path, missing_ok: bool = False) -> None:
-            if place == "at the end" and path.name.endswith(".ruling"):
-                _dies()
-            unlink(path, missing_ok)
-
-        store.rule = ruled  # type: ignore[assignment, method-assign]
-        intents.write_atomic = written  # type: ignore[assignment]
-        Path.unlink = unlinked  # type: ignore[assignment, method-assign]
-        (act or promoted(gold))(store)
-        os._exit(1)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
-
-
-def promoted(gold: Path) -> Callable[[Store], object]:
-    return lambda store: rulings.promote(store, gold, ["g001"], WORD)
-
-
-def _dies() -> None:
-    os._exit(9)
-
-
-def left(gold: Path) -> list[str]:
-    return [path.name for path in gold.parent.iterdir() if path.name.endswith(".ruling")]
-
-
-def standing(gold: Path) -> tuple[str, int, int, str]:
-    """The row's source, its votes, its entries in the audit trail, and its state in the queue."""
-    store = open_store(gold.with_name("assay.db"))
-    source = gold_jsonl.rows(gold_jsonl.read_lines(gold))[0].source
-    votes = len(read_votes(votes_path(gold))) if votes_path(gold).exists() else 0
-    found = source, votes, len(store.audit(action="review.approved")), store.review_items()[0].state
-    store.close()
-    return found
-
-
-def start(gold: Path, database: str = "assay.db") -> list[str]:
-    heard: list[str] = []
-    with open_service(str(gold.with_name(database)), gold=[gold], say=heard.append):
-        return heard
+__all__ = ["gold"]
 
 
 @pytest.mark.parametrize("place", STEPS)
@@ -423,8 +345,7 @@ def test_a_vote_and_its_record_are_one_step(
             review_word.take_back(service, [id], by="dana")
         else:
             review.rule_suggestion(service, id, accept=True, by="dana")
-    shutil.rmtree("p")
-    Path("then").rename("p")
+    _as_then()
     assert left(dataset)
     merged(dataset)  # whoever reads the votes before the next start
     assert sorted(doc for _, doc in labels(dataset)) == before[1]
@@ -440,8 +361,7 @@ def test_a_later_word_stands_against_a_decision_whose_vote_comes_late(
         _copy_in(service.store, committed=True)
         then = dataclasses.replace(service, clock=lambda: NOW)
         review.rule_suggestion(then, id, accept=True, by="dana")
-    shutil.rmtree("p")
-    Path("then").rename("p")
+    _as_then()
     ballot = dataset.with_name("b.csv")
     ballot.write_text("query_id,doc_id,grade,judge,rationale\nq1,d2,0,dana,on reflection not\n")
     merge_files(dataset, [ballot], allow=Allowed(unasked=True))
@@ -478,6 +398,15 @@ def _copy_in(store: Store, committed: bool) -> None:
         raise Killed
 
     store.rule = rule  # type: ignore[assignment, method-assign]
+
+
+def _as_then() -> None:
+    """In the files that there are: a store in another file is a copy, which forgets nothing."""
+    for path in Path("p").iterdir():
+        if not Path("then", path.name).exists():
+            path.unlink()
+    for path in Path("then").iterdir():
+        shutil.copyfile(path, Path("p", path.name))
 
 
 def test_without_the_vote_there_is_no_decision(suggested: tuple[Path, str]) -> None:

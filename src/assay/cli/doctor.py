@@ -9,11 +9,14 @@ from typing import Annotated
 import typer
 
 from assay.cli.options import StoreUrl
-from assay.cli.output import Json, emit
+from assay.cli.output import Json, emit, say
 
 
 def doctor(
     probe: Annotated[bool, typer.Option(help="Ask every configured engine one query.")] = False,
+    repair: Annotated[
+        bool, typer.Option("--repair", help="First finish decisions that were interrupted.")
+    ] = False,
     config: Annotated[Path | None, typer.Option(help="The configuration.")] = None,
     store: StoreUrl = "",
     json: Json = False,
@@ -21,8 +24,10 @@ def doctor(
     """Is everything well? Environment, extras, store, corpora and indexes, engines, gold, in one
     screen."""
     from assay.reports import listing
-    from assay.workbench.doctor import examine
+    from assay.workbench.doctor import examine, repair_sets
 
+    for said in repair_sets(store, config=config) if repair else ():
+        say(said)
     checkup = examine(store, config=config, probe=probe)
     emit(checkup, lambda: listing.checkup(checkup), json=json)
     if checkup.status != "ok":

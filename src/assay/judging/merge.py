@@ -43,7 +43,8 @@ Seat = tuple[str, str, str, str]  # query, document, judge, role
 @dataclass(frozen=True, kw_only=True)
 class Bounds:
     """What ballots are held against. None where it is not known, and then not checked: `asked` are
-    the pairs that judges were given, `documents` the ids of the corpus, `grades` the scale."""
+    the pairs that judges were given, `documents` the ids of the corpus, `grades` the scale.
+    `coming` are votes that are given and not yet beside the set: what has no time comes after."""
 
     gold: GoldSet
     votes: Sequence[Vote]
@@ -54,6 +55,7 @@ class Bounds:
     rubric: str = ""
     queries: Set[str] = field(default_factory=frozenset)
     judged: Set[Pair] = field(default_factory=frozenset)
+    coming: Sequence[Vote] = ()
 
 
 def bounds(gold: GoldSet, votes: Sequence[Vote]) -> Bounds:
@@ -102,7 +104,7 @@ class _Given:
 def cast(files: Iterable[Ballots], limits: Bounds, said: Said, *, partial: bool = False) -> Cast:
     """The ballots of all files as votes, in their order. What cannot be taken stops all of it;
     with `partial` only itself."""
-    box = _Box(limits.votes)
+    box = _Box(limits.votes, limits.coming)
     problems, good = list[Problem](), 0
     for file in files:
         given, wrong = _read(file, limits, said, box)
@@ -161,14 +163,15 @@ def _refusal(problems: Sequence[Problem], good: int) -> InputError:
 class _Box:
     """The votes that there are, and those that come."""
 
-    def __init__(self, votes: Sequence[Vote]) -> None:
+    def __init__(self, votes: Sequence[Vote], coming: Sequence[Vote]) -> None:
         self.known = {vote.id: vote for vote in votes}
         self.holds = {_seat(vote): vote for vote in current(votes)}
         self.kinds = {vote.judge: vote.kind for vote in votes if vote.judge != UNNAMED}
         self.new: list[Vote] = []
         self.already = self.outdated = 0
         self._brought: dict[Seat, tuple[_Given, Vote | None]] = {}  # by these files, and before it
-        self._earlier = by_pair(votes)  # without these files, whose order decides nothing
+        # without these files, whose order decides nothing
+        self._earlier = by_pair([*votes, *coming])
         self._past: dict[Seat, list[Vote]] = {}
         for vote in votes:
             self._past.setdefault(_seat(said_of(vote, self.known)), []).append(vote)

@@ -7,8 +7,11 @@ when all three are done. Whoever comes next after a kill, at the start of a serv
 change of the set, finds it and asks the store: what was committed is finished, and what was not is
 forgotten, since nobody was told that it was done.
 
-The file has the identity of its store in its name (`.NAME.STORE.ruling`). Another store cannot know
-what was committed in this one, and leaves it alone; `assay doctor` names it."""
+The file has the identity of its store in its name (`.NAME.STORE.ruling`), and is signed by it.
+Another store cannot know what was committed in this one, and leaves it alone; `assay doctor` names
+it. A copy of a store has an identity of its own. What the first began it finishes where the commit
+is in the copy as well, and it forgets nothing of the first. What no store has signed is never
+believed (`repair`)."""
 
 from __future__ import annotations
 
@@ -29,10 +32,16 @@ from assay.formats.votes_jsonl import WITHDRAWN, appending, votes_from, votes_pa
 from assay.review.changed_rows import merge_rows
 from assay.review.queue import sync_review
 from assay.store import Store
-from assay.store.records import EVERYTHING, ReviewFilter, ReviewItem, ReviewKind, Ruling
+from assay.store.records import (
+    EVERYTHING,
+    ReviewFilter,
+    ReviewItem,
+    ReviewKind,
+    Ruling,
+    StoreIdentity,
+)
 
 ENDING = ".ruling"
-IDENTITY = "identity"  # the secret of a store that its notes are known by
 SHOWN = 16  # so much of the identity of a store is in the name; with the rest it is signed
 EDITED = "the row was edited before the decision reached the file"
 
@@ -62,13 +71,17 @@ class Intent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def intent_path(store: Store, path: Path) -> Path:
-    place, identity = path.resolve(), store.server_secret(IDENTITY)[:SHOWN]
-    return place.with_name(f".{place.name}.{identity}{ENDING}")
+    return _note(path, store.identity().own)
 
 
-def signed(store: Store, content: bytes) -> bytes:
+def _note(path: Path, identity: str) -> Path:
+    place = path.resolve()
+    return place.with_name(f".{place.name}.{identity[:SHOWN]}{ENDING}")
+
+
+def signed(identity: str, content: bytes) -> bytes:
     """With a first line that nobody else can write: files come with git and by mail."""
-    key = store.server_secret(IDENTITY)[SHOWN:].encode()
+    key = identity[SHOWN:].encode()
     return hmac.digest(key, content, "sha256").hex().encode() + b"\n" + content
 
 
@@ -100,8 +113,9 @@ def begin(store: Store, path: Path, rulings: Sequence[Ruling], change: FileChang
         votes=votes,
         rulings=told,
     )
+    identity = store.identity().own
     try:
-        write_atomic(intent_path(store, path), signed(store, msgspec.json.encode(intent)))
+        write_atomic(_note(path, identity), signed(identity, msgspec.json.encode(intent)))
     except OSError as error:
         raise InputError(
             f"cannot write: {os_message(error)}", where=str(path), hint="Nothing was decided."
@@ -111,20 +125,41 @@ def begin(store: Store, path: Path, rulings: Sequence[Ruling], change: FileChang
 def heal(store: Store, path: Path) -> str:
     """Finish or forget what was begun, under the lock of the set; says what was finished, or
     nothing. What cannot be written stays for the next who comes."""
-    place = intent_path(store, path)
-    intent = _read(store, place)
-    if intent is None or not path.exists():
-        return ""  # or not until the set is here again
-    said = _finished(store, path, intent) if _committed(store, intent) else ""
-    place.unlink(missing_ok=True)
+    identity = store.identity()
+    if not path.exists():
+        _read(identity.own, _note(path, identity.own))
+        return ""  # not until the set is here again
+    said = ""
+    if (begun := _before(store, path, identity)) is not None:
+        said = _finished(store, path, begun)
+        _note(path, identity.before).unlink(missing_ok=True)
+    place = _note(path, identity.own)
+    if (intent := _read(identity.own, place)) is not None:
+        now = _finished(store, path, intent) if _committed(store, intent) else ""
+        place.unlink(missing_ok=True)
+        said = "\n".join(filter(None, (said, now)))
     return said
 
 
-def _read(store: Store, place: Path) -> Intent | None:
+def _before(store: Store, path: Path, identity: StoreIdentity) -> Intent | None:
+    """What the store began that this one is a copy of, where its commit is here too. Whatever else
+    it began may be going on there."""
+    intent = _trusted(identity.before, _note(path, identity.before)) if identity.before else None
+    return intent if intent is not None and _committed(store, intent) else None
+
+
+def _trusted(identity: str, place: Path) -> Intent | None:
+    try:
+        return _read(identity, place)
+    except InputError:
+        return None
+
+
+def _read(identity: str, place: Path) -> Intent | None:
     try:
         content = place.read_bytes()
         body = content.partition(b"\n")[2]
-        if hmac.compare_digest(content, signed(store, body)):
+        if hmac.compare_digest(content, signed(identity, body)):
             return msgspec.json.decode(body, type=Intent)
     except FileNotFoundError:
         return None
@@ -133,7 +168,8 @@ def _read(store: Store, place: Path) -> Intent | None:
     raise InputError(
         "this note of a decision is damaged, or another wrote it",
         where=str(place),
-        hint="It is left as it is. Compare the last decisions with the set, then take it away.",
+        hint="Nothing is decided until it is gone. `assay doctor --repair` takes what was decided "
+        "from the store, and puts the note aside.",
     )
 
 
@@ -164,12 +200,12 @@ def _write(store: Store, path: Path, intent: Intent) -> list[str]:
     follows the file."""
     first, decided = intent.rulings[0], _decided(store, intent)
     if intent.before == intent.after or not decided:
-        _add_votes(path, intent.votes)
+        add_votes(path, intent.votes)
         return []
     file = (path.resolve().parent / intent.file).resolve()
     now = file.read_bytes() if file.exists() else b""
     if file != path.resolve():
-        _add_votes(path, intent.votes)
+        add_votes(path, intent.votes)
         if now == intent.before:
             write_atomic(file, intent.after)
         return [] if now in (intent.before, intent.after) else [file.name]
@@ -177,7 +213,7 @@ def _write(store: Store, path: Path, intent: Intent) -> list[str]:
     if now not in (intent.before, intent.after):
         new, edited = _into(now, path, intent, decided)
     back = _taken_back(intent, decided, edited)
-    _add_votes(path, [*intent.votes, *(vote for ruling in back for vote in ruling.votes)])
+    add_votes(path, [*intent.votes, *(vote for ruling in back for vote in ruling.votes)])
     if new != now:
         write_atomic(file, new)
     if back:
@@ -199,7 +235,7 @@ def _decided(store: Store, intent: Intent) -> dict[str, ReviewItem]:
     }
 
 
-def _add_votes(path: Path, votes: Sequence[Vote]) -> None:
+def add_votes(path: Path, votes: Sequence[Vote]) -> None:
     with appending(votes_path(path)) as write:
         there = {vote.id for vote in votes_from(votes_path(path), 0)[0]}
         write([vote for vote in votes if vote.id not in there])
@@ -252,13 +288,38 @@ def _taken_back(
 
 def interrupted(store: Store, path: Path) -> bool:
     """Whether something is left to heal here. Under way, it is there for a moment too."""
-    return any(notes_beside(path)) and intent_path(store, path).exists()
+    if not notes_beside(path):
+        return False
+    identity = store.identity()
+    return _note(path, identity.own).exists() or _before(store, path, identity) is not None
+
+
+def unsigned(store: Store, path: Path) -> list[Path]:
+    """What bears the name of this store, and what an older version wrote, without the signature of
+    this store."""
+    place, notes = path.resolve(), notes_beside(path)
+    identity = store.identity() if notes else None
+    if identity is None:
+        return []
+    ours = {_note(path, known): known for known in (identity.own, identity.before) if known}
+    oldest = place.with_name(f".{place.name}{ENDING}")
+    return [
+        note
+        for note in notes
+        if note == oldest or (note in ours and _trusted(ours[note], note) is None)
+    ]
 
 
 def left_elsewhere(store: Store, path: Path) -> list[str]:
     """The stores, other than this one, that have left something to heal beside a set."""
-    found = [place for place in notes_beside(path) if place != intent_path(store, path)]
-    return sorted({_store_of(place) for place in found})
+    found = set(notes_beside(path)) - set(unsigned(store, path))
+    if not found:
+        return []
+    identity = store.identity()
+    ours = {_note(path, identity.own)}
+    if _before(store, path, identity) is not None:
+        ours.add(_note(path, identity.before))
+    return sorted({_store_of(place) for place in found - ours})
 
 
 def notes_beside(path: Path) -> list[Path]:
@@ -272,8 +333,30 @@ def notes_beside(path: Path) -> list[Path]:
     return [each for each in beside if each.name.endswith(ENDING)]
 
 
-def _store_of(place: Path) -> str:
+def votes_to_come(path: Path) -> list[Vote]:
+    """The votes of decisions that are under way beside a set, of whatever store. Nobody counts
+    them; but what is said now is dated after them, if they are not dated past tomorrow."""
+    last = (datetime.now(UTC) + timedelta(days=1)).isoformat()
+    notes = (_unproven(place) for place in notes_beside(path))
+    votes = [vote for note in notes if note is not None for vote in note.votes]
+    return [vote for vote in votes if vote.at < last and _is_moment(vote.at)]
+
+
+def _is_moment(at: str) -> bool:
     try:
-        return msgspec.json.decode(place.read_bytes().partition(b"\n")[2], type=Intent).store
+        return datetime.fromisoformat(at).utcoffset() == timedelta()
+    except ValueError:
+        return False
+
+
+def _unproven(place: Path) -> Intent | None:
+    """What a note says, whoever wrote it."""
+    try:
+        return msgspec.json.decode(place.read_bytes().partition(b"\n")[2], type=Intent)
     except (OSError, msgspec.MsgspecError):
-        return place.name
+        return None
+
+
+def _store_of(place: Path) -> str:
+    note = _unproven(place)
+    return note.store if note is not None else place.name

@@ -12,7 +12,7 @@ import msgspec
 from sqlalchemy import Connection, Engine, delete, insert, select, update
 
 from assay.store.contract import StoreConflict
-from assay.store.database import read, write
+from assay.store.database import NAMES_LOCK, lock, place_of, read, write
 from assay.store.log_rows import insert_new, insert_new_or_change
 from assay.store.records import (
     Account,
@@ -20,6 +20,7 @@ from assay.store.records import (
     Invitation,
     ServiceKey,
     Session,
+    StoreIdentity,
     folded,
 )
 from assay.store.reviews import append_audit
@@ -185,10 +186,49 @@ class Accounts:
 
         return write(self._engine, work)
 
-    def renew_secret(self, name: str) -> None:
-        other = update(server_secrets).where(server_secrets.c.name == name)
-        new = other.values(value=secrets.token_hex(32))
-        write(self._engine, lambda connection: connection.execute(new))
+    def identity(self) -> StoreIdentity:
+        known, is_here = read(self._engine, _identity)
+        return known if is_here else write(self._engine, _settled_identity)
+
+    def renew_identity(self) -> None:
+        write(self._engine, lambda connection: _new_identity(connection, _identity(connection)[0]))
+
+
+# ── the store itself ──────────────────────────────────────────────────────────────────────────────
+
+_OWN, _BEFORE, _PLACE = "identity", "identity before", "identity place"
+
+
+def _identity(connection: Connection) -> tuple[StoreIdentity, bool]:
+    """And whether it is of this database, and not of one that this is a copy of."""
+    asked = select(server_secrets).where(server_secrets.c.name.in_((_OWN, _BEFORE, _PLACE)))
+    kept = {row.name: row.value for row in connection.execute(asked)}
+    known = StoreIdentity(own=kept.get(_OWN, ""), before=kept.get(_BEFORE, ""))
+    return known, bool(known.own) and kept.get(_PLACE) == place_of(connection)
+
+
+def _settled_identity(connection: Connection) -> StoreIdentity:
+    lock(connection, NAMES_LOCK)
+    known, is_here = _identity(connection)
+    if is_here:  # another was faster
+        return known
+    asked = select(server_secrets.c.value).where(server_secrets.c.name == _PLACE)
+    if known.own and connection.execute(asked).scalar() is None:  # of an older version: it is its
+        _keep(connection, {_PLACE: place_of(connection)})
+        return known
+    return _new_identity(connection, known)
+
+
+def _new_identity(connection: Connection, before: StoreIdentity) -> StoreIdentity:
+    new = StoreIdentity(own=secrets.token_hex(32), before=before.own)
+    _keep(connection, {_OWN: new.own, _BEFORE: new.before, _PLACE: place_of(connection)})
+    return new
+
+
+def _keep(connection: Connection, values: dict[str, str]) -> None:
+    rows = [{"name": name, "value": value} for name, value in values.items()]
+    changing = insert_new_or_change(connection, server_secrets, ("name",), ("value",))
+    connection.execute(changing, rows)
 
 
 def _put(connection: Connection, account: Account) -> None:

@@ -28,6 +28,7 @@ from assay.store.records import (
     ServiceKey,
     Session,
     StoreFacts,
+    StoreIdentity,
     Support,
 )
 
@@ -101,8 +102,12 @@ class People(Protocol):
     def server_secret(self, name: str) -> str:
         """A random text that is made once and is always the same for this store."""
 
-    def renew_secret(self, name: str) -> None:
-        """It is another from now on: what a copy of a store must not share with the first."""
+    def identity(self) -> StoreIdentity:
+        """By what this store is known, and no other: a copy of a store has one of its own when it
+        is first asked. A store that was moved keeps it."""
+
+    def renew_identity(self) -> None:
+        """It has another from now on, as a copy has."""
 
 
 class Store(People, Protocol):

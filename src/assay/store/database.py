@@ -116,13 +116,13 @@ class DatabaseFile:
 
     def opened(self, _connection: object, record: Any) -> None:
         self._was_open = True
-        record.info[_FILE] = (self, self._identity())
+        record.info[_FILE] = (self, self.identity())
 
     def require(self, connection: Connection, known: tuple[int, int]) -> None:
         """`StoreUnavailable` where the path has another file now, or none. One that was put in its
         place is taken from the next call on."""
         try:
-            now = self._identity()
+            now = self.identity()
         except StoreUnavailable:
             connection.invalidate()
             raise
@@ -130,7 +130,7 @@ class DatabaseFile:
             connection.invalidate()
             raise StoreUnavailable(f"{self._path}: the database was replaced by another file")
 
-    def _identity(self) -> tuple[int, int]:
+    def identity(self) -> tuple[int, int]:
         try:
             found = self._path.stat()
         except OSError as error:
@@ -225,6 +225,19 @@ def _require_file(connection: Connection) -> None:
     if _FILE in connection.info:
         file, known = connection.info[_FILE]
         file.require(connection, known)
+
+
+def place_of(connection: Connection) -> str:
+    """What tells a database from a copy of it: the file itself, wherever it was moved to; on a
+    server, the server and the database in it."""
+    if connection.dialect.name == "sqlite":
+        file: DatabaseFile = connection.info[_FILE][0]
+        return f"file {file.identity()[1]}"
+    return str(connection.execute(text(_PLACE)).scalar_one())
+
+
+_PLACE = """SELECT 'database ' || system_identifier || ' ' || oid
+FROM pg_control_system(), pg_database WHERE datname = current_database()"""
 
 
 def lock(connection: Connection, key: int, *, shared: bool = False) -> None:

@@ -122,6 +122,13 @@ def a_secret_is_made_once(store: Store) -> None:
     same(len({first, store.server_secret("b")}), 2)
 
 
+def a_store_has_one_identity(store: Store) -> None:
+    first = store.identity()
+    same((store.identity(), len(first.own), first.before), (first, 64, ""))
+    store.renew_identity()
+    same((store.identity().before, store.identity().own != first.own), (first.own, True))
+
+
 PEOPLE_PROMISES: tuple[Callable[[Store], None], ...] = (
     an_account_is_one_whatever_its_case,
     a_session_lasts_until_its_time_or_its_end,
@@ -129,4 +136,5 @@ PEOPLE_PROMISES: tuple[Callable[[Store], None], ...] = (
     an_invitation_works_once_and_in_time,
     a_key_opens_until_it_ends,
     a_secret_is_made_once,
+    a_store_has_one_identity,
 )

@@ -198,6 +198,14 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     results: Kept = {}
 
 
+class StoreIdentity(msgspec.Struct, frozen=True, kw_only=True):
+    """A secret of 64 digits that one store has alone, and the one it had `before`, as part of the
+    store that it was copied from; empty where it had none."""
+
+    own: str
+    before: str = ""
+
+
 class StoreFacts(msgspec.Struct, frozen=True, kw_only=True):
     """What a store says of itself: the database behind it, its schema, and rows by table."""
 

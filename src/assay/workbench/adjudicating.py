@@ -122,7 +122,8 @@ def _rule(dataset: Path, ballots: Ballots, *, by: str, kind: str, partial: bool 
     with opened_set(dataset) as voted:
         now = datetime.now(UTC).replace(microsecond=0)  # rulings say no more than the second
         ruled_on = {(row.query_id, row.doc_id) for row in ballots.rows}
-        earlier = [vote for vote in voted.votes if (vote.query_id, vote.doc_id) in ruled_on]
+        given = [*voted.votes, *voted.limits.coming]
+        earlier = [vote for vote in given if (vote.query_id, vote.doc_id) in ruled_on]
         at = not_before(now, earlier, now)
         said = Said(judge=by, kind=kind_of(kind), source=RULING, at=at)
         done = cast([ballots], _limits(voted), said, partial=partial)

@@ -30,7 +30,7 @@ from assay.core.files import os_message, scratch_beside, sync_folder
 from assay.core.workspace import DATABASE, HOME, STORE, default_store, workspace
 from assay.formats import is_irds
 from assay.formats.gold_jsonl import locked
-from assay.review.intents import IDENTITY, heal, notes_beside
+from assay.review.intents import heal, notes_beside
 from assay.store import Store, open_store
 from assay.store.copying import StoreCopy, copy_in, copy_out, refuse_newer
 from assay.workbench.backup_files import Named, not_ours, project_files, workspace_files
@@ -261,7 +261,7 @@ def restore_backup(archive: Path, folder: Path, *, store: str = "") -> Restored:
             _put_all(whole, scratch, targets, address)
     if whole.store is not None:
         opened = open_store(address, create=False)  # brings an older schema up to date
-        opened.renew_secret(IDENTITY)  # what the first begins beside a set is not this one's to end
+        opened.renew_identity()  # what the first begins beside a set is not this one's to end
         opened.close()
         address = opened.address
     outside = [str(target) for name, target in targets.items() if name.startswith("outside/")]

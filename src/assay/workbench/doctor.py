@@ -22,6 +22,7 @@ from assay.engines.registry import ENGINES
 from assay.evaluation.measures import FORMULAS
 from assay.judging.machine import JUDGES
 from assay.review.outside import TheirBacklog, their_backlogs
+from assay.review.repair import repair
 from assay.review.waiting import HalachaBacklog
 from assay.search.dense import ENCODERS
 from assay.store import NoStore, Store, open_store
@@ -108,6 +109,23 @@ class Stored(msgspec.Struct, frozen=True, kw_only=True):
     def failed(self) -> bool:
         parts = (self.store, self.index, self.engines, self.gold)
         return any(not isinstance(part, UnsetType) and part.status == "failed" for part in parts)
+
+
+def repair_sets(store: str = "", *, config: Path | None = None) -> list[str]:
+    """Finish decisions that were interrupted, in all sets that are known from here: by notes that
+    the store has signed, or else from the store itself. Says what was done, and what cannot be."""
+    settings, _ = _read_configuration(config)
+    opened = open_store(store or default_store(), create=False)
+    said = []
+    try:
+        for path in sets_of(opened, settings).values():
+            try:
+                said += repair(opened, path)
+            except AssayError as error:
+                said.append(str(error))
+    finally:
+        opened.close()
+    return said
 
 
 def examine(

@@ -24,6 +24,7 @@ from assay.judging.rubrics import Rubric
 from assay.judging.rubrics.translated import translated
 from assay.judging.votes import WITHDRAWN, document_fingerprint, not_before
 from assay.reports.words import LANGUAGES
+from assay.review.intents import votes_to_come
 from assay.workbench.desk import Count, Desk, Overtaken, desk_of, put
 from assay.workbench.flags import Flag, flags_of
 from assay.workbench.grading_views import (
@@ -346,7 +347,8 @@ def _vote(service: Service, desk: Desk, given: GivenVote, judge: str) -> Vote:
     pair = (given.query_id, given.doc_id)
     before = desk.votes.said.get(pair, {}).get(judge)
     _refuse_no_reason(desk, given, before)
-    earlier = [*desk.votes.everything(pair), *([before] if before else [])]
+    coming = [v for v in votes_to_come(desk.dataset) if (v.query_id, v.doc_id) == pair]
+    earlier = [*desk.votes.everything(pair), *([before] if before else []), *coming]
     at = not_before(now - timedelta(seconds=ago), earlier, now)
     return Vote(
         id=given.id,

@@ -20,7 +20,7 @@ from assay.engines.answering import ask_engine
 from assay.engines.asking import AllFailed
 from assay.engines.described import EngineConfig
 from assay.engines.indexed import index_state
-from assay.review.intents import interrupted, left_elsewhere
+from assay.review.intents import interrupted, left_elsewhere, unsigned
 from assay.review.outside import TheirBacklog
 from assay.review.queue import differing_rows, stray_items
 from assay.review.waiting import (
@@ -89,13 +89,15 @@ class EnginesHealth(msgspec.Struct, frozen=True, kw_only=True):
 class GoldHealth(msgspec.Struct, frozen=True, kw_only=True):
     """How much waits in each gold set for a row that is not there: no failure, since the file may
     be elsewhere. A decision that was interrupted is one, until the next start heals it. One that
-    another store keeps is told, and is for a start with that store. Rows that are decided in the
-    store and open in the file are a failure too."""
+    another store keeps is told, and is for a start with that store. A note of a decision that this
+    store has not signed, and rows that are decided in the store and open in the file, are failures
+    too."""
 
     status: str = "ok"
     without_a_row: dict[str, int]
     interrupted: list[str] = []  # sets with a decision that a killed process left half done
     interrupted_elsewhere: list[str] = []  # sets, and which other store each belongs to
+    unsigned: list[str] = []  # notes, and what to do
     differing: list[str] = []  # rows, how each was decided, and what to do
 
 
@@ -172,7 +174,10 @@ def store_health(store: Store) -> StoreHealth:
 
 def gold_health(store: Store, gold_sets: Mapping[str, Path]) -> GoldHealth:
     lost = Counter(item.gold for item in stray_items(store, gold_sets))
-    half = sorted(name for name, path in gold_sets.items() if interrupted(store, path))
+    odd = {name: unsigned(store, path) for name, path in sorted(gold_sets.items())}
+    half = sorted(
+        name for name, path in gold_sets.items() if not odd[name] and interrupted(store, path)
+    )
     others = [
         f"{name} (by {other})"
         for name, path in sorted(gold_sets.items())
@@ -186,10 +191,15 @@ def gold_health(store: Store, gold_sets: Mapping[str, Path]) -> GoldHealth:
         for item in differing_rows(store, path)
     ]
     return GoldHealth(
-        status="failed" if half or differing else "ok",
+        status="failed" if half or differing or any(odd.values()) else "ok",
         without_a_row=dict(lost),
         interrupted=half,
         interrupted_elsewhere=others,
+        unsigned=[
+            f"{name}: {note.name} is not signed by this store; see `assay doctor --repair`"
+            for name, notes in odd.items()
+            for note in notes
+        ],
         differing=differing,
     )
 

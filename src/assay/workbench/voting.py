@@ -42,6 +42,7 @@ from assay.judging.votes import (
     votes_path,
 )
 from assay.review.identity import name_of
+from assay.review.intents import votes_to_come
 from assay.review.one_step import record_votes
 from assay.review.rulings import refuse_reworded
 from assay.store import Store
@@ -128,7 +129,7 @@ def read_voted(dataset: Path) -> Voted:
             where=str(votes_path(dataset)),
             hint="Put the file back: without it the labels would pass for votes of somebody.",
         )
-    limits = bounds(gold, [*votes, *first])
+    limits = replace(bounds(gold, [*votes, *first]), coming=votes_to_come(dataset))
     if gold.rubric:
         rubric = rubrics.find(gold.rubric, beside=dataset)
         limits = replace(
