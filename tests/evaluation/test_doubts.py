@@ -25,7 +25,9 @@ from assay.evaluation.unjudged import readings
 from assay.judging.next import next_to_judge
 from assay.judging.settle import with_judgments
 from assay.reports.listing import decision_page
+from assay.reports.sentences import Sentences
 from assay.reports.terminal_verdict import verdict_lines
+from assay.reports.words import Words
 
 Grades = dict[str, dict[str, int]]
 GATE = Gate(measure="P@5", minimum=0.5)
@@ -172,6 +174,21 @@ def test_a_set_that_lists_relevant_documents_alone_is_closed() -> None:
     assert is_closed(scored(lists, grades))
     assert not is_closed(scored(lists, grades, rubric="two-grades"))  # others may yet be judged
     assert decide(scored(lists, grades), [GATE]).status == "fail"
+
+
+def test_no_judgment_is_asked_for_in_a_closed_set() -> None:
+    """`gold next` refuses such a set: a gate lists nothing there, and says what can be done."""
+    lists = {f"q{n}": [f"d{rank}" for rank in range(5)] for n in range(8)}
+    closed = scored(lists, {query: {"d0": 1} for query in lists})
+    share = Gate(measure="P@5", minimum=0.1, min_judged=0.5)
+    found = with_judgments(decide(closed, [share]), closed, None)
+    assert (found.status, found.judge_next) == ("inconclusive", None)
+    assert "20% of the top 5 is judged, 50% needed; the set is closed" in found.checks[0].message
+    for language, word in (("fi", "suljettu"), ("he", "סגורה")):
+        assert word in Sentences(Words(language)).check(found.checks[0])
+    sure = Gate(measure="P@5", minimum=0.2, significance=0.05)
+    found = with_judgments(decide(closed, [sure]), closed, None)
+    assert (found.status, found.judge_next) == ("inconclusive", [])  # more queries, not judgments
 
 
 def test_the_verdict_of_a_comparison_is_open_while_the_unjudged_could_turn_it() -> None:

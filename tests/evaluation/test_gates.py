@@ -220,7 +220,7 @@ def test_judgments_that_bring_the_interval_over_the_bound_are_named() -> None:
             query_id=f"q{n}",
             results=["a", f"u{n}"],
             grades=[int(n % 5 > 0), None],
-            judged=[1, 1, 1],
+            judged=[1, 1, int(n % 5 > 0)],
             metrics={"p": 0.5 * int(n % 5 > 0)},
         )
         for n in range(25)

@@ -135,6 +135,18 @@ def judged_share(entry: GradedEntry, cutoff: int) -> float:
     return sum(grade is not None for grade in top) / len(top) if top else 0.0
 
 
+def judged_of(gate: Gate, results: GradedResults) -> float:
+    """How much of the top of the gate's queries somebody has judged."""
+    cutoff = measure_line(gate, results).cutoff or 10
+    shares = [judged_share(entry, cutoff) for entry in members(gate, results)]
+    return float(np.mean(shares)) if shares else 0.0
+
+
+def too_few_judged(gate: Gate, results: GradedResults) -> bool:
+    """Whether the gate waits for more judgments."""
+    return gate.min_judged is not None and judged_of(gate, results) < gate.min_judged
+
+
 # ── how sure a mean is ────────────────────────────────────────────────────────────────────────────
 
 

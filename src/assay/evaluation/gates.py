@@ -45,7 +45,7 @@ from assay.evaluation.gate_values import (
     by_query,
     golden_figure,
     interval_of,
-    judged_share,
+    judged_of,
     level_of,
     measure_line,
     members,
@@ -53,6 +53,7 @@ from assay.evaluation.gate_values import (
     scale_of,
     shown,
     spread_of,
+    too_few_judged,
     values_of,
 )
 from assay.evaluation.golden_figures import FIGURES, RATES
@@ -62,6 +63,11 @@ from assay.evaluation.statistics import Floats, mean_intervals
 ROUNDING = 1e-9  # a mean of 0.6 can be a little less in floating point
 
 SHARES = frozenset((*RATES, "mrr_at_k", "recall_at_k"))
+# said of a set that lists relevant documents alone, where a judged share is asked for
+CLOSED = (
+    "; the set is closed, so judging cannot raise that: take min_judged out of the gate, or name a "
+    "rubric in the set"
+)
 GRADED_ONLY = ("no_worse_than", "min_judged", "significance")
 
 DEFAULT_POLICY = (
@@ -395,14 +401,14 @@ def _drop_reading(gate: Gate, title: str, key: str, asked: _Asked) -> _Reading:
 
 def _graded_doubts(gate: Gate, results: GradedResults, line: MeasureLine, n: int) -> Iterator[str]:
     """Why the evidence is too thin to decide."""
+    from assay.evaluation.doubts import is_closed
+
     if gate.min_queries is not None and n < gate.min_queries:
         yield f"{n} queries, {gate.min_queries} needed"
-    if gate.min_judged is not None:
-        cutoff = line.cutoff or 10
-        shares = [judged_share(entry, cutoff) for entry in members(gate, results)]
-        share = float(np.mean(shares)) if shares else 0.0
-        if share < gate.min_judged:
-            yield f"{share:.0%} of the top {cutoff} is judged, {gate.min_judged:.0%} needed"
+    if gate.min_judged is not None and too_few_judged(gate, results):
+        share, cutoff = judged_of(gate, results), line.cutoff or 10
+        told = f"{share:.0%} of the top {cutoff} is judged, {gate.min_judged:.0%} needed"
+        yield told + (CLOSED if is_closed(results) else "")
 
 
 def _unjudged(gate: Gate, line: MeasureLine, holds: bool, asked: _Asked) -> Iterator[str]:

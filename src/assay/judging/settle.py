@@ -27,7 +27,15 @@ from assay.core.results import (
     Results,
     Verdict,
 )
-from assay.evaluation.gate_values import LATENCY, margins, measure_line, members, too_few
+from assay.evaluation.doubts import is_closed
+from assay.evaluation.gate_values import (
+    LATENCY,
+    margins,
+    measure_line,
+    members,
+    too_few,
+    too_few_judged,
+)
 from assay.judging.next import Decision, next_to_judge
 
 Key = tuple[str, str]  # (query, document)
@@ -43,6 +51,8 @@ def with_judgments(verdict: Verdict, results: Results, baseline: Results | None)
     ]
     if verdict.status != "inconclusive" or not waiting:
         return verdict
+    if isinstance(results, GradedResults) and is_closed(results):
+        return _closed(verdict, waiting, results)
     pairs: dict[Key, Pair] = {}
     lists: list[tuple[list[Pair], bool]] = []
     if isinstance(results, GradedResults):  # a golden question passes or not, whatever is judged
@@ -53,6 +63,14 @@ def with_judgments(verdict: Verdict, results: Results, baseline: Results | None)
             for pair in wanted:
                 pairs.setdefault((pair.query_id, pair.doc_id), pair)
     return msgspec.structs.replace(verdict, judge_next=list(pairs.values()), judge_first=first)
+
+
+def _closed(verdict: Verdict, waiting: Sequence[Check], results: GradedResults) -> Verdict:
+    """Nothing is unjudged in a closed set. More queries can settle a gate there, unless it asks for
+    a judged share: what to do then is in what the gate says."""
+    if any(too_few_judged(check.gate, results) for check in waiting):
+        return verdict
+    return msgspec.structs.replace(verdict, judge_next=[])
 
 
 def _settling(

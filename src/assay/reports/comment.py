@@ -12,10 +12,10 @@ from assay.core.results import Bounds, Results, Status
 from assay.evaluation.comparison import Comparison, Moved
 from assay.reports.doubted import answers, caveats, headlines
 from assay.reports.markdown import marked
-from assay.reports.numbers import p_value, signed
+from assay.reports.numbers import Numbers, p_value, signed
 from assay.reports.sentences import Sentences
 from assay.reports.shapes import Answer, Figure, ReportView
-from assay.reports.view import view
+from assay.reports.view import failed_musts, view
 from assay.reports.words import Words
 
 MARK = "<!-- assay -->"
@@ -35,6 +35,10 @@ FOUND: dict[str, str] = {
     "no difference": "not proven",
     "": "not proven",
 }
+STALE = {
+    "different gold sets": "the set has changed since the baseline",
+    "different corpora": "the baseline searched other documents",
+}
 WORST_FIRST: tuple[Status, ...] = ("fail", "inconclusive", "pass")
 DECIDING = ("ndcg@10", "pass_rate_total")
 LETTERS = 60  # of the text of a query
@@ -53,12 +57,12 @@ class Scored:
 
 
 def comment(pairs: Sequence[Scored], *, texts: bool = False) -> str:
-    lines = [MARK, f"### Assay: {_worst(pairs)}", ""]
+    lines = [MARK, f"### Assay: {_worst(pairs)}{_all_the_same(pairs)}", ""]
     lines += ["| set | engine | verdict | decides | change |", "|---|---|---|---|---|"]
     lines += [_row(pair) for pair in pairs]
     for pair in pairs:
         if details := list(_details(pair, texts)):
-            lines += ["", f"**{marked(pair.gold)} on {marked(pair.engine)}**", "", *details]
+            lines += ["", f"**{marked(pair.engine)} on {marked(pair.gold)}**", "", *details]
     return "\n".join(lines) + "\n"
 
 
@@ -73,17 +77,40 @@ def _worst(pairs: Sequence[Scored]) -> str:
     return next((NAMES[status] for status in WORST_FIRST if status in statuses), NAMES[None])
 
 
+def _all_the_same(pairs: Sequence[Scored]) -> str:
+    """What a pass leaves in doubt, which the table names the engine of."""
+    doubts = [_but(pair.results) for pair in pairs if pair.results is not None]
+    found = [doubt for doubt in doubts if doubt]
+    return found[0] if _worst(pairs) == NAMES["pass"] and found else ""
+
+
+def _but(results: Results) -> str:
+    """What keeps a pass from being a yes: the pages say it in their headline."""
+    verdict = results.verdict
+    if verdict is None or verdict.status != "pass":
+        return ""
+    if musts := len(failed_musts(results)):
+        return f", but {musts} MUST {'fails' if musts == 1 else 'fail'}"
+    return ", on one judge's word" if verdict.one_judge else ""
+
+
 def _row(pair: Scored) -> str:
     names = f"| {marked(pair.gold)} | {marked(pair.engine)} |"
     if pair.results is None:
         return f"{names} ERROR | – | – |"
     report = view(pair.results)
-    figure = _deciding(report)
+    verdict, figure = f"{NAMES[report.status]}{_but(pair.results)}", _deciding(report)
     if figure is None or figure.value is None:
-        return f"{names} {NAMES[report.status]} | – | – |"
-    value = f"{figure.title} {figure.value:.3f}{_between(figure.bounds)}, {report.n} queries"
+        return f"{names} {verdict} | – | – |"
+    numbers, (low, high) = Numbers(Words("en")), figure.bounds
+    if report.kind == "golden":
+        between = "" if low is None or high is None else f" ({numbers.percents((low, high))})"
+        value = f"{figure.title} {numbers.figure(figure.key, figure.value)}{between}"
+    else:
+        value = f"{figure.title} {figure.value:.3f}{_between(figure.bounds)}"
+    asked = "questions" if report.kind == "golden" else "queries"
     change = _change(report, figure, _answer(pair))
-    return f"{names} {NAMES[report.status]} | {marked(value)} | {change} |"
+    return f"{names} {verdict} | {marked(f'{value}, {report.n} {asked}')} | {change} |"
 
 
 def _answer(pair: Scored) -> Answer | None:
@@ -104,15 +131,32 @@ def _between(bounds: Bounds, form: str = ".3f") -> str:
 
 
 def _change(report: ReportView, figure: Figure, answer: Answer | None) -> str:
-    baseline = report.baseline
+    baseline, stale = report.baseline, _stale(report)
     if baseline is None or figure.key not in baseline.delta:
-        return marked(report.stale) or "–"
-    between = _between(baseline.intervals.get(figure.key, (None, None)), "+.3f")
-    over = f"{baseline.n} queries judged alike; {marked(report.stale)}" if report.stale else ""
-    over = over or f"{baseline.n} queries"
+        return stale or "–"
+    asked = "questions" if report.kind == "golden" else "queries"
+    over = f"{baseline.n} {asked} judged alike: {stale}" if stale else f"{baseline.n} {asked}"
     said = f"**{FOUND[answer.verdict]}**: " if answer is not None else ""
     p = f", p {p_value(baseline.p[figure.key])}" if figure.key in baseline.p else ""
-    return f"{said}{signed(baseline.delta[figure.key])}{between}{p}, {over}"
+    low, high = baseline.intervals.get(figure.key, (None, None))
+    between = (
+        "" if low is None or high is None else f" ({_moved(report, low)} to {_moved(report, high)})"
+    )
+    change = _moved(report, baseline.delta[figure.key])
+    unit = " points" if report.kind == "golden" else ""
+    return f"{said}{change}{unit}{between}{p}, {over}"
+
+
+def _moved(report: ReportView, change: float) -> str:
+    """A pass rate moves in points, as on the pages."""
+    return signed(100 * change, 1) if report.kind == "golden" else signed(change)
+
+
+def _stale(report: ReportView) -> str:
+    """Why the baseline is not of the same, in words: whoever reads a comment has no use for
+    fingerprints."""
+    told = [words for mark, words in STALE.items() if mark in report.stale]
+    return ", and ".join(told) or marked(report.stale)
 
 
 # ── what to look at ───────────────────────────────────────────────────────────────────────────────
@@ -127,6 +171,8 @@ def _details(pair: Scored, texts: bool) -> Iterator[str]:
     for check in report.checks:
         if check.status != "pass" and check.counts:
             yield f"- {NAMES[check.status]}: {marked(check.message)}"
+    if report.proviso:
+        yield f"- {marked(report.proviso)}"
     if report.wide:
         yield f"- {marked(report.wide)}"
     if pair.comparison is not None:

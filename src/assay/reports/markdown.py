@@ -231,6 +231,8 @@ class _Golden:
         yield from (f"# {self.say('title')}", "")
         if report.checks:
             yield from (f"**{self._verdict()}**", "")
+        if report.proviso:
+            yield from (f"**{report.proviso}**", "")
         time = self.numbers.moment(report.timestamp)
         about = {"engine": report.engine, "set": report.gold.name, "time": time}
         for key, value in about.items():

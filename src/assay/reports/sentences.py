@@ -36,6 +36,7 @@ FALL = 0.05  # of one of them, from which on it is said
 ALPHA = 0.05
 BETWEEN = re.compile(r"\((\S+)% interval (\S+) to (\S+)\)")  # in the sentence of a gate
 THIN = re.compile(r"(\d+)% of the top (\d+) is judged, (\d+)% needed")
+CLOSED = "the set is closed"  # in the same: no judgment is wanting
 ERRORS = ("n_failed", "errors")  # what a gate on failed calls is about
 
 
@@ -351,7 +352,9 @@ class Sentences:
             share, depth, needed = map(int, found.groups())
             percent = self.numbers.percent
             facts = {"share": percent(share / 100, 0), "needed": percent(needed / 100, 0)}
-            return text + say("gate.undecided") + say("gate.too_few_judged", k=depth, **facts)
+            thin = say("gate.too_few_judged", k=depth, **facts)
+            closed = say("gate.closed") if CLOSED in check.message else ""
+            return text + say("gate.undecided") + thin + closed
         demands = ", ".join(self._demands(check))
         thin = say("gate.too_thin", demands=demands) if demands else ""
         return text + say("gate.undecided") + thin

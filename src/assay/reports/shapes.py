@@ -229,7 +229,8 @@ class ReportView(msgspec.Struct, frozen=True, kw_only=True):
     machine_estimate: MachineEstimate | None = None
     wide: str = ""  # which intervals are too wide to be of use, as a sentence
     thresholds: str = ""  # the rubric's, as a sentence, where they are not the usual ones
-    proviso: str = ""  # of the verdict, where it rests on labels by machines, or on one judge
+    # of the verdict, where it rests on labels by machines or on one judge, or hides a failed MUST
+    proviso: str = ""
     # by query the values of the results that these are compared with
     before: Mapping[str, Mapping[str, float | None]] = {}
 

@@ -44,7 +44,8 @@ def golden_card(report: ReportView) -> RenderableType:
         shown.append(Text(f"{say('vs_baseline')}: {since}", style="dim"))
     if report.standing:
         shown.append(Text(say("gold_set_is", standing=report.standing), style="yellow"))
-    shown += [Text(), gates, *_robustness(report.robustness, say, numbers)]
+    proviso = [Text(report.proviso, style="yellow")] if report.proviso else []
+    shown += [Text(), gates, *proviso, *_robustness(report.robustness, say, numbers)]
     return Group(*shown, *_failures(failed_questions(report), say))
 
 

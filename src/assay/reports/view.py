@@ -289,7 +289,29 @@ def _golden(results: GoldenResults, changes: Changes | None, tell: Sentences) ->
         findings=tuple(findings),
         robustness=results.robustness,
         wide=_wide([figure for figure in figures if figure.key == RATES[0]], tell.words),
+        proviso=_passed_but(results, tell),
     )
+
+
+def failed_musts(results: Results) -> tuple[str, ...]:
+    """The golden questions that must pass and did not."""
+    if not isinstance(results, GoldenResults):
+        return ()
+    known = {entry.query_id for entry in results.per_query}
+    return tuple(
+        entry.query_id
+        for entry in results.per_query
+        if entry.must and not entry.passed and not is_variant(entry, known)
+    )
+
+
+def _passed_but(results: GoldenResults, tell: Sentences) -> str:
+    """A pass that is no yes: gates may ask for less than every question that must pass."""
+    failed = failed_musts(results)
+    if _status(results.verdict) != "pass" or not failed:
+        return ""
+    which = ", ".join(map(tell.words.isolated, failed))
+    return tell.words.plural("passed_but", len(failed), which=which)
 
 
 def _golden_figures(results: GoldenResults, words: Words) -> tuple[Figure, ...]:

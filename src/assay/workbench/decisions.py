@@ -12,7 +12,8 @@ from pathlib import Path
 import msgspec
 
 from assay.core.errors import AssayError
-from assay.core.results import Gate, GoldenResults, Results, Status, Verdict, is_variant
+from assay.core.results import Gate, GoldenResults, Results, Status, Verdict
+from assay.reports.view import failed_musts
 from assay.review.identity import name_of
 from assay.store.records import RunRecord
 from assay.workbench.baseline import read_baseline
@@ -148,7 +149,7 @@ def line_of(run: KeptRun, corpus: str = "", *, verdict: Verdict | None = None) -
         to_judge=len(verdict.judge_next or ()) if verdict else 0,
         judge_first=verdict is not None and verdict.judge_first,
         failed=receipt.counts.get("n_failed", 0),
-        musts=_failed_musts(results),
+        musts=failed_musts(results),
         fingerprint=receipt.gold.fingerprint,
         corpus=corpus,
         commit=receipt.git.commit[:8] if receipt.git else "",
@@ -175,17 +176,6 @@ def judged_share(results: Results, depth: int = 10) -> float | None:
     seen = sum(map(len, tops))
     judged = sum(grade is not None for top in tops for grade in top)
     return judged / seen if seen else None
-
-
-def _failed_musts(results: Results) -> tuple[str, ...]:
-    if not isinstance(results, GoldenResults):
-        return ()
-    known = {entry.query_id for entry in results.per_query}
-    return tuple(
-        entry.query_id
-        for entry in results.per_query
-        if entry.must and not entry.passed and not is_variant(entry, known)
-    )
 
 
 def _open_gates(verdict: Verdict | None) -> int:

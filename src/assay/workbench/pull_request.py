@@ -41,6 +41,7 @@ def _against_baseline(outcome: Outcome, config: Config) -> Comparison | None:
     if then is None:
         return None
     try:
-        return compare([then, results], ["baseline", outcome.engine])
-    except InputError:  # another set or corpus: the table says that the baseline is stale
+        # where the set changed, on the queries that both judge alike, as the pages do
+        return compare([then, results], ["baseline", outcome.engine], force=True)
+    except InputError:  # no query in common: the table says that the baseline is stale
         return None

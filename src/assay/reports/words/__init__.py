@@ -110,10 +110,10 @@ class Words:
         """1 query, 2 queries."""
         return self.plural(f"counted.{noun}", n)
 
-    def plural(self, key: str, n: int) -> str:
+    def plural(self, key: str, n: int, **facts: object) -> str:
         forms = self.entry(key)
         separator = self("language.thousands")
-        return forms[0 if n == 1 else 1].format(n=f"{n:,}".replace(",", separator))
+        return forms[0 if n == 1 else 1].format(n=f"{n:,}".replace(",", separator), **facts)
 
     def figure(self, name: str) -> str:
         """The name of a golden figure."""

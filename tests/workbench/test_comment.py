@@ -1,0 +1,107 @@
+"""The comment on a pull request says what the pages say: what a pass leaves in doubt, and a set
+that changed, in words."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from assay.core.results import (
+    Check,
+    Gate,
+    GoldCard,
+    GradedReceipt,
+    GradedResults,
+    OneJudge,
+    Verdict,
+)
+from assay.reports.comment import Scored, comment
+from command_line import Assay
+
+
+def _questions(folder: Path, *, found: str) -> None:
+    """Two questions that find what they should, and one that must pass and finds it if `found`."""
+    asked = [
+        {"id": name, "query": f"{name}?", "must": name == "m", "expected_any": [{"section": at}]}
+        for name, at in (("m", "1"), ("s", "2"), ("t", "3"))
+    ]
+    (folder / "gold.json").write_text(json.dumps(asked))
+    rows = [
+        {"id": name, "latency_ms": 1.0, "hits": [{"section_num": at, "node_id": at, "score": 0.9}]}
+        for name, at in (("m", found), ("s", "2"), ("t", "3"))
+    ]
+    (folder / "run.json").write_text(json.dumps({"metrics": {}, "results": rows}))
+    (folder / "assay.toml").write_text(
+        '[gold.law]\npath = "gold.json"\n[engines.e]\nrun = "run.json"\n'
+        '[[gates]]\nmeasure = "pass_rate_total"\nminimum = 0.5\n'
+    )
+
+
+def test_a_pass_that_hides_a_failed_must_says_so(assay_cli: Assay, tmp_path: Path) -> None:
+    _questions(tmp_path, found="9")
+    ran = assay_cli("run", "--comment", "c.md")
+    written = (tmp_path / "c.md").read_text()
+    but = "Not yet: every gate passes, but a question that must pass fails: m."
+    assert (ran.code, but in ran.out) == (0, True)
+    assert "### Assay: PASS, but 1 MUST fails\n" in written
+    assert "| law | e | PASS, but 1 MUST fails | passed 66.7% (" in written
+    assert f"**e on law**\n\n- {but}" in written
+    report = (tmp_path / ".assay" / "results" / "law--e.html").read_text()
+    assert but in report
+    _questions(tmp_path, found="1")
+    ran = assay_cli("run", "--comment", "c.md")
+    assert "but" not in ran.out + (tmp_path / "c.md").read_text().partition("|")[0]
+
+
+def test_a_pass_on_one_judges_word_says_so() -> None:
+    gate = Gate(measure="P@5", minimum=0.1)
+    check = Check(gate=gate, status="pass", message="P@5 0.5", value=0.5)
+    verdict = Verdict(
+        status="pass",
+        checks=[check],
+        fingerprints={},
+        one_judge=OneJudge(judge="Ada", documents=12, without="inconclusive"),
+    )
+    results = GradedResults(
+        timestamp="2026-01-01",
+        engine="e",
+        overall={},
+        per_query=[],
+        receipt=GradedReceipt(gold=GoldCard(fingerprint="g"), measures=[]),
+        verdict=verdict,
+    )
+    written = comment([Scored(gold="s", engine="e", results=results)])
+    assert "### Assay: PASS, on one judge's word\n" in written
+    assert "- The verdict rests on one judge: without what only Ada has judged" in written
+
+
+def test_a_set_that_changed_is_told_in_words(assay_cli: Assay, tmp_path: Path) -> None:
+    """Only the queries that both judge alike are compared, as on the page; no fingerprint."""
+    queries = [{"id": f"q{n}", "text": "?", "type": "keyword"} for n in range(12)]
+    graded: list[dict[str, Any]] = [
+        {"query_id": query["id"], "doc_id": f"d{rank}", "grade": 2 * (rank == 1)}
+        for query in queries
+        for rank in range(4)
+    ]
+    lines = ["query_id,query,doc_id,grade"]
+    lines += [f"{row['query_id']},?,{row['doc_id']},{row['grade']}" for row in graded]
+    (tmp_path / "gold.csv").write_text("\n".join(lines))
+    for name, order in (("old", "0123"), ("new", "1023")):
+        ranked = [
+            f"{query['id']} Q0 d{doc} {rank} {9 - rank} {name}"
+            for query in queries
+            for rank, doc in enumerate(order, start=1)
+        ]
+        (tmp_path / f"{name}.run").write_text("\n".join(ranked) + "\n")
+    assert assay_cli("score", "gold.csv", "--run", "old.run", "-o", "base.json").code == 0
+    (tmp_path / "assay.toml").write_text(
+        '[gold.s]\npath = "gold.csv"\nbaseline = "base.json"\n[engines.e]\nrun = "new.run"\n'
+    )
+    (tmp_path / "gold.csv").write_text("\n".join([*lines[:-4], *lines[-2:]]))
+    assert assay_cli("run", "--comment", "c.md").code == 0
+    written = (tmp_path / "c.md").read_text()
+    assert "| **better**: +0." in written
+    assert ", 11 queries judged alike: the set has changed since the baseline |" in written
+    assert "only the 11 queries judged alike count" in written
+    assert "fingerprint" not in written
