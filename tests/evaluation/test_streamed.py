@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +17,7 @@ from assay.core.errors import InputError
 from assay.core.runs import Block, pair_hashes, ranked, repeated
 from assay.evaluation import judged
 from assay.evaluation.graded import evaluate, graded_results, score_sheet
-from assay.evaluation.judged import judged_rows, judgments_of
+from assay.evaluation.judged import judged_rows, judgments_of, prepare
 from assay.evaluation.measures import parse_measures
 from assay.evaluation.streamed import look_up
 from assay.formats import read_run, trec
@@ -79,21 +81,32 @@ def block(*documents: str) -> Block:
 
 
 def test_numbers_that_are_equal_by_chance_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Documents are looked for by a number. Here a third of them share theirs; what counts is the
-    id."""
+    """Documents are looked for by a number. By the first numbers a third of them share theirs, and
+    by all others one that is not judged has that of one that is; what counts is the id."""
+    seeds = []
 
-    def crowded(queries: list[str], lengths: object, documents: object, seed: int = 0) -> object:
-        real = pair_hashes(queries, lengths, documents, seed=seed)  # type: ignore[arg-type]
-        return real % np.uint64(3 if seed == 0 else 2**40)
+    def crowded(queries: list[str], lengths: Any, documents: Any, *, seed: int = 0) -> Any:
+        seeds.append(seed)
+        numbers = pair_hashes(queries, lengths, documents.replace("other", "d1"), seed=seed)
+        return numbers % np.uint64(3) if seed == 0 else numbers
 
     monkeypatch.setattr(judged, "pair_hashes", crowded)
-    gold = as_gold({"q": {f"d{number}": number % 3 for number in range(9)}})
-    found = judgments_of(gold)
-    assert found.seed > 0
-    assert len(set(found.hashes.tolist())) == 9
-    monkeypatch.setattr(judged, "pair_hashes", lambda *rows, seed=0: found.hashes[[0, 1, 2]])
+    found = judgments_of(as_gold({"q": {f"d{number}": number % 3 for number in range(9)}}))
     rows = judged_rows(block("d0", "other", "d2"), found)
     assert (rows.rank.tolist(), rows.grade.tolist()) == ([1, 3], [0, 2])
+    assert max(seeds) > 0
+
+
+def test_judgments_may_come_in_any_order_and_with_any_grades() -> None:
+    qrels = {"b": {"x": 2, "y": -1, "z": 900}, "a": {"x": 1, "w": 0}}
+    run = {"b": {"y": 3.0, "x": 2.0, "z": 1.0}, "a": {"w": 2.0, "x": 1.0}}
+    whole = as_gold(qrels)
+    mixed = replace(whole, judgments=whole.judgments[[3, 0, 4, 2, 1]])
+    made, again = prepare(run, whole), prepare(run, mixed)
+    assert made.gold_grade.tolist() == again.gold_grade.tolist() == [900, 2, -1, 1, 0]
+    assert made.gold_query.tolist() == again.gold_query.tolist() == [0, 0, 0, 1, 1]
+    few = as_gold({"a": {"x": 1, "y": -1, "z": 3}, "b": {"x": 0, "y": 1}})
+    assert prepare({"a": {"x": 1.0}}, few).gold_grade.tolist() == [3, 1, -1, 1, 0]
 
 
 def test_documents_of_one_number_are_not_taken_for_one() -> None:

@@ -25,6 +25,7 @@ Integers = np.ndarray[Any, np.dtype[np.int64]]
 Hashes = np.ndarray[Any, np.dtype[np.uint64]]
 
 CHUNK_ROWS = 250_000
+CACHED_ROWS = 30_000
 
 
 class Block(NamedTuple):
@@ -215,6 +216,18 @@ def repeated(hashes: Hashes, documents: pl.Series, lengths: Integers) -> Integer
     return again
 
 
+def repeats(queries: Sequence[str], lengths: Integers, documents: pl.Series) -> Integers:
+    """The rows whose pair came before, where the rows of a query are together. A few queries are
+    looked at at a time: their table then stays in the processor's cache."""
+    found, done = [np.empty(0, np.int64)], 0
+    for rows, counts in query_chunks(lengths, CACHED_ROWS):
+        part = documents[rows]
+        hashes = pair_hashes(queries[done : done + len(counts)], counts, part)
+        found.append(repeated(hashes, part, counts) + rows.start)
+        done += len(counts)
+    return np.concatenate(found)
+
+
 def has_equal(hashes: Hashes) -> bool:
     """Whether two of the numbers are equal. Each takes a place in a table, several times faster
     than sorting; those that lose it to another number try again among themselves."""
@@ -239,9 +252,9 @@ def blocks_of(whole: Block) -> Iterator[Block]:
         done += len(lengths)
 
 
-def query_chunks(lengths: Integers) -> Iterator[tuple[slice, Integers]]:
-    """(rows, lengths) of whole queries, about CHUNK_ROWS rows at a time, to bound memory."""
+def query_chunks(lengths: Integers, most: int = CHUNK_ROWS) -> Iterator[tuple[slice, Integers]]:
+    """(rows, lengths) of whole queries, about `most` rows at a time, to bound memory."""
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    cuts = np.searchsorted(offsets, np.arange(0, offsets[-1], CHUNK_ROWS))
+    cuts = np.searchsorted(offsets, np.arange(0, offsets[-1], most))
     for first, last in pairwise(np.unique(np.append(cuts, len(lengths))).tolist()):
         yield slice(int(offsets[first]), int(offsets[last])), lengths[first:last]

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -140,16 +141,24 @@ def slices_of(
     scored = ~np.isnan(values).all(axis=1) if values.size else np.zeros(len(queries), bool)
     slices = [_slice("overall", "", names, values[scored])]
     for kind in SLICE_KINDS:
-        labels = np.array([_label(query, kind) for query in queries], dtype=object)
-        for label in dict.fromkeys(label for label in labels if label):
+        found = _labels(queries, kind)
+        if not any(found):
+            continue
+        labels = np.array(found, dtype=object)
+        for label in dict.fromkeys(label for label in found if label):
             slices.append(_slice(kind, label, names, values[scored & (labels == label)]))
     return tuple(slices)
 
 
-def _label(query: Query, kind: str) -> str:
-    if kind == "practice_area":  # of a set from logs it is the topic
-        return str(query.extra.get(kind) or "")
-    return str(getattr(query, kind))
+def _labels(queries: Sequence[Query], kind: str) -> list[str]:
+    if kind == "practice_area":
+        return [_practice_area(query) for query in queries]
+    return list(map(attrgetter(kind), queries))
+
+
+def _practice_area(query: Query) -> str:
+    """Of a set from logs it is the topic."""
+    return str(query.extra.get("practice_area") or "")
 
 
 def _slice(kind: str, name: str, measures: tuple[str, ...], values: Floats) -> Slice:
@@ -256,7 +265,7 @@ def intervals(sheet: ScoreSheet, keys: Mapping[str, str], gold: GoldSet) -> Inte
 def _rows_of(sheet: ScoreSheet, part: Slice) -> Any:
     if part.kind == "overall":
         return np.ones(len(sheet.queries), bool)
-    return np.array([_label(query, part.kind) == part.name for query in sheet.queries], bool)
+    return np.array([label == part.name for label in _labels(sheet.queries, part.kind)], bool)
 
 
 def _entries(
@@ -283,9 +292,7 @@ def _entries(
             query_category=query.category,
             query_corpus=query.corpus,
             query_language=query.language,
-            query_practice_area=query.topic
-            if gold.from_logs
-            else _label(query, "practice_area") or None,
+            query_practice_area=query.topic if gold.from_logs else _practice_area(query) or None,
             num_results=int(prepared.returned[row]),
             results=results[hits],
             metrics={

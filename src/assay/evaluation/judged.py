@@ -16,12 +16,13 @@ import numpy as np
 import polars as pl
 
 from assay.core.errors import InputError
-from assay.core.runs import Block, Hashes, blocks_of, has_equal, pair_hashes, repeated
+from assay.core.runs import Block, Hashes, blocks_of, has_equal, pair_hashes, repeats
 from assay.core.types import GoldSet, Query, Run, judgment_frame
 from assay.evaluation.measures import NO_GRADE, NO_RANK, Integers, JudgedHits
 
 # queries are scored in blocks of at most this many matrix cells, so one deep query costs little
 BLOCK_CELLS = 8_000_000
+MOST_COUNTED = 250  # different grades
 
 NEGATIVE = "no relevant document is known: a negative test, not a ranking query"
 UNJUDGED_QUERY = "no judgments"
@@ -66,7 +67,6 @@ def prepared(
     """What the formulas need, from judgments and the judged hits of a run; `in_run` are the run's
     queries."""
     rows, gold_query, gold_grade = judgments.rows, judgments.query, judgments.grade
-    best_first = np.lexsort((-gold_grade, gold_query))
     has_relevant = np.zeros(len(rows), bool)
     has_relevant[gold_query[gold_grade >= 1]] = True
     has_any = np.zeros(len(rows), bool)
@@ -93,10 +93,21 @@ def prepared(
         hit_query=joined.query,
         hit_rank=joined.rank,
         hit_grade=joined.grade,
-        gold_query=gold_query[best_first],
-        gold_grade=gold_grade[best_first],
+        gold_query=gold_query,  # as before: judgments are by query
+        gold_grade=_best_first(gold_query, gold_grade),
         max_grade=judgments.gold.max_grade,
     )
+
+
+def _best_first(query: Integers, grade: Integers) -> Integers:
+    """The grades of each query, best first, where they are by query. Grades are few, so that they
+    are counted and not sorted."""
+    top = int(grade.max(initial=0))
+    grades = top - int(grade.min(initial=0)) + 1
+    if grades > MOST_COUNTED:
+        return grade[np.lexsort((-grade, query))]
+    counts = np.bincount(query * grades + (top - grade))
+    return top - np.repeat(np.arange(len(counts)) % grades, counts)
 
 
 def _states(
@@ -158,13 +169,10 @@ class Judgments:
 
     gold: GoldSet
     rows: Mapping[str, int]  # query id -> row
-    query: Integers  # of every judgment, its query's row
+    query: Integers  # of every judgment, its query's row; judgments are by query
     grade: Integers
     documents: pl.Series
-    seed: int  # of the numbers
-    hashes: Hashes  # by query
-    judgment: Integers  # of each number
-    starts: Integers  # where each query's numbers begin, with the end as last element
+    starts: Integers  # where each query's judgments begin, with the end as last element
 
 
 def judgments_of(gold: GoldSet) -> Judgments:
@@ -176,39 +184,28 @@ def judgments_of(gold: GoldSet) -> Judgments:
         raise InputError(
             f"the gold set {gold.name!r} judges query {stray!r}, which is not among its queries"
         )
-    together = np.argsort(query, kind="stable")
     documents = gold.judgments["doc_id"].cast(pl.String).rechunk()
+    grade = gold.judgments["grade"].to_numpy().astype(np.int64)
+    if (query[1:] < query[:-1]).any():
+        by_query = np.argsort(query, kind="stable")
+        query, grade, documents = query[by_query], grade[by_query], documents[by_query]
     counts = np.bincount(query, minlength=len(rows))
-    seed, hashes = _numbered(gold, documents[together], counts, together)
+    again = repeats(gold.query_ids, counts, documents)
+    if again.size:
+        first = int(again[0])
+        raise InputError(
+            f"document {documents[first]!r} is judged twice on query "
+            f"{gold.query_ids[query[first]]!r}",
+            hint="Keep one judgment a pair.",
+        )
     return Judgments(
         gold=gold,
         rows=rows,
         query=query,
-        grade=gold.judgments["grade"].to_numpy().astype(np.int64),
+        grade=grade,
         documents=documents,
-        seed=seed,
-        hashes=hashes,
-        judgment=together,
         starts=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
     )
-
-
-def _numbered(
-    gold: GoldSet, documents: pl.Series, counts: Integers, judgment: Integers
-) -> tuple[int, Hashes]:
-    """A number for every judged pair, with the first seed that gives each its own."""
-    for seed in count():
-        hashes = pair_hashes(gold.query_ids, counts, documents, seed=seed)
-        if not has_equal(hashes):
-            break
-        again = repeated(hashes, documents, counts)
-        if again.size:
-            twice = gold.judgments.row(int(judgment[again[0]]), named=True)
-            raise InputError(
-                f"document {twice['doc_id']!r} is judged twice on query {twice['query_id']!r}",
-                hint="Keep one judgment a pair.",
-            )
-    return seed, hashes
 
 
 class JudgedRows(NamedTuple):
@@ -223,17 +220,18 @@ def judged_rows(block: Block, judgments: Judgments, hashes: Hashes | None = None
     """Which rows of a ranked block are judged, in the block's order; `hashes` are the numbers of
     its pairs by the first seed, where they are known."""
     asked = np.array([judgments.rows.get(query_id, -1) for query_id in block.queries], np.int64)
-    pairs = _pairs_of(judgments.starts, asked[asked >= 0])
-    wanted = judgments.hashes[pairs]
-    if not wanted.size:
+    pairs = _pairs_of(judgments.starts, np.unique(asked[asked >= 0]))
+    if not pairs.size:
         return JudgedRows(*[np.empty(0, np.int64)] * 3)
-    if hashes is None or judgments.seed:
-        hashes = pair_hashes(block.queries, block.lengths, block.documents, seed=judgments.seed)
+    documents = judgments.documents[_as_slice(pairs)]
+    seed, wanted = _numbered(judgments, pairs, documents)
+    if hashes is None or seed:
+        hashes = pair_hashes(block.queries, block.lengths, block.documents, seed=seed)
     at, found = _matches(hashes, wanted)
-    judgment = judgments.judgment[pairs[found]]
     ends = np.cumsum(block.lengths)
     of = np.searchsorted(ends, at, side="right")
-    same = (block.documents[at] == judgments.documents[judgment]).to_numpy() & (
+    judgment = pairs[found]
+    same = (block.documents[at] == documents[found]).to_numpy() & (
         asked[of] == judgments.query[judgment]
     )
     at, of, judgment = at[same], of[same], judgment[same]
@@ -242,6 +240,25 @@ def judged_rows(block: Block, judgments: Judgments, hashes: Hashes | None = None
         rank=at - (ends - block.lengths)[of] + 1,
         grade=judgments.grade[judgment],
     )
+
+
+def _as_slice(rows: Integers) -> slice | Integers:
+    """Rising rows as a slice, which copies nothing, where none is left out."""
+    first, last = int(rows[0]), int(rows[-1])
+    return slice(first, last + 1) if last - first + 1 == len(rows) else rows
+
+
+def _numbered(judgments: Judgments, pairs: Integers, documents: pl.Series) -> tuple[int, Hashes]:
+    """A number for each of these pairs, by the first seed that gives each its own. No two of them
+    are the same pair, so that one is found."""
+    heads = np.flatnonzero(np.diff(judgments.query[pairs], prepend=-1))
+    names = [judgments.gold.query_ids[row] for row in judgments.query[pairs[heads]].tolist()]
+    lengths = np.diff(heads, append=len(pairs))
+    for seed in count():
+        hashes = pair_hashes(names, lengths, documents, seed=seed)
+        if not has_equal(hashes):
+            break
+    return seed, hashes
 
 
 def _matches(hashes: Hashes, wanted: Hashes) -> tuple[Integers, Integers]:
@@ -274,7 +291,9 @@ def together(parts: Sequence[JudgedRows]) -> JudgedRows:
         np.concatenate([np.empty(0, np.int64), *columns]) for columns in zip(*parts, strict=True)
     ]
     query, rank, grade = every or [np.empty(0, np.int64)] * 3
-    order = np.argsort(query, kind="stable")  # the run may have the queries in another order
+    if not (query[1:] < query[:-1]).any():
+        return JudgedRows(query, rank, grade)
+    order = np.argsort(query, kind="stable")  # the run has the queries in another order
     return JudgedRows(query[order], rank[order], grade[order])
 
 

@@ -29,9 +29,8 @@ from assay.core.runs import (
     Ranked,
     comes_back,
     gathered,
-    pair_hashes,
     ranked,
-    repeated,
+    repeats,
     run_from_ranked,
     run_from_scores,
 )
@@ -105,8 +104,7 @@ def read_gold(path: Path) -> GoldSet:
         line = next(n for n, fields in _fields(path, QRELS_FIELDS) if abs(float(fields[3])) > 99)
         raise InputError("the grade is not between -99 and 99", where=f"{path}:{line}")
     whole = gathered(Block(columns.queries, columns.lengths, columns.documents, columns.values))
-    hashes = pair_hashes(whole.queries, whole.lengths, whole.documents)
-    if repeated(hashes, whole.documents, whole.lengths).size:
+    if repeats(whole.queries, whole.lengths, whole.documents).size:
         raise _duplicate(path)
     topics = _read_topics(topics_path(path))
     queries = tuple(
@@ -318,10 +316,10 @@ def _parse_block(block: bytes, shape: _Shape) -> tuple[_Columns | None, int]:
         block = block.replace(b"\r\n", b"\n")
     head = block[: block.find(b"\n")]
     separator = "\t" if b"\t" in head else " "
-    lines, is_regular = _counted(block, width)
-    is_regular = is_regular and (separator == "\t" or b"\t" not in block)
+    blanks = _single_blanks(block)
+    is_regular = blanks is not None and (separator == "\t" or b"\t" not in block)
     if not is_regular or (b"#" in block and (block.startswith(b"#") or b"\n#" in block)):
-        return None, lines
+        return None, _lines_in(block)
     types: list[type[pl.DataType]] = [pl.String] * width
     types[value] = shape.dtype
     try:
@@ -336,28 +334,31 @@ def _parse_block(block: bytes, shape: _Shape) -> tuple[_Columns | None, int]:
             low_memory=True,
         )
     except (pl.exceptions.PolarsError, UnicodeError):
-        return None, lines
-    if frame.height != lines or any(column.null_count() for column in frame):
-        return None, lines
+        return None, _lines_in(block)
+    ended = frame.height if block.endswith(b"\n") else frame.height - 1
+    if blanks != (width - 1) * frame.height + ended or any(column.null_count() for column in frame):
+        return None, _lines_in(block)
     tag = head.decode("utf-8", "replace").rpartition(separator)[2]
     queries, documents, values = frame.get_columns()
-    return _columns(queries, documents, values, tag), lines
+    return _columns(queries, documents, values, tag), frame.height
 
 
-def _counted(block: bytes, width: int) -> tuple[int, bool]:
-    """How many lines there are, and whether all have as many blanks as they should, on average, and
-    none is next to another: an empty field, which moves the rest. What is not seen here, such as a
-    tab among spaces, leaves another field of that line without its number."""
+def _lines_in(block: bytes) -> int:
+    return block.count(b"\n") + (not block.endswith(b"\n"))
+
+
+def _single_blanks(block: bytes) -> int | None:
+    """How many blanks and ends of lines there are; None where one is next to another: an empty
+    field, which moves the rest. Where all lines together have as many as they should, what is not
+    seen, such as a tab among spaces, leaves another field of that line without its number."""
     raw = np.frombuffer(block, np.uint8)
-    ends, blanks, empty = 0, 0, False
+    blanks = 0
     for start in range(0, len(raw), PIECE_BYTES):
-        piece = raw[start : start + PIECE_BYTES + 1]  # with the first byte of the next
-        blank = piece <= ord(" ")
-        ends += int(np.count_nonzero(piece[:PIECE_BYTES] == ord("\n")))
+        blank = raw[start : start + PIECE_BYTES + 1] <= ord(" ")  # with the first of the next
+        if (blank[:-1] & blank[1:]).any():
+            return None
         blanks += int(np.count_nonzero(blank[:PIECE_BYTES]))
-        empty = empty or bool((blank[:-1] & blank[1:]).any())
-    lines = ends + (not block.endswith(b"\n"))
-    return lines, blanks - ends == (width - 1) * lines and not empty
+    return blanks
 
 
 def _columns(queries: pl.Series, documents: pl.Series, values: pl.Series, tag: str) -> _Columns:
