@@ -95,5 +95,57 @@ def test_one_put_in_its_place_is_noticed_and_then_used(tmp_path: Path) -> None:
         store.add_searches([search("b")])
     assert store.add_searches([search("c")]) == 1
     with sqlite3.connect(path) as there:
-        assert ("c",) in there.execute("SELECT id FROM search_logs").fetchall()
+        # and nothing of the former one's log, which still lay there
+        assert there.execute("SELECT id FROM search_logs").fetchall() == [("c",)]
     store.close()
+    (tmp_path / "assay.db-wal.former").rename(tmp_path / "old.db-wal")
+    with sqlite3.connect(tmp_path / "old.db") as old:
+        assert old.execute("SELECT id FROM search_logs").fetchall() == [("a",)]
+
+
+@pytest.mark.parametrize("how", ["log deleted", "log replaced", "moved and linked"])
+def test_a_database_that_is_no_longer_whole_takes_nothing(tmp_path: Path, how: str) -> None:
+    path, log = tmp_path / "assay.db", tmp_path / "assay.db-wal"
+    store = open_store(path)
+    store.add_searches([search("a")])
+    if how.startswith("log"):
+        log.rename(tmp_path / "kept")
+        if how == "log replaced":
+            log.touch()
+    else:
+        path.rename(tmp_path / "real.db")
+        path.symlink_to("real.db")
+    for name in "bc":
+        with pytest.raises(StoreUnavailable, match="gone"):
+            store.add_searches([search(name)])
+    with pytest.raises(StoreUnavailable, match="gone"):
+        store.health()
+    store.close()
+
+
+def test_a_database_that_was_emptied_takes_nothing_and_is_filled_from_its_log(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "assay.db"
+    store = open_store(path)
+    store.add_searches([search("a")])
+    os.truncate(path, 0)
+    with pytest.raises(StoreUnavailable, match="gone"):
+        store.add_searches([search("b")])
+    store.close()
+    again = open_store(path)
+    assert [row.id for row in again.searches(["a", "b"])] == ["a"]
+    again.close()
+
+
+def test_what_was_said_before_its_log_was_deleted_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "assay.db"
+    store = open_store(path)
+    store.add_searches([search("a")])
+    (tmp_path / "assay.db-wal").unlink()
+    with pytest.raises(StoreUnavailable, match=r"assay\.db-wal is gone"):
+        store.add_searches([search("b")])
+    store.close()
+    again = open_store(path)
+    assert [row.id for row in again.searches(["a", "b"])] == ["a"]
+    again.close()

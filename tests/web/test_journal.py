@@ -5,10 +5,14 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
+import os
 import socket
 import sqlite3
+import subprocess
+import sys
 import threading
 import time
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -173,3 +177,29 @@ def test_a_stop_lets_a_request_end_and_writes_what_was_logged(tmp_path: Path) ->
     assert [search.id for search in store.searches(["under-way"])] == ["under-way"]
     recorder.close()
     store.close()
+
+
+def test_a_stop_by_a_signal_closes_the_store(tmp_path: Path) -> None:
+    """The file is whole without its log: whoever copies it then has everything."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    command = [sys.executable, "-m", "assay", "serve", "--port", port]
+    environment = os.environ | {"ASSAY_HOME": str(tmp_path / "home")}
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True
+    ) as running:
+        assert running.stderr is not None
+        for line in running.stderr:
+            if line.startswith("serving on"):
+                break
+        answered = False
+        while not answered and running.poll() is None:
+            with (
+                contextlib.suppress(OSError),
+                urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=5) as answer,
+            ):
+                answered = answer.status == 200
+        running.terminate()
+        assert running.wait(30) == 0, running.stderr.read()
+    assert [path.name for path in (tmp_path / "home").glob("assay.db*")] == ["assay.db"]

@@ -15,7 +15,7 @@ import time
 import zlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, exc, make_url, text
 
@@ -32,6 +32,7 @@ SUPPORTED = "A store is a file path, sqlite:///FILE or postgresql://USER@HOST/DA
 BUSY_MILLIS = 10_000
 RETRY_SECONDS = 120.0
 _FILE = "assay_file"  # of a connection: which file it has open
+LOG, SHARED = "-wal", "-shm"  # what SQLite keeps beside a file
 # Decisions and the log writers beside them must not miss each other on PostgreSQL, where neither
 # sees what the other
 # has not committed: writers of logs share this lock, a writer of decisions has it alone.
@@ -99,43 +100,87 @@ def connect(target: str | Path, *, create: bool = True) -> Engine:
     return engine
 
 
+class Place(NamedTuple):
+    """The file that a path names, links followed, and its log: each by device and number."""
+
+    file: tuple[int, int]
+    log: tuple[int, int] | None
+
+
 class DatabaseFile:
-    """The file that a path names. SQLite goes on writing to one that was moved away or replaced,
-    and says that all is well; so every connection knows its file, and the path is looked at before
-    every transaction and after every write."""
+    """The file that a path names. SQLite goes on writing to one that was moved away or replaced, or
+    whose log was deleted, and says that all is well; so every connection knows its file and its
+    log, and they are looked at before every transaction and after every write."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._was_open = False
+        self._was_open = self._is_torn = False
         _make_private(path)
 
     def before_opening(self, *_: object) -> None:
         """SQLite would make a new, empty one where ours was."""
+        if self._is_torn:
+            raise self._torn()
         if self._was_open and not self._path.exists():
-            raise StoreUnavailable(f"{self._path}: the database is gone")
+            raise self._gone()
 
-    def opened(self, _connection: object, record: Any) -> None:
+    def opened(self, connection: Any, record: Any) -> None:
         self._was_open = True
-        record.info[_FILE] = (self, self.identity())
+        connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()  # opens the log
+        record.info[_FILE] = (self, self.place())
 
-    def require(self, connection: Connection, known: tuple[int, int]) -> None:
+    def require(self, connection: Connection, known: Place) -> None:
         """`StoreUnavailable` where the path has another file now, or none. One that was put in its
-        place is taken from the next call on."""
+        place is taken from the next call on; without its log nothing is, until the next start."""
         try:
-            now = self.identity()
+            now = self.place()
+            if now.file != known.file:
+                self._set_aside(known)
+                message = f"{self._path}: the database was replaced by another file"
+                raise StoreUnavailable(message)
+            if now.log != known.log:
+                self._is_torn = True
+                raise self._torn()
         except StoreUnavailable:
             connection.invalidate()
             raise
-        if now != known:
-            connection.invalidate()
-            raise StoreUnavailable(f"{self._path}: the database was replaced by another file")
 
-    def identity(self) -> tuple[int, int]:
+    def place(self) -> Place:
+        file = self._path.resolve()
         try:
-            found = self._path.stat()
+            found = file.stat()
         except OSError as error:
-            raise StoreUnavailable(f"{self._path}: the database is gone") from error
-        return found.st_dev, found.st_ino
+            raise self._gone() from error
+        if not found.st_size:
+            raise self._gone()
+        return Place((found.st_dev, found.st_ino), _number(_beside(file, LOG)))
+
+    def _set_aside(self, known: Place) -> None:
+        """SQLite would read the log of the former file as that of the new one."""
+        file = self._path.resolve()
+        if known.log and _number(_beside(file, LOG)) == known.log:
+            for ending in (LOG, SHARED):
+                with contextlib.suppress(OSError):
+                    _beside(file, ending).replace(_beside(file, f"{ending}.former"))
+
+    def _gone(self) -> StoreUnavailable:
+        return StoreUnavailable(f"{self._path}: the database is gone")
+
+    def _torn(self) -> StoreUnavailable:
+        log = f"{self._path.name}{LOG}"
+        return StoreUnavailable(f"{self._path}: {log} is gone; stop Assay and start it again")
+
+
+def _beside(file: Path, ending: str) -> Path:
+    return file.with_name(f"{file.name}{ending}")
+
+
+def _number(file: Path) -> tuple[int, int] | None:
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _make_private(path: Path) -> None:
@@ -232,7 +277,7 @@ def place_of(connection: Connection) -> str:
     server, the server and the database in it."""
     if connection.dialect.name == "sqlite":
         file: DatabaseFile = connection.info[_FILE][0]
-        return f"file {file.identity()[1]}"
+        return f"file {file.place().file[1]}"
     return str(connection.execute(text(_PLACE)).scalar_one())
 
 

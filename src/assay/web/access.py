@@ -18,7 +18,7 @@ from functools import cache
 from typing import Any, Literal
 from urllib.parse import parse_qs
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
@@ -164,7 +164,7 @@ async def _limited(request: Request, user: User | None) -> bytes:
                     raise InputError(
                         f"the body is larger than {most / 2**20:g} MiB", hint="Send less at a time."
                     )
-    except TimeoutError as error:
+    except (TimeoutError, ClientDisconnect) as error:  # whoever hangs up is in no log of errors
         raise Refusal(408, "too_slow") from error
     return bytes(body)
 

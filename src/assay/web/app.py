@@ -10,6 +10,7 @@ import contextlib
 import ipaddress
 import logging
 import re
+import signal
 import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -323,6 +324,10 @@ def serve(service: Service, serving: Serving, *, say: Callable[[str], None]) -> 
     if way_in:
         say(f"the first admin joins here, once, within a day: {way_in}")
     raise_handles()
+    with contextlib.suppress(ValueError):  # in a thread, which no signal ends
+        # uvicorn sends itself the signal once more when it has ended. By default that kills the
+        # process before the store is closed, and all of it may be in its log
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
     if serving.log_format == "json":
         write_json_lines()
     uvicorn.run(
