@@ -3,8 +3,6 @@ it that gives the same value."""
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Sequence
 from urllib.parse import quote, urlencode
 
@@ -13,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from assay.core.errors import InputError, NotHere
+from assay.core.remembered import Remembered
 from assay.core.results import Pair
 from assay.reports import render, view
 from assay.reports.charts import moves
@@ -54,8 +53,6 @@ from assay.workbench.trend import Trend, trends_by_set
 
 REPORTS = 16  # kept as they were written
 LISTED = 30  # runs in a list, and queries of a comparison, before the rest is folded away
-
-_making = threading.Lock()
 
 # ── home ──────────────────────────────────────────────────────────────────────────────────────────
 
@@ -195,21 +192,13 @@ def run_report(request: Request) -> Response:
     return Response(text, media_type="text/html; charset=utf-8", headers=headers)
 
 
-_reports: OrderedDict[tuple[str, str, str, bytes], str] = OrderedDict()
+_reports = Remembered[tuple[str, str, str, bytes], str](REPORTS)
 
 
 def _report(address: str, kept: KeptRun, language: str) -> str:
     """A run never changes, and with the same verdict neither does its report."""
     key = (address, kept.id, language, msgspec.json.encode(kept.results.verdict))
-    with _making:
-        known = _reports.get(key)
-    if known is None:
-        known = render(view(kept.results, language=language), ".html")
-        with _making:
-            _reports[key] = known
-            while len(_reports) > REPORTS:
-                _reports.popitem(last=False)
-    return known
+    return _reports.of(key, lambda: render(view(kept.results, language=language), ".html"))
 
 
 # ── comparing ─────────────────────────────────────────────────────────────────────────────────────

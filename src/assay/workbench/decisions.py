@@ -3,8 +3,6 @@ time and side by side."""
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -12,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from assay.core.errors import AssayError
+from assay.core.remembered import Remembered
 from assay.core.results import Gate, GoldenResults, Results, Status, Verdict
 from assay.reports.view import failed_musts
 from assay.review.identity import name_of
@@ -94,31 +93,24 @@ class Board(msgspec.Struct, frozen=True, kw_only=True):
 
 # ── one run ───────────────────────────────────────────────────────────────────────────────────────
 
-_lines: OrderedDict[tuple[str, str, bytes], RunLine] = OrderedDict()
-_lock = threading.Lock()
+_lines = Remembered[tuple[str, str, bytes], RunLine](KNOWN)
 
 
 def run_line(service: Service, record: RunRecord) -> RunLine:
     """A run never changes: its results are read once, and the gates of today asked once."""
     gates = msgspec.json.encode(service.config.gates) if service.config else b""
-    key = (service.store.address, record.id, gates)
-    with _lock:
-        known = _lines.get(key)
-    if known is not None:
-        return known
-    try:
-        kept = kept_run(service, record.id)
-        verdict = decided(service, kept, settle=False)
-        line = line_of(kept, record.corpus_fingerprint, verdict=verdict)
-    except AssayError as error:
-        line = RunLine(
-            id=record.id, at=record.at, engine=record.engine, gold=record.gold, error=str(error)
-        )
-    with _lock:
-        _lines[key] = line
-        while len(_lines) > KNOWN:
-            _lines.popitem(last=False)
-    return line
+
+    def line() -> RunLine:
+        try:
+            kept = kept_run(service, record.id)
+            verdict = decided(service, kept, settle=False)
+            return line_of(kept, record.corpus_fingerprint, verdict=verdict)
+        except AssayError as error:
+            return RunLine(
+                id=record.id, at=record.at, engine=record.engine, gold=record.gold, error=str(error)
+            )
+
+    return _lines.of((service.store.address, record.id, gates), line)
 
 
 def line_of(run: KeptRun, corpus: str = "", *, verdict: Verdict | None = None) -> RunLine:
@@ -184,22 +176,12 @@ def _open_gates(verdict: Verdict | None) -> int:
 
 
 AT_HAND = 16  # runs that are kept with their results
-_runs: OrderedDict[tuple[str, str], KeptRun] = OrderedDict()
+_runs = Remembered[tuple[str, str], KeptRun](AT_HAND)
 
 
 def run_at_hand(service: Service, run_id: str) -> KeptRun:
     """A run with its results, which never change; those that pages look at are not read again."""
-    key = (service.store.address, run_id)
-    with _lock:
-        if key in _runs:
-            _runs.move_to_end(key)
-            return _runs[key]
-    kept = kept_run(service, run_id)
-    with _lock:
-        _runs[key] = kept
-        while len(_runs) > AT_HAND:
-            _runs.popitem(last=False)
-    return kept
+    return _runs.of((service.store.address, run_id), lambda: kept_run(service, run_id))
 
 
 # ── many runs ─────────────────────────────────────────────────────────────────────────────────────
@@ -275,7 +257,7 @@ def configured_name(service: Service, gold: str) -> str:
 
 
 VERDICTS = 256  # kept: a run does not change, and what would settle it takes a while to find
-_verdicts: dict[tuple[object, ...], Verdict] = {}
+_verdicts = Remembered[tuple[object, ...], Verdict](VERDICTS)
 
 
 def decided(service: Service, run: KeptRun, *, settle: bool = True) -> Verdict | None:
@@ -285,19 +267,10 @@ def decided(service: Service, run: KeptRun, *, settle: bool = True) -> Verdict |
     if not gates:
         return run.results.verdict
     key = (*_question(service, run, gates, baseline), settle)
-    with _lock:
-        known = _verdicts.get(key)
-    if known is not None:
-        return known
     try:
-        verdict = _verdict(run.results, gates, baseline, settle=settle)
+        return _verdicts.of(key, lambda: _verdict(run.results, gates, baseline, settle=settle))
     except AssayError:  # a gate on what the run did not measure
         return run.results.verdict
-    with _lock:
-        _verdicts[key] = verdict
-        while len(_verdicts) > VERDICTS:
-            _verdicts.pop(next(iter(_verdicts)))
-    return verdict
 
 
 def _verdict(

@@ -5,8 +5,6 @@ Runs never change, so what is computed of two of them is kept; only the gates ar
 from __future__ import annotations
 
 import contextlib
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from typing import Literal
 
@@ -14,6 +12,7 @@ import msgspec
 import numpy as np
 
 from assay.core.errors import AssayError, InputError
+from assay.core.remembered import Remembered
 from assay.core.results import (
     Entry,
     GoldenResults,
@@ -189,8 +188,7 @@ def _told(runs: tuple[KeptRun, KeptRun]) -> Callable[[Sequence[Results]], Outcom
 
 def prepare(service: Service, pairs: Sequence[tuple[str, str]]) -> None:
     """Compare runs that somebody is about to look at; what cannot be compared is left."""
-    with _lock:
-        known = {(first, second) for address, first, second in _changes}
+    known = {(first, second) for address, first, second in _changes.known()}
     for first, second in pairs:
         if (first, second) in known:
             continue
@@ -245,39 +243,24 @@ def _kind(head: Difference) -> Kind:
 def told_apart(service: Service, first: str, second: str) -> Kind:
     """What the comparison of two runs says first, without all that its page has beside it."""
     key = (service.store.address, first, second)
-    with _lock:
-        change, known = _changes.get(key), _kinds.get(key)
+    change = _changes.get(key)
     if change is not None:
         return _kind(change.head)
-    if known is not None:
-        return known
-    runs = kept_run(service, first), kept_run(service, second)
-    found = _kind(_compared(runs)[1])
-    with _lock:
-        _kinds[key] = found
-        while len(_kinds) > KEPT:
-            _kinds.popitem(last=False)
-    return found
+
+    def kind() -> Kind:
+        return _kind(_compared((kept_run(service, first), kept_run(service, second)))[1])
+
+    return _kinds.of(key, kind)
 
 
 # ── the change ────────────────────────────────────────────────────────────────────────────────────
 
-_changes: OrderedDict[tuple[str, str, str], Change] = OrderedDict()
-_kinds: OrderedDict[tuple[str, str, str], Kind] = OrderedDict()
-_lock = threading.Lock()
+_changes = Remembered[tuple[str, str, str], Change](KEPT)
+_kinds = Remembered[tuple[str, str, str], Kind](KEPT)
 
 
 def _known_change(address: str, runs: tuple[KeptRun, KeptRun]) -> Change:
-    key = (address, runs[0].id, runs[1].id)
-    with _lock:
-        known = _changes.get(key)
-    if known is None:
-        known = _change(runs)
-        with _lock:
-            _changes[key] = known
-            while len(_changes) > KEPT:
-                _changes.popitem(last=False)
-    return known
+    return _changes.of((address, runs[0].id, runs[1].id), lambda: _change(runs))
 
 
 def _change(runs: tuple[KeptRun, KeptRun]) -> Change:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import date
@@ -17,6 +17,7 @@ import numpy as np
 import polars as pl
 
 from assay.core.errors import InputError
+from assay.core.remembered import Remembered
 from assay.corpus.disk import Corpus
 from assay.corpus.in_force import standings_of
 from assay.language.detect import detect
@@ -145,7 +146,7 @@ class Columns:
     citing: Numbers  # the row of each of them
     of_law: Mask  # whether a place of the law is cited
     degrees: dict[str, Numbers]  # how many documents each `cites` and is `cited_by`
-    _masks: OrderedDict[Filters, Mask] = field(default_factory=OrderedDict)
+    _masks: Remembered[Filters, Mask] = field(default_factory=lambda: Remembered(KEPT_MASKS))
 
     def citations_of(self, row: int) -> pl.DataFrame:
         start, end = np.searchsorted(self.citing, [row, row + 1])
@@ -156,12 +157,7 @@ class Columns:
         passes."""
         if not filters.any():
             return None
-        mask = self._masks.get(filters)
-        if mask is None:
-            mask = _mask(self, filters)
-            self._masks[filters] = mask
-            while len(self._masks) > KEPT_MASKS:
-                self._masks.popitem(last=False)
+        mask = self._masks.of(filters, lambda: _mask(self, filters))
         if not mask.any():
             raise NonePasses(
                 "no document of the corpus passes these filters",
@@ -172,7 +168,7 @@ class Columns:
 
 # ── reading them ──────────────────────────────────────────────────────────────────────────────────
 
-_kept: OrderedDict[tuple[str, str], Columns] = OrderedDict()
+_kept = Remembered[tuple[str, str], Columns](KEPT_COLUMNS)
 _one_at_a_time = threading.Lock()
 
 
@@ -180,12 +176,7 @@ def columns_of(corpus: Corpus) -> Columns:
     """Read at the first asking, and kept as long as the corpus is the same."""
     key = (str(corpus.data_folder), corpus.fingerprint)
     with _one_at_a_time:
-        if key not in _kept:
-            _kept[key] = _read(corpus)
-        _kept.move_to_end(key)
-        while len(_kept) > KEPT_COLUMNS:
-            _kept.popitem(last=False)
-        return _kept[key]
+        return _kept.of(key, lambda: _read(corpus))
 
 
 def language_of(corpus: Corpus) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
@@ -11,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from assay.core.errors import InputError, NotHere
+from assay.core.remembered import Remembered
 from assay.core.results import Results
 from assay.core.results_file import from_json
 from assay.engines.described import EngineConfig
@@ -111,23 +110,12 @@ def kept_run(service: Service, run_id: str) -> KeptRun:
     return _kept(record, _read(service.store.address, record))
 
 
-_lock = threading.Lock()
-_results: OrderedDict[tuple[str, str], Results] = OrderedDict()
+_results = Remembered[tuple[str, str], Results](READ)
 
 
 def _read(address: str, record: RunRecord) -> Results:
     """A run never changes: pages that speak of the same few read them once."""
-    key = (address, record.id)
-    with _lock:
-        if key in _results:
-            _results.move_to_end(key)
-            return _results[key]
-    results = from_json(record.results)
-    with _lock:
-        _results[key] = results
-        while len(_results) > READ:
-            _results.popitem(last=False)
-    return results
+    return _results.of((address, record.id), lambda: from_json(record.results))
 
 
 def compare_runs(service: Service, run_ids: Sequence[str], *, force: bool = False) -> Comparison:

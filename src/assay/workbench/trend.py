@@ -4,8 +4,6 @@ and the commit that was measured."""
 from __future__ import annotations
 
 import re
-import threading
-from collections import OrderedDict
 from collections.abc import Hashable, Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -13,6 +11,7 @@ from typing import NamedTuple
 
 from assay.core.errors import AssayError, NotHere
 from assay.core.git import git
+from assay.core.remembered import Remembered
 from assay.core.results import GitState, GoldenResults, GradedEntry, Results, is_variant
 from assay.core.types import GoldSet
 from assay.evaluation import graded
@@ -30,9 +29,8 @@ __all__ = ["Trend", "trends", "trends_by_set"]
 KEPT = 2_000  # runs whose values are remembered
 TRACKS = 256  # rows of runs whose steps are
 
-_pasts: OrderedDict[tuple[str, str, Stamp | None], Past | None] = OrderedDict()
-_stepped: OrderedDict[Hashable, list[Step]] = OrderedDict()
-_lock = threading.Lock()
+_pasts = Remembered[tuple[str, str, Stamp | None], Past | None](KEPT)
+_stepped = Remembered[Hashable, list[Step]](TRACKS)
 
 
 def trends(service: Service, *, gold: str = "", engine: str = "") -> list[Trend]:
@@ -70,7 +68,8 @@ def _events(service: Service, gold: str, records: Iterable[RunRecord]) -> list[E
     chosen = [place for place, line in enumerate(lines) if line.measure == lines[-1].measure]
     known = (service.store.address, labels.stamp if labels else None)
     ids = tuple(readable[place][0].id for place in chosen)
-    found = _steps((*known, ids), [readable[place][1] for place in chosen])
+    pasts = [readable[place][1] for place in chosen]
+    found = _stepped.of((*known, ids), lambda: steps(pasts))
     return [
         Event(
             id=lines[place].id,
@@ -86,19 +85,6 @@ def _events(service: Service, gold: str, records: Iterable[RunRecord]) -> list[E
         )
         for place, step in zip(chosen, found, strict=True)
     ]
-
-
-def _steps(key: Hashable, pasts: list[Past]) -> list[Step]:
-    """Of runs that never change, with the labels of today: found once."""
-    with _lock:
-        found = _stepped.get(key)
-    if found is None:
-        found = steps(pasts)
-        with _lock:
-            _stepped[key] = found
-            while len(_stepped) > TRACKS:
-                _stepped.popitem(last=False)
-    return found
 
 
 def _mean(past: Past) -> float | None:
@@ -135,19 +121,14 @@ def _read(path: Path, stamp: Stamp) -> _Labels | None:
 
 def _past(service: Service, record: RunRecord, labels: _Labels | None) -> Past | None:
     """A run never changes: with the same labels its values are computed once."""
-    key = (service.store.address, record.id, labels.stamp if labels else None)
-    with _lock:
-        if key in _pasts:
-            return _pasts[key]
-    try:
-        past = _values(kept_run(service, record.id).results, labels)
-    except AssayError:
-        past = None
-    with _lock:
-        _pasts[key] = past
-        while len(_pasts) > KEPT:
-            _pasts.popitem(last=False)
-    return past
+
+    def values() -> Past | None:
+        try:
+            return _values(kept_run(service, record.id).results, labels)
+        except AssayError:
+            return None
+
+    return _pasts.of((service.store.address, record.id, labels.stamp if labels else None), values)
 
 
 def _values(results: Results, labels: _Labels | None) -> Past:

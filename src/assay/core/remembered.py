@@ -1,0 +1,45 @@
+"""What was found once and never changes, kept while there is room: pages ask for the same few."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from typing import Generic, TypeVar
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+
+class Remembered(Generic[K, V]):
+    """The values of the `limit` keys that were asked for last. Threads may ask at the same time:
+    two that ask first for one key may both find its value, which is the same."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self._values: OrderedDict[K, V] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: K) -> V | None:
+        with self._lock:
+            if key not in self._values:
+                return None
+            self._values.move_to_end(key)
+            return self._values[key]
+
+    def of(self, key: K, find: Callable[[], V]) -> V:
+        """What is known of a key, else what `find` finds, which is kept; an error of it is not."""
+        with self._lock:
+            if key in self._values:
+                self._values.move_to_end(key)
+                return self._values[key]
+        value = find()
+        with self._lock:
+            self._values[key] = value
+            while len(self._values) > self.limit:
+                self._values.popitem(last=False)
+        return value
+
+    def known(self) -> list[K]:
+        with self._lock:
+            return list(self._values)
