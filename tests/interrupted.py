@@ -16,7 +16,7 @@ from assay.review import intents, rulings
 from assay.review.bootstrap import Options, bootstrap
 from assay.review.rulings import Word
 from assay.store import Store, open_store
-from assay.store.records import Decision, Ruling, SearchLog, Shown
+from assay.store.records import AuditEntry, Decision, Ruling, SearchLog, Shown
 from assay.workbench.opening import open_service
 
 NOW = datetime(2026, 5, 31, 12, tzinfo=UTC)
@@ -44,6 +44,12 @@ def killed_in(gold: Path, place: str, act: Callable[[Store], object] | None = No
     if child == 0:
         store = open_store(gold.with_name("assay.db"))
         rule, write, unlink = store.rule, intents.write_atomic, Path.unlink
+        append = store.append_audit
+
+        def noted(entries: Sequence[AuditEntry], gold: str, then: Callable[[], None]) -> None:
+            append(entries, gold=gold, then=_dies if place == "before the commit" else then)
+            if place == "after the commit":
+                _dies()
 
         def ruled(given: Sequence[Ruling], then: Callable[[], None]) -> None:
             rule(given, then=_dies if place == "before the commit" else then)
@@ -63,6 +69,7 @@ def killed_in(gold: Path, place: str, act: Callable[[Store], object] | None = No
             unlink(path, missing_ok)
 
         store.rule = ruled  # type: ignore[assignment, method-assign]
+        store.append_audit = noted  # type: ignore[assignment, method-assign]
         intents.write_atomic = written  # type: ignore[assignment]
         Path.unlink = unlinked  # type: ignore[assignment, method-assign]
         (act or promoted(gold))(store)

@@ -7,6 +7,7 @@ import threading
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from assay.core.errors import InputError
@@ -25,6 +26,7 @@ from assay.workbench.agreed import (
     open_disputes,
     strength_of,
 )
+from assay.workbench.editing import EditedIssue, edit_issue
 from assay.workbench.flags import Flag, FlagGiven, flag_query
 from assay.workbench.grading import (
     query_desk,
@@ -35,7 +37,6 @@ from assay.workbench.grading import (
     sets_to_judge,
 )
 from assay.workbench.grading_views import GivenVote, Saved
-from assay.workbench.making import edited_issue
 from assay.workbench.opening import Service
 from assay.workbench.packing import write_packet
 from judged_pages import HOSTILE, both, judged_set
@@ -343,8 +344,13 @@ def test_a_document_is_found_and_added(service: Service) -> None:
 def test_an_issue_is_edited_and_all_else_stays(service: Service) -> None:
     path = service.gold_sets["set"]
     before = json.loads(path.read_text())
-    edited_issue(path, "gifts", "limit", name=HOSTILE, description="d", key_statutes=("89503",))
-    edited_issue(path, "gifts", "travel", name="Travel", description="d")
+    issue = EditedIssue(set="set", topic="gifts", id="limit", name=HOSTILE, description="d",
+                        key_statutes="89503")  # fmt: skip
+    edit_issue(service, issue, by="Dora")
+    travel = EditedIssue(set="set", topic="gifts", id="travel", name="Travel", description="d")
+    edit_issue(service, travel, by="Dora")
+    edit_issue(service, travel, by="Dora")  # says nothing new
+    assert len(service.store.audit(action="gold.issue_edited")) == 2
     after = json.loads(path.read_text())
     first, second = after["taxonomy"]["gifts"].pop("issues")
     assert (first["name"], first["odd"], first["key_statutes"]) == (HOSTILE, 1, ["89503"])
@@ -352,9 +358,9 @@ def test_an_issue_is_edited_and_all_else_stays(service: Service) -> None:
     before["taxonomy"]["gifts"].pop("issues")
     assert after == before
     with pytest.raises(InputError, match="no topic"):
-        edited_issue(path, "nothing", "x", name="x", description="d")
+        edit_issue(service, msgspec.structs.replace(travel, topic="nothing"), by="Dora")
     with pytest.raises(InputError, match="no name"):
-        edited_issue(path, "gifts", "x", name=" ", description="d")
+        edit_issue(service, msgspec.structs.replace(travel, name=" "), by="Dora")
 
 
 def test_disagreements_are_read_and_ruled_on(service: Service) -> None:

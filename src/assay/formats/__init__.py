@@ -118,14 +118,19 @@ def write_tasks(tasks: Sequence[Task], guide: Guide, path: Path, format: str) ->
     return written
 
 
-def add_queries(path: Path, queries: Sequence[Query]) -> None:
-    """Write more queries into a gold set, in a format that holds queries without judgments."""
-    _changeable(path, "add_queries", "queries are added to").add_queries(path, queries)
+def with_queries(path: Path, queries: Sequence[Query]) -> bytes:
+    """The file of a gold set with more queries, in a format that holds queries without
+    judgments."""
+    module = _changeable(path, "with_queries", "queries are added to")
+    content: bytes = module.with_queries(path, queries)
+    return content
 
 
-def put_issue(path: Path, topic_id: str, issue: Issue) -> None:
-    """Write an issue into the taxonomy of a gold set."""
-    _changeable(path, "put_issue", "issues are kept in").put_issue(path, topic_id, issue)
+def with_issue(path: Path, topic_id: str, issue: Issue) -> bytes:
+    """The file of a gold set with an issue in its taxonomy."""
+    module = _changeable(path, "with_issue", "issues are kept in")
+    content: bytes = module.with_issue(path, topic_id, issue)
+    return content
 
 
 def _changeable(path: Path, needed: str, what: str) -> Any:

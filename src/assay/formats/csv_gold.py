@@ -133,6 +133,11 @@ def _read_row(
 
 
 def write_gold(gold: GoldSet, path: Path) -> list[Path]:
+    write_atomic(path, content_of(gold))
+    return [path]
+
+
+def content_of(gold: GoldSet) -> str:
     text_columns = [name for name in JUDGMENT_TEXT_COLUMNS if name in gold.judgments.columns]
     query_columns = [
         name for name in QUERY_COLUMNS if any(getattr(query, name) for query in gold.queries)
@@ -151,5 +156,4 @@ def write_gold(gold: GoldSet, path: Path) -> list[Path]:
             writer.writerow(guarded_row(row))
         if not judged[query.id]:
             writer.writerow(guarded_row([*attributes, "", "", *("" for _ in text_columns)]))
-    write_atomic(path, stream.getvalue())
-    return [path]
+    return stream.getvalue()

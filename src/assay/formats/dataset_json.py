@@ -287,16 +287,17 @@ def _judgment_object(judgment: Judgment) -> JsonObject:
     return row | (msgspec.json.decode(judgment.extra) if judgment.extra else {})
 
 
-def add_queries(path: Path, queries: Sequence[Query]) -> None:
-    """Append queries without judgments; everything else stays as it is written."""
+def with_queries(path: Path, queries: Sequence[Query]) -> bytes:
+    """The file with queries without judgments at its end; everything else stays as it is
+    written."""
     text, dataset = _as_written(path)
     dataset["queries"] += [_query_object(query, []) for query in queries]
-    _write_again(path, text, dataset)
+    return _written_again(text, dataset)
 
 
-def put_issue(path: Path, topic_id: str, issue: Issue) -> None:
-    """Write an issue of a topic, in the place of the one with its id or at the end; keys that are
-    not ours, and everything else, stay as they are written."""
+def with_issue(path: Path, topic_id: str, issue: Issue) -> bytes:
+    """The file with an issue of a topic, in the place of the one with its id or at the end; keys
+    that are not ours, and everything else, stay as they are written."""
     text, dataset = _as_written(path)
     issues = dataset["taxonomy"][topic_id].setdefault("issues", [])
     stated = msgspec.to_builtins(issue)
@@ -306,7 +307,7 @@ def put_issue(path: Path, topic_id: str, issue: Issue) -> None:
         issues.append(stated)
     else:
         before.update(stated)
-    _write_again(path, text, dataset)
+    return _written_again(text, dataset)
 
 
 def _as_written(path: Path) -> tuple[str, Any]:
@@ -314,11 +315,11 @@ def _as_written(path: Path) -> tuple[str, Any]:
     return text, json.loads(text)
 
 
-def _write_again(path: Path, text: str, dataset: object) -> None:
+def _written_again(text: str, dataset: object) -> bytes:
     """With the indentation and the escapes that the file had."""
     indent = re.search(r"\n([ \t]+)", text)
     written = json.dumps(dataset, indent=indent[1] if indent else None, ensure_ascii="\\u" in text)
-    write_atomic(path, written + text[len(text.rstrip()) :])
+    return (written + text[len(text.rstrip()) :]).encode()
 
 
 def _query_object(query: Query, judgments: list[JsonObject]) -> JsonObject:

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from assay.core.errors import InputError
-from assay.core.files import decode, read_bytes, write_atomic
+from assay.core.files import decode, read_bytes
 from assay.core.types import Judgment, Labelling, judgments_to_frame
 from assay.formats import csv_gold, detect_gold
 
@@ -38,11 +38,11 @@ def require_writable(path: Path, labelling: Labelling | None = None) -> None:
         )
 
 
-def write_labels(
+def relabelled(
     path: Path, judgments: Sequence[Judgment], *, labelling: Labelling, status: str
-) -> bool:
-    """Make these the judgments of the set, and say how they came about; False where the file says
-    so already."""
+) -> bytes | None:
+    """The file of the set with these judgments, and how they came about; None where it says so
+    already."""
     require_writable(path, labelling)
     return _WRITERS[detect_gold(path)](path, judgments, labelling, status)
 
@@ -50,9 +50,9 @@ def write_labels(
 # ── dataset.json ──────────────────────────────────────────────────────────────────────────────────
 
 
-def _write_json(
+def _as_json(
     path: Path, judgments: Sequence[Judgment], labelling: Labelling, status: str
-) -> bool:
+) -> bytes | None:
     text = decode(read_bytes(path), path)
     dataset = json.loads(text)
     by_query: dict[str, dict[str, Judgment]] = {}
@@ -64,11 +64,10 @@ def _write_json(
             query["relevance_judgments"] = rows
     dataset = _with_standing(dataset, labelling, status)
     if dataset == json.loads(text):
-        return False
+        return None
     indent = re.search(r"\n([ \t]+)", text)
     written = json.dumps(dataset, indent=indent[1] if indent else None, ensure_ascii="\\u" in text)
-    write_atomic(path, written + text[len(text.rstrip()) :])
-    return True
+    return (written + text[len(text.rstrip()) :]).encode()
 
 
 def _rows(before: Sequence[Written], wanted: Mapping[str, Judgment]) -> list[Written]:
@@ -110,18 +109,17 @@ def _with_standing(dataset: Written, labelling: Labelling, status: str) -> Writt
 # ── CSV ───────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _write_csv(
+def _as_csv(
     path: Path, judgments: Sequence[Judgment], labelling: Labelling, status: str
-) -> bool:
+) -> bytes | None:
     gold = csv_gold.read_gold(path)
     before = {(row.query_id, row.doc_id): row for row in gold.iter_judgments()}
     new = {(row.query_id, row.doc_id): row for row in judgments}
     rows = [_csv_row(row, new[pair]) for pair, row in before.items() if pair in new]
     rows += [new[pair] for pair in sorted(new) if pair not in before]
     if rows == list(before.values()):
-        return False
-    csv_gold.write_gold(replace(gold, judgments=judgments_to_frame(rows)), path)
-    return True
+        return None
+    return csv_gold.content_of(replace(gold, judgments=judgments_to_frame(rows))).encode()
 
 
 def _csv_row(before: Judgment, after: Judgment) -> Judgment:
@@ -129,7 +127,7 @@ def _csv_row(before: Judgment, after: Judgment) -> Judgment:
     return before if same == before else msgspec.structs.replace(after, extra=before.extra)
 
 
-_WRITERS: dict[str, Callable[[Path, Sequence[Judgment], Labelling, str], bool]] = {
-    "json": _write_json,
-    "csv": _write_csv,
+_WRITERS: dict[str, Callable[[Path, Sequence[Judgment], Labelling, str], bytes | None]] = {
+    "json": _as_json,
+    "csv": _as_csv,
 }

@@ -97,12 +97,15 @@ def read_pool(dataset: Path) -> Pool | None:
 
 
 def write_pool(dataset: Path, pool: Pool) -> None:
+    write_atomic(pool_path(dataset), pool_content(pool))
+
+
+def pool_content(pool: Pool) -> bytes:
     """A pair a line, so that a difference shows what was asked for and nothing more."""
     head = msgspec.json.encode(msgspec.structs.replace(pool, pairs=()))
     rows = b",\n".join(b"  " + msgspec.json.encode(pair) for pair in pool.pairs)
     pairs = b"[\n" + rows + b"\n ]" if rows else b"[]"
-    content = msgspec.json.format(head, indent=1).removesuffix(b"[]\n}") + pairs + b"\n}\n"
-    write_atomic(pool_path(dataset), content)
+    return msgspec.json.format(head, indent=1).removesuffix(b"[]\n}") + pairs + b"\n}\n"
 
 
 # ── what goes in ──────────────────────────────────────────────────────────────────────────────────

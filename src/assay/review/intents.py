@@ -21,6 +21,7 @@ import os
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -34,6 +35,7 @@ from assay.review.queue import sync_review
 from assay.store import Store
 from assay.store.records import (
     EVERYTHING,
+    AuditEntry,
     ReviewFilter,
     ReviewItem,
     ReviewKind,
@@ -44,6 +46,8 @@ from assay.store.records import (
 ENDING = ".ruling"
 SHOWN = 16  # so much of the identity of a store is in the name; with the rest it is signed
 EDITED = "the row was edited before the decision reached the file"
+EDITED_FILE = "the file was edited before the change reached it"
+LOST_EDIT = "gold.not_written"
 
 
 class _Told(msgspec.Struct, frozen=True):
@@ -60,14 +64,23 @@ class _Told(msgspec.Struct, frozen=True):
 class Intent(msgspec.Struct, frozen=True, kw_only=True):
     """What a file was, what it becomes, and by which rulings: the set, or what lies beside it. The
     two are the same where votes alone are given, and labels change with the next merge. `store`
-    says where the rulings are kept."""
+    says where the rulings are kept. An edit on a page has entries of the audit trail in the place
+    of rulings, and the name of its set."""
 
     store: str
     file: str  # from the folder of the set
     before: bytes
     after: bytes
     votes: tuple[Vote, ...]
-    rulings: tuple[_Told, ...]
+    rulings: tuple[_Told, ...] = ()
+    entries: tuple[AuditEntry, ...] = ()
+    gold: str = ""
+
+    @property
+    def refs(self) -> list[str]:
+        """What it is about."""
+        edited = [entry.subject.removeprefix(f"{self.gold}/") for entry in self.entries]
+        return [*(told.ref for told in self.rulings), *edited]
 
 
 def intent_path(store: Store, path: Path) -> Path:
@@ -91,8 +104,21 @@ class FileChange(msgspec.Struct, frozen=True):
     after: bytes
 
 
+def change_of(path: Path, after: bytes) -> FileChange:
+    """Of a file as it is now."""
+    return FileChange(path, path.read_bytes() if path.exists() else b"", after)
+
+
+class Edit(msgspec.Struct, frozen=True):
+    """Entries of the audit trail on one set."""
+
+    gold: str
+    entries: Sequence[AuditEntry]
+
+
 def begin(store: Store, path: Path, rulings: Sequence[Ruling], change: FileChange) -> None:
     """Under the lock of the set, before the store is asked."""
+    votes = tuple(vote for ruling in rulings for vote in ruling.votes)
     told = tuple(
         _Told(
             ruling.item.gold,
@@ -104,15 +130,31 @@ def begin(store: Store, path: Path, rulings: Sequence[Ruling], change: FileChang
         )
         for ruling in rulings
     )
-    votes = tuple(vote for ruling in rulings for vote in ruling.votes)
-    intent = Intent(
+    _write_down(store, path, _intent(store, path, change, votes, rulings=told))
+
+
+def begin_edit(
+    store: Store, path: Path, edit: Edit, change: FileChange, votes: Sequence[Vote]
+) -> None:
+    """The same for an edit."""
+    entries = {"gold": edit.gold, "entries": tuple(edit.entries)}
+    _write_down(store, path, _intent(store, path, change, votes, **entries))
+
+
+def _intent(
+    store: Store, path: Path, change: FileChange, votes: Sequence[Vote], **more: Any
+) -> Intent:
+    return Intent(
         store=store.address,
         file=os.path.relpath(change.path.resolve(), path.resolve().parent),
         before=change.before,
         after=change.after,
-        votes=votes,
-        rulings=told,
+        votes=tuple(votes),
+        **more,
     )
+
+
+def _write_down(store: Store, path: Path, intent: Intent) -> None:
     identity = store.identity().own
     try:
         write_atomic(_note(path, identity), signed(identity, msgspec.json.encode(intent)))
@@ -174,24 +216,26 @@ def _read(identity: str, place: Path) -> Intent | None:
 
 
 def _committed(store: Store, intent: Intent) -> bool:
+    if intent.entries:
+        return store.was_noted(intent.gold, intent.entries[0].id)
     first = intent.rulings[0]
     return store.was_ruled(first.gold, first.ref, action=first.action, by=first.by, at=first.at)
 
 
 def _finished(store: Store, path: Path, intent: Intent) -> str:
-    named = ", ".join(told.ref for told in intent.rulings[:3])
+    named, what = ", ".join(intent.refs[:3]), "change of" if intent.entries else "decision on"
     try:
-        edited = _write(store, path, intent)
+        edited = (_write_edit if intent.entries else _write)(store, path, intent)
     except (AssayError, OSError) as error:
         why = error.message if isinstance(error, InputError) else str(error)
         raise InputError(
-            f"the decision on {named} is made, but its files cannot be written: {why}",
+            f"the {what} {named} is made, but its files cannot be written: {why}",
             where=str(path),
             hint="Nothing is lost: the files follow with the next decision or start.",
         ) from error
     other = f"{', '.join(edited[:3])} was edited since, and stays so"
     then = other if edited else "is finished now"
-    return f"{path}: a decision on {named} was interrupted, and {then}"
+    return f"{path}: a {what} {named} was interrupted, and {then}"
 
 
 def _write(store: Store, path: Path, intent: Intent) -> list[str]:
@@ -221,6 +265,33 @@ def _write(store: Store, path: Path, intent: Intent) -> list[str]:
     if edited or first.kind == "judgment":  # a row that waits has other documents now
         sync_review(store, first.gold, gold_jsonl.read_lines(path), now=first.at)
     return edited
+
+
+def _write_edit(store: Store, path: Path, intent: Intent) -> list[str]:
+    """The votes and the file. Where somebody has edited the file meanwhile it stays so, and the
+    audit trail says that the change did not reach it."""
+    add_votes(path, intent.votes)
+    file = (path.resolve().parent / intent.file).resolve()
+    now = file.read_bytes() if file.exists() else b""
+    if now == intent.before != intent.after:
+        write_atomic(file, intent.after)
+    if now in (intent.before, intent.after):
+        return []
+    lost = [
+        AuditEntry(
+            id=hashlib.sha256(f"{entry.id} lost".encode()).hexdigest()[:24],
+            at=entry.at + timedelta(microseconds=1),
+            by="file",
+            action=LOST_EDIT,
+            subject=entry.subject,
+            reason=EDITED_FILE,
+            before=entry.after,
+        )
+        for entry in intent.entries
+    ]
+    if not store.was_noted(intent.gold, lost[0].id):
+        store.append_audit(lost, gold=intent.gold)
+    return [file.name]
 
 
 def _decided(store: Store, intent: Intent) -> dict[str, ReviewItem]:

@@ -10,6 +10,7 @@ import errno
 import os
 from collections.abc import Callable, Iterable, Sequence
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -22,7 +23,7 @@ from assay.formats.gold_jsonl import Line
 from assay.formats.vote_order import last_moment, moment_after
 from assay.formats.votes_jsonl import append, votes_from, votes_path
 from assay.review.identity import name_of
-from assay.review.intents import FileChange, begin, heal
+from assay.review.intents import Edit, FileChange, begin, begin_edit, change_of, heal
 from assay.store import Store
 from assay.store.records import Ruling
 
@@ -40,13 +41,8 @@ def record(
     other = next((ruling.item for ruling in rulings if ruling.item.gold != gold), None)
     if other is not None:
         raise InputError(f"this row belongs to the set {other.gold}, not {gold}", where=other.ref)
-    before, after = gold_jsonl.assemble(old), gold_jsonl.assemble(new)
-
-    def refuse_edited() -> None:
-        if path.read_bytes() != before:
-            raise InputError("the file was edited meanwhile", where=str(path), hint="Try again.")
-
-    _in_one_step(store, path, rulings, FileChange(path, before, after), refuse_edited)
+    change = FileChange(path, gold_jsonl.assemble(old), gold_jsonl.assemble(new))
+    _in_one_step(store, path, rulings, change, partial(_refuse_edited, change))
 
 
 def record_votes(
@@ -66,8 +62,25 @@ def record_with(
     """Rulings on a set together with a file that is not the set."""
     with gold_jsonl.locked(path):
         heal(store, path)
-        before = file.read_bytes() if file.exists() else b""
-        _in_one_step(store, path, rulings, FileChange(file, before, new))
+        _in_one_step(store, path, rulings, change_of(file, new))
+
+
+def record_edit(
+    store: Store, path: Path, edit: Edit, change: FileChange, votes: Sequence[Vote] = ()
+) -> None:
+    """What somebody changes on a page, in a set or beside it, together with who did it. Under the
+    lock of the set, with what was interrupted healed (`rulings.locked_set`)."""
+    check = partial(_refuse_edited, change)
+    begin_edit(store, path, edit, change, votes)
+    commit = partial(store.append_audit, edit.entries, gold=edit.gold, then=check)
+    _committed_and_written(store, path, commit)
+
+
+def _refuse_edited(change: FileChange) -> None:
+    now = change.path.read_bytes() if change.path.exists() else b""
+    if now != change.before:
+        where = str(change.path)
+        raise InputError("the file was edited meanwhile", where=where, hint="Try again.")
 
 
 def _unchecked() -> None:
@@ -85,8 +98,12 @@ def _in_one_step(
     healing writes the files, as it would after a kill."""
     rulings = _in_time(store, given, _votes_to_add_to(path))
     begin(store, path, rulings, change)
+    _committed_and_written(store, path, partial(store.rule, rulings, then=check))
+
+
+def _committed_and_written(store: Store, path: Path, commit: Callable[[], None]) -> None:
     try:
-        store.rule(rulings, then=check)
+        commit()
     except BaseException:
         with contextlib.suppress(AssayError):  # a store that is away says later what it has
             heal(store, path)

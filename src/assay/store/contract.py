@@ -275,7 +275,18 @@ class Store(People, Protocol):
     def runs(self, *, gold: str = "", limit: int = 50, offset: int = 0) -> list[RunRecord]:
         """Runs without their results, the newest first."""
 
-    def append_audit(self, entries: Sequence[AuditEntry]) -> None: ...
+    def append_audit(
+        self,
+        entries: Sequence[AuditEntry],
+        *,
+        gold: str = "",
+        then: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Add to the audit trail; with `gold`, one after another with rulings on this set. `then`
+        is as in `rule`."""
+
+    def was_noted(self, gold: str, entry_id: str) -> bool:
+        """Whether the audit trail has an entry of a set, as `was_ruled` says it."""
 
     def audit(
         self, *, subject: str = "", action: str = "", limit: int = 100, offset: int = 0

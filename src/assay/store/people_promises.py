@@ -129,6 +129,17 @@ def a_store_has_one_identity(store: Store) -> None:
     same((store.identity().before, store.identity().own != first.own), (first.own, True))
 
 
+def an_entry_on_a_set_is_there_with_its_check_or_not_at_all(store: Store) -> None:
+    def fails() -> None:
+        raise StoreConflict("no")
+
+    with refused(StoreConflict, "no"):
+        store.append_audit([_entry("e1")], gold="g", then=fails)
+    same((store.was_noted("g", "e1"), store.audit()), (False, []))
+    store.append_audit([_entry("e1")], gold="g")
+    same((store.was_noted("g", "e1"), store.was_noted("g", "e2")), (True, False))
+
+
 PEOPLE_PROMISES: tuple[Callable[[Store], None], ...] = (
     an_account_is_one_whatever_its_case,
     a_session_lasts_until_its_time_or_its_end,
@@ -137,4 +148,5 @@ PEOPLE_PROMISES: tuple[Callable[[Store], None], ...] = (
     a_key_opens_until_it_ends,
     a_secret_is_made_once,
     a_store_has_one_identity,
+    an_entry_on_a_set_is_there_with_its_check_or_not_at_all,
 )

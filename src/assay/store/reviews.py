@@ -293,6 +293,12 @@ def was_ruled(
     return any((entry.by, entry.at) == word for entry in trail)
 
 
+def was_noted(connection: Connection, gold: str, entry_id: str) -> bool:
+    lock_rulings(connection, gold)
+    asked = select(audit_trail.c.id).where(audit_trail.c.id == entry_id)
+    return connection.execute(asked).first() is not None
+
+
 def _audit_of(ruling: Ruling) -> AuditEntry:
     return AuditEntry(
         id=secrets.token_hex(12),

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, text
 from assay.core.types import Vote
 from assay.store import log_rows, migrate, reviews
 from assay.store.accounts import Accounts
-from assay.store.database import address, connect, read, write
+from assay.store.database import address, connect, lock_rulings, read, write
 from assay.store.records import (
     AuditEntry,
     CaseCounts,
@@ -223,8 +223,24 @@ class SqlStore(Accounts):
             self._engine, lambda connection: reviews.run_list(connection, gold, limit, offset)
         )
 
-    def append_audit(self, entries: Sequence[AuditEntry]) -> None:
-        write(self._engine, lambda connection: reviews.append_audit(connection, entries))
+    def append_audit(
+        self,
+        entries: Sequence[AuditEntry],
+        *,
+        gold: str = "",
+        then: Callable[[], None] = lambda: None,
+    ) -> None:
+        def work(connection: Connection) -> None:
+            if gold:
+                lock_rulings(connection, gold)
+            reviews.append_audit(connection, entries)
+            then()
+
+        write(self._engine, work)
+
+    def was_noted(self, gold: str, entry_id: str) -> bool:
+        # as a writer, so that SQLite waits too
+        return write(self._engine, lambda connection: reviews.was_noted(connection, gold, entry_id))
 
     def audit(
         self, *, subject: str = "", action: str = "", limit: int = 100, offset: int = 0

@@ -14,13 +14,15 @@ from assay.formats.ballots import Ballot, Ballots, read_ballots
 from assay.formats.blank_ballots import BlankBallot, write_blank
 from assay.judging.disputes import Dispute, Opinion, find_disputes, one_line
 from assay.judging.merge import Bounds, Said, cast
-from assay.judging.votes import RULING, not_before
+from assay.judging.votes import RULING, Pair, not_before
 from assay.workbench.texts import known_texts, stale_votes
 from assay.workbench.voting import (
+    Keep,
     Voted,
     asked_pairs,
     kind_of,
     opened_set,
+    plainly,
     read_voted,
     require_signed,
     save,
@@ -98,15 +100,19 @@ def rule(
     kind: str = "",
 ) -> Ruled:
     """One ruling, by somebody who says why."""
-    ballot = Ballot(
-        where=f"{query_id} {doc_id}",
-        query_id=query_id,
-        doc_id=doc_id,
+    ballot = ballot_of((query_id, doc_id), grade, rationale, by)
+    return rule_all(dataset, Ballots(rows=[ballot]), by=by, kind=kind)
+
+
+def ballot_of(pair: Pair, grade: int, rationale: str, by: str) -> Ballot:
+    return Ballot(
+        where=" ".join(pair),
+        query_id=pair[0],
+        doc_id=pair[1],
         grade=grade,
         rationale=rationale.strip(),
         judge=by.strip(),
     )
-    return _rule(dataset, Ballots(rows=[ballot]), by=by, kind=kind)
 
 
 def rule_from(
@@ -115,10 +121,19 @@ def rule_from(
     """Many rulings from a file of disagreements that was filled in."""
     ballots = read_ballots(file)
     require_signed(file, ballots, by, "--by")
-    return _rule(dataset, ballots, by=by, kind=kind, partial=partial)
+    return rule_all(dataset, ballots, by=by, kind=kind, partial=partial)
 
 
-def _rule(dataset: Path, ballots: Ballots, *, by: str, kind: str, partial: bool = False) -> Ruled:
+def rule_all(
+    dataset: Path,
+    ballots: Ballots,
+    *,
+    by: str,
+    kind: str,
+    partial: bool = False,
+    keep: Keep = plainly,
+) -> Ruled:
+    """Rulings in one step."""
     with opened_set(dataset) as voted:
         now = datetime.now(UTC).replace(microsecond=0)  # rulings say no more than the second
         ruled_on = {(row.query_id, row.doc_id) for row in ballots.rows}
@@ -127,7 +142,7 @@ def _rule(dataset: Path, ballots: Ballots, *, by: str, kind: str, partial: bool 
         at = not_before(now, earlier, now)
         said = Said(judge=by, kind=kind_of(kind), source=RULING, at=at)
         done = cast([ballots], _limits(voted), said, partial=partial)
-        labelled = save(voted, done.new)
+        labelled = save(voted, done.new, keep=keep)
     ruled = {(vote.query_id, vote.doc_id) for vote in done.new}
     return Ruled(
         gold=str(dataset),

@@ -9,10 +9,12 @@ from typing import Literal
 import msgspec
 
 from assay.core.errors import AssayError, InputError
+from assay.formats.ballots import Ballots
 from assay.judging.agreement_figures import Figure
 from assay.judging.disputes import Dispute
 from assay.judging.votes import RULING
 from assay.review.identity import name_of
+from assay.review.intents import heal
 from assay.workbench import adjudicating, voting
 from assay.workbench.adjudicating import Ruled
 from assay.workbench.agreeing import Agreement, agreement_between
@@ -22,8 +24,8 @@ from assay.workbench.grading import read_pair
 from assay.workbench.grading_views import Reading
 from assay.workbench.kept import Kept
 from assay.workbench.opening import Service, gold_path
-from assay.workbench.trail import note
-from assay.workbench.voting import Merged
+from assay.workbench.trail import AuditEntry, edit_file, to_note
+from assay.workbench.voting import Merged, Saving
 
 __all__ = [
     "Agreement",
@@ -201,30 +203,40 @@ def dispute_text(service: Service, name: str, query_id: str, doc_id: str) -> Rea
 
 def give_ruling(service: Service, given: RulingGiven, by: str) -> Ruled:
     """A ruling, and the set with the label that follows."""
-    dataset = gold_path(service, given.set)
-    ruled = adjudicating.rule(
-        dataset,
-        given.query_id,
-        given.doc_id,
-        given.grade,
-        rationale=given.rationale,
-        by=by,
-        kind="human",
-    )
-    if ruled.ruled:
+    dataset, pair = gold_path(service, given.set), (given.query_id, given.doc_id)
+    ballot = adjudicating.ballot_of(pair, given.grade, given.rationale, by)
+
+    def keep(saving: Saving) -> None:
+        if not saving.new:
+            return voting.plainly(saving)
         subject = f"{name_of(service.store, dataset)}/{given.query_id}"
         said = {"doc_id": given.doc_id, "grade": given.grade}
-        note(service, by, "gold.ruled", subject, reason=given.rationale.strip(), after=said)
-    return ruled
+        why = given.rationale.strip()
+        entry = to_note(service, by, "gold.ruled", subject, reason=why, after=said)
+        return _keep(service, saving, entry)
+
+    ballots = Ballots(rows=[ballot])
+    return adjudicating.rule_all(dataset, ballots, by=by, kind="human", keep=keep)
+
+
+def _keep(service: Service, saving: Saving, entry: AuditEntry) -> None:
+    """Votes, labels and who made them, in one step. Healing may change the file: then the step is
+    refused, and is taken again."""
+    heal(service.store, saving.dataset)
+    edit_file(service, saving.dataset, [entry], saving.change, saving.votes)
 
 
 def compute_labels(service: Service, name: str, *, by: str) -> Merged:
     """The labels of the set, computed again from the votes."""
     dataset = gold_path(service, name)
-    merged = voting.merge_store(service, dataset)
-    counts = {"labels": merged.labels, "changed": len(merged.changed)}
-    note(service, by, "gold.labelled", name_of(service.store, dataset), after=counts)
-    return merged
+
+    def keep(saving: Saving) -> None:
+        labelled = saving.labelled
+        counts = {"labels": len(labelled.judgments), "changed": len(labelled.changes)}
+        subject = name_of(service.store, dataset)
+        _keep(service, saving, to_note(service, by, "gold.labelled", subject, after=counts))
+
+    return voting.merge_store(service, dataset, keep=keep)
 
 
 def waiting_votes(service: Service, name: str) -> int:

@@ -3,17 +3,16 @@ was changed is in the audit trail."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import msgspec
 
-from assay import formats
 from assay.core.types import Issue, Query
 from assay.review.identity import name_of
+from assay.review.intents import FileChange
+from assay.review.rulings import locked_set
 from assay.workbench import making
 from assay.workbench.making import Made
 from assay.workbench.opening import Service, gold_path
-from assay.workbench.trail import note
+from assay.workbench.trail import edit_file, to_note
 
 __all__ = ["EditedIssue", "Made", "NewQuery", "add_query", "edit_issue"]
 
@@ -40,38 +39,34 @@ class EditedIssue(msgspec.Struct, frozen=True, kw_only=True):
 def add_query(service: Service, given: NewQuery, *, by: str) -> Made:
     dataset = gold_path(service, given.set)
     new = Query(id="", text=given.text, type=given.type, topic=given.topic, issue=given.issue)
-    made = making.add_queries(dataset, [(given.set, new)])
-    kept = name_of(service.store, dataset)
-    for query_id in made.added:
-        text = given.text.strip()[:SHOWN]
-        note(service, by, "gold.query_added", f"{kept}/{query_id}", after={"text": text})
+    said = {"text": given.text.strip()[:SHOWN]}
+    with locked_set(service.store, dataset):
+        before = dataset.read_bytes()
+        made, content = making.with_queries(dataset, [(given.set, new)])
+        kept = name_of(service.store, dataset)
+        entries = [
+            to_note(service, by, "gold.query_added", f"{kept}/{query_id}", after=said)
+            for query_id in made.added
+        ]
+        edit_file(service, dataset, entries, FileChange(dataset, before, content))
     return made
 
 
 def edit_issue(service: Service, given: EditedIssue, *, by: str) -> Issue:
     dataset = gold_path(service, given.set)
-    before = _issue(dataset, given.topic, given.id.strip())
     statutes = given.key_statutes.replace("\n", ",").split(",")
-    after = making.edited_issue(
-        dataset,
-        given.topic,
-        given.id.strip(),
-        name=given.name.strip(),
-        description=given.description.strip(),
-        key_statutes=tuple(text.strip() for text in statutes if text.strip()),
-    )
-    if after != before:
-        note(
-            service,
-            by,
-            "gold.issue_edited",
-            f"{name_of(service.store, dataset)}/{given.topic}/{after.id}",
-            before=before,
-            after=after,
+    with locked_set(service.store, dataset):
+        written = dataset.read_bytes()
+        before, after, content = making.with_issue(
+            dataset,
+            given.topic,
+            given.id.strip(),
+            name=given.name.strip(),
+            description=given.description.strip(),
+            key_statutes=tuple(text.strip() for text in statutes if text.strip()),
         )
+        if after != before:
+            subject = f"{name_of(service.store, dataset)}/{given.topic}/{after.id}"
+            entry = to_note(service, by, "gold.issue_edited", subject, before=before, after=after)
+            edit_file(service, dataset, [entry], FileChange(dataset, written, content))
     return after
-
-
-def _issue(dataset: Path, topic_id: str, issue_id: str) -> Issue | None:
-    topic = formats.read_gold(dataset).taxonomy.get(topic_id)
-    return next((each for each in topic.issues if each.id == issue_id), None) if topic else None

@@ -13,7 +13,7 @@ import msgspec
 
 from assay import formats
 from assay.core.errors import InputError, UsageError
-from assay.core.files import refuse_unwritable
+from assay.core.files import refuse_unwritable, write_atomic
 from assay.core.types import GoldSet, Issue, Query, Topic
 from assay.formats.dataset_json import QUERY_TYPES, read_taxonomy
 from assay.formats.gold_jsonl import locked
@@ -40,12 +40,13 @@ __all__ = [
     "Made",
     "add_document",
     "add_queries",
-    "edited_issue",
     "init_gold",
     "listed",
     "logged_queries",
-    "put_in_pool",
     "remove_document",
+    "with_issue",
+    "with_pair",
+    "with_queries",
 ]
 
 NUMBERED = re.compile(r"q(\d+)")
@@ -146,14 +147,21 @@ def logged_queries(service: Service, *, limit: int | None = None) -> list[Found]
 def add_queries(dataset: Path, queries: Sequence[Found]) -> Made:
     """Put queries at the end of a set; those without an id are numbered on."""
     with locked(dataset):
-        gold = formats.read_gold(dataset)
-        new = _numbered(queries, gold.queries, gold.taxonomy)
-        formats.add_queries(dataset, new)
-    return Made(
+        made, content = with_queries(dataset, queries)
+        write_atomic(dataset, content)
+    return made
+
+
+def with_queries(dataset: Path, queries: Sequence[Found]) -> tuple[Made, bytes]:
+    """The same, and the file as it becomes: for who has the lock of the set."""
+    gold = formats.read_gold(dataset)
+    new = _numbered(queries, gold.queries, gold.taxonomy)
+    made = Made(
         gold=str(dataset),
         queries=len(gold.queries) + len(new),
         added=[query.id for query in new],
     )
+    return made, formats.with_queries(dataset, new)
 
 
 def _numbered(
@@ -208,7 +216,7 @@ def _check(query: Query, topics: Mapping[str, Topic], where: str) -> None:
 # ── the taxonomy ──────────────────────────────────────────────────────────────────────────────────
 
 
-def edited_issue(
+def with_issue(
     dataset: Path,
     topic_id: str,
     issue_id: str,
@@ -216,27 +224,28 @@ def edited_issue(
     name: str,
     description: str,
     key_statutes: Sequence[str] = (),
-) -> Issue:
-    """Edit an issue of a topic, or add one; everything else stays as it is written."""
+) -> tuple[Issue | None, Issue, bytes]:
+    """An issue of a topic, edited or added: as it was, as it becomes, and the file as it becomes,
+    where everything else stays as it is written. For who has the lock of the set."""
     for key, value in (("id", issue_id), ("name", name), ("description", description)):
         if not value.strip():
             raise InputError(f"the issue has no {key}", where=str(dataset))
     id_of(issue_id, dataset, "issue")
-    with locked(dataset):
-        topics = formats.read_gold(dataset).taxonomy
-        if topic_id not in topics:
-            raise InputError(
-                f"no topic {topic_id!r}",
-                where=str(dataset),
-                hint=f"The taxonomy has: {', '.join(topics) or 'none'}.",
-            )
-        known = {issue.id: issue for issue in topics[topic_id].issues}
-        before = known.get(issue_id) or Issue(id=issue_id, name=name, description=description)
-        issue = msgspec.structs.replace(
-            before, name=name, description=description, key_statutes=tuple(key_statutes)
+    topics = formats.read_gold(dataset).taxonomy
+    if topic_id not in topics:
+        raise InputError(
+            f"no topic {topic_id!r}",
+            where=str(dataset),
+            hint=f"The taxonomy has: {', '.join(topics) or 'none'}.",
         )
-        formats.put_issue(dataset, topic_id, issue)
-    return issue
+    before = next((issue for issue in topics[topic_id].issues if issue.id == issue_id), None)
+    issue = msgspec.structs.replace(
+        before or Issue(id=issue_id, name=name, description=description),
+        name=name,
+        description=description,
+        key_statutes=tuple(key_statutes),
+    )
+    return before, issue, formats.with_issue(dataset, topic_id, issue)
 
 
 # ── a document to judge ───────────────────────────────────────────────────────────────────────────
@@ -265,32 +274,31 @@ def add_document(
         raise InputError(f"document {doc_id!r} is not in the corpus {searched}")
     if searched is None:
         say(f"it is not checked that {doc_id} exists: name the corpus with --corpus")
-    pair, _ = put_in_pool(dataset, PooledPair(query_id=query_id, doc_id=doc_id, why=why))
-    return pair
-
-
-def put_in_pool(dataset: Path, pair: PooledPair, *, judge: str = "") -> tuple[PooledPair, bool]:
-    """A pair among those that are asked for, and whether it was there. It is dealt like the others,
-    and refused where it is known; or, for a judge who found it, dealt to them: of what is anybody's
-    it is anybody's."""
+    new = PooledPair(query_id=query_id, doc_id=doc_id, why=why)
     with locked(dataset):
-        pool = read_pool(dataset) or Pool()
-        judged = judged_now(dataset, formats.read_gold(dataset))
-        known = next((each for each in pool.pairs if each.key == pair.key), None)
-        if not judge:
-            _refuse_known(pair, pool, judged)
-            new = with_judges(grown(pool, [pair]), {pair.key})
-        elif known is None:
-            asked = (judge,) if pool.judges or pair.key in judged else ()
-            new = grown(pool, [msgspec.structs.replace(pair, judges=asked)])
-        elif judge not in known.judges and (known.judges or pair.key in judged):
-            more = msgspec.structs.replace(known, judges=(*known.judges, judge))
-            pairs = tuple(more if each is known else each for each in pool.pairs)
-            new = msgspec.structs.replace(pool, pairs=pairs)
-        else:
-            return known, True
-        write_pool(dataset, new)
-    return next(each for each in new.pairs if each.key == pair.key), known is not None
+        pool = with_pair(dataset, new)
+        write_pool(dataset, pool)
+    return next(each for each in pool.pairs if each.key == new.key)
+
+
+def with_pair(dataset: Path, pair: PooledPair, *, judge: str = "") -> Pool:
+    """The pool with a pair among those that are asked for. It is dealt like the others, and refused
+    where it is known; or, for a judge who found it, dealt to them: of what is anybody's it is
+    anybody's. For who has the lock of the set."""
+    pool = read_pool(dataset) or Pool()
+    judged = judged_now(dataset, formats.read_gold(dataset))
+    known = next((each for each in pool.pairs if each.key == pair.key), None)
+    if not judge:
+        _refuse_known(pair, pool, judged)
+        return with_judges(grown(pool, [pair]), {pair.key})
+    if known is None:
+        asked = (judge,) if pool.judges or pair.key in judged else ()
+        return grown(pool, [msgspec.structs.replace(pair, judges=asked)])
+    if judge not in known.judges and (known.judges or pair.key in judged):
+        more = msgspec.structs.replace(known, judges=(*known.judges, judge))
+        pairs = tuple(more if each is known else each for each in pool.pairs)
+        return msgspec.structs.replace(pool, pairs=pairs)
+    return pool
 
 
 def remove_document(dataset: Path, query_id: str, doc_id: str) -> PooledPair:

@@ -18,8 +18,7 @@ from assay.core.results import GradedResults, Results, Verdict
 from assay.core.runs import run_from_results
 from assay.core.types import GoldSet, Hit, QueryResult
 from assay.evaluation.graded import graded_results
-from assay.formats.gold_jsonl import locked
-from assay.judging.pool import Pool, read_pool, with_second_look, write_pool
+from assay.judging.pool import Pool, pool_content, pool_path, read_pool, with_second_look
 from assay.judging.votes import Pair, votes_path
 from assay.workbench.desk import Desk, desk_of
 from assay.workbench.kept import Kept
@@ -153,14 +152,18 @@ def second_asked(dataset: Path, pairs: Collection[Pair]) -> bool:
 
 def ask_second(service: Service, dataset: Path, pairs: Collection[Pair], *, by: str) -> int:
     """Ask one more judge for these documents; how many that are."""
-    from assay.workbench.trail import note
+    from assay.review.identity import name_of
+    from assay.review.intents import change_of
+    from assay.review.rulings import locked_set
+    from assay.workbench.trail import edit_file, to_note
 
-    with locked(dataset):
+    with locked_set(service.store, dataset):
         pool = read_pool(dataset) or Pool()
         asked = with_second_look(pool, pairs)
         before = {pair.key: pair for pair in pool.pairs}
         new = sum(before.get(pair.key) != pair for pair in asked.pairs)
         if new:
-            write_pool(dataset, asked)
-            note(service, by, "gold.second_asked", dataset.stem, after={"documents": new})
+            said, kept = {"documents": new}, name_of(service.store, dataset)
+            entry = to_note(service, by, "gold.second_asked", kept, after=said)
+            edit_file(service, dataset, [entry], change_of(pool_path(dataset), pool_content(asked)))
     return new

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,11 +15,12 @@ import msgspec
 
 from assay import formats
 from assay.core.errors import InputError, UsageError
+from assay.core.files import write_atomic
 from assay.core.types import GoldSet, Labelling, Vote, VoteKind
 from assay.formats.ballots import Ballots, read_ballots
 from assay.formats.exchange import identified
 from assay.formats.gold_jsonl import locked
-from assay.formats.relabel import require_writable, write_labels
+from assay.formats.relabel import relabelled, require_writable
 from assay.judging import rubrics
 from assay.judging.labelling import Change, Labelled, relabel
 from assay.judging.merge import Bounds, Cast, Said, bounds, cast
@@ -42,7 +43,7 @@ from assay.judging.votes import (
     votes_path,
 )
 from assay.review.identity import name_of
-from assay.review.intents import votes_to_come
+from assay.review.intents import FileChange, votes_to_come
 from assay.review.one_step import record_votes
 from assay.review.rulings import refuse_reworded
 from assay.store import Store
@@ -152,20 +153,53 @@ def read_voted(dataset: Path) -> Voted:
     )
 
 
-def save(voted: Voted, new: Sequence[Vote] = (), policy: Policy | None = None) -> Labelled:
+@dataclass(frozen=True, kw_only=True)
+class Saving:
+    """What is to be written: the votes beside a set, of which `new` were given now, and its file,
+    where the labels that follow change it."""
+
+    dataset: Path
+    votes: list[Vote]
+    new: Sequence[Vote]
+    labelled: Labelled
+    change: FileChange
+
+
+Keep = Callable[[Saving], None]
+
+
+def plainly(saving: Saving) -> None:
+    append(votes_path(saving.dataset), saving.votes)
+    if saving.change.after != saving.change.before:
+        write_atomic(saving.dataset, saving.change.after)
+
+
+def save(
+    voted: Voted,
+    new: Sequence[Vote] = (),
+    policy: Policy | None = None,
+    keep: Keep = plainly,
+) -> Labelled:
     """New votes on disk, then the set with the labels that follow. What cannot be labelled is
     refused before anything is written."""
-    chosen = policy or voted.policy
+    chosen, before = policy or voted.policy, voted.dataset.read_bytes()
     labelled = relabel(voted.gold, [*voted.votes, *new], chosen, grades=voted.limits.grades)
-    require_writable(voted.dataset, labelled.labelling)
-    append(votes_path(voted.dataset), [*voted.first, *new])
-    if policy is not None:
-        write_policy(voted.dataset, policy)
-    write_labels(
+    content = relabelled(
         voted.dataset,
         labelled.judgments,
         labelling=labelled.labelling,
         status=labelled.status,
+    )
+    if policy is not None:
+        write_policy(voted.dataset, policy)
+    keep(
+        Saving(
+            dataset=voted.dataset,
+            votes=[*voted.first, *new],
+            new=new,
+            labelled=labelled,
+            change=FileChange(voted.dataset, before, before if content is None else content),
+        )
     )
     return labelled
 
@@ -278,14 +312,22 @@ def _merged(
     )
 
 
-def merge_store(service: Service, dataset: Path, *, corpus: Path | None = None) -> Merged:
+def merge_store(
+    service: Service, dataset: Path, *, corpus: Path | None = None, keep: Keep = plainly
+) -> Merged:
     """Labels anew, with the votes that only the store has. One that cannot be of this set any more
     is reported."""
     given = service.store.votes(name_of(service.store, dataset, claim=False))
-    return label_again(dataset, given, corpus=corpus)
+    return label_again(dataset, given, corpus=corpus, keep=keep)
 
 
-def label_again(dataset: Path, given: Sequence[Vote] = (), *, corpus: Path | None = None) -> Merged:
+def label_again(
+    dataset: Path,
+    given: Sequence[Vote] = (),
+    *,
+    corpus: Path | None = None,
+    keep: Keep = plainly,
+) -> Merged:
     """Labels anew from the votes that there are, and those given that are not among them."""
     with opened_set(dataset) as voted:
         known = {vote.id for vote in voted.votes}
@@ -297,7 +339,7 @@ def label_again(dataset: Path, given: Sequence[Vote] = (), *, corpus: Path | Non
                 "nobody has voted on a review page here, and no file of judgments is given",
                 hint="assay gold next and assay gold packet write some to fill in.",
             )
-        labelled = save(voted, fitting)
+        labelled = save(voted, fitting, keep=keep)
     there = len(given) - len(new)
     done = Cast(new=fitting, already=there, outdated=0)
     merged = _merged(voted, (), done, labelled, known_texts(dataset, corpus))
