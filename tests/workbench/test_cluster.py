@@ -134,6 +134,21 @@ def test_a_worker_that_is_lost_has_its_work_done_by_another(scheduler: Any) -> N
     assert done == [(n, n * 3) for n in range(20)]
 
 
+def test_what_all_parts_share_is_not_lost_with_the_worker_that_had_it(tmp_path: Path) -> None:
+    """There is one worker, which is started again."""
+    with cluster.on("local:1"):
+        done = list(cluster.each(dies_once, ((n, n) for n in range(4)), 3, tmp_path / "died"))
+    assert done == [(n, n * 3) for n in range(4)]
+    assert (tmp_path / "died").exists()
+
+
+def dies_once(number: int, times: int, died: Path) -> int:
+    if not died.exists():
+        died.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number * times
+
+
 def slowly(number: int, times: int) -> int:
     import time
 
@@ -218,6 +233,17 @@ def test_two_processes_here(tmp_path: Path) -> None:
         assert cluster.parts(range(10)) != [range(10)]
         assert [answer for _, answer in cluster.each(abs, enumerate([-1, -2, -3]))] == [1, 2, 3]
     assert cluster.parts(range(10)) == [range(10)]
+
+
+def test_processes_that_do_not_start_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    distributed = pytest.importorskip("distributed", reason="needs the package distributed")
+
+    def dies(**options: Any) -> None:
+        raise RuntimeError("Nanny failed to start.")
+
+    monkeypatch.setattr(distributed, "LocalCluster", dies)
+    with pytest.raises(EngineError, match="no workers at local:2: Nanny"), cluster.on("local:2"):
+        pass
 
 
 def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

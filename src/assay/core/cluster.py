@@ -31,6 +31,8 @@ Call = tuple[Callable[..., Any], tuple[Any, ...]]
 LOCAL = re.compile(r"local(?::(\d{1,3}))?")
 PARTS = 4  # of a worker: few enough to be quick, enough to be even
 SECONDS = 20  # to reach a scheduler
+LOST = ("KilledWorker", "CancelledError", "FutureCancelledError", "CommClosedError")
+LARGE = {"distributed.admin.large-graph-warning-threshold": "1TB"}  # it is sent once, knowingly
 _client: Any = None
 
 
@@ -72,7 +74,8 @@ def each(
             yield key, function(item, *shared)
         return
     keys, futures = [], []
-    common = _client.scatter(list(shared), hash=False) if shared else []
+    # as work too: what only lies on a worker is gone with it, and work is done again
+    common = [_client.submit(_as_given, each, pure=False) for each in shared]
     for key, item in items:
         keys.append(key)
         futures.append(_client.submit(function, item, *common, pure=False))
@@ -80,7 +83,11 @@ def each(
         for key, future in zip(keys, futures, strict=True):
             yield key, _result(future)
     finally:
-        _client.cancel(futures)
+        _client.cancel([*futures, *common])
+
+
+def _as_given(value: Item) -> Item:
+    return value
 
 
 def as_done(calls: Sequence[Call]) -> Generator[tuple[int, Any]]:
@@ -100,7 +107,7 @@ def _result(future: Any) -> Any:
     except AssayError:
         raise
     except Exception as error:
-        if type(error).__name__ in ("KilledWorker", "CancelledError", "CommClosedError"):
+        if type(error).__name__ in LOST:
             raise EngineError(f"the cluster lost the work: {error}") from error
         raise
 
@@ -123,6 +130,7 @@ def _connected(address: str) -> Iterator[Any]:
             hint="Say tcp://HOST:PORT, or local:2 for two here.",
         )
     with contextlib.ExitStack() as stack:
+        stack.enter_context(imported("dask", "a cluster", "cluster").config.set(LARGE))
         try:
             if local is not None:
                 number = int(local[1] or os.cpu_count() or 1)
@@ -135,6 +143,6 @@ def _connected(address: str) -> Iterator[Any]:
                 address = stack.enter_context(made).scheduler_address
             client = stack.enter_context(distributed.Client(address, timeout=SECONDS))
             client.wait_for_workers(1, timeout=SECONDS)
-        except (OSError, TimeoutError, ValueError) as error:
+        except (OSError, TimeoutError, ValueError, RuntimeError) as error:
             raise EngineError(f"no workers at {address}: {error}") from error
         yield client
