@@ -30,6 +30,7 @@ from assay.workbench import opening
 from assay.workbench.backup_names import brought_back, is_carried
 from assay.workbench.gold import bootstrap_gold, promote_rows
 from assay.workbench.opening import open_service
+from assay.workbench.review_queue import fill_queue
 from command_line import Assay
 
 NOW = datetime(2026, 5, 31, 12, tzinfo=UTC)
@@ -111,6 +112,8 @@ def test_the_round_trip(
     target = empty_database(store) if store else ""
     monkeypatch.delenv("ASSAY_STORE", raising=False)
     verbs.restore_backup(tmp_path / "b.zip", there, store=target)
+    if store:  # known by its full path, which is the one where it came back
+        before["names"] = {str(there / "data/eval/gold-set.jsonl"): "gold-set"}
     assert kept(target or str(there / ".assay/assay.db")) == before
     for name in ("data/eval/gold-set.jsonl", "data/eval/gold-set.votes.jsonl"):
         assert (there / name).read_bytes() == (folder / name).read_bytes()
@@ -482,6 +485,93 @@ def test_sets_outside_the_project(project: tuple[Path, str], tmp_path: Path) -> 
     done = verbs.restore_backup(tmp_path / "b.zip", tmp_path / "there")
     assert len(done.outside) == 1
     assert Path(done.outside[0]).read_bytes() == other.read_bytes()
+
+
+@SQLITE
+def test_a_restored_store_works_on_what_came_back(
+    project: tuple[Path, str], tmp_path: Path, monkeypatch: Patch
+) -> None:
+    """Not on the set outside that it was made from, which is there still."""
+    outside = tmp_path / "elsewhere" / "other.jsonl"
+    outside.parent.mkdir()
+    outside.write_text('{"id":"g1","query":"q","relevant_case_law_ids":["a"],"source":"x"}\n')
+    before = outside.read_bytes()
+    with open_service(gold=[outside]) as service:
+        fill_queue(service)
+        promoted = promote_rows(service, outside, ["g1"], by="dana")
+        outside.write_bytes(before)
+    assert promoted
+    verbs.make_backup(tmp_path / "b.zip")
+    done = verbs.restore_backup(tmp_path / "b.zip", tmp_path / "there")
+    monkeypatch.chdir(tmp_path / "there")
+    back = next(Path(path) for path in done.outside if path.endswith("other.jsonl"))
+    with open_service(done.store) as service:
+        assert service.gold_sets["other"] == back
+        promote_rows(service, service.gold_sets["other"], ["g1"], by="dana")
+        assert opening.kept_path(service, "other") == back
+    assert outside.read_bytes() == before != back.read_bytes()
+
+
+@SQLITE
+@pytest.mark.parametrize("named", ["{tmp}/victim.jsonl", "./../victim.jsonl"])
+def test_a_crafted_store_opens_no_file_outside(
+    project: tuple[Path, str], tmp_path: Path, monkeypatch: Patch, named: str
+) -> None:
+    victim = tmp_path / "victim.jsonl"
+    victim.write_text('{"id":"g1","query":"q","source":"x"}\n')
+    with sqlite3.connect(".assay/assay.db") as database:
+        database.execute("UPDATE gold_sets SET identity = ?", [named.format(tmp=tmp_path)])
+    verbs.make_backup(tmp_path / "b.zip")
+    done = verbs.restore_backup(tmp_path / "b.zip", tmp_path / "there")
+    monkeypatch.chdir(tmp_path / "there")
+    with open_service(done.store) as service:
+        assert victim.resolve() not in {path.resolve() for path in service.gold_sets.values()}
+
+
+@SQLITE
+@pytest.mark.parametrize(
+    "code",
+    [
+        "CREATE TRIGGER t AFTER INSERT ON votes BEGIN DELETE FROM votes; END",
+        "CREATE VIEW v AS SELECT 1",
+        "CREATE VIRTUAL TABLE v USING fts5(x)",
+        "DROP TRIGGER {own}; CREATE TRIGGER {own} AFTER INSERT ON votes BEGIN SELECT 1; END",
+    ],
+)
+def test_a_database_that_brings_programs_is_not_restored(
+    project: tuple[Path, str], tmp_path: Path, code: str
+) -> None:
+    verbs.make_backup(tmp_path / "b.zip")
+    path = tmp_path / "crafted.db"
+    with zipfile.ZipFile(tmp_path / "b.zip") as old:
+        path.write_bytes(old.read("store/assay.db"))
+        whole = msgspec.json.decode(old.read("backup.json"))
+    database = sqlite3.connect(path)
+    own = database.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchone()[0]
+    database.executescript(code.format(own=own))
+    database.close()
+    content = path.read_bytes()
+    digest = hashlib.sha256(content).hexdigest()
+    whole["parts"]["store/assay.db"] = {"size": len(content), "sha256": digest}
+    new = {"store/assay.db": content, "backup.json": msgspec.json.encode(whole)}
+    bad = rewritten(tmp_path / "b.zip", tmp_path / "bad.zip", new.get)
+    with pytest.raises(InputError, match="which no store has"):
+        verbs.restore_backup(bad, tmp_path / "there")
+    assert not (tmp_path / "there").exists()
+
+
+def test_what_the_disk_cannot_hold_is_not_unpacked(tmp_path: Path, monkeypatch: Patch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("gold.jsonl").write_text('{"id":"g1","query":"q","source":"chair"}\n')
+    verbs.make_backup(tmp_path / "b.zip", gold=[Path("gold.jsonl")])
+
+    def swollen(name: str, raw: bytes) -> bytes:
+        return raw.replace(b'"size": ', b'"size": 9' + b"0" * 14) if name == "backup.json" else raw
+
+    bad = rewritten(tmp_path / "b.zip", tmp_path / "bad.zip", swollen)
+    with pytest.raises(InputError, match="it would unpack to"):
+        verbs.restore_backup(bad, tmp_path / "there")
+    assert not (tmp_path / "there").exists()
 
 
 def test_on_the_command_line(assay_cli: Assay, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ is the one: a history never goes to another set."""
 from __future__ import annotations
 
 import functools
+import itertools
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -47,6 +48,21 @@ def known_sets(store: Store) -> dict[str, Path]:
     return {name: path for name, path in places.values() if path.is_file()}
 
 
+def move_set(store: Store, identity: str, path: Path) -> None:
+    """The set that goes by this identity lies at `path` from now on, with its history."""
+    known = store.gold_identities()
+    file = next(
+        file
+        for number in itertools.count(1)
+        if _identity(
+            store, file := path if number == 1 else path.with_stem(f"{path.stem}-{number}")
+        )
+        not in known
+    )
+    names = [known[identity]]
+    store.gold_name(_identity(store, file), names, gone=lambda other: other == identity)
+
+
 def _identity(store: Store, place: Path) -> str:
     origin, root = _repository(place.parent)
     if origin:
@@ -73,6 +89,8 @@ def _places(store: Store, folder: Path, known: Mapping[str, str]) -> dict[str, t
     project = _project(store)
     places = {}
     for identity, name in known.items():
+        if ".." in re.split(r"[/#]", identity):  # not ours: we write none that leads up
+            continue
         if origin and identity.startswith(f"{origin}#"):
             places[identity] = name, root / identity.removeprefix(f"{origin}#")
         elif project is not None and identity.startswith(HERE):

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from sqlalchemy import Connection, inspect
+from sqlalchemy import Connection, create_engine, inspect
 
 from assay.core.errors import InputError
 from assay.store import migrate
@@ -91,6 +91,23 @@ def _ours(connection: Connection) -> set[str]:
 def _listed(table: str, columns: list[str]) -> str:
     names = ", ".join(f'"{column}"' for column in columns)
     return f'"{table}" ({names})'
+
+
+def odd_code(connection: sqlite3.Connection, schema: str) -> str:
+    """A trigger, view or virtual table in a database from elsewhere that a store of this schema
+    does not have: each is a program, which runs when the store is used. Empty where there is
+    none."""
+    engine = create_engine("sqlite://")
+    with engine.begin() as fresh:
+        migrate.create_at(fresh, schema)
+        own = {tuple(row) for row in fresh.exec_driver_sql(_CODE)}
+    engine.dispose()
+    found = {tuple(row) for row in connection.execute(_CODE)}
+    return min((str(name) for name, _ in found - own), default="")
+
+
+_CODE = """SELECT name, sql FROM sqlite_master WHERE type IN ('trigger', 'view')
+OR sql LIKE 'create virtual%'"""
 
 
 def refuse_newer(copy: StoreCopy) -> None:

@@ -20,7 +20,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
-from typing import IO
+from typing import IO, Annotated
 
 import msgspec
 
@@ -30,10 +30,17 @@ from assay.core.files import os_message, scratch_beside, sync_folder
 from assay.core.workspace import DATABASE, HOME, STORE, default_store, workspace
 from assay.formats import is_irds
 from assay.formats.gold_jsonl import locked
+from assay.review.identity import move_set
 from assay.review.intents import heal, notes_beside
 from assay.store import Store, open_store
-from assay.store.copying import StoreCopy, copy_in, copy_out, refuse_newer
-from assay.workbench.backup_files import Named, not_ours, project_files, workspace_files
+from assay.store.copying import StoreCopy, copy_in, copy_out, odd_code, refuse_newer
+from assay.workbench.backup_files import (
+    Named,
+    not_ours,
+    outside_name,
+    project_files,
+    workspace_files,
+)
 from assay.workbench.backup_names import brought_back, is_carried
 from assay.workbench.config import CONFIG_NAME, read_config
 from assay.workbench.opening import NoStore, open_service, sets_of
@@ -51,7 +58,7 @@ DAMAGED = (
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True):
-    size: int
+    size: Annotated[int, msgspec.Meta(ge=0)]
     sha256: str
 
 
@@ -254,6 +261,7 @@ def restore_backup(archive: Path, folder: Path, *, store: str = "") -> Restored:
         address = store or os.environ.get(STORE, "") or str(home / DATABASE)
         targets = {name: target for name in whole.parts if (target := _target(name, folder, home))}
         _refuse_existing(whole, targets, home, address)
+        _refuse_flood(whole, folder, archive)
         with _made_or_gone(folder), scratch_beside(folder / "restore") as scratch:
             for name, part in whole.parts.items():
                 _unpack(inside, name, part, scratch / name, archive)
@@ -262,6 +270,7 @@ def restore_backup(archive: Path, folder: Path, *, store: str = "") -> Restored:
     if whole.store is not None:
         opened = open_store(address, create=False)  # brings an older schema up to date
         opened.renew_identity()  # what the first begins beside a set is not this one's to end
+        _bring_sets_home(opened, whole, folder)
         opened.close()
         address = opened.address
     outside = [str(target) for name, target in targets.items() if name.startswith("outside/")]
@@ -272,6 +281,21 @@ def restore_backup(archive: Path, folder: Path, *, store: str = "") -> Restored:
         files=len(targets),
         outside=outside,
     )
+
+
+def _bring_sets_home(store: Store, whole: Backup, folder: Path) -> None:
+    """A set that the store knows by its full path is the one that came back. Where the first still
+    lies, it belongs to the first store; and a backup from elsewhere may name any file."""
+    for identity in store.gold_identities():
+        if not Path(identity).is_absolute():
+            continue
+        name = outside_name(Path(identity))
+        if name not in whole.parts:  # of a project whose store was on a server
+            inside = [part for part in whole.parts if part.startswith("project/")]
+            alike = [part for part in inside if name.endswith(part.removeprefix("project"))]
+            name = max(alike, key=len, default=name)
+        if place := _target(name, folder.absolute(), folder):
+            move_set(store, identity, place)
 
 
 def _opened(archive: Path) -> zipfile.ZipFile:
@@ -343,6 +367,12 @@ def _check_store(whole: Backup, scratch: Path, archive: Path) -> None:
         return
     try:
         with contextlib.closing(sqlite3.connect(scratch / "store" / DATABASE)) as connection:
+            if odd := odd_code(connection, whole.store.schema):  # before anything of it runs
+                raise InputError(
+                    f"not a backup: its database has {odd!r}, which no store has",
+                    where=str(archive),
+                    hint="A backup holds data alone. Do not use this file.",
+                )
             said = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
             schema = connection.execute("SELECT version_num FROM alembic_version").fetchone()
     except sqlite3.Error as error:
@@ -368,6 +398,15 @@ def _refuse_existing(whole: Backup, targets: dict[str, Path], home: Path, addres
         there.insert(0, Path(address))
     if there:
         raise InputError("there is something already", where=str(there[0]), hint=hint)
+
+
+def _refuse_flood(whole: Backup, folder: Path, archive: Path) -> None:
+    """A small file may unpack to very much, on a disk that others write to."""
+    there = next(place for place in (folder, *folder.absolute().parents) if place.exists())
+    wanted, free = sum(part.size for part in whole.parts.values()), shutil.disk_usage(there).free
+    if wanted > free:
+        sizes = f"{wanted / 2**30:,.1f} GiB, and there is room for {free / 2**30:,.1f} GiB"
+        raise InputError(f"it would unpack to {sizes}", where=str(archive))
 
 
 def _unpack(inside: zipfile.ZipFile, name: str, part: Part, target: Path, archive: Path) -> None:

@@ -105,6 +105,11 @@ def _name_of(path: Path, project: Path) -> str:
         inside = path.relative_to(project)
         if not any(step.startswith(".") for step in inside.parts[:-1]):
             return f"project/{inside.as_posix()}"
+    return outside_name(path)
+
+
+def outside_name(path: Path) -> str:
+    """The name in a backup of a file that is not in the project."""
     *folders, file = path.relative_to(path.anchor).parts
     return "/".join(["outside", *(folder.lstrip(".") for folder in folders), file])
 
