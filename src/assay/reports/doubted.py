@@ -71,6 +71,12 @@ def hidden_loss(head: Difference, comparison: Comparison, tell: Sentences) -> st
     return tell.words(shown, figure=inside, before=before, now=now, p=p)
 
 
+def as_sentence(caveat: str) -> str:
+    """What hangs on the answer on top where that is one line, and stands below it on a page."""
+    said = caveat.removeprefix("; ")
+    return f"{said[0].upper()}{said[1:]}." if said else ""
+
+
 def _change_found(row: Difference, tests: int, tell: Sentences) -> str:
     numbers = tell.numbers
     return tell.words(

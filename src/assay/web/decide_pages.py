@@ -12,10 +12,10 @@ from starlette.responses import Response
 
 from assay.core.errors import InputError, NotHere
 from assay.core.remembered import Remembered
-from assay.core.results import Pair
+from assay.core.results import Pair, Results
 from assay.reports import render, view
 from assay.reports.charts import moves
-from assay.reports.doubted import gold_change, hidden_loss
+from assay.reports.doubted import as_sentence, gold_change, hidden_loss
 from assay.reports.drawings import change_mark, range_mark
 from assay.reports.sentences import BESIDE, Sentences
 from assay.reports.words import Words
@@ -46,9 +46,11 @@ from assay.workbench.one_judge import Rests, second_asked
 from assay.workbench.opening import Service, kept_path
 from assay.workbench.overview import Overview, overview, rests_of
 from assay.workbench.paging import Page
+from assay.workbench.report import beside
 from assay.workbench.run_queue import choices
 from assay.workbench.settling import left_to_judge
 from assay.workbench.side_by_side import TwoRankings, two_rankings
+from assay.workbench.since import Since, named, since_baseline, told
 from assay.workbench.trend import Trend, trends_by_set
 
 REPORTS = 16  # kept as they were written
@@ -143,8 +145,10 @@ def run(request: Request) -> Response:
     """One run: what it came to, what the gates say of it, every query, and its receipt."""
     service = service_of(request)
     kept = kept_run(service, request.path_params["run"])
-    verdict = decided(service, kept)
+    verdict, since = decided(service, kept), since_baseline(service, kept)
     results = msgspec.structs.replace(kept.results, verdict=verdict)
+    if since is not None:
+        results = msgspec.structs.replace(results, baseline=since.change)
     report = view(results, language=language_for(request))
     figures = [figure for figure in report.figures if figure.value is not None]
     others = [
@@ -169,6 +173,7 @@ def run(request: Request) -> Response:
         ],
         others=others,
         newer=next((line for line in newest if line.id != kept.id), None),
+        since=since and told(since, language_for(request)),
         weakest=sorted(report.queries, key=weakness)[:LISTED],
     )
 
@@ -186,7 +191,12 @@ def run_report(request: Request) -> Response:
     if verdict is not None:
         verdict = msgspec.structs.replace(verdict, one_judge=found.on if found else None)
     results = msgspec.structs.replace(kept.results, verdict=verdict)
-    text = _report(service.store.address, msgspec.structs.replace(kept, results=results), language)
+    since = since_baseline(service, kept)
+    if since is not None:
+        results = msgspec.structs.replace(results, baseline=since.change)
+    text = _report(
+        service.store.address, msgspec.structs.replace(kept, results=results), language, since
+    )
     name = quote(f"{kept.gold}-{kept.engine}-{kept.at:%Y-%m-%d}.html".replace("/", "-"), safe="")
     headers = {"content-disposition": f"attachment; filename*=UTF-8''{name}"}
     return Response(text, media_type="text/html; charset=utf-8", headers=headers)
@@ -195,10 +205,19 @@ def run_report(request: Request) -> Response:
 _reports = Remembered[tuple[str, str, str, bytes], str](REPORTS)
 
 
-def _report(address: str, kept: KeptRun, language: str) -> str:
-    """A run never changes, and with the same verdict neither does its report."""
-    key = (address, kept.id, language, msgspec.json.encode(kept.results.verdict))
-    return _reports.of(key, lambda: render(view(kept.results, language=language), ".html"))
+def _report(address: str, kept: KeptRun, language: str, since: Since | None) -> str:
+    """A run never changes, and with the same verdict and baseline neither does its report."""
+    told = msgspec.json.encode((kept.results.verdict, kept.results.baseline))
+    return _reports.of(
+        (address, kept.id, language, told), lambda: _written(kept.results, language, since)
+    )
+
+
+def _written(results: Results, language: str, since: Since | None) -> str:
+    if since is None:
+        return render(view(results, language=language), ".html")
+    compared = named(since, language)
+    return render(beside(results, since.before, compared, language=language), ".html")
 
 
 # ── comparing ─────────────────────────────────────────────────────────────────────────────────────
@@ -207,12 +226,6 @@ def _report(address: str, kept: KeptRun, language: str) -> str:
 class TwoRuns(msgspec.Struct, frozen=True, kw_only=True):
     a: str = ""
     b: str = ""
-
-
-def _as_sentence(caveat: str) -> str:
-    """What hangs on the answer on top where that is one line, and stands below it on a page."""
-    said = caveat.removeprefix("; ")
-    return f"{said[0].upper()}{said[1:]}." if said else ""
 
 
 def _warnings(found: Duel, tell: Sentences) -> tuple[str, ...]:
@@ -266,8 +279,8 @@ def compare(request: Request) -> Response:
         asks_first=any(check.gate.measure in BESIDE for check in found.verdict.checks)
         if found.verdict
         else False,
-        lost=_as_sentence(hidden_loss(found.change.head, found.change.comparison, tell)),
-        changed=_as_sentence(gold_change(found.change.head, found.change.comparison, tell)),
+        lost=as_sentence(hidden_loss(found.change.head, found.change.comparison, tell)),
+        changed=as_sentence(gold_change(found.change.head, found.change.comparison, tell)),
         warnings=_warnings(found, tell),
         losses=losses,
         needed=needed,

@@ -89,8 +89,8 @@ def is_share(key: str) -> bool:
 def weakness(line: object) -> tuple[float, str]:
     values: dict[str, float | None] = dict(getattr(line, "values", {}))
     outcome = getattr(line, "outcome", None)
-    if outcome is not None:
-        return float(outcome.passed), getattr(line, "query_id", "")
+    if outcome is not None:  # of those that failed, what must pass comes first
+        return outcome.passed + (0.0 if outcome.must else 0.5), getattr(line, "query_id", "")
     value = values.get("ndcg@10", next(iter(values.values()), None))
     return (2.0 if value is None else value), getattr(line, "query_id", "")
 

@@ -28,6 +28,7 @@ __all__ = [
     "Board",
     "RunLine",
     "Track",
+    "baseline_of",
     "board_of",
     "boards",
     "configured_name",
@@ -290,9 +291,14 @@ def _asked_today(service: Service, run: KeptRun) -> tuple[list[Gate], Path | Non
     name = configured_name(service, run.gold)
     if service.config is None or not name:
         return [], None
-    named = service.config.gold[name].baseline
-    gates = gates_on(service.config, name, run.engine, run.results)
-    return gates, Path(named) if named else None
+    return gates_on(service.config, name, run.engine, run.results), baseline_of(service, run)
+
+
+def baseline_of(service: Service, run: KeptRun) -> Path | None:
+    """The file that the configuration names as the baseline of the run's set."""
+    name = configured_name(service, run.gold)
+    named = service.config.gold[name].baseline if service.config and name else None
+    return Path(named) if named else None
 
 
 def _question(

@@ -41,7 +41,17 @@ from assay.workbench.one_judge import Rests, rests
 from assay.workbench.opening import Service, kept_path
 from assay.workbench.shipping import Ship, ship_of
 
-__all__ = ["Change", "Duel", "Lead", "QueryChange", "SliceChange", "duel", "lead_of", "names_of"]
+__all__ = [
+    "Change",
+    "Duel",
+    "Lead",
+    "QueryChange",
+    "SliceChange",
+    "duel",
+    "lead_by",
+    "lead_of",
+    "names_of",
+]
 
 Outcome = Literal[
     "better", "worse", "probably_better", "probably_worse", "not_shown", "same", "open"
@@ -128,7 +138,7 @@ def duel(service: Service, first: str, second: str) -> Duel:
         b=line_of(runs[1], verdict=verdict),
         names=names_of(runs),
         change=change,
-        lead=_lead(names_of(runs), change, on.on.judge if on else ""),
+        lead=lead_by(names_of(runs), change.head, on.on.judge if on else ""),
         ship=ship_of(verdict),
         verdict=verdict,
         rests=on,
@@ -158,10 +168,10 @@ def _both(service: Service, first: str, second: str) -> tuple[KeptRun, KeptRun]:
     return runs
 
 
-def _lead(names: tuple[str, str], change: Change, judge: str) -> Lead:
+def lead_by(names: tuple[str, str], head: Difference, judge: str = "") -> Lead:
     """The one with the higher figure first."""
-    ahead, behind = names if change.head.difference < 0 else names[::-1]
-    return Lead(kind=_kind(change.head), engine=ahead, other=behind, judge=judge)
+    ahead, behind = names if head.difference < 0 else names[::-1]
+    return Lead(kind=_kind(head), engine=ahead, other=behind, judge=judge)
 
 
 def _rests(service: Service, runs: tuple[KeptRun, KeptRun], outcome: Outcome) -> Rests | None:

@@ -57,11 +57,16 @@ def _compared(
     # A golden set may have grown since: it is compared on what both have, and said.
     is_golden = isinstance(results, GoldenResults)
     comparison = compare_results([against, results_file], force=force or is_golden)
-    return _beside(results, read_results(against), comparison, language=language, where=against)
+    return beside(results, read_results(against), comparison, language=language, where=against)
 
 
-def _beside(
-    results: Results, before: Results, comparison: Comparison, *, language: str, where: Path
+def beside(
+    results: Results,
+    before: Results,
+    comparison: Comparison,
+    *,
+    language: str,
+    where: Path | str = "",
 ) -> ReportView:
     """The results with what is different from those `before`."""
     if not isinstance(results, GoldenResults):
@@ -82,8 +87,8 @@ def against_baseline(results: Results, then: Results | None, path: Path) -> Repo
         return view(results)
     from assay.evaluation.comparison import compare
 
-    name = f"{then.engine} (baseline)"
-    return _beside(
+    name = Words("en")("baseline_of", engine=then.engine)
+    return beside(
         results,
         then,
         compare([then, results], [name, results.engine], force=True),

@@ -1,0 +1,89 @@
+"""A run against the baseline that the configuration names for its set: is it better, and by how
+much in each figure."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from assay.core.errors import AssayError
+from assay.core.remembered import Remembered
+from assay.core.results import Baseline, GoldenResults, Recorded, Results
+from assay.evaluation.comparison import Comparison, Difference, compare
+from assay.reports.doubted import as_sentence, gold_change, headlines, hidden_loss
+from assay.reports.sentences import Sentences
+from assay.reports.words import Words
+from assay.workbench.baseline import against, read_baseline
+from assay.workbench.decisions import baseline_of
+from assay.workbench.desk import stamp_of
+from assay.workbench.facing import Lead, lead_by
+from assay.workbench.history import KeptRun
+from assay.workbench.opening import Service
+
+__all__ = ["Since", "Told", "named", "since_baseline", "told"]
+
+KEPT = 64  # comparisons that are kept
+
+
+class Since(msgspec.Struct, frozen=True, kw_only=True):
+    """`change` has every figure, over the queries that both have and judge alike."""
+
+    before: Results
+    comparison: Comparison
+    change: Baseline
+
+
+class Told(msgspec.Struct, frozen=True, kw_only=True):
+    """Is the run better than the baseline, in the words of the pages; the measure that decides;
+    what the answer hangs on; and who recorded the baseline."""
+
+    lead: Lead
+    head: Difference
+    lost: str
+    changed: str
+    recorded: Recorded | None
+
+
+def told(since: Since, language: str) -> Told:
+    compared, tell = named(since, language), Sentences(Words(language))
+    head = headlines(compared)[0]
+    return Told(
+        lead=lead_by((compared.baseline, head.system), head),
+        head=head,
+        lost=as_sentence(hidden_loss(head, compared, tell)),
+        changed=as_sentence(gold_change(head, compared, tell)),
+        recorded=since.before.recorded,
+    )
+
+
+def named(since: Since, language: str) -> Comparison:
+    """The comparison with the baseline called so."""
+    name = Words(language)("baseline_of", engine=since.before.engine)
+    return msgspec.structs.replace(since.comparison, baseline=name)
+
+
+_found = Remembered[tuple[object, ...], Since | None](KEPT)
+
+
+def since_baseline(service: Service, run: KeptRun) -> Since | None:
+    """None where no baseline is named, or it is of nothing that this run has."""
+    path = baseline_of(service, run)
+    if path is None:
+        return None
+    key = (service.store.address, run.id, str(path), stamp_of(path))
+    return _found.of(key, lambda: _since(run, path))
+
+
+def _since(run: KeptRun, path: Path) -> Since | None:
+    try:
+        then = read_baseline(path, golden=isinstance(run.results, GoldenResults))
+        if then is None:
+            return None
+        return Since(
+            before=then,
+            comparison=compare([then, run.results], [then.engine, run.engine], force=True),
+            change=against(run.results, then, path),
+        )
+    except AssayError:  # it cannot be read, or has no query in common
+        return None

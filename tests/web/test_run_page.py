@@ -1,0 +1,77 @@
+"""The page of one run answers what a lead asks: may it ship, is it better than the baseline, and
+which question is meant."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from assay.reports.words import LANGUAGES, Words
+from assay.reports.words import page_table as words_of
+from assay.store import Store
+from assay.workbench.baseline import update_baseline
+from assay.workbench.score import ScoreRequest, score
+from decided import golden_set, graded_set, kept, ranking_file, served
+from web_client import local_client
+
+DOCS = [f"d{n}" for n in range(10)]
+TOML = '[gold.set]\npath = "{path}"\nbaseline = "base.json"\n[engines.e]\nrun = "e.trec"\n'
+
+
+def _baseline(path: Path, order: list[str], ids: list[str], why: str) -> None:
+    run = ranking_file(path.parent, "before", order, ids)
+    update_baseline(
+        score(ScoreRequest(dataset=path, run=run)).results,
+        path.parent / "base.json",
+        by="Ada",
+        why=why,
+    )
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_a_run_is_compared_with_the_baseline(store: Store, tmp_path: Path, lang: str) -> None:
+    path = graded_set(tmp_path, queries=12)
+    ids = [f"q{n}" for n in range(12)]
+    _baseline(path, ["x1", "x2", "x3", *DOCS], ids, "the first <release>")
+    service = served(store, tmp_path, path, TOML.format(path=path))
+    run = kept(service, path, "e", DOCS, ids=ids)
+    client = local_client(service)
+    page = client.get(f"/runs/{run.id}?lang={lang}").text
+    name = Words(lang)("baseline_of", engine="before")
+    told = words_of("decide", lang)
+    facts = Words(lang).with_directions(gold="set", engine="e", other=name)
+    assert str(told["turned"]).format(**facts) in page
+    assert "the first &lt;release&gt;" in page
+    assert page.count(str(told["from_baseline"])) > 1  # a column of changes
+    report = client.get(f"/runs/{run.id}/report?lang={lang}").text
+    assert name in report
+
+
+def test_without_a_baseline_nothing_is_said_of_one(store: Store, tmp_path: Path) -> None:
+    path = graded_set(tmp_path)
+    service = served(store, tmp_path, path, TOML.format(path=path))
+    run = kept(service, path, "e", DOCS)
+    client = local_client(service)
+    assert "baseline" not in client.get(f"/runs/{run.id}?lang=en").text
+    (tmp_path / "base.json").write_text("{}")  # it cannot be read
+    assert "vs baseline" not in client.get(f"/runs/{run.id}?lang=en").text
+    (tmp_path / "base.json").unlink()
+    _baseline(path, DOCS[::-1], [f"q{n}" for n in range(6)], "again")
+    assert "vs baseline" in client.get(f"/runs/{run.id}?lang=en").text
+
+
+def test_a_golden_run_moves_in_points_and_names_its_questions(store: Store, tmp_path: Path) -> None:
+    path = golden_set(tmp_path)
+    ids = ["k1", "k2", "k3"]
+    _baseline(path, ["d1", "d2", "d3"], ids, "all found")
+    service = served(
+        store, tmp_path, path, TOML.format(path=path).replace("gold.set", "gold.golden")
+    )
+    run = kept(service, path, "e", ["d2"], ids=ids)
+    page = local_client(service).get(f"/runs/{run.id}?lang=en").text
+    assert "On golden, before (baseline) is ahead of e, but that is not proven." in page
+    assert "But MRR@k fell from" in page
+    assert "-66.7 points" in page
+    failed = page.index("MUST</span> <bdi>k1</bdi>")
+    assert failed < page.index("MUST</span> <bdi>k3</bdi>") < page.index("<bdi>k2</bdi>")
