@@ -2,11 +2,11 @@
 
     python benchmarks/kills.py [--kills 200] [--seed 1] [--act judging] [--keep FOLDER]
 
-Each act (import, index, run, bootstrap, judging, adjudication, review, baseline, migration,
-logging) is done in a process of its own that says on a pipe what it has acknowledged. It is timed
-once, then killed at a random moment, again and again, on the same files. After every kill another
-process opens everything as the next start would: what was acknowledged must be there, what is there
-must be whole, and `assay doctor` must be well. Exits with 1 where something is not.
+Each act (import, index, run, bootstrap, judging, adjudication, review, undo, editing, baseline,
+migration, logging) is done in a process of its own that says on a pipe what it has acknowledged. It
+is timed once, then killed at a random moment, again and again, on the same files. After every kill
+another process opens everything as the next start would: what was acknowledged must be there, what
+is there must be whole, and `assay doctor` must be well. Exits with 1 where something is not.
 
 A kill ends a process, not the machine: what the system had taken into its memory is written. That
 files and folders are synced before anything is acknowledged is held by tests, not by this."""
@@ -25,6 +25,7 @@ import sys
 import tempfile
 import time
 import traceback
+from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -38,17 +39,18 @@ from assay.corpus.disk import open_corpus
 from assay.engines.indexed import index_corpus, open_indexed
 from assay.formats import gold_jsonl
 from assay.formats.results_json import read_results
-from assay.judging.votes import RULING, read_votes, votes_path
+from assay.judging.votes import RULING, current, read_votes, votes_path
 from assay.review import rulings
 from assay.review.bootstrap import Options, bootstrap
 from assay.store import migrate, open_store
 from assay.store.database import connect
 from assay.store.records import Decision, SearchLog, Shown
-from assay.workbench import adjudicating, voting
+from assay.workbench import adjudicating, review_word, voting
 from assay.workbench.baseline import update_baseline
 from assay.workbench.config import read_config
 from assay.workbench.corpora import check_corpus
 from assay.workbench.doctor import examine
+from assay.workbench.editing import NewQuery, add_query
 from assay.workbench.opening import open_service
 from assay.workbench.run import run_all
 from assay.workbench.score import ScoreRequest, score
@@ -332,6 +334,67 @@ def _wrong_review(home: Path, acked: list[str]) -> list[str]:
     return said
 
 
+def _undo(home: Path, round_: int, ack: Ack) -> None:
+    """Approve, take back, reject and take back, row by row."""
+    path = home / "gold-set.jsonl"
+    with open_service(str(home / "assay.db"), gold=[path]) as service:
+        waiting = service.store.review_items(state="pending_review", limit=5)
+        said = review_word.Said(reason="so")
+        for item in waiting:
+            for step in (review_word.approve, None, review_word.reject, None):
+                if step is None:
+                    review_word.take_back(service, [item.id], by="chair")
+                else:
+                    step(service, item.id, said, by="chair")
+                ack(item.ref)
+        # one that stays as it was decided
+        review_word.approve(service, waiting[round_ % 5].id, said, by="chair")
+        ack(waiting[round_ % 5].ref)
+
+
+def _wrong_undone(home: Path, acked: list[str]) -> list[str]:
+    path = home / "gold-set.jsonl"
+    with open_service(str(home / "assay.db"), gold=[path]) as service:
+        rows = {r.id: r.source for r in gold_jsonl.rows(gold_jsonl.read_lines(path))}
+        items = service.store.review_items(kind="gold_row", limit=10**6)
+        steps = Counter(
+            entry.subject.rpartition("/")[2] for entry in service.store.audit(limit=10**6)
+        )
+    standing = {(vote.query_id, vote.grade) for vote in current(read_votes(votes_path(path)))}
+    expected = {
+        "pending_review": lambda ref: ("bootstrap", set()),
+        "approved": lambda ref: ("chair", {(ref, 1)}),
+        "rejected": lambda ref: (None, {(ref, 0)}),
+    }
+    said = [
+        f"{item.ref} is {item.state}, {rows.get(item.ref)} in the file, with {votes}"
+        for item in items
+        if (rows.get(item.ref), votes := {vote for vote in standing if vote[0] == item.ref})
+        != expected[item.state](item.ref)
+    ]
+    lost = [ref for ref, count in Counter(acked).items() if steps[ref] < count]
+    return said + [f"a step on {ref} is lost" for ref in lost]
+
+
+def _edit(home: Path, round_: int, ack: Ack) -> None:
+    """Queries that are added on a page."""
+    with open_service(str(home / "assay.db"), gold=[home / "set.json"]) as service:
+        for step in range(STEPS // 2):
+            text = f"question {step} of round {round_}"
+            add_query(service, NewQuery(set="set", text=text), by="chair")
+            ack(text)
+
+
+def _wrong_edits(home: Path, acked: list[str]) -> list[str]:
+    with open_service(str(home / "assay.db"), gold=[home / "set.json"]) as service:
+        trail = service.store.audit(action="gold.query_added", limit=10**6)
+    noted = {entry.after["text"] for entry in trail if entry.after}
+    added = {query["text"] for query in json.loads((home / "set.json").read_text())["queries"]}
+    said = [f"the query {text!r} is lost" for text in acked if text not in added]
+    odd = noted ^ {text for text in added if "round" in text}
+    return said + [f"{text!r} is in the file or in the trail alone" for text in odd]
+
+
 def _old_store(home: Path) -> None:
     """As the first version left it, in the oldest schema."""
     store = open_store(home / "old.db")
@@ -369,6 +432,8 @@ def _wrong_migrated(home: Path, acked: list[str]) -> list[str]:
 ACTS = {
     "judging": Act(_judged_set, _judge, _wrong_votes),
     "review": Act(_review_set, _review, _wrong_review),
+    "undo": Act(_review_set, _undo, _wrong_undone),
+    "editing": Act(_judged_set, _edit, _wrong_edits),
     "bootstrap": Act(lambda home: None, _bootstrap, _wrong_gold),
     "adjudication": Act(_two_judges, _adjudicate, _wrong_rulings),
     "baseline": Act(_scored_set, _baseline, _wrong_baseline),
