@@ -143,12 +143,12 @@ PARTS = {
         ),
     ),
     "rulings": Part(
-        ("review/rulings.py", "review/intents.py", "review/second_thoughts.py"),
+        ("review/rulings.py", "review/intents.py", "review/taking_back.py"),
         (
             "review/test_decisive_rulings.py",
             "review/test_rulings.py",
             "review/test_intents.py",
-            "review/test_second_thoughts.py",
+            "review/test_unapproved.py",
             "workbench/test_review.py",
         ),
         "postgresql",

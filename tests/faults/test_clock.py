@@ -15,7 +15,8 @@ from assay.core.types import Vote
 from assay.formats import gold_jsonl
 from assay.judging.votes import RULING, WITHDRAWN, current, not_before, read_votes, votes_path
 from assay.review.bootstrap import Options, bootstrap
-from assay.review.rulings import Word, promote, reject, reopen
+from assay.review.rulings import Word, promote, reject
+from assay.review.taking_back import reopen
 from assay.store import open_store
 from assay.store.records import Decision, SearchLog, Shown
 from assay.workbench import adjudicating, review, review_word, voting

@@ -37,7 +37,7 @@ from assay.judging.votes import (
     read_votes,
     votes_path,
 )
-from assay.review import rulings, second_thoughts
+from assay.review import rulings, taking_back
 from assay.review.bootstrap import Options, bootstrap
 from assay.review.one_step import record_alone
 from assay.review.queue import judgment_item
@@ -274,7 +274,7 @@ class Review(Machine):
         last = self.store.last_decided("chair")
         assert [item.query for item in last] == [query]
         if back:
-            second_thoughts.unapprove(self.store, self.path, last, self.word())
+            taking_back.unapprove(self.store, self.path, last, self.word())
             self.known[query] = "pending_review"
             self.steps.pop()
 
@@ -302,7 +302,7 @@ class Review(Machine):
     @rule(data=st.data(), who=CHAIRS)
     def reopen(self, data: st.DataObject, who: str) -> None:
         if query := self.one(data, "rejected"):
-            done = rulings.reopen(self.store, self.path, self.ids[query], self.word(who))
+            done = taking_back.reopen(self.store, self.path, self.ids[query], self.word(who))
             assert self.looks(query) == self.left.pop(query)
             self.decided(query, done.state, who=who)
 
@@ -313,7 +313,7 @@ class Review(Machine):
             before, state = self.path.read_bytes(), self.known[query]
             self.left[query] = self.looks(query)
             rulings.reject(self.store, self.path, [self.ids[query]], self.word(who))
-            done = rulings.reopen(self.store, self.path, self.ids[query], self.word(back))
+            done = taking_back.reopen(self.store, self.path, self.ids[query], self.word(back))
             assert (self.path.read_bytes(), done.state) == (before, state)
             assert self.looks(query) == self.left.pop(query)
             self.decided(query, done.state, who=back)

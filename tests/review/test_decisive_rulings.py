@@ -14,13 +14,12 @@ from assay.core.errors import InputError
 from assay.formats import gold_jsonl
 from assay.formats.gold_jsonl import row_line
 from assay.formats.votes_jsonl import append, read_votes, votes_path
-from assay.review import rulings
+from assay.review import rulings, taking_back
 from assay.review.intents import FileChange, begin, heal, intent_path, interrupted
-from assay.review.one_step import record
+from assay.review.one_step import Overtaken, record
 from assay.review.queue import item_of
 from assay.review.rulings import Correction, Word
-from assay.review.second_thoughts import unapprove
-from assay.review.taking_back import Overtaken
+from assay.review.taking_back import unapprove
 from assay.store import Store
 from assay.store.records import Ruling
 from assay.workbench.health import gold_health
@@ -49,7 +48,8 @@ REFUSED: list[tuple[Any, str, str, str]] = [
      "no document would be left", "g001", "Reject the row instead."),
     (lambda s, p: rulings.correct(s, p, "g001", Correction(query="  "), WORD),
      "a gold row needs a query", "g001", ""),
-    (lambda s, p: rulings.reopen(s, p, "g001", WORD), "row 'g001' is not rejected", "{path}", ""),
+    (lambda s, p: taking_back.reopen(s, p, "g001", WORD),
+     "row 'g001' is not rejected", "{path}", ""),
     (lambda s, p: rulings.promote(s, p.with_name("no.jsonl"), ["g001"], WORD), "no such gold set",
      "{folder}/no.jsonl", "Make one with `assay gold bootstrap`."),
 ]  # fmt: skip
@@ -125,7 +125,7 @@ def test_a_rejection_taken_back(store: Store, gold: Path) -> None:
     gold.write_bytes(gold.read_bytes().replace(b"\n", b"\r\n"))
     rulings.promote(store, gold, ["g001"], WORD)
     rulings.reject(store, gold, ["g001", "g002"], WORD)
-    done = rulings.reopen(store, gold, "g002", Word(by="Noa", at=NOW))
+    done = taking_back.reopen(store, gold, "g002", Word(by="Noa", at=NOW))
     assert (done.state, done.ids, done.already) == ("pending_review", ("g002",), ())
     assert (done.approval.approved, done.approval.total) == (1, 2)
     assert gold.read_bytes().endswith(b"\r\n")
@@ -133,13 +133,13 @@ def test_a_rejection_taken_back(store: Store, gold: Path) -> None:
     assert (entry.by, entry.reason, (entry.after or {})["id"]) == (
         "Noa", "rejection taken back", "g002")  # fmt: skip
     later = NOW + timedelta(hours=1)
-    done = rulings.reopen(store, gold, "g001", Word(by="Noa", why="after all", at=later))
+    done = taking_back.reopen(store, gold, "g001", Word(by="Noa", why="after all", at=later))
     assert (done.state, by_id(gold)["g001"].source) == ("approved", "chair")
     assert store.audit(subject="gold-set/g001", action="review.approved")[0].reason == "after all"
     back = [(v.judge, v.query_id, v.grade) for v in read_votes(votes_path(gold))[-4:]]
     assert back == [("Noa", "g002", None)] * 2 + [("Dafna", "g001", 1)] * 2
     with pytest.raises(InputError, match="row 'g001' is not rejected"):
-        rulings.reopen(store, gold, "g001", WORD)
+        taking_back.reopen(store, gold, "g001", WORD)
 
 
 def test_what_was_meant_is_decided_or_nothing(store: Store, gold: Path) -> None:
@@ -156,8 +156,8 @@ def test_what_was_meant_is_decided_or_nothing(store: Store, gold: Path) -> None:
     rulings.reject(store, gold, ["g002"], WORD, [items["g002"]])
     items = {item.ref: item for item in store.review_items(gold="gold-set")}
     with pytest.raises(InputError, match="row 'g002' is not rejected"):
-        rulings.reopen(store, gold, "g002", WORD, [items["g001"]])
-    assert rulings.reopen(store, gold, "g002", WORD, [items["g002"]]).ids == ("g002",)
+        taking_back.reopen(store, gold, "g002", WORD, [items["g001"]])
+    assert taking_back.reopen(store, gold, "g002", WORD, [items["g002"]]).ids == ("g002",)
 
 
 def test_a_ruling_on_another_set_never_changes_this_file(store: Store, gold: Path) -> None:

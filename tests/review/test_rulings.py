@@ -12,7 +12,7 @@ import pytest
 
 from assay.core.errors import InputError
 from assay.formats.votes_jsonl import read_votes, votes_path
-from assay.review import rulings
+from assay.review import rulings, taking_back
 from assay.review.bootstrap import Options, bootstrap
 from assay.review.intents import interrupted
 from assay.review.rulings import Correction, Word
@@ -136,7 +136,7 @@ def test_reject_stays_rejected_until_taken_back(store: Store, gold: Path) -> Non
     done = bootstrap(store, gold, Options())
     assert (done.changed, done.rejected) == (False, 1)
     assert states(store)["g002"] == "rejected"
-    rulings.reopen(store, gold, "g002", Word(by="Dafna"))
+    taking_back.reopen(store, gold, "g002", Word(by="Dafna"))
     assert rows(gold)["g002"]["source"] == "bootstrap"
     assert not bootstrap(store, gold, Options()).changed
     assert states(store)["g002"] == "pending_review"
@@ -185,7 +185,7 @@ def test_a_lost_store_loses_no_approval(store: Store, gold: Path, tmp_path: Path
             ),
             "needs a query",
         ),
-        (lambda s, p: rulings.reopen(s, p, "g001", Word(by="D")), "is not rejected"),
+        (lambda s, p: taking_back.reopen(s, p, "g001", Word(by="D")), "is not rejected"),
     ],
 )
 def test_what_cannot_be_done_is_said_and_changes_nothing(
@@ -234,7 +234,7 @@ def test_a_row_made_the_chairs_by_hand_is_approved_when_the_expert_says_so(
 def test_taking_back_says_who(store: Store, gold: Path) -> None:
     rulings.reject(store, gold, ["g002"], Word(by="Dafna", why="nobody asks this"))
     with pytest.raises(InputError, match="say who decides"):
-        rulings.reopen(store, gold, "g002", Word(by=" "))
+        taking_back.reopen(store, gold, "g002", Word(by=" "))
     assert states(store)["g002"] == "rejected"
 
 
@@ -243,7 +243,7 @@ def test_a_file_that_is_not_there_leaves_nothing_behind(store: Store, tmp_path: 
     with pytest.raises(InputError, match="no such gold set"):
         rulings.promote(store, path, ["g001"], Word(by="Dafna"))
     with pytest.raises(InputError, match="no such gold set"):
-        rulings.reopen(store, path, "g001", Word(by="Dafna"))
+        taking_back.reopen(store, path, "g001", Word(by="Dafna"))
     assert not path.parent.exists()
     assert store.gold_names() == []
 
@@ -256,7 +256,7 @@ def test_a_rejection_of_the_chairs_row_taken_back_brings_the_chairs_row(
     )
     before = rows(gold)["g002"]
     rulings.reject(store, gold, ["g002"], Word(by="Dafna", why="by mistake"))
-    assert rulings.reopen(store, gold, "g002", Word(by="Dafna")).state == "approved"
+    assert taking_back.reopen(store, gold, "g002", Word(by="Dafna")).state == "approved"
     assert rows(gold)["g002"] == before
     bootstrap(store, gold, Options(), now=NOW)
     assert (rows(gold)["g002"], states(store)["g002"]) == (before, "approved")
@@ -271,7 +271,7 @@ def test_a_ruling_is_a_vote_on_disk_in_the_experts_own_words(store: Store, gold:
     ]
     assert store.audit()[0].reason == "approved, no reason given"
     rulings.reject(store, gold, ["g001"], Word(by="Dafna", why="overruled", at=NOW))
-    rulings.reopen(store, gold, "g001", Word(by="Dafna", at=NOW))
+    taking_back.reopen(store, gold, "g001", Word(by="Dafna", at=NOW))
     votes = read_votes(beside)
     assert [(vote.grade, vote.rationale) for vote in votes[2:]] == [
         (0, "overruled"),

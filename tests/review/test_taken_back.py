@@ -17,9 +17,9 @@ import pytest
 from assay.formats import votes_jsonl
 from assay.formats.vote_order import current
 from assay.formats.votes_jsonl import read_votes, votes_path
-from assay.review import pairs, rulings, second_thoughts
+from assay.review import pairs, rulings, taking_back
+from assay.review.one_step import Overtaken
 from assay.review.rulings import Correction, Stale, Word
-from assay.review.taking_back import Overtaken
 from assay.store import Store
 from assay.store.records import ReviewItem
 from assay.workbench import review, review_word
@@ -61,7 +61,7 @@ def while_it_waits(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -
         with locked(store, path):
             yield
 
-    for module in (rulings, second_thoughts, pairs):
+    for module in (rulings, taking_back, pairs):
         monkeypatch.setattr(module, "locked_set", waiting)
 
 
@@ -141,7 +141,7 @@ def test_an_undo_takes_back_the_decision_it_names(
     rulings.promote(store, gold, ["g001"], DANA)
 
     def decide_anew() -> None:
-        second_thoughts.unapprove(store, gold, [item(store)], EVE)
+        taking_back.unapprove(store, gold, [item(store)], EVE)
         rulings.promote(store, gold, ["g001"], Word(by="zoe", why="yes", at=NOW))
 
     approved = item(store)
@@ -151,7 +151,7 @@ def test_an_undo_takes_back_the_decision_it_names(
     assert item(store).decided_by == "zoe"
     assert standing(gold) == {("zoe", "a", 1), ("zoe", "b", 1)}
     with pytest.raises(Overtaken):
-        second_thoughts.unapprove(store, gold, [approved], DANA)
+        taking_back.unapprove(store, gold, [approved], DANA)
 
 
 # ── taken back ────────────────────────────────────────────────────────────────────────────────────
@@ -202,11 +202,11 @@ def test_rows_come_back_byte_for_byte_where_they_were(
     for ref in order:
         rulings.reject(store, gold, [ref], DANA)
     for ref in reversed(order):
-        rulings.reopen(store, gold, ref, EVE)
+        taking_back.reopen(store, gold, ref, EVE)
     assert gold.read_bytes() == before
     rulings.reject(store, gold, list(order), DANA)  # both in one step, and back in either order
     for ref in order:
-        rulings.reopen(store, gold, ref, EVE)
+        taking_back.reopen(store, gold, ref, EVE)
     assert [json.loads(line)["id"] for line in gold.read_text("utf-8-sig").splitlines()
             if line.startswith("{")] == ["g001", "g002", "g003"]  # fmt: skip
 
@@ -216,11 +216,11 @@ def test_an_approval_taken_back_leaves_the_bytes_of_its_line(store: Store, gold:
     gold.write_bytes(one + MINE + b"\n" + three)
     before = gold.read_bytes()
     rulings.correct(store, gold, "g002", Correction(add=("z",), note="new"), DANA)
-    second_thoughts.unapprove(store, gold, [item(store, "g002")], EVE)
+    taking_back.unapprove(store, gold, [item(store, "g002")], EVE)
     assert gold.read_bytes() == before
     rulings.promote(store, gold, ["g002"], DANA)
     gold.write_bytes(gold.read_bytes().replace(b'"mine":[1]', b'"mine":[2]'))
-    second_thoughts.unapprove(store, gold, [item(store, "g002")], EVE)
+    taking_back.unapprove(store, gold, [item(store, "g002")], EVE)
     assert json.loads(gold.read_bytes().splitlines()[1]) == {**json.loads(MINE), "mine": [2]}
 
 

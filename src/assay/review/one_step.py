@@ -24,12 +24,47 @@ from assay.formats.vote_order import last_moment, moment_after
 from assay.formats.votes_jsonl import append, votes_from, votes_path
 from assay.review.identity import name_of
 from assay.review.intents import Edit, FileChange, begin, begin_edit, change_of, heal
-from assay.store import Store
-from assay.store.records import Ruling
+from assay.store import Store, StoreConflict
+from assay.store.records import EVERYTHING, ReviewItem, Ruling
 
 
 class Unwritten(InputError):
     """The decision is made, and its files follow with the next decision or start."""
+
+
+class Overtaken(StoreConflict):
+    """Others have decided since: `items` as they are now."""
+
+    def __init__(self, items: Sequence[ReviewItem]) -> None:
+        self.items = items
+        first = items[0]
+        waits = first.state == "pending_review"
+        said = "waits again" if waits else f"is {first.state} already"
+        super().__init__(f"{first.ref or first.key} {said}, by {first.decided_by or 'somebody'}")
+
+
+def refuse_overtaken(store: Store, seen: Sequence[ReviewItem]) -> None:
+    """Under the lock of the set: each item is as the person saw it, by the same decision. One that
+    waits again is as good as one that has waited all along."""
+    if not seen:
+        return
+    now = {
+        item.id: item
+        for item in store.review_items(ids=[item.id for item in seen], limit=EVERYTHING)
+    }
+    others = [now[item.id] for item in seen if item.id in now and not _as_seen(item, now[item.id])]
+    if others:
+        raise Overtaken(others)
+
+
+def _as_seen(seen: ReviewItem, now: ReviewItem) -> bool:
+    if seen.state == now.state == "pending_review":
+        return True
+    return (seen.state, seen.decided_by, seen.decided_at) == (
+        now.state,
+        now.decided_by,
+        now.decided_at,
+    )
 
 
 def record(

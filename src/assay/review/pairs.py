@@ -13,9 +13,8 @@ from assay.core.errors import InputError
 from assay.core.types import Query
 from assay.formats import gold_jsonl
 from assay.formats.gold_jsonl import GoldRow
-from assay.review.one_step import record
+from assay.review.one_step import record, refuse_overtaken
 from assay.review.rulings import locked_set, place_of, refuse_reworded
-from assay.review.taking_back import refuse_overtaken
 from assay.store import Store
 from assay.store.records import Ruling
 

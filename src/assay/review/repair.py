@@ -18,7 +18,8 @@ from assay.review.changed_rows import merge_rows
 from assay.review.identity import name_of
 from assay.review.intents import add_votes, heal, notes_beside, unsigned
 from assay.review.queue import sync_review
-from assay.review.taking_back import KeptRow, entry_of
+from assay.review.rulings import KeptRow
+from assay.review.taking_back import entry_of
 from assay.store import Store
 from assay.store.records import EVERYTHING, AuditEntry, ReviewFilter
 

@@ -1,5 +1,5 @@
-"""The expert's gate: promote, correct, reject, reopen. What was approved is taken back, and one
-document alone is decided on, in `second_thoughts` and `pairs`.
+"""The expert's gate: promote, correct, reject. What was decided is taken back in `taking_back`, and
+one document alone is decided on in `pairs`.
 
 The idea: the gold set is a file in git and the record of who, when and why is in the store, and
 neither may say what the other does not. So a ruling is one step over both. The file is locked, the
@@ -9,7 +9,7 @@ finishes it (intents.py). A second expert who saw an older state is refused by t
 the file was never touched.
 
 What is decided is a `Change`, a function from a line to a new line, or to nothing where the row
-goes; all four verbs differ in that alone. A ruling is a vote on each document of the row, in the
+goes; all three verbs differ in that alone. A ruling is a vote on each document of the row, in the
 votes beside the set and, as a copy, in the store."""
 
 from __future__ import annotations
@@ -29,15 +29,8 @@ from assay.formats.gold_jsonl import Approval, GoldRow, Line
 from assay.formats.votes_jsonl import RULING
 from assay.review.identity import name_of
 from assay.review.intents import heal
-from assay.review.one_step import record
+from assay.review.one_step import record, refuse_overtaken
 from assay.review.queue import item_of, sync_review
-from assay.review.taking_back import (
-    entry_of,
-    kept_row,
-    refuse_overtaken,
-    votes_back,
-    with_line_back,
-)
 from assay.store import Store
 from assay.store.records import EVERYTHING, ReviewFilter, ReviewItem, ReviewState, Ruling
 from assay.telemetry.recorder import new_id
@@ -124,38 +117,6 @@ def reject(store: Store, path: Path, ids: Sequence[str], word: Word, meant: Mean
     """Take rows out of the gold set. The bootstrap does not bring a rejected query back."""
     _say_why(word, "reject")
     return _rule(store, path, ids, lambda line: None, "rejected", word, meant)
-
-
-def reopen(store: Store, path: Path, id: str, word: Word, meant: Meant = ()) -> Ruled:
-    """Take a rejection back: the row is in the file again and waits; one that was the chair's is
-    the chair's again."""
-    say_who(word)
-    with locked_set(store, path):
-        refuse_overtaken(store, meant)
-        lines = gold_jsonl.read_lines(path)
-        gold = name_of(store, path, claim=False)
-        items = store.review_items(gold=gold, kind="gold_row", state="rejected", limit=EVERYTHING)
-        wanted = {item.id for item in meant or items}
-        item = next((item for item in items if item.ref == id and item.id in wanted), None)
-        if item is None or any(row.id == id for row in gold_jsonl.rows(lines)):
-            raise InputError(f"row {id!r} is not rejected", where=str(path))
-        row, kept = with_line_back(lines, entry_of(store, item), item)
-        state: ReviewState = "approved" if row.source == "chair" else "pending_review"
-        ruling = Ruling(
-            item=item,
-            state=state,
-            by=word.by,
-            at=word.at,
-            reason=word.why or "rejection taken back",
-            votes=votes_back(path, item, word.by, word.at),
-            after=msgspec.to_builtins(row),
-        )
-        record(store, path, [ruling], lines, kept)
-    return Ruled(state=state, ids=(id,), already=(), approval=_approval(kept))
-
-
-def _approval(lines: Sequence[Line]) -> Approval:
-    return gold_jsonl.approval(gold_jsonl.rows(lines))
 
 
 @contextlib.contextmanager
@@ -262,7 +223,8 @@ def _rule(
         if rulings:
             record(store, path, rulings, lines, kept)
     done = tuple(id for id in places if id not in already)
-    return Ruled(state=state, ids=done, already=already, approval=_approval(kept))
+    approval = gold_jsonl.approval(gold_jsonl.rows(kept))
+    return Ruled(state=state, ids=done, already=already, approval=approval)
 
 
 def _refuse_others(meant: Meant, rulings: Sequence[Ruling]) -> None:
@@ -413,3 +375,36 @@ def votes_on(query_id: str, grades: Mapping[str, int | None], word: Word) -> tup
         )
         for doc_id, grade in grades.items()
     )
+
+
+# ── what the record keeps of a row ────────────────────────────────────────────────────────────────
+
+
+class _Place(msgspec.Struct, frozen=True, kw_only=True):
+    """A line as it was, with its line end, and between which two."""
+
+    text: str
+    number: int
+    above: str
+    below: str
+
+
+class KeptRow(GoldRow, frozen=True, kw_only=True):
+    """A row in the record, with what brings back its line; older records have none."""
+
+    line: _Place | None = None
+
+
+def kept_row(lines: Sequence[Line], number: int) -> KeptRow:
+    line, names = lines[number], names_of(lines)
+    assert line.row is not None
+    place = _Place(
+        text=line.raw.decode(), number=number, above=names[number], below=names[number + 2]
+    )
+    return KeptRow(**msgspec.structs.asdict(line.row), line=place)
+
+
+def names_of(lines: Sequence[Line]) -> list[str]:
+    """What each line is known by while others change, and what is above the first and below the
+    last. A database takes no null character."""
+    return ["", *(x.row.id if x.row else x.raw.decode().replace("\0", "") for x in lines), ""]

@@ -1,5 +1,6 @@
-"""What was decided, so that it can be taken back: whether it is still the last word on its item,
-its entry in the audit trail, the votes that were given with it, and the line that left the set."""
+"""What was decided, taken back: the row is what it was before, in the file and in the queue, and
+the votes that were given with it are open again. All of it comes from the record: the entry in the
+audit trail has the row and its line, and the votes are those of its moment."""
 
 from __future__ import annotations
 
@@ -15,43 +16,91 @@ from assay.formats import gold_jsonl
 from assay.formats.gold_jsonl import GoldRow, Line
 from assay.formats.vote_order import current, role_of
 from assay.formats.votes_jsonl import RULING, WITHDRAWN, votes_from, votes_path
-from assay.store import Store, StoreConflict
-from assay.store.records import EVERYTHING, AuditEntry, ReviewItem
+from assay.review.identity import name_of
+from assay.review.one_step import record, refuse_overtaken
+from assay.review.rulings import (
+    KeptRow,
+    Meant,
+    Ruled,
+    Word,
+    locked_set,
+    names_of,
+    place_of,
+    say_who,
+)
+from assay.store import Store
+from assay.store.records import EVERYTHING, AuditEntry, ReviewItem, ReviewState, Ruling
 from assay.telemetry.recorder import new_id
 
-
-class Overtaken(StoreConflict):
-    """Others have decided since: `items` as they are now."""
-
-    def __init__(self, items: Sequence[ReviewItem]) -> None:
-        self.items = items
-        first = items[0]
-        waits = first.state == "pending_review"
-        said = "waits again" if waits else f"is {first.state} already"
-        super().__init__(f"{first.ref or first.key} {said}, by {first.decided_by or 'somebody'}")
+WHY = "approval taken back"
 
 
-def refuse_overtaken(store: Store, seen: Sequence[ReviewItem]) -> None:
-    """Under the lock of the set: each item is as the person saw it, by the same decision. One that
-    waits again is as good as one that has waited all along."""
-    if not seen:
-        return
-    now = {
-        item.id: item
-        for item in store.review_items(ids=[item.id for item in seen], limit=EVERYTHING)
-    }
-    others = [now[item.id] for item in seen if item.id in now and not _same(item, now[item.id])]
-    if others:
-        raise Overtaken(others)
+def unapprove(store: Store, path: Path, items: Sequence[ReviewItem], word: Word) -> None:
+    """Rows that were approved wait again, all of them or none. A row that was changed since, or
+    whose approval was not given here, is refused."""
+    say_who(word)
+    with locked_set(store, path):
+        refuse_overtaken(store, items)
+        lines = gold_jsonl.read_lines(path)
+        rulings, new = [], list(lines)
+        for item in items:
+            place = place_of(lines, path, item.ref)
+            then, given = approval_of(store, item)
+            if lines[place].row != given:
+                raise InputError("the row was changed after it was approved", where=item.ref)
+            new[place] = _as_before(lines[place], then, given)
+            ruling = Ruling(
+                item=item,
+                state="pending_review",
+                by=word.by,
+                at=word.at,
+                reason=word.why or WHY,
+                votes=votes_back(path, item, word.by, word.at),
+                before=msgspec.to_builtins(given),
+                after=msgspec.to_builtins(new[place].row),
+            )
+            rulings.append(ruling)
+        record(store, path, rulings, lines, new)
 
 
-def _same(seen: ReviewItem, now: ReviewItem) -> bool:
-    if seen.state == now.state == "pending_review":
-        return True
-    return (seen.state, seen.decided_by, seen.decided_at) == (
-        now.state,
-        now.decided_by,
-        now.decided_at,
+def reopen(store: Store, path: Path, id: str, word: Word, meant: Meant = ()) -> Ruled:
+    """Take a rejection back: the row is in the file again and waits; one that was the chair's is
+    the chair's again."""
+    say_who(word)
+    with locked_set(store, path):
+        refuse_overtaken(store, meant)
+        lines = gold_jsonl.read_lines(path)
+        gold = name_of(store, path, claim=False)
+        items = store.review_items(gold=gold, kind="gold_row", state="rejected", limit=EVERYTHING)
+        wanted = {item.id for item in meant or items}
+        item = next((item for item in items if item.ref == id and item.id in wanted), None)
+        if item is None or any(row.id == id for row in gold_jsonl.rows(lines)):
+            raise InputError(f"row {id!r} is not rejected", where=str(path))
+        row, kept = with_line_back(lines, entry_of(store, item), item)
+        state: ReviewState = "approved" if row.source == "chair" else "pending_review"
+        ruling = Ruling(
+            item=item,
+            state=state,
+            by=word.by,
+            at=word.at,
+            reason=word.why or "rejection taken back",
+            votes=votes_back(path, item, word.by, word.at),
+            after=msgspec.to_builtins(row),
+        )
+        record(store, path, [ruling], lines, kept)
+    approval = gold_jsonl.approval(gold_jsonl.rows(kept))
+    return Ruled(state=state, ids=(id,), already=(), approval=approval)
+
+
+def approval_of(store: Store, item: ReviewItem) -> tuple[KeptRow, GoldRow]:
+    """The row before and after the approval of an item, from the audit trail."""
+    entry = entry_of(store, item)
+    if entry is not None and entry.before is not None and entry.after is not None:
+        return msgspec.convert(entry.before, KeptRow), msgspec.convert(entry.after, GoldRow)
+    raise InputError(
+        "the approval was not given on this page",
+        where=item.ref,
+        hint="A row that was made the chair's in the file is changed there.",
     )
 
 
@@ -124,30 +173,6 @@ def _seat(vote: Vote) -> tuple[str, str, str, str]:
 # ── the line ──────────────────────────────────────────────────────────────────────────────────────
 
 
-class _Place(msgspec.Struct, frozen=True, kw_only=True):
-    """A line as it was, with its line end, and between which two."""
-
-    text: str
-    number: int
-    above: str
-    below: str
-
-
-class KeptRow(GoldRow, frozen=True, kw_only=True):
-    """A row in the record, with what brings back its line; older records have none."""
-
-    line: _Place | None = None
-
-
-def kept_row(lines: Sequence[Line], number: int) -> KeptRow:
-    line, names = lines[number], _names(lines)
-    assert line.row is not None
-    place = _Place(
-        text=line.raw.decode(), number=number, above=names[number], below=names[number + 2]
-    )
-    return KeptRow(**msgspec.structs.asdict(line.row), line=place)
-
-
 def with_line_back(
     lines: Sequence[Line], entry: AuditEntry | None, item: ReviewItem
 ) -> tuple[GoldRow, list[Line]]:
@@ -157,7 +182,7 @@ def with_line_back(
     if kept.line is None:
         row = GoldRow(**{name: getattr(kept, name) for name in GoldRow.__struct_fields__})
         return row, [*lines, gold_jsonl.row_line(row, gold_jsonl.line_end(lines))]
-    was, names = kept.line, _names(lines)
+    was, names = kept.line, names_of(lines)
 
     def fits(number: int) -> tuple[int, bool, int]:
         above, below = names[number] == was.above, names[number + 1] == was.below
@@ -170,12 +195,6 @@ def with_line_back(
     return line.row, [*lines[:number], line, *lines[number:]]
 
 
-def _names(lines: Sequence[Line]) -> list[str]:
-    """What each line is known by while others change, and what is above the first and below the
-    last. A database takes no null character."""
-    return ["", *(x.row.id if x.row else x.raw.decode().replace("\0", "") for x in lines), ""]
-
-
 def _row_of(item: ReviewItem) -> KeptRow:
     return KeptRow(
         id=item.ref,
@@ -185,3 +204,17 @@ def _row_of(item: ReviewItem) -> KeptRow:
         relevant_case_law_ids=item.doc_ids,
         source="bootstrap",
     )
+
+
+def _as_before(line: Line, then: KeptRow, given: GoldRow) -> Line:
+    """Only what the approval changed goes back; everything else in the line stays. Where nothing
+    else was changed since, the line is byte for byte what it was."""
+    changed = [
+        name for name in GoldRow.__struct_fields__ if getattr(then, name) != getattr(given, name)
+    ]
+    if then.line is not None:
+        was = gold_jsonl.line_of(then.line.text.encode())
+        again = gold_jsonl.edited_line(was, **{name: getattr(given, name) for name in changed})
+        if again.raw.rstrip() == line.raw.rstrip():
+            return was
+    return gold_jsonl.edited_line(line, **{name: getattr(then, name) for name in changed})

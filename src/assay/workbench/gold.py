@@ -37,7 +37,7 @@ from assay.judging.pool import read_pool
 from assay.judging.validate import Known, validate
 from assay.judging.votes import document_fingerprint, read_votes, votes_path
 from assay.law.matching import known_document
-from assay.review import rulings
+from assay.review import rulings, taking_back
 from assay.review.bootstrap import Bootstrapped, Options, bootstrap
 from assay.review.rulings import Correction, Ruled, Word
 from assay.telemetry.feedback import days_before
@@ -288,7 +288,7 @@ def reject_rows(service: Service, gold: Path, ids: Sequence[str], *, by: str, wh
 
 
 def reopen_row(service: Service, gold: Path, id: str, *, by: str, why: str = "") -> Ruled:
-    return rulings.reopen(service.store, gold, id, _word(service, by, why))
+    return taking_back.reopen(service.store, gold, id, _word(service, by, why))
 
 
 def _word(service: Service, by: str, why: str) -> Word:

@@ -17,12 +17,11 @@ import msgspec
 from assay.core.errors import InputError, NotHere
 from assay.judging.reasons import refuse_long
 from assay.reports.words import page_words
-from assay.review import rulings, second_thoughts
+from assay.review import rulings, taking_back
 from assay.review.intents import interrupted
-from assay.review.one_step import Unwritten, record_alone
+from assay.review.one_step import Overtaken, Unwritten, record_alone
 from assay.review.pairs import unsettle_pair
 from assay.review.rulings import Correction, Stale, Word
-from assay.review.taking_back import Overtaken, votes_back
 from assay.store import StoreConflict
 from assay.store.records import ReviewItem, Ruling
 from assay.workbench import review
@@ -428,20 +427,20 @@ def _unapprove(
     service: Service, gold: str, items: Sequence[ReviewItem], by: str, at: datetime
 ) -> None:
     word = Word(by=by, rationale="", at=at)
-    second_thoughts.unapprove(service.store, kept_path(service, gold), items, word)
+    taking_back.unapprove(service.store, kept_path(service, gold), items, word)
 
 
 def _undo_one(service: Service, item: ReviewItem, by: str, at: datetime) -> None:
     word = Word(by=by, rationale="", at=at)
     if item.kind == "gold_row":
-        rulings.reopen(service.store, kept_path(service, item.gold), item.ref, word, [item])
+        taking_back.reopen(service.store, kept_path(service, item.gold), item.ref, word, [item])
         return
     path = kept_path(service, item.gold) if item.state == "approved" else None
-    votes = votes_back(path, item, by, at) if path is not None else ()
-    why = second_thoughts.WHY if path is not None else "rejection taken back"
+    votes = taking_back.votes_back(path, item, by, at) if path is not None else ()
+    why = taking_back.WHY if path is not None else "rejection taken back"
     ruling = Ruling(item=item, state="pending_review", by=by, at=at, reason=why, votes=votes)
     if path is not None and path.suffix == ".jsonl":
-        before, _ = second_thoughts.approval_of(service.store, item)
+        before, _ = taking_back.approval_of(service.store, item)
         unsettle_pair(service.store, path, ruling, before)
     elif path is not None:
         give_with_record(service.store, path, ruling)

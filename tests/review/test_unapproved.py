@@ -17,8 +17,7 @@ from assay.review import rulings
 from assay.review.bootstrap import Group, Options, bootstrap, with_settled
 from assay.review.pairs import settle_pair, unsettle_pair
 from assay.review.rulings import Correction, Word, votes_on
-from assay.review.second_thoughts import approval_of, unapprove
-from assay.review.taking_back import votes_back
+from assay.review.taking_back import approval_of, unapprove, votes_back
 from assay.store import Store
 from assay.store.records import Decision, ReviewItem, Ruling, SearchLog, Shown
 
