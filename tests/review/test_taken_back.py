@@ -247,8 +247,10 @@ def test_what_was_said_anew_of_a_document_is_taken_back_first(service: Service, 
     done = review_word.take_back(service, [first[0]], by="eve", seen=decided)
     assert "something else was said of the same document since" in done.refused[first[0]]
     for id, before in (second, first):
+        (stood,) = current(read_votes(votes_path(gold)))
         assert review_word.take_back(service, [id], by="eve", seen=decided).done == [id]
         assert (gold.read_bytes(), standing(gold)) == before
+        assert read_votes(votes_path(gold))[-1].supersedes == stood.id
 
 
 def test_a_clock_that_stands_still_keeps_decisions_apart(service: Service, gold: Path) -> None:

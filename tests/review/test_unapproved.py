@@ -12,7 +12,7 @@ import pytest
 
 from assay.core.errors import InputError
 from assay.core.types import Vote
-from assay.formats.votes_jsonl import RULING, WITHDRAWN, read_votes, votes_path
+from assay.formats.votes_jsonl import RULING, WITHDRAWN, append, read_votes, votes_path
 from assay.review import rulings
 from assay.review.bootstrap import Group, Options, bootstrap, with_settled
 from assay.review.pairs import settle_pair, unsettle_pair
@@ -111,6 +111,24 @@ def test_a_document_is_in_its_row_again_where_it_was(store: Store, gold: Path) -
     unsettle_pair(store, gold, ruling, before)
     assert rows(gold)["g001"]["relevant_case_law_ids"] == ["a", "b"]
     assert row_item(store).doc_ids == ("a", "b")
+
+
+def test_an_undo_at_the_moment_of_a_decision_is_no_part_of_it(tmp_path: Path) -> None:
+    """Of an older vote, by the same person."""
+    item = ReviewItem(
+        id="p1", gold="gold-set", kind="judgment", key="k", ref="g001", query="first",
+        created_at=NOW, doc_ids=("a",), state="approved", decided_at=NOW, decided_by="Dafna",
+    )  # fmt: skip
+
+    def vote(id: str, at: datetime, source: str, over: str = "") -> Vote:
+        grade = None if source == WITHDRAWN else 1
+        return Vote(id=id, query_id="g001", doc_id="a", grade=grade, judge="Dafna", kind="human",
+                    at=at.isoformat(), source=source, supersedes=over)  # fmt: skip
+
+    old, given = vote("o", NOW - timedelta(days=1), ""), vote("v", NOW, "suggested by m")
+    gold = tmp_path / "gold-set.jsonl"
+    append(votes_path(gold), [old, vote("u", NOW, WITHDRAWN, "o"), given])
+    assert [each.supersedes for each in votes_back(gold, item, "Noa", LATER)] == ["v"]
 
 
 def test_what_cannot_be_taken_back_is_said_and_changes_nothing(store: Store, gold: Path) -> None:

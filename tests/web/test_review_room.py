@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import html
 import itertools
 import json
@@ -17,8 +18,10 @@ from starlette.testclient import TestClient
 
 from assay.core.errors import InputError
 from assay.corpus.build import import_corpus
+from assay.formats import votes_jsonl
 from assay.formats.votes_jsonl import read_votes, votes_path
 from assay.judging.votes import current
+from assay.review.rulings import locked_set
 from assay.store import Store, StoreUnavailable
 from assay.store.records import Decision, Feedback, SearchLog, Shown
 from assay.web import limits
@@ -622,6 +625,27 @@ class TestBack:
         (said,) = re.findall(r'name="decided" value="([^"]+)"', client.get(f"/review/{item}").text)
         done = client.post("/review/undo", data={"id": item, "decided": said})
         assert "said=taken_back" in done.headers["location"]
+
+    def test_a_page_tells_that_files_follow(
+        self, client: TestClient, service: Service, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def full(*_: object) -> None:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        item = refs(service)["g001"]
+        for state in ("approved", "pending_review"):
+            with monkeypatch.context() as patched:
+                patched.setattr(votes_jsonl, "_write", full)
+                answer = (
+                    decide(client, service, "g001", "approve")
+                    if state == "approved"
+                    else client.post("/review/undo", data={"id": item})
+                )
+            assert (answer.status_code, "its files cannot be written" in answer.text) == (503, True)
+            (now,) = service.store.review_items(ids=[item])
+            assert now.state == state
+            with locked_set(service.store, gold_path(service, "gold-set")):
+                pass  # whoever comes next
 
     def test_a_rejection(self, client: TestClient, service: Service) -> None:
         decide(client, service, "g002", "reject", why="not asked")

@@ -115,7 +115,10 @@ def repair_sets(store: str = "", *, config: Path | None = None) -> list[str]:
     """Finish decisions that were interrupted, in all sets that are known from here: by notes that
     the store has signed, or else from the store itself. Says what was done, and what cannot be."""
     settings, _ = _read_configuration(config)
-    opened = open_store(store or default_store(), create=False)
+    try:
+        opened = open_store(store or default_store(), create=False)
+    except NoStore:
+        return []  # which the checkup tells
     said = []
     try:
         for path in sets_of(opened, settings).values():
