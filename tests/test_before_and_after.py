@@ -83,7 +83,6 @@ RECORDED = "whether a run was recorded, or how to have it recorded, is said"
 WHO_JUDGED = "the receipt says how many labels rest on machines alone"
 
 GATED = r"^(PASS|FAIL|INCONCLUSIVE) +[\w@()=]+ .*interval|^ {14}\w"
-INSIDE = "; cannot tell: the bound is inside the interval"
 PRIMARY = "one measure decides, and is not corrected for those that inform"
 NOT_SEEN = "intervals reckon with queries not seen: columns are as wide as they are"
 SINCE = "a change against the baseline has its interval and test"
@@ -94,10 +93,6 @@ NAMED_FILES = "hints name the files that they are about, and how to compare the 
 SETTLED = (
     r"^Judgments that would settle|judgments? (is|are) expected to settle|"
     r"[0-9a-f]{8}-[0-9a-f]{4}-.*, g\d|and \d+ more$|would hold with"
-)
-TURN = (
-    "; cannot tell: 64 of 111 hits that count are unjudged; with all of them judged 0.000332 "
-    "is expected (-0.07338 to 0.0742): it would hold with 70% probability and fail with 30%"
 )
 HTML_DOUBT = r"(?i)judg|code>|gold next|^[\w()=@]+( \*)?$|randomization test"
 JUNIT = "in JUnit gates have names of their own, and one that cannot be told is not green"
@@ -118,6 +113,8 @@ TOPICS = (
     r"|compensation_197|procedure|planning[_ ]appeals))$|^\.scroll|overflow-x"
 )
 GATE_KEYS = r"\b(pass_rate_\w+|avg_latency_ms|recall_at_k|Recall@k)\b"
+ONE_ROUNDING = "a gate rounds a figure as every page does, and says why it cannot be told"
+ONE_NAME = "a figure has one name on every page"
 SET_NAME = "a run calls a set as the configuration does"
 BY_DATE = "what begins in 2032 is not in force before"
 LINKS = r"no-document|outside"
@@ -149,6 +146,8 @@ ALLOWED = [
         Allowed(each, "*.json", STATUS, before=r"sha256:bd6287\w+", after=f"sha256:{ACT_NOW}")
         for each in ("corpus-*-json", "score-fi-*", "run-golden")
     ),
+    Allowed("*-fi*", "*.md", ONE_NAME, r"Expected hit on top", "First hit right"),
+    Allowed("*-fi*", "*.md", ONE_NAME, r"Odotettu osuma ensimmäisenä", "Ensimmäinen osuma oikea"),
     Allowed("run-*", "*.json", SET_NAME, r'"en-small"$', '"opinions"'),
     Allowed("run-*", "*.json", SET_NAME, r'"fi-small"$', '"act"'),
     Allowed("run-*", "terminal", SET_NAME, r"\bon fi-small\b", "on act"),
@@ -181,7 +180,6 @@ ALLOWED = [
     Allowed(
         "run-graded*", "*.json", NOT_SEEN, r'(checks\[0\].status = )"fail"', r'\1"inconclusive"'
     ),
-    Allowed("run-graded*", "*.json", NOT_SEEN, r'(at least 0.6 wanted)"', rf'\1{INSIDE}"'),
     Allowed(
         "report-en-against-*", "*", NOT_SEEN, before=r'^<(line|circle) .*y="11"|^<line .*y1="11"'
     ),
@@ -228,7 +226,6 @@ ALLOWED = [
         r'\1, "unjudged_policy": ""\2',
     ),
     Allowed("run-graded*", "*.json", BELIEF, r'(checks\[4\].status = )"pass"', r'\1"inconclusive"'),
-    Allowed("run-graded*", "*.json", BELIEF, r'(checks\[4\].mess.* down allowed)"', rf'\1{TURN}"'),
     Allowed("compare-fi-json", "stdout.json", ON_TOP, r"^(\.diff.*length = )1$", r"\g<1>3"),
     *(
         Allowed(commands, place, reason, **{way: pattern})
@@ -242,6 +239,8 @@ ALLOWED = [
             ("report-en-against-html", "*", BELIEF, HTML_DOUBT),
             ("report-en-against-md", "*", BELIEF, r"unjudged documents could|of them judged"),
             ("report-en-against-csv", "terminal", ON_TOP, r"exit code|refused.csv|--against"),
+            ("run-graded*", "*.json", ONE_ROUNDING, r"checks\[\d\]\.message"),
+            ("run-pass", "terminal", ONE_ROUNDING, r"^PASS  nDCG@10 overall: 0\.55"),
             ("report-*-xml", "*.xml", JUNIT, r"^testsuite |'gates'|^skipped |^error "),
         )
     ),

@@ -22,8 +22,9 @@ from assay.core.results import (
     Latency,
     MeasureLine,
 )
+from assay.core.verdicts import ROUNDING, rounded
 from assay.evaluation import gate_values
-from assay.evaluation.gates import NO_BASELINE, ROUNDING, _told, decide, is_golden_measure, mistake
+from assay.evaluation.gates import NO_BASELINE, _told, decide, is_golden_measure, mistake
 from assay.evaluation.sequential import evidence_above, evidence_below
 
 
@@ -134,9 +135,10 @@ def test_what_is_wrong_with_a_gate(gate: dict[str, Any], said: str) -> None:
     [
         ((0.5,), {"minimum": 0.5}, ("pass", "P@5 overall: 0.5, at least 0.5 wanted")),
         ((0.5 - ROUNDING,), {"minimum": 0.5}, ("pass", "P@5 overall: 0.5, at least 0.5 wanted")),
-        ((0.5 - 2e-9,), {"minimum": 0.5}, ("fail", "P@5 overall: 0.5, at least 0.5 wanted")),
+        ((0.5 - 2e-9,), {"minimum": 0.5},
+         ("fail", "P@5 overall: 0.499999998, at least 0.5 wanted")),
         ((0.5 + ROUNDING,), {"maximum": 0.5}, ("pass", "P@5 overall: 0.5, at most 0.5 wanted")),
-        ((0.5 + 2e-9,), {"maximum": 0.5}, ("fail", "P@5 overall: 0.5, at most 0.5 wanted")),
+        ((0.5 + 2e-9,), {"maximum": 0.5}, ("fail", "P@5 overall: 0.500000002, at most 0.5 wanted")),
         ((0.5,), {"below": 0.5}, ("fail", "P@5 overall: 0.5, below 0.5 wanted")),
         ((0.49,), {"below": 0.5}, ("pass", "P@5 overall: 0.49, below 0.5 wanted")),
         ((0.49,), {"minimum": 0.1, "maximum": 0.9, "name": "n"},
@@ -165,16 +167,17 @@ def test_a_figure_of_a_graded_set(
 @pytest.mark.parametrize(
     ("then", "gate", "status", "said"),
     [
-        (0.6, {"max_drop": 0.1}, "pass", "down 0.1000{}at most 0.1 down allowed"),
-        (0.6, {"max_drop": 0.1 - 2e-9}, "fail", "down 0.1000{}at most 0.1 down allowed"),
-        (0.6, {"max_drop": 0.1 - 9e-10}, "pass", "down 0.1000{}at most 0.1 down allowed"),
-        (0.6, {"max_drop": 0}, "fail", "down 0.1000{}at most 0 down allowed"),
-        (0.4, {"max_drop": 0}, "pass", "up 0.1000{}at most 0 down allowed"),
+        (0.6, {"max_drop": 0.1}, "pass", "down 0.1{}at most 0.1 down allowed"),
+        (0.6, {"max_drop": 0.1 - 2e-9}, "fail", "down 0.1{}at most 0.1 down allowed"),
+        (0.6, {"max_drop": 0.1 - 9e-10}, "pass", "down 0.1{}at most 0.1 down allowed"),
+        (0.6, {"max_drop": 0}, "fail", "down 0.1{}at most 0 down allowed"),
+        (0.4, {"max_drop": 0}, "pass", "up 0.1{}at most 0 down allowed"),
         (0.5, {"max_drop": 0}, "pass", "unchanged{}at most 0 down allowed"),
         (0.50004, {"max_drop": 0.1}, "pass", "unchanged{}at most 0.1 down allowed"),
-        (0.50006, {"max_drop": 0.1}, "pass", "down 0.0001{}at most 0.1 down allowed"),
+        (0.5006, {"max_drop": 0.1}, "pass", "down 0.001{}at most 0.1 down allowed"),
+        (0.50006, {"max_drop": 0}, "fail", "down 0.0001{}at most 0 down allowed"),
         (0.6, {"no_worse_than": 0.2}, "inconclusive",
-         "down 0.1000{}shown to be no worse than 0.2 down wanted; "
+         "down 0.1{}shown to be no worse than 0.2 down wanted; "
          "cannot tell: 1 queries give no interval"),
         (None, {"max_drop": 0.1}, "inconclusive", "no query in common with the baseline"),
     ],
@@ -251,7 +254,6 @@ def test_a_bound_inside_the_interval_decides_nothing_and_one_at_its_end_does() -
     values = [0.2, 0.9, 0.6] * 6
     results = graded(*values)
     low, high = gate_values.interval_of(Gate(**P, significance=0.1), values) or (0, 0)
-    width = f"(90% interval {low:.4g} to {high:.4g})"
     for bound, status in (
         (low - 0.01, "pass"), (low, "pass"), (low + 0.01, "inconclusive"),
         (high - 0.01, "inconclusive"), (high, "fail"), (high + 0.01, "fail"),
@@ -259,7 +261,9 @@ def test_a_bound_inside_the_interval_decides_nothing_and_one_at_its_end_does() -
         gate = Gate(**P, minimum=bound, significance=0.1)
         (check,) = decide(results, [gate]).checks
         assert check.status == status, bound
-        assert width in check.message
+        assert check.interval == (low, high)
+        assert check.level == pytest.approx(0.9)
+        assert "(90% interval 0." in check.message
         told_ = {"pass": 1, "fail": -1, "inconclusive": 0}[status]
         assert _told(gate, np.array(values)[:, None]).tolist() == [told_]
     assert gate_values.margins(Gate(**P, minimum=0.5, significance=0.1), results) == pytest.approx(
@@ -471,3 +475,33 @@ def test_shares_at_their_ends_and_figures_that_are_none() -> None:
     assert gate_values.golden_figure(results, "category:x", "total") == 4
     assert gate_values.golden_figure(results, "category:none", "total") is None
     assert gate_values.golden_figure(results, "none:x", "total") is None
+
+
+@pytest.mark.parametrize(
+    ("value", "minimum", "said"),
+    [
+        (0.88749, 0.5, "0.887"),  # four digits, rounded again, would be 0.888
+        (0.8875001, 0.5, "0.888"),
+        (0.5996, 0.6, "0.5996"),  # 0.6 would look like a pass
+        (0.59999, 0.6, "0.59999"),
+        (0.6004, 0.6, "0.6"),
+        (-0.0001, -1, "0"),
+        (1.0, 0.5, "1"),
+    ],
+)
+def test_a_figure_is_rounded_once_and_stays_on_its_side(
+    value: float, minimum: float, said: str
+) -> None:
+    assert rounded(value, Gate(**P, minimum=minimum).holds) == said
+
+
+def test_a_check_carries_its_interval_and_its_reasons() -> None:
+    values = [0.2, 0.9, 0.6] * 6
+    (check,) = decide(
+        graded(*values), [Gate(**P, minimum=0.56, significance=0.05, min_queries=20)]
+    ).checks
+    assert check.status == "inconclusive"
+    assert check.interval is not None
+    assert check.interval[0] < 0.56 < check.interval[1]
+    assert [why.kind for why in check.whys] == ["few_queries", "inside"]
+    assert check.whys[0].facts == {"n": 18, "needed": 20}

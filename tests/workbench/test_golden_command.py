@@ -344,7 +344,7 @@ def test_two_results_are_compared_by_what_passed(assay_cli: Assay, files: Path) 
     found = assay_cli("compare", "all-scored.json", "none-scored.json", "--json").json
     assert [(row["measure"], row["difference"], row["losses"]) for row in found["differences"]] == [
         ("pass", -1, 3),
-        ("first hit", -1, 3),
+        ("first hit right", -1, 3),
         ("MRR@k", -1, 3),
     ]
     told = assay_cli("explain", "none-scored.json", "m1").out

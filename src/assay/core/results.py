@@ -6,149 +6,53 @@ flat. `evaluation/graded.py` or `golden_figures.py` fills a new field; `make sch
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
-from typing import Literal, TypeGuard, TypeVar
+from collections.abc import Container
+from typing import TypeGuard, TypeVar
 
 import msgspec
 
-from assay.core.estimates import MachineEstimate, OneJudge
+from assay.core.estimates import MachineEstimate
 from assay.core.types import Finding, JsonObject, standing
+from assay.core.verdicts import (
+    BOUNDS,
+    COUNT_AS_WRONG,
+    DROPS,
+    EVIDENCE,
+    EXIT,
+    LIMITS,
+    Check,
+    Gate,
+    Pair,
+    Status,
+    Verdict,
+    Why,
+    worst,
+)
+
+__all__ = [  # what of `verdicts` is read here too
+    "BOUNDS",
+    "COUNT_AS_WRONG",
+    "DROPS",
+    "EVIDENCE",
+    "EXIT",
+    "LIMITS",
+    "Check",
+    "Gate",
+    "Pair",
+    "Status",
+    "Verdict",
+    "Why",
+    "worst",
+]
 
 Metrics = dict[str, int | float | None]
 Bounds = tuple[float | None, float | None]
-Status = Literal["pass", "fail", "inconclusive"]
-
-EXIT: dict[Status, int] = {"pass": 0, "fail": 1, "inconclusive": 3}
-
 T = TypeVar("T")
 
 
 def always(value: T) -> T:
     """A default that is written too, so that a reader of the file sees it was looked at."""
     return msgspec.field(default_factory=lambda: value)
-
-
-# ── gates and the verdict ─────────────────────────────────────────────────────────────────────────
-
-
-# A new condition: its field in Gate (`make schema`), its name in BOUNDS, DROPS or EVIDENCE, and in
-# LIMITS; evaluation/gates.py decides; its words in reports/words/*.toml, which `_demands` of
-# reports/sentences.py joins; judging/settle.py; docs/configuration.md. Tests hold these together.
-
-
-class Gate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One demand. `measure` is a measure, a results key, a latency (`latency_p95`) or a figure of
-    golden sets (`pass_rate_must`); `slice` is `overall` or `KIND:NAME`, such as `topic:lobbying`.
-    """
-
-    measure: str
-    slice: str = "overall"
-    minimum: float | None = None
-    maximum: float | None = None
-    below: float | None = None
-    max_drop: float | None = None
-    no_worse_than: float | None = None  # shown to have fallen by less (TOST), not just not shown to
-    min_judged: float | None = None
-    min_queries: int | None = None
-    significance: float | None = None  # a bound inside the interval at this level decides nothing
-    always_valid: bool = False  # decided by evidence that may be looked at every day
-    unjudged: str = ""  # COUNT_AS_WRONG, where somebody asks for it; else they leave a doubt
-    name: str = ""
-
-    def stated(self, conditions: Iterable[str]) -> dict[str, float]:
-        """Those of the conditions that the gate sets."""
-        values = ((name, getattr(self, name)) for name in conditions)
-        return {name: value for name, value in values if value is not None}
-
-    @property
-    def drop(self) -> float | None:
-        """How far it may fall against the baseline, where that is what is asked."""
-        return self.max_drop if self.max_drop is not None else self.no_worse_than
-
-    @property
-    def alpha(self) -> float | None:
-        """The accepted chance of a wrong decision; None where the value alone decides."""
-        strict = self.no_worse_than is not None or self.always_valid
-        return 0.05 if strict and self.significance is None else self.significance
-
-
-BOUNDS = ("minimum", "maximum", "below")  # on the figure itself
-DROPS = ("max_drop", "no_worse_than")  # on its change
-EVIDENCE = ("min_judged", "min_queries")  # without which nothing is decided
-COUNT_AS_WRONG = "count as wrong"  # may be said of unjudged documents
-
-LIMITS = {  # limit: the words for it
-    "minimum": "at least {:g}",
-    "maximum": "at most {:g}",
-    "below": "below {:g}",
-    "max_drop": "down by at most {:g}",
-    "no_worse_than": "shown to be no worse than {:g} down",
-    "min_queries": "at least {:g} questions",
-}
-
-
-class Check(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What one gate found, in a sentence a person can act on."""
-
-    gate: Gate
-    status: Status
-    value: float | None
-    message: str
-    baseline: float | None = None  # the figure of a golden set that a drop is counted from
-    counts: bool = True  # false for a default gate that has no baseline: shown, not decided by
-
-    @property
-    def limit_kind(self) -> str:
-        """Which limit the gate sets, the first where there are several."""
-        return next((name for name in LIMITS if getattr(self.gate, name) is not None), "")
-
-    @property
-    def bound(self) -> float | None:
-        return getattr(self.gate, self.limit_kind) if self.limit_kind else None
-
-    @property
-    def limit(self) -> str:
-        """The limit in words."""
-        return LIMITS[self.limit_kind].format(self.bound) if self.limit_kind else "enough evidence"
-
-    @property
-    def title(self) -> str:
-        return self.gate.name or f"{self.gate.measure} {self.gate.slice}"
-
-
-class Pair(msgspec.Struct, frozen=True, kw_only=True):
-    """An unjudged pair: what its being relevant would change, and the doubt its grade removes."""
-
-    query_id: str
-    query_text: str
-    doc_id: str
-    rank_a: int | None
-    rank_b: int | None
-    effect: float  # of being relevant, on the mean or on the difference of means
-    change: float  # what its judgment is expected to change: the effect times its chance
-    narrowing: float  # share of the variance that is gone with it, after the pairs before it
-
-
-class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What the gates say together. `judge_next` is the shortest list of judgments expected to
-    settle what is open: None where judging cannot help, empty where only more queries can; those to
-    `judge_first` where nothing can be expected yet. `note`: provisional, machines made labels."""
-
-    status: Status
-    checks: list[Check]
-    fingerprints: dict[str, str | None]
-    judge_next: list[Pair] | None = None
-    judge_first: bool = False
-    note: str = ""
-    one_judge: OneJudge | None = None
-
-
-def worst(checks: Sequence[Check]) -> Status:
-    """Fail when any gate fails, else inconclusive when any that counts cannot be told."""
-    statuses = {check.status for check in checks if check.counts}
-    return (
-        "fail" if "fail" in statuses else "inconclusive" if "inconclusive" in statuses else "pass"
-    )
 
 
 # ── the receipt ───────────────────────────────────────────────────────────────────────────────────

@@ -29,6 +29,7 @@ from assay.core.results import (
     Receipt,
     Results,
     Verdict,
+    Why,
     worst,
 )
 from assay.core.types import JsonObject
@@ -228,6 +229,7 @@ class _GateLine(msgspec.Struct, frozen=True, kw_only=True):
     limit: str = ""
     status: Literal["pass", "fail", "inconclusive", "skipped"]
     message: str = ""
+    whys: list[Why] | msgspec.UnsetType = msgspec.UNSET
 
 
 def _gate_line(check: Check) -> _GateLine:
@@ -242,6 +244,7 @@ def _gate_line(check: Check) -> _GateLine:
         limit=check.limit,
         status=check.status,
         message=check.message,
+        whys=check.whys or msgspec.UNSET,
     )
 
 
@@ -262,6 +265,7 @@ def _check_of(line: _GateLine) -> Check:
         value=line.value,
         message=line.message,
         baseline=line.baseline,
+        whys=[] if isinstance(line.whys, msgspec.UnsetType) else line.whys,
         counts=not (line.status == "skipped" and line.kind == "max_drop" and line.baseline is None),
     )
 

@@ -310,7 +310,7 @@ def _first_hit(entry: GoldenEntry) -> float | None:
 
 
 GOLDEN: dict[str, tuple[str, Callable[[GoldenEntry], float | None]]] = {
-    "top1_rate": ("first hit", _first_hit),
+    "top1_rate": ("first hit right", _first_hit),
     "mrr_at_k": ("MRR@k", lambda entry: entry.metrics.get("mrr_at_k")),
 }
 

@@ -17,7 +17,9 @@ from assay.core.results import (
     MeasureLine,
     Metrics,
     Results,
+    Why,
 )
+from assay.core.verdicts import DECIMALS, rounded
 from assay.evaluation import sequential, statistics
 from assay.evaluation.bounded import Scale
 from assay.evaluation.measures import did_you_mean, is_share, parse_measure
@@ -31,6 +33,11 @@ ALIASES = {
     "latency_p50": "p50_latency_ms",
     "latency_p95": "p95_latency_ms",
 }
+# said of a set that lists relevant documents alone, where a judged share is asked for
+CLOSED = (
+    "the set is closed, so judging cannot raise that: take min_judged out of the gate, or name a "
+    "rubric in the set"
+)
 
 
 # ── a golden set ──────────────────────────────────────────────────────────────────────────────────
@@ -171,12 +178,30 @@ def scale_of(gate: Gate) -> Scale:
     return statistics.CHANGE if gate.drop is not None else statistics.SHARE
 
 
+Doubt = tuple[str, Why]  # in English, and for any language
+
+
+def doubt_of(said: str, kind: str, **facts: float) -> Doubt:
+    return said, Why(kind=kind, facts=facts)
+
+
+def told(gate: Gate, value: float) -> str:
+    """A figure for the message."""
+    return rounded(value, gate.holds, decimals_of(gate))
+
+
+def decimals_of(gate: Gate) -> int:
+    """Milliseconds have one."""
+    return 1 if "latency" in gate.measure else DECIMALS
+
+
 def spread_of(gate: Gate, rows: Sequence[float]) -> str:
     """How sure a figure is, for the message."""
     between = interval_of(gate, rows)
     if between is None:
         return ""
-    return f" ({100 * level_of(gate):g}% interval {between[0]:.4g} to {between[1]:.4g})"
+    low, high = (rounded(end, gate.sides) for end in between)
+    return f" ({100 * level_of(gate):g}% interval {low} to {high})"
 
 
 def shown(gate: Gate, rows: Sequence[float], bound: float) -> bool:

@@ -36,13 +36,19 @@ from assay.core.results import (
     Results,
     Status,
     Verdict,
+    Why,
     worst,
 )
+from assay.core.verdicts import ROUNDING, rounded
 from assay.evaluation.gate_values import (
     ALIASES,
+    CLOSED,
     LATENCY,
+    Doubt,
     beyond_scale,
     by_query,
+    decimals_of,
+    doubt_of,
     golden_figure,
     interval_of,
     judged_of,
@@ -53,6 +59,7 @@ from assay.evaluation.gate_values import (
     scale_of,
     shown,
     spread_of,
+    told,
     too_few_judged,
     values_of,
 )
@@ -60,14 +67,7 @@ from assay.evaluation.golden_figures import FIGURES, RATES
 from assay.evaluation.measures import Integers
 from assay.evaluation.statistics import Floats, mean_intervals
 
-ROUNDING = 1e-9  # a mean of 0.6 can be a little less in floating point
-
 SHARES = frozenset((*RATES, "mrr_at_k", "recall_at_k"))
-# said of a set that lists relevant documents alone, where a judged share is asked for
-CLOSED = (
-    "; the set is closed, so judging cannot raise that: take min_judged out of the gate, or name a "
-    "rubric in the set"
-)
 GRADED_ONLY = ("no_worse_than", "min_judged", "significance")
 
 DEFAULT_POLICY = (
@@ -78,21 +78,22 @@ DEFAULT_POLICY = (
 )
 
 RECORD = "assay score --update-baseline"
+NO_VALUE = (("there is no value", Why(kind="no_value")),)
 NO_BASELINE = f"no baseline to compare with; write one with {RECORD}, and name it in assay.toml"
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Reading:
     """What the results say of one demand. `missing` is why there is nothing to decide by; `doubts`
-    are why the evidence is too thin; `rows` are the values by query where an interval can be
-    taken."""
+    are why the evidence is too thin, in English and by kind; `rows` are the values by query where
+    an interval can be taken."""
 
     title: str
     said: str = ""  # the figure in words, and what is asked of it
     value: float | None = None
     holds: bool = False
-    missing: str = ""
-    doubts: tuple[str, ...] = ()
+    missing: tuple[Doubt, ...] = ()
+    doubts: tuple[Doubt, ...] = ()
     baseline: float | None = None
     counts: bool = True
     rows: list[float] = field(default_factory=list)
@@ -131,15 +132,16 @@ class _Asked:
     stale: str
     by_default: bool
 
-    def no_comparison(self) -> str:
+    def no_comparison(self) -> Iterator[Doubt]:
         """Why nothing can be said of a drop. A stale baseline tells nothing: its values come from
         other judgments or other documents."""
         if self.baseline is None:
-            return NO_BASELINE
-        if self.stale:
+            yield doubt_of(NO_BASELINE, "no_baseline")
+        elif self.stale:
             anew = f"{RECORD} (--run BASELINE scores its own answers again)"
-            return f"the baseline is stale, {self.stale}; record it anew with {anew}"
-        return ""
+            yield doubt_of(
+                f"the baseline is stale, {self.stale}; record it anew with {anew}", "stale"
+            )
 
 
 def _failed_calls(results: Results) -> Iterator[Check]:
@@ -226,10 +228,12 @@ def _check(gate: Gate, asked: _Asked) -> Check:
         reading = _graded_reading(gate, asked.results, asked)
     status: Status = "pass" if reading.holds else "fail"
     message = reading.said
-    if reading.missing:
-        status, message = "inconclusive", f"{reading.title}: {reading.missing}"
-    elif reading.doubts:
-        status, message = "inconclusive", f"{message}; cannot tell: {'; '.join(reading.doubts)}"
+    whys = reading.missing or reading.doubts
+    if whys:
+        status, cause = "inconclusive", "; ".join(said for said, _ in whys)
+        head = f"{reading.title}: " if reading.missing else f"{message}; cannot tell: "
+        message = head + cause
+    between = interval_of(gate, reading.rows) if reading.rows else None
     return Check(
         gate=gate,
         status=status,
@@ -237,14 +241,10 @@ def _check(gate: Gate, asked: _Asked) -> Check:
         message=message,
         baseline=reading.baseline,
         counts=reading.counts,
+        interval=between,
+        level=level_of(gate) if between else None,
+        whys=[why for _, why in whys],
     )
-
-
-def _inside(gate: Gate, value: float) -> bool:
-    low = gate.minimum if gate.minimum is not None else -math.inf
-    high = gate.maximum if gate.maximum is not None else math.inf
-    inside = low - ROUNDING <= value <= high + ROUNDING
-    return inside and (gate.below is None or value < gate.below)
 
 
 # ── figures of golden sets ────────────────────────────────────────────────────────────────────────
@@ -262,12 +262,12 @@ def _golden_reading(gate: Gate, results: GoldenResults, asked: _Asked) -> tuple[
     value = golden_figure(results, gate.slice, measure)
     if value is None:
         counts = not asked.by_default
-        return held, _Reading(title=title, missing="there is no value", counts=counts)
+        return held, _Reading(title=title, missing=NO_VALUE, counts=counts)
     if gate.max_drop is not None:
         return held, _golden_drop(held, title, value, asked)
-    missing = "; ".join(_golden_doubts(held, results))
-    said = f"{title} is {value:.4g}, asked: {_golden_limit(gate)}"
-    holds = _inside(gate, value)
+    missing = tuple(_golden_doubts(held, results))
+    said = f"{title} is {told(gate, value)}, asked: {_golden_limit(gate)}"
+    holds = gate.holds(value)
     return held, _Reading(title=title, said=said, value=value, holds=holds, missing=missing)
 
 
@@ -275,16 +275,18 @@ def _golden_drop(gate: Gate, title: str, value: float, asked: _Asked) -> _Readin
     """How far a figure fell. A default gate on a drop counts when there is a baseline."""
     base = golden_figure(asked.baseline, gate.slice, gate.measure)
     if asked.by_default and asked.baseline is None:
-        return _Reading(title=title, value=value, missing="there is no baseline", counts=False)
-    missing = asked.no_comparison()
+        none = (doubt_of("there is no baseline", "no_baseline"),)
+        return _Reading(title=title, value=value, missing=none, counts=False)
+    missing = tuple(asked.no_comparison())
     if not missing and isinstance(asked.results, GoldenResults):
-        missing = "; ".join(_golden_doubts(gate, asked.results))
+        missing = tuple(_golden_doubts(gate, asked.results))
     if missing or base is None:
-        missing = missing or "the baseline has no such value"
+        missing = missing or (doubt_of("the baseline has no such value", "not_in_baseline"),)
         return _Reading(title=title, value=value, missing=missing, baseline=base)
-    allowed = float(gate.max_drop or 0)
-    said = f"{title} is {value:.4g}, asked: {_golden_limit(gate)} from {base:.4g}"
-    holds = base - value <= allowed + ROUNDING
+    figure = rounded(value, lambda now: gate.holds(now - base), decimals_of(gate))
+    was = rounded(base, decimals=decimals_of(gate))
+    said = f"{title} is {figure}, asked: {_golden_limit(gate)} from {was}"
+    holds = gate.holds(value - base)
     return _Reading(title=title, said=said, value=value, holds=holds, baseline=base)
 
 
@@ -292,14 +294,15 @@ def _golden_limit(gate: Gate) -> str:
     return next(LIMITS[name].format(limit) for name, limit in gate.stated(LIMITS).items())
 
 
-def _golden_doubts(gate: Gate, results: GoldenResults) -> Iterator[str]:
+def _golden_doubts(gate: Gate, results: GoldenResults) -> Iterator[Doubt]:
     if gate.min_queries is None:
         return
     kind, _, name = _slice_name(gate).partition(":")
     counts = results.n.slices.get(kind, {}).get(name, {}) if kind else results.n.overall
     n = counts.get(gate.measure, int(golden_figure(results, gate.slice, "total") or 0))
     if n < gate.min_queries:
-        yield f"{n} questions, {gate.min_queries} needed"
+        said = f"{n} questions, {gate.min_queries} needed"
+        yield doubt_of(said, "few_questions", n=n, needed=gate.min_queries)
 
 
 def _slice_name(gate: Gate) -> str:
@@ -375,43 +378,50 @@ def _refuse_latency(gate: Gate) -> None:
 
 def _mean_reading(gate: Gate, title: str, value: float | None, rows: list[float]) -> _Reading:
     if value is None:
-        return _Reading(title=title, missing="there is no value")
+        return _Reading(title=title, missing=NO_VALUE)
     wanted = " and ".join(LIMITS[name].format(bound) for name, bound in gate.stated(BOUNDS).items())
     spread = " ms" if gate.measure in LATENCY else spread_of(gate, rows)
-    said = f"{title}: {value:.4g}{spread}, {wanted or 'enough evidence'} wanted"
-    return _Reading(title=title, said=said, value=value, holds=_inside(gate, value), rows=rows)
+    said = f"{title}: {told(gate, value)}{spread}, {wanted or 'enough evidence'} wanted"
+    return _Reading(title=title, said=said, value=value, holds=gate.holds(value), rows=rows)
 
 
 def _drop_reading(gate: Gate, title: str, key: str, asked: _Asked) -> _Reading:
     """The fall against the baseline, over the queries both have."""
     moves = moves_of(gate, asked.results, asked.baseline, key)
-    missing = asked.no_comparison() or ("" if moves else "no query in common with the baseline")
+    missing = tuple(asked.no_comparison())
+    if not missing and not moves:
+        missing = (doubt_of("no query in common with the baseline", "nothing_common"),)
     if missing:
         return _Reading(title=title, missing=missing)
     allowed, change = float(gate.drop or 0), float(np.mean(moves))
+    figure = rounded(change, gate.holds)
     way = "down" if change < 0 else "up"
-    moved = f"{way} {abs(change):.4f}" if round(change, 4) else "unchanged"
+    moved = "unchanged" if figure == "0" else f"{way} {figure.removeprefix('-')}"
     wanted = f"at most {allowed:g} down allowed"
     if gate.no_worse_than is not None:
         wanted = f"shown to be no worse than {allowed:g} down wanted"
     said = f"{title}: {moved} against the baseline{spread_of(gate, moves)}, {wanted}"
-    holds = change >= -allowed - ROUNDING
-    return _Reading(title=title, said=said, value=change, holds=holds, rows=moves)
+    return _Reading(title=title, said=said, value=change, holds=gate.holds(change), rows=moves)
 
 
-def _graded_doubts(gate: Gate, results: GradedResults, line: MeasureLine, n: int) -> Iterator[str]:
+def _graded_doubts(
+    gate: Gate, results: GradedResults, line: MeasureLine, n: int
+) -> Iterator[Doubt]:
     """Why the evidence is too thin to decide."""
     from assay.evaluation.doubts import is_closed
 
     if gate.min_queries is not None and n < gate.min_queries:
-        yield f"{n} queries, {gate.min_queries} needed"
+        said = f"{n} queries, {gate.min_queries} needed"
+        yield doubt_of(said, "few_queries", n=n, needed=gate.min_queries)
     if gate.min_judged is not None and too_few_judged(gate, results):
-        share, cutoff = judged_of(gate, results), line.cutoff or 10
-        told = f"{share:.0%} of the top {cutoff} is judged, {gate.min_judged:.0%} needed"
-        yield told + (CLOSED if is_closed(results) else "")
+        share, k, needed = judged_of(gate, results), line.cutoff or 10, gate.min_judged
+        said = f"{share:.0%} of the top {k} is judged, {needed:.0%} needed"
+        yield doubt_of(said, "few_judged", share=share, k=k, needed=needed)
+        if is_closed(results):
+            yield doubt_of(CLOSED, "closed")
 
 
-def _unjudged(gate: Gate, line: MeasureLine, holds: bool, asked: _Asked) -> Iterator[str]:
+def _unjudged(gate: Gate, line: MeasureLine, holds: bool, asked: _Asked) -> Iterator[Doubt]:
     """That unjudged hits could turn it with more than one chance in twenty."""
     from assay.evaluation.doubts import doubt_about, is_closed
 
@@ -427,16 +437,18 @@ def _unjudged(gate: Gate, line: MeasureLine, holds: bool, asked: _Asked) -> Iter
     )
     if doubt is None or not doubt.is_open:
         return
-    hits = f"{doubt.unjudged} of {doubt.unjudged + doubt.judged} hits that count are unjudged"
+    facts = {"unjudged": doubt.unjudged, "hits": doubt.unjudged + doubt.judged}
+    hits = "{unjudged} of {hits} hits that count are unjudged".format(**facts)
+    known = (doubt.expected, doubt.low, doubt.high, doubt.up, doubt.down)
+    expected, low, high, up, down = (each or 0.0 for each in known)
     if doubt.stands is None or doubt.expected is None:
-        yield f"{hits}, nothing is known of them, and some grades of theirs would turn it"
+        said = f"{hits}, nothing is known of them, and some grades of theirs would turn it"
+        yield doubt_of(said, "unknown", **facts)
         return
-    passes, fails = f"{doubt.up:.0%}", f"{doubt.down:.0%}"
-    yield (
-        f"{hits}; with all of them judged {doubt.expected:.4g} is expected "
-        f"({doubt.low:.4g} to {doubt.high:.4g}): it would hold with {passes} probability and fail "
-        f"with {fails}"
-    )
+    said = f"{hits}; with all of them judged {rounded(expected)} is expected ({rounded(low)} to "
+    said += f"{rounded(high)}): it would hold with {up:.0%} probability and fail with {down:.0%}"
+    ends = {"expected": expected, "low": low, "high": high, "up": up, "down": down}
+    yield doubt_of(said, "unjudged", **facts, **ends)
 
 
 def _told(gate: Gate, columns: Floats) -> Integers:
@@ -445,23 +457,23 @@ def _told(gate: Gate, columns: Floats) -> Integers:
     if gate.drop is not None:
         holds, bounds = means >= -gate.drop - ROUNDING, [-gate.drop]
     else:
-        holds = np.array([_inside(gate, mean) for mean in means.tolist()])
+        holds = np.array([gate.holds(mean) for mean in means.tolist()])
         bounds = list(gate.stated(BOUNDS).values())
-    told = np.where(holds, 1, -1)
+    verdicts = np.where(holds, 1, -1)
     if gate.alpha is None:
-        return told
+        return verdicts
     if gate.always_valid:
         sure = [all(shown(gate, column, bound) for bound in bounds) for column in columns.T]
-        return np.where(sure, told, 0)
+        return np.where(sure, verdicts, 0)
     intervals = mean_intervals(columns, level=level_of(gate), scale=scale_of(gate))
     for at, each in enumerate(intervals):
         low, high = (math.nan if bound is None else bound for bound in (each.low, each.high))
         if not all(bound <= low + ROUNDING or bound >= high - ROUNDING for bound in bounds):
-            told[at] = 0
-    return told
+            verdicts[at] = 0
+    return verdicts
 
 
-def _unsure(gate: Gate, rows: Sequence[float]) -> Iterator[str]:
+def _unsure(gate: Gate, rows: Sequence[float]) -> Iterator[Doubt]:
     """Why a gate that asks to be sure cannot be told: a bound is inside the interval, there is
     none, or the evidence that may be looked at every day is not enough yet."""
     if gate.alpha is None:
@@ -470,13 +482,16 @@ def _unsure(gate: Gate, rows: Sequence[float]) -> Iterator[str]:
     bounds = [-gate.drop] if gate.drop is not None else bounds
     if gate.always_valid:
         if not all(shown(gate, rows, bound) for bound in bounds):
-            yield "the evidence, good for any number of looks, is not enough yet"
+            yield doubt_of("the evidence, good for any number of looks, is not enough yet", "looks")
         return
     between = interval_of(gate, rows)
     if between is None:
-        yield f"{len(rows)} queries give no interval"
+        yield doubt_of(f"{len(rows)} queries give no interval", "no_interval", n=len(rows))
         return
     low, high = between[0] + ROUNDING, between[1] - ROUNDING
     if any(low < bound < high for bound in bounds):
-        wide = ", which is too wide to be of use" if high - low > WIDE else ""
-        yield f"the bound is inside the interval{wide}"
+        if high - low > WIDE:
+            too_wide = "the bound is inside the interval, which is too wide to be of use"
+            yield doubt_of(too_wide, "inside_wide")
+        else:
+            yield doubt_of("the bound is inside the interval", "inside")

@@ -21,9 +21,11 @@ from assay.core.results import (
     GoldenHit,
     GradedEntry,
     Unjudged,
+    Why,
     standing_line,
 )
 from assay.core.types import Finding, standing
+from assay.core.verdicts import rounded
 from assay.reports.numbers import Bounds, Numbers
 from assay.reports.words import Words
 
@@ -34,9 +36,7 @@ PRIMARY = ("ndcg@10", "pass_rate_total")  # what a change is told by, where both
 BESIDE = ("top1_rate", "mrr_at_k")  # figures of golden sets that stand beside the pass rate
 FALL = 0.05  # of one of them, from which on it is said
 ALPHA = 0.05
-BETWEEN = re.compile(r"\((\S+)% interval (\S+) to (\S+)\)")  # in the sentence of a gate
-THIN = re.compile(r"(\d+)% of the top (\d+) is judged, (\d+)% needed")
-CLOSED = "the set is closed"  # in the same: no judgment is wanting
+SHARES = ("share", "up", "down")  # facts of a reason that are told in per cent
 ERRORS = ("n_failed", "errors")  # what a gate on failed calls is about
 
 
@@ -336,6 +336,9 @@ class Sentences:
         title = self.gate_name(check)
         is_drop = gate.drop is not None
         if check.value is None or (is_drop and not check.counts):
+            why = "; ".join(map(self._why, check.whys))
+            if why:
+                return say("gate.is", title=title, value=why)
             return say("gate.no_baseline" if is_drop else "gate.no_value", title=title)
         measure = self.gate_measure(check)
         value = self._gate_value(check)
@@ -348,33 +351,39 @@ class Sentences:
         text += say("gate.wanted", limits=self._limits(check)) if check.limit_kind else ""
         if check.status != "inconclusive":
             return text
-        if found := THIN.search(check.message):
-            share, depth, needed = map(int, found.groups())
-            percent = self.numbers.percent
-            facts = {"share": percent(share / 100, 0), "needed": percent(needed / 100, 0)}
-            thin = say("gate.too_few_judged", k=depth, **facts)
-            closed = say("gate.closed") if CLOSED in check.message else ""
-            return text + say("gate.undecided") + thin + closed
-        demands = ", ".join(self._demands(check))
+        if check.whys:
+            return f"{text}{say('gate.undecided')}: {'; '.join(map(self._why, check.whys))}"
+        demands = ", ".join(self._demands(check))  # of an older file
         thin = say("gate.too_thin", demands=demands) if demands else ""
         return text + say("gate.undecided") + thin
+
+    def _why(self, why: Why) -> str:
+        """Why a gate cannot be told."""
+        percents = (*SHARES, "needed") if why.kind == "few_judged" else SHARES
+        facts = {
+            name: self.numbers.percent(fact, 0)
+            if name in percents
+            else self.numbers.local(rounded(fact))
+            for name, fact in why.facts.items()
+        }
+        return self.words(f"gate.why_{why.kind}", **facts)
 
     def _gate_value(self, check: Check) -> str:
         if self.words.has("figures", check.gate.measure):
             return self.numbers.figure(check.gate.measure, check.value)
-        sign = "" if check.gate.drop is None else "+"
-        return self.numbers.local(f"{check.value:{sign}.4g}")
+        text = rounded(check.value or 0.0, check.gate.holds)
+        sign = "+" if check.gate.drop is not None and (check.value or 0) > 0 else ""
+        return self.numbers.local(sign + text)
 
     def _between(self, check: Check) -> str:
-        """The interval, which results hold in the English sentence alone."""
-        found = BETWEEN.search(check.message)
-        if found is None:
+        if check.interval is None or check.level is None:
             return ""
-        level, *ends = found.groups()
+        ends = (rounded(end, check.gate.sides) for end in check.interval)
         low, high = map(self.numbers.local, ends)
         between = self.words("to", low=low, high=high)
-        level = self.numbers.percent(float(level) / 100, 0)
-        return self.words("gate.between", level=level, between=between)
+        return self.words(
+            "gate.between", level=self.numbers.percent(check.level, 0), between=between
+        )
 
     def _limits(self, check: Check) -> str:
         gate = check.gate

@@ -3,7 +3,6 @@ how long ago something was."""
 
 from __future__ import annotations
 
-import re
 from datetime import datetime
 from urllib.parse import parse_qs, quote, urlencode, urlsplit
 
@@ -136,7 +135,7 @@ def checks_of(report: ReportView, verdict: Verdict | None) -> list[Checked]:
         if report.kind == "golden":
             whole = check.gate.slice == "overall" and "rate" in check.gate.measure
             message = tell.golden_check(check, bounds.get(check.gate.measure) if whole else None)
-        return msgspec.structs.replace(line, message=three_digits(message, check))
+        return msgspec.structs.replace(line, message=message)
 
     return [
         Checked(
@@ -151,23 +150,6 @@ def checks_of(report: ReportView, verdict: Verdict | None) -> list[Checked]:
         )
         for line, check in zip(report.checks, checks, strict=True)
     ]
-
-
-def three_digits(message: str, check: Check) -> str:
-    """As everywhere on the pages, but for what was asked, and for a value that would then look as
-    if it stood on the other side of it."""
-    value, asked = check.value, check.gate.stated(BOUNDS).values()
-    if value is None or any((value < bound) != (round(value, 3) < bound) for bound in asked):
-        return message
-    given = {f"{bound:g}" for bound in asked}
-
-    def rounded(found: re.Match[str]) -> str:
-        plain = found[0].replace(",", ".")
-        if plain in given:
-            return found[0]
-        return f"{float(plain):.3f}".replace(".", found[1])
-
-    return re.sub(r"\d+([.,])\d{4,}", rounded, message)
 
 
 # ── the way back ──────────────────────────────────────────────────────────────────────────────────
