@@ -83,6 +83,7 @@ RECORDED = "whether a run was recorded, or how to have it recorded, is said"
 WHO_JUDGED = "the receipt says how many labels rest on machines alone"
 
 GATED = r"^(PASS|FAIL|INCONCLUSIVE) +[\w@()=]+ .*interval|^ {14}\w"
+INSIDE = "; cannot tell: the bound is inside the interval"
 PRIMARY = "one measure decides, and is not corrected for those that inform"
 NOT_SEEN = "intervals reckon with queries not seen: columns are as wide as they are"
 SINCE = "a change against the baseline has its interval and test"
@@ -93,6 +94,14 @@ NAMED_FILES = "hints name the files that they are about, and how to compare the 
 SETTLED = (
     r"^Judgments that would settle|judgments? (is|are) expected to settle|"
     r"[0-9a-f]{8}-[0-9a-f]{4}-.*, g\d|and \d+ more$|would hold with"
+)
+TURN = (
+    "; cannot tell: 64 of 111 hits that count are unjudged; with all of them judged 0 "
+    "is expected (-0.073 to 0.074): it would hold with 70% probability and fail with 30%"
+)
+NO_RAISE = (
+    "; the set is closed, so judging cannot raise that: take min_judged out of the gate, or name a "
+    "rubric in the set"
 )
 HTML_DOUBT = r"(?i)judg|code>|gold next|^[\w()=@]+( \*)?$|randomization test"
 JUNIT = "in JUnit gates have names of their own, and one that cannot be told is not green"
@@ -180,6 +189,7 @@ ALLOWED = [
     Allowed(
         "run-graded*", "*.json", NOT_SEEN, r'(checks\[0\].status = )"fail"', r'\1"inconclusive"'
     ),
+    Allowed("run-graded*", "*.json", NOT_SEEN, r'(at least 0.6 wanted)"', rf'\1{INSIDE}"'),
     Allowed(
         "report-en-against-*", "*", NOT_SEEN, before=r'^<(line|circle) .*y="11"|^<line .*y1="11"'
     ),
@@ -226,6 +236,21 @@ ALLOWED = [
         r'\1, "unjudged_policy": ""\2',
     ),
     Allowed("run-graded*", "*.json", BELIEF, r'(checks\[4\].status = )"pass"', r'\1"inconclusive"'),
+    Allowed("run-graded*", "*.json", BELIEF, r'(checks\[4\].mess.* down allowed)"', rf'\1{TURN}"'),
+    Allowed("run-graded*", "*.json", CLOSED, r'(18% .* 90% needed)"', rf'\1{NO_RAISE}"'),
+    Allowed(
+        "run-graded*", "*.json", CLOSED, before=r"\[2\]\.verdict\.judge_next|^\.verdict\.judge_n"
+    ),
+    *(
+        Allowed("run-graded*", "*.json", ONE_ROUNDING, rf"(message.*){four}", rf"\g<1>{three}")
+        for four, three in (
+            ("0.5577", "0.558"),
+            ("0.8333", "0.833"),
+            ("0.0308", "0.031"),
+            ("0.5269", "0.527"),
+            ("0.7812", "0.781"),
+        )
+    ),
     Allowed("compare-fi-json", "stdout.json", ON_TOP, r"^(\.diff.*length = )1$", r"\g<1>3"),
     *(
         Allowed(commands, place, reason, **{way: pattern})
@@ -239,7 +264,6 @@ ALLOWED = [
             ("report-en-against-html", "*", BELIEF, HTML_DOUBT),
             ("report-en-against-md", "*", BELIEF, r"unjudged documents could|of them judged"),
             ("report-en-against-csv", "terminal", ON_TOP, r"exit code|refused.csv|--against"),
-            ("run-graded*", "*.json", ONE_ROUNDING, r"checks\[\d\]\.message"),
             ("run-pass", "terminal", ONE_ROUNDING, r"^PASS  nDCG@10 overall: 0\.55"),
             ("report-*-xml", "*.xml", JUNIT, r"^testsuite |'gates'|^skipped |^error "),
         )

@@ -202,7 +202,7 @@ def test_two_demands_of_one_gate_are_told_apart() -> None:
     found = told(graded(0.5), graded(0.9), **P, minimum=0.4, max_drop=0.1)
     assert found == [
         ("pass", "P@5 overall: 0.5, at least 0.4 wanted"),
-        ("fail", "P@5 overall, drop: down 0.4000 against the baseline, at most 0.1 down allowed"),
+        ("fail", "P@5 overall, drop: down 0.4 against the baseline, at most 0.1 down allowed"),
     ]
     checks = decide(graded(0.5), [Gate(**P, minimum=0.4, max_drop=0.1)], graded(0.9)).checks
     assert [(each.gate.minimum, each.gate.max_drop) for each in checks] == [

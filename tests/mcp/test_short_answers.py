@@ -3,14 +3,19 @@ what the next step takes."""
 
 from __future__ import annotations
 
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 pytest.importorskip("mcp", reason="needs the package mcp")
-from talking import call
+from talking import call, refused
 
 from assay.mcp.models import cut
+from assay.workbench.history import _names
 from mcp import Client
 
 SHORT = 2_000
@@ -138,3 +143,40 @@ def test_a_cut_passage_keeps_the_asked_words() -> None:
     assert cut(long, 50, ["gift", "tickets"]) == "… A gift of tickets is reported within a week."
     assert cut(long, 30) == "The council met in May. …"
     assert cut(long, 200, ["gift"]) == long
+
+
+def test_runs_of_one_engine_are_told_apart_and_a_changed_set_is_no_error(
+    home: Path, talk: Any
+) -> None:
+    async def session(client: Client) -> None:
+        first = (await call(client, "run_evaluation", gold="opinions", engine="bm25"))["run_id"]
+        path = home / "opinions.json"
+        before = path.read_bytes()
+        changed = json.loads(before)
+        judged = next(query for query in changed["queries"] if query["relevance_judgments"])
+        judged["relevance_judgments"].pop()
+        path.write_text(json.dumps(changed))
+        try:
+            again = await call(client, "run_evaluation", gold="opinions", engine="bm25")
+        finally:
+            path.write_bytes(before)
+        told = await call(client, "compare_runs", run_ids=[first, again["run_id"]])
+        assert "between bm25 of 20" in told["verdict"] or again["run_id"] in told["verdict"]
+        assert "the gold set changed in between" in told["verdict"]
+        golden = (await call(client, "run_evaluation", gold="questions", engine="act"))["run_id"]
+        other = await refused(client, "compare_runs", run_ids=[first, golden])
+        assert "run_evaluation" in other
+        assert "force" in other
+
+    talk(session)
+
+
+def test_runs_are_named_by_engine_and_day() -> None:
+    def run(engine: str, day: int) -> Any:
+        return SimpleNamespace(
+            id=f"{engine}{day}", engine=engine, at=datetime(2026, 11, day, tzinfo=UTC)
+        )
+
+    assert _names([run("a", 1), run("b", 1)]) == ["a", "b"]
+    assert _names([run("a", 1), run("a", 2)]) == ["a of 2026-11-01", "a of 2026-11-02"]
+    assert _names([run("a", 1), run("a", 1)]) == ["a1", "a1"]

@@ -7,13 +7,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+from assay.core.estimates import OneJudge
 from assay.core.results import (
     Check,
     Gate,
     GoldCard,
     GradedReceipt,
     GradedResults,
-    OneJudge,
     Verdict,
 )
 from assay.reports.comment import Scored, comment

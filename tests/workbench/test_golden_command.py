@@ -524,5 +524,5 @@ def test_a_loss_that_passes_hide_is_in_the_headline(
         given = ("--dataset", "q.json", "--run", f"{name}.json", "-o", f"{name}-scored.json")
         assay_cli("score", *given)
     found = " ".join(assay_cli("compare", "before-scored.json", "after-scored.json").out.split())
-    assert "; but expected hit on top fell from 100% to 0%" in found
+    assert "; but first hit right fell from 100% to 0%" in found
     assert said in found

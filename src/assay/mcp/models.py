@@ -32,7 +32,7 @@ SNIPPET = 400  # characters
 LONGEST = 1_950  # characters of an answer, where no more is asked for: an agent pays for every word
 LEAST = 60  # characters of a passage
 AROUND = 20  # what a passage costs beside itself: its name, quotes and dots
-TO_JUDGE = 3  # documents at a time
+TO_JUDGE, LEAST_TO_JUDGE = 3, 160  # documents at a time, and characters of each
 
 Place = dict[str, str | int]  # what a lawyer would cite: section, moment, page, …
 Figure = dict[str, str | float]  # a cell of a table
@@ -85,11 +85,11 @@ def fitted(answer: A, lines: str, offset: int) -> A:
     return answer
 
 
-def room_for(answer: Answer, passages: int, usual: int) -> int:
+def room_for(answer: Answer, passages: int, usual: int, least: int = LEAST) -> int:
     """How many characters each passage may have, where the answer has none yet. A longer list than
     usual is longer, and not thinner."""
     whole = LONGEST * max(passages, usual) // usual
-    return max(LEAST, (whole - length(answer)) // max(passages, 1) - AROUND)
+    return max(least, (whole - length(answer)) // max(passages, 1) - AROUND)
 
 
 def cut(passage: str, room: int, words: list[str] | None = None) -> str:
@@ -283,7 +283,7 @@ class DocumentToJudge(Line):
     )
 
     @classmethod
-    def of(cls, doc_id: str, query: str, found: CitedDocument | None) -> DocumentToJudge:
+    def of(cls, doc_id: str, found: CitedDocument | None, passage: str) -> DocumentToJudge:
         if found is None:
             return cls(doc_id=doc_id, found=False)
         return cls(
@@ -291,11 +291,8 @@ class DocumentToJudge(Line):
             corpus=found.corpus,
             title=found.document.title,
             citation=found.citation,
-            passage=found.passage(query),
+            passage=passage,
         )
-
-    def cut(self, query: str, room: int) -> DocumentToJudge:
-        return self.model_copy(update={"passage": cut(self.passage, room, query.split())})
 
 
 class ItemToJudge(Line):
@@ -305,6 +302,20 @@ class ItemToJudge(Line):
     documents: list[DocumentToJudge]
     reason: str
     item_id: str = Field(default="", description="Where it waits in the expert's queue already.")
+
+    @classmethod
+    def of(
+        cls, item: ToJudge, found: list[CitedDocument | None], passages: list[str]
+    ) -> ItemToJudge:
+        every = zip(item.doc_ids, found, passages, strict=True)
+        return cls(
+            query_id=item.query_id,
+            query=item.query,
+            doc_ids=item.doc_ids,
+            documents=[DocumentToJudge.of(*each) for each in every],
+            reason=item.reason,
+            item_id=item.item_id,
+        )
 
 
 class NextToJudge(Answer):
@@ -318,49 +329,33 @@ class NextToJudge(Answer):
     def of(
         cls, gold: str, scale: Scale, page: Page[tuple[ToJudge, list[CitedDocument | None]]]
     ) -> NextToJudge:
-        items = [
-            ItemToJudge(
-                query_id=item.query_id,
-                query=item.query,
-                doc_ids=item.doc_ids,
-                documents=[
-                    DocumentToJudge.of(doc_id, item.query, document)
-                    for doc_id, document in zip(item.doc_ids, documents, strict=True)
-                ],
-                reason=item.reason,
-                item_id=item.item_id,
-            )
+        lines = [item for item, _ in page.items]
+        found = [documents for _, documents in page.items]
+        passages = [
+            [("", []) if each is None else each.passage(item.query) for each in documents]
             for item, documents in page.items
         ]
+
+        def items_with(room: int) -> list[ItemToJudge]:
+            shown = [[cut(text, room, words) for text, words in each] for each in passages]
+            return [ItemToJudge.of(*each) for each in zip(lines, found, shown, strict=True)]
+
         message = ""
         if not scale.grades:
             message = NO_GRADES
-        elif not items and page.offset:
+        elif not lines and page.offset:
             message = f"There is nothing from offset {page.offset} on."
-        elif not items:
+        elif not lines:
             message = "Nothing waits, and no run of this set has unjudged documents."
-        return cls(
+        answer = cls(
             gold=gold,
             scale=scale.text,
-            items=items,
+            items=items_with(0),
             message=message,
             next_offset=page.next_offset,
-        ).short()
-
-    def short(self) -> NextToJudge:
-        """With as much of each document as there is room for."""
-        documents = sum(len(item.documents) for item in self.items)
-        room = room_for(self._cut(0), documents, TO_JUDGE)
-        return self._cut(room)
-
-    def _cut(self, room: int) -> NextToJudge:
-        items = [
-            item.model_copy(
-                update={"documents": [each.cut(item.query, room) for each in item.documents]}
-            )
-            for item in self.items
-        ]
-        return self.model_copy(update={"items": items})
+        )
+        room = room_for(answer, sum(map(len, passages)), TO_JUDGE, LEAST_TO_JUDGE)
+        return answer.model_copy(update={"items": items_with(room)})
 
 
 class Suggested(Answer):

@@ -188,13 +188,19 @@ class RunComparison(Answer):
                 for row in found.moved[:MOST_MOVED]
                 if row.value != row.baseline
             ],
-            warnings=found.warnings[:2],
+            warnings=_told(found)[:2],
             gold_status=found.gold_status,
         )
         if not details:
             return _fitted(short)
         whole = WholeComparison.model_validate(found, from_attributes=True)
         return short.model_copy(update={"details": whole})
+
+
+def _told(found: Comparison) -> list[str]:
+    """Without what the verdict says already."""
+    said = "different gold sets" if found.gold_changed else ""
+    return [warning for warning in found.warnings if not said or said not in warning]
 
 
 def _fitted(answer: RunComparison) -> RunComparison:

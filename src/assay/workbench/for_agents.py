@@ -91,11 +91,12 @@ class CitedDocument(msgspec.Struct, frozen=True, kw_only=True):
     def citation(self) -> str:
         return citation_of(self.document)
 
-    def passage(self, query: str) -> str:
-        """What of it says most about a query, chosen without any engine."""
-        texts = passages(query, self.document).texts
-        whole = " … ".join(texts) or self.document.text
-        return whole if len(whole) <= PASSAGE else f"{whole[:PASSAGE]} …"
+    def passage(self, query: str) -> tuple[str, list[str]]:
+        """What of it says most about a query, chosen without any engine, and the words of the
+        query in it."""
+        best = passages(query, self.document)
+        whole = " … ".join(best.texts) or self.document.text
+        return whole if len(whole) <= PASSAGE else f"{whole[:PASSAGE]} …", list(best.words)
 
 
 class Scale(msgspec.Struct, frozen=True, kw_only=True):
@@ -414,7 +415,10 @@ def story_of(entry: GradedEntry | GoldenEntry) -> tuple[str, str]:
 
 
 def _stood(entry: GoldenEntry) -> str:
-    """Where the expected place was, and why a miss is called close."""
+    """Where the expected place was, if the reason does not say it, and why a miss is called
+    close."""
+    if f"rank {entry.expected_rank}" in entry.reason:
+        return "."
     close = f" {CLOSE}" if entry.failure == "near_miss" else ""
     if entry.expected_rank is None:
         among = counted(len(entry.hits), "result")

@@ -119,13 +119,33 @@ def _read(address: str, record: RunRecord) -> Results:
 
 
 def compare_runs(service: Service, run_ids: Sequence[str], *, force: bool = False) -> Comparison:
-    """Each run against the first."""
+    """Each run against the first. Where their gold set has changed in between, over the queries
+    that are judged alike; other sets, and other documents, are compared only if forced."""
     kept = [kept_run(service, run_id) for run_id in run_ids]
     if len(kept) < 2:
         raise InputError("give at least two runs to compare")
-    engines = [run.engine for run in kept]
-    names = engines if len(set(engines)) == len(engines) else list(run_ids)
-    return compare([run.results for run in kept], names, force=force)
+    corpora = {run.results.receipt.corpus_fingerprint for run in kept}
+    one_set = len({run.gold for run in kept}) == 1 and len(corpora) == 1
+    try:
+        return compare([run.results for run in kept], _names(kept), force=force or one_set)
+    except InputError as error:
+        hint = "Score both on one set with run_evaluation, or compare anyway with force."
+        if not force and "different" in error.message:
+            raise InputError(error.message, hint=hint) from None
+        raise
+
+
+def _names(runs: Sequence[KeptRun]) -> list[str]:
+    """What people call each run: its engine, with day or time where one ran twice."""
+    for tell in (
+        "{0.engine}",
+        "{0.engine} of {0.at:%Y-%m-%d}",
+        "{0.engine} of {0.at:%Y-%m-%d %H:%M}",
+    ):
+        names = [tell.format(run) for run in runs]
+        if len(set(names)) == len(names):
+            return names
+    return [run.id for run in runs]
 
 
 def explain(service: Service, run_id: str, query_id: str) -> Explanation:
