@@ -176,3 +176,13 @@ def test_on_a_phone_what_is_said_of_a_grade_is_in_sight(queue: Any, url: str, la
     assert "Enter" not in queue.locator("#state").inner_text()
     assert said["y"] >= 0
     assert said["y"] + said["height"] <= bar["y"]
+
+
+def test_on_a_phone_the_document_begins_on_the_first_screen(queue: Any, url: str) -> None:
+    """Five lines of it, below a query of two hundred letters, before anybody scrolls."""
+    queue.set_viewport_size({"width": 390, "height": 844})
+    queue.goto(f"{url}/judge/set/q1?doc=d1")
+    ready(queue)
+    queue.evaluate("document.querySelector('.ask h1').textContent = 'gift of tickets '.repeat(13)")
+    text = queue.locator("#document :is(p, pre, blockquote):visible").last.bounding_box()
+    assert text["y"] + 150 <= queue.locator(".panel .grades").bounding_box()["y"]

@@ -634,4 +634,4 @@ def test_a_sure_test_beside_an_interval_with_0_is_explained(home: Path) -> None:
         verdicts(msgspec.structs.replace(found, differences=[wide])),
     )
     assert "queries not seen" not in plain
-    assert "the interval, which also reckons with queries not seen, holds 0" in told
+    assert "The interval also allows for queries that nobody asked, and it includes 0" in told

@@ -111,7 +111,12 @@ class TestJoining:
         assert refused.status_code == 403
         assert "<h1>Not for your role</h1>" in refused.text
         assert "It needs the role chair, and yours is judge." in refused.text
-        assert TestClient(app).get(link).status_code == 404, "it works once"
+        again = TestClient(app).get(link, params={"lang": "en"})
+        assert again.status_code == 404, "it works once"
+        assert 'href="/sign-in">Sign in</a></p>' in again.text, "who has joined is told the way"
+        at_home = judge.get(link, params={"lang": "en"}).text
+        assert "and need no link." in at_home
+        assert 'href="/judge">' in at_home.partition("<main")[2]
 
     def test_a_judge_begins_where_documents_wait(
         self, app: Any, admin: TestClient, service: Service, tmp_path: Path
@@ -259,7 +264,7 @@ class TestSigningIn:
         other = enter(app, "Ada")
         new = "a new one, longer"
         form = {"old": "wrong", "password": new, "again": new}
-        assert "another one" in admin.post("/me/password", data=form).text
+        assert "not your current password" in admin.post("/me/password", data=form).text
         answer = admin.post("/me/password", data=form | {"old": SECRET})
         assert answer.headers["location"] == "/me"
         assert (who(admin), who(other)) == ("Ada", 401)

@@ -85,8 +85,8 @@ def _notes(comparison: Comparison, rows: Sequence[Difference], power: str) -> It
     apart = [row.measure for row in rows if row.disagree and row.p_holm <= ALPHA and row != head]
     if apart:
         yield Text(
-            f"{', '.join(apart)}: a low p beside an interval that holds 0 is no contradiction. The "
-            "test is about these queries; the interval also reckons with queries not seen."
+            f"{', '.join(apart)}: a low p beside an interval that includes 0 is no contradiction. "
+            "The test is about these queries; the interval also allows for queries nobody asked."
         )
     elif any(row.ties == row.n for row in rows):
         yield Text(
