@@ -16,6 +16,7 @@ import contextlib
 import json
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -222,7 +223,14 @@ def main() -> None:
         get_lucene()
     corpus = documents(given.corpus)
     tables = []
-    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
+    # however this is ended, the servers end with it
+    for ended in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(ended, signal.default_int_handler)
+    with (
+        contextlib.suppress(KeyboardInterrupt),
+        tempfile.TemporaryDirectory() as folder,
+        contextlib.ExitStack() as stack,
+    ):
         for name, start in SERVERS.items():
             try:
                 tables.append(stack.enter_context(start(Path(folder) / name, corpus)))
@@ -230,10 +238,10 @@ def main() -> None:
             except NotHere as why:
                 print(f"{name}: not started: {why}")  # noqa: T201
         given.output.write_text("\n".join(tables), encoding="utf-8")
-        print(f"tables written to {given.output}; Ctrl-C ends the servers")  # noqa: T201
-        with contextlib.suppress(KeyboardInterrupt):
-            while tables:
-                time.sleep(3600)
+        said = f"tables written to {given.output}; Ctrl-C ends the servers"
+        print(said, flush=True)  # noqa: T201
+        while tables:
+            time.sleep(3600)
 
 
 if __name__ == "__main__":

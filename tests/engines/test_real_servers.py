@@ -4,6 +4,8 @@ Anserini's REST server. What is not installed is skipped, and named."""
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -84,3 +86,33 @@ def test_its_own_errors_are_shown(
     assert outcome.code == 4
     expected = {"groonga": "invalid name: <Nothing>", "lucene": "Expected route"}[name]
     assert expected in outcome.json["wrong"][0]
+
+
+STARTED = """
+import contextlib, pathlib, sys
+import servers
+
+@contextlib.contextmanager
+def one(folder, corpus):
+    try:
+        yield "[engines.one]"
+    finally:
+        pathlib.Path("ended").touch()
+
+servers.SERVERS = {"one": one}
+servers.main()
+"""
+
+
+def test_servers_end_with_the_program_that_started_them(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", STARTED, str(ENGLISH / "corpus.jsonl")]
+    environment = os.environ | {
+        "PYTHONPATH": os.pathsep.join([str(ROOT / "benchmarks"), *sys.path])
+    }
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, text=True
+    ) as program:
+        assert program.stdout is not None
+        assert any("Ctrl-C ends the servers" in line for line in program.stdout)
+        program.terminate()
+    assert (tmp_path / "ended").exists()

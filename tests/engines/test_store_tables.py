@@ -171,7 +171,7 @@ def close(engine: Any) -> None:
 
 def test_another_encoder_than_the_vectors_are_of_is_named(kind: str, tmp_path: Path) -> None:
     engine = table(tmp_path, kind, place_of(kind, tmp_path), 'encoder = "static-fi-1"')
-    with pytest.raises(EngineError, match=r"mine: .*the encoder static-fi-1 gives"):
+    with pytest.raises(EngineError, match=r"mine: .*384.*the encoder static-fi-1 gives 192"):
         engine.search("lahjat", 3)
     close(engine)
 
@@ -179,13 +179,24 @@ def test_another_encoder_than_the_vectors_are_of_is_named(kind: str, tmp_path: P
 def test_what_is_not_there_is_named(kind: str, tmp_path: Path) -> None:
     engine = table(tmp_path, kind, place_of(kind, tmp_path))
     missing = open_engine_with(tmp_path, 'collection = "opinions"', 'collection = "other-one"')
-    with pytest.raises(InputError, match=r"no (collection|table) 'other-one'"):
+    with pytest.raises(InputError, match=r"no (collection|table) 'other-one'") as refused:
         missing.search(QUESTION, 3)
+    assert refused.value.hint == "There is: opinions."
+    del refused  # which holds a store in a folder open
     by_id = open_engine_with(tmp_path, 'collection = "other-one"', 'collection = "opinions"')
     close(missing)
     assert by_id.search(QUESTION, 1)
     close(by_id)
     close(engine)
+
+
+def test_a_store_that_is_not_there_is_not_made(kind: str, tmp_path: Path) -> None:
+    place = Path(place_of(kind, tmp_path / "elsewhere"))
+    with pytest.raises(InputError, match="there is nothing at") as refused:
+        table(tmp_path, kind, str(place)).search(QUESTION, 3)
+    assert refused.value.where == f"engines.mine.{kind}"
+    assert not place.exists()
+    assert not place.parent.exists()
 
 
 def open_engine_with(folder: Path, before: str, after: str) -> Any:

@@ -57,6 +57,7 @@ class ChromaEngine(VectorStore):
         where = {"tenant": table.tenant, "database": table.database}
         where = {name: value for name, value in where.items() if value}
         if not is_address(place):
+            place = self._existing("chroma", place)
             return module.PersistentClient(path=place, settings=settings, **where)
         address = urlsplit(place)
         secure = address.scheme == "https"

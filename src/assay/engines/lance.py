@@ -40,14 +40,16 @@ class LanceEngine(VectorStore):
         table = self._table
         module = imported("lancedb", "LanceDB", "lancedb")
         key = self._filled(table.key)
-        database = module.connect(self._filled(table.lancedb), **({"api_key": key} if key else {}))
+        place = self._existing("lancedb", self._filled(table.lancedb))
+        database = module.connect(place, **({"api_key": key} if key else {}))
         try:
             return database.open_table(table.collection)
         except (ValueError, FileNotFoundError) as error:
+            known = ", ".join(database.table_names()) or "none"
             raise InputError(
                 f"there is no table {table.collection!r}",
                 where=f"engines.{self._name}.collection",
-                hint=f"Looked in {table.lancedb}.",
+                hint=f"There is: {known}.",
             ) from error
 
     def _nearest(self, vector: list[float], top_k: int, filters: Filters) -> list[Hit]:
@@ -57,7 +59,7 @@ class LanceEngine(VectorStore):
             f"`{field}` IN ({', '.join(quoted(each) for each in any_of(value))})"
             for field, value in filters.items()
         ]
-        asked = self._opened.search(vector, vector_column_name=table.vector or None)
+        asked = self._opened.search(vector, vector_column_name=table.vector or self._only_vector())
         asked = asked.distance_type(table.distance).limit(top_k)
         if terms:
             asked = asked.where(" AND ".join(terms), prefilter=True)
@@ -66,6 +68,13 @@ class LanceEngine(VectorStore):
             distance = float(row.pop("_distance"))
             hits.append(self._hit(row, row.get("id"), -distance))
         return hits
+
+    def _only_vector(self) -> str | None:
+        """The column of vectors, where there is one: LanceDB itself looks for one of the length
+        that it is asked with, and says of another that there is none."""
+        fields = self._opened.schema
+        columns = [field.name for field in fields if hasattr(field.type, "list_size")]
+        return columns[0] if len(columns) == 1 else None
 
 
 def _check(table: LanceTable) -> tuple[str, str]:

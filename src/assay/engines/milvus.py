@@ -42,7 +42,9 @@ class MilvusEngine(VectorStore):
 
     def _open(self) -> Any:
         table = self._table
-        client = open_client(self._filled(table.milvus), self._filled(table.key), table.database)
+        imported("pymilvus", "Milvus", "milvus")
+        place = self._existing("milvus", self._filled(table.milvus))
+        client = open_client(place, self._filled(table.key), table.database)
         if not client.has_collection(table.collection):
             known = ", ".join(client.list_collections()) or "none"
             raise InputError(

@@ -39,7 +39,9 @@ class QdrantEngine(VectorStore):
     _table: QdrantTable
 
     def _open(self) -> Any:
-        client = open_client(self._filled(self._table.qdrant), self._filled(self._table.key))
+        imported("qdrant_client", "Qdrant", "qdrant")
+        place = self._existing("qdrant", self._filled(self._table.qdrant))
+        client = open_client(place, self._filled(self._table.key))
         if not client.collection_exists(self._table.collection):
             known = ", ".join(each.name for each in client.get_collections().collections)
             raise InputError(

@@ -7,6 +7,7 @@ import threading
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -99,6 +100,17 @@ class VectorStore(SearchEngine):
 
     def _filled(self, text: str) -> str:
         return filled(text, f"engines.{self._name}")
+
+    def _existing(self, key: str, place: str) -> str:
+        """The place of a store. One on this machine must be there: clients make what they do not
+        find, and an empty store would be asked."""
+        if "://" not in place and not is_address(place) and not Path(place).exists():
+            raise InputError(
+                f"there is nothing at {place}",
+                where=f"engines.{self._name}.{key}",
+                hint="Check the path, or fill the store first.",
+            )
+        return place
 
     def _hit(self, fields: Mapping[str, object], own: object, score: float) -> Hit:
         table = self._table
