@@ -78,6 +78,27 @@ def test_a_copy_has_an_identity_of_its_own_and_a_moved_store_keeps_its(tmp_path:
     store.close()
 
 
+def test_a_database_that_was_loaded_elsewhere_has_an_identity_of_its_own(postgres_url: str) -> None:
+    import psycopg
+
+    store = open_store(postgres_url)
+    known = store.identity()
+    store.close()
+    name = postgres_url.partition("?")[0].rpartition("/")[2]
+    copy = postgres_url.replace(f"/{name}?", f"/{name}_copy?")
+    with psycopg.connect(
+        postgres_url.replace(f"/{name}?", "/postgres?"), autocommit=True
+    ) as server:
+        server.execute(f"CREATE DATABASE {name}_copy TEMPLATE {name}")  # type: ignore[arg-type]
+        store = open_store(copy)
+        assert (store.identity().own != known.own, store.identity().before) == (True, known.own)
+        store.close()
+        server.execute(f"DROP DATABASE {name}_copy WITH (FORCE)")  # type: ignore[arg-type]
+    store = open_store(postgres_url)
+    assert store.identity() == known
+    store.close()
+
+
 @pytest.mark.parametrize("place", STEPS)
 def test_a_store_that_was_moved_finishes_what_it_began(gold: Path, place: str) -> None:
     killed_in(gold, place)
@@ -90,6 +111,14 @@ def test_a_store_that_was_moved_finishes_what_it_began(gold: Path, place: str) -
     state = "approved" if place in MADE else "pending_review"
     assert store.review_items()[0].state == state
     store.close()
+
+
+@pytest.mark.parametrize("place", ["after the file", "at the end"])
+def test_a_row_that_is_as_it_was_decided_was_not_edited(gold: Path, place: str) -> None:
+    killed_in(gold, place)
+    gold.write_bytes(b"# mine\n" + gold.read_bytes())
+    assert any("is finished now" in said for said in start(gold))
+    assert standing(gold) == ("chair", 1, 1, "approved")
 
 
 # ── notes that are not signed ─────────────────────────────────────────────────────────────────────

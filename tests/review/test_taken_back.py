@@ -14,9 +14,10 @@ from typing import Any
 
 import pytest
 
+from assay.core.types import Vote
 from assay.formats import votes_jsonl
 from assay.formats.vote_order import current
-from assay.formats.votes_jsonl import read_votes, votes_path
+from assay.formats.votes_jsonl import append, read_votes, votes_path
 from assay.review import pairs, rulings, taking_back
 from assay.review.one_step import Overtaken
 from assay.review.rulings import Correction, Stale, Word
@@ -209,6 +210,47 @@ def test_rows_come_back_byte_for_byte_where_they_were(
         taking_back.reopen(store, gold, ref, EVE)
     assert [json.loads(line)["id"] for line in gold.read_text("utf-8-sig").splitlines()
             if line.startswith("{")] == ["g001", "g002", "g003"]  # fmt: skip
+
+
+def test_what_a_chair_said_as_a_judge_is_not_taken_back(store: Store, gold: Path) -> None:
+    rulings.promote(store, gold, ["g001"], DANA)
+    own = Vote(id="own", query_id="g001", doc_id="a", grade=0, judge="dana", kind="human",
+               at=(NOW + timedelta(hours=1)).isoformat())  # fmt: skip
+    append(votes_path(gold), [own])
+    taking_back.unapprove(store, gold, [item(store)], DANA)
+    assert current(read_votes(votes_path(gold))) == [own]
+
+
+@pytest.mark.parametrize(
+    ("then", "now", "place"),
+    [
+        ("1a2b3", "1cd3", 2),  # both neighbours are gone: as far down as it was
+        ("1a2b3", "13ad", 3),  # below the line that it was below
+        ("a2b13", "a13b", 3),  # or else above the line that it was above
+        ("1a2b3", "b1a3", 0),
+    ],
+)
+def test_a_row_finds_its_place_in_a_file_that_was_edited(
+    store: Store, gold: Path, then: str, now: str, place: int
+) -> None:
+    rows = dict(zip("123", gold.read_bytes().splitlines(), strict=True))
+    lines = rows | {name: f"# {name}".encode() for name in "abcd"}
+    gold.write_bytes(b"".join(lines[name] + b"\n" for name in then))
+    rulings.reject(store, gold, ["g002"], DANA)
+    gold.write_bytes(b"".join(lines[name] + b"\n" for name in now))
+    taking_back.reopen(store, gold, "g002", DANA)
+    assert gold.read_bytes().splitlines().index(rows["2"]) == place
+
+
+def test_the_mark_of_a_first_line_stays_at_the_beginning_of_a_file(
+    store: Store, gold: Path
+) -> None:
+    one = gold.read_bytes().splitlines()[0]
+    gold.write_bytes(b"\xef\xbb\xbf" + gold.read_bytes())
+    rulings.reject(store, gold, ["g001"], DANA)
+    gold.write_bytes(b"# mine\n" + gold.read_bytes())
+    taking_back.reopen(store, gold, "g001", DANA)
+    assert gold.read_bytes().splitlines()[:2] == [b"# mine", one]
 
 
 def test_an_approval_taken_back_leaves_the_bytes_of_its_line(store: Store, gold: Path) -> None:
