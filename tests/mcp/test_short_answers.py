@@ -14,7 +14,9 @@ import pytest
 pytest.importorskip("mcp", reason="needs the package mcp")
 from talking import call, refused
 
+from assay.core.errors import InputError
 from assay.mcp.models import cut
+from assay.mcp.server import in_agents_words
 from assay.workbench.history import _names
 from mcp import Client
 
@@ -145,9 +147,7 @@ def test_a_cut_passage_keeps_the_asked_words() -> None:
     assert cut(long, 200, ["gift"]) == long
 
 
-def test_runs_of_one_engine_are_told_apart_and_a_changed_set_is_no_error(
-    home: Path, talk: Any
-) -> None:
+def test_a_changed_set_is_no_error_and_errors_say_what_to_do(home: Path, talk: Any) -> None:
     async def session(client: Client) -> None:
         first = (await call(client, "run_evaluation", gold="opinions", engine="bm25"))["run_id"]
         path = home / "opinions.json"
@@ -164,6 +164,10 @@ def test_runs_of_one_engine_are_told_apart_and_a_changed_set_is_no_error(
         assert "between bm25 of 20" in told["verdict"] or again["run_id"] in told["verdict"]
         assert "the gold set changed in between" in told["verdict"]
         golden = (await call(client, "run_evaluation", gold="questions", engine="act"))["run_id"]
+        lost = await refused(client, "list_failures", run_id="x")
+        assert "The newest: " in lost
+        wrong = await refused(client, "search", corpus="act", query="valtuusto", filters="2020")
+        assert "filters should be an object with topic, " in wrong
         other = await refused(client, "compare_runs", run_ids=[first, golden])
         assert "run_evaluation" in other
         assert "force" in other
@@ -180,3 +184,8 @@ def test_runs_are_named_by_engine_and_day() -> None:
     assert _names([run("a", 1), run("b", 1)]) == ["a", "b"]
     assert _names([run("a", 1), run("a", 2)]) == ["a of 2026-11-01", "a of 2026-11-02"]
     assert _names([run("a", 1), run("a", 1)]) == ["a1", "a1"]
+
+
+def test_an_engine_may_have_the_name_of_the_program() -> None:
+    error = InputError("no run 'x'", hint="The newest: 1 ('assay' on 'opinions').")
+    assert "'assay' on 'opinions'" in in_agents_words(error)

@@ -31,6 +31,10 @@ def test_a_low_score_is_weak_unless_it_is_refused_or_asked_for_by_name(
     assert ("The match is weak" in note_of(hits)) is weak
 
 
+def test_a_weak_score_is_not_rounded_up_to_what_is_not_weak() -> None:
+    assert f"has {WEAK - 0.004:.3f}. Below {WEAK:g}" in note_of(hits_at(WEAK - 0.004))
+
+
 def test_the_language_is_said_where_it_may_be_why_nothing_answers() -> None:
     refused = hits_at(0.1, abstained=True)
     assert note_of(refused, "fi", "en").startswith("This corpus is in Finnish; ask in Finnish.")

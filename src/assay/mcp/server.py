@@ -102,6 +102,8 @@ def _said(error: Any) -> str:
         return f"{place} is missing"
     if error["type"] == "extra_forbidden" and error["loc"][0] == "filters":
         return f"there is no filter {error['loc'][-1]!r}; filters has {', '.join(FILTERS)}"
+    if error["loc"] == ("filters",):
+        return f"filters should be an object with {', '.join(FILTERS)}, got {error['input']!r:.80}"
     wrong = error["msg"].replace("Input should be", "should be").replace("String should", "should")
     given = repr(error["input"])
     wrong = wrong.replace("List should", "should")

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from assay.core.types import Document, Hit, Locator
+from assay.core.verdicts import rounded
 from assay.law.citing import title_of
 from assay.law.parse import parse
 from assay.law.versions import marked
@@ -67,9 +68,10 @@ def note_of(hits: Hits, spoken: str = "", asked_in: str = "") -> str:
         here = f"; here are {', '.join(hits.here)}" if hits.here else ""
         return f"No report of {', '.join(hits.missing)} is here{here}."
     if is_weak(hits):
+        score = rounded(hits[0].score or 0.0, lambda shown: shown < WEAK)
         return (
-            f"The match is weak: the best hit has {hits[0].score:.2f}. Below {WEAK:g}, it often "
-            "happens that nothing here answers. Read before you cite."
+            f"The match is weak: the best hit has {score}. Below {WEAK:g}, it often happens that "
+            "nothing here answers. Read before you cite."
         )
     return ""
 

@@ -105,7 +105,7 @@ def kept_run(service: Service, run_id: str) -> KeptRun:
     record = service.store.run(run_id)
     if record is None:
         newest = service.store.runs(limit=5)
-        known = ", ".join(f"{run.id} ({run.engine} on {run.gold})" for run in newest)
+        known = ", ".join(f"{run.id} ({run.engine!r} on {run.gold!r})" for run in newest)
         raise NotHere(f"no run {run_id!r}", hint=f"The newest: {known or 'none yet'}.")
     return _kept(record, _read(service.store.address, record))
 
