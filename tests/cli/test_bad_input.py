@@ -832,3 +832,13 @@ def test_the_process_itself_exits_with_the_code_and_one_message(
     assert done.stderr.startswith("error: ")
     assert "Traceback" not in done.stderr
     assert not (tmp_path / "new.json").exists()
+
+
+def test_a_complaint_is_no_longer_than_a_person_reads(tmp_path: Path) -> None:
+    """What it repeats may be megabytes long."""
+    long = "x" * 10**6
+    write(tmp_path, "g.jsonl", f'{{"id":"{long}","query":"q","relevant_case_law_ids":["d"]}}\n')
+    write(tmp_path, "r.trec", "q1 Q0 d 1 1 s\n")
+    command = [sys.executable, "-m", "assay", "score", "--gold", "g.jsonl", "--run", "r.trec"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stderr[:7], len(done.stderr) < 10_000) == (2, "error: ", True)

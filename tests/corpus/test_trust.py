@@ -3,20 +3,23 @@ it is."""
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import os
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 import polars as pl
 import pytest
 from corpus_sources import write_lines
 
 from assay.core.errors import AssayError, InputError
 from assay.corpus import freeze, import_corpus, open_corpus, open_frozen
-from assay.corpus.disk import document_frame, documents_of
+from assay.corpus.disk import digest_of, document_frame, documents_of, fingerprint_of
 from assay.corpus.quality import check
 from assay.engines.indexed import index_corpus, index_state, is_indexed, open_indexed
 from assay.store import open_store
@@ -286,6 +289,100 @@ def test_a_graph_of_another_corpus_is_refused(tmp_path: Path, honest: Path) -> N
 
     with pytest.raises(InputError, match="graph"):
         open_frozen(crafted(honest, change), home=tmp_path / "there")
+
+
+def rewritten(files: Files, manifest: dict[str, Any], folder: Path, **columns: Any) -> None:
+    """The part with other columns, and digests and a fingerprint that fit wherever they can."""
+    name = part_of(files)
+    (folder / "p").write_bytes(files[name])
+    frame = pl.read_ipc(folder / "p").with_columns(**columns)
+    with contextlib.suppress(Exception):
+        documents = list(documents_of(frame))
+        digests = [digest_of(document) for document in documents]
+        manifest["fingerprint"] = fingerprint_of([one.id for one in documents], digests)
+        frame = frame.with_columns(pl.Series("digest", digests))
+    files[name] = arrow(frame, folder)
+
+
+TEXT = pl.lit(None, pl.String)
+
+
+@pytest.mark.parametrize(
+    ("columns", "match"),
+    [
+        ({"text": TEXT}, "'text' has nothing"),
+        ({"language": TEXT}, "'language' has nothing"),
+        ({"metadata": TEXT}, "'metadata' has nothing"),
+        ({"citations": pl.lit(None, pl.List(pl.String))}, "'citations' has nothing"),
+        ({"citations": pl.lit([None], pl.List(pl.String))}, "has nothing"),
+        ({"fields.question": pl.lit(1)}, "another kind"),
+        ({"valid_from": pl.lit(1)}, "another kind"),
+        ({"metadata": pl.lit("null")}, "not a frozen corpus"),
+        ({"metadata": pl.lit('{"a":' + "[" * 10**5 + "]" * 10**5 + "}")}, "not a frozen corpus"),
+        ({"id": pl.lit("d0")}, "an id comes twice"),
+        ({"id": pl.concat_str("id", pl.lit("\0"))}, "null character"),
+    ],
+)
+def test_documents_that_no_import_writes_are_refused(
+    tmp_path: Path, honest: Path, columns: dict[str, Any], match: str
+) -> None:
+    bad = crafted(honest, lambda files, told: rewritten(files, told, tmp_path, **columns))
+    with pytest.raises(InputError, match=match):
+        open_frozen(bad, home=tmp_path / "there")
+    assert not list((tmp_path / "there").rglob("*.arrow"))
+
+
+@pytest.mark.parametrize(
+    "rest", ["missing", "other columns", "rows", "targets", "problems", "floats"]
+)
+def test_what_lies_beside_the_documents_is_that_of_the_corpus(
+    tmp_path: Path, honest: Path, rest: str
+) -> None:
+    def change(files: Files, manifest: dict[str, Any]) -> None:
+        name = "data/citations.arrow"
+        (tmp_path / "c").write_bytes(files[name])
+        empty = pl.read_ipc(tmp_path / "c")
+        one = pl.DataFrame({"row": [7 if rest == "rows" else 0], "targets": [[7]]})
+        if rest == "missing":
+            del files[name]
+        elif rest == "other columns":
+            files[name] = arrow(pl.DataFrame({"row": [1]}), tmp_path)
+        elif rest == "problems":
+            files["data/problems.jsonl"] = b"{bad"
+        elif rest == "floats":
+            for array, floats in (("offsets", np.zeros(4)), ("rows", np.zeros(0))):
+                np.save(tmp_path / "a.npy", floats)
+                files[f"data/cites.{array}.npy"] = (tmp_path / "a.npy").read_bytes()
+        else:
+            files[name] = arrow(pl.concat([empty, one], how="diagonal"), tmp_path)
+
+    with pytest.raises(InputError):
+        open_frozen(crafted(honest, change), home=tmp_path / "there")
+    assert not list((tmp_path / "there").rglob("*.arrow"))
+
+
+@pytest.mark.parametrize(
+    ("local", "central", "value"),
+    [(6, 8, b"\1\0"), (8, 10, b"\x63\0"), (4, 6, b"\xff\0"), (28, 30, b"\xff\xff")],
+    ids=["encrypted", "packed in another way", "of a later version", "without end"],
+)
+def test_an_odd_archive_is_refused(
+    tmp_path: Path, honest: Path, local: int, central: int, value: bytes
+) -> None:
+    raw = bytearray(honest.read_bytes())
+    for mark, place in ((b"PK\3\4", local), (b"PK\1\2", central)):
+        at = raw.find(mark) + place
+        raw[at : at + 2] = value
+    bad = tmp_path / "odd.zip"
+    bad.write_bytes(raw)
+    with pytest.raises(InputError, match="not a frozen corpus"):
+        open_frozen(bad, home=tmp_path / "there")
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.zip")
+    with pytest.raises(InputError, match="not a regular file"):
+        open_frozen(tmp_path / "pipe.zip", home=tmp_path / "there")
 
 
 def test_agents_and_pages_open_no_files(tmp_path: Path, honest: Path) -> None:

@@ -48,3 +48,13 @@ def test_what_is_read_as_a_set_and_as_lines_is_the_same(tmp_path: Path) -> None:
     ]
     assert gold.queries[1].extra == {"x": 1}
     assert gold_jsonl.assemble(gold_jsonl.read_lines(path)) == path.read_bytes()
+
+
+def test_a_row_with_very_many_documents_is_read(tmp_path: Path) -> None:
+    """Each is looked at once: looking for every one in all the others would take hours."""
+    path = tmp_path / "gold-set.jsonl"
+    ids = ",".join(f'"d{number}"' for number in range(300_000))
+    path.write_text(f'{{"id":"g1","query":"q","relevant_case_law_ids":[{ids}],"source":"chair"}}\n')
+    assert gold_jsonl.read_gold(path).judgments.height == 300_000
+    path.write_text(path.read_text().replace('"d7"', '"d8"', 1))
+    assert "document 'd8' comes twice" in complaint(gold_jsonl.read_gold, path)

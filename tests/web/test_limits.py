@@ -18,6 +18,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 from starlette.testclient import TestClient
+from starlette.types import Message
 
 from assay.core.errors import InputError
 from assay.store import Store
@@ -108,6 +109,16 @@ def test_a_body_is_not_waited_for_without_end(limit: str, monkeypatch: pytest.Mo
 
     with pytest.raises(Refusal) as refused:
         asyncio.run(ask())
+    assert refused.value.status == 408
+
+
+def test_whoever_hangs_up_is_in_no_log_of_errors() -> None:
+    async def gone() -> Message:
+        return {"type": "http.disconnect"}
+
+    request = Request({"type": "http", "method": "POST", "headers": []}, gone)
+    with pytest.raises(Refusal) as refused:
+        asyncio.run(access._limited(request, None))
     assert refused.value.status == 408
 
 

@@ -131,7 +131,7 @@ def main() -> None:
     try:
         app()
     except AssayError as error:
-        say(f"error: {error}", style="red")
+        say(f"error: {_clipped(str(error))}", style="red")
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
         say("interrupted; nothing was written")
@@ -146,6 +146,15 @@ def main() -> None:
         _missing(error)
     except Exception as error:
         _unexpected(error)
+
+
+LONGEST = 2_000  # characters of a line of a complaint: an id that it repeats may be megabytes long
+
+
+def _clipped(text: str) -> str:
+    return "\n".join(
+        line if len(line) <= LONGEST else f"{line[:LONGEST]}…" for line in text.split("\n")
+    )
 
 
 def _missing(error: ModuleNotFoundError) -> None:

@@ -219,7 +219,11 @@ class Corpus:
     def problems(self) -> list[Problem]:
         path = self.data_folder / "problems.jsonl"
         decode = msgspec.json.Decoder(Problem).decode
-        return [decode(line) for line in path.read_bytes().splitlines()] if path.exists() else []
+        lines = path.read_bytes().splitlines() if path.exists() else []
+        try:
+            return [decode(line) for line in lines]
+        except (msgspec.MsgspecError, RecursionError) as error:
+            raise InputError(f"not a list of problems: {error}", where=str(path)) from error
 
     @cached_property
     def _index(self) -> tuple[np.ndarray[Any, np.dtype[np.uint64]], Rows]:
@@ -272,7 +276,7 @@ class Corpus:
         path = self.data_folder / name
         try:
             array: Rows = np.load(path, mmap_mode="r", allow_pickle=False)
-        except (OSError, ValueError, EOFError) as error:
+        except (OSError, ValueError, EOFError, OverflowError) as error:
             raise InputError(
                 f"the corpus is damaged: {name} cannot be read ({error})",
                 where=str(path),
@@ -382,6 +386,7 @@ def _as_before(document: Document) -> Document:
 
 
 _encode = msgspec.json.Encoder(order="deterministic").encode
+_decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 def digest_of(document: Document) -> str:
@@ -401,7 +406,7 @@ def documents_of(frame: pl.DataFrame) -> Iterator[Document]:
             fields={key: row[name] for name, key in field_of.items() if row[name] is not None},
             locator=Locator(**locator) if locator else None,
             citations=tuple(row["citations"]),
-            metadata=msgspec.json.decode(row["metadata"]),
+            metadata=_decode(row["metadata"]),
         )
 
 

@@ -8,8 +8,10 @@ every document (trust.py): the file may come from anybody.
 from __future__ import annotations
 
 import hashlib
+import lzma
 import re
 import shutil
+import struct
 import tempfile
 import zipfile
 import zlib
@@ -17,21 +19,39 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
+import polars as pl
 
 from assay.core.errors import InputError
 from assay.core.files import os_message, sha256_of, write_atomic
 from assay.core.workspace import workspace
 from assay.corpus import positioned
 from assay.corpus.disk import MANIFEST, Corpus, Manifest, open_path, refuse_unsafe, write_ids
-from assay.corpus.trust import altered, refuse_bad_graph, refuse_odd_columns, refuse_swollen
+from assay.corpus.trust import (
+    altered,
+    refuse_bad_citations,
+    refuse_bad_graph,
+    refuse_odd_columns,
+    refuse_swollen,
+)
 
 SUMS = "SHA256SUMS.json"
 _NAME = re.compile(r"\w[\w.-]*")
 MOST_TOLD = 64 * 2**20  # bytes of the manifest, and of the sums
 # A corpus packs to a quarter or less of its size; what unpacks to a hundred times is no corpus.
 SMALL, MOST_PACKED = 256 * 2**20, 100
-# what reading a file raises that is no frozen corpus, or not all of one
-_NO_ARCHIVE = (zipfile.BadZipFile, KeyError, msgspec.MsgspecError, EOFError, zlib.error)
+# what reading a file raises that is no frozen corpus, or not all of one; RuntimeError also where it
+# is encrypted, packed in another way, or nested without end
+_NO_ARCHIVE = (
+    *(
+        zipfile.BadZipFile,
+        zlib.error,
+        lzma.LZMAError,
+        struct.error,
+        EOFError,
+        pl.exceptions.PolarsError,
+    ),
+    *(LookupError, ValueError, TypeError, RuntimeError, OverflowError, msgspec.MsgspecError),
+)
 
 
 def freeze(corpus: Corpus, path: Path) -> Path:
@@ -66,6 +86,8 @@ def freeze(corpus: Corpus, path: Path) -> Path:
 
 def open_frozen(path: Path, *, home: Path | None = None) -> Corpus:
     """Open a frozen corpus. It is unpacked under `<home>/frozen/` the first time."""
+    if path.exists() and not path.is_file():  # a pipe would be waited for
+        raise InputError("is not a regular file", where=str(path), hint="Check the path.")
     try:
         with zipfile.ZipFile(path) as archive:
             told, summed = _told(archive, MANIFEST, path), _told(archive, SUMS, path)
@@ -140,6 +162,8 @@ def _refuse_altered(corpus: Corpus, path: Path) -> None:
         name = f"document {found.doc_id!r}: " if found.doc_id else ""
         raise InputError(f"{name}{found.what}", where=str(path), hint="Do not use this file.")
     refuse_bad_graph(corpus, path)
+    refuse_bad_citations(corpus, path)
+    corpus.problems()
 
 
 def _unpack_file(

@@ -20,6 +20,7 @@ import polars as pl
 from assay.core.errors import InputError
 from assay.corpus.disk import (
     SCHEMA,
+    TEXT_COLUMNS,
     Corpus,
     digest_of,
     documents_of,
@@ -30,6 +31,11 @@ from assay.corpus.disk import (
 
 _MAGIC = b"ARROW1"
 _KINDS = (pl.String, pl.Int64, pl.Int32, pl.Boolean)  # of columns, and of lists in them
+FILLED = (*TEXT_COLUMNS, "citations", "metadata", "digest")
+CITED = {name: pl.String() for name in ("normal", "kind", "language", "text", "status")} | {
+    "row": pl.Int64(),
+    "targets": pl.List(pl.Int64()),
+}
 MOST = 4  # times its size that the texts of a file may have; those of ours have less than one
 
 
@@ -63,8 +69,12 @@ def altered(corpus: Corpus) -> Iterator[Altered]:
                 yield Altered(document.id, "its type or year is not what its metadata says")
             if lines is not None and lines.at(len(ids)) != document:
                 yield Altered(document.id, "its copy in documents.jsonl says something else")
+            if not document.id.strip() or "\0" in document.id:
+                yield Altered(document.id, "an id is blank, or has a null character")
             ids.append(document.id)
             digests.append(found)
+    if len(set(ids)) < len(ids):
+        yield Altered("", "an id comes twice")
     if fingerprint_of(ids, digests) != corpus.fingerprint or len(ids) != len(corpus):
         yield Altered("", "its content does not have the fingerprint it states")
 
@@ -74,13 +84,28 @@ def refuse_bad_graph(corpus: Corpus, where: Path) -> None:
     for direction in ("cites", "cited_by"):
         try:
             offsets, rows = corpus.graph(direction)
+            plain = all(array.ndim == 1 and array.dtype.kind in "iu" for array in (offsets, rows))
             whole = len(offsets) == len(corpus) + 1 and offsets[0] == 0 and offsets[-1] == len(rows)
             inside = bool(np.all(offsets[1:] >= offsets[:-1]))
             inside &= not len(rows) or (rows.min() >= 0 and rows.max() < len(corpus))
         except (OSError, ValueError, TypeError, IndexError) as error:
             raise InputError(f"its graph cannot be read: {error}", where=str(where)) from error
-        if not whole or not inside:
+        if not (plain and whole and inside):
             raise InputError("its graph of citations is not that of this corpus", where=str(where))
+
+
+def refuse_bad_citations(corpus: Corpus, where: Path) -> None:
+    """Every citation must be of a row of this corpus, and name such rows."""
+    path = corpus.data_folder / "citations.arrow"
+    schema = pl.read_ipc_schema(path)
+    odd = next((name for name, kind in CITED.items() if schema.get(name) != kind), "")
+    if odd:
+        message = f"citations.arrow: the column {odd!r} is missing or of another kind"
+        raise InputError(message, where=str(where))
+    kept = read_arrow(path, ["row", "targets"])
+    named = pl.concat([kept["row"], kept["targets"].explode().drop_nulls()])
+    if named.null_count() or not named.is_between(0, len(corpus) - 1).all():
+        raise InputError("its citations are not those of this corpus", where=str(where))
 
 
 # ── Arrow files ───────────────────────────────────────────────────────────────────────────────────
@@ -118,11 +143,20 @@ def _decoded(path: Path, schema: Mapping[str, pl.DataType]) -> int:
 
 
 def refuse_odd_columns(path: Path) -> None:
-    """Documents have the columns that we write, each of its kind."""
+    """Documents have the columns that we write, each of its kind, and nothing is missing in those
+    that every document has."""
     schema = pl.read_ipc_schema(path)
-    for name in ("id", "title", "text", "language", "citations", "metadata", "digest"):
-        if schema.get(name) != SCHEMA[name]:
+    wanted = {name: SCHEMA[name] for name in (*FILLED, "type", "year")}
+    wanted |= {name: kind for name, kind in SCHEMA.items() if name in schema}
+    wanted |= {name: pl.String() for name in schema if name.startswith("fields.")}
+    for name, kind in wanted.items():
+        if schema.get(name) != kind:
             raise InputError(f"the column {name!r} is missing or of another kind", where=str(path))
+    missing = [pl.col(name).null_count().alias(name) for name in FILLED]
+    missing.append(pl.col("citations").explode(empty_as_null=False).null_count().alias("listed"))
+    for name, count in pl.scan_ipc(path).select(missing).collect().row(0, named=True).items():
+        if count:
+            raise InputError(f"the column {name!r} has nothing in some rows", where=str(path))
 
 
 def _batches(content: mmap.mmap) -> Iterator[int]:

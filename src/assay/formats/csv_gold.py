@@ -20,7 +20,7 @@ from assay.core.types import (
     Query,
     judgments_to_frame,
 )
-from assay.formats.schema import grade_of, text_of
+from assay.formats.schema import grade_of, repeated, text_of
 from assay.formats.spreadsheet import guarded_row, place, separated, unguarded
 
 REQUIRED = ("query_id", "doc_id", "grade")
@@ -68,9 +68,9 @@ def table_rows(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
     except csv.Error as error:
         raise InputError(f"not valid CSV: {error}", where=f"{path}:1") from error
     missing = [name for name in REQUIRED if name not in names]
-    repeated = next((name for name in names if names.count(name) > 1), None)
-    if repeated:
-        raise InputError(f"the column {repeated} comes twice", where=f"{path}:1")
+    twice = repeated(names)
+    if twice:
+        raise InputError(f"the column {twice} comes twice", where=f"{path}:1")
     if missing:
         raise InputError(
             f"the column {missing[0]} is missing",

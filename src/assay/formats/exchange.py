@@ -17,7 +17,7 @@ from assay.core.errors import InputError
 from assay.core.files import decode, read_bytes, refuse_long_lines
 from assay.core.types import Query, Vote
 from assay.formats.ballots import UNSURE, Ballot, Ballots
-from assay.formats.schema import grade_of
+from assay.formats.schema import grade_of, repeated
 from assay.formats.spreadsheet import place, separated
 
 NOTHING = "Nothing was changed."
@@ -124,9 +124,8 @@ def rows_of(path: Path) -> Iterator[tuple[str, list[str]]]:
     reader = csv.reader(io.StringIO(text, newline=""), strict=True, delimiter=mark)
     try:
         head = _names(next(reader))
-        for name in head:
-            if head.count(name) > 1:
-                raise InputError(f"the column {name} comes twice", where=f"{path}:1", hint=NOTHING)
+        if (twice := repeated(head)) is not None:
+            raise InputError(f"the column {twice} comes twice", where=f"{path}:1", hint=NOTHING)
         for number, row in enumerate(reader, start=2):
             where = place(path, reader.line_num + skipped, number)
             if not any(cell.strip() for cell in row):

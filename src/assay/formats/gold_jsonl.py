@@ -22,7 +22,7 @@ import msgspec
 from assay.core.errors import InputError
 from assay.core.files import decode, refuse_long_lines, refuse_repeated_keys, write_atomic
 from assay.core.types import GoldSet, JsonObject, Judgment, Query, judgments_to_frame, standing
-from assay.formats.schema import expect, record, text_of, unique, unknown_keys
+from assay.formats.schema import expect, record, repeated, text_of, unique, unknown_keys
 
 _BOM = b"\xef\xbb\xbf"
 _NUMBERED = re.compile(r"g(\d+)")
@@ -147,10 +147,9 @@ def _query(row: GoldRow, extra: JsonObject) -> Query:
 
 def _judgments(row: GoldRow, where: Path) -> list[Judgment]:
     ids = row.relevant_case_law_ids
-    for doc_id in ids:
-        if ids.count(doc_id) > 1:
-            message = f"document {doc_id!r} comes twice on query {row.id!r}"
-            raise InputError(message, where=str(where), hint="Keep it once.")
+    if (twice := repeated(ids)) is not None:
+        message = f"document {twice!r} comes twice on query {row.id!r}"
+        raise InputError(message, where=str(where), hint="Keep it once.")
     return [Judgment(query_id=row.id, doc_id=doc_id, grade=1, source=row.source) for doc_id in ids]
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from assay.core.errors import InputError
 from assay.core.files import decode, iter_lines, read_bytes, refuse_long_lines
 from assay.core.types import Query
-from assay.formats.schema import text_of
+from assay.formats.schema import repeated, text_of
 
 TEXT_COLUMNS = ("text", "query")  # either
 OWN_COLUMNS = ("id", "type", "topic", "issue", "notes")
@@ -60,11 +60,11 @@ def _from_csv(path: Path) -> Iterator[Found]:
 
 
 def _text_column(names: list[str], path: Path) -> str:
-    repeated = next((name for name in names if names.count(name) > 1), None)
+    twice = repeated(names)
     unknown = [name for name in names if name not in COLUMNS]
     given = [name for name in TEXT_COLUMNS if name in names]
-    if repeated:
-        raise InputError(f"the column {repeated} comes twice", where=f"{path}:1")
+    if twice:
+        raise InputError(f"the column {twice} comes twice", where=f"{path}:1")
     if len(given) != 1 or unknown:
         said = f"there is no column {unknown[0]!r}" if unknown else "one column text or query"
         raise InputError(

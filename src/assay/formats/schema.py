@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -62,6 +64,12 @@ def unique(name: str, seen: set[str], path: Path, at: str, what: str) -> None:
             f"the {what} {name!r} comes twice", where=f"{path}: {at}", hint="Ids must be unique."
         )
     seen.add(name)
+
+
+def repeated(names: Sequence[str]) -> str | None:
+    """The first that comes more than once."""
+    counts = Counter(names)
+    return next((name for name in names if counts[name] > 1), None)
 
 
 def id_of(value: str, path: Path, at: str) -> str:
