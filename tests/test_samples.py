@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 from collections import Counter
@@ -10,10 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from assay import read_gold
 from assay.core.types import GoldSet
 from assay.formats.dataset_json import QUERY_TYPES
+from assay.reports.terminal import next_steps
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 HEBREW = re.compile("[\u0590-\u05ff]")
@@ -176,3 +179,14 @@ def test_every_relevant_hebrew_precedent_exists() -> None:
     assert {judgment.doc_id for judgment in gold.iter_judgments()} <= known
     assert all(HEBREW.search(query.text) for query in gold.queries)
     assert len(gold.queries) >= 10
+
+
+def test_an_installed_demo_names_no_file_inside_the_package(tmp_path: Path) -> None:
+    """What to try next are commands for the folder one is in."""
+    samples = tmp_path / "lib" / "site-packages" / "assay" / "samples" / "en"
+    console = Console(width=200, record=True, file=io.StringIO())
+    console.print(next_steps(Path("demo-results.json"), samples, search=False))
+    told = console.export_text()
+    assert "site-packages" not in told
+    assert "demo --samples samples" in told
+    assert "gold stats samples/en/dataset.json" in told

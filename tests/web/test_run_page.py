@@ -75,3 +75,17 @@ def test_a_golden_run_moves_in_points_and_names_its_questions(store: Store, tmp_
     assert "-66.7 points" in page
     failed = page.index("MUST</span> <bdi>k1</bdi>")
     assert failed < page.index("MUST</span> <bdi>k3</bdi>") < page.index("<bdi>k2</bdi>")
+
+
+def test_where_nothing_changed_no_table_says_where(store: Store, tmp_path: Path) -> None:
+    path = graded_set(tmp_path)
+    service = served(store, tmp_path, path)
+    runs = [kept(service, path, "e", DOCS, days=days) for days in (2, 1)]
+    runs.append(kept(service, path, "f", DOCS[::-1]))
+    client = local_client(service)
+    alike, apart = (
+        client.get(f"/compare?a={runs[0].id}&b={other.id}&lang=en").text for other in runs[1:]
+    )
+    assert "6 queries are the same in both." in alike
+    assert "Where it changed" not in alike
+    assert "Where it changed" in apart

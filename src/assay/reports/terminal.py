@@ -227,13 +227,16 @@ def _measure_names(report: ReportView) -> dict[str, str]:
 
 def next_steps(output: Path, samples: Path, *, search: bool) -> RenderableType:
     """What a new user can do with the files the demo left."""
-    here = Path.cwd()
-    samples = samples.relative_to(here) if samples.is_relative_to(here) else samples
-    dataset, assay = f"{samples / 'dataset.json'}", _how_called()
+    here, assay = Path.cwd(), _how_called()
+    ours = samples.is_relative_to(here) and "site-packages" not in samples.parts
+    copied = {} if ours else {"have the files here": f"{assay} demo --samples samples"}
+    samples = samples.relative_to(here) if ours else Path("samples") / samples.name
+    dataset = f"{samples / 'dataset.json'}"
     mine = f"{assay} score --search-module {samples / 'my_engine.py'} --dataset {dataset}"
     sample = 'demo-opinions "gift of concert tickets"'
     steps = {
         "why is q001 at that value?": f"{assay} explain {output} q001",
+        **copied,
         "look at the gold set": f"{assay} gold stats {dataset}",
         "check it against the rubric": f"{assay} gold validate {dataset}",
         "score your own engine": mine,
