@@ -490,6 +490,15 @@ def test_help_imports_nothing_heavy() -> None:
         assert command in out
 
 
+def test_a_command_that_ends_leaves_its_objects_to_the_system() -> None:
+    code = (
+        "import atexit, gc, sys, assay.cli\nsys.argv = ['assay', '--version']\n"
+        "atexit.register(lambda: print('FROZEN', gc.get_freeze_count() > 1000))\n"
+        "assay.cli.main()"
+    )
+    assert python(code).splitlines()[-1] == "FROZEN True"
+
+
 def test_version_is_printed(assay_cli: Assay) -> None:
     import assay
 
