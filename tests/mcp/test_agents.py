@@ -452,7 +452,7 @@ def test_errors_say_what_there_is(talk: Any) -> None:
         assert "there is no filter 'section'; filters has topic, statute, law" in said
         run = await call(client, "run_evaluation", gold="opinions", engine="random")
         said = await refused(client, "explain_score", run_id="random", query_id="q001")
-        assert f"{run['run_id']} (random on " in said
+        assert f"{run['run_id']} ('random' on '" in said
         said = await refused(client, "get_document", corpus="act", doc_id="21 § 1 mom.")
         assert "call cite" in said
         letter = await call(client, "get_document", corpus="letters", doc_id="81-027")
