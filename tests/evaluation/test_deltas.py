@@ -47,6 +47,11 @@ def test_a_query_that_left_changes_nothing_by_leaving() -> None:
     assert found.p["p@5"] == 1.0
 
 
+def test_a_query_of_which_nothing_is_judged_is_not_counted() -> None:
+    before = _results({f"q{n}": 0.5 for n in range(9)} | {"unjudged": None})
+    assert deltas(before, before).n == 9  # as `assay compare` counts them
+
+
 def test_a_change_has_the_interval_and_the_test_of_the_paired_differences() -> None:
     before = _results({f"q{n}": 0.2 for n in range(8)})
     after = _results({f"q{n}": 0.2 + 0.1 * n for n in range(8)} | {"new": 0.0})

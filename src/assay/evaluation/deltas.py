@@ -27,7 +27,8 @@ Pairs = Sequence[tuple[Entry, Entry]]
 @dataclass(frozen=True, kw_only=True)
 class Deltas:
     """The changes by figure, and by kind and name of slice; `intervals` and `p` are of the paired
-    differences overall. `n` queries are in both and judged alike, `n_apart` are not."""
+    differences overall. `n` queries are in both, judged alike and scored; `n_apart` are in one, or
+    not judged alike."""
 
     n: int
     n_apart: int
@@ -63,8 +64,18 @@ def deltas(now: Results, then: Results) -> Deltas:
                 found = _difference(names[name], known[name]) | found
             slices.setdefault(kind, {})[name] = found
     return Deltas(
-        n=len(pairs), n_apart=apart, delta=overall, slices=slices, intervals=intervals, p=p
+        n=sum(_has_change(pair, values.values()) for pair in pairs),
+        n_apart=apart,
+        delta=overall,
+        slices=slices,
+        intervals=intervals,
+        p=p,
     )
+
+
+def _has_change(pair: tuple[Entry, Entry], values: Iterable[Value]) -> bool:
+    """A query of which nothing is judged has no value in either, and moves nothing."""
+    return any(all(value(entry) is not None for entry in pair) for value in values)
 
 
 def _changes(
