@@ -241,6 +241,7 @@ def test_a_word_on_a_document_reaches_a_row_with_other_documents() -> None:
     assert merge_rows([], before, after) == ([], ["g"])
     assert merge_rows([], [], after) == (after, [])  # a rejection taken back
     assert merge_rows(before * 2, before, after) == (before * 2, ["g"])
+    assert merge_rows(before, before, after, without={"g"}) == (before, [])  # decided on since
 
 
 def test_a_decision_whose_file_is_edited_at_that_moment_is_refused(

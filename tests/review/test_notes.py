@@ -121,6 +121,18 @@ def test_a_row_that_is_as_it_was_decided_was_not_edited(gold: Path, place: str) 
     assert standing(gold) == ("chair", 1, 1, "approved")
 
 
+def test_a_row_that_was_made_the_chairs_by_hand_is_not_rejected(gold: Path) -> None:
+    killed_in(gold, "after the commit", lambda store: rulings.reject(store, gold, ["g001"], WORD))
+    gold.write_bytes(gold.read_bytes().replace(b'"bootstrap"', b'"chair"'))
+    now = gold.read_bytes()
+    assert any("was edited since, and stays so" in said for said in start(gold))
+    store = open_store(gold.with_name("assay.db"))
+    (item,) = store.review_items()
+    store.close()
+    assert (gold.read_bytes(), item.state, item.decided_by) == (now, "approved", "file")
+    assert current(read_votes(votes_path(gold))) == []
+
+
 # ── notes that are not signed ─────────────────────────────────────────────────────────────────────
 
 

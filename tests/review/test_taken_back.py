@@ -212,6 +212,18 @@ def test_rows_come_back_byte_for_byte_where_they_were(
             if line.startswith("{")] == ["g001", "g002", "g003"]  # fmt: skip
 
 
+def test_a_rejection_made_anew_is_left_by_who_saw_the_first(store: Store, gold: Path) -> None:
+    rulings.reject(store, gold, ["g001"], DANA)
+    first = item(store)
+    taking_back.reopen(store, gold, "g001", EVE)
+    rulings.reject(store, gold, ["g001"], EVE)
+    before = gold.read_bytes(), standing(gold)
+    with pytest.raises(Overtaken):
+        taking_back.reopen(store, gold, "g001", DANA, [first])
+    assert (gold.read_bytes(), standing(gold), item(store).state) == (*before, "rejected")
+    taking_back.reopen(store, gold, "g001", DANA, [item(store)])
+
+
 def test_what_a_chair_said_as_a_judge_is_not_taken_back(store: Store, gold: Path) -> None:
     rulings.promote(store, gold, ["g001"], DANA)
     own = Vote(id="own", query_id="g001", doc_id="a", grade=0, judge="dana", kind="human",
