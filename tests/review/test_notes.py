@@ -37,7 +37,9 @@ def test_a_copy_of_a_store_forgets_nothing_of_the_first(
     gold: Path, place: str, copied: str
 ) -> None:
     database, copy = gold.with_name("assay.db"), gold.with_name("copy.db")
-    open_store(database).identity()
+    store = open_store(database)
+    store.identity()
+    store.close()
     if copied == "before":
         shutil.copy(database, copy)
     killed_in(gold, place)
