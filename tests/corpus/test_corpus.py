@@ -185,6 +185,12 @@ def test_a_corpus_has_a_plain_name(tmp_path: Path, name: str) -> None:
         import_corpus("jsonl", tmp_path, name=name, home=tmp_path)
 
 
+@pytest.mark.parametrize("name", ["x" * 5000, "א" * 200])
+def test_a_name_that_no_file_system_takes_is_none(tmp_path: Path, name: str) -> None:
+    with pytest.raises(InputError, match="cannot be the name"):
+        open_corpus(tmp_path, name)
+
+
 def test_an_unknown_kind_or_corpus_is_named_with_the_known_ones(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="unknown kind") as unknown:
         import_corpus("doc", tmp_path, name="c", home=tmp_path)

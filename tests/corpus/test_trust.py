@@ -71,6 +71,7 @@ def part_of(files: Files) -> str:
         ("name", "../../foreign"),
         ("name", "{foreign}"),
         ("name", ".."),
+        ("name", "x" * 5000),
         ("fingerprint", "../../../foreign"),
         ("fingerprint", "sha256:../../foreign"),
         ("data", "../../foreign"),

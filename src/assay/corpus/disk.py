@@ -291,13 +291,18 @@ class Corpus:
 
 
 _PLAIN = re.compile(r"\w[\w.-]*")  # what can only be a file or folder right here
+LONGEST_NAME = 200  # bytes; a file system takes 255, and a name gets an ending
 _FINGERPRINT = re.compile(r"sha256:[0-9a-f]{64}")
 
 
+def _is_plain(name: str) -> bool:
+    return _PLAIN.fullmatch(name) is not None and len(name.encode()) <= LONGEST_NAME
+
+
 def corpus_path(home: Path | None, name: str) -> Path:
-    if not _PLAIN.fullmatch(name):
-        hint = "Use letters, digits, '-', '_' and '.', and begin with a letter or digit."
-        raise InputError(f"{name!r} cannot be the name of a corpus", hint=hint)
+    if not _is_plain(name):
+        hint = "Use letters, digits, '-', '_' and '.', begin with a letter or digit, and be brief."
+        raise InputError(f"{name[:LONGEST_NAME]!r} cannot be the name of a corpus", hint=hint)
     return workspace(home) / "corpora" / name
 
 
@@ -336,7 +341,7 @@ def refuse_unsafe(manifest: Manifest, where: Path) -> Manifest:
     was not written by us."""
     names = {"name": manifest.name, "data": manifest.data_folder}
     names |= {f"parts[{row}].file": part.file for row, part in enumerate(manifest.parts)}
-    wrong = [f"{key} is {name!r}" for key, name in names.items() if not _PLAIN.fullmatch(name)]
+    wrong = [f"{key} is {name!r}" for key, name in names.items() if not _is_plain(name)]
     if not _FINGERPRINT.fullmatch(manifest.fingerprint):
         wrong.append(f"fingerprint is {manifest.fingerprint!r}")
     if (rows := sum(part.rows for part in manifest.parts)) != manifest.documents:
