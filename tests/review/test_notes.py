@@ -15,12 +15,12 @@ from assay.core.errors import InputError
 from assay.formats.votes_jsonl import read_votes, votes_path
 from assay.judging.votes import current
 from assay.review import intents, rulings
-from assay.store import open_store
+from assay.store import Store, open_store
 from assay.workbench import review
 from assay.workbench.doctor import repair_sets
 from assay.workbench.grading import GivenVote, save_vote
 from assay.workbench.health import gold_health
-from assay.workbench.opening import open_service
+from assay.workbench.opening import Service, open_service
 from assay.workbench.voting import Allowed, merge_files
 from command_line import Assay
 from interrupted import MADE, STEPS, WORD, gold, killed_in, left, standing, start
@@ -195,6 +195,28 @@ def test_a_row_that_was_edited_meanwhile_stays_and_is_named(gold: Path) -> None:
     (said,) = repair_sets(str(gold.with_name("assay.db")))
     assert "g001 reads otherwise there and stays so: decide on it again" in said
     assert gold.read_bytes() == now
+
+
+def test_the_queue_follows_what_is_taken_from_the_store(gold: Path) -> None:
+    database, sets = gold.with_name("assay.db"), {"gold-set": gold}
+    store = open_store(database)
+    service = Service(store=store, gold_sets=sets, home=gold.parent)
+    pair = ("g001", "z")
+    new = review.suggest(service, "gold-set", pair, 1, rationale="", by="m", allow_unknown=True)
+    store.close()
+
+    def accept(store: Store) -> object:
+        there = Service(store=store, gold_sets=sets, home=gold.parent)
+        return review.rule_suggestion(there, new.id, accept=True, by="Dafna")
+
+    killed_in(gold, "after the commit", accept)
+    unsigned(gold, "second")
+    assert repair_sets(str(database))
+    store = open_store(database)
+    (row,) = store.review_items(kind="gold_row")
+    store.close()
+    assert (row.doc_ids, row.state) == (("a", "z"), "pending_review")
+    assert [vote.doc_id for vote in read_votes(votes_path(gold))] == ["z"]
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b'{"rulings": 3}', b'{"rulings": ["x"]}', b"\xff"])
