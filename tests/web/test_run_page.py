@@ -75,6 +75,8 @@ def test_a_golden_run_moves_in_points_and_names_its_questions(store: Store, tmp_
     assert "-66.7 points" in page
     failed = page.index("MUST</span> <bdi>k1</bdi>")
     assert failed < page.index("MUST</span> <bdi>k3</bdi>") < page.index("<bdi>k2</bdi>")
+    home = local_client(service).get("/?lang=en").text
+    assert f'<a href="/runs/{run.id}">See why</a>' in home, "a no leads to its reasons"
 
 
 def test_where_nothing_changed_no_table_says_where(store: Store, tmp_path: Path) -> None:
