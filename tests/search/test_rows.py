@@ -17,7 +17,7 @@ from assay.search.asked_of_reports import _terms, question_of, readings, similar
 from assay.search.cells import Cell, sentence
 from assay.search.dense import named_encoder
 from assay.search.engine import Engine
-from assay.search.soft import lookalikes
+from assay.search.soft import SAME_ROOT, lookalikes
 from assay.workbench.corpora import search
 
 
@@ -195,6 +195,11 @@ def test_what_the_reports_do_not_answer(engine: Engine, question: str) -> None:
         ("Kenellä on Lapualla oikeus nostaa lainaa?", "text", False, "lainaa"),
         ("Minkä kuntien kanssa Lapua toimii?", "text", False, "kuntien"),
         ("Minkä suuruinen oli Lapuan vuosikate?", "figure", False, "vuosikate"),
+        # a list is of rows of accounts, or it is a text; euros are no elections
+        ("Mitkä olivat Lapuan toimintakulut?", "figure", False, "toimintakulut"),
+        ("Mitkä olivat Lapuan isoimmat tapahtumat?", "text", False, "tapahtumat"),
+        ("Miten Lapualla sujuivat eurovaalit?", "text", False, "eurovaalit"),
+        ("Miten monta euroa Lapua sai?", "figure", False, "monta"),
         # of two towns the one without a report is a word
         ("Miksi Lapua osti palveluja Saarijärveltä?", "text", False, "saarijärveltä"),
     ],
@@ -297,6 +302,56 @@ def test_a_word_of_everyday_language_stands_for_what_reports_say(engine: Engine)
     assert hits[0].doc_id == "lapua:p3:s1"
 
 
+@pytest.mark.parametrize(
+    ("asked", "light"),
+    [
+        ("Miten riskeihin varauduttiin Lapualla?", {"varauduttiin"}),  # by rule
+        ("Miksi Lapua tarvitsi lainaa?", {"tarvitsi"}),  # by the dictionary, and not here
+        ("Mitä tarvittiin?", set()),  # there is nothing else
+        ("Paljonko lainaa Lapua tarvitsi?", set()),  # a figure: verbs may tell the column
+    ],
+)
+def test_a_verb_that_says_little_counts_less(engine: Engine, asked: str, light: set[str]) -> None:
+    question = question_of(engine._index, asked)
+    assert question.light == light
+    (first, *_) = readings(question.words, question.light)
+    assert {word for word, share in first.items() if share < 1.0} == light
+
+
+def test_a_verb_that_is_not_here_makes_no_question_less_known(engine: Engine) -> None:
+    bare, with_verb = (
+        engine.search(f"Miksi Lapua {verb} lainaa kuntalain mukaisesti?", 1, explain=True)[0]
+        for verb in ("", "tarvitsi")
+    )
+    assert with_verb.doc_id == bare.doc_id == "lapua:p5:s1"
+    assert with_verb.explanation["least"] == bare.explanation["least"] == 1.0
+
+
+def test_a_compound_that_is_not_here_is_read_as_its_parts(engine: Engine) -> None:
+    asked = question_of(engine._index, "Montako korkoriskiä Lapualla oli?")
+    assert (asked.asks, asked.parts) == ("figure", {})
+    asked = question_of(engine._index, "Miksi Lapualla on vuosiriskit?")
+    assert asked.parts == {"vuosiriskit": ("vuosi", "riskit")}
+    every = list(readings(asked.words, asked.light, asked.parts))
+    assert every == [{"vuosiriskit": 1.0}, {"vuosi": 0.5, "riskit": 0.5}]
+    hits = engine.search("Miksi Lapualla on vuosiriskit?", 1)
+    assert hits[0].doc_id == "lapua:p3:s1"
+
+
+def test_more_words_that_are_said_together_prove_more(engine: Engine) -> None:
+    """Two words of two may stand together by chance, four of four hardly."""
+    few, many = (
+        engine.search(question, 1, explain=True)[0]
+        for question in (
+            "Milloin ruoppaus valmistui?",
+            "Milloin Saarijärven ruoppaus syksyllä valmistui?",
+        )
+    )
+    assert few.explanation["close"] == pytest.approx(1.0)
+    assert few.explanation["said"] < many.explanation["said"] <= 4.0
+    assert few.score < many.score
+
+
 def test_everyday_words_are_single_words_and_no_term_of_their_own() -> None:
     for said, terms in _terms("lay"):
         assert len(said) == 1
@@ -340,6 +395,24 @@ def test_a_word_of_the_same_root_counts_where_it_means_something_alike(
     plain, before = words.similar("ehkäistään")
     gained = dict(zip(numbers.tolist(), shares.tolist(), strict=True))
     assert gained.get(0, 0.0) == (share or dict(zip(plain, before, strict=True)).get(0, 0.0))
+
+
+@pytest.mark.parametrize(
+    ("told", "is_same"),
+    [
+        ("hinnoittelu", True),
+        ("hinnasto", False),  # too little in common
+        ("hinnoitteleehan", False),  # begins with all of it
+        ("hinnoitteluperusteet", False),  # a compound
+    ],
+)
+def test_a_verb_and_the_noun_that_is_made_of_it_are_nearly_one_word(
+    told: str, is_same: bool
+) -> None:
+    words = lookalikes([told, "toiminta"], analyzer("fi"))
+    numbers, shares = words.inflected("hinnoittelee", lambda *_: False)
+    found = dict(zip(numbers.tolist(), shares.tolist(), strict=True))
+    assert (found.get(0, 0.0) >= SAME_ROOT) == is_same
 
 
 def test_prose_is_as_close_to_a_question_as_its_closest_passage(tmp_path: Path) -> None:

@@ -26,6 +26,21 @@ STOP = frozenset(
     "onks saaks voiks pitääks oisko mites mitäs kuis et ku ni sit sitten siis hei no joo ihan "
     "oikeesti oikeasti niinku tota tuota kai muuten nyt kyllä kyl joku jotain mä sä".split()
 )
+# verbs that say little of what a question is about, in base form: *tarvitsi*, *käytetään*
+LIGHT = frozenset(
+    "aiheuttaa aikoa alkaa aloittaa antaa arvioida auttaa edellyttää edetä edistää ehtiä "
+    "ennakoida esittää haluta heikentyä heikentää huolehtia huomata ilmetä jatkaa jatkua johtaa "
+    "johtua joutua järjestää jäädä kasvaa kehittyä kehittää kertoa keskittyä kohdistua koskea "
+    "kuulua kuvata kyetä käsitellä käydä käynnistyä käynnistää käyttää laittaa laskea liittyä "
+    "lisätä lisääntyä lopettaa loppua luoda löytyä löytää mahdollistaa mahtua mainita mennä "
+    "merkitä miettiä muodostua muuttua nousta nähdä näkyä näyttää odottaa onnistua osata ottaa "
+    "painottaa panna parantaa parantua perustua pitää pohtia pudota pyrkiä pystyä päästä "
+    "päättää riittää saada saavuttaa sanoa sattua selvittää selvitä seurata sijaita sisältää "
+    "sujua suorittaa suunnitella tapahtua tarjota tarkastella tarkoittaa tarvita tavoitella "
+    "tehdä tietää todeta toimia toivoa toteuttaa toteutua tulla tunnistaa tuntua tuoda tuottaa "
+    "täyttää uskoa vaatia vaikuttaa valita valmistella valmistua varautua varmistaa vastata "
+    "vetää viedä voida vähentyä vähentää vähetä yltää yrittää".split()
+)
 WITHOUT_DOTS = str.maketrans("äöåÄÖÅ", "aoaAOA")
 # a term at least this long is also looked for inside compounds; a shorter one would match by
 # accident
@@ -169,8 +184,8 @@ def lemma_of_all(word: str) -> str:
 
 def irregular_forms(lemmas: Container[str]) -> dict[str, str]:
     """The forms of these words that no rule here makes, with the word: *säästivät* of säästää,
-    *parempien* of hyvä."""
-    every = forms_of(lemmas, "fi")
+    *parempien* of hyvä. And so of light verbs, whether they are here or not."""
+    every = [*forms_of(LIGHT, "fi"), *forms_of(lemmas, "fi")]
     return {form: word for form, word in every if not may_be_form(word, form)}
 
 

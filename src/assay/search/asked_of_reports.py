@@ -4,14 +4,15 @@ of column, and what a hit must name to be an answer at all."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
+from itertools import islice
 
 import numpy as np
 
-from assay.language.finnish import STOP, by_rule, is_form_of_name, may_be_form
+from assay.language.finnish import LIGHT, STOP, by_rule, is_form_of_name, may_be_form
 from assay.language.towns import former_in, is_governed, is_town, towns_in
 from assay.search.columns import BUDGET, GROUP, OWN, YEAR, is_verb_of_kind, kinds_asked
 from assay.search.dense import named_encoder
@@ -59,8 +60,8 @@ FILLING = frozenset(
 )
 FIGURE = re.compile(
     r"paljonko|montako|kuinka\s+(?:paljon|mon|suu|iso|kork|piene)"
-    r"|\bmikä\s+(?:oli|on)\b|mitkä\s+oliv"
-    r"|prosent|%|€|\beuro|määrä|\bsumma|how (?:much|many)",
+    r"|\bmikä\s+(?:oli|on)\b"
+    r"|prosent|%|€|\beuro(?:a|n|t|ja|jen|ina|issa)?\b|määrä|\bsumma|how (?:much|many)",
     re.I,
 )
 TEXT = re.compile(
@@ -70,6 +71,9 @@ TEXT = re.compile(
     re.I,
 )
 
+SAYS_LITTLE = 0.5  # what a light verb counts
+SHORTEST_PART = 4  # letters, of a compound
+LISTED = re.compile(r"\bmitkä\s+oliv", re.I)  # of rows of accounts their figures, else a text
 LAY = 0.6  # what a term counts that a word of everyday language may stand for
 _ASKED = re.compile(r"(?<=\w{3})k[oö]$")  # riittivätkö
 _COUNTRY = "suomi"  # names nobody's figure
@@ -126,11 +130,14 @@ class Question:
     for_oneself: bool = False  # a service, or what is on today
     # what reports may call a word of the question, where a text is asked for
     meant: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    light: frozenset[str] = frozenset()  # verbs that say little, where a text is asked for
+    # compounds that are not here, where both of their parts are and a text is asked for
+    parts: dict[str, tuple[str, str]] = field(default_factory=dict)
 
 
 def question_of(index: Index, text: str) -> Question:
     former = former_in(text)
-    by_form = _asks(text)
+    by_form = _asks(index, text)
     is_text = by_form == "text"
     towns = (
         *towns_in(text, index.marked.towns),
@@ -156,6 +163,8 @@ def question_of(index: Index, text: str) -> Question:
             continue
         is_figure = not is_text and _tells_accounts(word, group)
         (less if is_figure or is_verb_of_kind(word) else words).append(word)
+    meant_by = _lay_terms(words) if is_text and not places else {}
+    light = frozenset(word for word in words if is_text and _is_light(index, word))
     return Question(
         words=tuple((words or less or index.analyzer.words(text))[:MAX_WORDS]),
         towns=towns,
@@ -176,7 +185,9 @@ def question_of(index: Index, text: str) -> Question:
         kinds=kinds_asked(" ".join(word for word in less if is_verb_of_kind(word))),
         for_oneself=bool(_FOR_ONESELF.search(text)),
         # of what has the name of another town, only what is said of it in the same words
-        meant=_lay_terms(words) if is_text and not places else {},
+        meant=meant_by,
+        light=light if len(light) < len(words) else frozenset(),
+        parts=_parts(index, [word for word in words if word not in meant_by]) if is_text else {},
     )
 
 
@@ -192,9 +203,40 @@ def _told_words(index: Index, text: str) -> list[str]:
     return found
 
 
-def _asks(text: str) -> str:
+def _is_light(index: Index, word: str) -> bool:
+    assert index.words is not None
+    if index.words.knows(word):
+        return index.words.base(word) in LIGHT
+    return any(verb[:2] == word[:2] and may_be_form(verb, word) for verb in LIGHT)
+
+
+def _parts(index: Index, words: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """Of compounds that no word here is a form of, the two words that they are made of, where both
+    are here: *datakeskus* of data and keskus. Of several ways, the one with the longest end."""
+    assert index.words is not None
+    parts = {}
+    for word in words:
+        if _stands_here(index, word):
+            continue
+        for at in range(SHORTEST_PART, len(word) - SHORTEST_PART + 1):
+            if index.words.is_base(word[:at]) and _stands_here(index, word[at:]):
+                parts[word] = word[:at], word[at:]
+                break
+    return parts
+
+
+def _stands_here(index: Index, word: str) -> bool:
+    return max(_alike(index, word)[1], default=0.0) >= 1.0
+
+
+def _asks(index: Index, text: str) -> str:
     """By how it is put. Keywords that name a row of accounts ask for its figure."""
-    return "figure" if FIGURE.search(text) else "text" if TEXT.search(text) else ""
+    if FIGURE.search(text):
+        return "figure"
+    if LISTED.search(text):
+        words = {*index.analyzer.words(text)} - ASKING
+        return "figure" if any(_is_measure(index, word) for word in words) else "text"
+    return "text" if TEXT.search(text) else ""
 
 
 def _required(index: Index, text: str, words: Sequence[str]) -> tuple[str, ...]:
@@ -254,15 +296,23 @@ def _alike(index: Index, word: str) -> Similar:
     return index.words.inflected(word, may_be_form, likeness)
 
 
-def readings(words: Sequence[str]) -> Iterator[dict[str, float]]:
-    """The words as they are, and with what accounts call it in the place of some of them. What
-    stands in the place of a word counts as much as the word, however long it is."""
-    yield dict.fromkeys(words, 1.0)
-    for number, (said, row) in enumerate(_meant(words)):
-        if number >= MAX_READINGS:
-            return
+def readings(
+    words: Sequence[str],
+    light: Container[str] = (),
+    parts: Mapping[str, tuple[str, str]] | None = None,
+) -> Iterator[dict[str, float]]:
+    """The words as they are, and with what accounts call it in the place of some of them, or with
+    the parts of compounds. What stands in the place of a word counts as much as the word, however
+    long it is; light verbs count less."""
+    shares = {word: SAYS_LITTLE if word in light else 1.0 for word in words}
+    yield shares
+    for said, row in islice(_meant(words), MAX_READINGS):
         rest = [word for word in words if not any(_is_form(base, word) for base in said)]
-        yield dict.fromkeys(row, min(1.0, len(said) / len(row))) | dict.fromkeys(rest, 1.0)
+        in_place = dict.fromkeys(row, min(1.0, len(said) / len(row)))
+        yield in_place | {word: shares[word] for word in rest}
+    if parts:
+        whole = {word: share for word, share in shares.items() if word not in parts}
+        yield {part: 1 / len(pair) for pair in parts.values() for part in pair} | whole
 
 
 def _meant(words: Sequence[str]) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:

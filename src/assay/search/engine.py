@@ -401,6 +401,7 @@ class Engine(SearchEngine):
                 close = signals.get("close", signals["coverage"])
                 head["close"] = float(close[first].max())
                 head["plain"] = float(signals.get("plain", close)[first].max())
+                head["said"] = float(signals["said"][first].max())
             if index.profile.kind != ROWS:
                 head |= self._lead(signals, top, alone)
             if not head["coverage"] and not head["named"]:

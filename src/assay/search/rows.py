@@ -36,17 +36,12 @@ from assay.language.towns import FORMER, is_town
 from assay.search.arrays import TINY, Array, Doubles, best_rows, cosines
 from assay.search.asked_of_reports import Question, question_of, readings, similar_words
 from assay.search.index import Index
-from assay.search.reported import PROSE, ROW, TABLE, passages_of, sentences_in
+from assay.search.reported import PROSE, ROW, TABLE, is_prose, passages_of, sentences_in
 from assay.search.signals import asked_vector
 from assay.search.soft import Similar
 
 FIELDS = {"label": 4.0, "context": 1.2, "body": 1.0, "page": 0.5}  # what a word counts in each
-LENGTHS = {
-    "label": 0.5,
-    "context": 0.3,
-    "body": 0.75,
-    "page": 0.0,
-}  # how much the length of each counts
+LENGTHS = {"label": 0.5, "context": 0.3, "body": 0.75, "page": 0.0}  # how much its length counts
 K1 = 1.2
 PRECISE = 0.15  # more for a label that says nothing else than what is asked for
 OF_SUBJECT = 0.1  # more for a table that is about nothing else than what is asked for
@@ -74,11 +69,13 @@ SPREAD = 40  # first hits that are spread
 NO_NAME = 0.4  # what says all but the name that is asked for
 SAME_NAME = 0.7  # how alike a name must be
 SAME_WORD = 0.4  # how alike another word, to say something of what is asked for
+MOST_SAID = 4.0  # words; where so many are said together, more prove nothing more
 LOOKED_AT = 5  # first hits whose passages are looked at
 SAME_TABLE = 0.8
 SAME_PAGE = 0.92
 _HYPHENED = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 Signals = dict[str, Array]
+Readings = Sequence[dict[str, float]]
 Lookup = Callable[[str], Document]
 
 
@@ -92,7 +89,7 @@ def row_signals(index: Index, text: str, lookup: Lookup | None = None) -> Signal
     best = np.zeros(size)
     attained = np.zeros(size)
     coverage = np.zeros(size)
-    every = list(readings(asked.words))
+    every = list(readings(asked.words, asked.light, asked.parts))
     for number, reading in enumerate(every):
         words = tuple(reading)
         read = fields.scores(reading)
@@ -106,42 +103,48 @@ def row_signals(index: Index, text: str, lookup: Lookup | None = None) -> Signal
     signals: Signals = {"coverage": coverage, "attained": attained, "named": np.zeros(size)}
     fused = best
     similar = [fields.similar(word) for word in asked.words]
-    signals["least"] = np.full(size, _least_known(similar))
+    signals["least"] = np.full(size, _least_known(asked, similar))
+    signals["said"] = np.minimum(MOST_SAID, coverage * len(asked.words))
     signals["oneself"] = np.full(size, float(asked.for_oneself))
     if index.vectors is not None:
         signals["dense"] = _cosines(index, asked, text, similar)
-        is_prose = index.marked.kinds == PROSE
         dense = DENSE if index.said is None else DENSE_SAID
-        weight = np.where(is_prose, dense, DENSE_ROWS)
+        weight = np.where(index.marked.kinds == PROSE, dense, DENSE_ROWS)
         fused = fused + weight * np.maximum(signals["dense"], 0.0)
     signals["fit"] = _fit(index, asked)
     signals["year"] = _years(index, asked)
     signals["holds"] = (signals["year"] > 0) & _holds(index, asked)
     fused = fused * signals["fit"] * np.where(signals["holds"], 1.0, NO_YEAR)
-    town = _town(index, asked, here)
-    known = town == 1.0
-    signals["town"] = np.full(size, town)
+    signals["town"] = np.full(size, _town(index, asked, here))
     signals["fused"] = _spread(index, np.where(here, fused, 0.0))
-    is_text = asked.asks == "text"
     if lookup is not None:
-        signals |= {name: np.zeros(size) for name in ("close", "plain")}
+        signals |= {name: np.zeros(size) for name in ("close", "plain", "said")}
         for row in best_rows(signals["fused"], LOOKED_AT):
-            document = lookup(index.ids[int(row)])
-            is_told = asked.budget and index.marked.kinds[row] == PROSE and asked.asks != "text"
-            passages = passages_of(document, sentences_of_budget=is_told)
-            reads = [fields.close(reading, passages, asked) for reading in every]
-            close, names, plain = max(reads)
-            if is_told and close < SAYS_BUDGET:
-                signals["holds"][row] = False
-            signals["close"][row] = close
-            signals["plain"][row] = plain
-            signals["attained"][row] *= names
-            if asked.owners and "dense" in signals:  # likeness says nothing of whose it is
-                signals["dense"][row] *= names
-            # a name that only they have
-            if asked.names and names == 1.0 and not known and not (is_text and asked.towns):
-                signals["town"][row] = max(signals["town"][row], ONLY_REPORT)
+            _look_at(int(row), lookup(index.ids[int(row)]), signals, fields, every)
     return signals
+
+
+def _look_at(
+    row: int, document: Document, signals: Signals, fields: _Fields, every: Readings
+) -> None:
+    """How much of the question the closest passage of a first hit says."""
+    asked = fields.asked
+    is_text = asked.asks == "text"
+    is_told = asked.budget and is_prose(document) and not is_text
+    passages = passages_of(document, sentences_of_budget=is_told)
+    close, names, said = max(fields.close(reading, passages, asked) for reading in every)
+    if is_told and close < SAYS_BUDGET:
+        signals["holds"][row] = False
+    signals["close"][row] = close
+    signals["said"][row] = min(MOST_SAID, said)
+    signals["plain"][row] = said / max(sum(every[0].values()), TINY)
+    signals["attained"][row] *= names
+    if asked.owners:  # likeness, and what is known, say nothing of whose it is
+        for name in signals.keys() & {"dense", "least"}:
+            signals[name][row] *= names
+    # a name that only they have
+    if asked.names and names == 1.0 and not (is_text and asked.towns):
+        signals["town"][row] = max(signals["town"][row], ONLY_REPORT)
 
 
 def _town(index: Index, asked: Question, here: Array) -> float:
@@ -157,9 +160,12 @@ def _town(index: Index, asked: Question, here: Array) -> float:
     return ONLY_REPORT if len(index.marked.towns) == 1 else 0.0
 
 
-def _least_known(similar: Sequence[Similar]) -> float:
-    """How well that word of the question is known here which is known the least."""
-    return min((min(1.0, max(shares, default=0.0)) for _, shares in similar), default=0.0)
+def _least_known(asked: Question, similar: Sequence[Similar]) -> float:
+    """How well that word of the question is known here which is known the least; light verbs are
+    none of them."""
+    pairs = zip(similar, asked.words, strict=True)
+    known = (max(shares, default=0.0) for (_, shares), word in pairs if word not in asked.light)
+    return min(1.0, min(known, default=0.0))
 
 
 def _cosines(index: Index, asked: Question, text: str, similar: list[Similar]) -> Doubles:
@@ -199,7 +205,7 @@ def passage_for(index: Index, question: Read, document: Document) -> tuple[str, 
     pairs = [f"{heading} {' '.join(sentences[at : at + 2])}" for at in range(len(sentences))]
     singles = [f"{heading} {sentence}" for sentence in sentences]
     scores = np.zeros(len(sentences))
-    for reading in readings(asked.words):
+    for reading in readings(asked.words, asked.light, asked.parts):
         both, alone = (fields.each(reading, texts, asked)[1:] for texts in (pairs, singles))
         by_words = [pair[0] + OWN_WORDS * one[0] for pair, one in zip(both, alone, strict=True)]
         scores = np.maximum(scores, by_words)
@@ -244,12 +250,12 @@ class _Fields:
 
     def __init__(self, index: Index, asked: Question) -> None:
         self._index = index
-        self._meant = asked.meant
+        self.asked = asked
         self._known: dict[str, _Word] = {}
         self._heard: dict[tuple[str, ...], dict[str, dict[str, float]]] = {}
 
     def similar(self, word: str) -> Similar:
-        return similar_words(self._index, word, self._meant.get(word, ()))
+        return similar_words(self._index, word, self.asked.meant.get(word, ()))
 
     def scores(self, words: Mapping[str, float]) -> _Read:
         """`words` are those of a reading, and what each counts."""
@@ -307,7 +313,7 @@ class _Fields:
         self, words: Mapping[str, float], passages: Sequence[str], asked: Question
     ) -> tuple[float, float, float]:
         """How much of the question one of these passages says, less where it lacks a name; by how
-        much less; and the share of its words, rare or not."""
+        much less; and how many of its words, rare or not."""
         return max(self.each(words, passages, asked))
 
     def each(
@@ -333,7 +339,7 @@ class _Fields:
             said = sum(weights[word] * likeness for word, likeness in held.items()) / total
             less = NO_NAME if lacks else 1.0
             plain = sum(words[word] * likeness for word, likeness in held.items())
-            found.append((said * less, less, less * plain / sum(words.values())))
+            found.append((said * less, less, less * plain))
         return found
 
     def _shares(self, words: tuple[str, ...]) -> dict[str, dict[str, float]]:

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from itertools import takewhile
 
 import numpy as np
 
@@ -43,6 +44,10 @@ SHORT = 5  # letters of a word whose third may change
 ROOT = 5  # letters that derived words have in common
 AKIN = 0.55  # cosine from which on they mean something alike
 DERIVED = 0.6  # what such a word counts
+LONG_ROOT = 6  # letters in common from which on no vector is asked,
+LONG_SHARE = 0.6  # and so much of the shorter word
+ENDING = 5  # letters after them, at the most
+SAME_ROOT = 0.8  # what such a word counts
 K1 = 1.2
 B = 0.6
 
@@ -95,6 +100,14 @@ class Lookalikes:
         """Whether it stands in the index, or is a form of what does."""
         return word in self._lemma_of or word in self.forms
 
+    def is_base(self, word: str) -> bool:
+        """Whether it stands in the index, or is the base form of what does."""
+        return word in self._lemma_of or word in self._by_lemma
+
+    def base(self, word: str) -> str:
+        """The base form of a word, where the dictionary had it when the index was built."""
+        return self.forms.get(word) or self.lemma(word)
+
     def same(self, word: str) -> Similar:
         """The numbers of the word's own forms."""
         numbers = np.array(self._by_lemma.get(self.lemma(word), []), np.int64)
@@ -108,7 +121,8 @@ class Lookalikes:
     ) -> Similar:
         """As `similar`, with every form of the same word in full: those whose lemma the rules of a
         language make into this one. Where there is none, with what `forms` say, and then with words
-        that begin alike and by `likeness` mean something alike: *ehkäistään* and *ehkäiseminen*."""
+        that begin alike and by `likeness` mean something alike: *ehkäistään* and *ehkäiseminen*; or
+        that have all but an ending in common: *hinnoittelee* and *hinnoittelu*."""
         key = f"\0{word}"
         if key in self._cache:
             return self._cache[key]
@@ -126,10 +140,12 @@ class Lookalikes:
             if is_form(lemma, word):
                 best |= dict.fromkeys(self._by_lemma[lemma], 1.0)
         if word in self.forms and max(best.values(), default=0.0) < 1.0:
-            best |= dict.fromkeys(self._by_lemma[self.forms[word]], 1.0)
-        if likeness is not None and max(best.values(), default=0.0) < 1.0:
+            best |= dict.fromkeys(self._by_lemma.get(self.forms[word], ()), 1.0)
+        if max(best.values(), default=0.0) < 1.0:
             for number in self._akin(word):
-                if likeness(word, self.words[number]) >= AKIN:
+                if _differ_in_ending(word, self.words[number]):
+                    best[number] = max(best.get(number, 0.0), SAME_ROOT)
+                elif likeness is not None and likeness(word, self.words[number]) >= AKIN:
                     best[number] = max(best.get(number, 0.0), DERIVED)
         found = np.array(list(best), np.int64), np.array(list(best.values()))
         if len(self._cache) < CACHE:
@@ -216,6 +232,14 @@ def lookalikes(
     flat = np.fromiter(every_number, np.int32, int(starts[-1]))
     forms = {form: lemma for form, lemma in forms_of({*lemmas}).items() if form not in known}
     return Lookalikes(words, lemmas, list(holders), starts, flat, unseen(analyzer), forms)
+
+
+def _differ_in_ending(one: str, other: str) -> bool:
+    """Whether two words have a long beginning in common, and each has a little after it."""
+    root = len([*takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))])
+    shorter, longer = sorted((len(one), len(other)))
+    is_long = root >= max(LONG_ROOT, LONG_SHARE * shorter)
+    return is_long and root < shorter and longer - root <= ENDING
 
 
 def unseen(analyzer: Analyzer) -> Callable[[str], str]:
