@@ -47,7 +47,7 @@ TITLES = {
 }
 
 
-PACKAGES = ("assay", "numpy", "polars", "pytrec-eval-terrier", "ir-measures", "ranx")
+PACKAGES = ("assay-ir", "numpy", "polars", "pytrec-eval-terrier", "ir-measures", "ranx")
 
 
 def _version(package: str) -> str:
