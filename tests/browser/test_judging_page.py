@@ -122,7 +122,7 @@ def test_what_would_settle_a_comparison_comes_one_after_the_other(
     page.goto(f"{url}/judge/set/q1?doc=d3&queued=1")
     for place, doc in enumerate(("d3", "d1"), 1):
         ready(page)
-        expect(page.locator("#queued")).to_contain_text(f"{place} of 3")
+        expect(page.locator("#queued")).to_contain_text(f"{place} of the 3")
         assert shown(page) == doc
         page.keyboard.press("2")
         page.keyboard.type("It decides the point.")

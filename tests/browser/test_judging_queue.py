@@ -186,3 +186,14 @@ def test_on_a_phone_the_document_begins_on_the_first_screen(queue: Any, url: str
     queue.evaluate("document.querySelector('.ask h1').textContent = 'gift of tickets '.repeat(13)")
     text = queue.locator("#document :is(p, pre, blockquote):visible").last.bounding_box()
     assert text["y"] + 150 <= queue.locator(".panel .grades").bounding_box()["y"]
+
+
+def test_below_a_long_query_the_numbers_of_the_documents_are_whole(queue: Any, url: str) -> None:
+    queue.set_viewport_size({"width": 1280, "height": 700})
+    queue.goto(f"{url}/judge/set/q1?doc=d1")
+    ready(queue)
+    queue.evaluate("document.querySelector('.ask h1').textContent = 'gift of tickets '.repeat(16)")
+    cut = (
+        "document.querySelector('.ask').scrollHeight - document.querySelector('.ask').clientHeight"
+    )
+    assert queue.evaluate(cut) <= 0

@@ -128,12 +128,8 @@ class Numbers:
         """A difference of two such figures: of rates in points."""
         if value is None:
             return "–"
-        if name in COUNTS:
-            return self.local(f"{value:{sign if value else ''}g}")
-        unit, digits = "", 3
         if "rate" in name:
-            value, unit, digits = 100 * value, self._words("golden.points"), 1
-        elif "latency" in name:
-            unit, digits = self._words("language.millis"), 1
-        told = f"{value:{sign}.{digits}f}" if round(value, digits) else f"{0:.{digits}f}"
-        return self.local(told) + unit
+            return self.local(f"{100 * value:{sign}.1f}") + self._words("golden.points")
+        if "latency" in name:
+            return self.local(f"{value:{sign}.1f}") + self._words("language.millis")
+        return self.local(f"{value:{sign}.3f}")
