@@ -265,7 +265,7 @@ def test_a_gold_set_as_csv_takes_them_and_one_that_cannot_says_what_to_do(
 
 
 def test_a_baseline_is_brought_along_by_its_own_answers(assay_cli: Assay, tmp_path: Path) -> None:
-    _dataset(tmp_path)
+    _open(_dataset(tmp_path))
     for name, answers in (("old", ["d0", "d1"]), ("new", ["d2", "d0"])):
         entries = [{"query_id": f"q{n}", "results": answers} for n in range(4)]
         (tmp_path / f"{name}.json").write_text(json.dumps({"engine": name, "per_query": entries}))
