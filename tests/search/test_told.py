@@ -100,7 +100,7 @@ def test_a_provision_is_shown_from_where_its_rare_words_stand() -> None:
     common = "Kunta päättää asiasta kunnan tavalla. "
     filler = "Muutoin noudatetaan, mitä muualla säädetään ja mitä hallintosäännössä määrätään. " * 4
     text = f"{common}{filler}Venepaikka vuokrataan kesäksi."
-    others = [f"Kunta päättää asiasta {number} kunnan tavalla." for number in range(30)]
+    others = [f"Kunta päättää asiasta {number} kunnan tavalla." for number in range(150)]
     documents = [
         Document(id=str(number), title="", text=each, language="fi")
         for number, each in enumerate([text, *others])
