@@ -13,7 +13,7 @@ from __future__ import annotations
 import functools
 import itertools
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from assay.core.errors import AssayError
@@ -33,7 +33,7 @@ def name_of(store: Store, path: Path, *, claim: bool = True) -> str:
     identity = _identity(store, place)
     if identity in known:
         return known[identity]
-    before = str(place) if str(place) in known else _moved_from(store, place, known)
+    before = _same_file(store, place, known) or _moved_from(store, place, known)
     parts = place.with_suffix("").parts[1:]
     names = ["/".join(parts[start:]) for start in range(len(parts) - 1, -1, -1)]
     if before:
@@ -48,9 +48,25 @@ def known_sets(store: Store) -> dict[str, Path]:
     return {name: path for name, path in places.values() if path.is_file()}
 
 
-def move_set(store: Store, identity: str, path: Path) -> None:
+def places_of(store: Store, sets: Iterable[Path]) -> dict[str, Path]:
+    """The file of every identity that the store knows, of those given and those that can be known
+    from here."""
+    known = store.gold_identities()
+    places = {id: path.resolve() for id, (_, path) in _places(store, Path.cwd(), known).items()}
+    given = {_identity(store, path.resolve()): path.resolve() for path in sets}
+    return places | {identity: place for identity, place in given.items() if identity in known}
+
+
+def leading(store: Store, identity: str, folder: Path) -> bool:
+    """Whether whoever works in the folder would take a file for the set of this identity."""
+    return bool(_places(store, folder, {identity: ""}))
+
+
+def bring_set(store: Store, identity: str, path: Path) -> None:
     """The set that goes by this identity lies at `path` from now on, with its history."""
     known = store.gold_identities()
+    if _identity(store, path.resolve()) == identity:
+        return
     file = next(
         file
         for number in itertools.count(1)
@@ -98,6 +114,13 @@ def _places(store: Store, folder: Path, known: Mapping[str, str]) -> dict[str, t
         elif Path(identity).is_absolute():
             places[identity] = name, Path(identity)
     return places
+
+
+def _same_file(store: Store, place: Path, known: Mapping[str, str]) -> str:
+    """The identity that this very file had before its project became a git repository, or got an
+    `origin`."""
+    places = _places(store, place.parent, known)
+    return next((id for id, (_, path) in places.items() if path.resolve() == place), "")
 
 
 def _moved_from(store: Store, place: Path, known: Mapping[str, str]) -> str:

@@ -30,18 +30,17 @@ from assay.core.files import os_message, scratch_beside, sync_folder
 from assay.core.workspace import DATABASE, HOME, STORE, default_store, workspace
 from assay.formats import is_irds
 from assay.formats.gold_jsonl import locked
-from assay.review.identity import move_set
 from assay.review.intents import heal, notes_beside
 from assay.store import Store, open_store
 from assay.store.copying import StoreCopy, copy_in, copy_out, odd_code, refuse_newer
 from assay.workbench.backup_files import (
     Named,
     not_ours,
-    outside_name,
     project_files,
     workspace_files,
 )
 from assay.workbench.backup_names import brought_back, is_carried
+from assay.workbench.backup_sets import bring_home, named_parts
 from assay.workbench.config import CONFIG_NAME, read_config
 from assay.workbench.opening import NoStore, open_service, sets_of
 
@@ -65,7 +64,8 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
 class Backup(msgspec.Struct, frozen=True, kw_only=True):
     """What is in a backup. `parts` are files by their names: of the store, of the project (relative
     to its folder), of gold sets outside it, and of the workspace; `left_out` are files that no
-    backup holds, such as code that lies beside a set."""
+    backup holds, such as code that lies beside a set; `sets` says of the identities that the store
+    knows which file is meant."""
 
     format: int = FORMAT
     assay: str = ""
@@ -74,6 +74,7 @@ class Backup(msgspec.Struct, frozen=True, kw_only=True):
     gold: list[str] = []
     parts: dict[str, Part] = {}
     left_out: list[str] = []
+    sets: dict[str, str] = {}
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -156,9 +157,10 @@ def _write(
 ) -> Backup:
     parts: dict[str, Part] = {}
     sets = named.sets
-    with _whole_sets(store, sets.values()) as left_out:
+    with _whole_sets(store, sets.values()) as (opened, left_out):
         left_out += not_ours(named)
         files = project_files(named)
+        known = named_parts(opened, sets, files) if opened is not None else {}
         _refuse_odd_sets(files, sets.values())
         copied = _store_out(store, scratch)
         for name, path in files.items():
@@ -182,15 +184,16 @@ def _write(
         gold=sorted(name for name, path in sets.items() if path.exists() or is_irds(path)),
         parts=parts,
         left_out=left_out,
+        sets=known,
     )
     archive.writestr(MANIFEST, msgspec.json.format(msgspec.json.encode(whole), indent=1))
     return whole
 
 
 @contextlib.contextmanager
-def _whole_sets(store: str, sets: Iterable[Path]) -> Iterator[list[str]]:
+def _whole_sets(store: str, sets: Iterable[Path]) -> Iterator[tuple[Store | None, list[str]]]:
     """The sets locked, with all that was decided in their files: a note of what is still to be
-    written is in no backup. Gives the notes of other stores, which only these can read."""
+    written is in no backup. Gives the store, and the notes of others, which only these can read."""
     notes: list[str] = []
     with contextlib.ExitStack() as held:
         opened = _opened_store(store, held)
@@ -201,7 +204,7 @@ def _whole_sets(store: str, sets: Iterable[Path]) -> Iterator[list[str]]:
                 if opened is not None:
                     heal(opened, path)
                 notes += map(str, notes_beside(path))
-        yield notes
+        yield opened, notes
 
 
 def _opened_store(store: str, held: contextlib.ExitStack) -> Store | None:
@@ -266,11 +269,9 @@ def restore_backup(archive: Path, folder: Path, *, store: str = "") -> Restored:
             for name, part in whole.parts.items():
                 _unpack(inside, name, part, scratch / name, archive)
             _check_store(whole, scratch, archive)
-            _put_all(whole, scratch, targets, address)
+            _put_all(whole, scratch, targets, address, folder.absolute())
     if whole.store is not None:
-        opened = open_store(address, create=False)  # brings an older schema up to date
-        opened.renew_identity()  # what the first begins beside a set is not this one's to end
-        _bring_sets_home(opened, whole, folder)
+        opened = open_store(address, create=False)
         opened.close()
         address = opened.address
     outside = [str(target) for name, target in targets.items() if name.startswith("outside/")]
@@ -281,21 +282,6 @@ def restore_backup(archive: Path, folder: Path, *, store: str = "") -> Restored:
         files=len(targets),
         outside=outside,
     )
-
-
-def _bring_sets_home(store: Store, whole: Backup, folder: Path) -> None:
-    """A set that the store knows by its full path is the one that came back. Where the first still
-    lies, it belongs to the first store; and a backup from elsewhere may name any file."""
-    for identity in store.gold_identities():
-        if not Path(identity).is_absolute():
-            continue
-        name = outside_name(Path(identity))
-        if name not in whole.parts:  # of a project whose store was on a server
-            inside = [part for part in whole.parts if part.startswith("project/")]
-            alike = [part for part in inside if name.endswith(part.removeprefix("project"))]
-            name = max(alike, key=len, default=name)
-        if place := _target(name, folder.absolute(), folder):
-            move_set(store, identity, place)
 
 
 def _opened(archive: Path) -> zipfile.ZipFile:
@@ -439,9 +425,11 @@ def _to_disk(file: IO[bytes]) -> None:
     os.fsync(file.fileno())
 
 
-def _put_all(whole: Backup, scratch: Path, targets: dict[str, Path], address: str) -> None:
-    """All of it, or none: what was placed is taken away again where something fails. PostgreSQL
-    comes last, and by itself takes all or nothing."""
+def _put_all(
+    whole: Backup, scratch: Path, targets: dict[str, Path], address: str, folder: Path
+) -> None:
+    """All of it, or none: what was placed is taken away again where something fails. The store
+    comes last, and is all there or not: who finds it has the whole."""
     undo: list[Callable[[], None]] = []
     try:
         for name, target in targets.items():
@@ -452,13 +440,30 @@ def _put_all(whole: Backup, scratch: Path, targets: dict[str, Path], address: st
             place = Path(address.removeprefix("sqlite:///"))
             undo += _made_folders(place.parent)
             (scratch / "store" / DATABASE).chmod(0o600)
-            _place(scratch / "store" / DATABASE, place)
+            begun = place.with_name(f"{place.name}.restoring")
+            _place(scratch / "store" / DATABASE, begun)
+            undo.append(begun.unlink)
+            _settle(str(begun), whole, folder)
+            _place(begun, place)
             undo.append(place.unlink)
+            begun.unlink(missing_ok=True)
         elif whole.store is not None:
             copy_in(scratch / "store", whole.store, address)
+            _settle(address, whole, folder)
     except BaseException:
         _undone(undo)
         raise
+
+
+def _settle(address: str, whole: Backup, folder: Path) -> None:
+    """Bring an older schema up to date, and have the store be one of its own: what the first
+    begins beside a set is not this one's to end, and the sets are those that came back."""
+    opened = open_store(address, create=False)
+    try:
+        opened.renew_identity()
+        bring_home(opened, whole.sets, lambda name: _target(name, folder, folder), whole.parts)
+    finally:
+        opened.close()
 
 
 def _undone(steps: Sequence[Callable[[], None]]) -> None:
