@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 from pydantic import (
@@ -12,7 +13,13 @@ from pydantic import (
     model_serializer,
 )
 
-from assay.core.results import Entry, GoldenEntry, GoldenResults, MeasureLine, Results
+from assay.core.results import (
+    Entry,
+    GoldenEntry,
+    GoldenResults,
+    MeasureLine,
+    Results,
+)
 from assay.core.results_file import measure_to_json
 from assay.mcp.models import EMPTY, LONGEST, Answer, Line, length
 from assay.workbench.for_agents import (
@@ -278,6 +285,8 @@ class MeasureFormula(BaseModel):
 
 
 SHOWN = 20  # hits of an explanation
+MOST_KINDS = 6  # of queries, the worst
+MOST_MISSED = 5  # relevant documents of an explanation that are not among them
 LONGEST_QUERY = 200  # characters of a query in a list
 
 
@@ -304,26 +313,42 @@ class Explanation(Answer):
     grades: list[int | None] = Field(
         description="The grade at every rank; none where nobody has judged."
     )
+    missed: dict[str, int] = Field(
+        default={},
+        description="Relevant documents that are not in the ranking, each with its grade, the best "
+        "first. Read one to see why.",
+    )
+    more_missed: int = Field(default=0, description="How many there are beside these.")
     hits: list[HitLine] = Field(default=[], description="The first hits with what each is.")
     metrics: dict[str, float | None]
     measures: list[MeasureFormula] = Field(description="The formula behind every number.")
 
     @classmethod
-    def of(cls, entry: Entry, lines: list[MeasureLine]) -> Explanation:
+    def of(
+        cls, entry: Entry, lines: list[MeasureLine], relevant: dict[str, int] | None = None
+    ) -> Explanation:
         expected, outcome = story_of(entry)
         golden = isinstance(entry, GoldenEntry)
-        return cls(
+        shown = entry.results[:SHOWN]
+        missed = [each for each in (relevant or {}).items() if each[0] not in shown]
+        answer = cls(
             query_id=entry.query_id,
             query=entry.query_text,
             passed=entry.passed if isinstance(entry, GoldenEntry) else None,
             expected=expected,
             outcome=outcome,
-            results=[] if golden else entry.results[:SHOWN],
+            results=[] if golden else shown,
             grades=[] if golden else entry.grades[:SHOWN],
+            missed=dict(missed[:MOST_MISSED]),
+            more_missed=max(len(missed) - MOST_MISSED, 0),
             hits=_golden_hits(entry) if isinstance(entry, GoldenEntry) else [],
             metrics={name: _rounded(value) for name, value in entry.metrics.items()},
             measures=[] if golden else _formulas(lines),
         )
+        if length(answer) <= LONGEST:
+            return answer
+        short = [each.model_copy(update={"source": ""}) for each in answer.measures]
+        return answer.model_copy(update={"measures": short})
 
 
 def _formulas(lines: list[MeasureLine]) -> list[MeasureFormula]:
@@ -348,6 +373,7 @@ def _golden_hits(entry: GoldenEntry) -> list[HitLine]:
 class FailureLine(Line):
     query_id: str
     query: str
+    kind: str = Field(default="", description="The type of the query, else its category or topic.")
     must: bool | None = Field(default=None, description="Of a golden question: it must pass.")
     score: float | None = Field(default=None, description="Of a graded query, by `measure`.")
     expected: str = Field(description="What a good answer has.")
@@ -357,6 +383,11 @@ class FailureLine(Line):
 
 class Failures(Answer):
     summary: str
+    kinds: list[str] = Field(
+        default=[],
+        description="How good each kind of query is, the worst first, with how many there are. Of "
+        "fewer than ten, say that they are few.",
+    )
     measure: str = Field(default="", description="What graded queries are sorted by.")
     failures: list[FailureLine]
     next_offset: int | None = None
@@ -367,10 +398,32 @@ class Failures(Answer):
         entries, end = failed_entries(results), offset + limit
         return cls(
             summary=summary_of(results),
+            kinds=[] if offset else _kinds(results.per_query, line.key if line else ""),
             measure=line.measure if line else "",
             failures=[_failure(entry, line.key if line else "") for entry in entries[offset:end]],
             next_offset=end if len(entries) > end else None,
         )
+
+
+def _kind(entry: Entry) -> str:
+    if isinstance(entry, GoldenEntry):
+        return entry.category or entry.query_type or entry.query_topic
+    return entry.query_type or entry.query_category or entry.query_topic
+
+
+def _kinds(entries: Sequence[Entry], key: str) -> list[str]:
+    """What each kind of query comes to, the worst first; nothing where there is one kind."""
+    values: dict[str, list[float]] = {}
+    for entry in entries:
+        value = float(entry.passed) if isinstance(entry, GoldenEntry) else entry.metrics.get(key)
+        if value is not None:
+            values.setdefault(_kind(entry), []).append(value)
+    if len(values) < 2:
+        return []
+    golden = isinstance(entries[0], GoldenEntry)
+    means = sorted((sum(each) / len(each), kind, len(each)) for kind, each in values.items())
+    said = "{1}: {0:.0%} of {2} passed" if golden else "{1}: {0:.3f} over {2}"
+    return [said.format(*each) for each in means[:MOST_KINDS]]
 
 
 def _failure(entry: Entry, key: str) -> FailureLine:
@@ -380,6 +433,7 @@ def _failure(entry: Entry, key: str) -> FailureLine:
     return FailureLine(
         query_id=entry.query_id,
         query=entry.query_text[:LONGEST_QUERY],
+        kind=_kind(entry),
         must=entry.must or None if isinstance(entry, GoldenEntry) else None,
         score=None if golden else _rounded(entry.metrics.get(key)),
         expected=expected,

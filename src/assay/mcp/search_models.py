@@ -258,6 +258,9 @@ class DocumentText(Answer):
     language: str = ""
     citations: list[str] = []
     locator: Place = {}
+    in_force: str = Field(
+        default="", description="Of a provision: whether it is in force today, and since when."
+    )
     section: list[Moment] = Field(
         default=[], description="Of an act: the other moments; the rule may stand in one of them."
     )
@@ -265,7 +268,12 @@ class DocumentText(Answer):
 
     @classmethod
     def of(
-        cls, document: Document, start: int, characters: int, section: list[Document]
+        cls,
+        document: Document,
+        start: int,
+        characters: int,
+        section: list[Document],
+        in_force: str = "",
     ) -> DocumentText:
         end = start + characters
         return cls(
@@ -279,6 +287,7 @@ class DocumentText(Answer):
             citations=list(document.citations),
             metadata={key: said for key, said in document.metadata.items() if key not in INTERNAL},
             locator=place_of(document.locator),
+            in_force=in_force,
             section=[
                 Moment(doc_id=each.id, citation=citation_of(each), text=each.text[:MOMENT])
                 for each in section[:MOMENTS]

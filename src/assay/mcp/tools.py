@@ -47,7 +47,7 @@ from assay.workbench.engines import engine_kinds
 from assay.workbench.filtering import NonePasses, read_filters
 from assay.workbench.opening import Service
 from assay.workbench.shipping import may_ship, ship_answer
-from assay.workbench.units import rest_of_section
+from assay.workbench.units import rest_of_section, when_in_force
 
 Tool = Callable[..., Any]
 Limit = Annotated[
@@ -147,7 +147,8 @@ def reading_tools(service: Service) -> tuple[Tool, ...]:
                 error.message, hint=error.hint or "To look a citation up, call cite with its text."
             ) from error
         section = rest_of_section(service, corpus, doc_id)
-        return DocumentText.of(document, offset, characters, section)
+        in_force = when_in_force(service, corpus, doc_id)
+        return DocumentText.of(document, offset, characters, section, in_force)
 
     def cite(
         text: Annotated[
@@ -345,15 +346,16 @@ def deciding_tools(service: Service) -> tuple[Tool, ...]:
     def explain_score(
         run_id: RunId, query_id: Annotated[str, Field(description="See list_queries.")]
     ) -> Explanation:
-        """Why one query of a run scored so: what was expected, what came, and of a golden question
-        why it passed or failed."""
+        """Why one query of a run scored so: what was expected, what came, what is missing, and of a
+        golden question why it passed or failed."""
         told = history.explain(service, run_id, query_id)
-        return Explanation.of(told.entry, told.measures)
+        relevant = history.relevant_to(service, run_id, query_id)
+        return Explanation.of(told.entry, told.measures, relevant)
 
     def list_failures(run_id: RunId, limit: Limit = FITTING, offset: Offset = 0) -> Failures:
         """What a run gets wrong: of a golden set every question that failed, those that must pass
         first, with what was expected and why it failed; of a graded set the queries with the lowest
-        scores."""
+        scores. `kinds` says which kind of question it is worst at."""
         results = history.kept_run(service, run_id).results
         answer = Failures.of(results, limit or MOST, offset)
         return answer if limit else fitted(answer, "failures", offset)

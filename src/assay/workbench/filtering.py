@@ -7,7 +7,7 @@ import re
 import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from itertools import islice
 from typing import Any
@@ -18,12 +18,14 @@ import polars as pl
 
 from assay.core.errors import InputError
 from assay.core.remembered import Remembered
+from assay.core.types import Hit
 from assay.corpus.disk import Corpus
 from assay.corpus.in_force import standings_of
 from assay.language.detect import detect
 from assay.law.he_names import law_key
 from assay.law.matching import normal_laws
 from assay.law.parse import parse
+from assay.law.versions import NOT_YET, SUPERSEDED, normal_date
 
 Mask = np.ndarray[Any, np.dtype[np.bool_]]  # which rows of a corpus
 Numbers = np.ndarray[Any, np.dtype[np.int64]]
@@ -38,6 +40,9 @@ KEPT_COLUMNS = 8  # corpora
 KEPT_MASKS = 64  # of each
 MOST_CHOICES = 12  # of each kind that a page offers
 MOST_YEARS = 400  # that are drawn
+
+
+AMONG = "Nothing among the documents that pass the filters answers the question."
 
 
 class NonePasses(InputError):
@@ -80,7 +85,7 @@ def read_filters(*, year: str = "", as_of: str = "", **filters: str) -> Filters:
             raise InputError(f"{year!r} is not a year, or a span such as 2010-2020")
         years = first, last
     try:
-        day = date.fromisoformat(as_of).isoformat() if as_of else ""
+        day = date.fromisoformat(normal_date(as_of)).isoformat() if as_of else ""
     except ValueError:
         raise InputError(f"{as_of!r} is not a day such as 2020-01-31") from None
     return Filters(years=years, as_of=day, **filters)
@@ -139,6 +144,7 @@ class Columns:
     topics: Named
     laws: Named
     law_ids: Named
+    law_names: Named  # what else an act is called, a list in JSON
     languages: Named
     places: pl.DataFrame  # the locators, and from when to when a version held
     citations: pl.DataFrame  # every citation of every document, in the order of rows
@@ -201,7 +207,7 @@ def acts_of(corpus: Corpus) -> list[str]:
 def _read(corpus: Corpus) -> Columns:
     said = [
         pl.col("metadata").str.json_path_match(f"$.{key}").alias(f"said.{key}")
-        for key in (*TOPIC_KEYS, *LAW_KEYS, "date")
+        for key in (*TOPIC_KEYS, *LAW_KEYS, "law_names", "date")
     ]
     located = [name for name in corpus.frame.collect_schema() if name.startswith("locator.")]
     frame = corpus.frame.select(
@@ -222,6 +228,7 @@ def _read(corpus: Corpus) -> Columns:
         topics=_first_said(frame, TOPIC_KEYS),
         laws=_first_said(frame, ("law",)),
         law_ids=_first_said(frame, ("law_id",)),
+        law_names=_first_said(frame, ("law_names",)),
         languages=_named(frame["language"]),
         places=frame.select(*located, "valid_from", "valid_to", "said.law", "said.law_id"),
         citations=citations,
@@ -247,7 +254,8 @@ def _named(values: pl.Series) -> Named:
 
 
 def _of_law(columns: Columns, wanted: str) -> Mask:
-    """The rows of a law in any spelling: 'kuntalain', 'KuntaL', 'kuntalaki (410/2015)'."""
+    """The rows of a law in any spelling: 'kuntalain', 'KuntaL', 'kuntalaki (410/2015)'; or by what
+    else it is called, as 'hankintalaki'."""
     numbers, names = normal_laws((wanted,))
     key = law_key(wanted)
 
@@ -256,11 +264,19 @@ def _of_law(columns: Columns, wanted: str) -> Mask:
         by_name = names & own_names or (key and law_key(name) == key)
         return bool(name) and bool(numbers & own_numbers if numbers else by_name)
 
+    def called(listed: str) -> bool:
+        others = msgspec.json.decode(listed) if listed.startswith("[") else [listed]
+        return any(fits(name) for name in others if isinstance(name, str))
+
     held = [
-        np.array([fits(name) for name in named.names], bool)[named.numbers]
-        for named in (columns.laws, columns.law_ids)
+        np.array([test(name) for name in named.names], bool)[named.numbers]
+        for named, test in (
+            (columns.laws, fits),
+            (columns.law_ids, fits),
+            (columns.law_names, called),
+        )
     ]
-    return np.asarray(held[0] | held[1])
+    return np.asarray(np.any(held, axis=0))
 
 
 # ── masks ─────────────────────────────────────────────────────────────────────────────────────────
@@ -320,7 +336,38 @@ def _what_there_is(columns: Columns, filters: Filters) -> str:
     years = columns.years[columns.years >= 0]
     if filters.years and not _mask(columns, Filters(years=filters.years)).any():
         told.append(f"Years here: {years.min()} to {years.max()}." if len(years) else "No years.")
+    if filters.as_of and not told:
+        told.append(_when_they_hold(columns, filters))
     return " ".join(told) or "Leave out some of topic, law, statute, year, language and day."
+
+
+def _when_they_hold(columns: Columns, filters: Filters) -> str:
+    """Of what passes but for the day: that it had not begun, or had ended."""
+    rows = np.flatnonzero(_mask(columns, replace(filters, as_of="")))
+    periods = standings_of(str(columns.corpus.data_folder)).periods
+    first = min((begins for row in rows if (begins := periods[row][0])), default="")
+    last = max((ends for row in rows if (ends := periods[row][1])), default="")
+    if first and filters.as_of < first:
+        return f"It was not yet in force then: it begins on {first}."
+    return f"It was no longer in force then: it ended on {last}." if last else ""
+
+
+def what_is_hidden(columns: Columns, answering: Sequence[Hit], filters: Filters) -> str:
+    """What to say where nothing that passes the filters answers, and these do without them. What
+    the day has hidden is named, since that is often what was asked."""
+    row = columns.corpus.row(answering[0].doc_id) if answering else None
+    if row is None:
+        return AMONG
+    found = standings_of(str(columns.corpus.data_folder))
+    status = found.status(row, filters.as_of) if filters.as_of else ""
+    begins, ends = found.periods[row]
+    if status == NOT_YET:
+        when = f"was not yet in force then: it begins on {begins}."
+    elif status == SUPERSEDED and ends:
+        when = f"was no longer in force then: it ended on {ends}."
+    else:
+        return f"{AMONG} Without the filters something may."
+    return f"{AMONG} {columns.titles[row]}, which may, {when}"
 
 
 def naming(statute: str) -> Callable[[str], object]:

@@ -15,11 +15,12 @@ from assay.core.results_file import from_json
 from assay.engines.described import EngineConfig
 from assay.evaluation.comparison import Comparison, Difference, Moved, compare
 from assay.evaluation.differences import Leaderboard
+from assay.review.identity import name_of
 from assay.store.records import RunRecord
 from assay.workbench.config import Config
 from assay.workbench.explain import Explanation
 from assay.workbench.fitting import refuse_unlisted
-from assay.workbench.opening import Service, gold_path, stored_name
+from assay.workbench.opening import Service, gold_path, read_gold, stored_name
 from assay.workbench.paging import Page, page_of, page_size
 from assay.workbench.recording import record
 from assay.workbench.score import configured, score
@@ -37,6 +38,7 @@ __all__ = [
     "keep",
     "kept_run",
     "known_engine",
+    "relevant_to",
     "runs",
 ]
 
@@ -156,3 +158,21 @@ def explain(service: Service, run_id: str, query_id: str) -> Explanation:
         known = ", ".join(entry.query_id for entry in results.per_query[:5])
         raise NotHere(f"no query {query_id!r} in run {run_id!r}", hint=f"It has {known}, …")
     return Explanation(entry=entry, measures=results.receipt.measures)
+
+
+def relevant_to(service: Service, run_id: str, query_id: str) -> dict[str, int]:
+    """The documents that the gold set of a run, as it is today, calls relevant to a query, the best
+    first, each with its grade; none where the set is not configured."""
+    kept = kept_run(service, run_id).gold
+    names = [
+        name
+        for name, path in service.gold_sets.items()
+        if name_of(service.store, path, claim=False) == kept
+    ]
+    grades = {
+        judgment.doc_id: judgment.grade
+        for name in names[:1]
+        for judgment in read_gold(service, name).iter_judgments()
+        if judgment.query_id == query_id and judgment.grade > 0
+    }
+    return dict(sorted(grades.items(), key=lambda pair: -pair[1]))

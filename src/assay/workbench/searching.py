@@ -421,8 +421,6 @@ class FoundPage(msgspec.Struct, frozen=True, kw_only=True):
     language: str = ""
 
 
-AMONG = "Nothing among the documents that pass the filters answers the question."
-FILTERED_OUT = f"{AMONG} Without the filters something may."
 UNDATED = "Of some hits only the date of the act is known: whether they stood so then, is not."
 
 
@@ -454,8 +452,10 @@ def found_page(
     unsure = is_weak(hits) or (hits.abstained and asked_in)
     note = note_of(hits, shelf.language, asked_in)
     if hits.abstained and not unsure and allowed is not None:
-        unsure = not shelf.engine.search(query, 1, texts=False).abstained
-        note = f"{note} {FILTERED_OUT if unsure else AMONG}".lstrip()
+        best = shelf.engine.search(query, 1, texts=False)
+        unsure = bool(best) and not best.abstained
+        hidden = filtering.what_is_hidden(shelf.columns, best if unsure else [], filters)
+        note = f"{note} {hidden}".lstrip()
     items = [_as_known(shelf, hit) if day else hit for hit in found]
     if any(hit.status == ACT_ALONE for hit in items):
         note = f"{note} {UNDATED}".lstrip()

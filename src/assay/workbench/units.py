@@ -6,7 +6,9 @@ import msgspec
 import numpy as np
 
 from assay.core.types import Document
+from assay.corpus.in_force import standings_of, today
 from assay.corpus.named import corpus_named
+from assay.law.versions import IN_FORCE
 from assay.workbench.filtering import Columns, Numbers, columns_of
 from assay.workbench.opening import Service
 
@@ -67,3 +69,20 @@ def rest_of_section(service: Service, corpus: str, doc_id: str) -> list[Document
     if unit is None or unit.is_page:
         return []
     return [opened.at(other) for other in unit.rows if other != row]
+
+
+def when_in_force(service: Service, corpus: str, doc_id: str) -> str:
+    """Of a provision: whether it is in force today, since when, and what is not known of that."""
+    opened = corpus_named(corpus, service.home)
+    row = opened.row(doc_id)
+    found = standings_of(str(opened.data_folder))
+    status = found.status(row, today()) if row is not None else ""
+    if row is None or not status:
+        return ""
+    begins, ends = found.periods[row]
+    if not begins:
+        return f"{status}; since when is not known"
+    until = f" until {ends}" if ends else ""
+    if found.is_dated(row) or status != IN_FORCE:
+        return f"{status}: from {begins}{until}"
+    return f"{status}; its act from {begins}{until}; since when it stands so itself is not known"
