@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
@@ -207,6 +208,12 @@ def test_no_name_is_used_twice() -> None:
             places.setdefault(path.stem, []).append(path.parent.relative_to(SOURCE).as_posix())
     twice = {name: sorted(folders) for name, folders in places.items() if len(folders) > 1}
     assert not {name: folders for name, folders in twice.items() if folders != ["cli", "workbench"]}
+
+
+def test_no_two_tests_share_a_file_name() -> None:
+    """pytest would collect one of them alone."""
+    names = Counter(path.name for path in Path(__file__).parent.rglob("test_*.py"))
+    assert not [name for name, times in names.items() if times > 1]
 
 
 def test_nothing_is_imported_under_another_name() -> None:
