@@ -7,9 +7,12 @@ from typing import Any
 
 from starlette.testclient import TestClient
 
+from assay.web import app
 from assay.web.access import Access
 from assay.web.app import create_app
 from assay.workbench.opening import Service
+
+app.LOCAL = (*app.LOCAL, "testserver")  # where the client of the tests thinks that it is
 
 
 def local_client(service: Service, name: str = "דפנה", **options: Any) -> TestClient:

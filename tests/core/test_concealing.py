@@ -80,6 +80,22 @@ def test_a_key_is_not_shown_wherever_it_stands(said: str) -> None:
     assert without_password(shown) == shown
 
 
+@pytest.mark.parametrize(
+    "given", ["postgresql://me:hunter2@db/law", "host=db user=me password=hunter2"]
+)
+@pytest.mark.parametrize(
+    "asked", ["gold check", "score", "search {} x", "engines test {} x", "compare", "report"]
+)
+def test_an_address_in_the_wrong_place_is_told_without_its_password(
+    assay_cli: Assay, given: str, asked: str
+) -> None:
+    """As the name of a file or of a corpus, where it was not meant to be given."""
+    words = [given if word == "{}" else word for word in asked.split()]
+    done = assay_cli(*words, *([given] if "{}" not in asked else []))
+    assert done.code == 2
+    assert "hunter2" not in done.out + done.err
+
+
 def test_a_sentence_is_left_as_it_is() -> None:
     said = "The key to the case: an author signed it; see https://h/x?q=key&keyword=author#key"
     assert without_password(said) == said

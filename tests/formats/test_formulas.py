@@ -12,7 +12,7 @@ import pytest
 
 from assay import formats
 from assay.core.types import GoldSet, Judgment, Query, judgments_to_frame
-from assay.formats import csv_gold, quepid
+from assay.formats import csv_gold, quepid, trec
 from assay.formats.spreadsheet import guarded, guarded_row, unguarded
 from assay.workbench import judge, pooling
 
@@ -51,6 +51,18 @@ def test_quepid_gets_no_formulas(tmp_path: Path, gold: GoldSet) -> None:
     assert computed(tmp_path / "q.csv") == []
     again = quepid.read_gold(tmp_path / "q.csv")
     assert {row.doc_id for row in again.iter_judgments()} == {"@d", "-d"}
+
+
+def test_topics_beside_a_qrels_file_have_none(tmp_path: Path) -> None:
+    texts = [EVIL, "-1 day's notice", "'=quoted", "levy; =1+1", "a plain question"]
+    asked = tuple(Query(id=f"q{n}", text=text) for n, text in enumerate(texts))
+    judged = [Judgment(query_id=query.id, doc_id="d", grade=1) for query in asked]
+    gold = GoldSet(name="g", queries=asked, judgments=judgments_to_frame(judged))
+    _, topics = trec.write_gold(gold, tmp_path / "g.qrels")
+    cells = [line.partition("\t")[2] for line in topics.read_text().splitlines()]
+    assert [cell for cell in cells if cell.startswith(("=", "+", "-", "@"))] == []
+    assert cells[-1] == texts[-1]
+    assert trec.read_gold(tmp_path / "g.qrels").queries == asked
 
 
 def test_pairs_to_judge_have_none(tmp_path: Path, gold: GoldSet) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -22,13 +24,13 @@ from starlette.types import Message
 
 from assay.core.errors import InputError
 from assay.store import Store
-from assay.web import access, connections
-from assay.web.access import Refusal, User
-from assay.web.app import Serving, prepare
+from assay.web import access, connections, visitors
+from assay.web.access import Access, Refusal, User
+from assay.web.app import Serving, create_app, prepare
 from assay.web.connections import Patient
 from assay.web.limits import LONGEST_LINE, Desks, at_desk
 from assay.workbench.opening import Service
-from web_client import local_client
+from web_client import local_client, take_token
 
 
 @contextmanager
@@ -215,10 +217,35 @@ def test_where_all_are_at_work_the_busiest_makes_room(monkeypatch: pytest.Monkey
 
 
 def test_the_addresses_of_one_network_are_one() -> None:
-    assert connections._network("2001:db8::1") == connections._network("2001:db8::ffff:2")
-    assert connections._network("2001:db8::1") != connections._network("2001:db8:0:1::1")
-    assert connections._network("::ffff:10.0.0.1") != connections._network("::ffff:10.0.0.2")
-    assert connections._network("10.0.0.1") == "10.0.0.1"
+    assert visitors.network("2001:db8::1") == visitors.network("2001:db8::ffff:2")
+    assert visitors.network("2001:db8::1") != visitors.network("2001:db8:0:1::1")
+    assert visitors.network("::ffff:10.0.0.1") != visitors.network("::ffff:10.0.0.2")
+    assert visitors.network("10.0.0.1") == "10.0.0.1"
+
+
+@pytest.mark.parametrize("by", ["password", "key"])
+def test_whoever_has_a_network_of_addresses_guesses_no_oftener(store: Store, by: str) -> None:
+    app = create_app(Service(store=store), access=Access(accounts=True))
+    answers = []
+    for number in range(40):
+        client = TestClient(app, client=(f"2001:db8::{number:x}", 1), follow_redirects=False)
+        if by == "key":
+            client.headers["authorization"] = f"Bearer guess-{number}"
+            answers.append(client.get("/api/me").status_code)
+        else:
+            take_token(client, "/sign-in")
+            sent = {"name": f"n{number}", "password": "guess"}
+            answers.append(client.post("/sign-in", data=sent).status_code)
+    assert answers[-1] == 429
+    other = TestClient(app, client=("2001:db8:0:1::1", 1))
+    assert other.get("/api/me", headers={"authorization": "Bearer x"}).status_code == 401
+
+
+def test_only_names_of_this_machine_are_its_own() -> None:
+    """A page of another site may call itself anything that is let in."""
+    code = "from assay.web import app; print(*app.LOCAL)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["localhost", "127.0.0.1", "[::1]"]
 
 
 def test_decisions_that_wait_take_no_threads_from_others() -> None:

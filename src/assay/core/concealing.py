@@ -12,8 +12,11 @@ _SECRET = (
 )
 # in an address also words that mean something else in a sentence
 _IN_LINKS = rf"{_SECRET}|[\w.-]{{0,64}}(?:pass|key|auth|authorization|sig|signature|sas|jwt)"
-# postgresql://user:password@host: a password may have anything in it but a space, also an @
-_IN_ADDRESS = re.compile(r"((?:://|^//|(?<=\s)//)[^\s:/@?#]*):[^\s@]{0,1024}+@(?:[^\s/?#@]*@)*")
+# postgresql://user:password@host: a password may have anything in it but a space, also an @; as the
+# name of a file an address has one slash
+_IN_ADDRESS = re.compile(
+    r"((?:://|\b[\w+.-]{2,20}:/|^//|(?<=\s)//)[^\s:/@?#]*):[^\s@]{0,1024}+@(?:[^\s/?#@]*@)*"
+)
 _KEY_ALONE = re.compile(r"(?i)(\bhttps?://)[^\s:/@?#]+@")  # https://KEY@host
 # a key with a percent sign in it may be any key
 _IN_QUERY = re.compile(rf"(?i)([?&;](?:{_IN_LINKS}|[\w%]{{0,64}}%[\w%]{{0,64}})=)[^&\s]*")

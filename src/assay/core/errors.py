@@ -22,15 +22,18 @@ class AssayError(Exception):
 
 
 class InputError(AssayError):
-    """Bad input. `where` is a file with line or JSON path; `hint` says what to do."""
+    """Bad input. `where` is a file with line or JSON path; `hint` says what to do. An address that
+    was given where a file or a name belongs is told without its password."""
 
     exit_code = 2
 
     def __init__(self, message: str, *, where: str = "", hint: str = "") -> None:
-        self.message = message
-        self.where = where
+        from assay.core.concealing import without_password  # most commands have nothing to tell
+
+        self.message = without_password(message)
+        self.where = without_password(where)
         self.hint = hint
-        super().__init__(f"{where}: {message}" if where else message)
+        super().__init__(f"{self.where}: {self.message}" if where else self.message)
 
     def __str__(self) -> str:
         text = super().__str__()

@@ -36,6 +36,7 @@ from assay.core.runs import (
 )
 from assay.core.types import GoldSet, Query, Run, judgment_frame
 from assay.formats.schema import grade_of
+from assay.formats.spreadsheet import guarded, unguarded
 
 BLOCK_BYTES = 4 * 2**20
 TAIL_BYTES = 2**17  # where the end of a query is looked for first
@@ -123,7 +124,8 @@ def write_gold(gold: GoldSet, path: Path) -> list[Path]:
         lines.append(f"{query_id} 0 {doc_id} {grade}\n")
     write_atomic(path, "".join(lines))
     topics = topics_path(path)
-    write_atomic(topics, "".join(f"{query.id}\t{_one_line(query)}\n" for query in gold.queries))
+    texts = ((query.id, guarded(_one_line(query))) for query in gold.queries)
+    write_atomic(topics, "".join(f"{query_id}\t{text}\n" for query_id, text in texts))
     return [path, topics]
 
 
@@ -153,7 +155,7 @@ def _read_topics(path: Path) -> dict[str, str]:
             raise InputError("expected: query id, a tab, query text", where=f"{path}:{number}")
         if query_id in topics:
             raise InputError(f"query {query_id!r} comes twice", where=f"{path}:{number}")
-        topics[query_id] = text
+        topics[query_id] = unguarded(text)
     return topics
 
 

@@ -71,7 +71,7 @@ _FORWARD = (_ALPHABET, "01234567890", "qwertyuiop", "asdfghjkl", "zxcvbnm")
 _ROWS = tuple(row[::way] for row in _FORWARD for way in (1, -1))
 _log = logging.getLogger(__name__)
 
-LOCAL = ("localhost", "127.0.0.1", "[::1]", "testserver")
+LOCAL = ("localhost", "127.0.0.1", "[::1]")
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; style-src 'self'; script-src 'self'; "
     "img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; "

@@ -13,12 +13,13 @@ closed after that answer, as HTTP lets a server do."""
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 from collections import Counter, OrderedDict
 from contextlib import suppress
 from typing import Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from assay.web.visitors import network
 
 MOST = 400  # connections at a time; the usual limit of handles is 1,024
 ROOM = 100  # more, where all of those are at work, for addresses that have few
@@ -42,7 +43,7 @@ class Patient(H11Protocol):
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
-        self._address = _network(self.client[0] if self.client else "")
+        self._address = network(self.client[0] if self.client else "")
         Patient.open.add(self)
         Patient.held[self._address] += 1
         self._look()
@@ -115,17 +116,6 @@ class Patient(H11Protocol):
             most._let_go()
         elif Patient.held[self._address] > FEW or len(Patient.open) > MOST + ROOM:
             self._let_go()
-
-
-def _network(host: str) -> str:
-    """Whom an address belongs to: who has one of the sixth version has 2**64 of them."""
-    try:
-        address = ipaddress.ip_address(host.partition("%")[0])
-    except ValueError:
-        return host
-    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is None:
-        return str(ipaddress.ip_network((address, 64), strict=False))
-    return host
 
 
 def raise_handles() -> None:

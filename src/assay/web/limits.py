@@ -13,7 +13,7 @@ from typing import TypeVar
 from anyio import CapacityLimiter, to_thread
 from starlette.requests import Request
 
-from assay.web.visitors import Refusal, User, access_of, identify
+from assay.web.visitors import Refusal, User, access_of, identify, network_of
 
 MOST_BUCKETS = 20_000
 LONGEST_LINE = 64  # requests that wait for one desk
@@ -102,7 +102,7 @@ def check_call(request: Request, user: User) -> None:
 
 def check_door(request: Request, name: str) -> str:
     """Of attempts to sign in; answers with what to forget when one succeeds."""
-    address = request.client.host if request.client else ""
+    address = network_of(request)
     keys = (f"door {name} {address}", f"door from {address}", f"door of {name}")
     for key, rate in zip(keys, AT_THE_DOOR, strict=True):
         limiter_of(request).take(key, rate)
@@ -116,7 +116,7 @@ def identify_at_rate(request: Request) -> User | None:
     if not offered or not access_of(request).accounts:
         return identify(request)
     limiter, mark = limiter_of(request), hashlib.sha256(offered.encode()).digest()
-    tried = f"keys from {request.client.host if request.client else ''}"
+    tried = f"keys from {network_of(request)}"
     is_new = mark not in limiter.known
     if is_new:
         limiter.take(tried, AT_THE_DOOR[1])

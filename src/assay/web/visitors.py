@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import ipaddress
 import secrets
 import time
 from dataclasses import dataclass, field
@@ -73,6 +74,22 @@ def visitor_of(request: Request) -> User | None:
     """Who is signed in, if anybody."""
     user: User | None = getattr(request.state, "user", None)
     return user
+
+
+def network(host: str) -> str:
+    """Whom an address belongs to: who has one of the sixth version has 2**64 of them."""
+    try:
+        address = ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        return host
+    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is None:
+        return str(ipaddress.ip_network((address, 64), strict=False))
+    return host
+
+
+def network_of(request: Request) -> str:
+    """Where a request comes from, as limits go by it."""
+    return network(request.client.host if request.client else "")
 
 
 def identify(request: Request) -> User | None:

@@ -120,7 +120,7 @@ def try_named(
             names = ", ".join(row.name for row in list_engines(config) if row.origin != "built in")
             raise UsageError(
                 f"there is no engine {name!r}",
-                hint=f"Known: {names or 'none'}. Write a table [engines.{name}] in assay.toml.",
+                hint=f"Known: {names or 'none'}. Write a table [engines.NAME] in assay.toml.",
             )
         engine = EngineConfig(name=name, engine=name)
     if engine.run:
