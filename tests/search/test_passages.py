@@ -143,3 +143,20 @@ def test_a_rule_is_shown_before_its_special_case() -> None:
     built = index.build([(each, each.text) for each in (moment, *others)], dense=False)
     question = snippets.asked_for(built, "Missä ajassa kunnan vaje on katettava?")
     assert snippets.best_passage(built, question, moment)[0].startswith("Kunnan taseeseen")
+
+
+def test_a_passage_begins_earlier_where_it_says_as_much_from_there() -> None:
+    rule = (
+        "Ylittävä osuus palautetaan valtiolle neljän vuoden kuluessa tilinpäätöksen vahvistamista "
+        "seuraavan vuoden alusta lukien. "
+    )
+    special = "Samassa ajassa katetaan kunnan vaje. "
+    rest = "Selvitys annetaan keväällä. " * 9
+    moment = Document(id="1", text=rule + special + rest, language="fi")
+    far = Document(id="5", text=rule + rest * 2 + special + rest, language="fi")
+    others = [Document(id=each, text="Valtuusto kokoontuu.", language="fi") for each in "234"]
+    built = index.build([(each, each.text) for each in (moment, far, *others)], dense=False)
+    question = snippets.asked_for(built, "Missä ajassa kunnan vaje on katettava?")
+    assert snippets.best_passage(built, question, moment)[0].startswith("Ylittävä osuus")
+    shown = snippets.best_passage(built, question, far)[0]
+    assert "Samassa ajassa katetaan kunnan vaje." in shown  # what is asked for stays in sight

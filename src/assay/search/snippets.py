@@ -5,7 +5,7 @@ the square root of its length (plus eight, so that a heading of two words does n
 short). What counted in the search counts here: the same lemma, a look-alike, a term of the
 thesaurus. A short text is shown whole, and an item of a list with the words that begin the list.
 In a provision the rule stands before its special cases: of two sentences that say about as much,
-the first is shown.
+the first is shown, and where the passage would say about as much if it began earlier, it does.
 """
 
 from __future__ import annotations
@@ -139,7 +139,8 @@ def with_words(index: Index, asked: Asked, text: str) -> tuple[str, list[str]]:
 def _best_span(index: Index, asked: Asked, texts: list[str]) -> tuple[int, int] | None:
     """By reading them: short texts, whose words count by their looks too."""
     text = "".join(texts)
-    best: tuple[int, int] | None = None
+    said: list[tuple[int, int, set[str]]] = []
+    best = 0
     best_score = -1.0
     least = LEAST if index.profile.kind == "stems" else LEAST_ITEM
     margin = 1.0 if index.profile.kind == "stems" else AS_MUCH
@@ -148,9 +149,33 @@ def _best_span(index: Index, asked: Asked, texts: list[str]) -> tuple[int, int] 
         held = {index.lemma(word) for word in words if asked.is_asked(word)}
         score = sum(map(asked.weight, held)) / (PADDING + len(words)) ** 0.5
         if score > best_score * margin:
-            best = begin, end
+            best = len(said)
             best_score = score
-    return best
+        said.append((begin, end, held))
+    if best and index.profile.kind == "soft":
+        best = _earlier(index, asked, text, said, best)
+    return said[best][:2] if said else None
+
+
+def _earlier(
+    index: Index, asked: Asked, text: str, said: list[tuple[int, int, set[str]]], best: int
+) -> int:
+    """The first sentence from which on a passage says about as much as from the best one on."""
+
+    def says(number: int) -> float:
+        until = said[number][0] + LONGEST
+        shown: set[str] = set()
+        for begin, end, held in said[number:]:
+            if begin >= until:
+                break
+            if end > until:
+                words = index.analyzer.words(text[begin:until])
+                held = {index.lemma(word) for word in words if asked.is_asked(word)}
+            shown |= held
+        return sum(map(asked.weight, shown))
+
+    enough = says(best) / AS_MUCH
+    return next((number for number in range(best) if says(number) >= enough), best)
 
 
 def asked_for(index: Index, question: str) -> Asked:
