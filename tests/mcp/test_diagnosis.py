@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+import msgspec
 import pytest
 
 pytest.importorskip("mcp", reason="needs the package mcp")
 from talking import SAMPLES, call, refused
 
-from assay.workbench import corpora
+from assay.core.results import GradedResults
+from assay.workbench import corpora, history
+from assay.workbench.opening import open_service
+from assay.workbench.shipping import may_ship
 from mcp import Client
 
 ACTS = (
@@ -160,3 +165,29 @@ def test_an_explanation_names_the_relevant_documents_that_are_missing(talk: Any)
         assert some
 
     talk(session)
+
+
+def test_a_gate_says_how_many_judgments_it_takes(home: Path) -> None:
+    """With so many more of its first hits judged the gate no longer asks for any, with one fewer it
+    does."""
+    store = f"sqlite:///{home / 'counted.db'}"
+    with open_service(store, config=home / "assay.toml", home=home) as service:
+        run = history.evaluate(service, "opinions", "bm25")
+
+        def why(more: int) -> str:
+            entries, left = [], more
+            for entry in cast(GradedResults, run.results).per_query:
+                grades = list(entry.grades)
+                for at, grade in enumerate(grades[:10]):
+                    if grade is None and left:
+                        grades[at], left = 0, left - 1
+                entries.append(msgspec.structs.replace(entry, grades=grades))
+            results = msgspec.structs.replace(run.results, per_query=entries)
+            return may_ship(
+                service, msgspec.structs.replace(run, id=f"{more}", results=results)
+            ).told
+
+        said = re.search(r"that takes (\d+) more judgments of these hits", why(0))
+        assert said
+        assert "that takes 1 more judgment of these hits" in why(int(said[1]) - 1)
+        assert "that takes" not in why(int(said[1]))

@@ -149,9 +149,13 @@ def judged_of(gate: Gate, results: GradedResults) -> float:
     return float(np.mean(shares)) if shares else 0.0
 
 
+HAIR = 1e-9
+
+
 def too_few_judged(gate: Gate, results: GradedResults) -> bool:
-    """Whether the gate waits for more judgments."""
-    return gate.min_judged is not None and judged_of(gate, results) < gate.min_judged
+    """Whether the gate waits for more judgments. A mean of shares that is 0.9 may come out a hair
+    below it."""
+    return gate.min_judged is not None and judged_of(gate, results) < gate.min_judged - HAIR
 
 
 # ── how sure a mean is ────────────────────────────────────────────────────────────────────────────

@@ -3,11 +3,14 @@ who see no page."""
 
 from __future__ import annotations
 
+from math import ceil
 from typing import Literal
 
 import msgspec
 
 from assay.core.results import Check, GradedResults, Status, Verdict
+from assay.core.types import counted
+from assay.evaluation.gate_values import judged_of, measure_line, members, too_few_judged
 from assay.evaluation.gates import DEFAULT_POLICY
 from assay.reports.sentences import Sentences
 from assay.reports.words import Words, page_counts, page_words
@@ -84,14 +87,28 @@ def may_ship(service: Service, run: KeptRun) -> Shipping:
 
 
 def _told(check: Check, run: KeptRun) -> str:
-    """What a gate found. A share of judged hits counts queries without judgments as well."""
+    """What a gate found. A share of judged hits counts queries without judgments as well, and says
+    how many judgments are missing."""
     found = f"{check.status.upper()}: {Sentences(Words('en')).check(check)}"
-    if check.status == "inconclusive" and "is judged" in found:
-        found += _over_all(run)
+    if check.status == "inconclusive" and isinstance(run.results, GradedResults):
+        notes = [_still_to_judge(check, run.results), _over_all(run.results, found)]
+        said = "; ".join(note for note in notes if note)
+        found += f" ({said})" if said else ""
     return f"{found}."
 
 
-def _over_all(run: KeptRun) -> str:
-    entries = run.results.per_query if isinstance(run.results, GradedResults) else []
-    bare = sum(not entry.judged for entry in entries)
-    return f" (over all {len(entries)} queries; {bare} have no judgments)" if bare else ""
+def _still_to_judge(check: Check, results: GradedResults) -> str:
+    """How many of its first hits must be judged before the gate decides, at most."""
+    needed = check.gate.min_judged
+    if needed is None or not too_few_judged(check.gate, results):
+        return ""
+    cutoff = measure_line(check.gate, results).cutoff or 10
+    short = (needed - judged_of(check.gate, results)) * len(members(check.gate, results)) * cutoff
+    return f"that takes {counted(ceil(round(short, 6)), 'more judgment')} of these hits"
+
+
+def _over_all(results: GradedResults, found: str) -> str:
+    bare = sum(not entry.judged for entry in results.per_query)
+    if not bare or "is judged" not in found:
+        return ""
+    return f"over all {len(results.per_query)} queries; {bare} have no judgments"
