@@ -191,3 +191,24 @@ def test_a_gate_says_how_many_judgments_it_takes(home: Path) -> None:
         assert said
         assert "that takes 1 more judgment of these hits" in why(int(said[1]) - 1)
         assert "that takes" not in why(int(said[1]))
+
+
+def test_what_settles_two_runs_is_asked_of_these_runs(talk: Any) -> None:
+    async def session(client: Client) -> None:
+        first, last = [
+            (await call(client, "run_evaluation", gold="opinions", engine=engine))["run_id"]
+            for engine in ("random", "bm25")
+        ]
+        asked = {"gold": "opinions", "limit": 1}
+        for run_ids, about in (
+            ([], "bm25 against random"),
+            ([first, last], "random against bm25"),
+            ([first], "random"),
+        ):
+            page = await call(client, "next_to_judge", **asked, run_ids=run_ids)
+            assert page["items"][0]["reason"].endswith(f" of the doubt about {about}")
+        golden = await call(client, "run_evaluation", gold="questions", engine="act")
+        said = await refused(client, "next_to_judge", **asked, run_ids=[golden["run_id"]])
+        assert "is not on the gold set 'opinions'" in said
+
+    talk(session)

@@ -89,8 +89,8 @@ def _prompts(server: MCPServer[Any], service: Service, words: Words) -> None:
             f"2. Call compare_runs with the run of {engine_a!r} first and that of {engine_b!r} "
             "second.\n"
             "3. Give its verdict as it is, with the figure that decides and its interval. Where it "
-            "is open, say that it cannot be told yet, and what next_to_judge would have judged. "
-            "Do not call a difference that is not proven an improvement.\n"
+            "is open, say that it cannot be told yet, and what next_to_judge with these run_ids "
+            "would have judged. Do not call a difference that is not proven an improvement.\n"
             "4. Explain the query that moved most with explain_score on both runs."
         )
 

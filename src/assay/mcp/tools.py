@@ -78,6 +78,7 @@ By = Annotated[
         description="Who suggests: your name and version.",
     ),
 ]
+NEWEST: list[str] = []  # no runs are named
 MOST_FAILED_LISTED = 10  # questions of a run in a list
 MOST_NAMED = 20  # documents of a citation
 MOST = 50  # lines of a list that are looked at
@@ -235,11 +236,19 @@ def gold_tools(service: Service) -> tuple[Tool, ...]:
 
 
 def judging_tools(service: Service) -> tuple[Tool, ...]:
-    def next_to_judge(gold: GoldName, limit: Limit = FITTING, offset: Offset = 0) -> NextToJudge:
+    def next_to_judge(
+        gold: GoldName,
+        limit: Limit = FITTING,
+        offset: Offset = 0,
+        run_ids: Annotated[
+            list[str],
+            Field(max_length=2, description="One or two runs: what would settle them comes first."),
+        ] = NEWEST,
+    ) -> NextToJudge:
         """What to judge next on a gold set, with the documents: first what waits in the expert's
         queue, then unjudged documents whose grade would settle most between the newest runs, and
         last what somebody has suggested a grade for already."""
-        page = for_agents.to_judge(service, gold, limit or TO_JUDGE, offset)
+        page = for_agents.to_judge(service, gold, limit or TO_JUDGE, offset, run_ids)
         answer = NextToJudge.of(gold, for_agents.scale_of(service, gold), page)
         return answer if limit else fitted(answer, "items", offset)
 

@@ -255,10 +255,10 @@ def rubric_text(service: Service, gold: str = "", name: str = "") -> tuple[str, 
 
 
 def to_judge(
-    service: Service, gold: str, limit: int = 10, offset: int = 0
+    service: Service, gold: str, limit: int = 10, offset: int = 0, run_ids: Sequence[str] = ()
 ) -> Page[tuple[ToJudge, list[CitedDocument | None]]]:
     """What to judge next, with the documents themselves; None for one that is not here."""
-    page = worth_looking_at(service, gold, limit, offset)
+    page = worth_looking_at(service, gold, limit, offset, run_ids=run_ids)
     items = [
         (
             item,
@@ -362,7 +362,7 @@ def verdicts(comparison: Comparison) -> list[str]:
     """The answer for each system in a few sentences, the verdict first."""
     told = []
     for answer in answers(comparison, Sentences(Words("en"))):
-        notes = [note.replace(COMMAND, "next_to_judge") for note in answer.notes]
+        notes = [note.replace(COMMAND, "next_to_judge with these run_ids") for note in answer.notes]
         told.append(" ".join([f"{answer.text}.", answer.change, *notes]))
     return told
 

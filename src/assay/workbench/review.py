@@ -36,7 +36,7 @@ from assay.store.records import (
 )
 from assay.telemetry.feedback import signs_for
 from assay.telemetry.recorder import new_id
-from assay.workbench.history import kept_run, runs
+from assay.workbench.history import KeptRun, kept_run, runs
 from assay.workbench.known_ids import refuse_unknown
 from assay.workbench.opening import NotOpen, Service, gold_path, kept_path, read_gold, stored_name
 from assay.workbench.paging import MAX_PAGE, Page, page_of, page_size
@@ -362,11 +362,11 @@ class ToJudge:
 
 
 def worth_looking_at(
-    service: Service, gold: str, limit: int = 10, offset: int = 0
+    service: Service, gold: str, limit: int = 10, offset: int = 0, *, run_ids: Sequence[str] = ()
 ) -> Page[ToJudge]:
-    """First what waits in the queue, the oldest first; then unjudged documents of the newest runs,
-    the one that narrows the decision between them most first; and last what waits with a grade that
-    somebody has suggested already."""
+    """First what waits in the queue, the oldest first; then unjudged documents of these runs, else
+    of the newest, the one that narrows the decision between them most first; and last what waits
+    with a grade that somebody has suggested already. Runs that are named come before the queue."""
     wanted = offset + limit + 1
     items = service.store.review_items(
         gold=stored_name(service, gold), state="pending_review", limit=EVERYTHING
@@ -374,8 +374,23 @@ def worth_looking_at(
     waiting = [_waiting(item) for item in items if item.grade is None]
     suggested = [_waiting(item) for item in items if item.grade is not None]
     queued = {(item.ref, doc_id) for item in items for doc_id in item.doc_ids}
-    more = _worth_judging(service, gold, wanted - len(waiting), queued)
-    return page_of([*waiting, *more, *suggested][offset : offset + limit + 1], offset, limit)
+    room = wanted if run_ids else wanted - len(waiting)
+    more = _worth_judging(_runs_of(service, gold, run_ids), room, queued)
+    every = [*more, *waiting, *suggested] if run_ids else [*waiting, *more, *suggested]
+    return page_of(every[offset : offset + limit + 1], offset, limit)
+
+
+def _runs_of(service: Service, gold: str, run_ids: Sequence[str]) -> list[KeptRun]:
+    """These runs, or else the newest of two engines, or of one."""
+    if run_ids:
+        asked = [kept_run(service, run_id) for run_id in run_ids]
+        if other := next((run for run in asked if run.gold != stored_name(service, gold)), None):
+            raise InputError(f"run {other.id!r} is not on the gold set {gold!r}")
+        return asked
+    newest: dict[str, str] = {}
+    for record in runs(service, gold=gold, limit=MAX_PAGE).items:
+        newest.setdefault(record.engine, record.id)
+    return [kept_run(service, run_id) for run_id in list(newest.values())[:2]]
 
 
 def _waiting(item: ReviewItem) -> ToJudge:
@@ -391,17 +406,14 @@ def _waiting(item: ReviewItem) -> ToJudge:
 
 
 def _worth_judging(
-    service: Service, gold: str, limit: int, queued: Set[tuple[str, str]]
+    kept: Sequence[KeptRun], limit: int, queued: Set[tuple[str, str]]
 ) -> list[ToJudge]:
-    """Of the newest runs of two engines, or of one."""
-    newest: dict[str, str] = {}
-    for record in runs(service, gold=gold, limit=MAX_PAGE).items:
-        newest.setdefault(record.engine, record.id)
-    results = [kept_run(service, run_id).results for run_id in list(newest.values())[:2]]
+    """Of two runs, or of one."""
+    results = [run.results for run in kept]
     graded = [scored for scored in results if isinstance(scored, GradedResults)]
     if limit < 1 or not graded or not graded[0].per_query or any(map(is_closed, results)):
         return []  # closed sets have no grades to give
-    between = " against ".join(list(newest)[:2])
+    between = " against ".join(run.engine for run in kept)
     told: list[ToJudge] = []
     little: list[ToJudge] = []
     for pair in next_to_judge(*(run.per_query for run in graded)).pairs:
@@ -412,7 +424,7 @@ def _worth_judging(
             query_id=pair.query_id, query=pair.query_text, doc_ids=[pair.doc_id], reason=reason
         )
         (little if is_little else told).append(one)
-    every = [*told, *_never_judged(graded[0], next(iter(newest))), *little]
+    every = [*told, *_never_judged(graded[0], kept[0].engine), *little]
     return [one for one in every if (one.query_id, one.doc_ids[0]) not in queued][:limit]
 
 
