@@ -45,6 +45,7 @@ def test_a_project_from_the_defaults_runs(assay_cli: Assay) -> None:
     assert "next: assay run" in assay_cli().out
     done = assay_cli("run")
     assert (done.code, "PASS" in done.out) == (0, True), done.out + done.err
+    assert done.out.count("PASS") == 2, "both engines of the sample have a gate"
     here = assay_cli().out
     assert re.search(r"gold sets +sample\n", here)
     assert re.search(r"engines +bm25, mine\n", here)

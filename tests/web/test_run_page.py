@@ -46,6 +46,11 @@ def test_a_run_is_compared_with_the_baseline(store: Store, tmp_path: Path, lang:
     assert page.count(str(told["from_baseline"])) > 1  # a column of changes
     report = client.get(f"/runs/{run.id}/report?lang={lang}").text
     assert name in report
+    called = client.get(f"/api/runs/{run.id}?lang={lang}").json()
+    since = called["since"]
+    assert (since["lead"]["kind"], since["lead"]["other"]) == ("turned", name)
+    assert (since["recorded"]["by"], since["change"]["n"]) == ("Ada", 12)
+    assert called["results"]["receipt"], "what was recorded is beside it"
 
 
 def test_without_a_baseline_nothing_is_said_of_one(store: Store, tmp_path: Path) -> None:
@@ -70,6 +75,10 @@ def test_a_golden_run_moves_in_points_and_names_its_questions(store: Store, tmp_
     )
     run = kept(service, path, "e", ["d2"], ids=ids)
     page = local_client(service).get(f"/runs/{run.id}?lang=en").text
+    assert "e is better on 0 questions, worse on 2" in page
+    assert '<a href="#weakest">See why</a>' in page
+    abstained = page.partition("wrong abstentions")[2].partition("</tr>")[0]
+    assert "0% to" in abstained, "every rate has its interval"
     assert "On golden, before (baseline) is ahead of e, but that is not proven." in page
     assert "But MRR@k fell from" in page
     assert "-66.7 points" in page
@@ -77,6 +86,33 @@ def test_a_golden_run_moves_in_points_and_names_its_questions(store: Store, tmp_
     assert failed < page.index("MUST</span> <bdi>k3</bdi>") < page.index("<bdi>k2</bdi>")
     home = local_client(service).get("/?lang=en").text
     assert f'<a href="/runs/{run.id}">See why</a>' in home, "a no leads to its reasons"
+
+
+def test_the_gates_of_today_see_a_baseline_that_came_later(store: Store, tmp_path: Path) -> None:
+    """The usual gates of a golden set: the one on a drop could not tell when the run was scored."""
+    path = golden_set(tmp_path)
+    ids = ["k1", "k2", "k3"]
+    toml = TOML.format(path=path).replace("gold.set", "gold.golden")
+    service = served(store, tmp_path, path, toml)
+    run = kept(service, path, "e", ["d1", "d3", "d2"], ids=ids)
+    client = local_client(service)
+
+    def dropped() -> tuple[str, bool]:
+        checks = client.get(f"/api/runs/{run.id}").json()["verdict"]["checks"]
+        (found,) = (check for check in checks if check["gate"]["name"] == "D")
+        return found["status"], found.get("counts", True)
+
+    def listed() -> str | None:
+        status: str | None = client.get("/api/runs").json()["page"]["items"][0]["status"]
+        return status
+
+    assert (dropped(), listed()) == (("inconclusive", False), "pass")
+    _baseline(path, ["d1", "d3", "d2"], ids, "the same")
+    assert dropped() == ("pass", True)
+    assert "there is no baseline" not in client.get(f"/runs/{run.id}?lang=en").text
+    (tmp_path / "base.json").unlink()
+    (tmp_path / "base.json").write_text("{}")  # of nothing
+    assert (dropped()[0], listed()) == ("inconclusive", "pass")
 
 
 def test_where_nothing_changed_no_table_says_where(store: Store, tmp_path: Path) -> None:
@@ -91,3 +127,36 @@ def test_where_nothing_changed_no_table_says_where(store: Store, tmp_path: Path)
     assert "6 queries are the same in both." in alike
     assert "Where it changed" not in alike
     assert "Where it changed" in apart
+
+
+def test_a_list_of_runs_sees_a_baseline_that_came_later(store: Store, tmp_path: Path) -> None:
+    path = graded_set(tmp_path)
+    gate = '[[gates]]\nmeasure = "nDCG@10"\nmax_drop = 0.02\n'
+    service = served(store, tmp_path, path, TOML.format(path=path) + gate)
+    run = kept(service, path, "e", DOCS)
+    client = local_client(service)
+
+    def told() -> tuple[str, str]:
+        line = client.get("/api/runs").json()["page"]["items"][0]
+        return line["status"], client.get(f"/api/runs/{run.id}").json()["ship"]
+
+    assert told() == ("inconclusive", "not_yet")
+    _baseline(path, DOCS, [f"q{n}" for n in range(6)], "the same")
+    assert told() == ("pass", "yes")
+
+
+def test_what_would_tell_two_engines_apart_is_said_beside_what_a_gate_needs(
+    store: Store, tmp_path: Path
+) -> None:
+    """Where judging helps the gate alone, the page says what helps the other question."""
+    path = graded_set(tmp_path, judged=6)
+    gate = '[[gates]]\nmeasure = "nDCG@10"\nminimum = 0.1\nmin_judged = 0.9\n'
+    service = served(store, tmp_path, path, TOML.format(path=path) + gate)
+    runs = [kept(service, path, name, order) for name, order in (("e", DOCS), ("f", DOCS[1:]))]
+    client = local_client(service)
+    pair = f"a={runs[0].id}&b={runs[1].id}"
+    found = client.get(f"/api/compare?{pair}").json()
+    doubt = found["change"]["head"]["doubt"]
+    assert found["verdict"]["judge_next"], "judging helps the gate"
+    assert max(doubt["up"], doubt["down"]) < 0.5, "and hardly the other question"
+    assert "more queries can" in client.get(f"/compare?{pair}&lang=en").text

@@ -49,6 +49,7 @@ def test_a_pass_that_hides_a_failed_must_says_so(assay_cli: Assay, tmp_path: Pat
     assert f"**e on law**\n\n- {but}" in written
     report = (tmp_path / ".assay" / "results" / "law--e.html").read_text()
     assert but in report
+    assert '<span class="badge inconclusive">NOT YET</span>' in report, "not a green PASS"
     _questions(tmp_path, found="1")
     ran = assay_cli("run", "--comment", "c.md")
     assert "but" not in ran.out + (tmp_path / "c.md").read_text().partition("|")[0]
@@ -73,7 +74,8 @@ def test_a_pass_on_one_judges_word_says_so() -> None:
     )
     written = comment([Scored(gold="s", engine="e", results=results)])
     assert "### Assay: PASS, on one judge's word\n" in written
-    assert "- The verdict rests on one judge: without what only Ada has judged" in written
+    assert "- The verdict rests on one judge: without what only that judge has judged" in written
+    assert "Ada" not in written, "everybody may read a comment"
 
 
 def test_a_set_that_changed_is_told_in_words(assay_cli: Assay, tmp_path: Path) -> None:
@@ -105,3 +107,7 @@ def test_a_set_that_changed_is_told_in_words(assay_cli: Assay, tmp_path: Path) -
     assert ", 11 queries judged alike: the set has changed since the baseline |" in written
     assert "only the 11 queries judged alike count" in written
     assert "fingerprint" not in written
+    report = (tmp_path / ".assay" / "results" / "s--e.html").read_text()
+    assert "new is better than old (baseline)" in report, "as in the comment"
+    assert "only the 11 queries judged alike count" in report
+    assert report.count("scored on different gold sets") == 1

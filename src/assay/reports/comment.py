@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import msgspec
+
 from assay.core.results import Bounds, Results, Status
 from assay.evaluation.comparison import Comparison, Moved
 from assay.reports.doubted import answers, caveats, headlines
@@ -42,6 +44,7 @@ STALE = {
 WORST_FIRST: tuple[Status, ...] = ("fail", "inconclusive", "pass")
 DECIDING = ("ndcg@10", "pass_rate_total")
 LETTERS = 60  # of the text of a query
+SOMEBODY = "that judge"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -167,7 +170,7 @@ def _details(pair: Scored, texts: bool) -> Iterator[str]:
         yield f"The engine failed: {marked(pair.error)}"
     if pair.results is None:
         return
-    report = view(pair.results)
+    report = view(_unnamed(pair.results))
     for check in report.checks:
         if check.status != "pass" and check.counts:
             yield f"- {NAMES[check.status]}: {marked(check.message)}"
@@ -185,6 +188,16 @@ def _details(pair: Scored, texts: bool) -> Iterator[str]:
             "Too few hits are judged to say. Judge first" if report.judge_first else "Judge next"
         )
         yield f"- {first}: {asked}" + (f"; {more} more" if more > 0 else "")
+
+
+def _unnamed(results: Results) -> Results:
+    """A comment may be read by everybody, and names no judge."""
+    verdict = results.verdict
+    if verdict is None or verdict.one_judge is None:
+        return results
+    somebody = msgspec.structs.replace(verdict.one_judge, judge=SOMEBODY)
+    unnamed = msgspec.structs.replace(verdict, one_judge=somebody)
+    return msgspec.structs.replace(results, verdict=unnamed)
 
 
 def _doubtful(pair: Scored) -> Iterator[str]:

@@ -50,7 +50,7 @@ from assay.workbench.report import beside
 from assay.workbench.run_queue import choices
 from assay.workbench.settling import left_to_judge
 from assay.workbench.side_by_side import TwoRankings, two_rankings
-from assay.workbench.since import Since, named, since_baseline, told
+from assay.workbench.since import Seen, Since, named, seen, since_baseline, told
 from assay.workbench.trend import Trend, trends_by_set
 
 REPORTS = 16  # kept as they were written
@@ -179,7 +179,9 @@ def run(request: Request) -> Response:
 
 
 def run_call(request: Request) -> Response:
-    return json(kept_run(service_of(request), request.path_params["run"]))
+    service = service_of(request)
+    kept = kept_run(service, request.path_params["run"])
+    return json(seen(service, kept, language_for(request)))
 
 
 def run_report(request: Request) -> Response:
@@ -378,7 +380,7 @@ DECIDE_ROUTES = [
         "/api/runs", runs_call, ("GET",), "reader", "Runs and boards", query=RunsQuery, answer=Runs
     ),
     Guarded(
-        "/api/runs/{run}", run_call, ("GET",), "reader", "One run with its results", answer=KeptRun
+        "/api/runs/{run}", run_call, ("GET",), "reader", "One run with its results", answer=Seen
     ),
     Guarded(
         "/api/compare", compare_call, ("GET",), "reader", "Two runs compared", None, Duel, TwoRuns

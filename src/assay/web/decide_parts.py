@@ -82,7 +82,8 @@ def chart_of(board: Board, words: Words) -> object:
 
 
 def is_share(key: str) -> bool:
-    return key != "total" and not any(part in key for part in ("latency", "score", "n_"))
+    counted = key == "total" or key.startswith("n_")
+    return not counted and not any(part in key for part in ("latency", "score"))
 
 
 def weakness(line: object) -> tuple[float, str]:

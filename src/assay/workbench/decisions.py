@@ -12,6 +12,8 @@ import msgspec
 from assay.core.errors import AssayError
 from assay.core.remembered import Remembered
 from assay.core.results import Gate, GoldenResults, Results, Status, Verdict
+from assay.evaluation.gates import DEFAULT_POLICY
+from assay.reports.sentences import ERRORS
 from assay.reports.view import failed_musts
 from assay.review.identity import name_of
 from assay.store.records import RunRecord
@@ -94,12 +96,14 @@ class Board(msgspec.Struct, frozen=True, kw_only=True):
 
 # ── one run ───────────────────────────────────────────────────────────────────────────────────────
 
-_lines = Remembered[tuple[str, str, bytes], RunLine](KNOWN)
+_lines = Remembered[tuple[object, ...], RunLine](KNOWN)
 
 
 def run_line(service: Service, record: RunRecord) -> RunLine:
     """A run never changes: its results are read once, and the gates of today asked once."""
-    gates = msgspec.json.encode(service.config.gates) if service.config else b""
+    asked = msgspec.json.encode(service.config.gates) if service.config else b""
+    sets = service.config.gold.values() if service.config else ()
+    baselines = tuple((one.baseline, stamp_of(Path(one.baseline))) for one in sets if one.baseline)
 
     def line() -> RunLine:
         try:
@@ -111,7 +115,7 @@ def run_line(service: Service, record: RunRecord) -> RunLine:
                 id=record.id, at=record.at, engine=record.engine, gold=record.gold, error=str(error)
             )
 
-    return _lines.of((service.store.address, record.id, gates), line)
+    return _lines.of((service.store.address, record.id, asked, baselines), line)
 
 
 def line_of(run: KeptRun, corpus: str = "", *, verdict: Verdict | None = None) -> RunLine:
@@ -263,15 +267,23 @@ _verdicts = Remembered[tuple[object, ...], Verdict](VERDICTS)
 
 def decided(service: Service, run: KeptRun, *, settle: bool = True) -> Verdict | None:
     """What the gates of today say of a run: where the configuration has any for it, these, else
-    those that it was scored with. With `settle` also what to judge where they cannot tell."""
+    those that it was scored with; the usual ones of a golden set are asked again where a baseline
+    is named. With `settle` also what to judge where they cannot tell."""
     gates, baseline = _asked_today(service, run)
-    if not gates:
+    if not gates and not (baseline and _held_to_usual(run.results)):
         return run.results.verdict
     key = (*_question(service, run, gates, baseline), settle)
     try:
         return _verdicts.of(key, lambda: _verdict(run.results, gates, baseline, settle=settle))
     except AssayError:  # a gate on what the run did not measure
         return run.results.verdict
+
+
+def _held_to_usual(results: Results) -> bool:
+    """A golden set that nobody gave gates: the one on a drop could not tell without a baseline."""
+    checks = results.verdict.checks if results.verdict else ()
+    asked = [check.gate for check in checks if check.gate.measure not in ERRORS]
+    return isinstance(results, GoldenResults) and all(gate in DEFAULT_POLICY for gate in asked)
 
 
 def _verdict(

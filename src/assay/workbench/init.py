@@ -128,7 +128,7 @@ def _configuration(answers: Answers, folder: Path) -> str:
     if answers.dataset == SAMPLE and name != "mine":
         tables.append('[engines.mine]\nsearch_module = "my_engine.py"')
     bound = f"measure = {_quoted(measure)}\nminimum = {answers.minimum:g}"
-    tables.append(f"[[gates]]\nengine = {_quoted(name)}\n{bound}")
+    tables.append(f"[[gates]]\n{bound}")
     return "\n\n".join(tables) + "\n"
 
 

@@ -80,10 +80,9 @@ def beside(
 
 
 def against_baseline(results: Results, then: Results | None, path: Path) -> ReportView:
-    """A report of `assay run`: with the comparison with the baseline, where there is one that can
-    be compared with."""
-    stale = results.baseline.stale if results.baseline else ""
-    if then is None or stale or not _has_common(results, then):
+    """A report of `assay run`: with the comparison with the baseline, where there is one. Of one
+    that is stale, on the queries that both judge alike, as in the comment and on the pages."""
+    if then is None or not _has_common(results, then):
         return view(results)
     from assay.evaluation.comparison import compare
 

@@ -9,19 +9,22 @@ import msgspec
 
 from assay.core.errors import AssayError
 from assay.core.remembered import Remembered
-from assay.core.results import Baseline, GoldenResults, Recorded, Results
+from assay.core.results import Baseline, GoldenResults, Recorded, Results, Verdict
 from assay.evaluation.comparison import Comparison, Difference, compare
 from assay.reports.doubted import as_sentence, gold_change, headlines, hidden_loss
 from assay.reports.sentences import Sentences
+from assay.reports.view import failed_musts
 from assay.reports.words import Words
 from assay.workbench.baseline import against, read_baseline
-from assay.workbench.decisions import baseline_of
+from assay.workbench.decisions import baseline_of, decided, rests_on
 from assay.workbench.desk import stamp_of
 from assay.workbench.facing import Lead, lead_by
 from assay.workbench.history import KeptRun
+from assay.workbench.one_judge import Rests
 from assay.workbench.opening import Service
+from assay.workbench.shipping import Ship, ship_of
 
-__all__ = ["Since", "Told", "named", "since_baseline", "told"]
+__all__ = ["Seen", "Since", "Told", "named", "seen", "since_baseline", "told"]
 
 KEPT = 64  # comparisons that are kept
 
@@ -36,13 +39,37 @@ class Since(msgspec.Struct, frozen=True, kw_only=True):
 
 class Told(msgspec.Struct, frozen=True, kw_only=True):
     """Is the run better than the baseline, in the words of the pages; the measure that decides;
-    what the answer hangs on; and who recorded the baseline."""
+    what the answer hangs on; who recorded the baseline; and the change of every figure."""
 
     lead: Lead
     head: Difference
     lost: str
     changed: str
     recorded: Recorded | None
+    change: Baseline
+
+
+class Seen(KeptRun, frozen=True, kw_only=True):
+    """A run as its page tells of it. `results` stay as they were recorded, with the verdict and the
+    baseline of that day; what stands beside them is of today."""
+
+    ship: Ship
+    verdict: Verdict | None
+    musts: tuple[str, ...]  # questions that must pass and did not
+    rests: Rests | None
+    since: Told | None
+
+
+def seen(service: Service, run: KeptRun, language: str) -> Seen:
+    verdict, since = decided(service, run), since_baseline(service, run)
+    return Seen(
+        **{field: getattr(run, field) for field in KeptRun.__struct_fields__},
+        ship=ship_of(verdict),
+        verdict=verdict,
+        musts=failed_musts(run.results),
+        rests=rests_on(service, run, verdict),
+        since=told(since, language) if since else None,
+    )
 
 
 def told(since: Since, language: str) -> Told:
@@ -54,6 +81,7 @@ def told(since: Since, language: str) -> Told:
         lost=as_sentence(hidden_loss(head, compared, tell)),
         changed=as_sentence(gold_change(head, compared, tell)),
         recorded=since.before.recorded,
+        change=since.change,
     )
 
 
