@@ -34,6 +34,9 @@ def test_nothing_is_lost_and_work_goes_on(state: str, tmp_path: Path) -> None:
     told = json.loads(done.stdout)
     assert set(told["before"].values()) == {"done"}
     assert all(said.startswith("refused: ") for said in told["during"][0].values()), told["during"]
+    if state == "full":
+        for act in ("log", "promote", "bootstrap"):
+            assert "the disk is full" in told["during"][0][act], told["during"][0]
     assert set(told["after"].values()) == {"done"}, told["after"]
     assert told["lost"] == []
     assert told["doctor"] == "ok"

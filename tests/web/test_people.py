@@ -543,6 +543,16 @@ def test_what_was_done_to_people_is_for_those_who_may_read_the_trail(
     assert (guest.get("/api/audit").status_code == 200) == (role == "chair")
 
 
+@pytest.mark.parametrize("name", ["terminal", "Terminal", " TERMINAL "])
+def test_nobody_is_called_what_the_machine_is(store: Store, name: str) -> None:
+    """In the audit trail what they do would look like what is done at the terminal."""
+    with pytest.raises(Declined) as error:
+        people.invite(Service(store=store), name, "judge", by=people.AT_THE_TERMINAL)
+    assert error.value.word == "name_reserved"
+    client = local_client(Service(store=store), "")
+    assert client.post("/me", data={"name": name}).status_code == 400
+
+
 def test_a_name_that_is_too_long_is_refused_and_not_cut(store: Store, tmp_path: Path) -> None:
     client = local_client(Service(store=store, home=tmp_path, clock=lambda: NOW))
     refused = client.post("/me", data={"name": "a" * 81})

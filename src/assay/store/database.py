@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import random
+import shutil
 import sqlite3
 import time
 import zlib
@@ -30,6 +31,7 @@ T = TypeVar("T")
 
 SUPPORTED = "A store is a file path, sqlite:///FILE or postgresql://USER@HOST/DATABASE."
 BUSY_MILLIS = 10_000
+ROOM = 2**20  # bytes that a disk must have for a store to be opened
 RETRY_SECONDS = 120.0
 _FILE = "assay_file"  # of a connection: which file it has open
 LOG, SHARED = "-wal", "-shm"  # what SQLite keeps beside a file
@@ -357,6 +359,11 @@ def _translated(engine: Engine, error: exc.DBAPIError) -> StoreError | InputErro
             where=address(engine),
             hint="Check --store and $ASSAY_STORE; a new database is made with createdb.",
         )
+    if getattr(error.orig, "sqlite_errorcode", 0) & 0xFF in (
+        sqlite3.SQLITE_FULL,
+        sqlite3.SQLITE_IOERR,
+    ):
+        first = _of_disk(Path(str(engine.url.database)), first)
     message = f"{address(engine)}: {without_password(first)}"
     gone = (
         isinstance(error, exc.OperationalError | exc.InterfaceError) or error.connection_invalidated
@@ -366,6 +373,16 @@ def _translated(engine: Engine, error: exc.DBAPIError) -> StoreError | InputErro
     ):  # too large for the server, and always will be
         gone = False
     return StoreUnavailable(message) if gone else StoreError(message)
+
+
+def _of_disk(file: Path, said: str) -> str:
+    """SQLite says "disk I/O error" where it cannot make the files that it needs beside its own."""
+    with contextlib.suppress(OSError):
+        if shutil.disk_usage(file.parent).free < ROOM:
+            return (
+                "the disk is full. Reading needs a little room too: free 1 MB on it and try again"
+            )
+    return f"{said}: the disk has a fault, or no file may become so large"
 
 
 def address(engine: Engine) -> str:

@@ -298,14 +298,8 @@ def remove(service: Service, name: str, *, by: Actor, why: str = "") -> None:
     _may_give(by, account.role)
     _keep_an_admin(service, account)
     gone = msgspec.structs.replace(account, active=False, password="")
-    entry = _entry(
-        service,
-        by.name,
-        "people.removed",
-        account.name,
-        reason=why,
-        before={"role": account.role},
-    )
+    was: dict[str, str] = {"role": account.role}
+    entry = _entry(service, by.name, "people.removed", account.name, reason=why, before=was)
     service.store.put_account(gone, entry)
     service.store.end_sessions(name=account.name)
     _end_links(service, account, None, by=by)
@@ -466,7 +460,7 @@ def server_secret(service: Service) -> bytes:
 
 
 def proper_name(name: str) -> str:
-    """A name as it is kept: nothing in it that cannot be seen."""
+    """A name as it is kept: nothing in it that cannot be seen, and not that of the machine."""
     name = " ".join(unicodedata.normalize("NFC", name).split())
     if not name:
         raise Declined("name_missing", "a name is missing")
@@ -474,6 +468,8 @@ def proper_name(name: str) -> str:
         raise Declined("name_long", f"a name has at most {MAX_NAME} letters", n=MAX_NAME)
     if any(unicodedata.category(letter)[0] == "C" for letter in name):
         raise Declined("name_unseen", "a name has letters that cannot be seen")
+    if folded(name) == TERMINAL:
+        raise Declined("name_reserved", f"{TERMINAL!r} stands for the machine itself")
     return name
 
 
