@@ -80,12 +80,17 @@ TABLE = [
     alone(fi("PL 21.2", Cited("21", "2", law=PL))),
     alone(fi("HL 5", Cited("5", law="hallintolaki"))),
     fi("KuntaL:n 110 §", Cited("110", law=KUNTALAKI)),
+    fi("KuntaL 110:n", Cited("110", law=KUNTALAKI)),
+    fi("KuntaL 110.3:ssa", Cited("110", "3", law=KUNTALAKI)),
     # the chapter: in words or by a colon
     fi("6 luku 21 §", Cited("21", chapter="6")),
     fi("6 luvun 21 §:n 1 momentti", Cited("21", "1", chapter="6")),
     fi("6:21 §", Cited("21", chapter="6")),
     *(fi(written, Cited("21", "1", "6", OYL)) for written in ("OYL 6:21.1", "OYL 6:21.1 §")),
-    *(fi(written, Cited("21", "", "6", OYL)) for written in ("OYL 6:21", "OYL 6 luku 21 §")),
+    *(
+        fi(written, Cited("21", "", "6", OYL))
+        for written in ("OYL 6:21", "OYL 6:21:n", "OYL 6 luku 21 §")
+    ),
     fi("osakeyhtiölain 6 luvun 21 §:n 1 momentti", Cited("21", "1", "6", OYL)),
     *(fi(written, Cited("1", "", "3", KPL)) for written in ("KPL 3:1", "kpl 3:1", "KPL 3:1 §")),
     *(

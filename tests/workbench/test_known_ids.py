@@ -63,3 +63,13 @@ def test_what_is_allowed_by_name_is_taken(service: Service, gold: Path) -> None:
     assert "shwon" in gold.read_text()
     suggest(service, "gold-set", ("g001", "new"), 1, rationale="r", by="agent", allow_unknown=True)
     assert [item.doc_ids for item in service.store.review_items(kind="judgment")] == [("new",)]
+
+
+def test_the_corpus_that_was_looked_at_is_named(service: Service, tmp_path: Path) -> None:
+    """Another corpus here may well have the document: it is not the corpus of the row."""
+    source = tmp_path / "own.jsonl"
+    source.write_text('{"id":"own","title":"t","text":"x"}\n')
+    import_corpus("jsonl", source, name="c", home=tmp_path / "home")
+    said = "neither the corpus 'c' nor a search, label or run here has the document 'imported'"
+    with pytest.raises(InputError, match=said):
+        suggest(service, "gold-set", ("g001", "imported"), 1, rationale="r", by="agent")

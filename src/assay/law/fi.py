@@ -73,6 +73,7 @@ PIECES = {
     "MOMENTS": _MOMENTS,
     "ITEMS": _ITEMS,
     "SAME": _SAME,
+    "CASE": r"(?::[a-zåäö]{1,4}(?![\wåäö]))?",  # "OYL 6:21:n mukaan"
 }
 _AFTER = (
     rf"(?:,?\s+(?P<moments>{_NUMBERS})\.?\s?{_MOMENTS}(?::[a-zåäö]+)?"

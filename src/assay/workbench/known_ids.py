@@ -38,8 +38,10 @@ def refuse_unknown(
 ) -> None:
     """An error that names the first of them."""
     if unknown := unknown_ids(service, gold, corpus, doc_ids):
+        of_it = corpus in list_corpora(service.home)
+        where = f"neither the corpus {corpus!r} nor a" if of_it else "no corpus,"
         raise InputError(
-            f"no corpus, search, label or run here has the document {unknown[0]!r}",
+            f"{where} search, label or run here has the document {unknown[0]!r}",
             where=str(gold),
             hint=hint,
         )
