@@ -123,7 +123,6 @@ TOPICS = (
 )
 GATE_KEYS = r"\b(pass_rate_\w+|avg_latency_ms|recall_at_k|Recall@k)\b"
 ONE_ROUNDING = "a gate rounds a figure as every page does, and says why it cannot be told"
-NO_SIGN = "a change that is none has no sign"
 ONE_NAME = "a figure has one name on every page"
 SET_NAME = "a run calls a set as the configuration does"
 BY_DATE = "what begins in 2032 is not in force before"
@@ -156,7 +155,6 @@ ALLOWED = [
         Allowed(each, "*.json", STATUS, before=r"sha256:bd6287\w+", after=f"sha256:{ACT_NOW}")
         for each in ("corpus-*-json", "score-fi-*", "run-golden")
     ),
-    Allowed("*-fi*", "*.md", NO_SIGN, r"\+(0[.,]0+\b)", r"\1"),
     Allowed("*-fi*", "*.md", ONE_NAME, r"Expected hit on top", "First hit right"),
     Allowed("*-fi*", "*.md", ONE_NAME, r"Odotettu osuma ensimmäisenä", "Ensimmäinen osuma oikea"),
     Allowed("run-*", "*.json", SET_NAME, r'"en-small"$', '"opinions"'),

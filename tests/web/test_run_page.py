@@ -3,6 +3,8 @@ which question is meant."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ from assay.reports.words import LANGUAGES, Words
 from assay.reports.words import page_table as words_of
 from assay.store import Store
 from assay.workbench.baseline import update_baseline
+from assay.workbench.history import keep
 from assay.workbench.score import ScoreRequest, score
 from decided import golden_set, graded_set, kept, ranking_file, served
 from web_client import local_client
@@ -160,3 +163,19 @@ def test_what_would_tell_two_engines_apart_is_said_beside_what_a_gate_needs(
     assert found["verdict"]["judge_next"], "judging helps the gate"
     assert max(doubt["up"], doubt["down"]) < 0.5, "and hardly the other question"
     assert "more queries can" in client.get(f"/compare?{pair}&lang=en").text
+
+
+def test_runs_of_one_engine_are_told_apart_as_shortly_as_they_can_be(
+    store: Store, tmp_path: Path
+) -> None:
+    path = graded_set(tmp_path)
+    service = served(store, tmp_path, path)
+    old, new = (kept(service, path, "e", DOCS[:n], days=n) for n in (9, 8))
+    client = local_client(service)
+    found = client.get(f"/api/compare?a={old.id}&b={new.id}").json()
+    assert found["names"] == ["e (2026-05-22)", "e (2026-05-23)"]
+    later = keep(
+        replace(service, clock=lambda: new.at + timedelta(hours=1)), old.results, path, "e"
+    )
+    found = client.get(f"/api/compare?a={new.id}&b={later.id}").json()
+    assert found["names"] == ["e (2026-05-23 12:00)", "e (2026-05-23 13:00)"]

@@ -111,3 +111,14 @@ def test_a_set_that_changed_is_told_in_words(assay_cli: Assay, tmp_path: Path) -
     assert "new is better than old (baseline)" in report, "as in the comment"
     assert "only the 11 queries judged alike count" in report
     assert report.count("scored on different gold sets") == 1
+
+
+def test_a_comment_does_not_say_where_things_lie(assay_cli: Assay, tmp_path: Path) -> None:
+    _questions(tmp_path, found="1")
+    config = tmp_path / "assay.toml"
+    engine = '[engines.gone]\nengine = "bm25"\ncorpus = "gone"\n'
+    config.write_text(config.read_text().replace("[[gates]]", f"{engine}[[gates]]"))
+    assay_cli("run", "--comment", "c.md")
+    written = (tmp_path / "c.md").read_text()
+    assert "there is no corpus 'gone' in the workspace" in written
+    assert str(tmp_path) not in written

@@ -207,13 +207,17 @@ def prepare(service: Service, pairs: Sequence[tuple[str, str]]) -> None:
 
 
 def names_of(runs: Sequence[KeptRun]) -> tuple[str, str]:
-    """By engine; two runs of one engine by the day and time too."""
-    engines = [run.engine for run in runs]
-    if engines[0] == engines[1]:
-        engines = [f"{run.engine} ({run.at:%Y-%m-%d %H:%M})" for run in runs]
-    if engines[0] == engines[1]:
-        engines = [f"{run.engine} ({run.id[:8]})" for run in runs]
-    return engines[0], engines[1]
+    """By engine; two runs of one engine by the day too, those of one day by the time."""
+    for form in (
+        "{0.engine}",
+        "{0.engine} ({0.at:%Y-%m-%d})",
+        "{0.engine} ({0.at:%Y-%m-%d %H:%M})",
+    ):
+        first, second = (form.format(run) for run in runs)
+        if first != second:
+            return first, second
+    first, second = (f"{run.engine} ({run.id[:8]})" for run in runs)
+    return first, second
 
 
 def lead_of(service: Service, board: Board) -> Lead | None:

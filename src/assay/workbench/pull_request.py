@@ -8,6 +8,7 @@ from pathlib import Path
 from assay.core.errors import InputError
 from assay.core.files import write_atomic
 from assay.core.results import GoldenResults, Results
+from assay.core.workspace import workspace
 from assay.evaluation.comparison import Comparison, compare
 from assay.reports.comment import Scored, comment
 from assay.workbench.baseline import read_baseline
@@ -25,11 +26,17 @@ def write_comment(
             engine=outcome.engine,
             results=outcome.results,
             comparison=_against_baseline(outcome, config),
-            error=outcome.error,
+            error=_without_folders(outcome.error),
         )
         for outcome in outcomes
     ]
     write_atomic(target, comment(pairs, texts=texts).encode())
+
+
+def _without_folders(error: str) -> str:
+    """Where things lie on this machine is nobody's business who reads a comment."""
+    home = workspace().resolve()
+    return error.replace(str(home), home.name).replace(f"{Path.cwd().resolve()}/", "")
 
 
 def _against_baseline(outcome: Outcome, config: Config) -> Comparison | None:
