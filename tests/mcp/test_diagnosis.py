@@ -212,3 +212,17 @@ def test_what_settles_two_runs_is_asked_of_these_runs(talk: Any) -> None:
         assert "is not on the gold set 'opinions'" in said
 
     talk(session)
+
+
+def test_a_pass_that_is_no_yes_says_that_the_gates_pass(talk: Any) -> None:
+    async def session(client: Client) -> None:
+        run = await call(client, "run_evaluation", gold="questions", engine="act")
+        listed = (await call(client, "list_runs", gold="questions", limit=1))["runs"][0]
+        page = await call(client, "list_failures", run_id=run["run_id"], limit=200)
+        musts = [each["query_id"] for each in page["failures"] if each.get("must")]
+        assert musts
+        assert listed["may_ship"] == "not_yet"
+        said = f"every gate passes, but not what must pass: {', '.join(musts[:3])}"
+        assert listed["why"] == said
+
+    talk(session)

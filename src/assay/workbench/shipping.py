@@ -51,7 +51,7 @@ def ship_answer(service: Service, run: KeptRun) -> tuple[Ship, str]:
     verdict, musts = _standing(service, run)
     answer = ship_of(verdict)
     if answer == "yes" and musts:
-        return "not_yet", f"must pass and fails: {', '.join(musts[:3])}"
+        return "not_yet", f"every gate passes, but not what must pass: {', '.join(musts[:3])}"
     checks = [each for each in verdict.checks if each.counts] if verdict else []
     worst = min(checks, key=lambda each: WORST_FIRST.index(each.status), default=None)
     return answer, _told(worst, run) if worst and worst.status != "pass" else ""
