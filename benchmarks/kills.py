@@ -3,10 +3,11 @@
     python benchmarks/kills.py [--kills 200] [--seed 1] [--act judging] [--keep FOLDER]
 
 Each act (import, index, run, bootstrap, judging, adjudication, review, undo, editing, baseline,
-migration, logging) is done in a process of its own that says on a pipe what it has acknowledged. It
-is timed once, then killed at a random moment, again and again, on the same files. After every kill
-another process opens everything as the next start would: what was acknowledged must be there, what
-is there must be whole, and `assay doctor` must be well. Exits with 1 where something is not.
+migration, logging, and merges, rulings and backups beside a process that takes decisions) is done
+in a process of its own that says on a pipe what it has acknowledged. It is timed once, then killed
+at a random moment, again and again, on the same files. After every kill another process opens
+everything as the next start would: what was acknowledged must be there, what is there must be
+whole, and `assay doctor` must be well. Exits with 1 where something is not.
 
 A kill ends a process, not the machine: what the system had taken into its memory is written. That
 files and folders are synced before anything is acknowledged is held by tests, not by this."""
@@ -46,6 +47,7 @@ from assay.store import migrate, open_store
 from assay.store.database import connect
 from assay.store.records import Decision, SearchLog, Shown
 from assay.workbench import adjudicating, review_word, voting
+from assay.workbench.backup import make_backup, restore_backup
 from assay.workbench.baseline import update_baseline
 from assay.workbench.config import read_config
 from assay.workbench.corpora import check_corpus
@@ -58,6 +60,7 @@ from assay.workbench.score import ScoreRequest, score
 NOW = datetime(2026, 5, 31, 12, tzinfo=UTC)
 Ack = Callable[[str], None]
 STEPS = 60  # of an act that is many small ones
+MERGED = 30  # votes of a file that is merged
 
 
 class Act(NamedTuple):
@@ -429,6 +432,88 @@ def _wrong_migrated(home: Path, acked: list[str]) -> list[str]:
     return said
 
 
+# ── commands beside a server ──────────────────────────────────────────────────────────────────────
+
+
+def _both_sets(home: Path) -> None:
+    _two_judges(home)
+    _review_set(home)
+
+
+def _beside(home: Path, round_: int, ack: Ack) -> None:
+    """Merges, rulings and backups while another process takes decisions and votes. That one is
+    killed half-way, and a second has its place."""
+    os.chdir(home)
+    for half in range(2):
+        server = os.fork()
+        if server == 0:
+            try:
+                _take_work(home, f"{round_}-{half}", ack)
+            finally:
+                os._exit(0)
+        _command_work(home, f"{round_}-{half}", ack)
+        os.kill(server, signal.SIGKILL)
+        os.waitpid(server, 0)
+
+
+def _take_work(home: Path, name: str, ack: Ack) -> None:
+    with open_service(str(home / "assay.db"), gold=[home / "gold-set.jsonl"]) as service:
+        for step, item in enumerate(service.store.review_items(state="pending_review", limit=500)):
+            review_word.approve(service, item.id, review_word.Said(reason="so"), by="chair")
+            ack(f"row {item.ref}")
+            vote = Vote(
+                id=f"eve-{name}-{step}", query_id=f"q{step % 40}", doc_id=f"d{step % 12}", grade=1,
+                judge="eve", kind="human", at=datetime.now(UTC).isoformat(), rationale="So.",
+            )  # fmt: skip
+            voting.give(home / "set.json", [vote])
+            ack(f"vote {vote.id}")
+
+
+def _command_work(home: Path, name: str, ack: Ack) -> None:
+    sent = home / "sent.csv"
+    rows = [f"q{n},d{n % 12},{n % 3},Because of {name}.\n" for n in range(MERGED)]
+    sent.write_text("query_id,doc_id,grade,rationale\n" + "".join(rows))
+    allow = voting.Allowed(unasked=True)
+    voting.merge_files(home / "set.json", [sent], judge=f"m{name}", allow=allow)
+    ack(f"merge m{name}")
+    adjudicating.rule(home / "set.json", "q0", "d0", 1, rationale=f"by {name}", by="chair")
+    ack(f"rule by {name}")
+    sets = [home / "set.json", home / "gold-set.jsonl"]
+    make_backup(home / f"{name}.zip", store=str(home / "assay.db"), gold=sets)
+    ack(f"backup {name}.zip")
+
+
+def _wrong_beside(home: Path, acked: list[str]) -> list[str]:
+    said = _wrong_review(home, [line[4:] for line in acked if line.startswith("row ")])
+    said += _wrong_set(home, acked)
+    saved = [at for at, line in enumerate(acked) if line.startswith("backup ")]
+    if not saved:
+        return said
+    own = acked[saved[-1]].removeprefix("backup ").removesuffix(".zip")
+    before = acked[: acked.index(f"rule by {own}") + 1]  # what came later may be in it
+    to = home / f"back-{own}"
+    if not to.exists():
+        restore_backup(home / f"{own}.zip", to, store=str(to / "assay.db"))
+        os.chdir(to)
+        rows = [line[4:] for line in before if line.startswith("row ")]
+        said += [f"restored: {one}" for one in _wrong_review(to, rows) + _wrong_set(to, before)]
+        os.chdir(home)
+    return said
+
+
+def _wrong_set(home: Path, acked: list[str]) -> list[str]:
+    votes = read_votes(votes_path(home / "set.json"))
+    by = Counter(vote.judge for vote in votes)
+    there = {f"vote {vote.id}" for vote in votes}
+    there |= {f"merge {judge}" for judge, count in by.items() if count == MERGED}
+    there |= {f"rule {vote.rationale}" for vote in votes if vote.source == RULING}
+    half = [judge for judge, count in by.items() if judge[0] == "m" and count != MERGED]
+    lost = [line for line in acked if line.split()[0] in ("vote", "merge", "rule")]
+    return [f"{line} is lost" for line in lost if line not in there] + [
+        f"half of a merge of {judge}" for judge in half
+    ]
+
+
 ACTS = {
     "judging": Act(_judged_set, _judge, _wrong_votes),
     "review": Act(_review_set, _review, _wrong_review),
@@ -436,6 +521,7 @@ ACTS = {
     "editing": Act(_judged_set, _edit, _wrong_edits),
     "bootstrap": Act(lambda home: None, _bootstrap, _wrong_gold),
     "adjudication": Act(_two_judges, _adjudicate, _wrong_rulings),
+    "beside": Act(_both_sets, _beside, _wrong_beside),
     "baseline": Act(_scored_set, _baseline, _wrong_baseline),
     "migration": Act(_old_store, _migrate, _wrong_migrated),
     "logging": Act(lambda home: None, _log, _wrong_log),

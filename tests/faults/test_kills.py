@@ -7,7 +7,9 @@ import sys
 from pathlib import Path
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "kills.py"
-ACTS = "judging review undo editing bootstrap adjudication baseline migration import index".split()
+ACTS = (
+    "judging review undo editing bootstrap adjudication beside baseline migration import index"
+).split()
 
 
 def test_what_was_acknowledged_outlives_a_kill_and_what_is_left_is_whole(tmp_path: Path) -> None:
