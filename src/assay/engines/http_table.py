@@ -19,7 +19,9 @@ from assay.engines.templates import PLACES, Template, fill, parse, places
 
 METHODS = ("GET", "POST", "PUT")
 # names under which a key is sent
-SECRET_HEADER = re.compile(r".*(authorization|api-?key|-key|token|secret|password|cookie).*")
+SECRET_HEADER = re.compile(
+    r".*(auth(?!ors?\b)|api-?key|-key|token|secret|pass(word|phrase)|credential|signature|cookie).*"
+)
 SECRET_PARAM = re.compile(
     r"(x-)?(api|subscription|access|auth)?[-_]?(key|token)|password|secret|sig(nature)?"
 )
