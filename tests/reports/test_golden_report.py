@@ -173,3 +173,11 @@ def test_what_was_expected_is_told_whatever_it_was(checks: dict, words: str, san
     found = results([outcome(question("q", **checks), hit(9, 1, law="Osakeyhtiölaki"))])
     assert f"- Expected: {words}\n" in markdown(found)
     assert f"- Odotettiin: {sanat}\n" in markdown(found, language="fi")
+
+
+def test_a_gate_does_not_round_a_rate_to_the_other_side() -> None:
+    found = _results()
+    verdict = decide(found, [Gate(measure="pass_rate_total", maximum=0.333)])
+    (check,) = view(msgspec.structs.replace(found, verdict=verdict)).checks
+    assert check.status == "fail"
+    assert "33.333%" in check.message, "33.3% would be within 33.3%"

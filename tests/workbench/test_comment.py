@@ -44,11 +44,14 @@ def test_a_pass_that_hides_a_failed_must_says_so(assay_cli: Assay, tmp_path: Pat
     written = (tmp_path / "c.md").read_text()
     but = "Not yet: every gate passes, but a question that must pass fails: m."
     assert (ran.code, but in ran.out) == (0, True)
+    gate = "PASS rate (TOTAL): 66.7% (95% interval 9% to 99%), asked: at least 50.0%"
+    assert gate in " ".join(ran.out.split()), "a rate in per cent, as on the pages"
     assert "### Assay: PASS, but 1 MUST fails\n" in written
     assert "| law | e | PASS, but 1 MUST fails | passed 66.7% (" in written
     assert f"**e on law**\n\n- {but}" in written
     report = (tmp_path / ".assay" / "results" / "law--e.html").read_text()
     assert but in report
+    assert gate in report
     assert '<span class="badge inconclusive">NOT YET</span>' in report, "not a green PASS"
     _questions(tmp_path, found="1")
     ran = assay_cli("run", "--comment", "c.md")

@@ -19,14 +19,16 @@ from assay.core.results import (
     GoldCard,
     GoldenEntry,
     GoldenHit,
+    GoldenResults,
     GradedEntry,
+    Results,
     Unjudged,
     Why,
     standing_line,
 )
 from assay.core.types import Finding, standing
 from assay.core.verdicts import rounded
-from assay.reports.numbers import Bounds, Numbers
+from assay.reports.numbers import Numbers
 from assay.reports.words import Words
 
 HEBREW = re.compile("[א-ת]")
@@ -322,10 +324,15 @@ class Sentences:
         name = self.words.figure(key) if self.words.has("figures", key) else key
         return check.message.replace(key, name, 1)
 
-    def golden_check(self, check: Check, bounds: Bounds = None) -> str:
-        """The same of a golden set: the facts hold all of it, but the interval of its figure."""
-        if check.value is None or check.status == "inconclusive":
+    def check_of(self, results: Results, check: Check) -> str:
+        """The same with the interval of the figure, which the check of a golden set leaves out; the
+        facts beside the sentence hold the rest of it."""
+        open_ = check.value is None or check.status == "inconclusive"
+        if open_ or not isinstance(results, GoldenResults):
             return self.check(check)
+        gate = check.gate
+        whole = gate.slice == "overall" and "rate" in gate.measure
+        bounds = results.intervals.overall.get(gate.measure) if whole else None
         ends = [end for end in bounds or () if end is not None]
         return self._check(check, self.numbers.percents(ends) if len(ends) == 2 else "")
 
@@ -370,10 +377,20 @@ class Sentences:
 
     def _gate_value(self, check: Check) -> str:
         if self.words.has("figures", check.gate.measure):
-            return self.numbers.figure(check.gate.measure, check.value)
+            return self._golden_value(check)
         text = rounded(check.value or 0.0, check.gate.holds)
         sign = "+" if check.gate.drop is not None and (check.value or 0) > 0 else ""
         return self.numbers.local(sign + text)
+
+    def _golden_value(self, check: Check) -> str:
+        """Rounded as on every page, unless it would then seem to stand on the other side."""
+        gate, value = check.gate, check.value or 0.0
+        shown = round(value, 1 if "latency" in gate.measure else 3)
+        if gate.drop is not None or gate.holds(shown) == gate.holds(value):
+            return self.numbers.figure(gate.measure, value)
+        if "rate" in gate.measure:
+            return self.numbers.percent(value, 3)
+        return self.numbers.local(rounded(value, gate.holds))
 
     def _between(self, check: Check) -> str:
         if check.interval is None or check.level is None:

@@ -106,7 +106,7 @@ def _graded(results: GradedResults, comparison: Comparison | None, tell: Sentenc
         n=receipt.n.overall,
         variants=0,
         status=results.verdict.status if results.verdict else None,
-        checks=_checks(results.verdict, tell),
+        checks=_checks(results, tell),
         judge_next=_judge_next(results.verdict),
         judge_first=results.verdict is not None and results.verdict.judge_first,
         figures=figures,
@@ -271,7 +271,7 @@ def _golden(results: GoldenResults, changes: Changes | None, tell: Sentences) ->
         n=int(results.overall.get("total", len(results.per_query)) or 0),
         variants=variants,
         status=_status(results.verdict),
-        checks=_checks(results.verdict, tell),
+        checks=_checks(results, tell),
         judge_next=_judge_next(results.verdict),
         judge_first=results.verdict is not None and results.verdict.judge_first,
         figures=figures,
@@ -468,20 +468,20 @@ def _status(verdict: Verdict | None) -> Status | None:
     return verdict.status
 
 
-def _checks(verdict: Verdict | None, tell: Sentences) -> tuple[CheckLine, ...]:
+def _checks(results: Results, tell: Sentences) -> tuple[CheckLine, ...]:
     return tuple(
         CheckLine(
             status=check.status,
             counts=check.counts,
             title=check.title,
-            message=tell.check(check),
+            message=tell.check_of(results, check),
             name=tell.gate_name(check),
             measure=tell.gate_measure(check),
             key=check.gate.measure,
             value=check.value,
             limit=tell.gate_limit(check),
         )
-        for check in (verdict.checks if verdict else ())
+        for check in (results.verdict.checks if results.verdict else ())
     )
 
 

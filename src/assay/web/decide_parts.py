@@ -11,12 +11,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from assay.core.errors import AssayError
-from assay.core.results import BOUNDS, DROPS, Check, Verdict
+from assay.core.results import BOUNDS, DROPS, Verdict
 from assay.reports import ReportView
 from assay.reports.charts import Line, Point, swatch, time_chart
 from assay.reports.drawings import range_mark
 from assay.reports.numbers import Numbers
-from assay.reports.sentences import Sentences
 from assay.reports.shapes import CheckLine
 from assay.reports.words import Words
 from assay.web.access import user_of
@@ -128,19 +127,9 @@ class Checked(msgspec.Struct, frozen=True, kw_only=True):
 
 def checks_of(report: ReportView, verdict: Verdict | None) -> list[Checked]:
     checks = verdict.checks if verdict else []
-    tell = Sentences(Words(report.language))
-    bounds = {figure.key: figure.bounds for figure in report.figures}
-
-    def told(line: CheckLine, check: Check) -> CheckLine:
-        message = line.message
-        if report.kind == "golden":
-            whole = check.gate.slice == "overall" and "rate" in check.gate.measure
-            message = tell.golden_check(check, bounds.get(check.gate.measure) if whole else None)
-        return msgspec.structs.replace(line, message=message)
-
     return [
         Checked(
-            line=told(line, check),
+            line=line,
             by_value=report.kind == "graded"
             and check.gate.alpha is None
             and bool(check.gate.stated((*BOUNDS, *DROPS)))

@@ -89,7 +89,7 @@ def may_ship(service: Service, run: KeptRun) -> Shipping:
 def _told(check: Check, run: KeptRun) -> str:
     """What a gate found. A share of judged hits counts queries without judgments as well, and says
     how many judgments are missing."""
-    found = f"{check.status.upper()}: {Sentences(Words('en')).check(check)}"
+    found = f"{check.status.upper()}: {Sentences(Words('en')).check_of(run.results, check)}"
     if check.status == "inconclusive" and isinstance(run.results, GradedResults):
         notes = [_still_to_judge(check, run.results), _over_all(run.results, found)]
         said = "; ".join(note for note in notes if note)
