@@ -88,7 +88,9 @@ def test_the_engine_returns_the_version_in_force_on_the_day(
         "fin@1",
         "fin@2",
     }
-    assert assay_cli("search", "act", "tilinpäätös", "--as-of", "1.5.2015").code == 2
+    written = assay_cli("search", "act", "tilinpäätös", "--as-of", "1.5.2015", "--json").json
+    assert written["hits"][0]["locator"]["version"] == "fin@1"
+    assert assay_cli("search", "act", "tilinpäätös", "--as-of", "31.2.2015").code == 2
     assert assay_cli("search", "act", "tilinpäätös", "--as-of", "2014-01-01").code == 2
 
 
