@@ -27,7 +27,7 @@ from assay.store import Store
 from assay.web import access, connections, visitors
 from assay.web.access import Access, Refusal, User
 from assay.web.app import Serving, create_app, prepare
-from assay.web.connections import Patient
+from assay.web.connections import Opening, Patient
 from assay.web.limits import LONGEST_LINE, Desks, at_desk
 from assay.workbench.opening import Service
 from web_client import local_client, take_token
@@ -59,6 +59,19 @@ def served() -> Iterator[int]:
     yield server.servers[0].sockets[0].getsockname()[1]
     server.should_exit = True
     thread.join(5)
+
+
+def test_the_address_is_told_when_visitors_can_come_in() -> None:
+    def come() -> None:
+        port = server.servers[0].sockets[0].getsockname()[1]
+        with socket.create_connection(("127.0.0.1", port), timeout=5):
+            came.append(port)
+        server.should_exit = True
+
+    came: list[int] = []
+    server = Opening(uvicorn.Config(Starlette(), port=0, log_level="error"), come)
+    server.run()
+    assert came
 
 
 def half_sent(port: int) -> socket.socket:

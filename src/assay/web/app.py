@@ -316,13 +316,16 @@ def serve(service: Service, serving: Serving, *, say: Callable[[str], None]) -> 
     """Run the server until it is interrupted."""
     import uvicorn
 
-    from assay.web.connections import MOST_HEADERS, Patient, raise_handles
+    from assay.web.connections import MOST_HEADERS, Opening, Patient, raise_handles
 
     app, way_in = prepare(service, serving)
     _make_ready(service)  # before anybody is told the address
-    say(f"serving on {serving.address or serving.own_address}/ (Ctrl-C stops it)")
-    if way_in:
-        say(f"the first admin joins here, once, within a day: {way_in}")
+
+    def tell() -> None:
+        say(f"serving on {serving.address or serving.own_address}/ (Ctrl-C stops it)")
+        if way_in:
+            say(f"the first admin joins here, once, within a day: {way_in}")
+
     raise_handles()
     with contextlib.suppress(ValueError):  # in a thread, which no signal ends
         # uvicorn sends itself the signal once more when it has ended. By default that kills the
@@ -330,7 +333,7 @@ def serve(service: Service, serving: Serving, *, say: Callable[[str], None]) -> 
         signal.signal(signal.SIGTERM, signal.default_int_handler)
     if serving.log_format == "json":
         write_json_lines()
-    uvicorn.run(
+    config = uvicorn.Config(
         app,
         host=serving.host,
         port=serving.port,
@@ -344,3 +347,8 @@ def serve(service: Service, serving: Serving, *, say: Callable[[str], None]) -> 
         h11_max_incomplete_event_size=MOST_HEADERS,
         timeout_graceful_shutdown=10,
     )
+    server = Opening(config, tell)
+    with contextlib.suppress(KeyboardInterrupt):
+        server.run()
+    if not server.started:
+        raise AssayError("the server could not start: the reason stands above")

@@ -13,10 +13,13 @@ closed after that answer, as HTTP lets a server do."""
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections import Counter, OrderedDict
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from assay.web.visitors import network
@@ -28,6 +31,19 @@ MOST_HEADERS = 32 * 2**10  # bytes of a request before its body
 # seconds: from the first byte to the end of the headers; for a body, which has stricter limits of
 # its own where it is read; for somebody to read what was sent; for the last of it
 PATIENCE = {"request": 10.0, "body": 60.0, "reading": 20.0, "leaving": 10.0}
+
+
+class Opening(uvicorn.Server):
+    """Calls `opened` when visitors can come in: who is told the address may use it at once."""
+
+    def __init__(self, config: uvicorn.Config, opened: Callable[[], None]) -> None:
+        super().__init__(config)
+        self.opened = opened
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            self.opened()
 
 
 class Patient(H11Protocol):
