@@ -33,6 +33,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 os.environ |= {"OPENBLAS_NUM_THREADS": "1", "POLARS_MAX_THREADS": "1"}
+os.environ.pop("ASSAY_HOME", None)  # every act has a workspace of its own
 
 from assay.core.types import Vote
 from assay.corpus.build import import_corpus

@@ -350,3 +350,9 @@ def test_a_rubric_without_a_checklist_has_no_empty_heading(
 ) -> None:
     written(tmp_path)
     assert "Before you hand in" not in assay_cli("gold", "rubric", tmp_path / "five.toml").out
+
+
+def test_an_address_given_for_a_rubric_is_told_without_its_password() -> None:
+    with pytest.raises(InputError, match="unknown rubric") as refused:
+        rubrics.find("postgresql://me:hunter2@db/law")
+    assert "hunter2" not in f"{refused.value} {refused.value.hint}"

@@ -11,6 +11,7 @@ from typing import Literal
 
 import msgspec
 
+from assay.core.concealing import without_password
 from assay.core.errors import InputError
 from assay.core.files import read_toml
 from assay.formats.schema import complaint
@@ -82,10 +83,11 @@ def find(name: str, *, beside: Path | None = None) -> Rubric:
         if found.name == plain:
             return _of_that_name(Path(found.path), plain)
     known = dict.fromkeys(found.name for found in available(beside=beside))
+    told = without_password(name).partition("@")[0]  # an address may be given by mistake
     raise InputError(
-        f"unknown rubric {plain!r}",
+        f"unknown rubric {told!r}",
         where=str(beside or ""),
-        hint=f"Known: {', '.join(known)}. Or put {plain}{ENDING} beside the set.",
+        hint=f"Known: {', '.join(known)}. Or put {told}{ENDING} beside the set.",
     )
 
 
