@@ -8,6 +8,7 @@ whole."""
 
 from __future__ import annotations
 
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
@@ -49,12 +50,14 @@ def look_up(path: Path, gold: GoldSet, *, keep: int | None) -> Looked:
     if scan is None or keep is None:
         run = formats.read_run(path)
         return Looked(run, prepare(run, gold))
-    judgments = judgments_of(gold)
     parts: list[_Part] = []
     lengths: dict[str, int] = {}
     seen: set[str] = set()
     tag = ""
-    for said, part in scan(path, lambda block: _part(block, judgments, keep)):
+    aside = ThreadPoolExecutor(max_workers=1)
+    asked = aside.submit(judgments_of, gold)  # while the first blocks are read
+    aside.shutdown(wait=False)
+    for said, part in scan(path, lambda block: _part(block, asked, keep)):
         names = part.top.block.queries
         if comes_back(names, seen):
             run = formats.read_run(path)
@@ -62,16 +65,16 @@ def look_up(path: Path, gold: GoldSet, *, keep: int | None) -> Looked:
         lengths.update(zip(names, part.lengths.tolist(), strict=True))
         tag = tag or said
         parts.append(part)
-    run = run_from_ranked(tag, [part.top for part in parts])
+    run, judgments = run_from_ranked(tag, [part.top for part in parts]), asked.result()
     returned = np.array([lengths.get(query_id, 0) for query_id in judgments.rows], np.int64)
     found = together([part.judged for part in parts])
     joined = Joined(*found, returned=returned, ties=run.counts["ties"])
     return Looked(run, prepared(judgments, joined, lengths, run.counts))
 
 
-def _part(block: Block, judgments: Judgments, keep: int) -> _Part:
+def _part(block: Block, judgments: Future[Judgments], keep: int) -> _Part:
     whole, ties, duplicates, hashes = ranked(block)
-    judged = judged_rows(whole, judgments, hashes)
+    judged = judged_rows(whole, judgments.result(), hashes)
     return _Part(Ranked(_top(whole, keep), ties, duplicates), whole.lengths, judged)
 
 
