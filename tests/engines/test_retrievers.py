@@ -4,7 +4,9 @@ installed; the light ones beside them have the shape alone."""
 from __future__ import annotations
 
 import asyncio
+import functools
 import inspect
+from collections.abc import AsyncIterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -71,6 +73,29 @@ def with_corpus(query: str, corpus: str = "") -> list[str]:
     return by_words(query, len(TEXTS))
 
 
+def decorated(function: Any) -> Any:
+    @functools.wraps(function)
+    def plain(*given: Any, **named: Any) -> Any:
+        return function(*given, **named)
+
+    return plain
+
+
+async def yielded(query: str, top_k: int) -> AsyncIterator[str]:
+    for id in by_words(query, top_k):
+        yield id
+
+
+class ByName:
+    def search(self, question: str, *, limit: int = 5) -> list[str]:
+        return by_words(question, limit)
+
+
+class Alone:
+    async def search(self, query: str) -> list[str]:
+        return by_words(query, len(TEXTS))
+
+
 class Called:
     def __call__(self, query: str, limit: int = 5) -> list[str]:
         return by_words(query, limit)
@@ -86,6 +111,11 @@ class Called:
         query_alone,
         with_corpus,
         Called(),
+        ByName(),
+        Alone(),
+        decorated(waited),
+        functools.partial(waited),
+        yielded,
         lambda text, n: by_words(text, n),
     ],
     ids=lambda engine: getattr(engine, "__name__", type(engine).__name__),
@@ -320,6 +350,14 @@ def test_a_name_in_a_module_that_is_no_engine_is_refused(tmp_path: Path) -> None
     with pytest.raises(InputError, match="cannot be asked") as refused:
         load_engine(f"{module(tmp_path, MODULE)}:NUMBER")
     assert "search(query, top_k)" in refused.value.hint
+
+
+def test_a_module_with_several_that_could_be_meant_names_them(tmp_path: Path) -> None:
+    file = tmp_path / "several_engines.py"
+    file.write_text("from glob import glob\ndef one(query): ...\ndef other(query, k): ...\n")
+    with pytest.raises(InputError, match="which of these is the engine: one, other") as refused:
+        load_engine(str(file))
+    assert refused.value.hint.endswith("several_engines.py:one.")
 
 
 def test_in_python_a_function_becomes_a_run() -> None:

@@ -19,6 +19,7 @@ from assay.core.types import Hit, Query, QueryResult, Run
 from assay.engines.calling import LATE, Crew, Late, Pace, patiently, time_limit
 from assay.engines.described import Calls
 from assay.engines.module import engine_name, is_text
+from assay.engines.retrievers import settled
 from assay.engines.templates import ROW
 
 Progress = Callable[[Iterable[Query]], Iterable[Query]]
@@ -128,6 +129,7 @@ class Asker:
             try:
                 with self._limit():
                     answer = self._engine.search(query.text, self._top_k, **self._more(query))
+                    answer = settled(answer)
                     ranked = _is_ranked(answer)
                     hits = list(itertools.islice(answer, self._top_k)) if ranked else answer
             finally:
@@ -158,11 +160,6 @@ class Asker:
         self, query: Query, answer: Any, hits: Any, millis: float, retries: int
     ) -> QueryResult:
         name = self.name
-        if inspect.iscoroutine(answer):
-            answer.close()
-            raise EngineError(
-                f"engine {name!r}: search is async; wrap it in a plain method that returns the list"
-            )
         if not isinstance(hits, list):
             raise EngineError(
                 f"engine {name!r} returned {type(answer).__name__} on query {query.id!r}, "

@@ -23,7 +23,7 @@ KEYS = "See docs/engines-keys.md for the keys."
 PLAIN = ("search_module", "module", "engine", "run")
 DEFAULT_TIMEOUT = 60.0  # seconds for one query, where nobody says
 MOST_AT_ONCE = 256
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h)")
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h)?")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 Table = TypeVar("Table", bound=msgspec.Struct)
@@ -100,13 +100,13 @@ def read_tables(tables: object, file: Path) -> dict[str, EngineConfig]:
 
 
 def seconds_of(value: float | str | None, where: str) -> float | None:
-    """`5`, `"5s"`, `"300ms"`, `"2m"`: seconds above 0."""
+    """`5`, `"5"`, `"5s"`, `"300ms"`, `"2m"`: seconds above 0."""
     if value is None:
         return None
     seconds: float | None = None
     if isinstance(value, str):
         match = _DURATION.fullmatch(value.strip())
-        seconds = float(match[1]) * _SECONDS[match[2]] if match else None
+        seconds = float(match[1]) * _SECONDS[match[2] or "s"] if match else None
     elif not isinstance(value, bool):
         seconds = float(value)
     if seconds is None or not 0 < seconds < 10**7:

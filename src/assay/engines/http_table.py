@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from functools import cache
 from importlib import resources
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
 
@@ -25,6 +25,7 @@ SECRET_HEADER = re.compile(
 SECRET_PARAM = re.compile(
     r"(x-)?(api|subscription|access|auth)?[-_]?(key|token)|password|secret|sig(nature)?"
 )
+SECRET_IN_BODY = re.compile(r"(api|subscription|access|auth)[-_]?(key|token)|password")
 _PLAIN = re.compile(r"[!-~]*")  # what an address is made of
 FORM = "application/x-www-form-urlencoded"
 SAMPLE = {
@@ -217,13 +218,31 @@ def _address_mistakes(url: str) -> Iterator[tuple[str, str]]:
         yield "http", "the host cannot depend on the query: use corpora for several services"
     elif not _PLAIN.fullmatch(re.sub(r"\{\{.*?\}\}", "", url)):
         yield "http", "the address has characters that must be percent-encoded"
+    for name, value in parse_qsl(split.query):
+        if SECRET_PARAM.fullmatch(name.lower()) and not names_in(value) and "{{" not in value:
+            yield "http", f"{name}: {_NAME_IT}"
 
 
 def _body_mistakes(body: Template) -> Iterator[tuple[str, str]]:
     for values in (SAMPLE, {"query": "a", "top_k": 1}):  # a row may know nothing more
         text = fill(body, values, "json")
         try:
-            msgspec.json.decode(text)
+            written = msgspec.json.decode(text)
         except msgspec.DecodeError as error:
             yield "body", f"with the places filled it is not JSON ({error}): {text[:120]}"
             return
+    for name in _keys_written_in(written):
+        yield "body", f"{name}: {_NAME_IT}"
+
+
+def _keys_written_in(value: Any) -> Iterator[str]:
+    """The names in a body whose value is a key itself, and not the name of one."""
+    if isinstance(value, list):
+        for each in value:
+            yield from _keys_written_in(each)
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            if not isinstance(inner, str):
+                yield from _keys_written_in(inner)
+            elif SECRET_IN_BODY.fullmatch(name.lower()) and inner and not names_in(inner):
+                yield name

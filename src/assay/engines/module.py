@@ -117,10 +117,29 @@ def _only_engine(module: ModuleType, name: str) -> Any:
     if not own and len(made := _made_engines(module)) == 1:
         return made[0]
     if not own:
-        raise InputError(f"module {name!r} has no search engine", hint=EXPECTED)
+        raise _unclear(module, name)
     raise InputError(
         f"module {name!r} has {len(own)} engines: {_names(own)}",
         hint=f"Say which: {name}:{own[0].__name__}.",
+    )
+
+
+def _unclear(module: ModuleType, name: str) -> InputError:
+    """No class, no `search`, and not one object alone that can be asked. Which of several is meant
+    is not guessed, nor is a function."""
+    possible = [
+        known
+        for known, value in vars(module).items()
+        if not known.startswith("_")
+        and not isinstance(value, type | ModuleType)
+        and (not inspect.isroutine(value) or value.__module__ == module.__name__)
+        and is_engine(value)
+    ]
+    if not possible:
+        return InputError(f"module {name!r} has no search engine", hint=EXPECTED)
+    return InputError(
+        f"module {name!r} does not say which of these is the engine: {', '.join(possible)}",
+        hint=f"Say which: {name}:{possible[0]}.",
     )
 
 

@@ -41,7 +41,7 @@ from assay.engines.http_table import (
     pattern_of,
 )
 from assay.engines.secrets import filled, hidden, names_in, values_of
-from assay.engines.templates import Template, Values, as_text, fill
+from assay.engines.templates import Template, Values, as_text, fill, with_keys
 from assay.engines.transport import (
     MOST_BYTES,
     Client,
@@ -65,7 +65,7 @@ class HttpEngine(SearchEngine):
     def __init__(self, name: str, table: HttpTable) -> None:
         self._name = name
         self._table: HttpTable = complete(table)
-        self._pattern: Pattern = pattern_of(self._table, f"engines.{name}")
+        self._pattern: Pattern = with_keys_of(self._table, f"engines.{name}")
         self._client = Client(self._table.http, self._table.ca)
         self._secrets: tuple[str, ...] = ()
         self._headers = self._made_headers()
@@ -89,7 +89,7 @@ class HttpEngine(SearchEngine):
         response = self.send(request, timeout)
         reading = self.read(response, top_k)
         if reading.wrong:
-            raise EngineError(reading.wrong[0])
+            raise (Temporary if reading.may_pass else EngineError)(reading.wrong[0])
         answer: Answer[Hit] = Answer(reading.hits)
         answer.millis = response.millis
         return answer
@@ -101,12 +101,8 @@ class HttpEngine(SearchEngine):
         values = {name: value for name, value in known.items() if value not in (None, "", {}, [])}
         values |= {"query": query, "top_k": top_k}
         pattern, table = self._pattern, self._table
-        where = f"engines.{self._name}"
         url = fill(pattern.url, values, "url")
-        params = [
-            (name, filled(_plain(template, values), f"{where}.params"))
-            for name, template in pattern.params
-        ]
+        params = [(name, _plain(template, values)) for name, template in pattern.params]
         if params:
             url += ("&" if "?" in url else "?") + urlencode(params)
         body = None
@@ -167,7 +163,7 @@ class HttpEngine(SearchEngine):
             )
         text = self.shown(" ".join(response.body[:4096].decode("utf-8", "replace").split()))
         if status in (401, 403):
-            named = [name for value in self._table.headers.values() for name in names_in(value)]
+            named = dict.fromkeys(name for text in self._naming() for name in names_in(text))
             key = f" in {', '.join(named)}" if named else ": the table names none"
             return f"{host} answers status {status}: it does not accept the key{key}" + (
                 f"; it says: {text}" if text else ""
@@ -193,6 +189,17 @@ class HttpEngine(SearchEngine):
         """The text without the secrets."""
         return hidden(text, self._secrets)
 
+    def _naming(self) -> tuple[str, ...]:
+        """The texts of the table that may name a key."""
+        table = self._table
+        return (
+            *table.headers.values(),
+            *table.params.values(),
+            table.login,
+            table.http,
+            table.body,
+        )
+
     def _made_headers(self) -> dict[str, str]:
         table, where = self._table, f"engines.{self._name}"
         headers = {
@@ -200,8 +207,7 @@ class HttpEngine(SearchEngine):
             for name, value in table.headers.items()
             if value
         }
-        named = [*table.headers.values(), *table.params.values(), table.login]
-        secrets = values_of(named)
+        secrets = values_of(self._naming())
         if table.login:
             login = filled(table.login, f"{where}.login")
             basic = base64.b64encode(login.encode()).decode()
@@ -212,11 +218,30 @@ class HttpEngine(SearchEngine):
                 raise InputError("a header has printable ASCII alone", where=f"{where}.{name}")
         if table.body and not any(name.lower() == "content-type" for name in headers):
             headers["Content-Type"] = "application/json"
-        spelled = {
-            form for secret in secrets for form in (secret, quote(secret), quote_plus(secret))
-        }
+        spelled = {form for secret in secrets for form in _spellings(secret)}
         self._secrets = tuple(secret for secret in spelled if secret)
         return headers
+
+
+def with_keys_of(table: HttpTable, where: str) -> Pattern:
+    """The pattern of a complete table, with the keys that its address, its body and its parameters
+    name."""
+    pattern = pattern_of(table, where)
+    return msgspec.structs.replace(
+        pattern,
+        url=with_keys(pattern.url, "url", f"{where}.http"),
+        body=with_keys(pattern.body, "form" if form_like(table) else "json", f"{where}.body"),
+        params=tuple(
+            (name, with_keys(template, None, f"{where}.params.{name}"))
+            for name, template in pattern.params
+        ),
+    )
+
+
+def _spellings(secret: str) -> tuple[str, ...]:
+    """How a key may be written where it is repeated."""
+    in_json = msgspec.json.encode(secret).decode()[1:-1]
+    return secret, quote(secret), quote(secret, safe=""), quote_plus(secret), in_json
 
 
 def _plain(template: Template, values: Values) -> str:

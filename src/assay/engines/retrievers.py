@@ -19,7 +19,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import threading
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, wraps
 from types import ModuleType
@@ -99,12 +99,15 @@ METHODS = (
 
 
 def _searching(target: Any) -> Any:
-    if not inspect.iscoroutinefunction(target.search):
+    is_async = inspect.iscoroutinefunction(target.search)
+    as_usual = _binds(target.search, "query", 20) or not _takes_a_query(target.search)
+    if not is_async and as_usual:
         return target
     name = getattr(target, "name", None)
     named = name() if callable(name) else name
     plain = target.__name__ if isinstance(target, ModuleType) else type(target).__name__
-    return Shaped(str(named or plain), _waited_for(target.search))
+    search = _waited_for(target.search) if as_usual else _function(target.search).search
+    return Shaped(str(named or plain), search)
 
 
 def _function(target: Any) -> Shaped:
@@ -130,14 +133,23 @@ def _takes_a_query(target: Any) -> bool:
     except (TypeError, ValueError):
         return False  # `dict` and other things of C that are no engines
     depth = {name: 20 for name in DEPTHS if name in signature.parameters}
-    for given in (("query",), ("query", 20)):
-        for named in ({}, dict(list(depth.items())[:1])):
-            try:
-                signature.bind(*given, **named)
-            except TypeError:
-                continue
-            return True
-    return False
+    first = dict(list(depth.items())[:1])
+    return any(
+        _binds(target, *given, **named)
+        for given in (("query",), ("query", 20))
+        for named in ({}, first)
+    )
+
+
+def _binds(target: Any, *given: Any, **named: Any) -> bool:
+    """Whether it can be called so; what says nothing of its parameters may be."""
+    try:
+        inspect.signature(target).bind(*given, **named)
+    except TypeError:
+        return False
+    except ValueError:
+        return True
+    return True
 
 
 def _positional(target: Any) -> list[str]:
@@ -164,6 +176,20 @@ def _waited_for(function: Callable[..., Coroutine[Any, Any, Any]]) -> Search:
         return asyncio.run_coroutine_threadsafe(function(*given, **named), _loop()).result()
 
     return search
+
+
+def settled(answer: Any) -> Any:
+    """The answer of an engine that is async and does not look so: a decorated or partial function,
+    or one that yields its hits."""
+    if inspect.isasyncgen(answer):
+        answer = _gathered(answer)
+    if not inspect.iscoroutine(answer):
+        return answer
+    return asyncio.run_coroutine_threadsafe(answer, _loop()).result()
+
+
+async def _gathered(answer: AsyncIterator[Any]) -> list[Any]:
+    return [each async for each in answer]
 
 
 @cache

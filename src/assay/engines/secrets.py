@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from assay.core.concealing import MASK, without_password
 from assay.core.errors import InputError
@@ -21,9 +21,9 @@ def names_in(text: str) -> list[str]:
     return NAMED.findall(text)
 
 
-def filled(text: str, where: str) -> str:
-    """The text with every `env:NAME` replaced by what the environment has. One that is not set is
-    an error that says its name."""
+def filled(text: str, where: str, spelled: Callable[[str], str] = str) -> str:
+    """The text with every `env:NAME` replaced by what the environment has, as its place wants it
+    spelled. One that is not set is an error that says its name."""
 
     def value(match: re.Match[str]) -> str:
         found = os.environ.get(match[1], "").strip()
@@ -33,7 +33,7 @@ def filled(text: str, where: str) -> str:
                 where=where,
                 hint=f"Set it first: export {match[1]}=…",
             )
-        return found
+        return spelled(found)
 
     return NAMED.sub(value, text)
 

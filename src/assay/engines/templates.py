@@ -16,6 +16,7 @@ from urllib.parse import quote
 import msgspec
 
 from assay.core.errors import InputError
+from assay.engines.secrets import filled
 
 ROW = ("corpus", "practice_area", "language", "as_of", "filters")  # what a row may know
 PLACES = ("query", "top_k", *ROW)
@@ -61,6 +62,15 @@ def fill(template: Template, values: Values, manner: Manner) -> str:
     return "".join(part if isinstance(part, str) else write(part, values) for part in template)
 
 
+def with_keys(template: Template, manner: Manner | None, where: str) -> Template:
+    """The template with the keys that its own words name (`env:NAME`), spelled as the manner wants;
+    without one as they are. What is put in a place later is somebody's words, and names none."""
+    spelled = _unquoted if manner == "json" else _percent if manner else str
+    return tuple(
+        filled(part, where, spelled) if isinstance(part, str) else part for part in template
+    )
+
+
 def _place(inside: str, quoted: bool, where: str) -> Place:
     match = _INSIDE.fullmatch(inside)
     name = match[2] if match else inside.strip()
@@ -92,7 +102,7 @@ def _as_json(place: Place, values: Values) -> str:
             return place.default.strip('"') if place.quoted else place.default
         return "" if place.quoted else "null"
     if place.quoted:
-        return _json(as_text(place, values))[1:-1]
+        return _unquoted(as_text(place, values))
     return _json(_json(values[place.name]) if place.twice else values[place.name])
 
 
@@ -103,7 +113,15 @@ def as_text(place: Place, values: Values) -> str:
 
 
 def _as_url(place: Place, values: Values) -> str:
-    return quote(as_text(place, values), safe="")
+    return _percent(as_text(place, values))
+
+
+def _percent(text: str) -> str:
+    return quote(text, safe="")
+
+
+def _unquoted(text: str) -> str:
+    return _json(text)[1:-1]
 
 
 def _json(value: object) -> str:

@@ -220,18 +220,30 @@ def _body(answer: http.client.HTTPResponse) -> bytes:
     return b"".join(blocks)
 
 
+UNPACKED = ("gzip", "x-gzip", "deflate", "identity")
+
+
 def _unpacked(body: bytes, encoding: str) -> bytes:
     """A server may compress though nobody asked."""
-    if encoding not in ("gzip", "deflate"):
+    encoding = encoding.strip().lower()
+    if encoding not in UNPACKED or encoding == "identity":
         return body
+    # some send what deflate makes without the head that HTTP asks for
+    bare = encoding == "deflate" and body[:1] and (body[0] & 15 != 8 or len(body) < 2)
+    blocks, left = [], MOST_BYTES
     try:
-        unpacker = zlib.decompressobj(47 if encoding == "gzip" else 15)
-        unpacked = unpacker.decompress(body, MOST_BYTES)
+        while body:  # one file after the other is a file of gzip too
+            unpacker = zlib.decompressobj(-15 if bare else 47)
+            blocks.append(unpacker.decompress(body, left))
+            left -= len(blocks[-1])
+            if unpacker.unconsumed_tail or left <= 0:
+                raise TooLarge
+            if not unpacker.eof:
+                raise CutShort
+            body = unpacker.unused_data
     except zlib.error as error:
         raise CutShort from error
-    if unpacker.unconsumed_tail:
-        raise TooLarge
-    return unpacked
+    return b"".join(blocks)
 
 
 def _proxy(scheme: str, host: str) -> tuple[str, int] | None:
