@@ -304,6 +304,26 @@ def test_inside_a_law_what_is_left_out_is_the_law_itself(finnish: Corpus) -> Non
     }
 
 
+def test_another_countrys_law_of_the_same_name_is_not_here(finnish: Corpus) -> None:
+    assert outcome("Ruotsin satamakuntalain 110 §", finnish)[0] == "missing"
+    assert outcome("erityisalojen satamakuntalain 110 §", finnish)[0] == "missing"
+
+
+def test_this_law_has_no_meaning_outside_a_law_in_hebrew_too(tmp_path: Path) -> None:
+    import_corpus("akn", DATA / "law_he.xml", name="c", home=tmp_path)
+    assert outcome("סעיף 2א(ב) לחוק זה", open_corpus(tmp_path, "c")) == ("ambiguous", ())
+
+
+def test_a_number_in_brackets_does_not_choose_the_law(tmp_path: Path) -> None:
+    rows = [
+        {"law": "חוק הגשרים", "law_id": "1", "section": "20", "moment": "4", "text": "גשר."},
+        {"law": "חוק הספינות", "law_id": "2", "section": "20", "text": "(4) ספינה."},
+    ]
+    write_lines(tmp_path / "laws.jsonl", [{"id": row["law_id"], **row} for row in rows])
+    import_corpus("jsonl", tmp_path / "laws.jsonl", name="c", home=tmp_path)
+    assert outcome("סעיף 20(4)", open_corpus(tmp_path, "c"))[0] == "ambiguous"
+
+
 def test_a_hebrew_law_is_found_in_either_spelling(tmp_path: Path) -> None:
     import_corpus("akn", DATA / "law_he.xml", name="c", home=tmp_path)
     corpus = open_corpus(tmp_path, "c")

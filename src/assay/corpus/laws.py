@@ -131,19 +131,21 @@ class Laws:
             reason = f"{names} has no such section" if len(laws) < 4 else "no law here has it"
             return Resolution("missing", (), reason)
         several_laws = len({place.law for place in places}) > 1
-        if cited.moment.isdecimal() and several_laws:  # only a law that has the moment can be meant
+        in_brackets = bool(citation.parts.get("sub"))  # (4) may also be an item, in any of them
+        if cited.moment.isdecimal() and several_laws and not in_brackets:
+            # only a law that has the moment can be meant
             places = [place for place in places if place.moment == cited.moment] or places
         if len({place.law for place in places}) > 1:
             titles = sorted({self.titles[place.law] for place in places})
             listed = ", ".join(titles[:4])
             reason = f"no law is named, and {len(titles)} laws have this section: {listed}"
             return Resolution("ambiguous", _rows(places), reason)
-        return _moments(places, cited, in_brackets=bool(citation.parts.get("sub")))
+        return _moments(places, cited, in_brackets=in_brackets)
 
     def _laws_named(self, cited: Cited, year: str, own: Standing | None) -> list[str] | Resolution:
         if cited.law_id in self.titles:
             return [cited.law_id]
-        if cited.law.startswith("tämä"):
+        if cited.law.startswith("tämä") or cited.law == he.THIS:
             if own:
                 return [own.law]
             return Resolution("ambiguous", (), "'this law' has a meaning only inside a law")

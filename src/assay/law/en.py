@@ -29,6 +29,7 @@ import msgspec
 
 from assay.law.brackets import end_of, placed
 from assay.law.citation import Citation, Kind, Scheme, citation_at
+from assay.law.en_back import NAME, TITLES, pointing_back
 from assay.law.en_names import AFTER, CODE, REPORTERS, SOURCE, kind_of_source, law_name, reporter
 from assay.law.spellings import DASH, spelled
 
@@ -36,23 +37,32 @@ _BRACKET = r"\(\s?(?:[a-z]{1,2}|[A-Z]{1,2}|\d{1,2}|[ivx]{1,5})\s?\)"
 _SUB = rf"{_BRACKET}(?:\s?{_BRACKET})*"
 # 12A; after a long number I, J, L, O and S are what a scanner made of a digit
 _CAPITAL = r"(?:[A-HKMNP-RT-Z]|(?<!\d{4})(?<!\.\d)[IJLOS])(?![A-Za-z]|\.\d|-\d\d-)"
-_NUMBER = rf"\d{{1,6}}(?:\.\d{{1,4}})*(?:[a-z]|{_CAPITAL})?(?![\d,]*\d)"
+# no part of a number that a scanner spoilt (87lO3), nor the mark of a footnote (18702.2.1/)
+_NUMBER = rf"\d{{1,6}}(?:\.(?!\d{{1,2}}/)\d{{1,4}})*(?:[a-z]|{_CAPITAL})?(?![\d,]*\d|[A-Za-z]+\d)"
 _SUBDIVISION = r"(?:subds?\.|subdivisions?|subsections?|subd|paragraphs?|pars?\.)"
 _AND = rf"(?:,\s?(?:and|or)?\s?|\s?(?:and|or|through|thru|to)\s|\s?&\s?|\s?{DASH}\s?)"
 # (a), (b) and (d); subdivision (a), paragraph (1)
 _FURTHER = rf"(?:{_AND}(?:{_SUBDIVISION}\s?)?{_SUB}(?!\s(?:whether|that|if)\b))*"
 _SUBS = rf"{_SUB}{_FURTHER}"
-_ITEM = rf"{_NUMBER}(?:\s?{_SUBS}|,?\s?{_SUBDIVISION}\s?{_SUBS})?"
+# what belongs to the section after it is not the one's before: "…, subd. (b) of Section 87103"
+_UNDER = (
+    rf"\s?{_SUBS}|,?\s?{_SUBDIVISION}\s?(?>{_SUBS})(?!\s+of\s+(?:[Ss]ec|§|[Rr]eg))"
+    rf"|\s?\({_SUBDIVISION}\s?{_SUBS}\)"
+)
+_ITEM = rf"{_NUMBER}(?:{_UNDER})?"
 _SEPARATOR = rf"(?:,\s?(?:and|or)?\s?|\s(?:and|or|through|thru|to)\s|\s?&\s?|\s?{DASH}\s?)(?:§\s?)?"
 _LIST = rf"{_ITEM}(?:{_SEPARATOR}{_ITEM})*"
-_SIGN = r"(?:[Ss]ections?|[Ss]ecs?\.|Secs?(?=\s)|SECTIONS?|§§?)"
-PIECES = {"LIST": _LIST, "CODE": CODE, "SIGN": _SIGN, "AFTER": AFTER}
+_SIGN = r"(?:[Ss]ections?|[Ss]ecs?\.|Secs?(?=\s)|SECTIONS?|§(?:\s?§)?)"
+# to the next line, however far that is indented
+_GAP = r"\s?(?:(?<=\n)[ \t]+)?"
+PIECES = {"GAP": _GAP, "LIST": _LIST, "CODE": CODE, "SIGN": _SIGN, "AFTER": AFTER}
 # Each rule is a core and a pattern for what may stand before it.
-_BEFORE_STATUTE = re.compile(
+_LEAD = (
     rf"(?:\b(?:paragraphs?\s?(?P<paragraph>{_SUBS})\s+of\s+)?"
-    rf"(?P<lead>(?:subdivisions?|subds?\.|subsections?)\s?{_SUBS})\s+of\s+)?"
-    rf"(?:\b(?P<code>{SOURCE}),?\s*)?$"
+    rf"(?P<lead>(?:subdivisions?|subds?\.|subsections?)\s?{_SUBS})\s+of\s+"
+    r"(?:(?:Commission|FPPC)\s+)?)?"
 )
+_BEFORE_STATUTE = re.compile(rf"{_LEAD}(?:\b(?P<code>{SOURCE}),?\s*)?$")
 _TITLE = (
     r"(?:[Tt]itle\s+(?P<title>\d+),?\s+(?:of\s+the\s+)?)?(?:(?P<title2>\d+)\s+)?"
     r"(?:Cal(?:ifornia|\.)?\s+)?"
@@ -62,7 +72,7 @@ _TITLE = (
     r"(?:,?\s+(?:[Dd]iv(?:ision|\.)|[Cc]h(?:apter|\.)|[Aa]rt(?:icle|\.))\s+[\d.]+)*,?\s+"
 )
 _BEFORE_REGULATION = re.compile(
-    rf"(?:\b{_TITLE}|\b(?P<of>Treas(?:ury|\.)|FEC|IRS|FCC|HUD|SEC|Federal|[Ff]ederal)\s+"
+    rf"{_LEAD}(?:\b{_TITLE}|\b(?P<of>Treas(?:ury|\.)|FEC|IRS|FCC|HUD|SEC|Federal|[Ff]ederal)\s+"
     r"|\b(?:[Tt]itle\s+(?P<title6>\d+),?\s+(?:of\s+the\s+)?)?(?:(?P<title4>\d+)\s+)?"
     r"(?:Cal(?:ifornia|\.)?\s+)?Code\s+(?:of\s+)?)?$"
 )
@@ -77,8 +87,8 @@ _OF_REGULATIONS = re.compile(
 _DIGIT = r"[\dOolISB]"
 _EXTENSION = rf"(?P<ext>[a-km-zA-Z]\b|\([a-z]\))?(?P<law>{DASH}1090)?"
 _FILE = (
-    rf"(?P<series>[A-Z1l])(?<![A-Za-z\d].)\s?{DASH}\s?(?P<yy>(?:19|20)?\d{_DIGIT})\s?{DASH}\s?"
-    rf"(?P<nn>{_DIGIT}{{2,4}}){_EXTENSION}"
+    rf"(?P<series>[A-Z1l])(?<![A-Za-z\d].)\s?{DASH}\s?(?P<yy>(?:19|20)?(?:\d{_DIGIT}|O\d))"
+    rf"\s?{DASH}\s?(?P<nn>{_DIGIT}{{2,4}}){_EXTENSION}"
 )
 _OLD = (
     rf"(?:(?:[A-Z1l]\s?{DASH}?\s?)?(?:19|20)?\d\d\s?{DASH}\s?\d{{2,4}}"
@@ -94,28 +104,30 @@ _LETTERS = {
     "bare": _FILE + _END,
     "plain": rf"Letter\s(?P<old>{_OLD}){_END}",
 }
-_NAME = (
-    r"[A-Z][A-Za-z’'.]*[a-z](?:[- ](?:[A-Z][A-Za-z’'.]*[a-z]|[A-Z]\.|and|&|de|la|van|von|der)){0,4}"
-)
 _BEFORE_LETTER = re.compile(
-    rf"(?:\b(?P<name>{_NAME})\s+(?:[Ii]nformal\s+)?"
+    rf"(?:\b(?P<name>{NAME})\s+(?:[Ii]nformal\s+)?"
     r"(?:(?:Advice\s+)?(?:Letter|Opinion|Memorandum)s?(?:\s+\([^()]{1,30}\))?,?\s+|Advice,?\s+)"
     r"|\b(?:[Ll]etters?|[Mm]emorandum|[Oo]pinion)\s+to\s+(?:(?:Mr|Ms|Mrs|Dr|Hon)\.\s+)?"
-    rf"(?P<to>{_NAME}),?\s+)?"
+    rf"(?P<to>{NAME}),?\s+)?"
     r"(?:(?:[Oo]ur\s+)?[Ff]ile\s+|FILE\s+)?$"
 )
 _OPINION = (
-    r"(?P<vol>\d(?<!\w.)\d{0,2})\s+(?P<of>[A-Z][A-Za-z]{1,5}|F\.\s?P\.\s?P\.\s?C\.)\s+"
-    r"[Oo]p(?:inion)?s?\.?\s+(?P<page>\d{1,4})(?:\s*\((?P<year2>\d{4})\))?"
+    r"(?P<vol>[\dIl](?<!\w.)(?:(?<=\d)\d{0,2}|(?=\s+FPPC)))\s*"
+    r"(?P<of>[A-Z][A-Za-z]{1,5}|F\.\s?P\.\s?P\.\s?C\.)\s+"
+    r"[Oo]p(?:inion|n)?s?(?:\.\s*|\s+)(?P<page>\d{1,4})(?:\s*\((?P<year2>\d{4})\))?"
 )
 _BEFORE_OPINION = re.compile(
     r"(?:\b(?:In\s+[Rr]e|In\s+the\s+[Mm]atter\s+of|Opinion\s+requested\s+by)\s*:?\s+"
-    rf"(?P<name>{_NAME})\s*,?\s*|\b(?P<called>{_NAME})(?:\s+Opinion)?,?\s+(?=$|\(\d{{4}}\)))?"
+    rf"(?P<name>{NAME})\s*,?\s*|\b(?P<called>{NAME})(?:\s+Opinion)?,?\s+(?=$|\(\d{{4}}\)))?"
     r"(?:\((?P<year>\d{4})\)\s*)?$"
 )
 _REPORTER = "|".join(re.sub(r"\((?!\?)", "(?:", pattern) for pattern in REPORTERS)
 _CASE = rf"(?P<vol>\d(?<![\w.].)\d{{0,3}})\s+(?P<reporter>(?i:{_REPORTER}))\s*(?P<page>\d{{1,5}})\b"
 _NOTHING = re.compile("$")
+_BEFORE_CASE = re.compile(
+    rf"(?:\b(?P<first>{NAME})(?:,\s+(?:Inc|Ltd|Co)\.)?\s+v\.\s+(?P<second>[A-Z][^()\d;]{{1,70}}?)"
+    r"\s*,?\s*(?:\(\d{4}\)\s*)?)?$"
+)
 
 _RULES: tuple[tuple[Kind, re.Pattern[str], re.Pattern[str]], ...] = (
     *(
@@ -130,10 +142,10 @@ _RULES: tuple[tuple[Kind, re.Pattern[str], re.Pattern[str]], ...] = (
     ),
     *((("letter", re.compile(core), _BEFORE_LETTER)) for core in _LETTERS.values()),
     ("opinion", re.compile(_OPINION), _BEFORE_OPINION),
-    ("case", re.compile(_CASE), _NOTHING),
+    ("case", re.compile(_CASE), _BEFORE_CASE),
 )
 _REACH = 90  # how far back the words that belong to a citation may begin
-_ONE = re.compile(rf"(?P<number>{_NUMBER})(?P<subs>\s?{_SUBS}|,?\s?{_SUBDIVISION}\s?{_SUBS})?")
+_ONE = re.compile(rf"(?P<number>{_NUMBER})(?P<subs>{_UNDER})?")
 _DEEPER = re.compile(r"paragraphs?|pars?\.")
 _EACH_SUB = re.compile(rf"(?P<join>{_AND}|)(?P<word>,?\s?{_SUBDIVISION})?\s?(?P<sub>{_SUB})")
 _THROUGH = re.compile(rf"\s?(?:{DASH}|through|thru|to)\s?$")
@@ -144,21 +156,8 @@ _JOIN = re.compile(rf"\s?(?:{DASH}|through|thru|to)\s?(?:§\s?)?$")
 # Of the federal tax code without its name: "a Section 501(c)(3) organization", "a 401(k) plan".
 _TAX = re.compile(r"501\(c\)|401\(k\)|403\(b\)|457\(b\)|527$")
 _HOUSING = re.compile(r"\s+(?:[Hh]ousing|[Vv]oucher|[Cc]ertificate|[Rr]ent|[Tt]enant|[Pp]rogram)")
-_SUPRA = re.compile(r"\bsupra\b")
-_BEFORE_SUPRA = re.compile(
-    rf"(?:\bIn\s+re\s+)?\b(?P<name>{_NAME})"
-    r"(?:\s+(?:Advice\s+)?(?:Letter|Opinion|Memorandum))?\s*[,(]?\s*$"
-)
-_SAME = re.compile(
-    r"\b(?:Id|Ibid)\b\.?(?=[\s,;)])(?:,?\s+at\s+pp?(?:ages?|\.)?\s*\d+"
-    r"|,?\s+(?:at\s+)?subd(?:ivision|\.)?\s*(?P<sub>(?:\(\w{1,4}\))+))?"
-)
-# What shows that something else was cited before "Id.", which is not read here.
-_OTHER_SOURCE = re.compile(r"\bv\.|\bsupra\b|\bOps?\.|\bCode\b|\bCal\.|\bAct\b|\bActs?,|\b\d{4}\)")
-_SAME_REACH = 200
 Spanned = tuple[dict[str, str], int, int]  # what is named, and from where to where it stands
 _SCANNER = str.maketrans("OolISB", "001158")
-_TITLES = re.compile(r"^(?:(?:In|See|The|the|Also|also|Our|and|our)\s+)+")
 
 
 def parse(text: str, scheme: Scheme) -> Iterator[Citation]:
@@ -173,46 +172,7 @@ def parse(text: str, scheme: Scheme) -> Iterator[Citation]:
                 citations = list(read(match, head, scheme))
                 found += citations
                 yield from citations
-    yield from _pointing_back(text, found)
-
-
-def _pointing_back(text: str, found: list[Citation]) -> Iterator[Citation]:
-    """ "Thorner, supra" and "Id.", by what was cited before."""
-    named = [citation for citation in found if _name_of(citation)]
-    for match in _SUPRA.finditer(text) if named else ():
-        head = _BEFORE_SUPRA.search(text, max(0, match.start() - _REACH), match.start())
-        words = set(_TITLES.sub("", head["name"]).split()) if head else set()
-        fitting = {
-            citation.normal: citation
-            for citation in named
-            if citation.end <= match.start() and words & set(_name_of(citation).split()[-1:])
-        }
-        if head and len(fitting) == 1:
-            (meant,) = fitting.values()
-            if meant.end <= head.start():
-                yield _again(text, meant, head.start("name"), match.end())
-    starts = sorted(found, key=lambda citation: citation.end)
-    for match in _SAME.finditer(text) if found else ():
-        before = [citation for citation in starts if citation.end <= match.start()][-1:]
-        for meant in before:
-            between = text[meant.end : match.start()]
-            if " at " in match[0] and meant.kind not in ("letter", "opinion", "case"):
-                continue  # a statute has no pages
-            if len(between) <= _SAME_REACH and not _OTHER_SOURCE.search(between):
-                if match["sub"] and meant.kind in ("statute", "regulation"):  # another part of it
-                    parts = {key: meant.parts[key] for key in meant.parts if key != "to"}
-                    parts["sub"] = match["sub"]
-                    yield _citation(text, meant.kind, parts, *match.span())
-                else:
-                    yield _again(text, meant, *match.span())
-
-
-def _name_of(citation: Citation) -> str:
-    return citation.name or (citation.parts.get("name", "") if citation.kind == "opinion" else "")
-
-
-def _again(text: str, meant: Citation, start: int, end: int) -> Citation:
-    return msgspec.structs.replace(meant, text=text[start:end], start=start, end=end)
+    yield from pointing_back(text, found, _citation)
 
 
 def format(kind: Kind, parts: dict[str, str]) -> str:
@@ -285,7 +245,7 @@ def _regulation(match: re.Match[str], head: re.Match[str], scheme: Scheme) -> It
     shared = {"title": title} if title != "2" else {}
     if of:
         shared = {"code": f"{'Treas.' if of.startswith('Treas') else of} Reg."}
-    for parts, start, end in _sections(match, head.start()):
+    for parts, start, end in _with_lead(_sections(match, head.start()), head):
         yield _citation(match.string, "regulation", shared | parts, start, end)
 
 
@@ -326,11 +286,24 @@ def _sections(match: re.Match[str], begin: int, tail: int = 0) -> Iterator[Spann
         if before and _JOIN.match(text[before.end() : number.start()]):
             parts, start, _ = named.pop()
             first, _, end = each[0]
-            each[0] = (parts | {"to": first["section"] + first.get("sub", "")}, start, end)
+            last = _in_full(parts["section"], first["section"]) + first.get("sub", "")
+            if "." in parts["section"] and last.isdecimal() and len(last) < 3:
+                # the last piece of a number, as federal regulations have them: 1.501(c)(3)-1
+                tail_of = "sub" if parts.get("sub") else "section"
+                each[0] = (parts | {tail_of: f"{parts[tail_of]}-{last}"}, start, end)
+            else:
+                each[0] = (parts | {"to": last}, start, end)
         named += each
     for index, (parts, start, end) in enumerate(named):
         only = len(named) == 1
         yield parts, begin if index == 0 else start, max(end, tail) if only else end
+
+
+def _in_full(first: str, last: str) -> str:
+    """The end of a row that is written without the digits it shares: 05 of 87100-05."""
+    whole = first[: -len(last)] + last
+    shares = first.isdecimal() and last.isdecimal() and 1 < len(last) < len(first)
+    return whole if shares and first < whole else last
 
 
 def _one_section(number: re.Match[str]) -> Iterator[Spanned]:
@@ -385,7 +358,7 @@ def _letter(match: re.Match[str], head: re.Match[str], scheme: Scheme) -> Iterat
         return
     if numbered and "series" not in parts and 30 < int(parts["year"]) < 70:
         return  # "No. 45-123" is a bill, a permit, a resolution
-    name = _TITLES.sub("", " ".join((head["name"] or head["to"] or "").split()))
+    name = TITLES.sub("", " ".join((head["name"] or head["to"] or "").split()))
     name = name.removesuffix(" and").removesuffix(" Advice")
     citation = _citation(match.string, "letter", parts, head.start(), match.end())
     yield msgspec.structs.replace(
@@ -407,7 +380,7 @@ def _opinion(match: re.Match[str], head: re.Match[str], scheme: Scheme) -> Itera
     parts = {
         "name": _opinion_name(head),
         "year": head["year"] or match["year2"] or "",
-        "volume": match["vol"],
+        "volume": match["vol"].translate(_SCANNER),
         "reporter": f"{re.sub(r'[^A-Z]', '', match['of'].upper())} Ops.",
         "page": match["page"],
     }
@@ -418,7 +391,7 @@ def _opinion(match: re.Match[str], head: re.Match[str], scheme: Scheme) -> Itera
 def _opinion_name(head: re.Match[str]) -> str:
     name = " ".join((head["name"] or head["called"] or "").split()).removesuffix(",")
     if head["called"]:
-        name = re.sub(r"^(?:The |the )?Commission[’']s ", "", _TITLES.sub("", name))
+        name = re.sub(r"^(?:The |the )?Commission[’']s ", "", TITLES.sub("", name))
         name = name.removesuffix(" Opinion")
         name = "" if name in ("Commission", "Opinion", "FPPC", "See", "In") else name
     return name
@@ -430,7 +403,10 @@ def _case(match: re.Match[str], head: re.Match[str], scheme: Scheme) -> Iterator
         "reporter": reporter(match["reporter"]),
         "page": match["page"],
     }
-    yield _citation(match.string, "case", parts, *match.span())
+    citation = _citation(match.string, "case", parts, *match.span())
+    first, second = (" ".join((head[side] or "").split()) for side in ("first", "second"))
+    name = f"{TITLES.sub('', first)} v. {second}" if second else ""
+    yield msgspec.structs.replace(citation, name=name)
 
 
 def _squeeze(text: str) -> str:

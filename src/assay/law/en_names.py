@@ -50,6 +50,7 @@ REPORTERS = {
     r"Ops\.?\s*Cal\.?\s*Att(?:[’']?y|orney)?\.?\s*Gen(?:eral|\.)?": "Ops.Cal.Atty.Gen.",
 }
 _FEDERAL = r"\d{1,2}\s+(?:U\.?\s?S\.?\s?C\.?(?:\s?A\.)?|C\.?\s?F\.?\s?R\.?)(?![A-Za-z])"
+_TITLE_OF_CODE = r"[Tt]itle\s+\d{1,2},?\s+(?:of\s+the\s+)?United\s+States\s+Code"
 _ROMAN = r"(?:[IVXL]+|\d{1,2})(?:\s?[A-E](?![A-Za-z]))?"
 _CONSTITUTION = (
     r"(?:Cal(?:ifornia|\.)?|U\.\s?S\.|United\s+States|[Ss]tate|[Ff]ederal)\s+[Cc]onst(?:itution|\.)"
@@ -65,7 +66,7 @@ CODE = (
 # What a section may be one of, before it ("Stats. 1984, ch. 931, § 2") or after ("§ 5 of the City
 # Charter").
 SOURCE = (
-    rf"{_FEDERAL}|(?:{_CONSTITUTION}),?\s+{_ARTICLE}|{_ROMAN_ARTICLE}"
+    rf"{_FEDERAL}|{_TITLE_OF_CODE}|(?:{_CONSTITUTION}),?\s+{_ARTICLE}|{_ROMAN_ARTICLE}"
     rf"|{_ARTICLE}\s+of\s+the\s+(?:{_CONSTITUTION})"
     r"|Stats?\.\s*(?:of\s+)?\d{4},?\s+[Cc]h(?:apter|ap)?\.?\s*\d+|Prop(?:osition|\.)\s+\d+"
     rf"|(?:{_WORD}\s+){{0,3}}(?:Charter|Ordinance(?:\s+No\.\s?[\w-]+)?|[Bb]y-?laws|Resolution)"
@@ -76,7 +77,7 @@ AFTER = (
     r"(?:Agreement|Contract|Lease|Charter|Ordinance|[Bb]y-?laws|Resolution|Rules|Policy|MOU|Deed)"
     rf"|(?:{_CONSTITUTION})|{CODE}|(?:{_WORD}\s+){{1,5}}Act(?![A-Za-z]))"
     rf"|[Aa]rticle\s+{_ROMAN}\s+of\s+(?:the\s+)?(?:{_CONSTITUTION})"
-    r"|Proposition\s+\d+|[Tt]itle\s+\d+,?\s+(?:of\s+the\s+)?United\s+States\s+Code"
+    rf"|{_ROMAN_ARTICLE}|Proposition\s+\d+|{_TITLE_OF_CODE}"
 )
 # Acts whose sections are those of a code.
 ACTS = {
@@ -99,6 +100,8 @@ def law_name(text: str) -> str:
     if federal := re.fullmatch(_FEDERAL, plain):
         title = plain.split()[0]
         return f"{title} U.S.C." if "S" in federal[0].upper() else f"{title} C.F.R."
+    if re.fullmatch(_TITLE_OF_CODE, plain):
+        return f"{plain.split()[1].rstrip(',')} U.S.C."
     if constitution := _constitution(text):
         return constitution
     if laws := re.fullmatch(r"Stats?\.\s*(?:of\s+)?(\d{4}),?\s+[Cc]h\w*\.?\s*(\d+)", plain):

@@ -54,6 +54,12 @@ _FORMER = {
     **dict.fromkeys(("kumottu", "kumotun", "kumotussa", "aiemman", "aiemmassa"), "vanha"),
     **dict.fromkeys(("aikaisemman", "aikaisemmassa", "edellisen"), "vanha"),
 }
+# Words that make of a law another one: a country's, a province's, that of certain sectors.
+_OTHER = (
+    "ahvenanmaan ruotsin norjan tanskan islannin viron latvian liettuan saksan ranskan britannian "
+    "englannin skotlannin venäjän puolan hollannin alankomaiden belgian espanjan italian sveitsin "
+    "itävallan yhdysvaltojen kanadan erityisalojen"
+).split()
 _BY_SHORT_NAME = {short.casefold(): name for short, name in SHORT_NAMES.items()}
 
 _ENDING = "|".join(sorted(BASE_FORMS, key=len, reverse=True))
@@ -75,8 +81,16 @@ PIECES = {
     "SAME": _SAME,
     "CASE": r"(?::[a-zåäö]{1,4}(?![\wåäö]))?",  # "OYL 6:21:n mukaan"
 }
+# "ensimmäinen momentti", in any case form
+_ORDINALS = {
+    **{r"ensimmäi[a-zåäö]+": "1", r"toi(?:nen|s[a-zåäö]+)": "2", r"kolma[nst][a-zåäö]*": "3"},
+    **{r"neljä[nst][a-zåäö]*": "4", r"viide[nst][a-zåäö]*": "5", r"kuude[nst][a-zåäö]*": "6"},
+    **{r"seitsemä[nst][a-zåäö]*": "7", r"kahdeksa[nst][a-zåäö]*": "8"},
+}
+_ORDINAL = "|".join(_ORDINALS)
 _AFTER = (
-    rf"(?:,?\s+(?P<moments>{_NUMBERS})\.?\s?{_MOMENTS}(?::[a-zåäö]+)?"
+    rf"(?:,?\s+(?P<ordinals>(?:{_ORDINAL})(?:{_SEPARATOR}(?:{_ORDINAL}))*)\s+moment[\wåäö]*"
+    rf"|,?\s+(?P<moments>{_NUMBERS})\.?\s?{_MOMENTS}(?::[a-zåäö]+)?"
     r"|,?\s+(?:momentti|mom\.?)\s(?P<moment_after>\d{1,2})(?!\d|\.\d|\s?(?:koh|§)))?"
     rf"(?:,?\s+(?P<items>{_NUMBERS})\s?{_ITEMS}"
     r"(?:\s+(?P<point>[a-zåäö])\)?[-\s]+alakoh[td]a[\wåäö]*)?)?"
@@ -91,7 +105,7 @@ _YEAR_OF = r"vuoden\s+(?:18|19|20)\d\d"
 # the law: bent, after a pointer or a word of time; "… annetun lain" and "laki …sta", which are read
 # further back; short; by its number alone
 _LAW = (
-    rf"(?:(?:{_POINTERS}|{_YEAR_OF}|{'|'.join(_FORMER)}|annet[\wåäö]+)\s+)?"
+    rf"(?:(?:{_POINTERS}|{_YEAR_OF}|{'|'.join((*_FORMER, *_OTHER))}|annet[\wåäö]+)\s+)?"
     rf"[\wåäö-]*(?:{_ENDING})"
     rf"|(?:laki|asetus)\s+(?=[^§\d(]{{3,110}}st[aä]\s)(?:[a-zåäö-]+,?\s+){{0,11}}[a-zåäö-]+"
     rf"|(?P<short>{SHORT_NAME})(?::[a-zåäö]+)?|(?P<dotted>[\wåäö-]{{3,}}l\.)"
@@ -441,8 +455,28 @@ def _sections(match: re.Match[str]) -> list[Spanned]:
 def _moments(match: re.Match[str], section: Spanned, group: str, items: str) -> list[Spanned]:
     if group == "moments" and match["moment_after"]:
         group = "moment_after"
-    moments = _each(match, section, group, "moment")
+    in_words = group == "moments" and match["ordinals"]
+    moments = _in_words(match, section) if in_words else _each(match, section, group, "moment")
     return moments[:-1] + _each(match, moments[-1], items, "item")
+
+
+def _in_words(match: re.Match[str], section: Spanned) -> list[Spanned]:
+    """The moments that are told by their order: "toisessa ja kolmannessa momentissa"."""
+    parts, start, _ = section
+    words = list(re.finditer(_ORDINAL, match["ordinals"], re.IGNORECASE))
+    at = match.start("ordinals")
+    return [
+        (
+            parts | {"moment": _number_of(word[0])},
+            start if i == 0 else at + word.start(),
+            match.end() if i == len(words) - 1 else at + word.end(),
+        )
+        for i, word in enumerate(words)
+    ]
+
+
+def _number_of(word: str) -> str:
+    return next(n for form, n in _ORDINALS.items() if re.fullmatch(form, word, re.IGNORECASE))
 
 
 def _each(match: re.Match[str], whole: Spanned, group: str, name: str) -> list[Spanned]:

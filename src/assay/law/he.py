@@ -36,6 +36,7 @@ from assay.law.spellings import spelled
 
 ORDINALS = tuple("ראשונה שנייה שלישית רביעית חמישית שישית שביעית שמינית תשיעית עשירית".split())
 OTHER_ORDINALS = {"שניה": "שנייה", "ששית": "שישית"}
+THIS = "חוק זה"  # the law that a text stands in; an ordinance and an order too
 ONLY = "only"  # the schedule of a law that is named without a number
 UNITS = {
     **dict.fromkeys(("סעיף", "סעיפים", "סעיפי", "ס'", "סע'", 'ס"ק', "סעיפים קטנים"), "סעיף"),
@@ -127,7 +128,7 @@ def parse(text: str, scheme: Scheme) -> Iterator[Citation]:
     last = Named()
     for match in sorted(matches, key=lambda match: (match.start(), -match.end())):
         named = _law_of(match, scheme, defined, last)
-        last = named if named.law else last
+        last = named if named.law not in ("", THIS) else last
         yield from _statutes(text, match, named, scheme)
     for match in _CASE.finditer(plain):
         start = match.start("court")
@@ -317,7 +318,7 @@ def _law_of(match: re.Match[str], scheme: Scheme, defined: dict[str, Named], las
             return law._replace(length=len(name), start=-1)
     if points := _POINTS.match(text):
         if re.search(r"\sזה$|\sזו$|\sאלה$", points[0]):
-            return Named()  # "this law" is the one it stands in
+            return Named(THIS, "", points.end())
         word = points[0].split()[0]
         law = defined.get(word) or _mentioned(plain, match.start(), scheme) or last
         if not law.law and word.endswith("פקודה"):
@@ -384,6 +385,7 @@ def _law_name(text: str, scheme: Scheme) -> Named:
     name = re.sub(r"\s*\[[^\]]*\]", "", text[:length]).strip(" ,\"'")
     dated = re.match(YEAR, text[length:])
     year = re.sub(r"\s*-\s*", "-", dated[0].strip(" ,")).removeprefix("ה") if dated else ""
+    year = re.sub("''?", '"', year)
     return Named(short or name, year, length + (dated.end() if dated else 0))
 
 

@@ -89,7 +89,9 @@ NAMES = (
     *("חוק הסכמים קיבוציים", "חוק יישוב סכסוכי עבודה", "חוק זכויות נפגעי עבירה"),
     *("חוק זכויות החולה", "חוק סדר הדין הפלילי", "חוק סדר הדין האזרחי", "חוק ביטוח בריאות ממלכתי"),
 )
-_LETTER_YEAR = r"ה?(?:תש[א-ת]{0,2}\"[א-ת]|תש[א-ת]{1,3})"
+# the sign before the last letter, as it is and as people type it
+_MARK = r"(?:\"|''?)"
+_LETTER_YEAR = rf"ה?(?:תש[א-ת]{{0,2}}{_MARK}[א-ת]|תש[א-ת]{{1,3}})"
 YEAR = (
     rf"(?:\s*,?\s*(?P<letters>{_LETTER_YEAR})(?:\s*-\s*(?P<year>(?:19|20)\d\d))?"
     r"|\s*,\s*(?P<alone>(?:18|19|20)\d\d))(?![א-ת\d])"
@@ -103,7 +105,7 @@ _IN_BRACKETS = re.compile(r"\(([^()]*)\)")
 
 def _any_of(names: Iterable[str]) -> str:
     ordered = sorted(names, key=len, reverse=True)
-    return "|".join(rf"{name[:-1]}\"{name[-1]}" for name in ordered)
+    return "|".join(rf"{name[:-1]}{_MARK}{name[-1]}" for name in ordered)
 
 
 _SHORT = _any_of(SHORT_LAWS)
@@ -128,7 +130,7 @@ def full_name(text: str) -> tuple[str, int]:
     """The law that a short form at the start of a text means, and how long that form is."""
     for form, laws in _FORMS:
         if match := form.match(text):
-            return laws[match[1].replace('"', "")], match.end()
+            return laws[re.sub("[\"']", "", match[1])], match.end()
     return "", 0
 
 
@@ -156,10 +158,11 @@ def law_key(name: str) -> str:
 
 def same_law(cited: LawKey, known: LawKey) -> bool:
     """Whether a citation may mean a law: the same words and brackets, and no other year. A law that
-    changed what stands in its brackets is told by its year."""
+    changed what stands in its brackets is told by its year and by what stayed in them."""
     if cited.base != known.base or not _same_year(cited.year, known.year):
         return False
-    return cited.inside == known.inside or bool(cited.inside and 0 < cited.year == known.year)
+    shared = set(cited.inside.split()) & set(known.inside.split())
+    return cited.inside == known.inside or bool(shared and 0 < cited.year == known.year)
 
 
 def _words(text: str) -> str:
@@ -175,8 +178,8 @@ def year_of(text: str) -> int:
     """The year that a law's date says: תשכ"ה-1965, 1965 or תשכ"ה alone."""
     if digits := re.search(r"(?:18|19|20)\d\d", text):
         return int(digits[0])
-    letters = re.search('תש[א-ת"]*', text)
-    return 1240 + number_of(letters[0]) if letters else 0
+    letters = re.search("תש[א-ת\"']*", text)
+    return 1240 + number_of(re.sub("[\"']", "", letters[0])) if letters else 0
 
 
 def _same_year(first: int, second: int) -> bool:

@@ -135,7 +135,7 @@ SPELLINGS = (
         "fi",
         "of a short name",
         "number after the name of a law",
-        r"(?P<units>UNITS)CASE(?![\d:/§]|\.\d|\s?(?:SIGN|luku|luvu|mom))",
+        r"(?P<units>UNITS)CASE(?![\d:/§]|[.,]\d|\s?(?:SIGN|luku|luvu|mom))",
         (
             "KuntaL 110.3",
             "KuntaL 110 a",
@@ -208,7 +208,7 @@ SPELLINGS = (
         "en",
         "regulation",
         "regulation",
-        r"[Rr](?:egulations?|(?<=R)EGULATIONS?|egs?(?:\.|(?=\s)))(?:,?\s+SIGN)?\s?"
+        r"[Rr](?:egulations?|(?<=R)EGULATIONS?|egs?(?:\.|(?=\s)))(?:,?\s+SIGN)?GAP"
         r"(?!\d+\s+(?:Cal\b|C\.?\s?C\.?\s?R\b))(?P<list>LIST)",
         ("Regulation 18702.2(a)(1)", "Reg. 18702.2", "Reg 18702.2"),
     ),
@@ -216,8 +216,8 @@ SPELLINGS = (
         "en",
         "statute",
         "section, in words or by its sign",
-        r"[Ss§](?:(?<=[Ss])(?:ections?|ecs?\.)|(?<=S)(?:ECTIONS?|ecs?(?=\s))|(?<=§)§?)"
-        r"\s?(?P<list>LIST)"
+        r"[Ss§](?:(?<=[Ss])(?:ections?|ecs?\.)|(?<=S)(?:ECTIONS?|ecs?(?=\s))|(?<=§)(?:\s?§)?)"
+        r"GAP(?P<list>LIST)"
         r"(?:\s+of\s+(?P<after>AFTER))?",
         (
             *("Section 1090", "§ 1090", "Sec. 87103(a)", "Section 87103(a)(1)", "§ 18702.2"),

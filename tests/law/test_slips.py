@@ -1,0 +1,71 @@
+"""Citations as they stand in real letters and notes: scanned, abbreviated, pointing back."""
+
+from __future__ import annotations
+
+import pytest
+
+from assay.corpus import Scheme, parse
+
+CALIFORNIA = Scheme(language="en", code="Gov. Code", regulation=r"18\d{3}")
+
+
+@pytest.mark.parametrize(
+    ("text", "normal"),
+    [
+        ("Government Code Section\n     83114(b)", ["Gov. Code § 83114(b)"]),
+        ("under Section 87103.1/ the", ["Gov. Code § 87103"]),  # the mark of a footnote
+        ("Section 87lO3", []),  # and no part of it
+        ("No. A-O5-123", ["No. A-05-123"]),
+        ("In re Oglesby (1975) I FPPC Ops. 71", ["In re Oglesby (1975) 1 FPPC Ops. 71"]),
+        ("In re Siegel (1977) 3FPPC Opns.62", ["In re Siegel (1977) 3 FPPC Ops. 62"]),
+        ("subdivision (b) of Regulation 18702.2", ["Regulation 18702.2(b)"]),
+        ("Regulation 18705.5 (subd. (b))", ["Regulation 18705.5(b)"]),
+        (
+            "Regulations 18702.1 and 18702.2, subd. (b) of Section 87103",
+            ["Regulation 18702.1", "Regulation 18702.2", "Gov. Code § 87103(b)"],
+        ),
+        ("Cal. Code of Regs., tit. 22, § § 12301-12305", ["22 Cal. Code Regs. §§ 12301–12305"]),
+        ("Gov. Code §§ 89504-05", ["Gov. Code §§ 89504–89505"]),
+        ("26 CFR 1.501(c)(3)-1", ["26 C.F.R. § 1.501(c)(3)-1"]),
+        ("Section 3 of Article II", ["art. II § 3"]),
+        ("Title 24 of the United States Code, section 100", ["24 U.S.C. § 100"]),
+        (
+            "Thomson v. Call (1985) 38 Cal.3d 633. (Thomson, supra, at p. 648.) Id. at p. 650.",
+            ["38 Cal.3d 633"] * 3,
+        ),
+        ("People v. Roe (1996) 48 Cal.App.4th 289. (People, supra.)", ["48 Cal.App.4th 289"]),
+        (
+            "No. A-90-281 (the Walsh Advice Letter, No. A-90-281). Walsh letter, supra",
+            ["No. A-90-281"] * 3,
+        ),
+    ],
+)
+def test_english(text: str, normal: list[str]) -> None:
+    found = parse(text, scheme=CALIFORNIA)
+    assert [one.normal for one in found] == normal
+    for one in found:
+        assert parse(one.normal, "en", scheme=CALIFORNIA)[0].parts == one.parts
+
+
+@pytest.mark.parametrize(
+    ("text", "normal"),
+    [
+        ("kuntalain 118 §:n ensimmäinen momentti", ["kuntalaki 118 § 1 mom."]),
+        (
+            "kuntalain 118 §:n toisessa ja kolmannessa momentissa",
+            ["kuntalaki 118 § 2 mom.", "kuntalaki 118 § 3 mom."],
+        ),
+        ("kuntalain 118 §:n toisen momentin 2 kohta", ["kuntalaki 118 § 2 mom. 2 kohta"]),
+        ("KuntaL 110,3 §", []),  # and not section 110
+        ("erityisalojen hankintalain 25 §", ["erityisalojen hankintalaki 25 §"]),
+        ("Ahvenanmaan kuntalain 5 §", ["ahvenanmaan kuntalaki 5 §"]),
+    ],
+)
+def test_finnish(text: str, normal: list[str]) -> None:
+    assert [one.normal for one in parse(text, "fi")] == normal
+
+
+@pytest.mark.parametrize("mark", ['"', "\u05f4", "''", "'"])
+def test_the_sign_in_a_hebrew_year_is_typed_in_many_ways(mark: str) -> None:
+    (found,) = parse(f"סעיף 37 לחוק המקרקעין, התשכ{mark}ט-1969", "he")
+    assert found.normal == 'סעיף 37 לחוק המקרקעין, תשכ"ט-1969'
