@@ -3,6 +3,9 @@ are the real thing; OpenSearch is its documented protocol, replayed."""
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -247,6 +250,26 @@ def test_quality_is_shown_beside_our_own_index(
         index_into("opinions", "x", config=file)
     with pytest.raises(InputError, match="Known: postgres, qdrant, milvus, opensearch"):
         index_into("opinions", "bm25", config=file)
+
+
+def test_what_was_loaded_is_asked_by_another_process(sample_home: Path, tmp_path: Path) -> None:
+    """Milvus forgets with the process that a collection is to be searched."""
+    pytest.importorskip("pymilvus", reason="needs the package pymilvus")
+    pytest.importorskip("milvus_lite", reason="needs the package milvus-lite")
+    (tmp_path / "assay.toml").write_text(
+        '[engines.m]\nmilvus = "m.db"\ncollection = "opinions"\nranking = "assay"\n'
+    )
+    for arguments in (["index", "opinions", "--into", "m"], ["engines", "test", "m", "gift limit"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "assay", *arguments],
+            cwd=tmp_path,
+            env={**os.environ, "ASSAY_HOME": str(sample_home)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+    assert "m can be measured" in done.stdout + done.stderr
 
 
 def test_an_engine_with_another_ranking_is_refused(tmp_path: Path) -> None:

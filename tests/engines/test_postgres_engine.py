@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import logging
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
 from assay.core.errors import EngineError, InputError
+from assay.core.types import Query
+from assay.engines.asking import ask_all
 from assay.engines.postgres import PostgresEngine, Settings, fuse
 
 psycopg = pytest.importorskip("psycopg", reason="needs the package psycopg[binary]")
@@ -184,3 +188,43 @@ def test_fusion() -> None:
         ("b", round(1 / 62 + 0.5 / 61, 6)),
         ("a", round(1 / 61, 6)),
     ]
+
+
+def test_every_thread_has_a_connection_of_its_own(url: str) -> None:
+    """Questions asked at once would wait for one another on one, and their time be the queue's."""
+    made = engine(url, query="SELECT pg_backend_pid(), 1.0 WHERE %(query)s <> ''")
+    at_once = threading.Barrier(3)
+
+    def ask(query: str) -> str:
+        at_once.wait(30)
+        return made.search(query, 1)[0].doc_id
+
+    with ThreadPoolExecutor(3) as threads:
+        assert len(set(threads.map(ask, ["a", "b", "c"]))) == 3
+
+
+def test_the_filters_of_a_row_are_conditions(url: str) -> None:
+    made = engine(url, config="english", embedder=embed, vector="embedding", where="id <> 'd'")
+    found = {
+        title: {hit.doc_id for hit in made.search("gift limit", 9, filters={"title": title})}
+        for title in ("Gift limits", ("Gift limits", "Recusal"), "'; DROP TABLE x; --")
+    }
+    assert list(found.values()) == [{"a"}, {"a", "b"}, set()]
+    with pytest.raises(EngineError, match='column "court" does not exist'):
+        made.search("gift", 9, filters={"court": "kho"})
+
+
+def test_a_select_of_your_own_may_use_what_the_row_knows(url: str) -> None:
+    own = "SELECT %(corpus)s || coalesce(%(language)s, '-') || coalesce(%(filters)s, '-'), 1.0"
+    made = engine(url, query=f"{own} WHERE %(query)s <> ''")
+    row = Query(id="q1", text="gift", corpus="acts", extra={"filters": {"year": 2024}})
+    _, (answer,) = ask_all(made, [row], top_k=3)
+    assert [hit.doc_id for hit in answer.hits] == ['acts-{"year":2024}']
+
+
+def test_an_empty_table_is_no_answer(url: str) -> None:
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("CREATE TABLE bare (id text, body text)")
+    with pytest.raises(EngineError, match="the table 'bare' has no rows"):
+        engine(url, table="bare").search("gift")
+    assert engine(url, config="english").search("zebra") == []

@@ -23,6 +23,7 @@ from assay.engines.vector_store import query_vector
 from assay.search.dense import named_encoder
 from assay.testing import check_engine
 from assay.workbench.config import read_config
+from command_line import Assay
 
 TEXTS = {
     "gifts": "An official may not accept a gift above the limit.",
@@ -188,6 +189,19 @@ def test_what_is_not_there_is_named(kind: str, tmp_path: Path) -> None:
     assert by_id.search(QUESTION, 1)
     close(by_id)
     close(engine)
+
+
+def test_an_empty_collection_cannot_be_measured(assay_cli: Assay, tmp_path: Path) -> None:
+    client_module = pytest.importorskip("qdrant_client", reason="needs the package qdrant-client")
+    models = client_module.models
+    client = client_module.QdrantClient(path=place_of("qdrant", tmp_path))
+    size = models.VectorParams(size=384, distance=models.Distance.COSINE)
+    client.create_collection("opinions", vectors_config=size)
+    client.close()
+    table(tmp_path, "qdrant", place_of("qdrant", tmp_path))
+    tried = assay_cli("engines", "test", "mine", QUESTION)
+    assert tried.code == 4
+    assert "the collection 'opinions' is empty" in tried.out + tried.err
 
 
 def test_a_store_that_is_not_there_is_not_made(kind: str, tmp_path: Path) -> None:

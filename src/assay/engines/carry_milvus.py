@@ -3,6 +3,7 @@ collection, COLLECTION__assay, says what was loaded."""
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Sequence
 from typing import Any
@@ -16,6 +17,7 @@ from assay.engines.carried import DENSE, About, Asked, LoadedRow, Values
 from assay.engines.carry_qdrant import SHOWN, hashed
 from assay.engines.milvus import MilvusTable, open_client
 from assay.engines.secrets import filled, hidden, values_of
+from assay.engines.vector_store import is_address
 from assay.search.arrays import Floats
 
 WORDS = "words"
@@ -32,6 +34,7 @@ class MilvusCarrier:
         self._kept = f"{table.collection}__assay"
         self._lock = threading.RLock()
         self._client: Any = None
+        self._is_server = False
 
     # ── loading ───────────────────────────────────────────────────────────────────────────────────
 
@@ -104,7 +107,9 @@ class MilvusCarrier:
         client, _ = self._open()
         if not self._asked(lambda: client.has_collection(self._kept)):
             return None
-        self._asked(lambda: client.load_collection(self._kept))
+        for name in (self._kept, self._collection):  # each process that asks must load them
+            if self._asked(lambda name=name: client.has_collection(name)):
+                self._asked(lambda name=name: client.load_collection(name))
         found = self._asked(
             lambda: client.query(self._kept, filter="id >= 0", output_fields=["id", "about"])
         )
@@ -163,12 +168,14 @@ class MilvusCarrier:
                 where = f"engines.{self._name}"
                 place, key = filled(self._table.milvus, where), filled(self._table.key, where)
                 database = self._table.database
+                self._is_server = is_address(place)
                 self._client = self._asked(lambda: open_client(place, key, database))
         return self._client, types
 
     def _asked(self, work: Any) -> Any:
+        """In a file one at a time, on a server as many as come."""
         try:
-            with self._lock:
+            with contextlib.nullcontext() if self._is_server else self._lock:
                 return work()
         except AssayError:
             raise

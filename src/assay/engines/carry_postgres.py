@@ -39,8 +39,7 @@ class PostgresCarrier:
         self._name = name
         self._url = url
         self._table = table
-        self._lock = threading.RLock()
-        self._connection: Any = None
+        self._own = threading.local()  # a connection a thread, so that none waits for another
         self._postings: dict[str, tuple[array[int], array[float]]] = {}
         self._block = 0
 
@@ -155,17 +154,18 @@ class PostgresCarrier:
     # ── the connection ────────────────────────────────────────────────────────────────────────────
 
     def _open(self) -> Any:
-        with self._lock:
-            if self._connection is None or self._connection.closed:
-                psycopg = imported("psycopg", "PostgreSQL", "postgres")
-                where = f"engines.{self._name}.postgres"
-                given = conninfo.parts(filled(self._url, where), where) | {"connect_timeout": "10"}
-                try:
-                    self._connection = psycopg.connect(**given, autocommit=True)
-                    self._connection.execute("SELECT set_config('hnsw.ef_search', '400', false)")
-                except psycopg.Error as error:
-                    raise self._failed(error) from error
-            return self._connection
+        kept = getattr(self._own, "connection", None)
+        if kept is not None and not kept.closed:
+            return kept
+        psycopg = imported("psycopg", "PostgreSQL", "postgres")
+        where = f"engines.{self._name}.postgres"
+        given = conninfo.parts(filled(self._url, where), where) | {"connect_timeout": "10"}
+        try:
+            self._own.connection = psycopg.connect(**given, autocommit=True)
+            self._own.connection.execute("SELECT set_config('hnsw.ef_search', '400', false)")
+        except psycopg.Error as error:
+            raise self._failed(error) from error
+        return self._own.connection
 
     def _rows(self, statement: str, values: Any) -> list[Any]:
         return list(self._run(statement, values).fetchall())

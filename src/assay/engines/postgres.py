@@ -11,8 +11,9 @@ none left it is an error. A team whose production path has its own SQL gives tha
 from __future__ import annotations
 
 import logging
+import threading
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
@@ -25,7 +26,14 @@ from assay.core.types import Hit, SearchEngine
 from assay.engines.connecting import EngineKind
 from assay.engines.ranking import check_ranking, ranked
 from assay.engines.secrets import filled
-from assay.engines.vector_store import ENCODER, check_encoded, query_vector
+from assay.engines.templates import ROW
+from assay.engines.vector_store import (
+    ENCODER,
+    Filters,
+    any_of,
+    check_encoded,
+    query_vector,
+)
 
 _log = logging.getLogger("assay.engines")
 T = TypeVar("T")
@@ -39,7 +47,9 @@ class Places(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     the text; `where` a condition on the rows.
 
     `query` replaces all of it: one SELECT with %(query)s and %(top_k)s that returns id and,
-    optionally, score, the best first."""
+    optionally, score, the best first. What the row of a gold set knows is there too: %(corpus)s,
+    %(practice_area)s, %(language)s, %(as_of)s (null where it does not say) and %(filters)s, as
+    JSON."""
 
     table: str = ""
     id: str = "id"
@@ -74,13 +84,18 @@ class PostgresTable(Places, frozen=True, kw_only=True):
 
 
 class PostgresEngine(SearchEngine):
+    """It may be asked from several threads: each has a connection of its own, so that none waits
+    for another."""
+
     def __init__(self, settings: Settings, *, embed: Embed | None = None, name: str = "") -> None:
         psycopg = imported("psycopg", "PostgreSQL", "postgres")
         if not settings.table and not settings.query:
             raise InputError("the PostgreSQL engine needs a table or a query")
         self._psycopg, self._settings, self._embed = psycopg, settings, embed
         self._name = name or f"postgres:{settings.table or 'query'}"
-        self._open: list[Any] = []  # the connection, once there is one; closed with the engine
+        self._own = threading.local()  # the connection of a thread
+        self._lock = threading.Lock()
+        self._open: list[Any] = []  # all connections; closed with the engine
         weakref.finalize(self, _close, self._open)
         self._extensions: dict[str, str] = {}
         self._ways: dict[str, tuple[str, float]] | None = None
@@ -89,19 +104,22 @@ class PostgresEngine(SearchEngine):
     def name(self) -> str:
         return self._name
 
-    def search(self, query: str, top_k: int = 20) -> list[Hit]:
-        return self._asked(lambda: self._search(query, top_k))
+    def search(
+        self, query: str, top_k: int = 20, *, filters: Filters | None = None, **known: object
+    ) -> list[Hit]:
+        """`known` is what the row of a gold set knows, for a SELECT of your own."""
+        return self._asked(lambda: self._search(query, top_k, filters or {}, known))
 
     def plans(self, query: str) -> dict[str, str]:
         """How the database would go about each way of searching: whether it uses your indexes."""
 
         def work() -> dict[str, str]:
             own = self._settings.query
-            ways = {"query": (own, 1.0)} if own else self._available()
-            values = self._values(query, self._settings.depth)
+            statements = {"query": own} if own else self._statements({})
+            values = self._values(query, self._settings.depth) | self._known({}, {})
             return {
                 way: "\n".join(line for (line,) in self._rows(f"EXPLAIN {statement}", values))
-                for way, (statement, _) in ways.items()
+                for way, statement in statements.items()
             }
 
         return self._asked(work)
@@ -111,29 +129,42 @@ class PostgresEngine(SearchEngine):
             try:
                 return work()
             except self._psycopg.OperationalError:
-                _close(
-                    self._open
-                )  # the server may have closed an idle connection: once more on a new one
+                if (kept := getattr(self._own, "connection", None)) is not None:
+                    kept.close()  # the server may have closed an idle connection
                 return work()
         except self._psycopg.Error as error:
             raise EngineError(f"{self.name()}: {_first_line(error)}") from error
 
-    def _search(self, query: str, top_k: int) -> list[Hit]:
+    def _search(
+        self, query: str, top_k: int, filters: Filters, known: Mapping[str, object]
+    ) -> list[Hit]:
         settings = self._settings
         if settings.query:
+            values = self._values(query, top_k) | self._known(known, filters)
             return [
                 Hit(
                     doc_id=str(row[0]),
                     score=float(row[1]) if len(row) > 1 and row[1] is not None else None,
                 )
-                for row in self._rows(settings.query, self._values(query, top_k))[:top_k]
+                for row in self._rows(settings.query, values)[:top_k]
             ]
+        statements = self._statements(filters)
+        values = self._values(query, top_k) | _filter_values(filters)
+        ranked = {way: self._rows(statement, values) for way, statement in statements.items()}
+        weights = {way: weight for way, (_, weight) in self._available().items()}
+        hits = fuse(ranked, weights, settings.rrf_k)[:top_k]
+        if not hits and not self._rows(f"SELECT 1 FROM {_name(settings.table)} LIMIT 1", {}):
+            raise EngineError(f"{self.name()}: the table {settings.table!r} has no rows")
+        return hits
+
+    def _statements(self, filters: Filters) -> dict[str, str]:
         ways = self._available()
-        values = self._values(query, top_k)
-        ranked = {way: self._rows(statement, values) for way, (statement, _) in ways.items()}
-        return fuse(ranked, {way: weight for way, (_, weight) in ways.items()}, settings.rrf_k)[
-            :top_k
-        ]
+        return {way: _quoted(text, self._settings, filters) for way, (text, _) in ways.items()}
+
+    def _known(self, known: Mapping[str, object], filters: Filters) -> dict[str, object]:
+        """For a SELECT of the team's own: what the row knows, and null for the rest."""
+        written = msgspec.json.encode(filters).decode() if filters else None
+        return {**dict.fromkeys(ROW), **known, "filters": written}
 
     def _values(self, query: str, top_k: int) -> dict[str, object]:
         query = query.replace("\0", "")
@@ -150,10 +181,14 @@ class PostgresEngine(SearchEngine):
 
     def _available(self) -> dict[str, tuple[str, float]]:
         """The ways of searching that work here; the others are named once, with the reason."""
-        if self._ways is not None:
+        with self._lock:
+            if self._ways is None:
+                self._ways = self._found_ways()
             return self._ways
+
+    def _found_ways(self) -> dict[str, tuple[str, float]]:
         settings = self._settings
-        self._connect()
+        self._connection()
         extensions = self._extensions
         wanted = {
             "full_text": (FULL_TEXT, settings.full_text_weight, ""),
@@ -173,16 +208,16 @@ class PostgresEngine(SearchEngine):
         self.missing = {way: why for way, (_, weight, why) in wanted.items() if why and weight > 0}
         for way, why in self.missing.items():
             _log.warning("%s: no %s search: %s", self.name(), way.replace("_", "-"), why)
-        self._ways = {
-            way: (_quoted(statement, settings), weight)
+        ways = {
+            way: (statement, weight)
             for way, (statement, weight, why) in wanted.items()
             if weight > 0 and not why
         }
-        if not self._ways:
+        if not ways:
             raise EngineError(
                 f"{self.name()}: no way of searching is left: {'; '.join(self.missing.values())}"
             )
-        return self._ways
+        return ways
 
     def _why_no_vectors(self, extensions: dict[str, str]) -> str:
         if "vector" not in extensions:
@@ -190,18 +225,19 @@ class PostgresEngine(SearchEngine):
         return "" if self._embed is not None else "there is no embedder for queries"
 
     def _rows(self, statement: str, values: dict[str, object]) -> list[tuple[Any, ...]]:
-        self._connect()
-        rows: list[tuple[Any, ...]] = self._open[0].execute(statement, values).fetchall()
+        rows: list[tuple[Any, ...]] = self._connection().execute(statement, values).fetchall()
         return rows
 
-    def _connect(self) -> None:
-        """An approximate index gives no more than its own depth: it must be as deep as ours."""
-        if self._open:
-            return
+    def _connection(self) -> Any:
+        """This thread's. An approximate index gives no more than its own depth: it must be as deep
+        as ours."""
+        kept = getattr(self._own, "connection", None)
+        if kept is not None and not kept.closed:
+            return kept
         settings = self._settings
         given = conninfo.parts(settings.url, self.name()) | {"connect_timeout": "10"}
-        connection = self._psycopg.connect(**given, autocommit=True)
-        self._open.append(connection)
+        self._own.connection = connection = self._psycopg.connect(**given, autocommit=True)
+        self._open[:] = [connection, *(each for each in self._open if not each.closed)]
         self._extensions = dict(
             connection.execute("SELECT extname, extversion FROM pg_extension").fetchall()
         )
@@ -220,6 +256,7 @@ class PostgresEngine(SearchEngine):
             options["pg_trgm.word_similarity_threshold"] = str(SIMILAR)
         for name, value in options.items():
             connection.execute("SELECT set_config(%s, %s, false)", (name, value))
+        return connection
 
 
 SIMILAR = 0.3  # of the query's trigrams; the operator's own threshold, 0.6, misses inflected Hebrew
@@ -252,12 +289,16 @@ def _version(text: str) -> tuple[int, ...]:
     return tuple(int(word) for word in text.split(".") if word.isdecimal())
 
 
-def _quoted(statement: str, settings: Settings) -> str:
+def _quoted(statement: str, settings: Settings, filters: Filters) -> str:
     """Names as identifiers, so that a name can be anything and means nothing else. `where` is the
     team's own SQL. The configuration is a constant, since an index on to_tsvector is found by
     it."""
     config = f"'{settings.config.replace(chr(39), chr(39) * 2).replace('%', '%%')}'::regconfig"
     text = _name(settings.text)
+    conditions = [f"({settings.where})"] if settings.where else []
+    conditions += [
+        f"{_name(field)}::text = ANY(%(filter_{at})s::text[])" for at, field in enumerate(filters)
+    ]
     return statement.format(
         id=_name(settings.id),
         table=_name(settings.table),
@@ -266,8 +307,16 @@ def _quoted(statement: str, settings: Settings) -> str:
         trigram=_name(settings.trigram) if settings.trigram else text,
         title=_name(settings.title) if settings.title else "''",
         words=_name(settings.tsvector) if settings.tsvector else f"to_tsvector({config}, {text})",
-        where_and=f"WHERE ({settings.where}) AND" if settings.where else "WHERE",
+        where_and=f"WHERE {' AND '.join(conditions)} AND" if conditions else "WHERE",
     )
+
+
+def _filter_values(filters: Filters) -> dict[str, object]:
+    """Columns are compared as text, so that a year may be a number or not."""
+    return {
+        f"filter_{at}": [str(e).lower() if isinstance(e, bool) else str(e) for e in any_of(value)]
+        for at, value in enumerate(filters.values())
+    }
 
 
 def _name(name: str) -> str:

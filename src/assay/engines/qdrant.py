@@ -8,6 +8,7 @@ encoder = "minilm-l6"
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -37,10 +38,13 @@ class QdrantTable(StoreTable, frozen=True, kw_only=True):
 
 class QdrantEngine(VectorStore):
     _table: QdrantTable
+    _turn: contextlib.AbstractContextManager[object]
 
     def _open(self) -> Any:
         imported("qdrant_client", "Qdrant", "qdrant")
         place = self._existing("qdrant", self._filled(self._table.qdrant))
+        # a collection in a folder is for one thread at a time, a server for any number
+        self._turn = contextlib.nullcontext() if is_address(place) else self._lock
         client = open_client(place, self._filled(self._table.key))
         if not client.collection_exists(self._table.collection):
             known = ", ".join(each.name for each in client.get_collections().collections)
@@ -53,7 +57,7 @@ class QdrantEngine(VectorStore):
 
     def _nearest(self, vector: list[float], top_k: int, filters: Filters) -> list[Hit]:
         models = imported("qdrant_client.models", "Qdrant", "qdrant")
-        with self._lock:  # a collection in a folder is for one thread at a time
+        with self._turn:
             found = self._opened.query_points(
                 self._table.collection,
                 query=vector,

@@ -78,6 +78,12 @@ class VectorStore(SearchEngine):
                 if self._opened is None:
                     self._opened = self._open()
             hits = self._nearest(vector, top_k, filters)
+            if not hits and not filters and not getattr(self._table, "filter", None):
+                # something is nearest to every question, where there is anything at all
+                raise EngineError(
+                    f"{self._name}: the collection {self._table.collection!r} is empty: fill it "
+                    "first"
+                )
         except (EngineError, InputError):
             raise
         except Exception as error:  # every store has errors of its own
