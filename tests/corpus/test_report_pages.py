@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -453,6 +453,113 @@ def test_a_table_that_goes_on_has_the_headings_and_the_unit_of_the_page_before(
     assert table.columns == tables(first)[0].columns == ("", "31.12.2031", "31.12.2030")
     assert table.units[1:] == ("1 000 €", "1 000 €")
     assert cells(table)[0] == ("Lainat", "1 250", "1 125")
+
+
+def ruled(sheet: Sheet, xs: Sequence[float], ys: Sequence[float]) -> None:
+    for y in ys:
+        sheet.line(xs[0], y, xs[-1], y)
+    for x in xs:
+        sheet.line(x, ys[0], x, ys[-1])
+
+
+def test_text_in_two_columns_is_read_one_column_after_the_other(
+    pages: Callable[..., list[ReadPage]],
+) -> None:
+    left = (
+        "Kunnan talous kehittyi",
+        "vuoden aikana odotetulla",
+        "tavalla ja menot olivat",
+        "ennallaan koko vuoden.",
+    )
+    right = (
+        "Tulot kasvoivat sekin",
+        "hieman enemmän kuin oli",
+        "talousarviossa päätetty",
+        "koko vuodelle alussa.",
+    )
+    sheet = Sheet()
+    sheet.text(60, 140, "1 Talous", size=16)
+    for number, texts in enumerate(zip(left, right, strict=True)):
+        for x, text in zip((60, 320), texts, strict=True):
+            sheet.text(x, 170 + 13 * number, text)
+    (page,) = pages(sheet)
+    text = " ".join(passages(page)[-1].text.split())
+    assert " ".join((*left, *right)) in text
+
+
+def test_names_and_offices_side_by_side_are_read_by_rows(
+    pages: Callable[..., list[ReadPage]],
+) -> None:
+    offices = (
+        "Tarkastuslautakunta",
+        "Kaupunginhallitus",
+        "Tekninen lautakunta",
+        "Ympäristölautakunta",
+    )
+    sheet = Sheet()
+    for number, office in enumerate(offices):
+        sheet.text(60, 170 + 13 * number, office)
+        sheet.text(320, 170 + 13 * number, f"johtaja {number} Virtanen Maija")
+    (page,) = pages(sheet)
+    assert "Kaupunginhallitus johtaja 1" in passages(page)[-1].text
+
+
+def test_years_over_columns_that_no_ruling_parts_stand_in_one_each(
+    pages: Callable[..., list[ReadPage]],
+) -> None:
+    sheet = Sheet()
+    ruled(sheet, (60, 240, 320, 400), (180, 200, 220))
+    for y in (140, 160):
+        sheet.line(60, y, 400, y)
+    for x in (60, 240, 400):
+        sheet.line(x, 140, x, 180)
+    sheet.text(64, 154, "Saamiset")
+    sheet.text(300, 154, "Kaupunki")
+    sheet.text(265, 174, "2031")
+    sheet.text(345, 174, "2030")
+    sheet.row(194, "Korvaukset", ((316, "906 689"), (396, "819 655")), x=64)
+    sheet.row(214, "Ennakot", ((316, "4 974"), (396, "3 984")), x=64)
+    (page,) = pages(sheet)
+    (table,) = tables(page)
+    assert table.columns[1:] == ("Kaupunki 2031", "Kaupunki 2030")
+
+
+def test_a_text_that_goes_on_over_a_page_is_no_heading_of_what_follows(
+    pages: Callable[..., list[ReadPage]],
+) -> None:
+    sheet = Sheet()
+    sheet.line(60, 140, 460, 140)
+    for x in (60, 240, 460):
+        sheet.line(x, 140, x, 160)
+    ruled(sheet, (60, 240, 310, 380, 460), (160, 180, 200, 220))
+    sheet.text(244, 154, "näkymät ovat paremmat kuin vuosi sitten.")
+    for x, text in zip((64, 244, 314, 384), ("Mittari", "Nyt", "Tavoite", "Toteuma"), strict=True):
+        sheet.text(x, 174, text)
+    sheet.row(194, "Tontit", ((300, "46"), (370, "50"), (450, "26")), x=64)
+    sheet.row(214, "Kaavat", ((300, "8"), (370, "8"), (450, "6")), x=64)
+    (page,) = pages(sheet)
+    assert tables(page)[-1].columns == ("Mittari", "Nyt", "Tavoite", "Toteuma")
+    assert cells(tables(page)[-1])[0] == ("Tontit", "46", "50", "26")
+    assert "näkymät ovat paremmat" in str(tables(page)[0].rows)
+
+
+@pytest.mark.parametrize(
+    ("lines", "text"),
+    [
+        (("kymmenen TY-", "tonttia"), "kymmenen TY-tonttia"),
+        (("muut Etelä-", "Pohjanmaan kunnat"), "muut Etelä-Pohjanmaan kunnat"),
+        (("nuorten vapaa-", "ajan tilat"), "nuorten vapaa-ajan tilat"),
+        (("kunnan talous-", "arvio"), "kunnan talousarvio"),
+    ],
+)
+def test_a_hyphen_at_the_end_of_a_line_stays_where_the_word_has_one(
+    lines: tuple[str, str], text: str, pages: Callable[..., list[ReadPage]]
+) -> None:
+    sheet = Sheet()
+    for number, line in enumerate(lines):
+        sheet.text(60, 170 + 13 * number, line)
+    (page,) = pages(sheet)
+    assert passages(page)[-1].text.replace("\n", " ") == text
 
 
 # ── files that are not whole ──────────────────────────────────────────────────────────────────────

@@ -17,7 +17,8 @@ _FIGURE = (
 )
 _WHOLE = re.compile(
     rf"(?P<sign>[{_MINUS}+±]?)\s?(?P<open>\(?)\s?(?P<inner>[{_MINUS}]?)(?P<figure>{_FIGURE})"
-    r"\s?\)?\s?(?:%|‰|€|euroa|eur|kpl|pv|htv|hlö|as\.|m2|m²|m3|m³|ha|km|h|t)?(?:\s?/\s?as\.?\w*)?"
+    r"\s?\)?\s?(?:milj\.?\s?(?:€|euroa|e)|t€|m€"
+    r"|%|‰|€|euroa|eur|kpl|pv|htv|hlö|as\.|m2|m²|m3|m³|ha|km|h|t)?(?:\s?/\s?as\.?\w*)?"
 )
 _IN_TEXT = re.compile(rf"(?:(?<![^\s(|:;=])(?P<sign>[{_MINUS}]))?(?<!\d)(?P<figure>{_FIGURE})")
 UNITS = (

@@ -33,6 +33,7 @@ from assay.corpus.importers.pdf_words import (
 )
 
 MAX_HEADING = 6  # rows
+SENTENCE = 40  # letters, from where on a text may be a sentence
 
 Bound = tuple[float, float]  # the left and right edge of a column
 
@@ -348,8 +349,11 @@ def _title_row(header: list[tuple[str, ...]]) -> tuple[str, list[tuple[str, ...]
 
 
 def tables_of_grid(grid: Grid) -> list[Table]:
-    """The tables of a grid: one, or several where headings follow on figures."""
+    """The tables of a grid: one, or several where headings follow on figures, or on the end of a
+    text that began on the page before."""
+    begun = _running_on(grid.rows)
     starts = [0, *_other_headings(grid.rows, len(grid.columns))]
+    starts = sorted({*starts, begun})
     tables = []
     for start, end in zip(starts, [*starts[1:], len(grid.rows)], strict=True):
         top = grid.box.y0 if start == 0 else grid.rows[start].at
@@ -361,6 +365,23 @@ def tables_of_grid(grid: Grid) -> list[Table]:
         )
         tables.append(_table_of_grid(part))
     return tables
+
+
+def _running_on(rows: Sequence[GridRow]) -> int:
+    """How many rows at the top are running text, with a heading of several columns and more rows
+    below: a heading is no sentence."""
+    number = 0
+    while number < len(rows) and any(map(_is_running, rows[number].starts.values())):
+        number += 1
+    if not 0 < number < len(rows) - 1:
+        return 0
+    parted = max(len(row.starts) for row in rows[:number])
+    return number if len(rows[number].starts) > max(2, parted) else 0
+
+
+def _is_running(text: str) -> bool:
+    is_open = text[:1].islower() or text.endswith(".")
+    return len(text) >= SENTENCE and is_open
 
 
 def _other_headings(rows: Sequence[GridRow], width: int) -> list[int]:

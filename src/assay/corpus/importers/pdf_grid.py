@@ -271,7 +271,8 @@ def _unmerged(lattice: Lattice, cells: dict[Span, list[Word]]) -> dict[Span, lis
     parted: dict[Span, list[Word]] = defaultdict(list)
     for span, words in cells.items():
         if span.bottom - span.top < 2:
-            parted[span] += words
+            for column, held in _by_column(lattice, span, words).items():
+                parted[column] += held
             continue
         by_row: dict[int, list[Word]] = defaultdict(list)
         for word in words:
@@ -291,6 +292,18 @@ def _unmerged(lattice: Lattice, cells: dict[Span, list[Word]]) -> dict[Span, lis
         for row, held in by_row.items():
             parted[Span(row, row, span.left, span.right)] += held
     return parted
+
+
+def _by_column(lattice: Lattice, span: Span, words: list[Word]) -> dict[Span, list[Word]]:
+    """A cell over several columns with as many years in it, each in a column of its own: the
+    ruling between them is not drawn."""
+    columns = {bisect_right(lattice.xs, word.box.centre) - 1: word for word in words}
+    is_row = span.left < span.right and set(columns) == set(range(span.left, span.right + 1))
+    if not is_row or len(words) > len(columns):
+        return {span: words}
+    if not all(YEARLIKE.fullmatch(word.text) for word in words):
+        return {span: words}
+    return {span._replace(left=at, right=at): [word] for at, word in columns.items()}
 
 
 def _is_crowded(cells: dict[Span, list[Word]]) -> bool:

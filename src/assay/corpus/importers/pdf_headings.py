@@ -171,7 +171,8 @@ def _runs(lines: Sequence[Line], setting: Setting) -> list[list[int]]:
     for number, line in enumerate(lines):
         follows = bool(runs) and runs[-1][-1] == number - 1
         before = lines[number - 1]
-        same = follows and style_of(before) == style_of(line)
+        is_below = line.box.y0 > before.box.y0  # the top of the next column is not
+        same = follows and is_below and style_of(before) == style_of(line)
         is_close = same and line.box.y0 - before.box.y1 < 0.7 * line.box.height
         if is_close and (_looks(line, setting) or line.text[:1].islower()):
             runs[-1].append(number)

@@ -19,7 +19,12 @@ YEARLIKE = re.compile(
 )
 NEAR = 3.0  # points within which two edges are one column
 MINUS = frozenset("-–−—")
-_PARTED = re.compile(r"(?<=[^\W\d_])[-\u2010]\n(?=[^\W\d_A-ZÅÄÖ])")
+_KEPT = re.compile(  # TY-tonttia, 2020-luku; Etelä-Pohjanmaa; vapaa-aika
+    rf"(?:(?<=[A-ZÅÄÖ0-9])[{SHY}\u2010-]\n(?=[a-zåäö])"
+    rf"|(?<=[a-zåäö])[{SHY}\u2010-]\n(?=[A-ZÅÄÖ][a-zåäö])"
+    rf"|(?<=([aeiouyäö]))[{SHY}\u2010-]\n(?=\1))"
+)
+_PARTED = re.compile(r"(?<=[^\W\d_A-ZÅÄÖ])[-\u2010]\n(?=[^\W\d_A-ZÅÄÖ])")
 
 
 @dataclass(frozen=True)
@@ -152,7 +157,8 @@ def is_year_row(row: list[Cell]) -> bool:
 
 
 def mended(lines: Iterable[str], between: str = " ") -> str:
-    """Lines as one text: a word parted at the end of a line is put together again."""
+    """Lines as one text: a word parted at the end of a line is put together again. The hyphen stays
+    after capitals, before a name, and between two vowels that are the same."""
     text = "\n".join(line for line in lines if line)
-    text = text.replace(f"{SHY}\n", "").replace(SHY, "-" if text == SHY else "")
+    text = _KEPT.sub("-", text).replace(f"{SHY}\n", "").replace(SHY, "-" if text == SHY else "")
     return _PARTED.sub("", text).replace("\n", between)

@@ -21,6 +21,7 @@ from assay.core.extras import MissingExtra
 from assay.corpus.importers.foreign_json import unreadable
 from assay.corpus.importers.kinds import Problem
 from assay.corpus.importers.pdf_cells import Table, TableRow
+from assay.corpus.importers.pdf_columns import in_reading_order
 from assay.corpus.importers.pdf_file import PdfFile, open_pdf
 from assay.corpus.importers.pdf_headings import Setting, Style, headings_in, setting_of
 from assay.corpus.importers.pdf_page import Line, Page
@@ -290,9 +291,10 @@ def _parts(reading: _Reading, page: Page) -> Iterator[Passage | ReadTable]:
     """The parts of a page in reading order. A heading that no part of its own page carries is a
     passage by itself, so that its words are on their page."""
     found = find_tables(page)
+    lines = in_reading_order(found.lines, (table.box for table in found.tables))
     known = reading.known
     setting = Setting(known.body, known.styles, known.has_chapters, known.numbered)
-    headings = {heading.first: heading for heading in headings_in(found.lines, setting)}
+    headings = {heading.first: heading for heading in headings_in(lines, setting)}
     inside = {n for heading in headings.values() for n in range(heading.first, heading.last + 1)}
     tables = list(found.tables)
     numbers = Counter[str]()
@@ -317,7 +319,7 @@ def _parts(reading: _Reading, page: Page) -> Iterator[Passage | ReadTable]:
 
     for opened in reading.trail:
         opened.is_told = True
-    for number, line in enumerate(found.lines):
+    for number, line in enumerate(lines):
         while tables and tables[0].box.y0 < line.box.middle:
             yield from table(tables.pop(0))
         if number in headings:
