@@ -65,8 +65,8 @@ def _logged(
 
 
 def figures(results: Results) -> dict[str, float]:
-    """Every figure by a name that MLflow takes: nDCG@10 is nDCG_at_10, of a slice
-    topic/gifts/nDCG_at_10."""
+    """Every figure by a name that MLflow takes: ndcg@10 is ndcg_at_10, of a slice
+    topic/gifts/ndcg_at_10."""
     means: Metrics = dict(results.overall)
     for kind, parts in results.slices.items():
         for part, figures_of in parts.items():
