@@ -209,6 +209,12 @@ ALLOWED = [
     Allowed("run-*", "terminal", SINCE, after=r"^\w+: [\w@]+: .* over \d+ queries\."),
     Allowed("score-en-stale-baseline", "terminal", SINCE, before=r"^ *vs baseline"),
     Allowed("score-en-stale-baseline", "terminal", SINCE, after=r"^ *vs baseline"),
+    Allowed(
+        "report-fi-against-*",
+        "*",
+        SINCE,
+        after=r'No proven difference|osoitettua eroa|^<p class="lead">$|^<b class="inc|^</b>$',
+    ),
     Allowed("score-*-against-*", "*.md", SINCE, before=r"^Baseline old/"),
     Allowed(
         "score-*-against-*", "*.md", SINCE, after=r"^Baseline old/.* p [\d.]+\) over \d+ queries"

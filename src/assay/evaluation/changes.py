@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from assay.core.results import GoldenEntry, GoldenResults, by_need, is_variant
+from assay.evaluation.states import alike
 
 # pass rate: whether it is over MUST questions, others, or both
 RATES = {
@@ -27,7 +28,8 @@ class VariantTurns(msgspec.Struct, frozen=True, kw_only=True):
 
 class Changes(msgspec.Struct, frozen=True, kw_only=True):
     """Question by question. `figures` are the pass rates, before and after, of the questions
-    compared; one that only one of the two has, or whose call failed, is `not_compared`."""
+    compared; one that only one of the two has, that asks for something else now, or whose call
+    failed, is `not_compared`."""
 
     baseline: str
     warnings: list[str]
@@ -45,7 +47,8 @@ def changes(
     """What the results `after` make of those `before`, which are called `name`."""
     then = {entry.query_id: entry for entry in before.per_query}
     now = {entry.query_id: entry for entry in after.per_query}
-    pairs = [(then[query_id], entry) for query_id, entry in now.items() if query_id in then]
+    shared = alike(before, after)
+    pairs = [(then[query_id], entry) for query_id, entry in now.items() if query_id in shared]
     told = [pair for pair in pairs if not any(entry.error for entry in pair)]
     own = [pair for pair in told if not is_variant(pair[1], now)]
     variants = [pair for pair in told if is_variant(pair[1], now)]

@@ -18,7 +18,7 @@ from assay.core.results import (
     is_variant,
 )
 from assay.evaluation import statistics
-from assay.evaluation.states import judged_alike
+from assay.evaluation.states import alike
 
 Value = Callable[[Entry], float | None]
 Pairs = Sequence[tuple[Entry, Entry]]
@@ -43,11 +43,11 @@ def deltas(now: Results, then: Results) -> Deltas:
     is compared where both have the same queries."""
     before = {entry.query_id: entry for entry in _questions(then)}
     after = {entry.query_id: entry for entry in _questions(now)}
-    same = now.receipt.gold.fingerprint == then.receipt.gold.fingerprint
+    shared = alike(then, now)
     pairs = [
         (before[query_id], entry)
         for query_id, entry in after.items()
-        if query_id in before and (same or judged_alike(before[query_id], entry))
+        if query_id in before and query_id in shared
     ]
     apart = len(before.keys() | after.keys()) - len(pairs)
     values = _values(now)

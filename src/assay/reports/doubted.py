@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from assay.evaluation.doubts import Doubt
 
 COMMAND = "assay gold next"
+PASS = "pass"  # the key of what decides a golden set
 FIRST = 20  # judgments, before which nothing is said of unjudged hits
 STATUSES: dict[Found, Status] = {"better": "pass", "worse": "fail"}
 
@@ -79,19 +80,40 @@ def as_sentence(caveat: str) -> str:
 
 def _change_found(row: Difference, tests: int, tell: Sentences) -> str:
     numbers = tell.numbers
+    figures = (
+        _in_points(row, tell)
+        if row.key == PASS
+        else {
+            "measure": row.measure,
+            "before": numbers.decimal(row.baseline),
+            "now": numbers.decimal(row.value),
+            "change": numbers.signed(row.difference),
+            "between": numbers.change_span(row.low, row.high),
+        }
+    )
     return tell.words(
         "change_found",
-        measure=row.measure,
-        before=numbers.decimal(row.baseline),
-        now=numbers.decimal(row.value),
-        change=numbers.signed(row.difference),
-        between=numbers.change_span(row.low, row.high),
+        **figures,
         p=numbers.p_value(row.p_holm),
         together=tell.words("tested_together", tests=tests) if tests > 1 else "",
         wins=tell.words.counted(row.wins, "query"),
         ties=row.ties,
         losses=row.losses,
     )
+
+
+def _in_points(row: Difference, tell: Sentences) -> dict[str, str]:
+    """A pass rate is told in per cent, as everywhere; its change in points."""
+    numbers, rate = tell.numbers, "pass_rate_total"
+    low, high = (numbers.change(rate, end, "+") for end in (row.low, row.high))
+    between = tell.words("to_signed", low=low, high=high)
+    return {
+        "measure": tell.words.figure(rate),
+        "before": numbers.figure(rate, row.baseline),
+        "now": numbers.figure(rate, row.value),
+        "change": numbers.change(rate, row.difference, "+"),
+        "between": numbers.change_span(None, None) if row.low is None else between,
+    }
 
 
 def _notes(row: Difference, tell: Sentences) -> Iterator[str]:

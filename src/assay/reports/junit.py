@@ -3,7 +3,9 @@
 A gate that counts and cannot be told is an error, not a skipped test: CI shows skipped tests in
 green. With other results to compare with, a system that is worse fails and one that cannot be told
 yet is skipped. Without gates or other results a graded set cannot fail, and a skipped test says so.
-A query that found something relevant before and finds nothing now fails."""
+A query that found something relevant before and finds nothing now fails, and so does a question
+that passed before. Any other question that does not pass fails where the gates fail; where they do
+not it is skipped and says why: the file is as red as the exit code."""
 
 from __future__ import annotations
 
@@ -19,6 +21,7 @@ TOTALS = {"failures": "failure", "errors": "error", "skipped": "skipped"}  # att
 GATES = {"fail": "failure", "inconclusive": "error"}
 NO_GATE = "no gate is set"
 UNDECIDED = "Nothing here can fail: set [[gates]] in assay.toml, or compare with other results."
+ALLOWED = "not passed, and no gate fails for it"
 ANSWERS = {"worse": "failure", "open": "skipped"}
 
 
@@ -34,7 +37,8 @@ def render(report: ReportView) -> str:
         ElementTree.SubElement(case, "skipped", message=UNDECIDED)
     broke = {turned.query_id for turned in report.changes.broke} if report.changes else set()
     for line in report.queries:
-        _add_query(suite, line, _lost(report, line) or line.query_id in broke)
+        lost = _lost(report, line) or line.query_id in broke
+        _add_query(suite, line, lost, fails=report.status in ("fail", None))
     suite.set("tests", str(len(suite)))
     for total, tag in TOTALS.items():
         suite.set(total, str(len(suite.findall(f"testcase/{tag}"))))
@@ -68,7 +72,7 @@ def _distinct(names: Sequence[str]) -> list[str]:
 
 def _systems(report: ReportView) -> list[str]:
     if report.comparison is None:
-        return []
+        return [f"{report.engine} against {report.changes.baseline}"] if report.changes else []
     head, base = report.comparison.headline, report.comparison.baseline
     return [f"{head}: {system} against {base}" for system in report.comparison.systems]
 
@@ -96,7 +100,7 @@ def _add_gate(suite: ElementTree.Element, check: CheckLine, name: str, report: R
         ElementTree.SubElement(case, "system-out").text = _text(report.proviso)
 
 
-def _add_query(suite: ElementTree.Element, line: QueryLine, broke: bool) -> None:
+def _add_query(suite: ElementTree.Element, line: QueryLine, broke: bool, *, fails: bool) -> None:
     case = ElementTree.SubElement(
         suite, "testcase", classname=_group(line), name=_text(line.query_id)
     )
@@ -107,8 +111,12 @@ def _add_query(suite: ElementTree.Element, line: QueryLine, broke: bool) -> None
     elif line.outcome is None and all(value is None for value in line.values.values()):
         ElementTree.SubElement(case, "skipped", message=_text(line.reason))
     elif line.outcome and not line.outcome.passed:
-        reason = f"{line.reason}; it passed before" if broke else line.reason
-        ElementTree.SubElement(case, "failure", message=_text(reason))
+        if broke or fails:
+            reason = f"{line.reason}; it passed before" if broke else line.reason
+            ElementTree.SubElement(case, "failure", message=_text(reason))
+        else:
+            message = _text(f"{ALLOWED}: {line.reason}")
+            ElementTree.SubElement(case, "skipped", message=message)
     elif broke:
         gone = "nothing relevant is found any more"
         ElementTree.SubElement(case, "failure", message=gone)

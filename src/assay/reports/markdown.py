@@ -278,6 +278,8 @@ class _Golden:
             return
         notes = [f"- {'; '.join(changes.warnings)}"] if changes.warnings else []
         yield from _section(self.say("changes", name=changes.baseline), notes)
+        for answer in self.report.answers:
+            yield f"- **{marked(answer.text)}.** {marked(answer.change)}"
         for rate in changes.figures:
             yield f"- {rate.name}: {self._moved(rate)}"
         yield f"- {self.say('both_fail', n=changes.both_fail)}"

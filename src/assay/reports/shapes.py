@@ -231,11 +231,18 @@ class ReportView(msgspec.Struct, frozen=True, kw_only=True):
     thresholds: str = ""  # the rubric's, as a sentence, where they are not the usual ones
     # of the verdict, where it rests on labels by machines or on one judge, or hides a failed MUST
     proviso: str = ""
+    one_judge: bool = False
     # by query the values of the results that these are compared with
     before: Mapping[str, Mapping[str, float | None]] = {}
 
     def figure(self, key: str) -> Figure | None:
         return next((figure for figure in self.figures if figure.key == key), None)
+
+    @property
+    def unsure(self) -> bool:
+        """Whether a pass is no yes: it rests on one judge, or hides a failed MUST."""
+        hides = self.kind == "golden" and bool(self.proviso)
+        return self.status == "pass" and (self.one_judge or hides)
 
     @property
     def deciding(self) -> str:

@@ -16,6 +16,7 @@ from assay.core.results import (
     GradedReceipt,
     GradedResults,
     MeasureLine,
+    Metrics,
     Results,
     Status,
     Verdict,
@@ -71,21 +72,17 @@ def view(
     *,
     comparison: Comparison | None = None,
     changes: Changes | None = None,
-    before: Results | None = None,
+    before: Mapping[str, Metrics] | None = None,
     language: str = "en",
 ) -> ReportView:
-    """What a report on these results says: with `comparison`, or for a golden set `changes`, also
-    what is different from other results, which are `before`."""
+    """What a report on these results says; with `comparison`, and for a golden set `changes`, also
+    what is different from other results, whose values by query are `before`."""
     tell = Sentences(Words(language))
     if isinstance(results, GoldenResults):
-        report = _golden(results, changes, tell)
+        report = _golden(results, changes, _answers(comparison, tell), tell)
     else:
         report = _graded(results, comparison, tell)
-    if before is None:
-        return report
-    return msgspec.structs.replace(
-        report, before={entry.query_id: entry.metrics for entry in before.per_query}
-    )
+    return msgspec.structs.replace(report, before=before or {})
 
 
 # ── graded sets ───────────────────────────────────────────────────────────────────────────────────
@@ -127,6 +124,7 @@ def _graded(results: GradedResults, comparison: Comparison | None, tell: Sentenc
         thresholds=_thresholds(receipt, tell.words),
         wide=_wide(figures, tell.words),
         proviso=_proviso(results, tell),
+        one_judge=results.verdict is not None and results.verdict.one_judge is not None,
     )
 
 
@@ -251,7 +249,9 @@ def _query(entry: GradedEntry, tell: Sentences) -> QueryLine:
 # ── golden sets ───────────────────────────────────────────────────────────────────────────────────
 
 
-def _golden(results: GoldenResults, changes: Changes | None, tell: Sentences) -> ReportView:
+def _golden(
+    results: GoldenResults, changes: Changes | None, answers: tuple[Answer, ...], tell: Sentences
+) -> ReportView:
     receipt = results.receipt
     known = {entry.query_id for entry in results.per_query}
     findings = (
@@ -283,7 +283,7 @@ def _golden(results: GoldenResults, changes: Changes | None, tell: Sentences) ->
         stale=_stale(results.baseline, tell),
         receipt=receipt,
         comparison=None,
-        answers=(),
+        answers=answers,
         warnings=(),
         changes=_changes(changes, tell) if changes is not None else None,
         findings=tuple(findings),
@@ -307,8 +307,8 @@ def failed_musts(results: Results) -> tuple[str, ...]:
 
 def _passed_but(results: GoldenResults, tell: Sentences) -> str:
     """A pass that is no yes: gates may ask for less than every question that must pass."""
-    failed = failed_musts(results)
-    if _status(results.verdict) != "pass" or not failed:
+    failed = failed_musts(results) if _status(results.verdict) == "pass" else ()
+    if not failed:
         return ""
     which = ", ".join(map(tell.words.isolated, failed))
     return tell.words.plural("passed_but", len(failed), which=which)
