@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from assay.core.types import Document, Locator
 from assay.law.parse import laws_named
 from assay.search import index
 from assay.search.engine import Engine
+from assay.search.gathered import gathered
+from assay.search.signals import SoftQuestion, soft_signals
+from assay.search.written import Written, asked_of
 
 TEXTS = {
     "Kuntalaki": [
@@ -59,6 +64,50 @@ def test_the_act_that_is_named_and_what_is_excluded(
 @pytest.mark.parametrize("question", ["voiko kunta mennä konkurssiin?", "kaupungin konkurssi?"])
 def test_an_act_is_named_by_its_subject(engine: Engine, question: str) -> None:
     assert engine.search(question, 1, texts=False)[0].doc_id.startswith("Kuntalaki")
+
+
+def test_a_word_that_one_act_has_to_itself_stands_beside_the_subject() -> None:
+    provisions = [("Kuntalaki", "Valitus", "Kunnan päätöksestä saa valittaa hallinto-oikeuteen.")]
+    provisions += [
+        ("Laki julkisista hankinnoista", "Tarjouskilpailu", f"Tarjouskilpailu, kohta {number}.")
+        for number in range(24)
+    ]
+    built = index.build([(one, one.id) for one in _acts(provisions)], dense=False)
+
+    def subject(question: str) -> list[bool]:
+        gains = soft_signals(built, SoftQuestion(text=question))["subject"]
+        return [bool(gains[0] > 0), bool((gains[1:] > 0).all()), bool((gains[1:] > 0).any())]
+
+    assert subject("Mihin kaupungin tarjouskilpailusta valitetaan?") == [True, True, True]
+    assert subject("Mihin kaupungin päätöksestä valitetaan?") == [True, False, False]
+
+
+def test_written_questions_do_not_outvote_the_act_that_is_named() -> None:
+    provisions = [("Kuntalaki", "Alijäämä", "Kunnan alijäämä tulee kattaa.")]
+    provisions += [("Osakeyhtiölaki", "Konkurssi", f"Konkurssi {number}.") for number in range(6)]
+    built = index.build([(one, one.id) for one in _acts(provisions)], dense=False)
+    questions = [
+        Written(id=one.id, questions=["voiko mennä konkurssiin"]) for one in _acts(provisions)[1:]
+    ]
+    asked = asked_of(built.ids, questions, [], built.analyzer.terms)
+    made = replace(built, asked=asked)
+    question = SoftQuestion(text="voiko kunta mennä konkurssiin?")
+    gained = gathered(made, soft_signals(made, question))
+    assert gained[0] >= gained[1:].max()
+
+
+def _acts(provisions: list[tuple[str, str, str]]) -> list[Document]:
+    return [
+        Document(
+            id=f"{law}:{number}",
+            title=title,
+            text=text,
+            language="fi",
+            locator=Locator(doc_id=law, section=str(number)),
+            metadata={"law": law, "section_title": title},
+        )
+        for number, (law, title, text) in enumerate(provisions)
+    ]
 
 
 def test_a_law_that_is_only_spoken_of_is_not_the_one_asked_by() -> None:

@@ -185,6 +185,14 @@ def test_what_is_odd_in_a_set_is_told_without_a_corpus(assay_cli: Assay, files: 
     assert "m1: keys that are kept but not looked at: owner" in scored.err
     assert "m2: nothing is expected" in scored.err
     assert scored.json["per_query"][0]["owner"] == "Liisa", "what is not known is kept"
+    twice = [question | {"owner": "Liisa"} for question in QUESTIONS[:2]]
+    (files / "twice.json").write_text(json.dumps(twice), encoding="utf-8")
+    (finding,) = assay_cli("gold", "validate", "twice.json", "--json").json["findings"]
+    assert finding["message"].endswith("owner (2×)")  # no words: reports are in three languages
+
+
+def test_the_help_names_the_table_of_a_model(assay_cli: Assay) -> None:
+    assert "judges.NAME" in assay_cli("questions", "--help").out
 
 
 @pytest.mark.parametrize(

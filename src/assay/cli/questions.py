@@ -21,7 +21,10 @@ EXIT = {"": 0, "refused": 2, "ceiling": 3, "outage": 4, "unusable": 4}
 def questions(
     corpus: Annotated[str, typer.Argument(help=f"The corpus: {CORPUS}.")],
     by: Annotated[
-        str, typer.Option("--by", help="The model that writes: the name of a table [judges.NAME].")
+        str,
+        typer.Option(
+            "--by", help="The model that writes: NAME, of a table judges.NAME in assay.toml."
+        ),
     ],
     output: Annotated[
         Path,

@@ -27,7 +27,10 @@ def gathered(index: Index, signals: Mapping[str, Array]) -> Array:
     if "dense" in signals:
         gained += BESIDE * index.profile.dense * best_of_section(index, signals["dense"])
     if "asked" in signals:
-        gained += VOTED * index.profile.asked * voted_act(index, signals["asked"])
+        votes = voted_act(index, signals["asked"])
+        if (subject := signals["subject"]).any():  # an act that is named decides, without a vote
+            votes = np.where(subject > 0, votes, 0.0)
+        gained += VOTED * index.profile.asked * votes
     return gained
 
 

@@ -56,6 +56,8 @@ NAMED = 4.0  # for the section that is all that is asked for: more than all othe
 ASKED_BY = 3.0  # for the provisions of an act by which the question asks: it decides
 SUBJECT = 2.2  # for those of an act whose name is a word of the question: a municipality, Kuntalaki
 SUBJECT_LETTERS = 5  # such a word has at least
+OWNED = 0.75  # of the provisions with a word, the part that one act has: the word is then its own
+USUAL = 20  # provisions that have such a word at least
 EXCLUDED = 1.5  # taken off what the question says it does not want
 LATER = 0.2  # taken off a transitional provision, unless the question asks for one
 SAME_NAME = 0.8  # how alike the words of two names of one act must be
@@ -232,6 +234,9 @@ def soft_signals(index: Index, question: SoftQuestion) -> Signals:
     if terms:
         fused = fused + EXPANDED * to_best(_by_terms(index, question.text, terms))
     signals["subject"] = _of_act(index, question, words, terms)
+    if question.acts is None and signals["subject"].any():
+        owned = SUBJECT * _owned(index, frequencies["main"])
+        signals["subject"] = np.maximum(signals["subject"], owned)
     if len(index.acts) > 1:
         signals["act"] = _act_prior(index, words, frequencies["main"])[index.act_of]
         fused = fused + profile.act * signals["act"] + signals["subject"]
@@ -429,6 +434,17 @@ def _subjects(index: Index, lemmas: list[str]) -> Doubles:
         for name in index.act_names.lemmas
     ]
     return np.asarray(is_meant, float)[index.act_of]
+
+
+def _owned(index: Index, frequencies: list[Doubles]) -> Doubles:
+    """1 for the provisions of acts that have a word of the question nearly to themselves: one on a
+    city's call for tenders is as much one on procurement."""
+    owners = np.zeros(len(index.acts))
+    for frequency in frequencies:
+        by_act = np.bincount(index.act_of, np.minimum(1.0, frequency), len(index.acts))
+        if by_act.sum() >= USUAL:
+            owners[by_act >= OWNED * by_act.sum()] = 1.0
+    return np.asarray(owners[index.act_of])
 
 
 def _left_out(index: Index, excluded: str, words: list[str]) -> Doubles:
