@@ -174,6 +174,11 @@ def _snowball() -> Any:
 
 def _without_points(text: str) -> str:
     """Niqqud and cantillation dropped; quotes, geresh and maqaf made plain."""
-    plain = unicodedata.normalize("NFKD", text).translate(UNSEEN)
-    plain = "".join(character for character in plain if not unicodedata.combining(character))
-    return plain.translate(hebrew.PLAIN_QUOTES).lower()
+    plain = unicodedata.normalize("NFKD", text)
+    letters = set(plain)  # a text has few different ones, and mostly nothing to be changed
+    for mark in filter(unicodedata.combining, letters):
+        plain = plain.replace(mark, "")
+    for table in (UNSEEN, hebrew.PLAIN_QUOTES):
+        if not table.keys().isdisjoint(map(ord, letters)):
+            plain = plain.translate(table)
+    return plain.lower()

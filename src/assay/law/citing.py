@@ -49,18 +49,30 @@ def citation_of(document: Document, place: Locator | None = None, status: str = 
     return f"{name}{page}{table}" + (f" ({year})" if year and year not in name else "")
 
 
+def section_name(document: Document) -> str:
+    """The section of a provision, as it is told among others of its act: '110 a §'."""
+    place, law = document.locator, _said(document, "law_title", "law")
+    if place is None or not place.section:
+        return ""
+    return _within(document, place, "", is_latin=_is_latin(document, law))
+
+
 def _place(document: Document, act: str, place: Locator) -> str:
-    section = str(place.section).removesuffix("§").strip()
     moment = re.sub(r"\s*mom\w*\.?\s*", "", place.moment or "")
+    is_latin = _is_latin(document, act)
+    told = _within(document, place, moment, is_latin=is_latin)
+    return f"{act} {told}" if is_latin else f"{told} ל{act}"
+
+
+def _within(document: Document, place: Locator, moment: str, *, is_latin: bool) -> str:
+    section = str(place.section).removesuffix("§").strip()
     chapter = place.chapter or "" if document.metadata.get("by_chapter") else ""
-    if not _is_latin(document, act):
-        told = he.place_name(section, moment, schedule=place.schedule or "", chapter=chapter)
-        return f"{told} ל{act}"
+    if not is_latin:
+        return he.place_name(section, moment, schedule=place.schedule or "", chapter=chapter)
     place_name = en_names.place_name if document.language == "en" else fi.place_name
     if document.language != "en":  # 110a is written 110 a
         section, chapter = (LETTER.sub(" ", number) for number in (section, chapter))
-    told = place_name(section, moment, schedule=place.schedule or "", chapter=chapter)
-    return f"{act} {told}"
+    return place_name(section, moment, schedule=place.schedule or "", chapter=chapter)
 
 
 def _is_latin(document: Document, law: str) -> bool:

@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from assay.core.types import Document
 from assay.mcp.models import SNIPPET, Answer, Figure, Line, Place, cut, place_of, room_for
+from assay.reports.whys import told_why
 from assay.workbench.corpora import citation_of
 from assay.workbench.for_agents import CorpusHere, passage_shown
 from assay.workbench.searching import IN_FORCE, FoundDocument, FoundPage
@@ -56,6 +57,10 @@ class Found(Line):
     statutes: list[str] = Field(default=[], description="Statutes of its record.")
     date: str = Field(default="", description="Without details only of what is not in force.")
     by: str = Field(default="", description="Who wrote it; a request letter says so.")
+    why: str = Field(default="", description="What found it. Only with details.")
+    less_likely: bool = Field(
+        default=False, description="Far behind the first hit, and of another section."
+    )
     locator: Place = Field(
         default={}, description="Section, moment, page: what a lawyer would cite."
     )
@@ -82,6 +87,8 @@ class Found(Line):
             statutes=list(hit.told.statutes),
             date=hit.told.date,
             by=hit.told.by,
+            why=told_why(hit.why),
+            less_likely=hit.less_likely,
             locator=place_of(hit.locator),
             status=hit.status,
             cell=msgspec.to_builtins(hit.cell) if hit.cell is not None else {},
@@ -101,6 +108,7 @@ class Found(Line):
             title=cut(title, MOST_TITLE),
             snippet=whole.snippet,
             answer=whole.answer,
+            less_likely=whole.less_likely,
             date="" if whole.status in ("", IN_FORCE) else whole.date,
             status=whole.status,
             cell=whole.cell,

@@ -14,6 +14,7 @@ from assay.core.types import Finding, counted
 from assay.law.versions import mark_of
 from assay.reports.grids import Hanging, headed, plain
 from assay.reports.numbers import Numbers
+from assay.reports.whys import told_why
 from assay.reports.words import Words
 
 if TYPE_CHECKING:
@@ -231,6 +232,12 @@ def search_page(answer: SearchAnswer, *, explain: bool = False) -> RenderableTyp
     if note:
         lines += [Text(note, style="yellow"), Text()]
     for hit in answer.hits:
+        if not hit.less_likely:
+            lines += _hit_lines(hit, explain)
+    behind = [hit for hit in answer.hits if hit.less_likely]
+    if behind:
+        lines += [Text("Less likely to answer:", style="yellow"), Text()]
+    for hit in behind:
         lines += _hit_lines(hit, explain)
     return Group(*lines)
 
@@ -238,11 +245,13 @@ def search_page(answer: SearchAnswer, *, explain: bool = False) -> RenderableTyp
 def _hit_lines(hit: FoundDocument, explain: bool) -> list[RenderableType]:
     rank = (f"{hit.rank:>2}. ", "dim")
     score = ("" if hit.score is None else f"{hit.score:.2f}  ", "bold cyan")
-    lines = [Text.assemble(rank, score, (hit.title, "bold"))]
-    for text in shown_of(hit):
-        line = Text(f"{' ' * INDENT}{text}")
-        line.highlight_words(hit.words, style="underline", case_sensitive=False)
-        lines.append(line)
+    title = Text(hit.title, style="bold")
+    texts = [Text(f"{' ' * INDENT}{text}") for text in shown_of(hit)]
+    for line in (title, *texts):
+        line.highlight_words([*hit.words, *hit.in_title], style="underline", case_sensitive=False)
+    lines = [Text.assemble(rank, score, title), *texts]
+    if why := told_why(hit.why):
+        lines.append(Text(f"    Why: {why}", style="italic"))
     told = hit.told
     about = [*told.statutes, told.date, told.by, hit.doc_id]
     lines.append(Text(f"    {' · '.join(filter(None, about))}", style="dim"))
@@ -254,8 +263,10 @@ def _hit_lines(hit: FoundDocument, explain: bool) -> list[RenderableType]:
 def shown_of(hit: FoundDocument) -> list[str]:
     """The answer first, then what was asked, then the passage where it says more of the question
     than they do; the passage alone where there is neither. Last, a question like the one asked that
-    the document is known to answer."""
+    the document is known to answer: of what is less likely, this alone."""
     told = hit.told
+    if hit.less_likely:
+        return [f"Answers: {told.answers}"] if told.answers else []
     shown = [told.answer, f"Asked: {told.question}" if told.question else ""]
     said = " ".join(shown).casefold()
     says_more = any(word not in said for word in hit.words)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import msgspec
 
-from assay.core.types import Document, Hit, Locator
+from assay.core.types import Document, Locator
 from assay.core.verdicts import rounded
 from assay.law.citing import title_of
 from assay.law.parse import parse
 from assay.law.versions import marked
 from assay.search.cells import Cell, cell_of, located
 from assay.search.engine import Engine, Hits
-from assay.search.told import Told
+from assay.search.snippets import with_words
+from assay.search.told import Told, told
+from assay.search.why import Why, less_likely, why_each
 
 Get = Callable[[str], Document]
 LANGUAGES = {"en": "English", "fi": "Finnish", "he": "Hebrew"}
@@ -33,10 +35,13 @@ class FoundDocument(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     snippet: str
     words: list[str]
     signals: dict[str, float]
+    in_title: list[str] = []  # the asked words in the title
     locator: Locator | None = None
     citations: list[str] = []  # those that the question and the document share
     cell: Cell | None = None  # of a row of a table
     told: Told = Told()  # its answer and question, statutes, date, writer
+    why: Why = Why()  # what found it
+    less_likely: bool = False  # to answer: far behind the first hit, and of another section
     status: str = ""  # of a provision: in force, repealed, superseded, …
 
 
@@ -84,30 +89,47 @@ def is_weak(hits: Hits) -> bool:
 
 
 def found_documents(
-    hits: Sequence[Hit], engine: Engine, query: str, get: Get, *, first: int = 1, as_of: str = ""
+    hits: Hits,
+    engine: Engine,
+    query: str,
+    get: Get,
+    *,
+    start: int = 0,
+    stop: int | None = None,
+    as_of: str = "",
 ) -> list[FoundDocument]:
-    """`get` reads a document; `first` is the rank of the first of these hits; `as_of` the day on
+    """Of the hits from `start` on, before `stop`. `get` reads a document; `as_of` is the day on
     which it is asked whether a provision is in force, today where there is none."""
-    asked = {citation.normal for citation in parse(query)}
+    cited = {citation.normal for citation in parse(query)}
+    index, asked = engine.asked(query)
+    shown = hits[start:stop]
+    documents = [get(hit.doc_id) for hit in shown]
+    whys = why_each(index, asked, shown, documents, start + 1)
+    behind = [False] * len(hits) if hits.abstained else less_likely(index, hits)
     found = []
-    for rank, hit in enumerate(hits, start=first):
-        document = get(hit.doc_id)
+    for rank, (hit, document, why) in enumerate(
+        zip(shown, documents, whys, strict=True), start=start + 1
+    ):
         snippet, words = engine.snippet(query, document)
         cell = cell_of(document, query)
         status = engine.status(hit.doc_id, as_of)
+        title = marked(title_of(document), status, document.language)
         each = FoundDocument(
             rank=rank,
             doc_id=hit.doc_id,
             score=hit.score,
-            title=marked(title_of(document), status, document.language),
+            title=title,
             snippet=snippet,
             words=words,
+            in_title=with_words(index, asked, title)[1],
             signals=hit.explanation,
             locator=located(document, cell),
             cell=cell,
-            citations=_cited_by_both(asked, document),
+            citations=_cited_by_both(cited, document),
             status=status,
-            told=engine.told(query, document, asked),
+            told=told(index, asked, document, cited),
+            why=why,
+            less_likely=behind[rank - 1],
         )
         found.append(each)
     return found

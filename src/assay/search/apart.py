@@ -48,7 +48,7 @@ def stands_out(
     places[first:end] = 0
     stand = shares_of(index, words, places, 1, index.soft)
     shares = {word: float(share[0]) for word, share in stand.items()}
-    weights = {word: _telling(index, word) for word in shares}
+    weights = {word: telling(index, word) for word in shares}
     total = sum(weights.values()) + TINY
     missing = {word: weights[word] * (1 - share) for word, share in shares.items()}
     return {
@@ -73,8 +73,8 @@ def acts_elsewhere(index: Index, words: Sequence[str], subjects: Elsewhere) -> t
     """The acts, not here, that a question seems to be about."""
     if index.asked is None:
         return ()
-    telling = {word: _telling(index, word) for word in words if index.analyzer.terms(word)}
-    return subjects.acts(telling)
+    tell = {word: telling(index, word) for word in words if index.analyzer.terms(word)}
+    return subjects.acts(tell)
 
 
 def shares_of(
@@ -103,7 +103,7 @@ def shares_of(
     }
 
 
-def _telling(index: Index, word: str) -> float:
+def telling(index: Index, word: str) -> float:
     """How rare a word is in what people ask, up to 1, by its rarest n-gram. In a statute "please"
     is rare, too."""
     assert index.asked is not None

@@ -42,7 +42,6 @@ from assay.search.signals import (
     soft_signals,
     stem_signals,
 )
-from assay.search.told import Told, told
 from assay.search.views import ASKS_WHEN, SEPARATOR
 
 MAX_QUERY = 20_000  # characters that are read of a query
@@ -206,9 +205,9 @@ class Engine(SearchEngine):
             return shown, [word for word in words if word in asked]
         return snippets.best_passage(self._index, self._asked_for(_printable(query)), document)
 
-    def told(self, query: str, document: Document, cited: set[str]) -> Told:
-        """What the document says of itself, the answer from where it is about the question."""
-        return told(self._index, self._asked_for(_printable(query)), document, cited)
+    def asked(self, query: str) -> tuple[Index, snippets.Asked]:
+        """What a question asks of the index, for all that is told of a hit."""
+        return self._index, self._asked_for(_printable(query))
 
     def status(self, doc_id: str, as_of: str = "") -> str:
         """Whether a provision is in force, today or on a day; nothing for what is none."""

@@ -20,6 +20,7 @@ import numpy as np
 
 from assay.core.types import Document
 from assay.search.act_names import ALIKE, alike
+from assay.search.apart import telling
 from assay.search.arrays import Array, Floats
 from assay.search.index import Index, question_terms
 from assay.search.shown import (
@@ -33,8 +34,10 @@ from assay.search.shown import (
 )
 from assay.search.signals import MAX_WORDS, similar_words, statutory_terms
 
-LONGEST = 280  # characters of a passage
+LONGEST = 280  # characters of a passage,
+ROOM = 400  # and so many where a sentence ends there
 SHOWN = 0.3  # how much a look-alike must count to be shown as a word of the question
+MEANT = 0.5  # and how much to be named as what it stands for
 SAME_WORD = 0.85  # how alike two lemmas must be
 COMMON = 0.2  # the least weight of a word, that of one which most documents have
 RARE = 5.0  # the idf from which on a word counts in full
@@ -48,16 +51,21 @@ _SHORTENED = re.compile(
     r"(?:\b(?:Mr|Ms|Mrs|Dr|Jr|Sr|St|Nos?|Inc|Co|Corp|Ltd|vs?|Secs?|Regs?|Gov|Cal|Art|Ch|Ops?|subds?"
     r"|pp?|cf|seq|Adm|Stats|Hon|Gen|Atty)|\b[A-Z]|e\.g|i\.e)\.$"
 )
+ENDS = re.compile(r"[.?!;](?=\s|$)")
 _AROUND = 250  # characters in which the other half of a sentence is looked for
 
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """What a question asks for: whether a document's word is one of its words, what a lemma weighs,
-    the weights of those lemmas that the index keeps sentences with, where it does, and how alike
-    each question is that was written for a document, where there are any."""
+    """What a question asks for: whether a document's word is one of its words, and which of them it
+    stands for, with whether it is a form of it; what a lemma weighs; the weights of those lemmas
+    that the index keeps sentences with, where it does; and how alike each question is that was
+    written for a document, where there are any. `telling` are the words of the question with what
+    they tell, those that tell most first."""
 
     is_asked: Callable[[str], bool]
+    stands_for: Callable[[str], dict[str, bool]]
+    telling: dict[str, float]
     weight: Callable[[str], float]
     lemmas: Array | None
     likeness: Floats | None = None
@@ -66,9 +74,9 @@ class Asked:
 def best_passage(index: Index, asked: Asked, document: Document) -> tuple[str, list[str]]:
     """The passage with most of the question's words, and those words."""
     texts = shown_texts(document)
-    whole = " ".join(document.text.split()) if len(document.text) <= LONGEST + _AROUND else ""
+    whole = " ".join(document.text.split()) if len(document.text) <= ROOM + _AROUND else ""
     lead = " ".join(document.fields.get("intro", "").split())
-    if len(texts) == 1 and 0 < len(whole) <= LONGEST:
+    if len(texts) == 1 and 0 < len(whole) <= ROOM:
         return with_words(index, asked, _led(lead, whole))
     row = index.row_of.get(document.id)
     if index.passages is not None and asked.lemmas is not None and row is not None:
@@ -93,7 +101,7 @@ def best_passage(index: Index, asked: Asked, document: Document) -> tuple[str, l
 def _around(text: str, begin: int) -> str:
     """From a sentence on, and back as far as there is room."""
     starts = [start for start, _ in sentence_spans([text]) if start < begin]
-    while starts and len(text) - starts[-1] <= LONGEST:
+    while starts and len(text) - starts[-1] <= ROOM:
         begin = starts.pop()
     return " ".join(text[begin : begin + LONGEST * 2].split())[: LONGEST * 2]
 
@@ -181,14 +189,17 @@ def _earlier(
 def asked_for(index: Index, question: str) -> Asked:
     """It remembers which words it was asked about: the documents found share most of theirs."""
     words = list(dict.fromkeys(index.analyzer.words(question)))[:MAX_WORDS]
-    lemmas = {index.lemma(word) for word in words}
+    lemmas: dict[str, list[str]] = {}
+    for word in words:
+        lemmas.setdefault(index.lemma(word), []).append(word)
     beginnings: dict[str, list[str]] = {}  # what is alike begins alike
     for lemma in lemmas:
         beginnings.setdefault(lemma[:ALIKE], []).append(lemma)
     weights = _weights(index, words)
-    meant = _meant(index, words, weights)
+    meant = _meant(index, words)
     of_meant: dict[str, float] = {}
-    for word, counts in meant.items():
+    for word, stands in meant.items():
+        counts = max(share * weights[index.lemma(asked)] for asked, share in stands.items())
         of_meant[index.lemma(word)] = max(counts, of_meant.get(index.lemma(word), 0.0))
 
     @cache
@@ -200,6 +211,16 @@ def asked_for(index: Index, question: str) -> Asked:
         return any(alike(lemma, asked) > SAME_WORD for asked in near)
 
     @cache
+    def stands_for(word: str) -> dict[str, bool]:
+        if not is_asked(word):
+            return {}
+        lemma = index.lemma(word)
+        near = beginnings.get(lemma[:ALIKE], ())
+        same = [one for each in near if alike(lemma, each) > SAME_WORD for one in lemmas[each]]
+        others = (one for one, share in meant.get(word, {}).items() if share > MEANT)
+        return dict.fromkeys(others, False) | dict.fromkeys(same, True)
+
+    @cache
     def weight(lemma: str) -> float:
         near = beginnings.get(lemma[:ALIKE], ())
         alikes = [weights[each] for each in near if each == lemma or alike(lemma, each) > SAME_WORD]
@@ -209,20 +230,37 @@ def asked_for(index: Index, question: str) -> Asked:
     likeness = None
     if index.asked is not None:
         likeness = index.asked.likeness(question_terms(index.profile, question))
-    return Asked(is_asked=is_asked, weight=weight, lemmas=kept, likeness=likeness)
+    return Asked(
+        is_asked=is_asked,
+        stands_for=stands_for,
+        telling=_telling(index, words, weights),
+        weight=weight,
+        lemmas=kept,
+        likeness=likeness,
+    )
 
 
-def _meant(index: Index, words: list[str], weights: dict[str, float]) -> dict[str, float]:
-    """The index words that words of a question stand for, and what each weighs."""
-    meant: dict[str, float] = {}
+def _telling(index: Index, words: list[str], weights: dict[str, float]) -> dict[str, float]:
+    """A word tells most that is rare in the texts and in what people ask: "may I" is rare in a
+    statute, too."""
+    forms = {index.lemma(word): word for word in reversed(words)}  # of each the first
+    told = {word: weights[lemma] for lemma, word in forms.items()}
+    if index.asked is not None and index.profile.kind == "soft":
+        known = [word for word in told if index.analyzer.terms(word)]
+        told |= {word: told[word] * telling(index, word) for word in known}
+    return dict(sorted(told.items(), key=lambda one: -one[1]))
+
+
+def _meant(index: Index, words: list[str]) -> dict[str, dict[str, float]]:
+    """The index words that words of a question stand for, with each of these and its share."""
+    meant: dict[str, dict[str, float]] = {}
     if index.words is None:
         return meant
     terms = statutory_terms(index, words)
     for word in words:
         for number, share in zip(*similar_words(index, word, terms.get(word, [])), strict=True):
             if share > SHOWN:
-                known, counts = index.words.words[number], weights[index.lemma(word)] * float(share)
-                meant[known] = max(counts, meant.get(known, 0.0))
+                meant.setdefault(index.words.words[number], {})[word] = float(share)
     return meant
 
 
@@ -261,4 +299,10 @@ def _asked_lemmas(passages: Passages, weights: dict[str, float]) -> Array:
 
 
 def shortened(text: str) -> str:
-    return text if len(text) <= LONGEST else text[:LONGEST].rsplit(" ", 1)[0] + " …"
+    """To the end of the sentence that the room ends in, where that is near; else to a word."""
+    if len(text) <= LONGEST:
+        return text
+    end = ENDS.search(text, LONGEST - 1, ROOM)
+    if end is None:
+        return text[:LONGEST].rsplit(" ", 1)[0] + " …"
+    return text[: end.end()] + (" …" if text[end.end() :].strip() else "")

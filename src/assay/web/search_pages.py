@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from assay.core.errors import InputError
+from assay.reports.whys import told_why
 from assay.web.access import Guarded
 from assay.web.addresses import doc_address, search_address
 from assay.web.shell import is_api, json, language_for, page, query, service_of
@@ -139,6 +140,7 @@ def search(request: Request) -> Response:
         bars=_bars(found.choices.years),
         filtered=found.asked.filters.any(),
         marked=reading.marked,
+        told_why=partial(told_why, language=language_for(request), isolated=True),
         document=partial(doc_address, found.asked.corpus, query=found.asked.query),
         narrowed=_narrowed(given),
     )

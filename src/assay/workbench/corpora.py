@@ -194,6 +194,9 @@ def more_like(
     shelf = open_shelf(name, home=home, say=say)
     title = shelf.get(doc_id).title
     hits = shelf.engine.like(doc_id, top_k, allowed=shelf.allowed(filters), texts=False)
-    found = found_documents(hits, shelf.engine, title, shelf.get)
+    found = [
+        msgspec.structs.replace(one, less_likely=False)  # what is like another has no such measure
+        for one in found_documents(hits, shelf.engine, title, shelf.get)
+    ]
     name = shelf.corpus.name
     return SearchAnswer(query=f"like {doc_id}", corpus=name, abstained=False, hits=found)

@@ -18,6 +18,8 @@ from assay.corpus.disk import list_corpora
 from assay.language.detect import detect
 from assay.law.versions import ACT_ALONE, IN_FORCE, marked
 from assay.search.answers import FoundDocument, found_documents, is_weak, note_of
+from assay.search.snippets import ROOM
+from assay.search.why import Why, less_likely
 from assay.workbench import filtering
 from assay.workbench.corpora import CorpusRow, corpus_named, corpus_rows
 from assay.workbench.filtering import (
@@ -29,6 +31,7 @@ from assay.workbench.filtering import (
     Numbers,
     choices,
 )
+from assay.workbench.grounds import Reason, reasons
 from assay.workbench.opening import Service
 from assay.workbench.paging import page_of, page_size
 from assay.workbench.shelves import Shelf, kept_shelf
@@ -59,11 +62,10 @@ DEEPEST = 200  # of a search, which the choices are counted over
 LIKELY = 0.5  # from this score on, a document probably answers
 MANY = 50  # that seem to answer
 MOST_STATUTES = 6  # chips of a result
-LONGEST = 320  # characters of a question or an answer
+LONGEST = ROOM + 4  # characters of a question or an answer, with what says that it goes on
 MOST_QUERY = 4_000  # characters of a question that an address carries
 
 State = Literal["start", "found", "refused", "nothing", "filtered", "listed", "unindexed", "bare"]
-Strength = Literal["strong", "some", "little"]
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,16 +75,6 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     query: str = ""
     filters: Filters = NO_FILTERS
     page: int = 1
-
-
-class Reason(msgspec.Struct, frozen=True, kw_only=True):
-    """Why a result is here: one signal of the engine, how much it says, and the words or
-    citations that it is about."""
-
-    kind: str
-    strength: Strength
-    value: float
-    words: tuple[str, ...] = ()
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
@@ -105,6 +97,8 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     status: str = ""  # of a provision: in force, repealed, superseded, …
     score: float | None = None
     reasons: tuple[Reason, ...] = ()
+    why: Why = Why()  # what found it
+    less_likely: bool = False  # to answer than those before it
     cites: int = 0
     cited_by: int = 0
 
@@ -239,15 +233,21 @@ def _searched(shelf: Shelf, asked: Asked) -> ResultPage:
         )
     at = _page(asked, len(hits))
     start = (at.page - 1) * PAGE
-    shown = hits[start : start + PAGE]
-    found = found_documents(shown, shelf.engine, asked.query, shelf.get, first=start + 1, as_of=day)
+    found = found_documents(
+        hits, shelf.engine, asked.query, shelf.get, start=start, stop=start + PAGE, as_of=day
+    )
+    behind = less_likely(shelf.engine.asked(asked.query)[0], hits)
+    likely = sum(
+        (hit.score or 0) >= LIKELY and not is_behind
+        for hit, is_behind in zip(hits, behind, strict=True)
+    )
     return ResultPage(
         asked=at,
         state="refused" if hits.abstained else "found",
-        results=tuple(map(partial(_result, shelf), found)),
+        results=tuple(map(partial(_result, shelf, likely), found)),
         pages=_pages(len(hits)),
         total=len(hits),
-        likely=sum((hit.score or 0) >= LIKELY for hit in hits),
+        likely=likely,
         choices=choices(columns, _rows(shelf, hits), asked.filters),
         by_words=shelf.engine.is_by_words,
         is_older=shelf.engine.is_older,
@@ -303,7 +303,7 @@ def _rows(shelf: Shelf, hits: Iterable[Hit]) -> Numbers:
     return np.array([row for row in rows if row is not None], np.int64)
 
 
-def _result(shelf: Shelf, found: FoundDocument) -> Result:
+def _result(shelf: Shelf, likely: int, found: FoundDocument) -> Result:
     document = shelf.get(found.doc_id)
     result = Result(
         rank=found.rank,
@@ -315,9 +315,11 @@ def _result(shelf: Shelf, found: FoundDocument) -> Result:
         answers=found.told.answers,
         by=found.told.by,
         passage=found.snippet,
-        words=tuple(found.words),
+        words=tuple(dict.fromkeys((*found.words, *found.in_title))),
         score=found.score,
         reasons=reasons(found),
+        why=found.why,
+        less_likely=found.less_likely or bool(likely and (found.score or 0) < LIKELY),
     )
     return _described(shelf, result, document)
 
@@ -373,38 +375,6 @@ def _bare(text: str) -> str:
     return re.sub(r"\W+", " ", text).strip().casefold()
 
 
-# ── why ───────────────────────────────────────────────────────────────────────────────────────────
-
-# A signal of the engine, what it is called here, and from where on it says some and much.
-SIGNALS = {
-    "full": ("words", 0.4, 0.8),
-    "coverage": ("words", 0.4, 0.8),
-    "short": ("answers", 0.4, 0.8),
-    "dense": ("meaning", 0.3, 0.5),
-    "citation": ("citations", 0.3, 0.9),
-    "named": ("named", 0.1, 0.5),
-    "act": ("act", 0.3, 0.6),
-    "feedback": ("company", 0.6, 0.9),
-}
-
-
-def reasons(found: FoundDocument) -> tuple[Reason, ...]:
-    """The strongest first; what says little is left out, unless nothing says more."""
-    every = []
-    for signal, (kind, some, strong) in SIGNALS.items():
-        value = found.signals.get(signal, 0.0)
-        if value <= 0:
-            continue
-        strength: Strength = "strong" if value >= strong else "some" if value >= some else "little"
-        words = {"words": tuple(found.words[:8]), "citations": tuple(found.citations[:8])}
-        every.append(
-            Reason(kind=kind, strength=strength, value=round(value, 2), words=words.get(kind, ()))
-        )
-    order: list[Strength] = ["strong", "some", "little"]
-    telling = [reason for reason in every if reason.strength != "little"] or every[:1]
-    return tuple(sorted(telling, key=lambda reason: order.index(reason.strength)))
-
-
 # ── for agents, and beside a document ─────────────────────────────────────────────────────────────
 
 
@@ -445,8 +415,9 @@ def found_page(
     hits = shelf.engine.search(
         query, offset + size + 1, allowed=allowed, explain=True, as_of=day, texts=False
     )
-    shown = hits[offset : offset + size]
-    found = found_documents(shown, shelf.engine, query, shelf.get, first=offset + 1, as_of=day)
+    found = found_documents(
+        hits, shelf.engine, query, shelf.get, start=offset, stop=offset + size, as_of=day
+    )
     page = page_of(hits[offset:], offset, size)
     asked_in = shelf.asked_in(query)
     unsure = is_weak(hits) or (hits.abstained and asked_in)
@@ -461,7 +432,7 @@ def found_page(
         note = f"{note} {UNDATED}".lstrip()
     return FoundPage(
         items=items,
-        documents=[shelf.get(hit.doc_id) for hit in shown],
+        documents=[shelf.get(hit.doc_id) for hit in found],
         next_offset=page.next_offset,
         answered=None if unsure else bool(hits) and not hits.abstained,
         note=note,

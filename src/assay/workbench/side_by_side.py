@@ -17,9 +17,9 @@ from assay.search.answers import found_documents
 from assay.workbench import corpora
 from assay.workbench.decisions import RunLine, headline, line_of
 from assay.workbench.facing import names_of
+from assay.workbench.grounds import Reason, reasons
 from assay.workbench.history import KeptRun, kept_run
 from assay.workbench.opening import Service
-from assay.workbench.searching import Reason, reasons
 from assay.workbench.shelves import Shelf, kept_shelf
 
 __all__ = ["Placed", "Ranking", "TwoRankings", "two_rankings"]
@@ -223,7 +223,7 @@ def _asked_again(shelf: Shelf, query: str) -> dict[str, corpora.FoundDocument]:
     """The first ones with the words that they share with the question, for which their text is
     looked through; the others with what put them there alone."""
     hits = shelf.engine.search(query, DEPTH, explain=True, texts=False)
-    found = found_documents(hits[:WORDED], shelf.engine, query, shelf.get)
+    found = found_documents(hits, shelf.engine, query, shelf.get, stop=WORDED)
     for rank, hit in enumerate(hits[WORDED:], start=WORDED + 1):
         found.append(
             corpora.FoundDocument(

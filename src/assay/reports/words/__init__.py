@@ -82,9 +82,11 @@ class Words:
         return {name: self.isolated(str(fact)) for name, fact in facts.items()}
 
     def isolated(self, text: str) -> str:
-        if not text or self.direction == "ltr" or text.startswith(ISOLATE):
-            return text
-        return f"{ISOLATE}{text}{END}"
+        return text if self.direction == "ltr" else self.apart(text)
+
+    def apart(self, text: str) -> str:
+        """Text that keeps its own direction in a sentence of any."""
+        return text if not text or text.startswith(ISOLATE) else f"{ISOLATE}{text}{END}"
 
     def entry(self, key: str) -> Entry:
         section, _, name = key.rpartition(".")

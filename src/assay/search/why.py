@@ -1,0 +1,231 @@
+"""Why a hit is here, in facts that a reader can check.
+
+A score says how far to trust a hit, not why it was found. So each hit has what found it: the words
+of the question that it has, and the telling ones that it has not; that another moment of its
+section came before it, or a provision that it refers to, or one of its chapter. Where it has none
+of the words, that is said, too: then its meaning alone was near.
+
+A provision of another section that is well behind the first hit is *less likely*: of these, one or
+two in a hundred were in a section that answers (research/31).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+
+from assay.core.types import Document, Hit
+from assay.law.citing import section_name
+from assay.law.places import Cited, sections_named
+from assay.search.apart import section_of
+from assay.search.index import Index
+from assay.search.snippets import Asked
+
+BEHIND = 0.92  # of the first score: what another section must have not to be less likely
+MOST_WORDS = 5  # of the question that are named
+MOST_MISSING = 3
+TELLING = 0.4  # the least weight of a word that is missed
+SAYS = 0.25  # the least weight of one that is named beside others
+LEADING = 3  # hits whose chapter may be that of another
+READ = 2_000  # characters of a text
+LEADING_NUMBER = re.compile(r"\d+")
+NAMED = 0.1  # of the signal that says that the question names a document
+CITED = 0.9  # of the signal that says that it is the provision cited
+LEAST_ROOT = 3  # letters
+PART = 0.7  # of the letters of a word, by which it is known in another
+
+
+class Why(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """`words` are those of the question that the document has, the most telling first; `instead`
+    what it says for one where that is another word; `missing` are telling words it has not.
+    `section`, `refers_to`, `referred_by` and `near` are the rank of a hit before it: of the same
+    section, one that it refers to, one that refers to it, one of the same chapter; `place` is the
+    section of that hit, or the heading of the chapter. `named` where the question names it,
+    `meaning` where it has none of the words."""
+
+    named: bool = False
+    words: tuple[str, ...] = ()
+    instead: dict[str, str] = {}
+    missing: tuple[str, ...] = ()
+    section: int = 0
+    refers_to: int = 0
+    referred_by: int = 0
+    near: int = 0
+    place: str = ""
+    meaning: bool = False
+
+
+def less_likely(index: Index, hits: Sequence[Hit]) -> list[bool]:
+    """Of provisions, best first: whether one is far behind the first and of no section that was
+    not. Of other documents nothing is known to tell it by."""
+    if not any(index.sections) or not hits or not hits[0].score:
+        return [False] * len(hits)
+    least = BEHIND * hits[0].score
+    likely: set[tuple[object, ...]] = set()
+    behind = []
+    for hit in hits:
+        section = section_of(index, index.row_of[hit.doc_id])
+        if (hit.score or 0.0) >= least:
+            likely.add(section)
+        behind.append(section not in likely)
+    return behind
+
+
+def why_each(
+    index: Index, asked: Asked, hits: Sequence[Hit], documents: Sequence[Document], first: int
+) -> list[Why]:
+    """Of these hits and their documents; `first` is the rank of the first of them."""
+    if index.profile.kind == "stems":
+        held = _by_postings(index, asked, hits)
+    else:
+        held = [_by_reading(index, asked, document) for document in documents]
+    related = _related(index, hits, documents, first)
+    return [
+        msgspec.structs.replace(
+            one,
+            named=hit.explanation.get("named", 0.0) >= NAMED
+            or (index.profile.kind == "soft" and hit.explanation.get("citation", 0.0) >= CITED),
+            words=(most := _telling(asked, words)),
+            instead={word: instead[word] for word in most if word in instead},
+            missing=missing[:MOST_MISSING],
+            meaning=bool(asked.telling) and not words,
+        )
+        for hit, one, (words, instead, missing) in zip(hits, related, held, strict=True)
+    ]
+
+
+# ── words ─────────────────────────────────────────────────────────────────────────────────────────
+
+Held = tuple[tuple[str, ...], dict[str, str], tuple[str, ...]]  # words, instead, missing
+
+
+def _by_postings(index: Index, asked: Asked, hits: Sequence[Hit]) -> list[Held]:
+    """Long texts are not read again: the index says which of them have a word."""
+    full = index.fields["full"]
+    rows = np.array([index.row_of[hit.doc_id] for hit in hits], np.int64)
+    has: dict[str, np.ndarray[tuple[int], np.dtype[np.bool_]]] = {}
+    for word in asked.telling:
+        has[word] = np.zeros(len(rows), bool)
+        for term in index.analyzer.terms(word):
+            if term in full.numbers:
+                postings = full.postings(full.numbers[term])
+                places = np.minimum(np.searchsorted(postings, rows), len(postings) - 1)
+                has[word] |= postings[places] == rows
+    return [
+        (
+            tuple(word for word in asked.telling if has[word][number]),
+            {},
+            tuple(word for word in asked.telling if not has[word][number] and _tells(asked, word)),
+        )
+        for number in range(len(hits))
+    ]
+
+
+def _by_reading(index: Index, asked: Asked, document: Document) -> Held:
+    text = f"{document.title} {document.text[:READ]}"
+    said = list(dict.fromkeys(index.analyzer.words(text)))
+    has: dict[str, str] = {}
+    for word in said:
+        stands = asked.stands_for(word)
+        for question, is_same in stands.items():
+            if is_same or not any(stands.values()):
+                has[question] = "" if is_same else has.get(question, word)
+    missing = []
+    for word in asked.telling:
+        if word in has:
+            continue
+        if known := _in_part(index, word, said):
+            has[word] = known
+        elif _tells(asked, word) and not _may_be_there(index, word, text):
+            missing.append(word)
+    words = tuple(word for word in asked.telling if word in has)
+    return words, {word: has[word] for word in words if has[word]}, tuple(missing)
+
+
+def _in_part(index: Index, word: str, said: list[str]) -> str:
+    """The first word that has most of another one, as compounds do."""
+    lemma = index.lemma(word)
+    part = lemma[: max(index.analyzer.gram, int(PART * len(lemma)))]
+    if len(part) < index.analyzer.gram:
+        return ""
+    return next((one for one in said if part in one), "")
+
+
+def _may_be_there(index: Index, word: str, text: str) -> bool:
+    """A Hebrew word is conjugated at both ends: without them it may stand there still."""
+    root = index.lemma(word)[1:]
+    return index.analyzer.language == "he" and len(root) >= LEAST_ROOT and root in text
+
+
+def _telling(asked: Asked, words: tuple[str, ...]) -> tuple[str, ...]:
+    """Those that say something; where none does, what there is."""
+    return tuple(word for word in words if asked.telling[word] >= SAYS)[:MOST_WORDS] or words[:1]
+
+
+def _tells(asked: Asked, word: str) -> bool:
+    return asked.telling[word] >= TELLING
+
+
+# ── other hits ────────────────────────────────────────────────────────────────────────────────────
+
+
+def _related(
+    index: Index, hits: Sequence[Hit], documents: Sequence[Document], first: int
+) -> list[Why]:
+    """What each hit has to do with those before it, the closest alone."""
+    if not any(index.sections):
+        return [Why()] * len(hits)
+    sections = [section_of(index, index.row_of[hit.doc_id]) for hit in hits]
+    read: dict[str, list[Cited]] = {}
+    every = []
+    for number, document in enumerate(documents):
+        place = sections.index(sections[number])
+        if place < number:
+            every.append(Why(section=first + place))
+            continue
+        chapter = _chapter(document)
+        leading = range(min(number, LEADING))
+        near = next((at for at in leading if _chapter(documents[at]) == chapter), None)
+        if number and _refers(document, documents[0], read):
+            every.append(Why(refers_to=first, place=section_name(documents[0])))
+        elif number and _refers(documents[0], document, read):
+            every.append(Why(referred_by=first, place=section_name(documents[0])))
+        elif chapter is not None and near is not None:
+            every.append(Why(near=first + near, place=chapter[-1]))
+        else:
+            every.append(Why())
+    return every
+
+
+def _refers(citing: Document, cited: Document, read: dict[str, list[Cited]]) -> bool:
+    """Whether a provision names the section of another of the same act. Most do not have its
+    number, and are not read."""
+    here, there = citing.locator, cited.locator
+    if here is None or there is None or not there.section or here.doc_id != there.doc_id:
+        return False
+    number = LEADING_NUMBER.match(there.section)
+    text = citing.text[:READ]
+    if number is None or not re.search(rf"(?<![\d:/]){number[0]}(?![\d/])", text):
+        return False
+    if citing.id not in read:
+        read[citing.id] = sections_named(text, citing.language)
+    by_chapter = bool(citing.metadata.get("by_chapter"))
+    return any(
+        one.has_section(there.section.casefold())
+        and not (one.law or one.law_id)
+        and (one.schedule or "") == (there.schedule or "")
+        and (not by_chapter or (one.chapter or here.chapter) == there.chapter)
+        for one in read[citing.id]
+    )
+
+
+def _chapter(document: Document) -> tuple[str, ...] | None:
+    """The act, and the number and heading of the chapter in it; None where it has none."""
+    heading = document.metadata.get("chapter_title")
+    if not isinstance(heading, str) or not heading or document.locator is None:
+        return None
+    number = str(document.metadata.get("chapter") or "")
+    return str(document.locator.doc_id), number, heading

@@ -1,0 +1,130 @@
+"""Why a hit is here, in facts; and which hits are less likely to answer."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from assay.core.types import Document, Hit
+from assay.corpus import import_corpus, open_corpus
+from assay.engines.indexed import index_corpus, index_folder
+from assay.reports.listing import search_page
+from assay.reports.whys import told_why
+from assay.reports.words import END, ISOLATE
+from assay.search import index, index_files, snippets
+from assay.search.answers import FoundDocument, SearchAnswer
+from assay.search.why import Why, less_likely, why_each
+from assay.workbench import corpora
+
+MOMENTS = [
+    ("5", 1, "Lautan haltijan on pidettävä köysi kunnossa."),
+    ("5", 2, "Köydestä päätetään asetuksella."),
+    ("6", 1, "Lossin kuljettajasta on voimassa, mitä 5 §:ssä säädetään haltijasta."),
+    *((str(n), 1, f"Venevajan {n} vuokra maksetaan vuosittain.") for n in range(20, 80)),
+]
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("why")
+    lines = [
+        {"law": "Lauttalaki", "law_id": "7/2001", "section_id": section, "moment": n, "text": text}
+        for section, n, text in MOMENTS
+    ]
+    (folder / "l.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    import_corpus("finlex", str(folder / "l.jsonl"), name="l", home=folder)
+    index_corpus("l", home=folder, dense=False)
+    return folder
+
+
+def test_a_hit_says_which_words_it_has_and_which_it_has_not(home: Path) -> None:
+    first = corpora.search("l", "köysi kunnossa moottori", home=home).hits[0]
+    assert first.doc_id.endswith(":5:1")
+    assert set(first.why.words) == {"köysi", "kunnossa"}
+    assert first.why.missing == ("moottori",)
+
+
+def test_a_hit_says_what_it_has_to_do_with_the_first(home: Path) -> None:
+    hits = corpora.search("l", "lautan haltijan köysi kunnossa", home=home).hits
+    whys = {hit.doc_id[-3:]: hit.why for hit in hits}
+    assert hits[0].why.section == hits[0].why.refers_to == 0
+    assert whys["5:2"].section == 1
+    refers = whys["6:1"]
+    assert (refers.refers_to, refers.place) == (1, "5 §")
+
+
+def test_what_has_none_of_the_words_says_so() -> None:
+    documents = [
+        Document(id="1", title="", text="Venevaja on rannassa.", language="fi"),
+        Document(id="2", title="", text="Lossi kulkee yöllä.", language="fi"),
+    ]
+    built = index.build([(each, each.id) for each in documents], dense=False)
+    asked = snippets.asked_for(built, "venevaja")
+    hits = [Hit(doc_id=each.id, score=0.5) for each in documents]
+    one, other = why_each(built, asked, hits, documents, 1)
+    assert (one.words, one.meaning) == (("venevaja",), False)
+    assert (other.words, other.meaning) == ((), True)
+
+
+def test_another_section_far_behind_is_less_likely(home: Path) -> None:
+    built = index_files.load(index_folder(open_corpus(home, "l"), home))
+    ids = sorted(built.ids)
+    of = {
+        place: next(one for one in ids if one.endswith(f":{place}"))
+        for place in ("5:1", "5:2", "6:1")
+    }
+    hits = [
+        Hit(doc_id=of["5:1"], score=0.9),
+        Hit(doc_id=of["6:1"], score=0.8),
+        Hit(doc_id=of["5:2"], score=0.7),
+    ]
+    assert less_likely(built, hits) == [False, True, False]
+    near = [hits[0], Hit(doc_id=of["6:1"], score=0.85)]
+    assert less_likely(built, near) == [False, False]
+
+
+def test_the_line_is_in_the_words_of_the_reader() -> None:
+    why = Why(words=("vene",), instead={"vene": "lossi"}, missing=("vaja",), section=2)
+    assert told_why(why) == "your words: vene (lossi); not: vaja · same section as hit 2"
+    assert told_why(why, "fi") == "sanojasi: vene (lossi); ei: vaja · sama pykälä kuin osumassa 2"
+    assert f"{ISOLATE}vene (lossi){END}" in told_why(why, "he", isolated=True)
+    assert told_why(Why(refers_to=1, place="5 §")) == "refers to hit 1, 5 §"
+    assert told_why(Why(meaning=True)).startswith("close in meaning")
+    assert told_why(Why()) == ""
+
+
+def _found(rank: int, *, behind: bool) -> FoundDocument:
+    return FoundDocument(
+        rank=rank,
+        doc_id=f"d{rank}",
+        score=0.5,
+        title=f"title {rank}",
+        snippet=f"passage {rank}",
+        words=[],
+        signals={},
+        why=Why(words=("vene",)),
+        less_likely=behind,
+    )
+
+
+def test_what_is_less_likely_stands_below_with_its_rank_and_why() -> None:
+    hits = [_found(1, behind=False), _found(2, behind=True), _found(3, behind=False)]
+    answer = SearchAnswer(query="q", corpus="c", abstained=False, hits=hits)
+    page = io.StringIO()
+    Console(file=page, width=80).print(search_page(answer))
+    text = page.getvalue()
+    assert text.index("title 3") < text.index("Less likely to answer:") < text.index("2. 0.50")
+    assert "passage 3" in text
+    assert "passage 2" not in text
+    assert text.count("Why: your words: vene") == 3
+
+
+def test_a_passage_ends_with_its_sentence_where_that_is_near() -> None:
+    sentence = "a" * 290 + " b. "
+    assert snippets.shortened(sentence + "c" * 300) == sentence.strip() + " …"
+    assert snippets.shortened("word " * 100).endswith("word …")
+    assert len(snippets.shortened("word " * 100)) <= snippets.LONGEST + 2
