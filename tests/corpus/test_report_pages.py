@@ -19,6 +19,7 @@ from assay.corpus.importers.report_pages import (
     read_pages,
     survey,
 )
+from assay.corpus.importers.report_rows import grid_of, rows_of
 
 pypdfium2 = pytest.importorskip("pypdfium2", reason="needs the extra: pip install 'assay-ir[pdf]'")
 
@@ -522,6 +523,27 @@ def test_years_over_columns_that_no_ruling_parts_stand_in_one_each(
     (page,) = pages(sheet)
     (table,) = tables(page)
     assert table.columns[1:] == ("Kaupunki 2031", "Kaupunki 2030")
+
+
+def test_shares_over_figures_are_headings_and_not_their_unit(
+    pages: Callable[..., list[ReadPage]],
+) -> None:
+    sheet = Sheet()
+    ruled(sheet, (60, 240, 320, 400), (140, 160, 180, 200, 220))
+    for x, text in ((64, "Pankki"), (244, "Kun korko laskee"), (324, "Kun se nousee")):
+        sheet.text(x, 154, text, size=8)
+    for right, text in ((316, "-1 %"), (396, "1 %")):
+        sheet.figure(right, 174, text)
+    sheet.row(194, "Osuuspankki", ((316, "-32 076 487"), (396, "23 228 486")), x=64)
+    sheet.row(214, "Yhteensä", ((316, "-32 087 140"), (396, "32 976 804")), x=64)
+    (page,) = pages(sheet)
+    (table,) = tables(page)
+    assert table.columns == ("Pankki", "Kun korko laskee -1 %", "Kun se nousee 1 %")
+    (first, _) = rows_of(grid_of(table.header, cells(table)))
+    assert [(figure.value, figure.unit) for figure in first.figures] == [
+        (-32_076_487.0, ""),
+        (23_228_486.0, ""),
+    ]
 
 
 def test_a_text_that_goes_on_over_a_page_is_no_heading_of_what_follows(

@@ -35,6 +35,8 @@ from assay.corpus.importers.pdf_words import (
 MAX_HEADING = 6  # rows
 SENTENCE = 40  # letters, from where on a text may be a sentence
 
+_SHARE = re.compile(r"[-–−+]?\s?\d{1,2}(?:,\d+)?\s?%")
+
 Bound = tuple[float, float]  # the left and right edge of a column
 
 
@@ -239,11 +241,23 @@ def _last_heading(rows: Sequence[Sequence[str]]) -> int:
     heading = 0
     for index, row in enumerate(rows[:MAX_HEADING]):
         values = [text for text in row[1:] if text]
-        if any(map(is_value, values)):
+        is_valued = any(map(is_value, values))
+        if is_valued and not (0 < heading == index and _are_shares(row, rows[index + 1 :])):
             break
         if values:
             heading = index + 1
     return min(heading, len(rows) - 1)
+
+
+def _are_shares(row: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
+    """Shares without a label, over figures that are none: *-1 %*, *0 %*, *1 %* head columns."""
+    figures = [text for other in below for text in other[1:] if text]
+    return (
+        not row[0]
+        and all(_SHARE.fullmatch(text) for text in row[1:] if text)
+        and any(map(is_value, figures))
+        and not any("%" in text for text in figures)
+    )
 
 
 def _with_labels(bounds: list[Bound], rows: list[list[Cell]]) -> list[Bound]:

@@ -40,6 +40,8 @@ LONGEST_HEADING = 90  # characters of a row that is a heading of those below it
 
 Kind = Literal["actual", "budget", "change"]
 
+NO_SHARE = 10_000.0  # figures that are no percentage, whatever stands over them
+
 
 class Figure(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One cell of a row: what stands there, what number that is, and what its column says."""
@@ -169,6 +171,8 @@ def _figure(grid: Grid, column: int, cell: str, label: str) -> Figure:
     if value is not None:
         # days or a number of inhabitants are no euros, whatever stands over the column
         unit = unit_in(cell) or unit_in(label) or grid.units[column]
+        if unit == "%" and abs(value) >= NO_SHARE and not unit_in(cell):
+            unit = ""  # what a change of a rate comes to, say
     return Figure(
         column=heading,
         text=" ".join(cell.split()),
