@@ -55,6 +55,7 @@ KINDS = (
     "the first's",
     "published",
 )
+ORDERS = ("next", "pool", "pool of all", "random")
 Pair = tuple[str, str]
 
 
@@ -74,7 +75,7 @@ class World:
         self, engine: str, known: set[Pair], asked: set[Pair] = frozenset()
     ) -> GradedResults:
         """What `assay score` gives when only `known` is judged, `asked` of it on request."""
-        entries = [self._entry(engine, query, known, asked) for query in self.grades]
+        entries = self.entries(engine, known, asked)
         scored = [entry for entry in entries if max(entry.judged, default=0) > 0]
         columns = {
             key: guessed.as_judged(
@@ -103,6 +104,11 @@ class World:
                 gold=GoldCard(fingerprint="g", judgments=len(known), rubric="r"),
             ),
         )
+
+    def entries(
+        self, engine: str, known: set[Pair], asked: set[Pair] = frozenset()
+    ) -> list[GradedEntry]:
+        return [self._entry(engine, query, known, asked) for query in self.grades]
 
     def _entry(self, engine: str, query: str, known: set[Pair], asked: set[Pair]) -> GradedEntry:
         ranking, grades = self.runs[engine].get(query, []), self.grades[query]
@@ -212,7 +218,7 @@ def belief_table(world: World, *, chosen: bool = False) -> Iterator[str]:
         if kind == "published" and share != 0.25:
             continue
         alone = [(one,) for one in world.runs]
-        for measure, some in (("nDCG@10", pairs), ("P@5", alone)):
+        for measure, some in (("nDCG@10", pairs), ("nDCG@10", alone), ("P@5", alone)):
             name = f"{'change' if some is pairs else 'value'} of {measure}"
             found = np.array(list(distances(world, kind, share, some, measure)))
             every[name].append(found)
@@ -349,14 +355,15 @@ def judgments_to_decide(
     rng: np.random.Generator,
 ) -> tuple[int, float, int]:
     """Judge in this order until the sign is sure: how many judgments, what is believed then, and
-    how many were forecast at the start."""
+    how many were forecast at the start. The rule to stop is the same for every order."""
     known, asked = set(known), set[Pair]()
-    queue = [pair for pair in world.top(engines) if pair not in known]
+    pooled_lists = list(world.runs) if order == "pool of all" else engines
+    queue = [pair for pair in world.top(pooled_lists) if pair not in known]
     if order == "random":
         queue = [queue[place] for place in rng.permutation(len(queue))]
     done, forecast = 0, -1
     while True:
-        now = [world.results(name, known, asked).per_query for name in engines]
+        now = [world.entries(name, known, asked) for name in engines]
         if order == "next":
             found = next_to_judge(*now, threshold=threshold)
             forecast = found.needed if forecast < 0 else forecast
@@ -375,10 +382,11 @@ def judgments_to_decide(
 
 def next_table(world: World, share: float = 0.25, limit: int = 8) -> Iterator[str]:
     yield (
-        "| decision | judged before | n | next | pool | random | next : pool | wrong (n / p / r) "
+        "| decision | judged before | n | next | pool | pool of all | random | next : pool "
+        "| next : pool of all | wrong (in that order) "
         "| forecast at the start, against what it took (medians) |"
     )
-    yield "|---|---|---|---|---|---|---|---|---|"
+    yield "|---|---|---|---|---|---|---|---|---|---|---|"
     for what in ("better", "reaches"):
         every: list[Sequence[tuple[int, bool, int]]] = []
         for kind in KINDS:
@@ -399,15 +407,13 @@ def _next_rows(
         known = pooled(
             world, kind, (pair[0], pair[-1]) if what == "better" else pair[:1] * 2, share, rng
         )
-        # what can be judged here are the hits of the engines at hand
-        all_known = world.everything if what == "better" else known | set(world.top(engines))
-        whole = [world.results(name, all_known).per_query for name in engines]
+        whole = [world.results(name, world.everything).per_query for name in engines]
         true = standing(*whole).expected
         threshold = 0.0
         if what == "reaches":
             threshold = true + (0.05 if number % 2 else -0.05)
         outcome = []
-        for order in ("next", "pool", "random"):
+        for order in ORDERS:
             count, believed, forecast = judgments_to_decide(
                 world, engines, known, order, threshold, np.random.default_rng(number)
             )
@@ -419,12 +425,14 @@ def _next_row(what: str, kind: str, rows: Sequence[Sequence[tuple[int, bool, int
     counts = np.array([[one[0] for one in row] for row in rows], float)
     right = np.array([[one[1] for one in row] for row in rows])
     forecast = np.median([row[0][2] for row in rows])
-    ratio = counts[:, 0].sum() / max(counts[:, 1].sum(), 1)
+    ratios = " | ".join(
+        f"{counts[:, 0].sum() / max(counts[:, place].sum(), 1):.2f}" for place in (1, 2)
+    )
     wrong = " / ".join(f"{1 - share:.0%}" for share in right.mean(axis=0))
     means = " | ".join(f"{mean:.0f}" for mean in counts.mean(axis=0))
     took = np.median(counts[:, 0])
     return (
-        f"| {what} | {kind} | {len(rows)} | {means} | {ratio:.2f} | {wrong} "
+        f"| {what} | {kind} | {len(rows)} | {means} | {ratios} | {wrong} "
         f"| {forecast:.0f} / {took:.0f} |"
     )
 

@@ -17,7 +17,7 @@ from assay.evaluation.comparison import _verdict, compare
 from assay.evaluation.doubts import Doubt, is_closed
 from assay.evaluation.gates import decide
 from assay.evaluation.graded import score_sheet
-from assay.evaluation.guessed import guessed, tabled
+from assay.evaluation.guessed import guessed, sampled, tabled
 from assay.evaluation.judged import prepare
 from assay.evaluation.measures import parse_measures
 from assay.evaluation.receipts import measure_lines
@@ -305,3 +305,44 @@ def test_below_twenty_judged_hits_nothing_is_forecast() -> None:
     assert "At least 5 judgments first" in printed(decision_page(told, 20))
     enough = engine(3, relevant=2)  # 36 of them
     assert not with_judgments(decide(enough, [GATE]), enough, None).judge_first
+
+
+def listed(relevant: int, *, on_request: bool) -> list[GradedEntry]:
+    """Twelve queries with eight hits, six of them judged, of which the first are relevant."""
+    entries = [
+        GradedEntry(
+            query_id=f"q{n}",
+            results=[f"d{rank}" for rank in range(8)],
+            num_results=8,
+            grades=[int(rank < relevant) if rank < 6 else None for rank in range(8)],
+            judged=[1] * relevant + [0] * (6 - relevant),
+            metrics={},
+            asked=[f"d{rank}" for rank in range(1, 6) if on_request],
+        )
+        for n in range(12)
+    ]
+    first = msgspec.structs.replace(entries[0], grades=[1, 0, *entries[0].grades[2:]])
+    return [first, *entries[1:]]
+
+
+def test_what_no_list_has_is_told_by_the_hits_at_its_end() -> None:
+    """Where the last hits of a list are relevant there is more to find, and the value is lower than
+    the list alone says. That stays so while judging on request goes on, and fades where the hits
+    were judged before."""
+    measure = parse_measures(["nDCG@8"])[0]
+    tables = {
+        (relevant, on_request): tabled(listed(relevant, on_request=on_request), None, measure)
+        for relevant, on_request in product((2, 6), (True, False))
+    }
+    found = {}
+    for case, table in tables.items():
+        guess = guessed(table, with_unseen=True)
+        assert guess.unseen is not None
+        found[case] = guess.unseen.mean()
+    assert found[6, True] > 2 * found[2, True]
+    assert found[6, False] < found[6, True] / 1.5
+    rich = tables[6, True]
+    alone, beside = guessed(rich), guessed(rich, with_unseen=True)
+    assert np.array_equal(alone.drawn, beside.drawn)
+    low, high = (sampled(rich, measure, each)[0].mean() for each in (beside, alone))
+    assert low < high

@@ -12,9 +12,9 @@ from all this.
 
 `learn` finds the posterior by Newton's steps and keeps its curvature (Laplace's approximation:
 MacKay 1992, "The evidence framework applied to classification networks"), so the doubt is kept and
-not only the mean. `chances` gives the mean probability of each hit, `draw` grades that are doubted
-together where hits share a query or a rank, and `plan` the order in which judging takes the most of
-that doubt away: the linear rule of Gaussian conditioning, applied greedily.
+not only the mean. `chances` gives the mean probability of each hit, `draw_chances` draws that are
+doubted together where hits share a query or a rank, and `plan` the order in which judging takes the
+most of that doubt away: the linear rule of Gaussian conditioning, applied greedily.
 
 The spreads below were chosen on pools of real engines: see benchmarks/unjudged_tables.py.
 """
@@ -103,11 +103,11 @@ def chances(belief: Belief, features: Floats, query: Integers) -> Floats:
     return _chance(middle / np.sqrt(1 + np.pi * spread / 8))
 
 
-def draw(
+def draw_chances(
     belief: Belief, features: Floats, query: Integers, samples: int, rng: np.random.Generator
-) -> Integers:
-    """Grades for each hit, [hits, samples]: a sample draws the coefficients and the queries'
-    departures too, so that hits that share them are doubted together."""
+) -> Floats:
+    """The chance that each hit is relevant, [hits, samples]: a sample draws the coefficients and
+    the queries' departures, so that hits that share them are doubted together."""
     design = _design(features)
     root = np.linalg.cholesky(belief.covariance + 1e-12 * np.eye(len(belief.covariance)))
     moved = root @ rng.standard_normal((len(root), samples))
@@ -118,7 +118,11 @@ def draw(
         own = belief.own[:, place, None] + belief.follows[:, place] @ moved
         own = own + np.einsum("qj,jqs->qs", roots[:, place], noise)
         log_odds += design[:, column, None] * own[query]
-    chance = _chance(log_odds)
+    return _chance(log_odds)
+
+
+def draw_grades(belief: Belief, chance: Floats, rng: np.random.Generator) -> Integers:
+    """A grade for each of these chances."""
     steps = np.concatenate([[0.0], np.cumsum(belief.shares)])[:-1]
     # one uniform number decides both: below the chance it is relevant, and how far below picks the
     # grade
@@ -135,6 +139,7 @@ def plan(
     chance: Floats,
     effects: Floats,
     extra: Floats,
+    asked: int | None = None,
 ) -> tuple[Integers, Floats]:
     """The order to judge in, and the share of the variance that each judgment takes away.
 
@@ -142,10 +147,14 @@ def plan(
     through the coefficients and its query's departures, some of that of all hits like it: by the
     linear rule, covariance with the total squared over the hit's variance. Greedy: the largest
     first, then the belief is narrowed as if it were known. `extra` is the variance that the exact
-    grade adds. Pairs that change nothing are left out."""
+    grade adds. Pairs that change nothing are left out, and so are all after the first `asked`:
+    nobody can be asked for those, but the total depends on them through the same coefficients."""
     doubt = _Doubt(belief, features, query, chance, effects, extra)
-    variance = whole = max(doubt.variance(), 1e-300)
     left = np.abs(effects) + extra > 1e-12
+    if asked is not None:
+        left[asked:] = False
+        doubt.effects[asked:] = 0.0
+    variance = whole = max(doubt.variance(), 1e-300)
     order, shares = list[int](), list[float]()
     value = np.zeros(len(effects))
     while left.any() and len(order) < PLANNED:

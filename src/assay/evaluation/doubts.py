@@ -102,7 +102,10 @@ def doubt_about(
     settled = [value for key, value in values.items() if key not in _ids(table)]
     start = np.array([values[table.entries[row].query_id] for row in rows])
     known = not table.first
-    moved = _guesses(table, wanted) if known else _extremes(table, wanted)
+    # a value depends on what there is to find, a difference hardly
+    moved = (
+        _guesses(table, wanted, with_unseen=second is None) if known else _extremes(table, wanted)
+    )
     if not np.abs(moved[rows]).max(initial=0.0) > 1e-12:
         return None  # both return them alike
     columns = start[:, None] + moved[rows]
@@ -112,10 +115,6 @@ def doubt_about(
         stands = 1.0 if (found == now).all() else None
         return Doubt(unjudged=unjudged, judged=judged, stands=stands)
     stands = float((found == now).mean())
-    if second is None:  # a value depends on what there is to find, a difference hardly
-        columns[: len(rows)] = start[:, None] + _guesses(table, wanted, with_unseen=True)[rows]
-        found = rule(columns)
-        stands = min(stands, float((found == now).mean()))
     means = columns.mean(axis=0)
     low, high = np.quantile(means, [0.025, 0.975]).tolist()
     return Doubt(

@@ -5,8 +5,10 @@ from the belief that the judged ones teach, and a measure is computed under each
 draws have a fixed seed: the same results always give the same guess.
 
 A measure that divides by what could have been found depends on documents that are in no list, too.
-The less of the hits is judged, the less is known of how much there is to find: where that is asked
-for, relevant documents are drawn beside, from none to twice the unjudged share of those known.
+Where that is asked for they are drawn beside: what stands below the list goes on as the judged hits
+above it and this query teach, for as many documents as one to four more lists have, less those that
+were judged. Where less than half of the hits is unjudged they fade, and with everything judged the
+value is what the set says.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from statistics import NormalDist
 import numpy as np
 
 from assay.core.results import Entry
-from assay.evaluation.belief import Belief, draw, learn
+from assay.evaluation.belief import COLUMNS, Belief, draw_chances, draw_grades, learn
 from assay.evaluation.measures import (
     MEASURES,
     NO_GRADE,
@@ -34,8 +36,10 @@ FEWEST = 20  # judged hits, below which nothing is known of the others
 BLOCK_CELLS = 2_000_000
 SAMPLED_CELLS = 8_000_000  # hits of all samples together
 SEED = 20_260
-UNSEEN = 2.0  # relevant documents that are not known, for each that is, where nothing is judged
-WIDEST = 20  # at most so many of them
+BELOW = (1.0, 4.0)  # how many more lists have documents that could be found
+FADES = 0.5  # the unjudged share of the hits below which these count for less and less
+LONGEST = 20  # of such a list
+MIDDLE = 0.45  # the discount of a rank in the middle of a list
 UNJUDGED, ABSENT = -1, -2
 NORMAL = NormalDist()
 
@@ -91,7 +95,9 @@ class Guess:
     features: Floats
     belief: Belief
     drawn: Integers  # [hits, samples]
-    unseen: Floats  # [samples]: relevant documents that are not known, for each that is
+    unseen: Integers | None  # [queries, samples]: relevant documents that are in no list
+    below: Floats  # what is known of such a document, one row a query
+    places: Floats  # and how many there are of them by query, relevant or not, on average
 
     @property
     def samples(self) -> int:
@@ -170,7 +176,7 @@ def _features(table: Table) -> Floats:
         np.where(inside, 1 / np.log2(np.minimum(ranks, 10**6) + 1.0), 0.0)
         for ranks, inside in zip(table.ranks, returned, strict=True)
     ]
-    best = np.maximum.reduce(discounts) - 0.45
+    best = np.maximum.reduce(discounts) - MIDDLE
     both, side, lean = np.zeros_like(best), np.zeros_like(best), np.zeros_like(best)
     if len(table.ranks) == 2:
         both = (returned[0] & returned[1]).astype(np.float64)
@@ -213,10 +219,43 @@ def guessed(table: Table, samples: int = 400, *, with_unseen: bool = False) -> G
     mine = features[spots[:, 0], spots[:, 1]]
     count = int(np.clip(SAMPLED_CELLS // max(len(spots), 1), 64, samples))
     rng = np.random.default_rng(SEED)
-    drawn = draw(belief, mine, spots[:, 0], count, rng)
-    share = len(spots) / max(len(spots) + len(known), 1)
-    unseen = UNSEEN * share * rng.random(count) * with_unseen
-    return Guess(spots=spots, features=mine, belief=belief, drawn=drawn, unseen=unseen)
+    rows = np.arange(len(table.entries) if with_unseen else 0)
+    below = np.zeros((len(rows), len(COLUMNS)))
+    below[:, 0] = 1 / np.log2(2 * _length(table) + 1.0) - MIDDLE
+    chance = draw_chances(
+        belief, np.vstack([mine, below]), np.concatenate([spots[:, 0], rows]), count, rng
+    )
+    drawn = draw_grades(belief, chance[: len(spots)], rng)
+    unseen, places = None, np.empty(0)
+    if with_unseen:
+        left = _places_below(table, count, rng)
+        unseen, places = rng.binomial(left, chance[len(spots) :]), left.mean(axis=1)
+    return Guess(
+        spots=spots,
+        features=mine,
+        belief=belief,
+        drawn=drawn,
+        unseen=unseen,
+        below=below,
+        places=places,
+    )
+
+
+def _length(table: Table) -> int:
+    """Of a list, as far as it counts."""
+    return int(min(table.depth, LONGEST, max(int(each.max(initial=1)) for each in table.returned)))
+
+
+def _places_below(table: Table, samples: int, rng: np.random.Generator) -> Integers:
+    """How many documents that no list has could be relevant, by query and sample."""
+    hits = table.unjudged_hits + table.judged_hits
+    unknown = int(((table.counts == 1) & (table.grades != ABSENT) & (table.asked == 1)).sum())
+    fading = min(1.0, unknown / max(hits, 1) / FADES)
+    places = rng.uniform(*BELOW, samples) * _length(table) * fading
+    inside = ((table.grades >= 0) & (table.counts == 1)).sum(axis=1)
+    elsewhere = (table.judged > NO_GRADE).sum(axis=1) - inside
+    left = np.rint(places[None, :] - elsewhere[:, None])
+    return np.asarray(np.maximum(left, 0), np.int64)
 
 
 def measured(
@@ -254,7 +293,8 @@ def sampled(table: Table, measure: Measure, guess: Guess) -> list[Floats]:
     """The measure of each system by query under every draw: [queries, samples] each."""
     spots, drawn, samples = guess.spots, guess.drawn, guess.samples
     found = [np.repeat(each[:, None], samples, axis=1) for each in as_judged(table, measure)]
-    open_queries = np.unique(spots[:, 0])
+    every = np.arange(len(table.entries))
+    open_queries = np.unique(spots[:, 0]) if guess.unseen is None else every
     block = max(1, BLOCK_CELLS // (samples * max(table.grades.shape[1], 1)))
     for start in range(0, len(open_queries), block):
         rows = open_queries[start : start + block]
@@ -268,7 +308,7 @@ def sampled(table: Table, measure: Measure, guess: Guess) -> list[Floats]:
             measure,
             np.repeat(rows, samples),
             grades.reshape(-1, grades.shape[2]),
-            _unseen(table, rows, grades, guess) if guess.unseen.any() else None,
+            unseen_grades(rows, guess),
         )
         for system, each in enumerate(flat):
             found[system][rows] = each.reshape(len(rows), samples)
@@ -284,18 +324,14 @@ def chance_above(means: Floats) -> float:
     return NORMAL.cdf(expected / spread)
 
 
-def _unseen(table: Table, rows: Integers, grades: Integers, guess: Guess) -> Integers:
-    """Grades of relevant documents that nobody has judged or returned, best first, for each query
-    and sample: [queries * samples, some]."""
-    samples = guess.samples
-    inside = (table.grades[rows] == UNJUDGED)[:, None, :]
-    known = (table.judged[rows] > 0).sum(axis=1)[:, None] + (inside & (grades > 0)).sum(axis=2)
-    most = min(table.depth, WIDEST)
-    rng = np.random.default_rng([SEED, int(rows[0])])
-    count = np.minimum(rng.poisson(known * guess.unseen[None, :]), most)
+def unseen_grades(rows: Integers, guess: Guess, first: int | None = None) -> Integers | None:
+    """Those of the relevant documents in no list, best first: [queries * samples, some], of all
+    samples or the first few."""
+    if guess.unseen is None:
+        return None
+    count = guess.unseen[rows, :first].reshape(-1, 1)
     # of m documents those of the top grade are its share of m
-    at = (np.arange(most)[None, None, :] + 0.5) / np.maximum(count, 1)[:, :, None]
+    at = (np.arange(int(count.max(initial=0)))[None, :] + 0.5) / np.maximum(count, 1)
     steps = np.cumsum(guess.belief.shares[::-1])
     picked = np.minimum(np.searchsorted(steps, np.minimum(at, 1.0)), len(steps) - 1)
-    found = np.where(at < 1, guess.belief.grades[::-1][picked], NO_GRADE)
-    return found.reshape(len(rows) * samples, most)
+    return np.asarray(np.where(at < 1, guess.belief.grades[::-1][picked], NO_GRADE))

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import msgspec
 import numpy as np
@@ -34,6 +35,7 @@ from assay.evaluation.guessed import (
     measured,
     sampled,
     tabled,
+    unseen_grades,
 )
 from assay.evaluation.measures import NO_RANK, Floats, Integers, Measure, parse_measure
 
@@ -74,15 +76,14 @@ def next_to_judge(
     `threshold`? Over the queries that all have scored."""
     wanted = parse_measure(measure)
     table = tabled(first, second, wanted)
-    guess = guessed(table)
+    guess = _guess(table)
     stand = _standing(table, wanted, guess, threshold)
     chance = chances(guess.belief, guess.features, guess.spots[:, 0])
     effects, extra = _effects(table, wanted, guess, chance)
-    order, narrowing = plan(guess.belief, guess.features, guess.spots[:, 0], chance, effects, extra)
+    order, narrowing = _ordered(table, wanted, guess, chance, effects, extra)
     effects = effects / max(len(table.entries), 1)
     pairs = _pairs(table, guess.spots[order], effects[order], chance[order], narrowing)
-    beside = _distances(table, wanted, guess, threshold) if second is None else None
-    needed = _needed(stand, [pair.narrowing for pair in pairs], level, beside)
+    needed = _needed(stand, [pair.narrowing for pair in pairs], level)
     return Decision(
         measure=str(wanted),
         threshold=threshold,
@@ -107,23 +108,21 @@ def standing(
     """How sure the decision is now, without a plan what to judge."""
     wanted = parse_measure(measure)
     table = tabled(first, second, wanted)
-    return _standing(table, wanted, guessed(table), threshold)
+    return _standing(table, wanted, _guess(table), threshold)
+
+
+def _guess(table: Table) -> Guess:
+    """A value depends on relevant documents that are in no list, and a difference hardly."""
+    return guessed(table, with_unseen=len(table.ranks) == 1)
 
 
 def _standing(table: Table, measure: Measure, guess: Guess, threshold: float) -> Standing:
-    """A value depends on relevant documents that are in no list, and a difference hardly: of one
-    system both are asked, without such documents and with some, and the less sure counts."""
     totals = _distances(table, measure, guess, threshold)
-    above = [chance_above(totals)]
-    if len(table.ranks) == 1:
-        totals = _distances(table, measure, guessed(table, with_unseen=True), threshold)
-        above.append(chance_above(totals))
-    deviation = float(totals.std()) if len(guess.spots) else 0.0
-    sure = min(above) if above[-1] > 0.5 else 1 - max(above)
+    deviation, above = float(totals.std()), chance_above(totals)
     return Standing(
         expected=float(totals.mean()),
         deviation=deviation,
-        confidence=max(sure, 0.5) if deviation else 1.0,
+        confidence=max(above, 1 - above) if deviation > 1e-12 else 1.0,
         first=table.first,
     )
 
@@ -152,12 +151,38 @@ def _effects(table: Table, measure: Measure, guess: Guess, chance: Floats) -> tu
         )
         grades[np.arange(len(part)), :, :, spots[part, 1]] = levels[:, None]
         rows = np.repeat(spots[part, 0], len(levels) * FLIP_SAMPLES)
-        found = measured(table, measure, rows, grades.reshape(-1, grades.shape[3]))
+        beside = unseen_grades(np.repeat(spots[part, 0], len(levels)), guess, FLIP_SAMPLES)
+        found = measured(table, measure, rows, grades.reshape(-1, grades.shape[3]), beside)
         moved = found[0] if len(found) == 1 else found[1] - found[0]
         means[part] = moved.reshape(len(part), len(levels), FLIP_SAMPLES).mean(axis=2)
     changes = means[:, 1:] - means[:, :1]
     effects = changes @ belief.shares
     return effects, chance * (((changes - effects[:, None]) ** 2) @ belief.shares)
+
+
+def _ordered(
+    table: Table, measure: Measure, guess: Guess, chance: Floats, effects: Floats, extra: Floats
+) -> tuple[Integers, Floats]:
+    """The plan; of one system it reckons with what a judgment teaches about documents that are in
+    no list, since these lower the value."""
+    if guess.unseen is None:
+        return plan(guess.belief, guess.features, guess.spots[:, 0], chance, effects, extra)
+    rows = np.arange(len(table.entries))
+    more = replace(
+        guess, unseen=guess.unseen[:, :FLIP_SAMPLES] + 1, drawn=guess.drawn[:, :FLIP_SAMPLES]
+    )
+    fewer = replace(more, unseen=guess.unseen[:, :FLIP_SAMPLES])
+    change = sampled(table, measure, more)[0] - sampled(table, measure, fewer)[0]
+    lowered = change.mean(axis=1) * guess.places
+    return plan(
+        guess.belief,
+        np.vstack([guess.features, guess.below]),
+        np.concatenate([guess.spots[:, 0], rows]),
+        np.concatenate([chance, chances(guess.belief, guess.below, rows)]),
+        np.concatenate([effects, lowered]),
+        np.concatenate([extra, np.zeros(len(rows))]),
+        len(chance),
+    )
 
 
 def _drawn_rows(table: Table, spots: Integers, drawn: Integers, part: Integers) -> Integers:
@@ -210,19 +235,11 @@ def _confidence(expected: float, deviation: float) -> float:
     return NORMAL.cdf(abs(expected) / deviation)
 
 
-def _needed(
-    stand: Standing, shares: Sequence[float], level: float, beside: Floats | None = None
-) -> int:
-    """Judgments until the sign is sure at `level`, if the expectation holds. `beside` are the draws
-    without relevant documents that no list has, for a decision that reckons with some: the more of
-    the hits is judged, the fewer of these are left to be found."""
-    left, nearest = 1.0, stand.expected if beside is None else float(beside.mean())
-    spread = stand.deviation if beside is None else float(beside.std())
+def _needed(stand: Standing, shares: Sequence[float], level: float) -> int:
+    """Judgments until the sign is sure at `level`, if the expectation holds."""
+    left = 1.0
     for count, share in enumerate([0.0, *shares]):
         left = max(left - share, 0.0)
-        unseen = (1 - count / max(len(shares), 1)) * (stand.expected - nearest)
-        both = ((nearest + unseen, stand.deviation), (nearest, spread))
-        sure = (_confidence(mean, wide * math.sqrt(left)) for mean, wide in both)
-        if both[0][0] * nearest >= 0 and min(sure) >= level:
+        if _confidence(stand.expected, stand.deviation * math.sqrt(left)) >= level:
             return count
     return len(shares)
