@@ -70,6 +70,19 @@ def test_what_has_none_of_the_words_says_so() -> None:
     assert (other.words, other.meaning) == ((), True)
 
 
+def test_a_word_is_seen_in_a_compound_and_not_in_another_word() -> None:
+    documents = [
+        Document(id="1", title="", text="Toimi päättyy. Toimikauden pituus.", language="fi"),
+        Document(id="2", title="", text="Kasematit suljetaan.", language="fi"),
+    ]
+    built = index.build([(each, each.id) for each in documents], dense=False)
+    hits = [Hit(doc_id=each.id, score=0.5) for each in documents]
+    one, _ = why_each(built, snippets.asked_for(built, "kauden"), hits, documents, 1)
+    assert one.instead == {"kauden": "toimikauden"}
+    _, other = why_each(built, snippets.asked_for(built, "asema"), hits, documents, 1)
+    assert other.words == other.missing == ()
+
+
 def test_another_section_far_behind_is_less_likely(home: Path) -> None:
     built = index_files.load(index_folder(open_corpus(home, "l"), home))
     ids = sorted(built.ids)

@@ -35,7 +35,8 @@ LEADING_NUMBER = re.compile(r"\d+")
 NAMED = 0.1  # of the signal that says that the question names a document
 CITED = 0.9  # of the signal that says that it is the provision cited
 LEAST_ROOT = 3  # letters
-PART = 0.7  # of the letters of a word, by which it is known in another
+ENDING = 2  # letters of a word that may be others where it is part of a longer one
+PART = 0.7  # of the letters of a word: what has so many may mean the same, or not
 
 
 class Why(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -146,18 +147,29 @@ def _by_reading(index: Index, asked: Asked, document: Document) -> Held:
 
 
 def _in_part(index: Index, word: str, said: list[str]) -> str:
-    """The first word that has most of another one, as compounds do."""
-    lemma = index.lemma(word)
-    part = lemma[: max(index.analyzer.gram, int(PART * len(lemma)))]
-    if len(part) < index.analyzer.gram:
+    """The first word that has another one in it, as compounds do: at its beginning, or after a
+    word that is known here. Hebrew joins other things than words."""
+    lemma, gram = index.lemma(word), index.analyzer.gram
+    part = lemma[: max(gram, len(lemma) - ENDING)]
+    if len(part) < gram or index.analyzer.language == "he":
         return ""
-    return next((one for one in said if part in one), "")
+    return next((one for one in said if part in one and _joins(index, one, part)), "")
+
+
+def _joins(index: Index, word: str, part: str) -> bool:
+    before = word[: word.index(part)]
+    return not before or (index.words is not None and index.words.knows(before))
 
 
 def _may_be_there(index: Index, word: str, text: str) -> bool:
-    """A Hebrew word is conjugated at both ends: without them it may stand there still."""
-    root = index.lemma(word)[1:]
-    return index.analyzer.language == "he" and len(root) >= LEAST_ROOT and root in text
+    """What has most of a word is not said to lack it. A Hebrew word is conjugated at both ends:
+    without them it may stand there still."""
+    lemma, gram = index.lemma(word), index.analyzer.gram
+    if index.analyzer.language == "he":
+        root = lemma[1:]
+        return len(root) >= LEAST_ROOT and root in text
+    part = lemma[: max(gram, int(PART * len(lemma)))]
+    return len(part) >= gram and part in text.casefold()
 
 
 def _telling(asked: Asked, words: tuple[str, ...]) -> tuple[str, ...]:
