@@ -37,7 +37,7 @@ def test_a_search_leads_to_documents(client: TestClient) -> None:
     assert answer.status_code == 200
     assert answer.text.count('<li class="hit"') == 10
     assert "<mark>" in answer.text
-    assert "Why here" in answer.text
+    assert "How it was ranked" in answer.text
     for link in links(answer.text, "/doc/"):
         assert client.get(link).status_code == 200
 
