@@ -7,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from assay.evaluation.statistics import never_above, randomization_test
 from assay.evaluation.trends import Kind, Past, steps
 
 
@@ -53,3 +54,42 @@ def test_an_engine_that_does_not_change_is_seldom_marked() -> None:
         history = [past(list(level + rng.normal(0, 0.1, 12))) for _ in range(12)]
         marked += bool({"up", "down"} & set(kinds(history)))
     assert marked <= 6  # 2 are expected at most; 6 or fewer with probability .997
+
+
+def test_a_large_fall_is_marked_however_many_runs_there_are() -> None:
+    """Draws alone say nothing below one in 10,001, and 600 runs would share less than that. A
+    tenth of them at a tenth of the level is the same."""
+    rng = np.random.default_rng(2)
+    level = rng.uniform(0.5, 0.9, 40)
+    noisy = [past(list(level + rng.normal(0, 0.05, 40))) for _ in range(60)]
+    fallen = past(list(level - 0.4 + rng.normal(0, 0.05, 40)))
+    found = [step.kind.value for step in steps([*noisy, fallen], alpha=0.005)]
+    assert found[-1] == "down"
+    assert not {"up", "down"} & set(found[:-1])
+
+
+def test_runs_to_come_take_no_mark_away() -> None:
+    rng = np.random.default_rng(3)
+    level = rng.uniform(0.5, 0.9, 10)
+    history = [past(list(level)), past(list(level - 0.3))]
+    later = [past(list(level - 0.3 + rng.normal(0, 0.05, 10))) for _ in range(60)]
+    assert kinds([*history, *later])[1] == kinds(history)[1] == "down"
+
+
+def test_runs_that_differ_from_none_before_are_no_tests_of_their_own() -> None:
+    level, other = [0.5] * 12, [0.6, 0.4] * 6
+    nightly = [past(level), *[past(other), past(level)] * 200]
+    fallen = steps([*nightly, past([0.3] * 12)])[-1]
+    assert fallen.kind is Kind.DOWN
+    assert fallen.p == steps([past(level), past(other), past([0.3] * 12)])[-1].p
+
+
+def test_p_below_what_draws_can_show_is_bounded() -> None:
+    one_way = np.full(30, 0.2)
+    assert never_above(one_way) == pytest.approx(2 / 2**30)
+    rng = np.random.default_rng(4)
+    for _ in range(50):
+        moves = rng.normal(0.1, 0.2, 12)
+        exact = float(randomization_test(moves[:, None])[0])
+        assert exact <= never_above(moves) + 1e-12
+    assert never_above(np.zeros(5)) == 1.0

@@ -125,3 +125,37 @@ def test_a_comment_does_not_say_where_things_lie(assay_cli: Assay, tmp_path: Pat
     written = (tmp_path / "c.md").read_text()
     assert "there is no corpus 'gone' in the workspace" in written
     assert str(tmp_path) not in written
+
+
+def test_a_comment_says_no_words_of_an_engine_that_failed(assay_cli: Assay, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "def search(query, top_k):\n    raise RuntimeError(f'boom at /secret for {query}')\n"
+    )
+    (tmp_path / "gold.csv").write_text("query_id,query,doc_id,grade\nq1,client's words,a,1\n")
+    (tmp_path / "assay.toml").write_text(
+        '[gold.s]\npath = "gold.csv"\n[engines.e]\nsearch_module = "mine"\n'
+    )
+    assert "client's words" in assay_cli("run", "--comment", "c.md").out
+    written = (tmp_path / "c.md").read_text()
+    assert "failed on all 1 queries; the first: RuntimeError (the output" in written
+    assert "secret" not in written
+    assert "client" not in written
+    assay_cli("run", "--comment", "c.md", "--texts")
+    assert "client's words" in (tmp_path / "c.md").read_text()
+
+
+def test_hits_of_a_golden_set_are_not_called_unjudged(assay_cli: Assay, tmp_path: Path) -> None:
+    _questions(tmp_path, found="1")
+    assert assay_cli("score", "gold.json", "--run", "run.json", "-o", "base.json").code == 0
+    _questions(tmp_path, found="9")
+    config = tmp_path / "assay.toml"
+    config.write_text(config.read_text().replace("[engines", 'baseline = "base.json"\n[engines'))
+    assay_cli("run", "--comment", "c.md")
+    written = (tmp_path / "c.md").read_text()
+    assert "`m`: 1.00 to 0.00; in `9`; out `1`" in written
+    assert "unjudged" not in written
+    assay_cli("score", "gold.json", "--run", "run.json", "-o", "now.json")
+    shown = assay_cli("compare", "base.json", "now.json").out
+    assert "The queries that moved most" in shown
+    assert "(?)" not in shown
+    assert "(grade)" not in shown

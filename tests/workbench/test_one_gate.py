@@ -108,6 +108,37 @@ def test_a_gate_on_times_is_for_both_kinds_of_set(assay_cli: Assay, sets: Path) 
     assert [len(pair["verdict"]["checks"]) for pair in done.json] == [1, 1, 1, 1]
 
 
+@pytest.mark.parametrize(
+    ("name", "gate", "said"),
+    [
+        ("golden.json", 'measure = "pass_rate_total"\nminimum = 85', "minimum is 85"),
+        ("golden.json", 'measure = "pass_rate_must"\nmax_drop = 2', "max_drop is 2"),
+        (
+            "golden.json",
+            'measure = "pass_rate_total"\nminimum = 0.8\nsignificance = 0.05',
+            "significance is for graded sets",
+        ),
+        (
+            "graded.csv",
+            'measure = "latency_p95"\nmaximum = 90\nsignificance = 0.05',
+            "significance is not for a latency",
+        ),
+        ("graded.csv", 'measure = "latency_p95"\nmax_drop = 10', "max_drop is not for a latency"),
+    ],
+)
+def test_a_gate_written_wrong_is_told_before_anything_is_asked(
+    name: str, gate: str, said: str, assay_cli: Assay, sets: Path
+) -> None:
+    (sets / "mine.py").write_text(
+        "def search(query, top_k):\n    open('asked', 'w').close()\n    return ['a']\n"
+    )
+    configure(sets, name, f"[[gates]]\n{gate}\n")
+    done = assay_cli("run")
+    assert (done.code, said in done.err) == (2, True), done.err
+    assert "gates[0]" in done.err
+    assert not (sets / "asked").exists()
+
+
 @pytest.mark.parametrize("name", MEASURES)
 def test_a_baseline_of_the_other_kind_is_refused(name: str, assay_cli: Assay, sets: Path) -> None:
     other = next(kind for kind in MEASURES if kind != name)

@@ -40,6 +40,7 @@ from assay.core.results import (
     worst,
 )
 from assay.core.verdicts import ROUNDING, rounded
+from assay.evaluation.gate_limits import golden_mistake, latency_mistake
 from assay.evaluation.gate_values import (
     ALIASES,
     CLOSED,
@@ -63,12 +64,9 @@ from assay.evaluation.gate_values import (
     too_few_judged,
     values_of,
 )
-from assay.evaluation.golden_figures import FIGURES, RATES
+from assay.evaluation.golden_figures import FIGURES
 from assay.evaluation.measures import Integers
 from assay.evaluation.statistics import Floats, mean_intervals
-
-SHARES = frozenset((*RATES, "mrr_at_k", "recall_at_k"))
-GRADED_ONLY = ("no_worse_than", "min_judged", "significance")
 
 DEFAULT_POLICY = (
     Gate(name="A", measure="pass_rate_must", minimum=0.95),
@@ -311,25 +309,7 @@ def _slice_name(gate: Gate) -> str:
 
 def _refuse_golden(gate: Gate, results: GoldenResults) -> None:
     """A gate that is written wrong would never fail: it must not pass quietly."""
-    if gate.measure not in FIGURES:
-        raise InputError(
-            f"gate {gate.name!r}: a golden set has no measure {gate.measure!r}",
-            hint=f"It has {', '.join(FIGURES)}.",
-        )
-    for name, limit in gate.stated((*BOUNDS, "max_drop")).items():
-        # 95 instead of 0.95 would decide before the run
-        if gate.measure in SHARES and not 0 <= limit <= 1:
-            raise InputError(
-                f"gate {gate.name!r}: {name} is {limit:g}, which {gate.measure} cannot be held to",
-                hint="Rates are shares: 0.95 is 95%, and a drop of 0.02 is two points.",
-            )
-    foreign = [*gate.stated(GRADED_ONLY), *(["always_valid"] if gate.always_valid else [])]
-    foreign += ["unjudged"] if gate.unjudged else []
-    if foreign:
-        raise InputError(
-            f"gate {gate.name!r}: {foreign[0]} is for graded sets, "
-            f"and {gate.measure} is a figure of golden sets"
-        )
+    _refuse(*golden_mistake(gate))
     kind, _, name = _slice_name(gate).partition(":")
     if kind and name not in results.slices.get(kind, {}):
         known = [f"{kind}:{name}" for kind, names in results.slices.items() for name in names]
@@ -347,7 +327,7 @@ def _refuse_golden(gate: Gate, results: GoldenResults) -> None:
 def _graded_reading(gate: Gate, results: GradedResults, asked: _Asked) -> _Reading:
     title = gate.name or f"{gate.measure} {gate.slice}"
     if gate.measure in LATENCY:
-        _refuse_latency(gate)
+        _refuse(*latency_mistake(gate))
         times = results.receipt.latency_ms
         value = getattr(times, LATENCY[gate.measure]) if times is not None else None
         return _mean_reading(gate, title, value, [])
@@ -365,15 +345,9 @@ def _graded_reading(gate: Gate, results: GradedResults, asked: _Asked) -> _Readi
     return replace(reading, doubts=doubts)
 
 
-def _refuse_latency(gate: Gate) -> None:
-    foreign = list(gate.stated((*DROPS, *EVIDENCE, "significance")))
-    foreign += ["always_valid"] if gate.always_valid else []
-    foreign += ["unjudged"] if gate.unjudged else []
-    if foreign := [*foreign, *(["slice"] if gate.slice != "overall" else [])]:
-        raise InputError(
-            f"gate on {gate.measure}: {foreign[0]} is not for a latency of a graded set",
-            hint="It is taken over all queries; give a maximum.",
-        )
+def _refuse(wrong: str, hint: str) -> None:
+    if wrong:
+        raise InputError(wrong, hint=hint)
 
 
 def _mean_reading(gate: Gate, title: str, value: float | None, rows: list[float]) -> _Reading:

@@ -2,9 +2,13 @@
 
 Every run is compared, query by query, with the run that the present level began with. Where the
 paired test is sure, the level changed: a new one begins. So a slow slide is found too, which no two
-runs in a row would show. There is one test for each run after the first, and 5% is shared among
-them (Bonferroni): over a whole history of an engine that did not change, the chance of any mark is
-at most 5%.
+runs in a row would show.
+
+The tests of one level share 5%, however many there will be: the first EARLY have half of it, and
+each later one less than the one before, so that all the rest have the other half. A run that
+changed no query, or whose values were seen before in this level, is no test of its own. So over a
+whole history of an engine that did not change the chance of any mark is at most 5%, and runs to
+come take no mark away. p is not held up by the number of draws: see `statistics.never_above`.
 
 Judging more documents changes figures, and no engine. So runs are scored again with the labels of
 today where their hits are kept. Where they cannot be, a set that changed begins a new level: what
@@ -23,6 +27,7 @@ from assay.core.results import GitState
 from assay.evaluation import statistics
 
 ALPHA = 0.05
+EARLY = 8  # tests of a level that are held to the same p
 NAMED = 3  # queries that are named on each side
 
 Values = Mapping[str, float]  # of the figure, by query
@@ -49,7 +54,7 @@ class Past(msgspec.Struct, frozen=True, kw_only=True):
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):
     """What a run did. `since` is the place of the run it is compared with; `p` is corrected for
-    the number of runs; `fell` and `rose` are the queries that moved most."""
+    the tests of its level so far; `fell` and `rose` are the queries that moved most."""
 
     kind: Kind
     since: int
@@ -99,21 +104,32 @@ class Trend(msgspec.Struct, frozen=True, kw_only=True):
 def steps(history: Sequence[Past], *, alpha: float = ALPHA) -> list[Step]:
     """One for each run, the oldest first."""
     found: list[Step] = []
-    level, tests = 0, max(len(history) - 1, 1)
+    level, seen = 0, dict[frozenset[tuple[str, float]], Step]()
     for place, past in enumerate(history):
         begun = history[level]
         if not place or past.fingerprint != begun.fingerprint:
             found.append(Step(kind=Kind.SET if place else Kind.FIRST, since=level))
-            level = place
+            level, seen = place, {}
             continue
-        step = _step(begun.values, past.values, since=level, tests=tests, alpha=alpha)
+        values = frozenset(past.values.items())
+        step = seen.get(values) or _step(
+            begun.values, past.values, since=level, times=_times(len(seen) + 1), alpha=alpha
+        )
         found.append(step)
-        if step.kind in (Kind.UP, Kind.DOWN):
-            level = place
+        if step.kind is Kind.OPEN:
+            seen[values] = step
+        elif step.kind is not Kind.SAME:
+            level, seen = place, {}
     return found
 
 
-def _step(then: Values, now: Values, *, since: int, tests: int, alpha: float) -> Step:
+def _times(nth: int) -> float:
+    """What p of the nth test of a level is multiplied with: one over these, summed over all n, is
+    1."""
+    return max(2 * EARLY, 2 * nth * (nth - 1) / EARLY)
+
+
+def _step(then: Values, now: Values, *, since: int, times: float, alpha: float) -> Step:
     common = [query for query in now if query in then]
     moves = {query: now[query] - then[query] for query in common}
     if not any(moves.values()):
@@ -121,7 +137,8 @@ def _step(then: Values, now: Values, *, since: int, tests: int, alpha: float) ->
     column = np.array(list(moves.values()), np.float64)[:, None]
     (interval,) = statistics.change_intervals(column)
     change = float(column.mean())
-    p = min(float(statistics.randomization_test(column)[0]) * tests, 1.0)
+    drawn = float(statistics.randomization_test(column)[0])
+    p = min(min(drawn, statistics.never_above(column[:, 0])) * times, 1.0)
     sure = Kind.UP if change > 0 else Kind.DOWN
     by_size = sorted(common, key=lambda query: (moves[query], query))
     return Step(

@@ -12,7 +12,7 @@ import msgspec
 
 from assay.core.results import Bounds, Results, Status
 from assay.evaluation.comparison import Comparison, Moved
-from assay.reports.doubted import answers, caveats, headlines
+from assay.reports.doubted import answers, caveats, headlines, is_golden
 from assay.reports.markdown import marked
 from assay.reports.numbers import Numbers, p_value, signed
 from assay.reports.sentences import Sentences
@@ -221,15 +221,16 @@ def _broken(comparison: Comparison, texts: bool) -> Iterator[str]:
         text = f" {marked(moved.query_text[:LETTERS])}" if texts and moved.query_text else ""
         yield (
             f"- `{_code(moved.query_id)}`{text}: {moved.baseline:.2f} to {moved.value:.2f}"
-            f"{_documents(moved)}"
+            f"{_documents(moved, graded=not is_golden(comparison))}"
         )
 
 
-def _documents(moved: Moved) -> str:
+def _documents(moved: Moved, *, graded: bool) -> str:
     said = []
     for verb, documents in (("in", moved.entered), ("out", moved.left)):
         shown = ", ".join(
-            f"`{_code(doc_id)}` ({'unjudged' if grade is None else grade})"
+            f"`{_code(doc_id)}`"
+            + (f" ({'unjudged' if grade is None else grade})" if graded else "")
             for doc_id, grade in documents[:DOCUMENTS]
         )
         said += [f"{verb} {shown}"] if shown else []

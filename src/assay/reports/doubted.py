@@ -72,6 +72,11 @@ def hidden_loss(head: Difference, comparison: Comparison, tell: Sentences) -> st
     return tell.words(shown, figure=inside, before=before, now=now, p=p)
 
 
+def is_golden(comparison: Comparison) -> bool:
+    """A golden set is closed: its hits have no grades, and none is unjudged."""
+    return any(row.key == PASS for row in comparison.differences)
+
+
 def as_sentence(caveat: str) -> str:
     """What hangs on the answer on top where that is one line, and stands below it on a page."""
     said = caveat.removeprefix("; ")

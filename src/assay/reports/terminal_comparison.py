@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from assay.evaluation.comparison import ALPHA, Comparison, Difference
-from assay.reports.doubted import answers, powers
+from assay.reports.doubted import answers, is_golden, powers
 from assay.reports.grids import headed
 from assay.reports.numbers import change_span, p_value, short, signed
 from assay.reports.sentences import Sentences
@@ -132,22 +132,24 @@ def _moved(comparison: Comparison, system: str) -> Iterator[RenderableType]:
     moved = [query for query in comparison.moved if query.system == system]
     if not moved:
         return
-    table = headed("query", comparison.headline, "entered the top 10 (grade)", "left it (grade)")
+    graded = not is_golden(comparison)
+    grade = " (grade)" if graded else ""
+    table = headed("query", comparison.headline, f"entered the top 10{grade}", f"left it{grade}")
     for query in moved:
         change = query.value - query.baseline
         table.add_row(
             Text.assemble((query.query_id, "bold"), " ", short(query.query_text, 44)),
             Text(signed(change), style="green" if change > 0 else "red"),
-            _documents(query.entered),
-            _documents(query.left),
+            _documents(query.entered, graded=graded),
+            _documents(query.left, graded=graded),
         )
     yield from (Text("The queries that moved most", style="bold"), table)
 
 
-def _documents(graded: Sequence[tuple[str, int | None]]) -> str:
+def _documents(found: Sequence[tuple[str, int | None]], *, graded: bool) -> str:
     shown = [
-        f"{doc_id} ({'?' if grade is None else grade})"
-        for doc_id, grade in graded[:SHOWN_DOCUMENTS]
+        f"{doc_id} ({'?' if grade is None else grade})" if graded else doc_id
+        for doc_id, grade in found[:SHOWN_DOCUMENTS]
     ]
-    more = f" +{len(graded) - SHOWN_DOCUMENTS}" if len(graded) > SHOWN_DOCUMENTS else ""
+    more = f" +{len(found) - SHOWN_DOCUMENTS}" if len(found) > SHOWN_DOCUMENTS else ""
     return ", ".join(shown) + more

@@ -15,7 +15,7 @@ MARKS = {Kind.UP: "▲", Kind.DOWN: "▼", Kind.SET: "◆"}
 STYLES = {Kind.UP: "green", Kind.DOWN: "red", Kind.SET: "yellow"}
 RULE = (
     "▲ ▼ the level changed: paired test against the run the level began with, corrected for the "
-    "number of runs. ◆ the set changed, so earlier figures measure something else."
+    "runs of the level. ◆ the set changed, so earlier figures measure something else."
 )
 
 

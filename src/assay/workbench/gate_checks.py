@@ -10,6 +10,7 @@ from pathlib import Path
 from assay import formats
 from assay.core.errors import InputError
 from assay.core.types import GoldSet
+from assay.evaluation.gate_limits import golden_mistake, latency_mistake
 from assay.evaluation.gate_values import ALIASES, LATENCY, SLICES, beyond_scale
 from assay.evaluation.gates import is_golden_measure
 from assay.evaluation.golden_figures import FIGURES
@@ -57,9 +58,10 @@ def _mistake(
         if ALIASES.get(gate.measure, gate.measure) not in FIGURES:
             said = f"the golden set {name} has no measure {gate.measure!r}"
             return said, f"It has {', '.join(FIGURES)}."
-        return _slice_mistake(gate, gold, name, GOLDEN_SLICES)
+        wrong, hint = golden_mistake(gate)
+        return (wrong, hint) if wrong else _slice_mistake(gate, gold, name, GOLDEN_SLICES)
     if gate.measure in LATENCY:
-        return "", ""
+        return latency_mistake(gate)
     settings = config.gold[name]
     wanted = parse_measures(settings.measures or suite(gold, Path(settings.path)))
     lines = measure_lines([str(measure) for measure in wanted])

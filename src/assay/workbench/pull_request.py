@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from assay.core.errors import InputError
+from assay.core.errors import EngineError, InputError
 from assay.core.files import write_atomic
 from assay.core.results import GoldenResults, Results
 from assay.core.workspace import workspace
@@ -14,6 +15,8 @@ from assay.reports.comment import Scored, comment
 from assay.workbench.baseline import read_baseline
 from assay.workbench.config import Config
 from assay.workbench.run import Outcome
+
+KIND = re.compile(r"[A-Za-z_]\w*(?=:|$)")  # of an error, as Python names it
 
 
 def write_comment(
@@ -26,15 +29,23 @@ def write_comment(
             engine=outcome.engine,
             results=outcome.results,
             comparison=_against_baseline(outcome, config),
-            error=_without_folders(outcome.error),
+            error=_said(outcome, texts),
         )
         for outcome in outcomes
     ]
     write_atomic(target, comment(pairs, texts=texts).encode())
 
 
-def _without_folders(error: str) -> str:
-    """Where things lie on this machine is nobody's business who reads a comment."""
+def _said(outcome: Outcome, texts: bool) -> str:
+    """Where things lie on this machine is nobody's business who reads a comment. What an engine
+    says of a query may hold its words: without `texts` only the kind of its error is told."""
+    error = outcome.error
+    if outcome.error_exit == EngineError.exit_code and not texts:
+        ours, _, more = error.partition(": ")
+        ours = ours.partition(" returned ")[0]
+        kind = KIND.match(more)
+        told = f"{ours}: {kind[0]}" if kind else ours
+        error = told if told == error else f"{told} (the output of assay run says more)"
     home = workspace().resolve()
     return error.replace(str(home), home.name).replace(f"{Path.cwd().resolve()}/", "")
 
