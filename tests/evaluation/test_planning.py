@@ -148,3 +148,47 @@ def test_a_plan_says_what_is_unjudged_and_what_that_would_change(
     shown = " ".join(assay_cli("plan", "one.json", "two.json").out.split())
     assert f"{found['unjudged']} of {found['hits']} hits that count are unjudged" in shown
     assert "With all of them judged" in shown
+
+
+def questions(folder: Path, *, total: int, changed: int) -> None:
+    """Results base.json and now.json of a golden set: `changed` questions fail now."""
+    asked = [
+        {"id": f"q{n}", "query": f"{n}?", "must": False, "expected_any": [{"section": str(n)}]}
+        for n in range(1, total + 1)
+    ]
+    (folder / "gold.json").write_text(json.dumps(asked))
+    for name, lost in (("base", 0), ("now", changed)):
+        rows = [
+            {"id": f"q{n}", "hits": [{"section_num": at, "node_id": at, "score": 0.9}]}
+            for n in range(1, total + 1)
+            for at in (str(999 if n <= lost else n),)
+        ]
+        (folder / f"{name}.run.json").write_text(json.dumps({"metrics": {}, "results": rows}))
+
+
+def test_a_plan_for_pass_rates_reckons_with_what_a_difference_means(
+    assay_cli: Assay, tmp_path: Path
+) -> None:
+    questions(tmp_path, total=24, changed=2)
+    for name in ("base", "now"):
+        given = ("--run", f"{name}.run.json", "-o", f"{name}.json")
+        assert assay_cli("score", "gold.json", *given).code in (0, 1)
+    found = assay_cli("plan", "base.json", "now.json", "--json").json
+    assert found["changed"] == 2
+    for need in found["needs"]:
+        difference = need["difference"]
+        least = queries_for(goal(difference, spread=(difference * (1 - difference)) ** 0.5))
+        assert least <= need["low"] <= need["queries"] <= need["high"]
+    asked = found["needs"][0]
+    assert asked["high"] < 10 * asked["low"], "a range that can be planned with"
+    shown = " ".join(assay_cli("plan", "base.json", "now.json").out.split())
+    assert "Only 2 of 24 questions changed, which says little about how many do" in shown
+
+
+def test_a_plan_names_no_option_that_it_does_not_have(assay_cli: Assay, tmp_path: Path) -> None:
+    for total, name in ((12, "base"), (13, "now")):
+        questions(tmp_path, total=total, changed=2)
+        assay_cli("score", "gold.json", "--run", f"{name}.run.json", "-o", f"{name}.json")
+    refused = assay_cli("plan", "base.json", "now.json")
+    assert (refused.code, "different gold sets" in refused.err) == (2, True), refused.err
+    assert "--force" not in refused.err

@@ -5,6 +5,11 @@ With that spread, so many queries show a difference of the size asked for with t
 by the test that decides: paired, two-sided, and unable to show anything on fewer than six queries.
 The spread of a small pilot is itself uncertain; the range says by how much.
 
+**Passing or not.** Where a question passes or fails, a difference D of two pass rates means that a
+share of D of the questions changed at least, so that the spread is no less than the root of
+D (1 - D). How many change is what a pilot tells, and the range is that of their share (Clopper and
+Pearson 1934).
+
 **Judges.** Two who agree imperfectly measure with noise. With the agreement K between two judges,
 one judge's labels correlate with what many would say as the root of K (Spearman 1904), so a true
 difference shows as that much less; the labels of m judges together as the root of
@@ -28,7 +33,7 @@ from msgspec.structs import replace
 from assay.core.errors import InputError
 from assay.core.results import GradedEntry, GradedResults
 from assay.evaluation.graded import evaluate
-from assay.evaluation.statistics import fewest_changes, standard_difference
+from assay.evaluation.statistics import fewest_changes, rate_interval, standard_difference
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 DEPTHS = (1, 2, 3, 5, 10, 20)
@@ -40,12 +45,19 @@ JUDGES = (1, 2, 3)
 
 
 class Goal(msgspec.Struct, frozen=True, kw_only=True):
-    """A difference to be shown, where differences by query have this standard deviation."""
+    """A difference to be shown, where differences by query have this standard deviation; of
+    queries that pass or fail, where they `pass_or_fail`."""
 
     difference: float
     spread: float
     power: float
     level: float
+    pass_or_fail: bool = False
+
+    @property
+    def least(self) -> float:
+        """The smallest spread that there can be with such a difference."""
+        return math.sqrt(self.difference * (1 - self.difference)) if self.pass_or_fail else 0.0
 
 
 class Need(msgspec.Struct, frozen=True, kw_only=True):
@@ -88,6 +100,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     needs: list[Need]  # the difference asked for first
     depths: list[Depth] = []  # of a graded set
     cheapest: int | None = None  # depth
+    changed: int | None = None  # questions of the pilot, where they pass or fail
     agreement: float | None = None
     crowds: list[Crowd] = []
     unjudged: int = 0  # hits that count, which the spread takes for not relevant
@@ -100,10 +113,11 @@ def queries_for(goal: Goal) -> int | None:
     """The fewest queries that show it; None where a million do not."""
 
     alpha = 1 - goal.level
+    spread = max(goal.spread, goal.least)
 
     def shows(n: int) -> bool:
         factor = standard_difference(n, alpha=alpha, power=goal.power)
-        return factor * goal.spread <= goal.difference
+        return factor * spread <= goal.difference
 
     low, high = fewest_changes(alpha) - 1, fewest_changes(alpha)
     while not shows(high):
@@ -117,20 +131,30 @@ def queries_for(goal: Goal) -> int | None:
 
 
 def needed(moves: Floats, goal: Goal) -> Need:
-    """From the differences by query of a pilot. Its spread is drawn anew from what was seen, and
-    as that of normal values would be, which a few queries tell even less of; the range holds
-    both."""
-    rng = np.random.default_rng(0)
-    n = len(moves)
-    seen = np.percentile(rng.choice(moves, (DRAWS, n)).std(axis=1, ddof=1), LIKELY)
-    normal = np.percentile(goal.spread * np.sqrt((n - 1) / rng.chisquare(n - 1, DRAWS)), LIKELY)
-    low, high = float(min(seen[0], normal[0])), float(max(seen[1], normal[1]))
+    """From the differences by query of a pilot, with the range of its spread."""
+    low, high = _likely(moves, goal)
     return Need(
         difference=goal.difference,
         queries=queries_for(goal),
         low=queries_for(replace(goal, spread=max(low, 1e-9))),
         high=queries_for(replace(goal, spread=high)),
     )
+
+
+def _likely(moves: Floats, goal: Goal) -> tuple[float, float]:
+    """The spread is drawn anew from what was seen, and as that of normal values would be, which a
+    few queries tell even less of; the range holds both. Where queries pass or fail it follows from
+    the share of those that changed."""
+    n = len(moves)
+    if goal.pass_or_fail:
+        share = rate_interval(int((moves != 0).sum()), n, level=(LIKELY[1] - LIKELY[0]) / 100)
+        mean = float(moves.mean())
+        spreads = [math.sqrt(max((end or 0.0) - mean**2, 0.0)) for end in (share.low, share.high)]
+        return min(spreads[0], goal.spread), max(spreads[1], goal.spread)
+    rng = np.random.default_rng(0)
+    seen = np.percentile(rng.choice(moves, (DRAWS, n)).std(axis=1, ddof=1), LIKELY)
+    normal = np.percentile(goal.spread * np.sqrt((n - 1) / rng.chisquare(n - 1, DRAWS)), LIKELY)
+    return float(min(seen[0], normal[0])), float(max(seen[1], normal[1]))
 
 
 # ── deeper pools or more queries ──────────────────────────────────────────────────────────────────

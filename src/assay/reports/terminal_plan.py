@@ -32,6 +32,13 @@ def _answer(plan: Plan) -> Iterator[RenderableType]:
             f"{_range(asked)} is likely. Ten queries or more make a better pilot.",
             style="yellow",
         )
+    elif plan.changed is not None and plan.changed < SMALL:
+        yield Text(
+            f"Only {plan.changed} of {plan.pilot} questions changed, which says little about how "
+            f"many do: {_range(asked)} queries is likely. A pilot in which ten or more change "
+            "says more.",
+            style="yellow",
+        )
     yield Text(
         f"From the differences of {plan.system} and {plan.baseline} on {plan.pilot} queries, whose "
         f"standard deviation is {plan.spread:.3f}. The range says how uncertain that is.",

@@ -16,6 +16,7 @@ from assay.evaluation.doubts import believed_spread, is_closed
 from assay.evaluation.planning import Goal, Plan, crowds_of, depths_of, needed, queries_for
 from assay.formats.results_json import read_results
 
+PASS = "pass"  # the key of what decides a golden set
 OTHERS = (0.01, 0.02, 0.03, 0.05, 0.1)
 
 
@@ -35,7 +36,11 @@ def plan_from(
     names = [base.engine, other.engine]
     if names[0] == names[1]:
         names = [str(path) for path in paths]
-    found = compare([base, other], names, primary=primary)
+    try:
+        found = compare([base, other], names, primary=primary)
+    except InputError as error:  # a plan has no --force: it is of one set
+        hint = error.hint.partition(" To compare anyway")[0]
+        raise InputError(error.message, where=error.where, hint=hint) from error
     row = next(row for row in found.differences if row.measure == found.headline)
     values = [_values(each, row.key) for each in (base, other)]
     moves = np.array([values[1][key] - values[0][key] for key in values[0] if key in values[1]])
@@ -47,8 +52,10 @@ def plan_from(
             where=f"{paths[0]}, {paths[1]}",
             hint="A pilot is two engines that differ, on the same ten queries or more.",
         )
-    spread = float(moves.std(ddof=1))
-    goal = Goal(difference=difference, spread=spread, power=power, level=1 - ALPHA)
+    spread, binary = float(moves.std(ddof=1)), row.key == PASS
+    goal = Goal(
+        difference=difference, spread=spread, power=power, level=1 - ALPHA, pass_or_fail=binary
+    )
     asked = [difference, *(each for each in OTHERS if each != difference)]
     needs = [needed(moves, replace(goal, difference=each)) for each in asked]
     depths = []
@@ -70,6 +77,7 @@ def plan_from(
         needs=needs,
         depths=depths,
         cheapest=cheap.depth if cheap else None,
+        changed=int((moves != 0).sum()) if binary else None,
         agreement=agreement,
         crowds=[] if agreement is None else crowds_of(agreement, goal, cheap),
         **_unjudged((base, other), row.measure, goal),
