@@ -11,6 +11,8 @@ import scipy.stats
 
 from assay.core.errors import InputError
 from assay.evaluation.planning import Goal, crowds_of, queries_for
+from assay.workbench.compare import compare_results
+from assay.workbench.for_agents import verdicts
 from command_line import Assay
 
 QRELS = "".join(
@@ -192,3 +194,30 @@ def test_a_plan_names_no_option_that_it_does_not_have(assay_cli: Assay, tmp_path
     refused = assay_cli("plan", "base.json", "now.json")
     assert (refused.code, "different gold sets" in refused.err) == (2, True), refused.err
     assert "--force" not in refused.err
+
+
+@pytest.mark.parametrize("golden", [True, False])
+def test_what_is_not_proven_says_how_many_queries_would_show_it(
+    assay_cli: Assay, tmp_path: Path, golden: bool
+) -> None:
+    if golden:
+        questions(tmp_path, total=24, changed=2)
+        for name in ("base", "now"):
+            assay_cli("score", "gold.json", "--run", f"{name}.run.json", "-o", f"{name}.json")
+    else:
+        runs(tmp_path)
+        for name, run in (("base", "one"), ("now", "two")):
+            assay_cli("score", "--run", f"{run}.run", "--dataset", "x.qrels", "-o", f"{name}.json")
+    need = assay_cli("plan", "base.json", "now.json", "--json").json["needs"][0]
+    have = 24 if golden else 12
+    size = "3.0 points" if golden else "0.03"
+    said = (
+        f"To show a difference of {size} takes about {need['queries']:,} queries with 80% power, "
+        f"{need['queries'] - have:,} more than these. assay plan says what"
+    )
+    assert said in " ".join(assay_cli("compare", "base.json", "now.json").out.split())
+    agents = verdicts(compare_results([tmp_path / "base.json", tmp_path / "now.json"]))
+    assert said in agents[0], "and to agents"
+    for ending in ("html", "md", "xml"):
+        assay_cli("report", "now.json", "--against", "base.json", "-o", f"r.{ending}")
+        assert said in (tmp_path / f"r.{ending}").read_text(), ending

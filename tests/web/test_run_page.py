@@ -82,7 +82,7 @@ def test_a_golden_run_moves_in_points_and_names_its_questions(store: Store, tmp_
     assert '<a href="#weakest">See why</a>' in page
     abstained = page.partition("wrong abstentions")[2].partition("</tr>")[0]
     assert "0% to" in abstained, "every rate has its interval"
-    assert "On golden, before (baseline) is ahead of e, but that is not proven." in page
+    assert "On golden: No proven difference between e and before (baseline)." in page
     assert "But MRR@k fell from" in page
     assert "-66.7 points" in page
     failed = page.index("MUST</span> <bdi>k1</bdi>")

@@ -32,10 +32,14 @@ from msgspec.structs import replace
 
 from assay.core.errors import InputError
 from assay.core.results import GradedEntry, GradedResults
+from assay.evaluation.differences import ALPHA, Difference
 from assay.evaluation.graded import evaluate
 from assay.evaluation.statistics import fewest_changes, rate_interval, standard_difference
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
+POWER = 0.8
+MATTERS = 0.03  # the difference that is asked for where nobody says
+PASS = "pass"  # the key of what decides a golden set
 DEPTHS = (1, 2, 3, 5, 10, 20)
 MOST = 1_000_000  # queries: beyond, the answer is that it cannot be done
 DRAWS = 2_000
@@ -128,6 +132,25 @@ def queries_for(goal: Goal) -> int | None:
         middle = (low + high) // 2
         low, high = (low, middle) if shows(middle) else (middle, high)
     return high
+
+
+def queries_to_show(row: Difference, difference: float, *, tests: int = 1) -> int | None:
+    """How many queries show such a difference, by the spread of a comparison that is one of so many
+    tests; None where its queries tell nothing of that, or a million do not."""
+    alpha = ALPHA / tests
+    if row.detectable is None:
+        return None
+    spread = row.detectable / standard_difference(row.n, alpha=alpha, power=POWER)
+    binary = row.key == PASS
+    return queries_for(
+        Goal(
+            difference=difference,
+            spread=spread,
+            power=POWER,
+            level=1 - alpha,
+            pass_or_fail=binary,
+        )
+    )
 
 
 def needed(moves: Floats, goal: Goal) -> Need:

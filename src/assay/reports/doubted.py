@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from assay.evaluation.doubts import Doubt
 
 COMMAND = "assay gold next"
+PLAN = "assay plan"
 PASS = "pass"  # the key of what decides a golden set
 FIRST = 20  # judgments, before which nothing is said of unjudged hits
 STATUSES: dict[Found, Status] = {"better": "pass", "worse": "fail"}
@@ -31,7 +32,7 @@ def answers(comparison: Comparison, tell: Sentences) -> Iterator[Answer]:
             change=_change_found(row, comparison.tests, tell),
             status=STATUSES.get(row.verdict, "inconclusive"),
             verdict=row.verdict,
-            notes=tuple(_notes(row, tell)),
+            notes=(*_notes(row, tell), *more_queries(row, comparison, tell)),
         )
 
 
@@ -131,6 +132,29 @@ def _notes(row: Difference, tell: Sentences) -> Iterator[str]:
         yield tell.words("test_alone" if row.here_only else "interval_alone")
     elif row.low is not None and row.high is not None and row.high - row.low > WIDE:
         yield tell.words("change_too_wide")
+
+
+def more_queries(row: Difference, comparison: Comparison, tell: Sentences) -> Iterator[str]:
+    """What would show a difference that is not proven, as `assay plan` reckons it; nothing where
+    the queries do not tell."""
+    from assay.evaluation.planning import MATTERS, queries_to_show
+
+    if row.verdict != "no difference":
+        return
+    needed = queries_to_show(row, MATTERS, tests=comparison.tests)
+    if needed is None:
+        return
+    numbers = tell.numbers
+    golden = row.key == PASS
+    change = numbers.change("pass_rate_total", MATTERS) if golden else numbers.decimal(MATTERS, 2)
+    yield tell.words(
+        "more_needed" if needed > row.n else "enough_here",
+        change=change,
+        n=numbers.whole(row.n),
+        needed=numbers.whole(needed),
+        more=numbers.whole(needed - row.n),
+        command=PLAN,
+    )
 
 
 def powers(comparison: Comparison, tell: Sentences) -> list[str]:

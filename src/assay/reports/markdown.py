@@ -279,7 +279,8 @@ class _Golden:
         notes = [f"- {'; '.join(changes.warnings)}"] if changes.warnings else []
         yield from _section(self.say("changes", name=changes.baseline), notes)
         for answer in self.report.answers:
-            yield f"- **{marked(answer.text)}.** {marked(answer.change)}"
+            told = " ".join(marked(each) for each in (answer.change, *answer.notes))
+            yield f"- **{marked(answer.text)}.** {told}"
         for rate in changes.figures:
             yield f"- {rate.name}: {self._moved(rate)}"
         yield f"- {self.say('both_fail', n=changes.both_fail)}"

@@ -15,7 +15,7 @@ from assay.core.remembered import Remembered
 from assay.core.results import Pair, Results
 from assay.reports import render, view
 from assay.reports.charts import moves
-from assay.reports.doubted import as_sentence, gold_change, hidden_loss
+from assay.reports.doubted import as_sentence, gold_change, hidden_loss, more_queries
 from assay.reports.drawings import change_mark, range_mark
 from assay.reports.sentences import BESIDE, Sentences
 from assay.reports.words import Words
@@ -283,6 +283,7 @@ def compare(request: Request) -> Response:
         else False,
         lost=as_sentence(hidden_loss(found.change.head, found.change.comparison, tell)),
         changed=as_sentence(gold_change(found.change.head, found.change.comparison, tell)),
+        more_queries=" ".join(more_queries(found.change.head, found.change.comparison, tell)),
         warnings=_warnings(found, tell),
         losses=losses,
         needed=needed,

@@ -214,6 +214,7 @@ def decided_page(request: Request, template: str, status: int = 200, **values: o
         grade_class=grade_class,
         swatch=swatch,
         mark=range_mark,
+        report_words=words,
         figure_name=lambda key: words.figure(key) if words.has("figures", key) else key,
         short_name=lambda key: words.short(key) if words.has("figures", key) else key,
         slice_kind=words.slice_kind,

@@ -118,8 +118,8 @@ class Duel(msgspec.Struct, frozen=True, kw_only=True):
 class Lead(msgspec.Struct, frozen=True, kw_only=True):
     """Which of two engines on a set is ahead, and whether that is proven, proven on these queries
     alone, not proven, or could be turned by documents that nobody has judged, or probably is. Every
-    page says it in the words of `kind`, and names the `judge` where it rests on one whom nobody has
-    checked."""
+    page says it in the words of `kind`, and what is not proven as a report does. It names the
+    `judge` where it rests on one whom nobody has checked."""
 
     kind: Kind
     engine: str
@@ -169,9 +169,11 @@ def _both(service: Service, first: str, second: str) -> tuple[KeptRun, KeptRun]:
 
 
 def lead_by(names: tuple[str, str], head: Difference, judge: str = "") -> Lead:
-    """The one with the higher figure first."""
-    ahead, behind = names if head.difference < 0 else names[::-1]
-    return Lead(kind=_kind(head), engine=ahead, other=behind, judge=judge)
+    """The one with the higher figure first; where that is not proven, the one in question."""
+    kind = _kind(head)
+    behind = head.difference < 0 and kind not in ("ahead_of", "turnable")
+    first, second = names if behind else names[::-1]
+    return Lead(kind=kind, engine=first, other=second, judge=judge)
 
 
 def _rests(service: Service, runs: tuple[KeptRun, KeptRun], outcome: Outcome) -> Rests | None:

@@ -11,12 +11,20 @@ from msgspec.structs import replace
 from assay.core.errors import InputError, UsageError
 from assay.core.results import GradedResults, Results
 from assay.core.types import counted
-from assay.evaluation.comparison import ALPHA, compare
+from assay.evaluation.comparison import ALPHA, Difference, compare
 from assay.evaluation.doubts import believed_spread, is_closed
-from assay.evaluation.planning import Goal, Plan, crowds_of, depths_of, needed, queries_for
+from assay.evaluation.planning import (
+    PASS,
+    POWER,
+    Goal,
+    Plan,
+    crowds_of,
+    depths_of,
+    needed,
+    queries_for,
+)
 from assay.formats.results_json import read_results
 
-PASS = "pass"  # the key of what decides a golden set
 OTHERS = (0.01, 0.02, 0.03, 0.05, 0.1)
 
 
@@ -24,7 +32,7 @@ def plan_from(
     paths: tuple[Path, Path],
     *,
     difference: float,
-    power: float = 0.8,
+    power: float = POWER,
     primary: str = "",
     agreement: float | None = None,
 ) -> Plan:
@@ -36,12 +44,7 @@ def plan_from(
     names = [base.engine, other.engine]
     if names[0] == names[1]:
         names = [str(path) for path in paths]
-    try:
-        found = compare([base, other], names, primary=primary)
-    except InputError as error:  # a plan has no --force: it is of one set
-        hint = error.hint.partition(" To compare anyway")[0]
-        raise InputError(error.message, where=error.where, hint=hint) from error
-    row = next(row for row in found.differences if row.measure == found.headline)
+    row = _deciding((base, other), names, primary)
     values = [_values(each, row.key) for each in (base, other)]
     moves = np.array([values[1][key] - values[0][key] for key in values[0] if key in values[1]])
     if len(moves) < 3 or moves.std() < 1e-12:
@@ -82,6 +85,16 @@ def plan_from(
         crowds=[] if agreement is None else crowds_of(agreement, goal, cheap),
         **_unjudged((base, other), row.measure, goal),
     )
+
+
+def _deciding(both: tuple[Results, Results], names: list[str], primary: str) -> Difference:
+    """The difference in the measure that decides."""
+    try:
+        found = compare(both, names, primary=primary)
+    except InputError as error:  # a plan has no --force: it is of one set
+        hint = error.hint.partition(" To compare anyway")[0]
+        raise InputError(error.message, where=error.where, hint=hint) from error
+    return next(row for row in found.differences if row.measure == found.headline)
 
 
 class Guessed(TypedDict, total=False):
