@@ -11,7 +11,8 @@ from assay.core.errors import InputError, UsageError
 from assay.core.runs import run_from_results
 from assay.core.types import GoldSet, Hit, QueryResult, judgment_frame
 from assay.evaluation.golden_checks import Outcome, check, check_all, checks_of, results_of
-from assay.law.matching import CellText, Known, place_of
+from assay.law.matching import Known, place_of
+from assay.law.named_cells import CellText
 from golden_cases import hit, outcome, question
 
 S1, S2 = {"section": "1"}, {"section": "2", "moment": "3"}
@@ -255,7 +256,7 @@ def test_evidence_of_a_column_is_looked_for_in_its_cell() -> None:
     asked = question(expected_any=[{"table": "t", "row": "r", "column": "2023"}], evidence=["900"])
     found = outcome(asked, Hit(doc_id="d", score=0.9), locate=lambda _: known)
     assert found.failure == "evidence"
-    assert "but its column 2023 lacks the evidence: 900 (" in found.reason
+    assert "but its column 2023 says 1 200 (t€) and lacks the evidence: 900 (" in found.reason
     right = question(expected_any=[{"table": "t", "row": "r", "column": "2022"}], evidence=["900"])
     assert outcome(right, Hit(doc_id="d", score=0.9), locate=lambda _: known).passed
 

@@ -47,8 +47,91 @@ def test_the_reason_says_where_the_figure_stands() -> None:
     outcome = _checked({"row": "Vuosikate", "column": "2023"}, [3100])
     assert outcome.failure == "evidence"
     assert outcome.reason.endswith(
-        "its column 2023 lacks the evidence: 3100 (3100 stands in the column 2022)"
+        "its column 2023 says 3 400 (1 000 €) and lacks the evidence: 3100 "
+        "(3100 stands in the column 2022)"
     )
+
+
+@pytest.mark.parametrize(
+    ("figure", "holds"),
+    [
+        ("3 400 t€", True),
+        ("3\u00a0400 (1 000 €)", True),
+        ("3 400 tuhatta euroa", True),
+        ("3 400 000 €", True),
+        ("3,4 milj. €", True),
+        ("3,4 miljoonaa euroa", True),
+        ("3 400 €", False),
+        ("3 400 milj. €", False),
+        ("3 400 %", False),
+        ("-3 400 t€", False),
+        ("(3 400) t€", False),
+        ("400 3 t€", False),
+        ("3 100 t€", False),
+    ],
+)
+def test_a_figure_with_its_unit_is_reckoned_in_the_unit_of_the_cell(
+    figure: str, holds: bool
+) -> None:
+    assert _checked({"row": "Vuosikate", "column": "2023"}, [figure]).passed is holds
+    in_text = _checked({"row": "Vuosikate"}, [figure]).passed
+    assert in_text is (holds or figure == "3 100 t€")
+
+
+@pytest.mark.parametrize(
+    ("place", "passes"),
+    [
+        ({"table": "Tuloslaskelma"}, True),
+        ({"table": "3.1 tuloslaskelma"}, True),
+        ({"table": "3.1"}, True),
+        ({"table": "Tuloslaskelma 2024"}, True),
+        ({"table": "Tuloslaskelma 2023"}, False),
+        ({"table": "3.2 Tuloslaskelma"}, False),
+        ({"row": "Rahoitustuotot ja –kulut"}, True),
+        ({"row": "kaupunki / rahoitustuotot ja -kulut"}, True),
+        ({"row": "Tulot / Kaupunki / Rahoitustuotot ja -kulut"}, True),
+        ({"row": "Menot / Rahoitustuotot ja -kulut"}, False),
+        ({"row": "Rahoitustuotot"}, False),
+        ({"column": "Toteuma"}, True),
+        ({"column": "Toteutuma"}, True),
+        ({"column": "TP 2024"}, True),
+        ({"column": "2024"}, True),
+        ({"column": "2022"}, False),
+        ({"column": "TA 2024"}, False),
+        ({"column": "TP 2023"}, False),
+    ],
+)
+def test_a_figure_is_named_as_people_name_it(place: dict[str, Any], passes: bool) -> None:
+    figures = [
+        {"column": "Talousarvio €", "text": "-700 000", "unit": "€"},
+        {"column": "Toteuma €", "text": "(768 243)", "unit": "€"},
+        {"column": "Toteuma %", "text": "109,7 %", "unit": "%"},
+        {"column": "Tilinpäätös 2023", "text": "-1 040 017", "unit": "€"},
+    ]
+    row = Document(
+        id="row",
+        text="Rahoitustuotot ja -kulut | -700 000 | (768 243) | 109,7 % | -1 040 017",
+        fields={
+            "label": "Rahoitustuotot ja -kulut",
+            "parent": "Tulot / Kaupunki",
+            "statement": "3.1 Tuloslaskelma",
+        },
+        locator=Locator(doc_id="a", page=1, table="p1-t1", row="Rahoitustuotot ja -kulut"),
+        metadata={"year": 2024, "figures": figures},
+    )
+    checks = {"expected_any": [{"doc_id": "a", **place}], "evidence": ["−768 243 €"]}
+    hits = (Hit(doc_id="row", score=1.0),)
+    query = Query(id="q", text="?", checks=checks)
+    found = check(
+        query, QueryResult(query_id="q", hits=hits), locate={"row": known_document(row)}.get
+    )
+    assert found.passed is passes, found.reason
+
+
+def test_a_row_that_lacks_the_column_says_which_it_has() -> None:
+    outcome = _checked({"row": "Vuosikate", "column": "TA 2023"}, [])
+    assert "row Vuosikate (columns 2022, 2023) is on top instead of" in outcome.reason
+    assert outcome.reason.endswith("row Vuosikate column TA 2023")
 
 
 def test_without_a_column_the_whole_row_is_looked_through() -> None:
@@ -72,7 +155,7 @@ def test_the_right_row_in_a_wrong_column_is_close() -> None:
     where = Locator(doc_id="lapua", page=15, table="p15-t1", row="Vuosikate", column="2022")
     outcome = _checked({"row": "Vuosikate", "column": "2023"}, [], locator=where)
     assert outcome.failure == "near_miss"
-    assert "column 2022 is on top instead of row vuosikate column 2023" in outcome.reason
+    assert "column 2022 is on top instead of row Vuosikate column 2023" in outcome.reason
 
 
 @pytest.mark.parametrize(

@@ -65,6 +65,18 @@ def test_the_unit_of_a_heading(heading: str, unit: str, factor: int) -> None:
         ("Henkilöstö 1 438", "438", False),
         ("Henkilöstö 438 henkilöä", "438", True),
         ("31.12.2024", "2024", True),
+        ("Tappio (565 051)", "-565051", True),
+        ("Tappio (565 051)", "(565 051)", True),
+        ("Tulos -565 051 €", "565 051 €", False),
+        ("Tulos -565 051 €", "−565.051,00 euroa", True),
+        ("Kasvu 12,3 %", "12,3 %", True),
+        ("Kasvu 12,3 prosenttia", "12,3 %", True),
+        ("Kasvu 3,12 %", "12,3 %", False),
+        ("Kasvu 12,3 %", "12,3 €", False),
+        ("Vuosikate oli 3,4 miljoonaa euroa", "3 400 000 €", True),
+        ("Vuosikate oli 3,4 miljoonaa euroa", "3,4 t€", False),
+        ("Vuosikate 3 400 (1 000 €)", "1 000 €", False),
+        ("määräaika on 30 päivää", "30 päivän", True),
     ],
 )
 def test_evidence_that_is_a_number_is_compared_as_one(text: str, term: str, holds: bool) -> None:

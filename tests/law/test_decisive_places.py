@@ -11,24 +11,22 @@ import pytest
 from assay.core.types import Document, Hit, Locator
 from assay.law.matching import (
     NOWHERE,
-    CellText,
     Known,
     Place,
     close_versions,
     hit_place,
     in_force,
-    is_column,
     is_near,
     known_document,
     label,
     matches,
     normal_laws,
-    normal_row,
     parse_node_id,
     place_of,
     same_law,
     unreadable,
 )
+from assay.law.named_cells import CellText, is_column, normal_row
 
 FULL = Place(
     doc_ids=frozenset({"d"}), act_numbers=frozenset({"410/2015"}),
@@ -219,7 +217,7 @@ def test_what_cannot_be_read(parts: dict[str, Any], key: str, why: str) -> None:
         ({"law": ["b", "a"], "section": "1", "doc_id": "x"}, "a 1 §", "a 1 §"),
         ({"doc_id": ["long", "b", "a"], "page": 4, "section": "Tase", "printed_page": 5,
           "table": "T", "row": "r", "column": "2023"},
-         "a p. 4 table t row r column 2023", "a p. 4 table t row r column 2023"),
+         "a p. 4 table T row r column 2023", "a p. 4 table T row r column 2023"),
         ({"doc_id": "a", "printed_page": 5}, "a printed p. 5", "a printed p. 5"),
         ({"law": "410/2015"}, "410/2015", "410/2015"),
         ({"moment": "2"}, "2 mom.", "2 mom."),

@@ -215,7 +215,7 @@ def test_labels_read_as_citations() -> None:
     section = place_of({"section": "110 a", "moment": 3, "law": "Kuntalaki"})
     assert label(section) == "kuntalaki 110a § 3 mom."
     table = place_of({"doc_id": "lapua", "page": 15, "table": "Tase"})
-    assert label(table) == "lapua p. 15 table tase"
+    assert label(table) == "lapua p. 15 table Tase"
     version = place_of({"law": "OYL", "chapter": 5, "section": 21, "version": "fin@20250561"})
     assert label(version, in_full=True) == "osakeyhtiölaki 5 luku 21 § version 20250561"
     assert label(version) == "osakeyhtiölaki 21 §"

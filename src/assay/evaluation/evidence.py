@@ -11,9 +11,10 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from assay.core.types import Hit
-from assay.language.amounts import factor_of
+from assay.language.amounts import amount_in, factor_of, unit_in
 from assay.language.terms import contains_term, has_number, number_asked
-from assay.law.matching import CellText, Known, Locate, in_column
+from assay.law.matching import Known, Locate
+from assay.law.named_cells import CellText, in_column
 
 
 class Evidence(NamedTuple):
@@ -22,6 +23,7 @@ class Evidence(NamedTuple):
     text: str
     cells: tuple[CellText, ...] = ()
     beside: str = ""
+    year: str = ""  # of the report
 
 
 def evidence_of(hit: Hit, locate: Locate | None) -> Evidence:
@@ -31,11 +33,13 @@ def evidence_of(hit: Hit, locate: Locate | None) -> Evidence:
     own = _own_cell(hit)
     others = known.cells if known else ()
     cells = (*own, *(cell for cell in others if cell.column not in {one.column for one in own}))
-    return Evidence(text, cells, _beside(text, others or cells))
+    year = known.place.year if known else ""
+    return Evidence(text, cells, _beside(text, others or cells), year)
 
 
 def in_document(known: Known) -> Evidence:
-    return Evidence(known.text, known.cells, _beside(known.text, known.cells))
+    beside = _beside(known.text, known.cells)
+    return Evidence(known.text, known.cells, beside, known.place.year)
 
 
 def _own_cell(hit: Hit) -> tuple[CellText, ...]:
@@ -57,8 +61,13 @@ def lacking(terms: Sequence[str], column: str, found: Evidence) -> tuple[str, ..
     """The terms that are not there; with a column, a figure that is not in it."""
     if not column or not found.cells:
         return tuple(term for term in terms if not contains_term(found.text, term))
-    cells = in_column(column, found.cells)
+    cells = in_column(column, found.cells, found.year)
     return tuple(term for term in terms if not _is_in(term, cells, found.beside))
+
+
+def stands_there(column: str, found: Evidence) -> str:
+    """What the asked column says, for a reader."""
+    return "; ".join(told(cell) for cell in in_column(column, found.cells, found.year))
 
 
 def misplaced(terms: Sequence[str], column: str, found: Evidence) -> list[str]:
@@ -78,5 +87,11 @@ def _is_in(term: str, cells: Sequence[CellText], beside: str) -> bool:
     number = number_asked(term)
     if number is not None:
         return any(has_number(cell.text, number, {1, factor_of(cell.unit)}) for cell in cells)
-    told = (f"{cell.text} ({cell.unit})" if cell.unit else cell.text for cell in cells)
-    return contains_term(" | ".join((beside, *told)), term)
+    if amount_in(term) is not None:
+        return any(contains_term(told(cell), term) for cell in cells)
+    return contains_term(" | ".join((beside, *map(told, cells))), term)
+
+
+def told(cell: CellText) -> str:
+    """A cell with its unit, as the text of a row has it."""
+    return f"{cell.text} ({cell.unit})" if cell.unit and not unit_in(cell.text) else cell.text

@@ -8,13 +8,13 @@ names the kind and `reason` says it in a sentence."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Any
 
 from assay.core.errors import InputError, UsageError
 from assay.core.types import GoldSet, Hit, Query, QueryResult, Run
-from assay.evaluation.evidence import Evidence, evidence_of, lacking, misplaced
+from assay.evaluation.evidence import Evidence, evidence_of, lacking, misplaced, stands_there
 from assay.language.detect import detect, language_code
 from assay.language.terms import has_words
 from assay.law.matching import (
@@ -338,8 +338,11 @@ def _problem(
 def _lacks(checks: Checks, lacks: Mapping[int, Sequence[str]], found: Evidence) -> str:
     """Of the expectation that lacks least."""
     number = min(lacks, key=lambda number: len(lacks[number]))
-    column = checks.expected[number].column
-    where = f"its column {column}" if column and found.cells else "its text"
+    place = checks.expected[number]
+    column = place.column
+    there = stands_there(column, found) if column else ""
+    where = f"its column {place.said[-1]}" if column and found.cells else "its text"
+    where += f" says {there} and" if there else ""
     other = misplaced(lacks[number], column, found)
     stands = f" ({'; '.join(other)})" if other else ""
     return f"{where} lacks the evidence: {', '.join(lacks[number])}{stands}"
@@ -440,7 +443,7 @@ class _Facts:
         return FAILURES[failure].format(
             expected=expected,
             instead=f" instead of {expected}" if expected else "",
-            top=label(top.place) if top else "",
+            top=_told(top.place, self.checks.expected) if top else "",
             top_score=f"{top.score:.3g}" if top else "",
             found=label(placed.place) if placed else "",
             rank=placed.rank if placed else "",
@@ -457,6 +460,13 @@ class _Facts:
             k=self.checks.k,
             min_score=f"{self.checks.min_score:g}",
         )
+
+
+def _told(place: Place, wanted: Sequence[Place]) -> str:
+    """What came first; a whole row that has not the column says which it has."""
+    lacks = any(each.column and matches(replace(each, column=""), place) for each in wanted)
+    has = sorted(place.columns) if lacks and not place.column else []
+    return label(place) + (f" (columns {', '.join(has)})" if has else "")
 
 
 def results_of(run: Run) -> list[QueryResult]:

@@ -6,7 +6,9 @@ text is one figure the Finnish way is taken, and where figures are looked for in
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Iterable, Iterator
 
 _BLANKS = str.maketrans(dict.fromkeys("\u00a0\u2007\u2009\u202f", " "))
 _MINUS = "-–−‒—‐‑"
@@ -42,6 +44,10 @@ UNITS = (
     ("m²", r"\bm2\b|\bm²|\bneliömetri\w*|\bk-?m2\b", 1),
     ("ha", r"\bha\b|\bhehtaari\w*", 1),
 )
+MONEY = ("€", "1 000 €", "milj. €")
+AMOUNTS = (*MONEY, "€/asukas", "%")
+_ALONE = re.compile(rf"[{_MINUS}+±]?\s?\(?\s?[{_MINUS}]?{_FIGURE}\s?\)?")
+_ENDING = re.compile(r"\w*[.)]*")
 _UNITS = tuple((unit, re.compile(pattern, re.IGNORECASE)) for unit, pattern, _ in UNITS)
 _FACTORS = {unit: factor for unit, _, factor in UNITS}
 
@@ -60,11 +66,48 @@ def number_in(text: str) -> float | None:
 def numbers_in(text: str) -> frozenset[float]:
     """Every number of a text, in each way it can be read; a dash is a minus where nothing stands
     before it."""
-    numbers: set[float] = set()
-    for found in _IN_TEXT.finditer(text.translate(_BLANKS)):
-        readings = _readings(found["figure"])
-        numbers.update(-value if found["sign"] else value for value in readings)
-    return frozenset(numbers)
+    return frozenset(value for value, _ in amounts_in(text))
+
+
+def amounts_in(text: str) -> Iterator[tuple[float, str]]:
+    """The same numbers, each with the unit that stands right after it, if any; in brackets a
+    number may be below zero. The 1 000 of "(1 000 €)" is part of a unit."""
+    plain = text.translate(_BLANKS)
+    for found in _IN_TEXT.finditer(plain):
+        before, after = plain[: found.start()], plain[found.end() :]
+        if before.endswith("(") and _UNITS[0][1].match(plain, found.start()):
+            continue
+        at = len(plain) - len(after.lstrip(" ()"))
+        unit = next((unit for unit, pattern in _UNITS if pattern.match(plain, at)), "")
+        for value in _readings(found["figure"]):
+            yield (-value if found["sign"] else value), unit
+            if before.endswith("(") and after.startswith(")"):
+                yield -value, unit
+
+
+def amount_in(text: str) -> tuple[float, str] | None:
+    """The sum or share that a text is, with its unit: -565 051 €, 9 552 (1 000 €), 12,3 %."""
+    plain = text.translate(_BLANKS).strip()
+    figure = _ALONE.match(plain)
+    if figure is None:
+        return None
+    rest = plain[figure.end() :].strip(" ()")
+    found = ((unit, pattern.match(rest)) for unit, pattern in _UNITS if unit in AMOUNTS)
+    unit = next((unit for unit, it in found if it and _ENDING.fullmatch(rest, it.end())), "")
+    value = number_in(figure[0])
+    return (value, unit) if unit and value is not None else None
+
+
+def is_amount(number: float, unit: str, found: tuple[float, str], factors: Iterable[int]) -> bool:
+    """Whether what is asked stands there: in another unit of money it is reckoned over. Where no
+    unit stands beside the number, it may be in any of the factors."""
+    value, own = found
+    of_money = unit in MONEY
+    if own and own != unit and not (of_money and own in (*MONEY, "€/asukas")):
+        return False
+    times = (factor_of(own),) if own else (*factors,) if of_money else (1,)
+    wanted = number * factor_of(unit)
+    return any(math.isclose(wanted, value * factor, rel_tol=1e-12) for factor in times)
 
 
 def unit_in(text: str) -> str:

@@ -13,7 +13,15 @@ import unicodedata
 from collections.abc import Collection
 
 from assay.language import english, finnish, hebrew
-from assay.language.amounts import factors_in, number_in, numbers_in, unit_in
+from assay.language.amounts import (
+    amount_in,
+    amounts_in,
+    factors_in,
+    is_amount,
+    number_in,
+    numbers_in,
+    unit_in,
+)
 from assay.language.detect import detect
 
 WORD = re.compile(r"[^\W_]+")
@@ -21,9 +29,13 @@ IGNORED = re.compile(r"[\u00ad\u200b-\u200f]")
 
 
 def contains_term(text: str, term: str) -> bool:
-    """Every word of `term` stands in `text` in some form; a number is compared as a number."""
+    """Every word of `term` stands in `text` in some form; a number, and a sum or a share with its
+    unit, is compared as a number."""
     if (number := number_asked(term)) is not None:
         return has_number(text, number, factors_in(text))
+    if (amount := amount_in(term)) is not None:
+        factors = factors_in(text)
+        return any(is_amount(*amount, found, factors) for found in amounts_in(text))
     folded = fold(text)
     words = frozenset(WORD.findall(folded))
     asked = WORD.findall(fold(term))

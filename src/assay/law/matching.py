@@ -10,13 +10,21 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
-from typing import NamedTuple
 
 import msgspec
 
 from assay.core.types import Document, Hit, Locator
 from assay.law.en_names import place_name
 from assay.law.he import schedule_name
+from assay.law.named_cells import (
+    YEAR,
+    CellText,
+    is_column,
+    normal_name,
+    normal_row,
+    row_names,
+    table_names,
+)
 from assay.law.parse import law_name
 from assay.law.places import (
     CHAPTER,
@@ -56,12 +64,6 @@ EXPECTATION_KEYS = frozenset(
     )
 )
 
-_YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
-# what stands before the name of a row: "A I 2 Rakennukset"
-_COUNTED = re.compile(r"^(?:(?:[IVX]+|[A-H]|\d+(?:\.\d+)*)[.)]?\s+)+(?=[^\W\d]{3})")
-# a column that is not the figure of its year: the budget, a change
-_NOT_OUTCOME = re.compile(r"^[lm]?ta\d|talousarvio|budjet|budget|muuto|poikkeam|change|%")
-
 HEBREW = re.compile("[א-ת]")
 FINNISH_ACT = re.compile(r"(?:laki|kaari|asetus)\b|^laki\b|^\d+/\d{4}$")
 ACT_NUMBER = re.compile(r"(?<!\d)(\d{1,4})[/_-](\d{4})(?!\d)")
@@ -85,10 +87,13 @@ class Place:
     row: str = ""
     column: str = ""
     table_names: frozenset[str] = frozenset()  # what the table is called, beside its id
+    row_names: frozenset[str] = frozenset()  # a row with what it stands under
     columns: frozenset[str] = frozenset()  # those of a row that is given whole
+    year: str = ""  # of a report, which the heading of a column may leave out
     version: str = ""
     valid_from: str = ""
     valid_to: str = ""
+    said: tuple[str, ...] = field(default=("", "", ""), compare=False)  # table, row, column
     language: str = field(default="", compare=False)  # in which it is cited, where that is known
 
     @property
@@ -97,14 +102,6 @@ class Place:
 
 
 NOWHERE = Place()
-
-
-class CellText(NamedTuple):
-    """One cell of a row: the heading of its column, what stands there, and in what unit."""
-
-    column: str
-    text: str
-    unit: str = ""
 
 
 @dataclass(frozen=True)
@@ -168,11 +165,12 @@ def place_of(parts: Mapping[str, object] | Locator, language: str = "") -> Place
         moment=normal_moment(raw.get("moment")) or cited.moment,
         page=normal_page(raw.get("page", raw.get("page_num"))),
         printed=normal_page(raw.get("printed_page")),
-        table=squeezed(next(given(TABLE_KEYS), None)),
+        table=normal_name(next(given(TABLE_KEYS), None)),
         row=normal_row(raw.get("row")),
-        column=squeezed(raw.get("column")),
-        table_names=frozenset(map(squeezed, given(TABLE_NAMES))),
-        columns=frozenset(map(squeezed, given(("columns",)))),
+        column=normal_name(raw.get("column")),
+        table_names=frozenset(one for name in given(TABLE_NAMES) for one in table_names(name)),
+        columns=frozenset(map(normal_name, given(("columns",)))),
+        said=tuple(_said(next(given(keys), "")) for keys in (TABLE_KEYS, ("row",), ("column",))),
         version=normal_version(next(given(VERSION_KEYS), None)),
         valid_from=normal_date(next(given(FROM_KEYS), None)),
         valid_to=normal_date(next(given(TO_KEYS), None)),
@@ -180,11 +178,9 @@ def place_of(parts: Mapping[str, object] | Locator, language: str = "") -> Place
     )
 
 
-def normal_row(label: object) -> str:
-    """The label of a row without what counts it: "I Peruspääoma" is peruspääoma."""
-    if not isinstance(label, str):
-        return squeezed(label)
-    return squeezed(_COUNTED.sub("", " ".join(label.split())).rstrip(":") or label)
+def _said(name: object) -> str:
+    """A name as it is written, for people."""
+    return " ".join(str(name).split())
 
 
 def _flat(values: Iterable[object]) -> Iterator[object]:
@@ -275,6 +271,11 @@ def known_document(document: Document) -> Known:
         "valid_to": document.valid_to,
     }
     place = place_of(parts, document.language)
+    if place.row:
+        fields = document.fields
+        above = [fields.get("entity", ""), *fields.get("parent", "").split(" / ")]
+        year = str(document.metadata.get("year") or "")
+        place = replace(place, row_names=row_names(fields.get("label", ""), above), year=year)
     return Known(place, document.text, document.language, _cells(document))
 
 
@@ -287,7 +288,7 @@ def _in_table(document: Document) -> dict[str, object]:
     heading = document.fields.get("section_title", "").rpartition(" / ")[2]
     names = [name for name in (title, document.fields.get("statement"), heading) if name]
     year = document.metadata.get("year")
-    dated = [f"{name} {year}" for name in names if year and not _YEAR.search(str(name))]
+    dated = [f"{name} {year}" for name in names if year and not YEAR.search(str(name))]
     columns = [cell.column for cell in _cells(document)]
     return {"table_title": [*names, *dated], "columns": columns}
 
@@ -322,6 +323,9 @@ def _filled(own: Place, other: Place) -> Place:
     for each in fields(Place):
         mine, theirs = getattr(own, each.name), getattr(other, each.name)
         values[each.name] = mine | theirs if isinstance(mine, frozenset) else mine or theirs
+    values["said"] = tuple(
+        mine or theirs for mine, theirs in zip(own.said, other.said, strict=True)
+    )
     if own.section and other.section and own.section != other.section:
         values["moment"] = own.moment  # the moment of another section is not ours
     return Place(**values)
@@ -340,8 +344,9 @@ def matches(wanted: Place, got: Place, *, any_version: bool = False) -> bool:
         and wanted.doc_ids <= got.doc_ids
         and all(
             not getattr(wanted, part) or getattr(wanted, part) == getattr(got, part)
-            for part in ("schedule", "section", "moment", "page", "printed", "row")
+            for part in ("schedule", "section", "moment", "page", "printed")
         )
+        and wanted.row in ("", got.row, *got.row_names)
         and wanted.table in ("", got.table, *got.table_names)
         and _same_column(wanted.column, got)
         and (any_version or not wanted.version or wanted.version == got.version)
@@ -351,19 +356,7 @@ def matches(wanted: Place, got: Place, *, any_version: bool = False) -> bool:
 def _same_column(wanted: str, got: Place) -> bool:
     """A hit that gives a whole row has all its columns."""
     columns = (got.column,) if got.column else got.columns
-    return not wanted or any(is_column(wanted, column) for column in columns)
-
-
-def is_column(wanted: str, heading: str) -> bool:
-    """Both as a Place has them. A year is the column of its outcome, whatever else the heading
-    says."""
-    is_year = _YEAR.findall(heading) == [wanted] and not _NOT_OUTCOME.search(heading)
-    return heading == wanted or is_year
-
-
-def in_column(wanted: str, cells: Iterable[CellText]) -> list[CellText]:
-    """The cells of the column that a Place names."""
-    return [cell for cell in cells if is_column(wanted, squeezed(cell.column))]
+    return not wanted or any(is_column(wanted, column, got.year) for column in columns)
 
 
 def same_law(wanted: Place, got: Place) -> bool:
@@ -444,7 +437,7 @@ def is_english(place: Place) -> bool:
 
 def label(place: Place, *, in_full: bool = False) -> str:
     """A Place as people cite it: '410/2015 110a § 3 mom.', 'lapua-tilinpaatos-2023 p. 15, table
-    tuloslaskelma'; in full with its chapter and version."""
+    Tuloslaskelma'; in full with its chapter and version."""
     law = min(place.law_names or place.act_numbers, default="")
     letters = HEBREW.search(f"{law}{place.section}{place.moment}")
     if place.section and (letters or place.language == "he"):
@@ -458,6 +451,7 @@ def label(place: Place, *, in_full: bool = False) -> str:
         told = place_name(place.section, place.moment, chapter=place.chapter if in_full else "")
         version = f"version {place.version}" if place.version and in_full else ""
         return " ".join(filter(None, (source, told, version)))
+    table, row, column = place.said
     words = [
         source,
         f"{place.chapter} luku" if place.chapter and in_full else "",
@@ -466,9 +460,9 @@ def label(place: Place, *, in_full: bool = False) -> str:
         f"{place.moment} mom." if place.moment else "",
         f"p. {place.page}" if place.page else "",
         f"printed p. {place.printed}" if place.printed and not place.page else "",
-        f"table {place.table}" if place.table else "",
-        f"row {place.row}" if place.row else "",
-        f"column {place.column}" if place.column else "",
+        f"table {table or place.table}" if place.table else "",
+        f"row {row or place.row}" if place.row else "",
+        f"column {column or place.column}" if place.column else "",
         f"version {place.version}" if place.version and in_full else "",
     ]
     return " ".join(word for word in words if word) or "?"
