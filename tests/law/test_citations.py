@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from assay.core.errors import InputError
 from assay.corpus import Citation, Scheme, format, parse
-from assay.law.fi import ENDINGS, law_name
+from assay.law.fi import law_name
+from assay.law.fi_names import ENDINGS
 from assay.law.he_names import key_of, same_law
 
 CALIFORNIA = Scheme(language="en", code="Gov. Code", regulation=r"18\d{3}")
@@ -178,6 +179,10 @@ def test_section_eight_is_a_programme_too() -> None:
     assert parse("tenants with Section 8 housing vouchers", "en") == ()
 
 
+CALL = "38 Cal.3d 633"
+THORNER = "In re Thorner (1975) 1 FPPC Ops. 198"
+
+
 def test_supra_and_id_mean_what_was_cited_before() -> None:
     text = (
         "In re Thorner (1975) 1 FPPC Ops. 198 and the Smith Advice Letter, No. A-98-123. (Id. at "
@@ -190,6 +195,45 @@ def test_supra_and_id_mean_what_was_cited_before() -> None:
         *("No. A-98-123", "No. A-98-123"),
         "In re Thorner (1975) 1 FPPC Ops. 198",
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "again"),
+    [
+        ("Section 87103 defines the interest. (Ibid.)", ["Gov. Code § 87103"]),
+        ("In re Thorner (1975) 1 FPPC Ops. 198 says so. Ibid.", [THORNER]),
+        # a section named in passing may be what the opinion says
+        ("In re Thorner (1975) 1 FPPC Ops. 198 held that Section 87103 applies. (Ibid.)", []),
+        ("See In re Thorner (1975) 1 FPPC Ops. 198. Under Section 87100, no. (Ibid.)", []),
+        # one that is cited by itself is what was cited last
+        (
+            "In re Thorner (1975) 1 FPPC Ops. 198 says so. (Section 87103.) It does. (Ibid.)",
+            ["Gov. Code § 87103"],
+        ),
+        # a statute has no pages, and an opinion no subdivisions
+        (
+            "In re Thorner (1975) 1 FPPC Ops. 198 held Section 1090 applies. (Id. at p. 209.)",
+            [THORNER],
+        ),
+        ("In re Thorner (1975) 1 FPPC Ops. 198 says so. (Id., subd. (b).)", []),
+        ("Roe, 2 FPPC Ops. 77, No. 76-005 (enclosed). Id.", ["No. 76-005"]),
+        # the number at the head of a page is not cited, and another section is not the same
+        ("Section 1090 is broad. File No. A-23-119 Page 4 It is. (Ibid.)", []),
+        ("(Thomson v. Call (1985) 38 Cal.3d 633.) File No. A-23-119 Ok. (Id. at 640.)", [CALL]),
+        ("(Thomson v. Call (1985) 38 Cal.3d 633.) It is void. (Id. at p. 20.)", []),
+        ("(Section 53313.) It is so. (Id. § 53358.)", []),
+        # of several, nobody can say which
+        ("(Section 87100; Regulation 18702.) The test is met. (Ibid.)", []),
+        ("(Sections 87100 and 87103.) The test is met. (Id.)", []),
+        (
+            "(Section 87103(a) and (c).) The test is met. (Id., subd. (d).)",
+            ["Gov. Code § 87103(d)"],
+        ),
+    ],
+)
+def test_ibid_means_the_one_authority_cited_right_before(text: str, again: list[str]) -> None:
+    found = parse(text, scheme=CALIFORNIA)
+    assert [one.normal for one in found if one.text.startswith(("Id", "Ibid"))] == again
 
 
 @pytest.mark.parametrize(
@@ -241,6 +285,48 @@ def test_a_row_of_citations_carries_its_law_along() -> None:
         "4a §",
         "4c §",
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "normal"),
+    [
+        ("21 luvun 1 §:ssä säädetään moitteesta tai 2 §:ssä mitättömyydestä", "21 luku 2 §"),
+        ("mitä 21 luvun 1 §:ssä säädetään A, 2 §:ssä B tai 3 §:ssä C", "21 luku 2 §"),
+        ("mitä 21 luvun 1 §:ssä säädetään A, 2 §:ssä B tai 3 §:ssä C", "21 luku 3 §"),
+        ("sekä 5 luvun 2 §:ssä että 3 §:ssä", "5 luku 3 §"),
+        ("lauttalain 1 luvun 4 a §:ssä tarkoitettu alus tai 4 b §:ssä", "lauttalaki 1 luku 4b §"),
+        ("lauttalain 5 §:ssä tarkoitettu alus, 6 §:ssä tarkoitettu laituri", "lauttalaki 6 §"),
+        ("lauttalain 9 luvun 1 §:ssä mainittu, 9 luvun 2 §:ssä mainittu", "lauttalaki 9 luku 2 §"),
+        ("lauttalain 1 luvun 3 §:n alus, johon mainitun luvun 4 §:ää", "lauttalaki 1 luku 4 §"),
+        (
+            "lauttalain 1 luvun 3 §:ssä. Saman luvun 4 §:n 1 momentti",
+            "lauttalaki 1 luku 4 § 1 mom.",
+        ),
+    ],
+)
+def test_a_law_and_a_chapter_hold_for_the_sections_joined_to_them(text: str, normal: str) -> None:
+    assert normal in [one.normal for one in parse(text, "fi")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Jos 21 luvun 1 §:ssä säädetty ehto täyttyy, 2 §:ssä säädettyä ei sovelleta",
+        "Mitä 21 luvun 1 §:ssä säädetään, 2 §:ssä tarkoitettu alus ja 3 §:ssä tarkoitettu laituri",
+        "lauttalain 1 luvun 3 §:ssä tarkoitetuissa aluksissa noudatetaan 2 §:ssä säädettyä",
+        "21 luvun 1 §:n nojalla päätetään ja 2 §:ssä säädetään",
+        "21 luvun 1 §:ssä säädetään aluksesta. Sitä koskee 2 §:ssä säädetty",
+        "21 luvun 1 §:ssä säädetään aluksesta, joka on vanha, ja 2 §:ssä laiturista",
+    ],
+)
+def test_a_chapter_does_not_hold_beyond_its_clause(text: str) -> None:
+    assert "2 §" in [one.normal for one in parse(text, "fi")]
+
+
+def test_a_chapter_that_is_named_by_no_number_is_not_guessed() -> None:
+    assert parse("Mainitun luvun 2 §:ssä säädetään laiturista", "fi") == ()
+    (first,) = parse("1 luvun 3 §:ssä ja 2 luvussa; mainitun luvun 4 §:ssä", "fi")
+    assert first.normal == "1 luku 3 §"
 
 
 @pytest.mark.parametrize(

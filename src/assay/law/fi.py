@@ -29,37 +29,10 @@ from dataclasses import dataclass
 from functools import partial
 
 from assay.law.citation import Citation, Kind, Scheme, citation_at, is_all
+from assay.law.fi_names import BASE_FORMS, ENDINGS, FORMER, OTHER, POINTERS
+from assay.law.fi_rows import Place, joined
 from assay.law.spellings import DASH, OTHER_MEANINGS, SHORT_NAME, SHORT_NAMES, spelled
 
-# The last word of a law's name bends; the table says to what base form each ending belongs.
-ENDINGS = {
-    base: tuple(forms.split())
-    for base, forms in {
-        "laki": "laki lain lakia laissa laista lakiin lailla lailta laille lakina laiksi",
-        "asetus": "asetus asetuksen asetusta asetuksessa asetuksesta asetukseen asetuksella "
-        "asetukselle asetukseksi",
-        "kaari": "kaari kaaren kaarta kaaressa kaaresta kaareen kaarella",
-        "sääntö": "sääntö säännön sääntöä säännössä säännöstä sääntöön",
-    }.items()
-}
-BASE_FORMS = {form: base for base, forms in ENDINGS.items() for form in forms}
-POINTERS = {
-    **dict.fromkeys(("tämän", "tässä", "tätä", "tämä"), "tämä"),
-    **dict.fromkeys(("mainitun", "mainitussa", "mainittu", "saman", "sanotun"), "mainittu"),
-    **dict.fromkeys(("sanotussa", "samassa", "kyseisen", "kyseisessä", "ko.", "em."), "mainittu"),
-}
-# Words that say that a law is not the one in force.
-_FORMER = {
-    **dict.fromkeys(("vanha", "vanhan", "vanhassa", "entinen", "entisen", "entisessä"), "vanha"),
-    **dict.fromkeys(("kumottu", "kumotun", "kumotussa", "aiemman", "aiemmassa"), "vanha"),
-    **dict.fromkeys(("aikaisemman", "aikaisemmassa", "edellisen"), "vanha"),
-}
-# Words that make of a law another one: a country's, a province's, that of certain sectors.
-_OTHER = (
-    "ahvenanmaan ruotsin norjan tanskan islannin viron latvian liettuan saksan ranskan britannian "
-    "englannin skotlannin venäjän puolan hollannin alankomaiden belgian espanjan italian sveitsin "
-    "itävallan yhdysvaltojen kanadan erityisalojen"
-).split()
 _BY_SHORT_NAME = {short.casefold(): name for short, name in SHORT_NAMES.items()}
 
 _ENDING = "|".join(sorted(BASE_FORMS, key=len, reverse=True))
@@ -105,7 +78,7 @@ _YEAR_OF = r"vuoden\s+(?:18|19|20)\d\d"
 # the law: bent, after a pointer or a word of time; "… annetun lain" and "laki …sta", which are read
 # further back; short; by its number alone
 _LAW = (
-    rf"(?:(?:{_POINTERS}|{_YEAR_OF}|{'|'.join((*_FORMER, *_OTHER))}|annet[\wåäö]+)\s+)?"
+    rf"(?:(?:{_POINTERS}|{_YEAR_OF}|{'|'.join((*FORMER, *OTHER))}|annet[\wåäö]+)\s+)?"
     rf"[\wåäö-]*(?:{_ENDING})"
     rf"|(?:laki|asetus)\s+(?=[^§\d(]{{3,110}}st[aä]\s)(?:[a-zåäö-]+,?\s+){{0,11}}[a-zåäö-]+"
     rf"|(?P<short>{SHORT_NAME})(?::[a-zåäö]+)?|(?P<dotted>[\wåäö-]{{3,}}l\.)"
@@ -114,7 +87,7 @@ _BEFORE = re.compile(
     rf"(?<![\wåäö/-])(?:(?P<law>{_LAW})(?:,?\s+(?:{_BRACKET}))?"
     r"(?:(?<=laki),|(?<=asetus),|(?<=kaari),|(?<=[)\d]),)?\s+"
     rf"|\(?(?P<id_alone>{_ID})\)?,?\s+|(?P<its>sen)\s+)?"
-    rf"(?:(?P<chapter>{_UNIT}|tämän|tämä|saman)\s+(?:luvun|luku|luvussa|luv\.|l\.),?\s+)?$",
+    rf"(?:(?P<chapter>{_UNIT}|tämän|tämä|{_SAME})\s+(?:luvun|luku|luvussa|luv\.|l\.),?\s+)?$",
     re.IGNORECASE,
 )
 # a law named in passing, which what points back may mean
@@ -151,7 +124,8 @@ _SHORT_UNIT = r"\d{1,3}(?:\s?[a-zåäö](?![\wåäö]))?(?:\.\d{1,2})?"
 _NAMED_END = re.compile(
     r"\s*(?:$|[,;:)?!\n]|\.(?!\d)|(?:ja|tai|sekä|mukaan|nojalla)(?!\w|\s+\d))", re.I
 )
-_GOES_ON = re.compile(r",?\s(?:(?:ja|tai|sekä|taikka)\s)?")
+_CHAPTER = re.compile(rf"(?<![\wåäö.]){_UNIT}\s+(?:luku|luvu)", re.IGNORECASE)
+_GOES_ON = re.compile(r",?\s(?:(?:ja|tai|sekä|taikka|että|eikä)\s)?")
 _ONE_MOMENT = re.compile(rf"\d{{1,2}}(?:\s?{DASH}\s?\d{{1,2}})?")
 _ONE_UNIT = re.compile(
     rf"(?P<section>{_UNIT})(?:\.(?P<moment>\d{{1,2}}(?:{DASH}\d{{1,2}})?)(?!\.?\d))?",
@@ -191,13 +165,18 @@ class _Reading:
 def parse(text: str, scheme: Scheme) -> Iterator[Citation]:
     last: dict[str, str] = {}
     before: dict[str, str] = {}
+    chapter: dict[str, str] = {}  # the one named last, with its law
     end_before = -1
-    for reading in _readings(text, scheme):
+    readings = _readings(text, scheme)
+    for at, reading in enumerate(readings):
         law = _law(reading, _mentioned(text, reading.start, end_before) or last, scheme)
         if law.get("law") and not law["law"].startswith("tämä"):
             last = {key: law[key] for key in ("law", "id") if key in law}
-        goes_on = end_before >= 0 and _GOES_ON.fullmatch(text, end_before, reading.start)
-        if goes_on and not reading.names_law:
+        if law.get("chapter") == "mainittu":
+            if not chapter or _CHAPTER.search(text, end_before, reading.start):
+                continue  # of which chapter, nobody can say
+            law = law | chapter
+        elif not reading.names_law and _goes_on(text, readings, at, end_before):
             law = _carried(before, reading) | law
         elif reading.says("same"):
             if not before.get("section"):
@@ -210,6 +189,8 @@ def parse(text: str, scheme: Scheme) -> Iterator[Citation]:
             before = law | parts
             yield _citation(text, "statute", before, start, end)
         end_before = reading.end
+        if before.get("chapter"):
+            chapter = {key: before[key] for key in ("law", "id", "chapter") if key in before}
 
 
 def format(kind: Kind, parts: dict[str, str]) -> str:
@@ -251,7 +232,7 @@ def law_name(name: str) -> str:
             break
     if len(words) > 2 and words[-2].startswith("annet") and words[-1] in ENDINGS:
         return " ".join((words[-1], *words[:-2]))
-    return " ".join(POINTERS.get(word) or _FORMER.get(word, word) for word in words)
+    return " ".join(POINTERS.get(word) or FORMER.get(word, word) for word in words)
 
 
 def _readings(text: str, scheme: Scheme) -> list[_Reading]:
@@ -344,7 +325,9 @@ def _law(reading: _Reading, last: dict[str, str], scheme: Scheme) -> dict[str, s
         if parts.get("law") in ENDINGS:
             del parts["law"]  # "laki 410/2015" is named by its number
     if chapter := reading.says("by_colon") or reading.says("chapter"):
-        parts["chapter"] = "tämä" if chapter.lower() in POINTERS else _compact(chapter)
+        is_named = chapter[0].isdigit()
+        here = "tämä" if chapter.lower() in ("tämä", "tämän") else "mainittu"
+        parts["chapter"] = _compact(chapter) if is_named else here
     return parts
 
 
@@ -403,6 +386,17 @@ def _mentioned(text: str, at: int, after: int) -> dict[str, str]:
         name = match[0].partition("(")[0].strip()
         found = {"law": law_name(name)} | ({"id": match["id"]} if match["id"] else {})
     return found
+
+
+def _goes_on(text: str, readings: list[_Reading], at: int, end_before: int) -> bool:
+    """Whether a citation is one of a row with that before it."""
+    reading = readings[at]
+    if end_before >= 0 and _GOES_ON.fullmatch(text, end_before, reading.start):
+        return True
+    if at == 0 or reading.kind != "section" or _mentioned(text, reading.start, end_before):
+        return False
+    places = [Place(r.start, r.end, bool(r.says("chapter"))) for r in readings[at - 1 : at + 2]]
+    return joined(text, *places)
 
 
 def _carried(before: dict[str, str], reading: _Reading) -> dict[str, str]:
