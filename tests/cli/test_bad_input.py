@@ -608,8 +608,8 @@ ENGINES: dict[str, tuple[str, int, str]] = {
         "all 2 queries; the first: RuntimeError: down",
     ),
     "exits on all": (engine("raise SystemExit(0)"), 4, "failed on all 2 queries"),
-    "takes no top_k": (
-        "class Engine:\n    def search(self, query):\n        return []\n",
+    "takes no question": (
+        "class Engine:\n    def search(self):\n        return []\n",
         4,
         "TypeError",
     ),

@@ -101,7 +101,7 @@ def test_a_sentence_is_left_as_it_is() -> None:
     assert without_password(said) == said
 
 
-def test_keys_in_addresses_of_engines_are_not_listed(
+def test_keys_in_addresses_of_engines_are_refused_and_not_told(
     assay_cli: Assay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -111,7 +111,8 @@ def test_keys_in_addresses_of_engines_are_not_listed(
     )
     for asked in (["engines", "list"], ["engines", "test", "a", "levy"]):
         done = assay_cli(*asked)
-        assert "127.0.0.1" in done.out + done.err, done.err
+        assert done.code == 2
+        assert "access_token: a key does not belong in a file" in done.err
         assert "hunter2" not in done.out + done.err
 
 

@@ -153,6 +153,6 @@ def test_golden_files_as_they_are_found(tmp_path: Path) -> None:
     gold = read_gold(path)
     assert gold.queries[0].checks["expected_none"] == [{"section": "12 §"}]
     flagged = [finding for finding in check_expectations(gold) if finding.code == "unknown-key"]
-    assert [(finding.where, "1 more" in finding.message) for finding in flagged] == [("q1", True)]
+    assert [(finding.where, "(2×)" in finding.message) for finding in flagged] == [("q1", True)]
     with pytest.raises(InputError, match="empty"):
         read_gold(_write(tmp_path / "h.json", [{**question, "expected_any": [" "]}]))
