@@ -603,6 +603,36 @@ def test_a_scanned_page_is_told_and_the_others_are_read(tmp_path: Path) -> None:
     assert "565 051" in texts[3]
 
 
+@pytest.mark.parametrize(
+    ("line", "is_scan"),
+    [
+        ("5", True),
+        ("- 5 -", True),
+        ("Sivu 5", True),
+        ("5 (12)", True),
+        ("Page 5 of 12", True),
+        ("5 henkilöä", False),
+    ],
+)
+def test_an_image_with_the_number_of_its_page_is_a_scan(
+    line: str, is_scan: bool, tmp_path: Path
+) -> None:
+    scan = Sheet()
+    scan.image()
+    scan.text(290, 815, line)
+    path = tmp_path / "r.pdf"
+    path.write_bytes(drawn([scan]))
+    found = read(path)
+    assert [one.code for one in found if isinstance(one, Problem)] == ["no-text-layer"] * is_scan
+    assert line in told(next(one for one in found if isinstance(one, ReadPage)))
+
+
+def test_the_unit_of_figures_is_the_one_that_is_said_above_them() -> None:
+    rows = [["Takaukset (1 000 €):", ""], ["Tytäryhteisöt", "202 231"], ["Muut", "1 285"]]
+    grid = grid_of([["", "2024"]], rows, title="Vastuut ovat yhteensä 208,6 milj. euroa")
+    assert [row.figures[0].unit for row in rows_of(grid)] == ["1 000 €", "1 000 €"]
+
+
 def test_a_broken_page_is_told_and_the_others_are_read(tmp_path: Path) -> None:
     path = tmp_path / "r.pdf"
     whole = drawn([small_print(), heading_after_heading(), apart_signs()])

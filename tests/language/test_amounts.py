@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from assay.language.amounts import factor_of, number_in, numbers_in, unit_in, without_unit
+from assay.language.amounts import (
+    factor_of,
+    number_in,
+    numbers_in,
+    stated_unit,
+    unit_in,
+    without_unit,
+)
 from assay.language.terms import contains_term
 
 
@@ -98,3 +105,18 @@ def test_evidence_that_is_a_number_is_compared_as_one(text: str, term: str, hold
 def test_a_heading_without_its_unit(heading: str, unit: str, bare: str) -> None:
     assert unit_in(heading) == unit
     assert without_unit(heading) == bare
+
+
+@pytest.mark.parametrize(
+    ("title", "unit"),
+    [
+        ("Takausvastuut ovat yhteensä 208,6 milj. euroa", ""),
+        ("Lainaa 2 345 €/asukas", ""),
+        ("Takausvastuut ovat 208,6 milj. euroa (1 000 €)", "1 000 €"),
+        ("Tase 31.12.2024 milj. €", "milj. €"),
+        ("Tuloslaskelma 2024 1 000 €", "1 000 €"),
+        ("Lainakanta, €/asukas", "€/asukas"),
+    ],
+)
+def test_a_sum_in_a_title_is_not_the_unit_of_its_table(title: str, unit: str) -> None:
+    assert stated_unit(title) == unit

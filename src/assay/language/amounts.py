@@ -47,6 +47,8 @@ UNITS = (
 MONEY = ("€", "1 000 €", "milj. €")
 AMOUNTS = (*MONEY, "€/asukas", "%")
 _ALONE = re.compile(rf"[{_MINUS}+±]?\s?\(?\s?[{_MINUS}]?{_FIGURE}\s?\)?")
+_SUM = re.compile(r"(\d(?:[\d ]*\d)?(?:[.,]\d+)?)\s*$")
+_YEAR = re.compile(r"(?:.*[ .])?(?:19|20)\d\d")
 _ENDING = re.compile(r"\w*[.)]*")
 _UNITS = tuple((unit, re.compile(pattern, re.IGNORECASE)) for unit, pattern, _ in UNITS)
 _FACTORS = {unit: factor for unit, _, factor in UNITS}
@@ -114,6 +116,24 @@ def unit_in(text: str) -> str:
     """The unit that a heading, a title or a cell states."""
     plain = text.translate(_BLANKS)
     return next((unit for unit, pattern in _UNITS if pattern.search(plain)), "")
+
+
+def stated_unit(title: str) -> str:
+    """The unit that a title gives to what stands under it: not that of a sum it tells, as in
+    "vastuut ovat 208,6 milj. euroa"."""
+    plain = title.translate(_BLANKS)
+    for unit, pattern in _UNITS:
+        found = [(it, _is_of_sum(it)) for it in pattern.finditer(plain)]
+        if not all(of_sum for _, of_sum in found):
+            return unit
+        for it, _ in found:  # the euros of millions are no unit either
+            plain = plain[: it.start()] + " " * len(it[0]) + plain[it.end() :]
+    return ""
+
+
+def _is_of_sum(unit: re.Match[str]) -> bool:
+    before = _SUM.search(unit.string[: unit.start()])
+    return before is not None and not _YEAR.fullmatch(before[1])
 
 
 def without_unit(text: str) -> str:

@@ -27,7 +27,7 @@ from assay.corpus.importers.pdf_headings import Setting, Style, headings_in, set
 from assay.corpus.importers.pdf_page import Line, Page
 from assay.corpus.importers.pdf_tables import find_tables
 from assay.corpus.importers.pdf_words import cut, mended
-from assay.language.amounts import unit_in
+from assay.language.amounts import MONEY, stated_unit, unit_in
 
 SAMPLE = 48  # pages that a report is surveyed on
 DEEPEST_CHAPTER = 3  # of headings, beyond which a name holds on
@@ -35,7 +35,10 @@ EDGE = 0.14  # of a page's height: where running lines stand
 SAME_COLUMN = 12.0  # points between the columns of a table and those it goes on with
 _NUMBERS = re.compile(r"(?<![\d.,])\d{1,4}(?![\d.,]*\d)")
 _LISTED = re.compile(r"(?:[A-ZÅÄÖ]|[IVX]+|\d+)[ .)]")
-_MONEY = ("1 000 €", "milj. €", "€")
+_NUMBER_OF_PAGE = re.compile(
+    r"[-–—\s]*(?:s\.|sivu|page|עמוד)?\s*\d{1,4}(?:\s*(?:/|\(|of)\s*\d{1,4}\)?)?[-–—\s]*",
+    re.IGNORECASE,
+)
 _COMPANY = re.compile(
     r"(?:[A-ZÅÄÖ][\w&.:-]*\s(?:[\w&.:-]+\s){0,5}?)?"
     r"(?:Oyj?|Ab|Ky|[\w-]*[Ss]äätiö(?: sr)?|[\w-]*kuntayhtymä|[\w-]*liikelaitos|[\w-]*lautakunta)\b"
@@ -207,6 +210,11 @@ def _shape(line: Line, page: Page) -> str:
     return f"{side} {re.sub(r'[0-9]+', '9', line.text)[:60]}" if side else ""
 
 
+def _is_number_of(page: Page, line: Line) -> bool:
+    """Whether a line at the edge is nothing but the number of its page."""
+    return bool(_side(line, page) and _NUMBER_OF_PAGE.fullmatch(line.text))
+
+
 def _page_numbers(page: Page) -> list[str]:
     """Numbers at the edges of a page that may be its own."""
     lines = _edge(page)
@@ -259,7 +267,7 @@ class _Reading:
             return
         lines = [line for line in page.lines if _shape(line, page) in self.known.running]
         inner = tuple(line for line in page.lines if line not in lines)
-        if not inner and page.images:
+        if page.images and all(_is_number_of(page, line) for line in inner):
             reason = "the page is an image without a text layer; run OCR"
             yield Problem(code="no-text-layer", where=f"{file.path}: page {number}", reason=reason)
         running = tuple(line.text for line in lines)
@@ -447,7 +455,7 @@ def _units(
 ) -> tuple[str, ...]:
     """From the heading of the column, the cells in it, or else the table's own."""
     stated = [*(row[0] for row in header), title, *(one.text for one in reversed(trail[-2:]))]
-    general = next((unit for text in stated if (unit := unit_in(text)) in _MONEY), "")
+    general = next((unit for text in stated if (unit := stated_unit(text)) in MONEY), "")
     units = []
     for column in range(len(rows[0].cells)):
         of_heading = next((unit for row in header if (unit := unit_in(row[column]))), "")

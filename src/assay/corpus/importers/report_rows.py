@@ -24,7 +24,7 @@ from typing import Literal
 
 import msgspec
 
-from assay.language.amounts import number_in, unit_in, without_unit
+from assay.language.amounts import MONEY, number_in, stated_unit, unit_in, without_unit
 
 YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 SHORT_YEAR = re.compile(r"\b(?:TP|TA|LTA|KS|TOT)\.?\s?(\d\d)\b")
@@ -85,7 +85,7 @@ def grid_of(
     width = max((len(row) for row in (*header, *rows)), default=0)
     body = tuple((*row, *[""] * (width - len(row))) for row in rows)
     columns = _columns(header, body, width, title, year)
-    whole = unit_in(title) or unit_in(" ".join(columns[:1]))
+    whole = stated_unit(title) or unit_in(" ".join(columns[:1]))
     units = tuple(
         unit_in(column) or (whole if place else "") for place, column in enumerate(columns)
     )
@@ -142,7 +142,7 @@ def _lines_of(grid: Grid) -> Iterator[RowText]:
     for number, (cells, parents) in enumerate(zip(grid.rows, grid.parents, strict=True), start=1):
         label, place = _label(cells, grid.columns)
         figures = tuple(
-            _figure(grid, column, cell, label)
+            _figure(grid, column, cell, (*parents, label))
             for column, cell in enumerate(cells)
             if cell.strip() and column != place
         )
@@ -164,13 +164,14 @@ def _label(cells: Sequence[str], columns: Sequence[str]) -> tuple[str, int]:
     return "", -1
 
 
-def _figure(grid: Grid, column: int, cell: str, label: str) -> Figure:
+def _figure(grid: Grid, column: int, cell: str, labels: Sequence[str]) -> Figure:
+    """`labels` are what the row stands under, and last its own."""
     heading = grid.columns[column]
     value = number_in(cell)
     unit = ""
     if value is not None:
         # days or a number of inhabitants are no euros, whatever stands over the column
-        unit = unit_in(cell) or unit_in(label) or grid.units[column]
+        unit = unit_in(cell) or unit_in(labels[-1]) or _unit_above(labels) or grid.units[column]
         if unit == "%" and abs(value) >= NO_SHARE and not unit_in(cell):
             unit = ""  # what a change of a rate comes to, say
     return Figure(
@@ -178,9 +179,14 @@ def _figure(grid: Grid, column: int, cell: str, label: str) -> Figure:
         text=" ".join(cell.split()),
         value=value,
         unit=unit,
-        year=year_of(heading) or (int(label) if YEAR.fullmatch(label) else None),
+        year=year_of(heading) or (int(labels[-1]) if YEAR.fullmatch(labels[-1]) else None),
         kind=kind_of(heading),
     )
+
+
+def _unit_above(labels: Sequence[str]) -> str:
+    """The unit of money that a label above says: Takaukset (1 000 €)."""
+    return next((unit for label in labels[-2::-1] if (unit := stated_unit(label)) in MONEY), "")
 
 
 def told(figure: Figure) -> str:
