@@ -67,6 +67,12 @@ def _report(city: str, year: int, factor: int) -> Any:
         ("Rahavarat 1.1.", money(50), money(40)),
         ("Rahavarat 31.12.", money(60), money(50)),
     )
+    companies = _table(
+        "Osakkuusyhteisöt",
+        ("Vaasan Vesi Oy", money(216), money(30)),
+        ("Satama Oy", money(80), money(20)),
+        header=["", "Osuus omasta pääomasta", "Osuus lainoista"],
+    )
     sections = [
         (
             3,
@@ -95,6 +101,7 @@ def _report(city: str, year: int, factor: int) -> Any:
         (30, "Talousarvion toteutuminen", budget),
         (60, "Vertailu", compared),
         (61, "Rahoituslaskelma", cash),
+        (62, "Konserni", companies),
     ]
     pages += [
         {"page_num": page, "sections": [{"title": title, "tables": [table]}]}
@@ -150,6 +157,8 @@ def test_a_row_is_a_document(home: Path) -> None:
         ("Mitkä olivat Vaasan verotulot Lapuan vertailussa?", "lapua:p60:t1:r2"),
         ("Paljonko Lapualla oli rahavaroja vuoden lopussa?", "lapua:p61:t1:r2"),
         ("Paljonko Lapualla oli rahavaroja vuoden alussa?", "lapua:p61:t1:r1"),
+        ("Lapuan konsernin osuus Vaasan Vesi Oy:n omasta pääomasta", "lapua:p62:t1:r1"),
+        ("Osuus Vaasan veden omasta pääomasta", "kauhava:p62:t1:r1"),
     ],
 )
 def test_the_first_hit(engine: Engine, question: str, expected: str) -> None:
@@ -173,6 +182,8 @@ def test_the_first_hit(engine: Engine, question: str, expected: str) -> None:
         "Mikä oli Lapuan tilikauden tulos talousarviossa 2023?",  # a sentence has the budget alone
         "Paljonko Pohjanmaan hyvinvointialueella oli velkaa?",  # here is Etelä-Pohjanmaa
         "Milloin Saarijärven kaupunki nosti lainaa?",  # a town, not the lake of that name
+        "Osuus Vaasan omasta pääomasta",  # a company's that has the name of the town
+        "Paljonko oli Vaasan konsernin oma pääoma?",
         "Kuka valittiin Vaasan kaupunginjohtajaksi?",  # compared here, but not by this
         "Miten otan lainaa Lapualla?",  # for oneself
         "Miten haen lainaa Lapualta?",

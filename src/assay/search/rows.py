@@ -23,7 +23,7 @@ each further hit of a table and of a page counts a little less than the one befo
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -32,10 +32,11 @@ import numpy as np
 from assay.core.types import Document
 from assay.language.analysis import grams
 from assay.language.finnish import without_dots
-from assay.language.towns import FORMER, is_town
+from assay.language.towns import FORMER
 from assay.search.arrays import TINY, Array, Doubles, best_rows, cosines
 from assay.search.asked_of_reports import Question, question_of, readings, similar_words
 from assay.search.index import Index
+from assay.search.of_towns import of_towns
 from assay.search.reported import PROSE, ROW, TABLE, is_prose, passages_of, sentences_in
 from assay.search.signals import asked_vector
 from assay.search.soft import Similar
@@ -83,7 +84,7 @@ def row_signals(index: Index, text: str, lookup: Lookup | None = None) -> Signal
     """`lookup` gives the document of an id, to see whether one passage of the first hits says it
     all."""
     asked = question_of(index, text)
-    here = _towns(index, asked)
+    here = of_towns(index, asked, FIELDS)
     fields = _Fields(index, asked)
     size = len(index)
     best = np.zeros(size)
@@ -389,38 +390,6 @@ def _are(
 
 
 # ── what is not a word ────────────────────────────────────────────────────────────────────────────
-
-
-def _towns(index: Index, asked: Question) -> Array:
-    """The mask of what may answer: the reports of the towns that are named. Where none of them has
-    one, rows whose label names them; and where no figure is asked for, what else names them."""
-    every = np.ones(len(index), bool)
-    for place in asked.places:
-        every &= _naming(index, (place,), FIELDS)
-    if not asked.towns:
-        return every
-    reports = np.isin(index.marked.town_of, [town for town in asked.towns])
-    if reports.any():
-        return every & reports
-    return _naming(index, asked.towns, ("label",) if asked.asks != "text" else FIELDS)
-
-
-def _naming(index: Index, towns: Sequence[str], fields: Iterable[str]) -> Array:
-    """The documents that name one of these towns in one of these fields."""
-    named = np.zeros(len(index), bool)
-    assert index.words is not None
-    for town in towns:
-        start = town[:2].lower()
-        forms = [
-            number
-            for number, word in enumerate(index.words.words)
-            if word.startswith(start) and is_town(town, word)
-        ]
-        similar: Similar = (np.array(forms, np.int64), np.ones(len(forms)))
-        for name in fields:
-            if name != "page" and name in index.soft and forms:
-                named |= index.soft[name].frequency(similar) > 0
-    return named
 
 
 def _years(index: Index, asked: Question) -> Doubles:
