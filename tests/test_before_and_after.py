@@ -123,6 +123,7 @@ TOPICS = (
 )
 GATE_KEYS = r"\b(pass_rate_\w+|avg_latency_ms|recall_at_k|Recall@k)\b"
 ONE_ROUNDING = "a gate rounds a figure as every page does, and says why it cannot be told"
+ONE_FORM = "a figure has one form: rates in per cent, measures as decimals with their interval"
 NEXT = "what is not proven says what next"
 ONE_NAME = "a figure has one name on every page"
 SET_NAME = "a run calls a set as the configuration does"
@@ -215,6 +216,16 @@ ALLOWED = [
         "*",
         SINCE,
         after=r'No proven difference|osoitettua eroa|^<p class="lead">$|^<b class="inc|^</b>$',
+    ),
+    *(
+        Allowed(commands, "terminal", ONE_FORM, **{way: r"^MRR@k |passed: [-+0]"})
+        for commands in ("score-fi-*", "run-*", "compare-fi*")
+        for way in ("before", "after")
+    ),
+    *(
+        Allowed(commands, "*.md", ONE_FORM, **{way: r"^\| (E \| )?Recall@k "})
+        for commands in ("report-fi*", "score-fi*", "run-*")
+        for way in ("before", "after")
     ),
     Allowed("report-*-against-*", "*", NEXT, after=r"assay plan says|too wide to be of use\. Only"),
     Allowed("compare-*", "*", NEXT, after=r"assay plan says|^(differences take|power, )"),

@@ -109,6 +109,15 @@ def test_one_comment_a_pull_request(known: str, project: Path) -> None:
     assert wanted in sent
 
 
+def test_comments_that_cannot_be_listed_do_not_stop_the_job(project: Path) -> None:
+    (project / "assay-comment.md").write_text("<!-- assay -->\n")
+    calls, gh = project / "calls.txt", project / "bin" / "gh"
+    gh.write_text(f'#!/bin/sh\necho "$@" >> {calls}\nexit 1\n')
+    gh.chmod(0o755)
+    assert shell(project, steps()[1]["post"], REPOSITORY="o/r", NUMBER="7") == 0
+    assert len(calls.read_text().splitlines()) == 1, "no second comment beside the first"
+
+
 def test_a_comment_says_what_broke_by_id_and_by_text(project: Path) -> None:
     configure(project, "minimum = 0.1")
     config = project / "assay.toml"

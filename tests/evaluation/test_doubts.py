@@ -13,8 +13,8 @@ from assay.api.showing import printed
 from assay.core.errors import InputError
 from assay.core.results import Gate, GoldCard, GradedEntry, GradedReceipt, GradedResults
 from assay.evaluation.belief import COLUMNS, chances, learn
-from assay.evaluation.comparison import _verdict, compare
-from assay.evaluation.doubts import Doubt, is_closed
+from assay.evaluation.comparison import compare
+from assay.evaluation.doubts import is_closed
 from assay.evaluation.gates import decide
 from assay.evaluation.graded import score_sheet
 from assay.evaluation.guessed import guessed, sampled, tabled
@@ -212,11 +212,29 @@ def test_the_verdict_of_a_comparison_is_open_while_the_unjudged_could_turn_it() 
     assert row.doubt.unjudged == 60
 
 
-def test_no_belief_says_better_or_worse_where_the_test_does_not() -> None:
-    sure = Doubt(unjudged=9, judged=40, stands=0.1, up=0.9, down=0.0, ahead=0.99)
-    assert [_verdict(now, sure) for now in (1, 0, -1)] == ["better", "open", "open"]
-    sure = Doubt(unjudged=9, judged=40, stands=0.1, up=0.0, down=0.9, ahead=0.01)
-    assert [_verdict(now, sure) for now in (1, 0, -1)] == ["open", "open", "worse"]
+@pytest.mark.parametrize(("seen", "said"), [(4, "open"), (5, "open"), (6, "better")])
+def test_no_belief_says_better_or_worse_where_the_test_does_not(seen: int, said: str) -> None:
+    """One engine finds what is relevant wherever somebody looked, the other never. The belief is
+    sure all along; the verdict waits for the test, either way round."""
+    queries = [f"q{n}" for n in range(12)]
+    grades: Grades = {
+        query: {f"a{rank}": 0 for rank in range(5)}
+        | {"elsewhere": 1}
+        | ({f"b{rank}": 1 for rank in range(5)} if place < seen else {})
+        for place, query in enumerate(queries)
+    }
+    poor, good = (
+        scored({query: [f"{name}{rank}" for rank in range(5)] for query in queries}, grades)
+        for name in "ab"
+    )
+    row = compare([poor, good], ["poor", "good"], primary="P@5").differences[0]
+    back = compare([good, poor], ["good", "poor"], primary="P@5").differences[0]
+    for each in (row, back):
+        assert each.doubt is not None
+        assert max(each.doubt.up or 0, each.doubt.down or 0) > 0.95
+        assert (each.p_holm <= 0.05) == (seen == 6)
+    assert row.verdict == said
+    assert back.verdict == {"better": "worse"}.get(said, said)
 
 
 def test_compare_and_next_believe_the_same() -> None:

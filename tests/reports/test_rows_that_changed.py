@@ -107,3 +107,35 @@ def test_junit_is_as_red_as_the_exit_code(assay_cli: Assay) -> None:
         assert case is not None
         assert case.find(tag) is not None
         assert bool(cases.findall("testcase/failure")) == bool(code)
+
+
+def test_a_rate_is_in_per_cent_and_a_measure_a_decimal_wherever_it_is_told(
+    assay_cli: Assay, tmp_path: Path
+) -> None:
+    """Two of eight questions fail now: in the terminal, on the page, in Markdown and in a
+    comparison it is the same figure in the same form."""
+    asked = [
+        {"id": f"q{n}", "query": f"{n}?", "must": False, "expected_any": [{"section": str(n)}]}
+        for n in range(8)
+    ]
+    (tmp_path / "gold.json").write_text(json.dumps(asked))
+    for name, lost in (("then", 0), ("now", 2)):
+        rows = [
+            {"id": f"q{n}", "hits": [{"section_num": at, "node_id": at, "score": 0.9}]}
+            for n in range(8)
+            for at in (str(99 if n < lost else n),)
+        ]
+        (tmp_path / f"{name}.json").write_text(json.dumps({"metrics": {}, "results": rows}))
+        against = ("--baseline", "then.results.json") if name == "now" else ()
+        given = ("--run", f"{name}.json", "-o", f"{name}.results.json", *against)
+        shown = assay_cli("score", "gold.json", *given).out
+    told = " ".join(shown.split())
+    assert "Recall@k 75.0%" in told
+    assert "MRR@k 0.750" in told
+    assert "passed: -25.0 points (" in told
+    compared = " ".join(assay_cli("compare", "then.results.json", "now.results.json").out.split())
+    assert "100.0% 75.0% -25.0" in compared
+    for ending in ("md", "html"):
+        assay_cli("report", "now.results.json", "-o", f"r.{ending}")
+        report = (tmp_path / f"r.{ending}").read_text()
+        assert "75.0%" in report.partition("Recall@k")[2].partition("near miss")[0], ending

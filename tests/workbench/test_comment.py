@@ -7,6 +7,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from assay.core.estimates import OneJudge
 from assay.core.results import (
     Check,
@@ -16,6 +18,7 @@ from assay.core.results import (
     GradedResults,
     Verdict,
 )
+from assay.reports import render, view
 from assay.reports.comment import Scored, comment
 from command_line import Assay
 
@@ -72,13 +75,23 @@ def test_a_pass_on_one_judges_word_says_so() -> None:
         engine="e",
         overall={},
         per_query=[],
-        receipt=GradedReceipt(gold=GoldCard(fingerprint="g"), measures=[]),
+        receipt=GradedReceipt(
+            gold=GoldCard(fingerprint="g"),
+            measures=[],
+            counts=dict.fromkeys(("n_scored", "n_expected", "n_missing", "n_failed"), 0),
+        ),
         verdict=verdict,
     )
     written = comment([Scored(gold="s", engine="e", results=results)])
     assert "### Assay: PASS, on one judge's word\n" in written
     assert "- The verdict rests on one judge: without what only that judge has judged" in written
     assert "Ada" not in written, "everybody may read a comment"
+    page = render(view(results), ".html")
+    assert '<span class="badge inconclusive">NOT YET</span>' in page, "as the page of the run says"
+    assert ">PASS</span></p>" not in page
+    sure = msgspec.structs.replace(verdict, one_judge=None)
+    page = render(view(msgspec.structs.replace(results, verdict=sure)), ".html")
+    assert '<span class="badge pass">PASS</span>' in page
 
 
 def test_a_set_that_changed_is_told_in_words(assay_cli: Assay, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from assay.core.estimates import WIDE
 from assay.core.results import Status
+from assay.reports.numbers import PASS
 from assay.reports.sentences import ALPHA, BESIDE, FALL, Sentences
 from assay.reports.shapes import Answer
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
 COMMAND = "assay gold next"
 PLAN = "assay plan"
-PASS = "pass"  # the key of what decides a golden set
 FIRST = 20  # judgments, before which nothing is said of unjudged hits
 STATUSES: dict[Found, Status] = {"better": "pass", "worse": "fail"}
 
@@ -110,15 +110,13 @@ def _change_found(row: Difference, tests: int, tell: Sentences) -> str:
 
 def _in_points(row: Difference, tell: Sentences) -> dict[str, str]:
     """A pass rate is told in per cent, as everywhere; its change in points."""
-    numbers, rate = tell.numbers, "pass_rate_total"
-    low, high = (numbers.change(rate, end, "+") for end in (row.low, row.high))
-    between = tell.words("to_signed", low=low, high=high)
+    numbers = tell.numbers
     return {
-        "measure": tell.words.figure(rate),
-        "before": numbers.figure(rate, row.baseline),
-        "now": numbers.figure(rate, row.value),
-        "change": numbers.change(rate, row.difference, "+"),
-        "between": numbers.change_span(None, None) if row.low is None else between,
+        "measure": tell.words.figure("pass_rate_total"),
+        "before": numbers.figure(PASS, row.baseline),
+        "now": numbers.figure(PASS, row.value),
+        "change": numbers.change(PASS, row.difference, "+"),
+        "between": numbers.change_between(PASS, row.low, row.high),
     }
 
 
@@ -146,7 +144,7 @@ def more_queries(row: Difference, comparison: Comparison, tell: Sentences) -> It
         return
     numbers = tell.numbers
     golden = row.key == PASS
-    change = numbers.change("pass_rate_total", MATTERS) if golden else numbers.decimal(MATTERS, 2)
+    change = numbers.change(PASS, MATTERS) if golden else numbers.decimal(MATTERS, 2)
     yield tell.words(
         "more_needed" if needed > row.n else "enough_here",
         change=change,
@@ -175,7 +173,9 @@ def _power(row: Difference, fewest: int, tell: Sentences) -> str:
         return say("few_changed", **facts)
     if row.detectable is None:
         return say("no_power", measure=row.measure)
-    change = tell.numbers.decimal(row.detectable)
+    numbers = tell.numbers
+    rate = row.key == PASS
+    change = numbers.change(PASS, row.detectable) if rate else numbers.decimal(row.detectable)
     return say("power", n=row.n, change=change, measure=row.measure)
 
 

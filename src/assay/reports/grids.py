@@ -26,6 +26,13 @@ def headed(*names: str, right: Sequence[str] = ()) -> Table:
     return table
 
 
+def unbroken(table: Table, *names: str) -> None:
+    """Columns whose cells stay on one line; the others give way."""
+    for column in table.columns:
+        if column.header in names:
+            column.no_wrap = True
+
+
 @dataclass(frozen=True)
 class Hanging:
     """A text whose lines after the first are moved in."""

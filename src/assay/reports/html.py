@@ -21,7 +21,7 @@ from assay.reports.drawings import (
 )
 from assay.reports.environment import template_environment
 from assay.reports.machine_figures import machine_block
-from assay.reports.numbers import Numbers
+from assay.reports.numbers import Numbers, is_rate
 from assay.reports.sentences import Sentences
 from assay.reports.shapes import Figure, QueryLine, ReportView
 from assay.reports.view import FEW, RATES, failed_questions, heading
@@ -119,7 +119,7 @@ def _mean_row(figure: Figure, numbers: Numbers) -> ForestRow:
 
 def _rate_row(figure: Figure, numbers: Numbers) -> ForestRow:
     """A share in per cent, with its change in points; MRR as it is."""
-    value, is_share = figure.value or 0.0, figure.key != "mrr_at_k"
+    value, is_share = figure.value or 0.0, is_rate(figure.key)
     change = ""
     if figure.change is not None:
         points = numbers.signed(100 * figure.change, 1)

@@ -8,6 +8,8 @@ from datetime import datetime, timedelta
 from assay.reports.words import Words
 
 COUNTS = ("total", "n_failed", "n_variants")  # golden figures that are whole numbers
+PASS = "pass"  # whether a question passed, of which the mean is a rate
+SHARES = (PASS, "recall_at_k")  # that are not called rates
 
 Bounds = Sequence[float | None] | None
 
@@ -35,6 +37,12 @@ def p_value(value: float) -> str:
 
 def short(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def is_rate(name: str) -> bool:
+    """Whether a figure is told in per cent, and its change in points: a share of questions. All
+    others are decimals, wherever they are told."""
+    return "rate" in name or name in SHARES
 
 
 class Numbers:
@@ -118,17 +126,24 @@ class Numbers:
         """A figure of a golden set: a rate in per cent, a latency in milliseconds."""
         if value is None:
             return "–"
-        if "rate" in name:
+        if is_rate(name):
             return self.percent(value)
         if "latency" in name:
             return self.local(f"{value:.1f}") + self._words("language.millis")
         return self.local(f"{value:g}" if name in COUNTS else f"{value:.3f}")
 
+    def change_between(self, name: str, low: float | None, high: float | None) -> str:
+        """The interval of such a difference, its unit said once."""
+        if low is None or high is None or not is_rate(name):
+            return self.change_span(low, high)
+        ends = (self.local(signed(100 * end, 1)) for end in (low, high))
+        return self._words("to_signed", **dict(zip(("low", "high"), ends, strict=True)))
+
     def change(self, name: str, value: float | None, sign: str = "") -> str:
         """A difference of two such figures: of rates in points."""
         if value is None:
             return "–"
-        if "rate" in name:
+        if is_rate(name):
             return self.local(f"{100 * value:{sign}.1f}") + self._words("golden.points")
         if "latency" in name:
             return self.local(f"{value:{sign}.1f}") + self._words("language.millis")

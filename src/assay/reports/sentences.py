@@ -28,7 +28,7 @@ from assay.core.results import (
 )
 from assay.core.types import Finding, standing
 from assay.core.verdicts import rounded
-from assay.reports.numbers import Numbers
+from assay.reports.numbers import Numbers, is_rate
 from assay.reports.words import Words
 
 HEBREW = re.compile("[א-ת]")
@@ -145,14 +145,14 @@ class Sentences:
             text += self.words(
                 "since_baseline",
                 measure=names.get(key) or self.words.named("figures", key),
-                change=self.numbers.signed(baseline.delta[key]),
-                between=self.numbers.change_span(*baseline.intervals[key]),
+                change=self._moved(key, baseline.delta[key]),
+                between=self.numbers.change_between(key, *baseline.intervals[key]),
                 p=self.numbers.p_value(baseline.p[key]),
                 n=baseline.n,
             )
         fell = [key for key in BESIDE if baseline.delta.get(key, 0.0) <= -FALL]
         for other in fell[:1]:
-            change = self.numbers.signed(baseline.delta[other])
+            change = self._moved(other, baseline.delta[other])
             text += self.words("fell_too", measure=names.get(other, other), change=change)
         if baseline.n_apart:
             text += self.words("on_common", n=baseline.n, apart=baseline.n_apart)
@@ -161,6 +161,12 @@ class Sentences:
         if sure and low is not None and high is not None and low <= 0 <= high:
             text += f" {self.words('test_alone')}"
         return text
+
+    def _moved(self, key: str, change: float) -> str:
+        """Of a rate in points, as on every page."""
+        if not is_rate(key):
+            return self.numbers.signed(change)
+        return self.numbers.change(key, change, "+" if round(change, 3) else "")
 
     # ── places ────────────────────────────────────────────────────────────────────────────────────
 
@@ -331,7 +337,7 @@ class Sentences:
         if open_ or not isinstance(results, GoldenResults):
             return self.check(check)
         gate = check.gate
-        whole = gate.slice == "overall" and "rate" in gate.measure
+        whole = gate.slice == "overall" and is_rate(gate.measure)
         bounds = results.intervals.overall.get(gate.measure) if whole else None
         ends = [end for end in bounds or () if end is not None]
         return self._check(check, self.numbers.percents(ends) if len(ends) == 2 else "")
@@ -388,7 +394,7 @@ class Sentences:
         shown = round(value, 1 if "latency" in gate.measure else 3)
         if gate.drop is not None or gate.holds(shown) == gate.holds(value):
             return self.numbers.figure(gate.measure, value)
-        if "rate" in gate.measure:
+        if is_rate(gate.measure):
             return self.numbers.percent(value, 3)
         return self.numbers.local(rounded(value, gate.holds))
 

@@ -8,8 +8,9 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from assay.evaluation.differences import Leaderboard, SliceLead
-from assay.reports.grids import headed
-from assay.reports.numbers import signed
+from assay.reports.grids import headed, unbroken
+from assay.reports.numbers import Numbers, is_rate, signed
+from assay.reports.words import Words
 
 WIDE = 25  # of the drawing, in characters: from 0 to 1
 
@@ -18,10 +19,17 @@ def board_lines(board: Leaderboard) -> Iterator[RenderableType]:
     table = headed("", "system", right=(board.measure, "95% interval"))
     table.add_column("0 … 1", no_wrap=True)
     table.add_column("group", no_wrap=True)
+    unbroken(table, board.measure, "95% interval")
+    table.columns[1].overflow = "fold"  # a name is never cut short
+    numbers = Numbers(Words("en"))
+    told = numbers.percents if is_rate(board.measure) else numbers.span
     for place, row in enumerate(board.places, start=1):
-        between = "" if row.low is None else f"{row.low:.3f} to {row.high:.3f}"
-        drawn = drawing(row.value, row.low, row.high)
-        table.add_row(str(place), row.system, f"{row.value:.3f}", between, Text(drawn), row.letters)
+        between = "" if row.low is None else told((row.low, row.high))
+        value, drawn = (
+            numbers.figure(board.measure, row.value),
+            drawing(row.value, row.low, row.high),
+        )
+        table.add_row(str(place), row.system, value, between, Text(drawn), row.letters)
     yield from (Text(f"{board.measure}, {board.n} queries", style="bold"), Text(), table, Text())
     yield Text(
         "Systems that share a letter cannot be told apart. All "

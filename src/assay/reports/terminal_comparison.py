@@ -10,8 +10,8 @@ from rich.text import Text
 
 from assay.evaluation.comparison import ALPHA, Comparison, Difference
 from assay.reports.doubted import answers, is_golden, powers
-from assay.reports.grids import headed
-from assay.reports.numbers import change_span, p_value, short, signed
+from assay.reports.grids import headed, unbroken
+from assay.reports.numbers import Numbers, change_span, is_rate, p_value, short, signed
 from assay.reports.sentences import Sentences
 from assay.reports.shapes import Answer
 from assay.reports.terminal_board import board_lines
@@ -40,7 +40,9 @@ def comparison_table(comparison: Comparison) -> RenderableType:
 def _against_baseline(
     comparison: Comparison, system: str, answer: Answer, power: str
 ) -> Iterator[RenderableType]:
-    table = headed("measure", right=("n", "before", "now", "change", "95% interval"))
+    figures = ("n", "before", "now", "change", "95% interval")
+    table = headed("measure", right=figures)
+    unbroken(table, *figures)
     for name in ("p Holm", "w/t/l"):
         table.add_column(name, justify="right", no_wrap=True)
     rows = [row for row in comparison.differences if row.system == system]
@@ -61,13 +63,14 @@ def _against_baseline(
 
 def _add_difference(table: Table, row: Difference, measure: str) -> None:
     style = {"better": "green", "worse": "red"}.get(row.verdict, "")
+    numbers, rate = Numbers(Words("en")), is_rate(row.key)
     table.add_row(
         measure,
         str(row.n),
-        f"{row.baseline:.3f}",
-        f"{row.value:.3f}",
-        signed(row.difference),
-        change_span(row.low, row.high),
+        numbers.figure(row.key, row.baseline),
+        numbers.figure(row.key, row.value),
+        signed(100 * row.difference, 1) if rate else signed(row.difference),
+        numbers.change_between(row.key, row.low, row.high),
         p_value(row.p_holm),
         f"{row.wins}/{row.ties}/{row.losses}",
         style=style,
@@ -111,7 +114,8 @@ def _notes(comparison: Comparison, rows: Sequence[Difference], power: str) -> It
                 f"{before} for {comparison.baseline} and {after} for {row.system}.",
                 style="dim",
             )
-    yield Text("w/t/l: queries better, equal, worse.", style="dim")
+    points = " Rates are in per cent, their changes in points." if is_rate(head.key) else ""
+    yield Text(f"w/t/l: queries better, equal, worse.{points}", style="dim")
     yield Text()
 
 

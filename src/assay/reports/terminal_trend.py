@@ -1,4 +1,4 @@
-"""The history of engines for a terminal: a line for each run, marked where the level changed."""
+"""The history of engines for a terminal: each run, marked where the level changed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from assay.evaluation.trends import Event, Kind, Trend
-from assay.reports.grids import headed
+from assay.reports.grids import Hanging
 from assay.reports.numbers import signed
 
 MARKS = {Kind.UP: "▲", Kind.DOWN: "▼", Kind.SET: "◆"}
@@ -26,23 +26,37 @@ def trend_lines(found: Sequence[Trend]) -> RenderableType:
 
 
 def _trend(trend: Trend) -> Iterator[RenderableType]:
+    """Two lines a run, which fit into 80 columns: its figures, and below what it did."""
     if not trend.events:
         return
-    table = headed(
-        "", "when", right=(trend.events[-1].measure, "95% interval", "by labels of today", "change")
-    )
-    table.add_column("what it did")
-    for event in trend.events:
-        between = "" if event.low is None else f"{event.low:.3f} to {event.high:.3f}"
-        change = "" if event.step.change is None else signed(event.step.change)
-        value = "–" if event.value is None else f"{event.value:.3f}"
-        mark = Text(MARKS.get(event.step.kind, ""), style=STYLES.get(event.step.kind, ""))
-        when = f"{event.at:%Y-%m-%d %H:%M}"
-        today = "" if event.today is None else f"{event.today:.3f}"
-        table.add_row(mark, when, value, between, today, change, _said(event))
+    head = ("", "when", trend.events[-1].measure, "95% interval", "labels of today", "change")
+    lines: list[tuple[str, ...]] = [head, *map(_figures, trend.events)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     yield Text(f"{trend.engine} on {trend.gold}", style="bold")
-    yield table
+    yield Text(_row(lines[0], widths), style="bold")
+    for event, line in zip(trend.events, lines[1:], strict=True):
+        yield Text(_row(line, widths), style=STYLES.get(event.step.kind, ""))
+        if said := _said(event):
+            yield Hanging(Text(f"  {said}", style="dim"), 2)
     yield Text()
+
+
+def _figures(event: Event) -> tuple[str, ...]:
+    return (
+        MARKS.get(event.step.kind, ""),
+        f"{event.at:%Y-%m-%d %H:%M}",
+        "–" if event.value is None else f"{event.value:.3f}",
+        "" if event.low is None else f"{event.low:.3f} to {event.high:.3f}",
+        "" if event.today is None else f"{event.today:.3f}",
+        "" if event.step.change is None else signed(event.step.change),
+    )
+
+
+def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
+    """The mark and the day at the left, figures at the right of their columns."""
+    pairs = zip(cells, widths, strict=True)
+    padded = [f"{cell:<{w}}" if at < 2 else f"{cell:>{w}}" for at, (cell, w) in enumerate(pairs)]
+    return "  ".join(padded).rstrip()
 
 
 def _said(event: Event) -> str:

@@ -9,8 +9,8 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from assay.core.results import Check, Gate, Robustness, Verdict
-from assay.reports.grids import headed, plain
-from assay.reports.numbers import Numbers, short
+from assay.reports.grids import headed, plain, unbroken
+from assay.reports.numbers import Numbers, is_rate, short
 from assay.reports.sentences import Sentences
 from assay.reports.shapes import Figure, QueryLine, ReportView
 from assay.reports.view import RATES, failed_questions
@@ -20,7 +20,7 @@ SHOWN = 20  # of the questions that failed
 SHOWN_PAIRS = 5  # of the judgments that would settle a verdict
 STYLES = {"pass": "bold green", "fail": "bold red", "inconclusive": "bold yellow"}
 ROWS = (*RATES, "avg_top1_score", "avg_latency_ms")
-NOT_SHARES = ("avg_latency_ms", "avg_top1_score", "mrr_at_k")
+MEAN = "mrr_at_k"  # with an interval, and no rate
 
 
 def golden_card(report: ReportView) -> RenderableType:
@@ -60,13 +60,11 @@ def _title(report: ReportView, say: Words) -> Text:
 
 
 def _rate(figure: Figure, numbers: Numbers) -> tuple[str, Text, Text]:
-    """A share in per cent with its interval; scores and latencies as they are."""
-    low, high = figure.bounds
-    if figure.key in NOT_SHARES:
-        value, between = numbers.figure(figure.key, figure.value), ""
-    else:
-        value = numbers.percent(figure.value)
-        between = "" if low is None or high is None else numbers.percents((low, high))
+    """A figure as every page tells it, with its interval; scores and latencies have none here."""
+    value, between = numbers.figure(figure.key, figure.value), ""
+    if None not in figure.bounds and (is_rate(figure.key) or figure.key == MEAN):
+        told = numbers.percents if is_rate(figure.key) else numbers.span
+        between = told(figure.bounds)
     return figure.title, Text(value, style="bold"), Text(between, style="dim")
 
 
@@ -95,6 +93,7 @@ def _robustness(
         return
     names = ("n", say("passed"), say("interval"), say("unperturbed"), say("drop_brief"))
     table = headed(say("perturbation_brief"), right=names)
+    unbroken(table, say("interval"))
     every = [*robustness.by_perturbation.items(), (say("all_brief"), robustness.overall)]
     for name, row in every:
         table.add_row(

@@ -15,7 +15,7 @@ from assay.core.results import BOUNDS, DROPS, Verdict
 from assay.reports import ReportView
 from assay.reports.charts import Line, Point, swatch, time_chart
 from assay.reports.drawings import range_mark
-from assay.reports.numbers import Numbers
+from assay.reports.numbers import Numbers, is_rate
 from assay.reports.shapes import CheckLine
 from assay.reports.words import Words
 from assay.web.access import user_of
@@ -215,6 +215,7 @@ def decided_page(request: Request, template: str, status: int = 200, **values: o
         swatch=swatch,
         mark=range_mark,
         report_words=words,
+        is_rate=is_rate,
         figure_name=lambda key: words.figure(key) if words.has("figures", key) else key,
         short_name=lambda key: words.short(key) if words.has("figures", key) else key,
         slice_kind=words.slice_kind,
