@@ -3,6 +3,7 @@ schedules and closing words stand in unusual places."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -23,10 +24,22 @@ def load(kind: str, source: Path, home: Path) -> Corpus:
     [
         ({"id": "", "file": "a"}, "no-id"),
         ({"id": "A 90 1?", "file": "a"}, "odd-id"),
+        ({"id": "  ", "file": "a"}, "no-id"),
+        ({"id": 90001, "file": "a"}, "odd-id"),
         ({"parsed": {"date": "31.5.1990"}}, "bad-date"),
+        ({"parsed": {"date": 19900531}}, "bad-date"),
+        ({"year": 2990, "folder": "new", "parsed": {}}, "future-date"),
         ({"parsed": {"date": "1890-05-01"}}, "bad-date"),
         ({"parsed": {"date": "2990-05-01"}}, "future-date"),
         ({"content": {"full_text": "<p>You may</p><br/> vote &amp; sign."}}, "html"),
+        (
+            {
+                "content": {
+                    "full_text": "<P>You may<SCRIPT>var a=1;</SCRIPT><!-- b --> vote & sign."
+                }
+            },
+            "html",
+        ),
     ],
 )
 def test_an_odd_opinion_is_read_and_reported(
@@ -38,6 +51,28 @@ def test_an_odd_opinion_is_read_and_reported(
     assert [problem.code for problem in corpus.problems()] == [code]
     if code == "html":
         assert corpus.at(0).text.split() == "You may vote & sign.".split()
+
+
+def test_tags_are_taken_out_of_every_text(tmp_path: Path) -> None:
+    record = opinion("A-90-001") | {"sections": {"conclusion": "<p>You <b>may</b> vote.</p>"}}
+    corpus = load("fppc", write_opinions(tmp_path / "s", [record]), tmp_path)
+    assert corpus.at(0).fields["conclusion"].split() == "You may vote.".split()
+    assert [problem.code for problem in corpus.problems()] == ["html"]
+
+
+@pytest.mark.parametrize("said", ["31.5.1990", "1990-02-31", "2990-05-01", 19900531])
+def test_what_is_no_date_is_not_taken_for_one(tmp_path: Path, said: object) -> None:
+    record = opinion("A-90-001") | {"parsed": {"date": said}}
+    corpus = load("fppc", write_opinions(tmp_path / "s", [record]), tmp_path)
+    assert corpus.at(0).valid_from == "1990"
+
+
+def test_a_record_without_a_year_is_in_the_folder_of_its_date(tmp_path: Path) -> None:
+    record = opinion("A-90-001") | {"year": None, "parsed": {"date": "1990-05-01"}}
+    (tmp_path / "s" / "1985").mkdir(parents=True)
+    (tmp_path / "s" / "1985" / "a.json").write_text(json.dumps(record))
+    corpus = load("fppc", tmp_path / "s", tmp_path)
+    assert [problem.code for problem in corpus.problems()] == ["wrong-folder"]
 
 
 def test_a_folder_of_another_year_is_reported(tmp_path: Path) -> None:

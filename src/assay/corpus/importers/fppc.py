@@ -4,9 +4,10 @@ The record's own id is the document's id; a record without one is named by its f
 before it where two files have the same name. `metadata["numbers"]` are the file numbers the letter
 carries itself, in its heading, its title or its id: what other letters cite it by.
 
-A record with something odd is read all the same and reported: no id, an id with spaces, a date that
-is none or lies in the future or in another year than the record says, a folder of another year,
-HTML in the text. What can be mended is: tags are taken out of the text.
+A record with something odd is read all the same and reported: no id, an id with spaces or a
+number for one, a date that is none or lies in the future or in another year than the record says, a
+folder of another year, HTML in a text. What can be mended is: tags are taken out of the texts, and
+what is no date is not taken for one.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import html
 import re
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
@@ -27,8 +28,9 @@ from assay.corpus.importers.kinds import Options, Problem, Unit, files_below, pa
 from assay.law import en
 from assay.law.citation import Scheme
 
+S = TypeVar("S", bound=msgspec.Struct)
 SCHEME = Scheme(language="en", code="Gov. Code", regulation=r"18\d{3}")
-VERSION = 2
+VERSION = 3
 OPTIONS: tuple[str, ...] = ()
 # Where the specification's coverage table finds each of its fields in a document.
 COVERAGE = {
@@ -50,8 +52,10 @@ COVERAGE = {
 LABELS = {"opinion": "Opinion", "correspondence": "Correspondence"}
 COMMISSION = "Commission Opinion"
 _TAG = re.compile(
-    r"</?(?:p|br|div|span|b|i|u|em|strong|table|tr|td|th|li|ul|ol|a|h[1-6]|font|html|body)"
-    r"\b[^<>]{0,200}>"
+    r"<(?P<code>script|style)\b[^<>]*>.*?</(?P=code)\s*>|<!--.*?-->"
+    r"|</?(?:p|br|div|span|b|i|u|em|strong|sup|sub|table|tbody|thead|tr|td|th|li|ul|ol|a|h[1-6]"
+    r"|font|html|head|body|script|style|img|hr)\b[^<>]{0,200}>",
+    re.IGNORECASE | re.DOTALL,
 )
 _ODD_ID = re.compile(r"\s|[^\w.()~&,+'/-]")
 _YEAR = re.compile(r"(?:19|20)\d\d")
@@ -102,7 +106,7 @@ class Header(msgspec.Struct, frozen=True):
     """What was read from a letter's heading."""
 
     document_type: str = ""
-    date: str = ""
+    date: object = ""
     requestor_name: str = ""
     requestor_title: str = ""
     requestor_city: str = ""
@@ -134,7 +138,7 @@ class SourceMetadata(msgspec.Struct, frozen=True):
 class Opinion(msgspec.Struct, frozen=True):
     """A record, as far as it is read."""
 
-    id: str = ""
+    id: str | int = ""
     year: object = None
     pdf_url: str = ""
     content: Content = Content()
@@ -173,55 +177,77 @@ def read(source: str, unit: Unit, options: Options) -> Iterator[Document | Probl
         yield Problem(code="bad-record", where=str(path), reason=reason)
         return
     opinion = as_far_as_it_fits(record, Opinion)
-    text = opinion.content.full_text
     problems = [
         Problem(code=code, where=str(path), reason=why) for code, why in _odd(opinion, unit)
     ]
-    if len(_TAG.findall(text)) > 1:
-        plain = msgspec.structs.replace(opinion.content, full_text=_without_tags(text))
-        opinion = msgspec.structs.replace(opinion, content=plain)
-        problems.append(Problem(code="html", where=str(path), reason="tags were taken out of it"))
-    yield _document(opinion, unit)
+    plain = msgspec.structs.replace(
+        opinion,
+        content=_without_tags(opinion.content),
+        sections=_without_tags(opinion.sections),
+        embedding=_without_tags(opinion.embedding),
+    )
+    yield _document(plain, unit)
     yield from problems
+    if plain != opinion:
+        yield Problem(code="html", where=str(path), reason="tags were taken out of it")
 
 
-def _without_tags(text: str) -> str:
-    return html.unescape(_TAG.sub(" ", text))
+def _without_tags(texts: S) -> S:
+    """The same texts without tags. One alone may be a slip of the scanner."""
+    plain = {
+        name: html.unescape(_TAG.sub(" ", text))
+        for name, text in _items(texts)
+        if isinstance(text, str) and sum(1 for _ in _TAG.finditer(text)) > 1
+    }
+    return msgspec.structs.replace(texts, **plain) if plain else texts
 
 
 def _odd(opinion: Opinion, unit: Unit) -> Iterator[tuple[str, str]]:
     """What is odd about a record: (code, why)."""
-    if not opinion.id:
+    said = str(opinion.id)
+    if not said.strip():
         yield "no-id", f"the record has no id; it is called {unit.id}, as its file is"
-    elif _ODD_ID.search(opinion.id) or len(opinion.id) > 60:
+    elif _ODD_ID.search(said) or len(said) > 60 or not isinstance(opinion.id, str):
         yield "odd-id", f"the id is {opinion.id!r}"
     year = int(str(opinion.year)) if str(opinion.year or "").isdecimal() else None
     if opinion.year is not None and year is None:
         yield "bad-date", f"the year is {opinion.year!r}"
+    elif year and year > _today().year:
+        yield "future-date", f"the year {year} is still to come"
+    day = _day(opinion.parsed.date)
     folder = next(
         (part for part in reversed(unit.path.split("/")[:-1]) if _YEAR.fullmatch(part)), ""
     )
-    if folder and year and int(folder) != year:
-        yield "wrong-folder", f"the folder is {folder}, and the record says {year}"
-    if not (said := opinion.parsed.date):
+    told = year or (day.year if day else None)
+    if folder and told and int(folder) != told:
+        yield "wrong-folder", f"the folder is {folder}, and the record says {told}"
+    if opinion.parsed.date in ("", None):
         return
-    try:
-        day = date.fromisoformat(said)
-    except ValueError:
-        yield "bad-date", f"the date is {said!r}"
-        return
-    if day > datetime.now(tz=UTC).date():
-        yield "future-date", f"the date {said} is still to come"
+    if day is None:
+        yield "bad-date", f"the date is {opinion.parsed.date!r}"
+    elif day > _today():
+        yield "future-date", f"the date {day} is still to come"
     elif year and abs(day.year - year) > 1:
-        yield "bad-date", f"the date is {said}, and the record says {year}"
+        yield "bad-date", f"the date is {day}, and the record says {year}"
+
+
+def _today() -> date:
+    return datetime.now(tz=UTC).date()
+
+
+def _day(said: object) -> date | None:
+    try:
+        return date.fromisoformat(said) if isinstance(said, str) else None
+    except ValueError:
+        return None
 
 
 def _document(opinion: Opinion, unit: Unit) -> Document:
-    doc_id = opinion.id or unit.id
+    doc_id = str(opinion.id).strip() or unit.id
     texts = [*_items(opinion.sections), *_items(opinion.embedding)]
     header = _own_header(opinion)
     metadata = _metadata(opinion, header)
-    year = metadata.get("year")
+    year, day = metadata.get("year"), _day(opinion.parsed.date)
     return Document(
         id=doc_id,
         title=_title(opinion, header, doc_id),
@@ -230,7 +256,7 @@ def _document(opinion: Opinion, unit: Unit) -> Document:
         locator=Locator(doc_id=doc_id),
         citations=_citations(opinion.citations),
         language="en",
-        valid_from=opinion.parsed.date or (str(year) if year else ""),
+        valid_from=day.isoformat() if day and day <= _today() else str(year or ""),
         metadata=metadata,
     )
 
