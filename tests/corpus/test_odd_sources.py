@@ -153,6 +153,33 @@ def test_schedules_with_a_letter_are_two(act: Corpus) -> None:
     assert answer.targets == ("7:schedule-1ב:1",)
 
 
+ENGLISH = """<akomaNtoso><act><meta><identification><FRBRWork>
+<FRBRuri value="/akn/gb/act/2030/7"/></FRBRWork><FRBRExpression><FRBRlanguage language="eng"/>
+</FRBRExpression></identification></meta><preface><docTitle>Ferries Act</docTitle></preface>
+<body><section eId="sec_1"><num>1.</num><intro><p>In this Act</p></intro>
+<subsection eId="sec_1__subsec_1"><num>(1)</num><content><p>a boat floats</p></content></subsection>
+<subsection eId="sec_1__subsec_2"><num>(2)</num><content><p>a raft too</p></content></subsection>
+<wrapUp><p>provided that it is dry.</p></wrapUp></section>
+<hcontainer name="schedule" eId="sched_A"><paragraph eId="sched_A__para_1"><num>1</num>
+<content><p>Of A.</p></content></paragraph></hcontainer>
+<hcontainer name="schedule" eId="sched_B"><paragraph eId="sched_B__para_1"><num>1</num>
+<content><p>Of B.</p></content></paragraph></hcontainer>
+</body></act></akomaNtoso>"""
+
+
+def test_an_english_act_keeps_its_closing_words_and_its_schedules(tmp_path: Path) -> None:
+    (tmp_path / "act.xml").write_text(ENGLISH, encoding="utf-8")
+    corpus = load("akn", tmp_path / "act.xml", tmp_path)
+    last = corpus.get("7/2030:1:2")
+    assert last.text.splitlines() == ["(2) a raft too", "provided that it is dry."]
+    assert last.fields["intro"] == "In this Act"
+    told = [(one.title, one.text) for one in corpus.iter() if "schedule" in one.id]
+    assert told == [
+        ("Ferries Act Sch. A para. 1(1)", "Of A."),
+        ("Ferries Act Sch. B para. 1(1)", "Of B."),
+    ]
+
+
 def test_a_hebrew_place_is_printed_in_hebrew() -> None:
     stated = {"law": "חוק הדוגמה", "section": "4", "moment": "א", "schedule": "3"}
     assert label(place_of(stated)) == "סעיף 4(א) לתוספת השלישית לחוק הדוגמה"

@@ -28,7 +28,7 @@ from assay.law.places import normal_chapter, normal_part, printed_number
 from assay.law.versions import IN_FORCE, marked, said_of
 
 SCHEME = PLAIN
-VERSION = 4
+VERSION = 5
 OPTIONS: tuple[str, ...] = ()
 CONTAINERS = tuple("part chapter title division subdivision book appendix attachment".split())
 BLOCKS = tuple(
@@ -212,8 +212,10 @@ def _sections(
             continue
         if child.tag == "subtitle":
             titled = _titled(_flat(child))
-        elif child.tag == "point" or (
-            child.tag in ("section", "article") and child.find(".//point") is None
+        elif (
+            child.tag == "point"
+            or (child.tag in ("section", "article") and child.find(".//point") is None)
+            or (child.tag == "paragraph" and _schedule_of(above))
         ):
             number = _number(child, language) or titled[0]
             is_piece = child.tag == "point" and not _has_number(child)
@@ -225,7 +227,9 @@ def _sections(
             else:
                 last = number
                 yield Section(child, above, number, heading=titled[1])
-        elif child.tag in (*CONTAINERS, "section", "article") and child.get("eId") != "title":
+        elif _is_schedule(child) or (
+            child.tag in (*CONTAINERS, "section", "article") and child.get("eId") != "title"
+        ):
             yield from _sections(child, (*above, child), language)
         elif len(child):
             yield from _sections(child, above, language, titled)
@@ -249,18 +253,20 @@ def _moments(section: Section) -> Iterator[Moment]:
     whole = section.element
     subsections = [child for child in whole if child.tag == "subsection"]
     if subsections:
-        position = 0
-        for subsection in subsections:
-            if _text(subsection, skip=("num", "heading")):
-                position += 1
-                yield Moment(str(position), subsection, _text(subsection, skip=("heading",)))
+        told = [one for one in subsections if _text(one, skip=("num", "heading"))]
+        intro = " ".join(_flat(child) for child in whole if child.tag == "intro")
+        for position, subsection in enumerate(told, start=1):
+            text = _text(subsection, skip=("heading",))
+            if subsection is told[-1]:
+                text = "\n".join((text, *_closing(whole)))
+            yield Moment(str(position), subsection, text, intro)
         return
     groups = [child for child in whole if child.tag == "list"]
     points = [child for group in groups for child in group if child.tag == "point"]
     if whole.tag == "point" and points:
         before = [child for group in whole for child in group if child.tag == "intro"]
         intro = " ".join(map(_flat, before))
-        closing = [_text(child) for group in groups for child in group if child.tag == "wrapup"]
+        closing = [words for group in (*groups, whole) for words in _closing(group)]
         for point in points:
             text = _text(point, skip=("heading",))
             if point is points[-1]:  # closing words, a proviso among them, end the last one
@@ -269,6 +275,10 @@ def _moments(section: Section) -> Iterator[Moment]:
         return
     text = _text(whole, skip=("num", "heading"))
     yield Moment("" if whole.tag == "point" else "1", whole, text)
+
+
+def _closing(element: ElementTree.Element) -> list[str]:
+    return [_text(child) for child in element if child.tag == "wrapup"]
 
 
 def _document(law: Law, section: Section, moment: Moment, *, with_chapter: bool) -> Document:
@@ -373,14 +383,19 @@ def _schedule_of(above: tuple[ElementTree.Element, ...]) -> str:
     """The schedule a section stands in: by the ordinal in its name, the first with a letter as 1א;
     else by its number or its name. One without any is the first."""
     for element in above:
-        if element.tag in ("appendix", "attachment"):
+        if _is_schedule(element):
             title = element.find("title")
-            eid = element.get("eId", "").replace("_", " ")
+            eid = re.sub("[_-]", " ", element.get("eId", ""))
             name = f"{eid} {_flat(title) if title is not None else ''}"
             digits = re.search(r"(?<!\d)\d{1,2}(?!\d)", name)
             called = " ".join(eid.split()[1:])
             return he.schedule_number(name) or (digits[0] if digits else called or "1")
     return ""
+
+
+def _is_schedule(element: ElementTree.Element) -> bool:
+    is_named = element.tag == "hcontainer" and element.get("name") == "schedule"
+    return is_named or element.tag in ("appendix", "attachment")
 
 
 def _has_number(element: ElementTree.Element) -> bool:
