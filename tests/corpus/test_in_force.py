@@ -49,6 +49,7 @@ def test_a_title_is_marked_once() -> None:
     assert once == "Kuntalaki 5 § (kumottu)"
     assert marked(once, "repealed", "fi") == once
     assert marked("x", "in force", "he") == "x"
+    assert marked("Kuntalaki 5 § (ei enää voimassa)", "in force", "fi") == "Kuntalaki 5 §"
 
 
 def _moment(number: str, section: str, text: str, **said: object) -> dict[str, object]:
@@ -123,6 +124,25 @@ def test_on_a_day_the_version_of_that_day_is_found_unmarked(ferries: Corpus) -> 
     titles = {hit.doc_id.partition(":")[2]: hit.title for hit in found}
     assert "new" not in titles
     assert titles["old"] == "Lauttalaki 1 luku 5 § 1 mom. – Lautan kuljettaminen"
+
+
+def test_a_record_that_is_not_in_force_today_was_in_force_in_its_time(tmp_path: Path) -> None:
+    lines = [
+        _moment("old", "5", "Lupakirjan antaa kunta.", effective_from="2001-01-01", in_force=False),
+        _moment("new", "5", "Lupakirjan antaa valtio.", effective_from="2020-01-01", in_force=True),
+        _moment("two", "6", "Lauttaa ei saa myydä.", effective_from="2001-01-01", in_force=False),
+    ]
+    (tmp_path / "lautta.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    import_corpus("finlex", tmp_path / "lautta.jsonl", name="g", home=tmp_path)
+    corpus = open_corpus(tmp_path, "g")
+    then, now = _statuses(corpus, "2010-06-01"), _statuses(corpus, "2023-06-01")
+    assert then == {"old": "in force", "new": "not yet in force", "two": "superseded"}
+    assert now == {"old": "superseded", "new": "in force", "two": "superseded"}
+    index_corpus("g", home=tmp_path, dense=False)
+    engine = open_indexed("g", home=tmp_path)
+    hits = engine.search("kuka antaa lupakirjan", as_of="2010-06-01")
+    found = found_documents(hits, engine, "lupakirja", corpus.get, as_of="2010-06-01")
+    assert found[0].title == "Lauttalaki 5 § 1 mom. – Lautan kuljettaminen"
 
 
 def test_a_citation_names_what_is_in_force_first(ferries: Corpus) -> None:

@@ -1,7 +1,7 @@
 """What holds on a day: of every provision in a corpus, whether it is in force.
 
-A text may say itself that it is repealed or has no words here, and a record that it is not in
-force. Of several versions of one place, each ends when the next one begins. What does not say when
+A text may say itself that it is repealed or has no words here, and a record that it is not in force
+today. Of several versions of one place, each ends when the next one begins. What does not say when
 it began or ended is taken to hold. The first version of a place is not in force before it begins,
 and yet is not put behind others: there is none in its place. Documents that are no provisions have
 no status.
@@ -107,7 +107,7 @@ def standings(corpus: Corpus) -> Standings:
     columns = ["valid_from", "valid_to", *metadata, *place, text.alias("said")]
     places: list[Hashable | None] = []
     laws: list[Hashable] = []
-    provisions, periods, said = [], [], []
+    provisions, periods, said, denied = [], [], [], []
     for row in corpus.frame.select(columns).collect().iter_rows(named=True):
         law = row["law_id"] or row["law"] or row["locator.doc_id"]
         steps = (row["schedule"], row["chapter"], row["locator.section"], row["locator.moment"])
@@ -116,12 +116,18 @@ def standings(corpus: Corpus) -> Standings:
         laws.append(law)
         places.append((law, *steps) if row["locator.section"] else None)
         periods.append((row["valid_from"] or "", row["valid_to"] or ""))
-        stated = SUPERSEDED if row["in_force"] == "false" else ""
-        said.append((said_of(row["said"] or "") or stated) if is_provision else "")
+        denied.append(is_provision and row["in_force"] == "false")
+        said.append(said_of(row["said"] or "") if is_provision else "")
     begun: dict[Hashable, set[str]] = {}
     for law, (begins, _) in zip(laws, periods, strict=True):
         begun.setdefault(law, set()).add(begins)
     dated = [(place, *period) for place, period in zip(places, periods, strict=True)]
+    known = validity(dated)
+    now = today()
+    for number, (_, ends) in enumerate(known):
+        # a record speaks of today: if its time is over, it says nothing of a day before
+        if denied[number] and not (ends and not holds_on(now, "", ends)):
+            said[number] = said[number] or SUPERSEDED
     earliest: dict[Hashable, str] = {}
     for at, begins, _ in sorted(dated, key=lambda one: str(one[1])):
         earliest.setdefault(at, str(begins))
@@ -131,7 +137,7 @@ def standings(corpus: Corpus) -> Standings:
             [at is None or earliest[at] == begins for at, begins, _ in dated], np.bool_
         ),
         places=places,
-        periods=validity(dated),
+        periods=known,
         said=said,
         by_act=np.array([len(begun[law]) == 1 for law in laws], np.bool_),
     )

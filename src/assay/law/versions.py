@@ -83,8 +83,11 @@ def mark_of(status: str, language: str) -> str:
 
 
 def marked(title: str, status: str, language: str) -> str:
-    """A title with the mark, once."""
+    """A title with the mark, once; without that of today where it holds on the day asked about."""
     mark = mark_of(status, language)
+    if status == IN_FORCE:
+        for other in MARKS.get(language, MARKS["en"]).values():
+            title = title.removesuffix(f" ({other})")
     return f"{title} ({mark})" if mark and not title.endswith(f"({mark})") else title
 
 
