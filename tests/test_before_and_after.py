@@ -114,7 +114,8 @@ BARS = (
 )
 TOO_WIDE = "an interval too wide to be of use says so"
 WIDE_SAID = (
-    r"Too wide to be of use|^Liian leveä|^רחב מכדי|^recall@|^RR\(|^$|^</?p( class=.note.)?>$"
+    r"Too wide to be of use|^Luottamusväli on niin leveä|kaventavat sitä\.$|^רווח הסמך רחב"
+    r"|^recall@|^RR\(|^$|^</?p( class=.note.)?>$"
 )
 TOPICS = (
     r"^(keywords?|natural_language|question|fact_pattern|facts|(?i:lobbying|other|[a-z]+_of_interest"

@@ -140,6 +140,18 @@ def test_bad_hits_name_file_and_path(tmp_path: Path, hit: Any) -> None:
         read_answers(path)
 
 
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_a_question_has_one_address_whoever_finds_its_fault(tmp_path: Path, wrapped: bool) -> None:
+    fine = QUESTION | {"id": "fine"}
+    for bad in ({"query": " "}, {"expected_any": [{"section": "110", "evidence": [[]]}]}):
+        rows = [fine, QUESTION | {"id": "bad"} | bad]
+        path = _write(tmp_path / "g.json", {"questions": rows} if wrapped else rows)
+        with pytest.raises(InputError) as caught:
+            check_expectations(read_gold(path), file=str(path))
+        at = "$.questions[1]." if wrapped else "$[1]."
+        assert f"{path}: {at}" in str(caught.value)
+
+
 def test_golden_files_as_they_are_found(tmp_path: Path) -> None:
     """The list under `questions`, and places as strings."""
     question = {

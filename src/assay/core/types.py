@@ -304,6 +304,7 @@ class GoldSet:
     status: Literal["provisional", "approved", ""] = ""
     top_grade: int = 0  # of the scale it was judged on, where the format says so
     targets: Targets | None = None
+    rows_at: str = field(default="$", compare=False)  # where in its file the queries are
     from_logs: bool = (
         False  # a gold-set.jsonl: rows are approved one by one, and a topic is a practice area
     )

@@ -46,7 +46,7 @@ def check_expectations(
             findings += _findings(query, corpus)
         except InputError as error:
             place = error.where.removeprefix(f"{query.id}: ")
-            at = f"{file or gold.name}: $[{number}].{place} ({query.id})"
+            at = f"{file or gold.name}: {gold.rows_at}[{number}].{place} ({query.id})"
             raise InputError(error.message, where=at, hint=error.hint) from error
     return [*_unknown(gold), *findings]
 

@@ -105,7 +105,7 @@ def read_gold(path: Path) -> GoldSet:
         queries.append(query)
     if not queries:
         raise InputError("there are no questions", where=f"{path}: $")
-    return GoldSet(name=path.stem, queries=tuple(queries))
+    return GoldSet(name=path.stem, queries=tuple(queries), rows_at=root)
 
 
 def _read_question(raw: JsonObject, path: Path, at: str) -> Query:
