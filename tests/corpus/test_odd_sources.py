@@ -115,6 +115,8 @@ ACT = """<akomaNtoso><act><meta><identification><FRBRWork><FRBRuri value="/akn/i
 <wrapup><content><p>ובלבד שיירשם</p></content></wrapup></list></point>
 <point eId="point_3"><num>3.</num><content><p>(בוטל).</p></content></point>
 </list>
+<appendix eId="appendix_ג"><list><point eId="appendix_ג__point_1"><num>1.</num>
+<content><p>של ג</p></content></point></list></appendix>
 <appendix eId="appendix_ראשונה_א"><list><point eId="appendix_ראשונה_א__point_1"><num>1.</num>
 <content><p>של א</p></content></point></list></appendix>
 <appendix eId="appendix_ראשונה_ב"><list><point eId="appendix_ראשונה_ב__point_1"><num>1.</num>
@@ -151,6 +153,11 @@ def test_schedules_with_a_letter_are_two(act: Corpus) -> None:
     assert texts == ["של א", "של ב"]
     (answer,) = cite("סעיף 1 לתוספת הראשונה ב' לחוק הדוגמה", act)
     assert answer.targets == ("7:schedule-1ב:1",)
+    (answer,) = cite("סעיף 1 לתוספת ג' לחוק הדוגמה", act)
+    assert answer.targets == ("7:schedule-ג:1",)
+    assert act.get("7:schedule-ג:1").title.endswith("סעיף 1 לתוספת ג'")
+    (answer,) = cite("סעיף 1 לתוספת ד' לחוק הדוגמה", act)
+    assert answer.status == "missing"
 
 
 ENGLISH = """<akomaNtoso><act><meta><identification><FRBRWork>

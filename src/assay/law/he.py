@@ -60,7 +60,7 @@ _SUBS = rf"{_SUB}(?:\s?{_SUB})*(?:{_SEPARATOR}{_SUB}(?:\s?{_SUB})*)*"
 _ITEM = rf"{_NUMBER}(?:(?<=\))(?:{_SEPARATOR}{_SUB}(?:{_SUB})*)+|,?\s{_SMALL}\s*{_SUBS})?"
 PIECES = {"LIST": rf"{_ITEM}(?:{_SEPARATOR}{_ITEM})*"}
 _ORDINAL = "|".join((*ORDINALS, *OTHER_ORDINALS))
-_ORDERED = rf"ה?(?:{_ORDINAL})(?:\s[א-ד]'?(?![א-ת]))?"
+_ORDERED = rf"(?:ה?(?:{_ORDINAL})(?:\s[א-ד]'?(?![א-ת]))?|[א-י]['׳])"
 _SCHEDULE = (
     r"(?:\s+(?P<edge>רישא|רישה|סיפא|סיפה)(?![א-ת]))?"
     rf"(?:\s+(?:ל|ב|של\s+)?ה?תוספת\s+(?P<schedule>{_ORDERED})(?![א-ת])"
@@ -174,7 +174,8 @@ def schedule_number(name: str) -> str:
         found = re.search(rf"(?<![א-ת])ה?(?:{'|'.join(forms)})(?:\s([א-ד])'?)?(?![א-ת])", name)
         if found:
             return f"{number}{found[1] or ''}"
-    return ""
+    lettered = re.fullmatch(r"([א-י])['׳]", name)  # תוספת ב'
+    return lettered[1] if lettered else ""
 
 
 def schedule_name(number: str) -> str:
@@ -185,6 +186,8 @@ def schedule_name(number: str) -> str:
     if ordered and 0 < int(ordered[1]) <= len(ORDINALS):
         letter = f" {ordered[2]}'" if ordered[2] else ""
         return f" לתוספת ה{ORDINALS[int(ordered[1]) - 1]}{letter}"
+    if re.fullmatch("[א-י]", number):
+        return f" לתוספת {number}'"
     return " לתוספת" if number == ONLY else f" לתוספת ({number})"
 
 
