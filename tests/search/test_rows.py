@@ -88,6 +88,7 @@ def _report(city: str, year: int, factor: int) -> Any:
             ["Menot olivat talousarviota suuremmat. Tilikauden tulos oli heikko."],
         ),
         (6, "Velka", ["Etelä-Pohjanmaan kunnilla oli velkaa. Hyvinvointialueet saivat lainaa."]),
+        (7, "Tarkastuslautakunta", ["Takala Vesa, pj. Ekola Mika, vpj"]),
         (5, "Rahoitus", ["Kaupunki nosti lainaa kuntalain 113 §:n mukaisesti."]),
     ]
     pages = [
@@ -361,6 +362,12 @@ def test_more_words_that_are_said_together_prove_more(engine: Engine) -> None:
     assert few.explanation["close"] == pytest.approx(1.0)
     assert few.explanation["said"] < many.explanation["said"] <= 4.0
     assert few.score < many.score
+
+
+@pytest.mark.parametrize("asked", ["puheenjohtaja", "varapuheenjohtajina"])
+def test_offices_are_abbreviated_in_lists_of_people(engine: Engine, asked: str) -> None:
+    hits = engine.search(f"Ketkä olivat {asked} Lapualla?", 3)
+    assert [hit.doc_id for hit in hits][:1] == ["lapua:p7:s1"]
 
 
 def test_everyday_words_are_single_words_and_no_term_of_their_own() -> None:
