@@ -18,9 +18,11 @@ test: $(VENV)/.dev  ## Format, lint, types, import rule and all tests
 	@$(MAKE) --no-print-directory -j2 types tests
 
 tests: lint
+	rm -f .pytest_cache/v/cache/lastfailed
 	$(BIN)/pytest -n auto --dist worksteal || { [ $$? -eq 1 ] && $(AGAIN); }
 
-# What failed while all cores were busy is run once more, alone; a second failure fails.
+# What failed while all cores were busy is run once more, alone; a second failure fails, and so does
+# a run that ended before it could say what failed: what an earlier one remembered is forgotten first.
 AGAIN := echo "Once more, alone:" && $(BIN)/pytest --last-failed --last-failed-no-failures none -n0 -rA
 
 check: lint types  ## Format, lint and types

@@ -97,7 +97,7 @@ def test_an_answer_that_is_packed_in_another_way_is_named(
     assert "packed by 'br'" in tried(assay_cli)["wrong"][0]
 
 
-@pytest.mark.parametrize("cut", [PLAIN[:-7], gzip.compress(PLAIN)[:-9]])
+@pytest.mark.parametrize("cut", [PLAIN[:-7], gzip.compress(PLAIN)[:-9]], ids=["plain", "packed"])
 def test_an_answer_that_was_cut_short_is_asked_for_again(
     assay_cli: Assay,
     tmp_path: Path,
