@@ -96,8 +96,8 @@ SETTLED = (
     r"[0-9a-f]{8}-[0-9a-f]{4}-.*, g\d|and \d+ more$|would hold with"
 )
 TURN = (
-    "; cannot tell: 64 of 111 hits that count are unjudged; with all of them judged 0 "
-    "is expected (-0.073 to 0.074): it would hold with 70% probability and fail with 30%"
+    "; cannot tell: 64 of 111 hits that count are unjudged; with all of them judged 0.001 "
+    "is expected (-0.069 to 0.073): it would hold with 69% probability and fail with 31%"
 )
 NO_RAISE = (
     "; the set is closed, so judging cannot raise that: take min_judged out of the gate, or name a "

@@ -237,6 +237,57 @@ def test_no_belief_says_better_or_worse_where_the_test_does_not(seen: int, said:
     assert back.verdict == {"better": "worse"}.get(said, said)
 
 
+@pytest.mark.parametrize(("queries", "misses"), [(12, 1), (30, 1), (30, 7), (30, 15), (60, 30)])
+def test_an_engine_of_which_nothing_is_judged_is_not_worse(queries: int, misses: int) -> None:
+    """All hits of the other are judged. Of some queries the last one is not relevant: so few that
+    they look picked, or a fair share."""
+    lists = {f"q{n}": [f"d{rank}" for rank in range(5)] for n in range(queries)}
+    grades = {
+        query: {doc: int(n >= misses or doc != "d4") for doc in docs} | {"good": 1}
+        for n, (query, docs) in enumerate(lists.items())
+    }
+    unseen = {query: [f"u{rank}" for rank in range(5)] for query in lists}
+    pair = [scored(each, grades, rubric="r") for each in (lists, unseen)]
+    told = compare(pair, ["a", "b"], primary="nDCG@5").differences
+    (row,) = [each for each in told if each.verdict]
+    assert row.p_holm < 0.05
+    assert row.verdict == "open"
+
+
+def half_judged(misses: int, *, on_request: int = 0) -> list[list[GradedEntry]]:
+    """Two engines with other documents, the first two of each list judged, 80 in all, of which
+    `misses` are not relevant; and `on_request` more judged hits, not relevant."""
+    first = {f"q{n}": [f"d{rank}" for rank in range(5)] for n in range(20)}
+    second = {query: [f"e{rank}" for rank in range(5)] for query in first}
+    grades: Grades = {
+        query: {"d0": 1, "e0": 1, "d1": int(2 * n >= misses), "e1": int(2 * n + 1 >= misses)}
+        for n, query in enumerate(first)
+    }
+    asked = list(first)[:on_request]
+    for query in asked:
+        grades[query] |= {"d2": 0, "e2": 0}
+    return [
+        [
+            msgspec.structs.replace(
+                entry, asked=[doc for doc in ("d2", "e2") if entry.query_id in asked]
+            )
+            for entry in scored(lists, grades, rubric="r").per_query
+        ]
+        for lists in (first, second)
+    ]
+
+
+def test_judged_hits_that_were_picked_leave_more_doubt_about_two_engines() -> None:
+    """Less than one in twenty of them is not relevant: somebody knew them, and they say little of
+    what else an engine returns. Judging on request does not change how the set began."""
+    picked, fair = (half_judged(misses) for misses in (3, 4))
+    wide, narrow = (next_to_judge(*each, measure="P@5").deviation for each in (picked, fair))
+    assert wide > 1.15 * narrow
+    picked, fair = (half_judged(misses, on_request=3) for misses in (3, 4))
+    wide, narrow = (next_to_judge(*each, measure="P@5").deviation for each in (picked, fair))
+    assert wide > 1.15 * narrow
+
+
 def test_compare_and_next_believe_the_same() -> None:
     before, after = engine(3), engine(2)
     shifted = scored(

@@ -8,7 +8,7 @@ for the rest. At a rank of which a share s is judged, a judged hit has the contr
 unjudged one +s, so that both together are the rank as it is; hits that were judged because this
 belief asked for them count with the unjudged. How much worse the unjudged are is in doubt, by more
 for the difference of two systems than the judged hits tell, and each query has its own departures
-from all this.
+from all this. Where hits were picked because they are relevant, that doubt is wider still.
 
 `learn` finds the posterior by Newton's steps and keeps its curvature (Laplace's approximation:
 MacKay 1992, "The evidence framework applied to classification networks"), so the doubt is kept and
@@ -33,7 +33,10 @@ Integers = np.ndarray[Any, np.dtype[np.int64]]
 COLUMNS = ("rank", "both", "side", "lean", "chosen", "chosen by side")
 # mean and spread of each coefficient before any judgment, the constant's first: in log-odds
 PRIOR_MEAN = np.array([0.0, 1.0, 0.5, 0.0, 0.0, -0.8, 0.0])
-PRIOR_SPREAD = np.array([1.0, 2.0, 1.0, 0.6, 1.0, 0.8, 0.7])
+PRIOR_SPREAD = np.array([1.0, 2.0, 1.0, 0.4, 0.7, 0.8, 0.7])
+# where the judged hits were picked because they are relevant: then those of one system say little
+# of the other's, and little of what either returns beside them
+PICKED_SPREAD = np.array([1.0, 2.0, 1.0, 1.2, 1.0, 0.8, 1.2])
 # columns of the design whose coefficient each query has its own departure of, and their spreads
 OWN = (0, 4, 5)
 OWN_SPREAD = np.array([1.0, 0.7, 0.5])
@@ -56,12 +59,22 @@ class Belief:
     shares: Floats
 
 
-def learn(features: Floats, query: Integers, grade: Integers, queries: int, top: int) -> Belief:
-    """From judged hits, one row each, in the order of COLUMNS; `top` is the highest grade."""
+def learn(
+    features: Floats,
+    query: Integers,
+    grade: Integers,
+    queries: int,
+    top: int,
+    *,
+    picked: bool = False,
+) -> Belief:
+    """From judged hits, one row each, in the order of COLUMNS; `top` is the highest grade, and
+    `picked` says that hits were judged because they are relevant."""
     design = _design(features)
     mine = design[:, OWN]
     relevant = (grade > 0).astype(np.float64)
-    precision, own_precision = PRIOR_SPREAD**-2.0, np.diag(OWN_SPREAD**-2.0)
+    spread = PICKED_SPREAD if picked else PRIOR_SPREAD
+    precision, own_precision = spread**-2.0, np.diag(OWN_SPREAD**-2.0)
     coefficients, own = PRIOR_MEAN.copy(), np.zeros((queries, len(OWN)))
     for _ in range(ROUNDS):
         chance = _chance(design @ coefficients + (mine * own[query]).sum(axis=1))

@@ -33,6 +33,7 @@ from assay.evaluation.measures import (
 
 DEEPEST = 100  # a measure without a cutoff is looked at to this rank
 FEWEST = 20  # judged hits, below which nothing is known of the others
+FAIR = 0.05  # the least share of judged hits that are not relevant, unless they were picked
 BLOCK_CELLS = 2_000_000
 SAMPLED_CELLS = 8_000_000  # hits of all samples together
 SEED = 20_260
@@ -84,6 +85,14 @@ class Table:
         judged = (self.counts == 1) & (self.grades >= 0)
         told = judged if (self.grades[judged] == 0).any() else judged & (self.asked == 1)
         return min(max(FEWEST - int(told.sum()), 0), self.unjudged_hits)
+
+    @property
+    def picked(self) -> bool:
+        """Whether what was judged before was judged because it is relevant: nearly all of it is.
+        Engines that find nothing else are rare, and sets that list what somebody knew are not.
+        Judging on request does not change how a set began, so such judgments do not count here."""
+        before = self.grades[(self.grades >= 0) & (self.asked == 0)]
+        return len(before) > 0 and float((before == 0).mean()) < FAIR
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -214,7 +223,12 @@ def guessed(table: Table, samples: int = 400, *, with_unseen: bool = False) -> G
     features = _features(table)
     grades = table.grades[known[:, 0], known[:, 1]]
     belief = learn(
-        features[known[:, 0], known[:, 1]], known[:, 0], grades, len(table.entries), table.top
+        features[known[:, 0], known[:, 1]],
+        known[:, 0],
+        grades,
+        len(table.entries),
+        table.top,
+        picked=table.picked,
     )
     mine = features[spots[:, 0], spots[:, 1]]
     count = int(np.clip(SAMPLED_CELLS // max(len(spots), 1), 64, samples))
