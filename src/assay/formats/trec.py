@@ -41,7 +41,7 @@ from assay.formats.spreadsheet import guarded, unguarded
 BLOCK_BYTES = 8 * 2**20
 TAIL_BYTES = 2**17  # where the end of a query is looked for first
 PIECE_BYTES = 2**17  # what is looked at byte by byte stays in the processor's cache
-WORKERS = min(4, os.cpu_count() or 1)
+WORKERS = min(4, (os.cpu_count() or 1) + 1)  # one waits while the reader has its own threads
 BLANK = " \t\n\r\v\f"  # what lies between two fields, as for trec_eval
 FIELD = re.compile(f"[^{BLANK}]+")
 
