@@ -94,7 +94,7 @@ class PostgresEngine(SearchEngine):
         self._psycopg, self._settings, self._embed = psycopg, settings, embed
         self._name = name or f"postgres:{settings.table or 'query'}"
         self._own = threading.local()  # the connection of a thread
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # held while ways are found, which opens a connection
         self._open: list[Any] = []  # all connections; closed with the engine
         weakref.finalize(self, _close, self._open)
         self._extensions: dict[str, str] = {}
@@ -237,7 +237,8 @@ class PostgresEngine(SearchEngine):
         settings = self._settings
         given = conninfo.parts(settings.url, self.name()) | {"connect_timeout": "10"}
         self._own.connection = connection = self._psycopg.connect(**given, autocommit=True)
-        self._open[:] = [connection, *(each for each in self._open if not each.closed)]
+        with self._lock:
+            self._open[:] = [connection, *(each for each in self._open if not each.closed)]
         self._extensions = dict(
             connection.execute("SELECT extname, extversion FROM pg_extension").fetchall()
         )
