@@ -253,6 +253,9 @@ def test_ibid_means_the_one_authority_cited_right_before(text: str, again: list[
         ("סעיף 5 לתוספת לחוק המקרקעין", "סעיף 5 לתוספת לחוק המקרקעין"),
         ("סעיף 5 לתוספת זו", "סעיף 5"),
         ("סעיף 5 לתוספת הראשונה א'", "סעיף 5 לתוספת הראשונה א'"),
+        # a question ends the name as a full stop does
+        ("מה אומר סעיף 5 לחוק זכויות החולה?", "סעיף 5 לחוק זכויות החולה"),
+        ("ומה לפי סעיף 3 לחוק החברות הממשלתיות?", "סעיף 3 לחוק החברות הממשלתיות"),
     ],
 )
 def test_which_law_is_meant_in_hebrew(text: str, normal: str) -> None:

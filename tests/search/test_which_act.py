@@ -61,6 +61,23 @@ def test_the_act_that_is_named_and_what_is_excluded(
     assert engine.search(question, 3, texts=False)[0].doc_id == first
 
 
+def test_a_section_is_all_that_is_asked_for_or_one_thing_among_others(engine: Engine) -> None:
+    def found(question: str) -> list[str]:
+        return [hit.doc_id for hit in engine.search(question, 3, texts=False)]
+
+    assert {*found("Mitä 3 §:ssä sanotaan?")[:2]} == {"Kuntalaki:3", "Osakeyhtiölaki:3"}
+    asked = "Missä ajassa kunnan taseeseen kertynyt alijäämä tulee kattaa 1 §:n estämättä?"
+    assert "Kuntalaki:3" in found(asked)[:2]  # and not the first sections of both acts
+
+
+def test_a_section_that_an_act_here_does_not_have_is_not_answered(engine: Engine) -> None:
+    def score(question: str) -> float:
+        return engine.search(question, 1, texts=False)[0].score or 0.0
+
+    assert score("Kunnan tilinpäätös, kuntalain 200 §") < 0.1
+    assert score("Kunnan tilinpäätös, hallintolain 200 §") > 0.4  # a word like others
+
+
 @pytest.mark.parametrize("question", ["voiko kunta mennä konkurssiin?", "kaupungin konkurssi?"])
 def test_an_act_is_named_by_its_subject(engine: Engine, question: str) -> None:
     assert engine.search(question, 1, texts=False)[0].doc_id.startswith("Kuntalaki")

@@ -71,7 +71,7 @@ _LAW_WORD = r"(?:ה?חוק-יסוד:?|ה?חוק\s+יסוד:?|ה?חוק|ה?פקו
 # next citation
 _LAW = (
     rf"(?:(?=,?\s+(?:של\s+|[לב])(?P<law>(?:{_LAW_WORD}|אותו\s+חוק|אותה\s+פקודה|ה?{SHORT_ALONE})"
-    r"[^\n.;]{0,170}))|)"
+    r"[^\n.;?!]{0,170}))|)"
 )
 _RULES = [
     re.compile(rf"(?<![א-ת])[{PREFIX_LETTERS}]{{0,3}}{core}{_SCHEDULE}{_LAW}")
@@ -89,7 +89,7 @@ _LEAD = re.compile(
     rf"(?<![א-ת])[{PREFIX_LETTERS}]{{0,2}}{_SMALL}\s*(?P<subs>{_SUBS})\s+(?:של\s+)?$"
 )
 _SCHEDULE_FIRST = re.compile(
-    rf"ה?תוספת\s+(?P<schedule>{_ORDERED})(?![א-ת])(?:\s+ל(?P<law>{_LAW_WORD}[^\n;]{{0,150}}?))?"
+    rf"ה?תוספת\s+(?P<schedule>{_ORDERED})(?![א-ת])(?:\s+ל(?P<law>{_LAW_WORD}[^\n;?!]{{0,150}}?))?"
     r"\s*[,:-]?\s*$"
 )
 _FIRST_WORD = re.compile(rf"(?<![א-ת])[{PREFIX_LETTERS}]{{0,2}}?(?P<law>{_LAW_WORD}|{SHORT_ALONE})")

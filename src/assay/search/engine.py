@@ -60,7 +60,10 @@ USUAL_GAP = 1.0  # between the first two sections, where there is only one
 USUAL_ACT = 0.65
 OWN_ACT = 1.0
 OTHER_ACT = 0.88
-WORDS_BESIDE = 2  # that a question says beside a section
+# words that a question says beside a section of an act that is not here, one more where it is; and
+# beside a section that is here, but not all that is asked for
+WORDS_BESIDE = 2
+MANY_BESIDE = 4
 NOT_IN_FORCE = 0.5  # what is left of the fused score of a provision that does not hold
 BEHIND = 0.999  # and at most so much of that of the version that does
 KNOWN_ITEM = 0.6  # what it means at least that the title, word or section asked for is here
@@ -303,13 +306,15 @@ class Engine(SearchEngine):
             return SoftQuestion(text=wanted, acts=acts, excluded=asked.excluded)
         named = [section for section in cited if self._may_be_here(section)]
         here = np.array([_is_named(section, named) for section in self._index.sections])
-        if not here.any() and _asks_more(asked.wanted, language):
+        beside = _words_beside(asked.wanted, language)
+        if not here.any() and beside >= WORDS_BESIDE + bool(named):
             # what is cited is not here: its words are words like others
             return SoftQuestion(text=asked.wanted, excluded=asked.excluded)
         return SoftQuestion(
             text=asked.wanted,
             sections_named=here,
             rest=without_sections(asked.wanted, language),
+            asks_more=beside >= MANY_BESIDE,
             excluded=asked.excluded,
         )
 
@@ -462,11 +467,6 @@ def _printable(query: str) -> str:
 
 
 # ── sections that a question names ────────────────────────────────────────────────────────────────
-
-
-def _asks_more(text: str, language: str) -> bool:
-    """Whether a question says more than which section it wants."""
-    return _words_beside(text, language) >= WORDS_BESIDE
 
 
 def _words_beside(text: str, language: str) -> int:

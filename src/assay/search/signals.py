@@ -206,13 +206,14 @@ def _one_edit_away(word: str, letters: str) -> Iterator[str]:
 @dataclass(frozen=True, kw_only=True)
 class SoftQuestion:
     """A question, and what it says of provisions: `sections_named` is None where it names none,
-    else how well each document is one of them; `rest` is what it says beside them. `acts` are those
-    by which it asks, a mask over the acts of the index or None; `excluded` is what it does not
-    want."""
+    else how well each document is one of them; `rest` is what it says beside them, and `asks_more`
+    whether that is much. `acts` are those by which it asks, a mask over the acts of the index or
+    None; `excluded` is what it does not want."""
 
     text: str
     sections_named: Doubles | None = None
     rest: str = ""
+    asks_more: bool = False
     acts: Array | None = None
     excluded: str = ""
 
@@ -259,7 +260,8 @@ def soft_signals(index: Index, question: SoftQuestion) -> Signals:
         fused = fused + profile.citation * signals["citation"]
         of_act = acts_named(index, question.rest)[index.act_of]
         if not (signals["citation"] * of_act).any():
-            of_act = np.ones(len(index), bool)  # no act is named: a section that is here is meant
+            # no act is named: a section that is here is meant, if it is all that is asked for
+            of_act = np.full(len(index), not question.asks_more)
         signals["named"] = NAMED * signals["citation"] * of_act
     signals["fused"] = fused + signals["named"]
     return signals
