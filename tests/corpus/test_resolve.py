@@ -343,3 +343,36 @@ def test_without_a_corpus_a_citation_is_parsed_and_no_more() -> None:
         "no-document",
         (),
     )
+
+
+def test_an_english_act_is_told_by_its_year_and_its_schedules(tmp_path: Path) -> None:
+    acts = {"1998/9": "Pilots Act 1998", "2019/4": "Pilots Act 2019", "2012/7": "Ports Act"}
+    for uri, title in acts.items():
+        schedules = "".join(
+            f'<hcontainer name="schedule" eId="sched_{number}"><paragraph><num>1</num><content>'
+            f"<p>Paragraph of {number}.</p></content></paragraph></hcontainer>"
+            for number in (1, 2)[: 1 if uri == "1998/9" else 2]
+        )
+        (tmp_path / f"{uri[:4]}.xml").write_text(
+            f'<akomaNtoso><act><meta><identification><FRBRWork><FRBRuri value="/akn/xx/act/{uri}"/>'
+            '</FRBRWork><FRBRExpression><FRBRlanguage language="eng"/></FRBRExpression>'
+            f"</identification></meta><preface><docTitle>{title}</docTitle></preface><body>"
+            '<section eId="sec_2"><num>2</num><content><p>A pilot is aboard.</p></content>'
+            f"</section>{schedules}</body></act></akomaNtoso>",
+            encoding="utf-8",
+        )
+    import_corpus("akn", tmp_path, name="c", home=tmp_path / "home")
+    corpus = open_corpus(tmp_path / "home", "c")
+    assert outcome("section 2 of the Pilots Act 2019", corpus) == ("resolved", ("4/2019:2:1",))
+    assert outcome("Pilots Act 1998, s 2", corpus) == ("resolved", ("9/1998:2:1",))
+    assert outcome("section 2 of the Ports Act 2012", corpus) == ("resolved", ("7/2012:2:1",))
+    for other in ("Pilots Act 2005", "Ports Act 2013", "Pilots (Fees) Act 2019", "Pilots Bill Act"):
+        assert outcome(f"section 2 of the {other}", corpus)[0] == "missing"
+    assert outcome("section 2 of the Pilots Act", corpus)[0] == "ambiguous"
+    resolved = ("resolved", ("4/2019:schedule-2:1:1",))
+    assert outcome("paragraph 1 of Schedule 2 to the Pilots Act 2019", corpus) == resolved
+    only = ("resolved", ("9/1998:schedule-1:1:1",))
+    assert outcome("paragraph 1 of the Schedule to the Pilots Act 1998", corpus) == only
+    assert outcome("paragraph 1 of the Schedule to the Pilots Act 2019", corpus)[0] == "ambiguous"
+    assert outcome("paragraph 9 of Schedule 2 to the Pilots Act 2019", corpus)[0] == "missing"
+    assert outcome("Schedule 2 to the Pilots Act 2019", corpus)[0] == "no-document"

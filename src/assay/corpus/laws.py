@@ -29,7 +29,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from assay.law import he
+from assay.law import en_acts, he
 from assay.law.citation import Citation, Facts, Resolution
 from assay.law.he_names import LawKey, key_of, same_law
 from assay.law.parse import law_name
@@ -61,6 +61,8 @@ class Laws:
         self.names: dict[str, set[str]] = defaultdict(set)  # base form of a name -> laws
         # Hebrew laws by the words of their name outside brackets
         self.keys: dict[str, list[tuple[LawKey, str]]] = defaultdict(list)
+        # others by the words of their name without its year
+        self.acts: dict[str, list[tuple[en_acts.ActKey, str]]] = defaultdict(list)
         self.schedules: dict[str, set[str]] = defaultdict(set)  # by law
         # by law, schedule and section
         self.sections: dict[tuple[str, str, str], list[Standing]] = defaultdict(list)
@@ -86,6 +88,10 @@ class Laws:
                 if HEBREW.search(name):
                     key = key_of(name)
                     self.keys[key.base].append((key, law))
+                else:
+                    act = en_acts.key_of(name)
+                    year = act.year or (law[-4:] if ACT_NUMBER.fullmatch(law) else "")
+                    self.acts[act.base].append((act._replace(year=year), law))
             self.names[law].add(law)
         if facts.schedule:
             self.schedules[law].add(facts.schedule)
@@ -119,8 +125,11 @@ class Laws:
             several = [law for law in laws if len(self.schedules[law]) > 1]
             if several:
                 return Resolution("ambiguous", (), "the law has several schedules")
-        if cited.chapter and not cited.section and not cited.moment:
-            return Resolution("no-document", (), "a chapter as a whole")
+            only = {schedule for law in laws for schedule in self.schedules[law]}
+            cited = cited._replace(schedule=only.pop() if len(only) == 1 else cited.schedule)
+        if (cited.chapter or cited.schedule) and not cited.section and not cited.moment:
+            whole = "a schedule" if cited.schedule else "a chapter"
+            return Resolution("no-document", (), f"{whole} as a whole")
         if not cited.section and own is None:
             return Resolution(
                 "ambiguous", (), "a moment of the section it stands in; which one is not known here"
@@ -138,7 +147,8 @@ class Laws:
         if len({place.law for place in places}) > 1:
             titles = sorted({self.titles[place.law] for place in places})
             listed = ", ".join(titles[:4])
-            reason = f"no law is named, and {len(titles)} laws have this section: {listed}"
+            what = "several laws have this name" if cited.law else "no law is named"
+            reason = f"{what}, and {len(titles)} laws have this section: {listed}"
             return Resolution("ambiguous", _rows(places), reason)
         return _moments(places, cited, in_brackets=in_brackets)
 
@@ -167,6 +177,8 @@ class Laws:
             return set()
         if named := self.names.get(name):
             return named
+        if named := self._by_act(en_acts.key_of(name)):
+            return named
         if dated := OF_YEAR.match(name):
             laws = self.names.get(name[dated.end() :], set())
             return {law for law in laws if law.endswith(f"/{dated[1]}")}
@@ -182,6 +194,11 @@ class Laws:
         )
         laws = set().union(*fitting) if short or " " in name else set()
         return laws if len(laws) == 1 else set()
+
+    def _by_act(self, cited: en_acts.ActKey) -> set[str]:
+        """The acts of these words: "the Ferries Act" may be of any year, "the Ferries Act 2030" of
+        none but its own."""
+        return {law for key, law in self.acts.get(cited.base, ()) if en_acts.same_act(cited, key)}
 
     def _by_hebrew_name(self, cited: LawKey) -> set[str]:
         """By the words, the brackets and the year; or by the first words of a name that has no

@@ -6,6 +6,8 @@ Gov. Code § 87103(a)–(e)        Section 87103(a)-(e); subdivisions (a) throug
 11 C.F.R. § 110.20              11 CFR 110.20
 Cal. Const. art. XI § 7         Section 7 of Article XI of the California Constitution
 Gov. Code §§ 87100–87105        Sections 87100 through 87105
+Ferries Act 2030 § 5(2)         section 5(2) of the Ferries Act, 2030; Ferries Act 2030, s 5(2)
+Ferries Act 2030 Sch. 2 para. 3     paragraph 3 of Schedule 2 to the Ferries Act 2030
 Regulation 18702.2(a)(7)        Reg. 18702.2(a)(7); 2 Cal. Code Regs. Section 18702.2(a)(7)
 No. A-90-123                    Smith Advice Letter, No. A-90-123; A-90-123; File No. 1-90-123
                                 (a scanner's I)
@@ -23,43 +25,36 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import cast
+from typing import NamedTuple, cast
 
 import msgspec
 
-from assay.law.brackets import end_of, placed
+from assay.law import en_acts
+from assay.law.brackets import end_of
 from assay.law.citation import Citation, Kind, Scheme, citation_at
 from assay.law.en_back import NAME, TITLES, pointing_back
-from assay.law.en_names import AFTER, CODE, REPORTERS, SOURCE, kind_of_source, law_name, reporter
+from assay.law.en_lists import GAP, LIST, SIGN, SUBS, Spanned, sections, subdivisions
+from assay.law.en_names import (
+    AFTER,
+    CODE,
+    NO_LAW,
+    REPORTERS,
+    SOURCE,
+    kind_of_source,
+    law_name,
+    reporter,
+)
 from assay.law.spellings import DASH, spelled
 
-_BRACKET = r"\(\s?(?:[a-z]{1,2}|[A-Z]{1,2}|\d{1,2}|[ivx]{1,5})\s?\)"
-_SUB = rf"{_BRACKET}(?:\s?{_BRACKET})*"
-# 12A; after a long number I, J, L, O and S are what a scanner made of a digit
-_CAPITAL = r"(?:[A-HKMNP-RT-Z]|(?<!\d{4})(?<!\.\d)[IJLOS])(?![A-Za-z]|\.\d|-\d\d-)"
-# no part of a number that a scanner spoilt (87lO3), nor the mark of a footnote (18702.2.1/)
-_NUMBER = rf"\d{{1,6}}(?:\.(?!\d{{1,2}}/)\d{{1,4}})*(?:[a-z]|{_CAPITAL})?(?![\d,]*\d|[A-Za-z]+\d)"
-_SUBDIVISION = r"(?:subds?\.|subdivisions?|subsections?|subd|paragraphs?|pars?\.)"
-_AND = rf"(?:,\s?(?:and|or)?\s?|\s?(?:and|or|through|thru|to)\s|\s?&\s?|\s?{DASH}\s?)"
-# (a), (b) and (d); subdivision (a), paragraph (1)
-_FURTHER = rf"(?:{_AND}(?:{_SUBDIVISION}\s?)?{_SUB}(?!\s(?:whether|that|if)\b))*"
-_SUBS = rf"{_SUB}{_FURTHER}"
-# what belongs to the section after it is not the one's before: "…, subd. (b) of Section 87103"
-_UNDER = (
-    rf"\s?{_SUBS}|,?\s?{_SUBDIVISION}\s?(?>{_SUBS})(?!\s+of\s+(?:[Ss]ec|§|[Rr]eg))"
-    rf"|\s?\({_SUBDIVISION}\s?{_SUBS}\)"
-)
-_ITEM = rf"{_NUMBER}(?:{_UNDER})?"
-_SEPARATOR = rf"(?:,\s?(?:and|or)?\s?|\s(?:and|or|through|thru|to)\s|\s?&\s?|\s?{DASH}\s?)(?:§\s?)?"
-_LIST = rf"{_ITEM}(?:{_SEPARATOR}{_ITEM})*"
-_SIGN = r"(?:[Ss]ections?|[Ss]ecs?\.|Secs?(?=\s)|SECTIONS?|§(?:\s?§)?)"
-# to the next line, however far that is indented
-_GAP = r"\s?(?:(?<=\n)[ \t]+)?"
-PIECES = {"GAP": _GAP, "LIST": _LIST, "CODE": CODE, "SIGN": _SIGN, "AFTER": AFTER}
+PIECES = {
+    **{"GAP": GAP, "LIST": LIST, "CODE": CODE, "SIGN": SIGN, "AFTER": AFTER, "ACT": en_acts.ACT},
+    **{"DATED": en_acts.DATED_ACT, "BACK": en_acts.BACK, "SCHEDULE": en_acts.SCHEDULE},
+    **{"ORDINAL": en_acts.ORDINAL, "MADE": en_acts.MADE},
+}
 # Each rule is a core and a pattern for what may stand before it.
 _LEAD = (
-    rf"(?:\b(?:paragraphs?\s?(?P<paragraph>{_SUBS})\s+of\s+)?"
-    rf"(?P<lead>(?:subdivisions?|subds?\.|subsections?)\s?{_SUBS})\s+of\s+"
+    rf"(?:\b(?:paragraphs?\s?(?P<paragraph>{SUBS})\s+of\s+)?"
+    rf"(?P<lead>(?:subdivisions?|subds?\.|subsections?)\s?{SUBS})\s+of\s+"
     r"(?:(?:Commission|FPPC)\s+)?)?"
 )
 _BEFORE_STATUTE = re.compile(rf"{_LEAD}(?:\b(?P<code>{SOURCE}),?\s*)?$")
@@ -76,11 +71,19 @@ _BEFORE_REGULATION = re.compile(
     r"|\b(?:[Tt]itle\s+(?P<title6>\d+),?\s+(?:of\s+the\s+)?)?(?:(?P<title4>\d+)\s+)?"
     r"(?:Cal(?:ifornia|\.)?\s+)?Code\s+(?:of\s+)?)?$"
 )
-_BEFORE_SECTION = {"statute": _BEFORE_STATUTE, "regulation": _BEFORE_REGULATION}
+_BEFORE_ACT = rf"(?:\b(?P<code>{en_acts.ACT}),?\s*)"
+_BEFORE_SECTION = {
+    "statute": _BEFORE_STATUTE,
+    "of an act": re.compile(rf"{_BEFORE_ACT}$"),
+    "schedule": re.compile(
+        rf"{_BEFORE_ACT}?(?:(?:\b[Tt]he\s+)?(?:\b(?P<ordinal>{en_acts.ORDINAL})\s+)?)?$"
+    ),
+    "regulation": _BEFORE_REGULATION,
+}
 _TITLE_BEFORE = re.compile(rf"\b{_TITLE}$")
 _OF_REGULATIONS = re.compile(
-    r"\s+of\s+(?:[Tt]itle\s+(?P<title>\d+)\s*,?\s+(?:of\s+)?)?(?:the\s+)?"
-    r"(?:Cal(?:ifornia|\.)\s+)?(?:Code\s+of\s+)?Regulations"
+    r",?\s+of\s+(?:[Tt]itle\s+(?P<title>\d+)\s*,?\s+(?:of\s+)?)?(?:the\s+)?"
+    r"(?:Cal(?:ifornia|\.)\s+)?(?:Code\s+of\s*)?Regulations"
 )
 # A letter's file number: kind of letter, year, number, and what was added to tell letters on one
 # request apart.
@@ -145,18 +148,12 @@ _RULES: tuple[tuple[Kind, re.Pattern[str], re.Pattern[str]], ...] = (
     ("case", re.compile(_CASE), _BEFORE_CASE),
 )
 _REACH = 90  # how far back the words that belong to a citation may begin
-_ONE = re.compile(rf"(?P<number>{_NUMBER})(?P<subs>{_UNDER})?")
-_DEEPER = re.compile(r"paragraphs?|pars?\.")
-_EACH_SUB = re.compile(rf"(?P<join>{_AND}|)(?P<word>,?\s?{_SUBDIVISION})?\s?(?P<sub>{_SUB})")
-_THROUGH = re.compile(rf"\s?(?:{DASH}|through|thru|to)\s?$")
-_PLURAL = re.compile(
-    r"[Ss]ections|SECTIONS|[Ss]ecs\b|§§|\b[Ss]s\b|[Rr]egulations|REGULATIONS|Regs\b"
-)
-_JOIN = re.compile(rf"\s?(?:{DASH}|through|thru|to)\s?(?:§\s?)?$")
 # Of the federal tax code without its name: "a Section 501(c)(3) organization", "a 401(k) plan".
 _TAX = re.compile(r"501\(c\)|401\(k\)|403\(b\)|457\(b\)|527$")
+_POINTS = re.compile(rf",?\s+of\s+(?!the\s+Act){en_acts.BACK}")
+_JOINT = re.compile(r"\s?(?:[,;]|,?\s(?P<and>and|or|&))\s$")
+_SMALL_SIGN = re.compile(r"sections?\s|§")
 _HOUSING = re.compile(r"\s+(?:[Hh]ousing|[Vv]oucher|[Cc]ertificate|[Rr]ent|[Tt]enant|[Pp]rogram)")
-Spanned = tuple[dict[str, str], int, int]  # what is named, and from where to where it stands
 _SCANNER = str.maketrans("OolISB", "001158")
 
 
@@ -169,10 +166,34 @@ def parse(text: str, scheme: Scheme) -> Iterator[Citation]:
         for match in core.finditer(text):
             head = before.search(text, max(0, match.start() - _REACH), match.start())
             if head is not None:
-                citations = list(read(match, head, scheme))
-                found += citations
-                yield from citations
+                found += read(match, head, scheme)
+    found = _in_rows(text, found, scheme)
+    yield from found
     yield from pointing_back(text, found, _citation)
+
+
+def _in_rows(text: str, found: list[Citation], scheme: Scheme) -> list[Citation]:
+    """What the next of a row leaves out: "Labor Code section 1720 and section 1771", "Cal. Const.,
+    art. XII, § 7; art. XX, § 3". A capital ("Section 87103") says that the code of the collection
+    goes on."""
+    ends = {one.end: one for one in reversed(found) if one.parts.get("code")}
+    rows = []
+    for one in found:
+        code = one.parts.get("code", "")
+        joint = _JOINT.search(text, max(0, one.start - 12), one.start)
+        before = ends.get(joint.start()) if joint and one.kind == "statute" else None
+        source = before.parts["code"] if before else ""
+        is_article = code.startswith("art.") and "Const." in source
+        is_bare = code == scheme.code and _SMALL_SIGN.match(one.text) and joint and joint["and"]
+        is_bare = is_bare and not re.match(r",?\s+of\s", text[one.end : one.end + 9])
+        if is_article:
+            source = f"{source.partition(' art.')[0]} {code}"
+        if source and (is_article or is_bare):
+            parts = {"code": source} | {k: v for k, v in one.parts.items() if k != "code"}
+            one = _citation(text, kind_of_source(source), parts, one.start, one.end)
+            ends[one.end] = one
+        rows.append(one)
+    return rows
 
 
 def format(kind: Kind, parts: dict[str, str]) -> str:
@@ -198,36 +219,90 @@ def letter_parts(number: str) -> dict[str, str] | None:
     return None
 
 
+class _Source(NamedTuple):
+    """What sections are of, as a text says it; from where to where the words for it reach."""
+
+    code: str
+    is_named: bool
+    begin: int
+    tail: int
+
+
+def _source(match: re.Match[str], head: re.Match[str], scheme: Scheme) -> _Source | None:
+    """The code or the act that is named after a section, or else before it; None where a text
+    points to one and nobody can say to which."""
+    said = {key: value for key, value in match.groupdict().items() if value}
+    before = head.groupdict().get("code") or ""
+    begin = head.start() if head.end() == match.start() else match.start()
+    for group in ("after", "beside", "later"):
+        if named := said.get(group):
+            code = law_name(f"{before} of {named}" if _is_article(before, named) else named)
+            return _Source(code, True, begin, match.end(group))
+    if back := said.get("back"):
+        meant = "" if scheme.code else en_acts.meant_by(back, match.string, match.start())
+        if meant:
+            return _Source(law_name(meant), True, begin, match.end("back"))
+        is_open = scheme.code or back.split() == ["the", "Act"]
+        return _Source(scheme.code, False, begin, 0) if is_open else None
+    if before and en_acts.is_act(before):
+        title = en_acts.title_in(before, scheme)
+        code = law_name(title)
+        if scheme.code and code == en_acts.act_name(title):
+            return _Source(scheme.code, False, match.start(), 0)  # its sections are the code's
+        return _Source(code, True, head.end("code") - len(title), 0)
+    if said.get("code"):
+        return _Source(law_name(said["code"]), True, begin, 0)
+    return _Source(law_name(before) if before else scheme.code, bool(before), begin, 0)
+
+
 def _statute(match: re.Match[str], head: re.Match[str], scheme: Scheme) -> Iterator[Citation]:
     text = match.string
+    source = _source(match, head, scheme)
+    is_open = source is None or not (source.is_named or scheme.code)
+    if is_open and _POINTS.match(text, match.end("list")):
+        return  # to an act, and nobody can say to which
+    if source is None or NO_LAW.match(text, match.end("list")):
+        return
     title = _TITLE_BEFORE.search(text, max(0, match.start() - _REACH), match.start())
-    of_regulations = _OF_REGULATIONS.match(text, match.end("list"))
-    said = head.groupdict() | {key: value for key, value in match.groupdict().items() if value}
-    named = said.get("after") or said.get("code")
-    code = law_name(_joined(said)) if named else scheme.code
-    numbers = re.compile(scheme.regulation) if scheme.regulation and not named else None
-    begin = title.start() if title else head.start()
-    tail = match.end("after") if said.get("after") else 0
-    for parts, start, end in _with_lead(_sections(match, begin, tail), head):
+    of_title = title or _OF_REGULATIONS.match(text, match.end("list"))
+    is_free = scheme.regulation and not source.is_named
+    numbers = re.compile(scheme.regulation) if is_free else None
+    begin = title.start() if title else source.begin
+    for parts, start, end in _with_lead(sections(match, begin, source.tail), head):
         section = parts["section"]
-        of_title = title or of_regulations
         if of_title or (numbers and numbers.fullmatch(section.split(".")[0])):
             yield _citation(text, "regulation", _titled(of_title) | parts, start, end)
             continue
-        source = code
-        if not named and _TAX.match(section + parts.get("sub", "")):
-            source = "Int. Rev. Code"
-        if section == "8" and not named and _HOUSING.match(text, end):
+        code = source.code
+        if not source.is_named and _TAX.match(section + parts.get("sub", "")):
+            code = "Int. Rev. Code"
+        if section == "8" and not source.is_named and _HOUSING.match(text, end):
             continue  # a programme that goes by the number
-        kind = kind_of_source(source)
-        yield _citation(text, kind, ({"code": source} if source else {}) | parts, start, end)
+        kind = kind_of_source(code)
+        yield _citation(text, kind, ({"code": code} if code else {}) | parts, start, end)
 
 
-def _joined(said: dict[str, str]) -> str:
+def _schedule(match: re.Match[str], head: re.Match[str], scheme: Scheme) -> Iterator[Citation]:
+    """A paragraph of a schedule, or a schedule of an act as a whole. Where no act is named, what
+    has a number and a paragraph is one of an act, unless the collection is of a code."""
+    source = _source(match, head, scheme)
+    ordinal = match.groupdict().get("ordinal") or head["ordinal"] or ""
+    number = en_acts.schedule_number(ordinal, match["number"] or "")
+    listed = bool(match["list"])
+    is_plain = listed and number != en_acts.ONLY and not scheme.code
+    if source is None or not (source.is_named or is_plain):
+        return
+    shared = ({"code": source.code} if source.is_named else {}) | {"schedule": number}
+    if not listed:
+        yield _citation(match.string, "statute", shared, source.begin, match.end())
+        return
+    for parts, start, end in sections(match, source.begin, source.tail):
+        yield _citation(match.string, "statute", shared | parts, start, end)
+
+
+def _is_article(before: str, after: str) -> bool:
     """An article before a section and the constitution after it are one source."""
-    code, after = said.get("code") or "", said.get("after") or ""
-    is_article = re.match(r"[Aa]rt", code) and re.search(r"[Cc]onst", after)
-    return f"{code} of {after}" if is_article else after or code
+    return bool(re.match(r"[Aa]rt|[Aa]mend", before) and re.search(r"[Cc]onst", after))
 
 
 def _titled(match: re.Match[str] | None) -> dict[str, str]:
@@ -245,7 +320,7 @@ def _regulation(match: re.Match[str], head: re.Match[str], scheme: Scheme) -> It
     shared = {"title": title} if title != "2" else {}
     if of:
         shared = {"code": f"{'Treas.' if of.startswith('Treas') else of} Reg."}
-    for parts, start, end in _with_lead(_sections(match, head.start()), head):
+    for parts, start, end in _with_lead(sections(match, head.start()), head):
         yield _citation(match.string, "regulation", shared | parts, start, end)
 
 
@@ -257,8 +332,8 @@ def _with_lead(sections: Iterator[Spanned], head: re.Match[str]) -> Iterator[Spa
             yield parts, start, end
             continue
         section, at = parts["section"], head.start("lead")
-        below = [sub for sub, _, _, _ in _subdivisions(head["paragraph"] or "")] or [""]
-        listed = _subdivisions(lead)
+        below = [sub for sub, _, _, _ in subdivisions(head["paragraph"] or "")] or [""]
+        listed = subdivisions(lead)
         for index, (first, last, begin, stop) in enumerate(listed):
             start = start if index == 0 else at + begin
             stop = end if index == len(listed) - 1 else at + stop
@@ -268,87 +343,6 @@ def _with_lead(sections: Iterator[Spanned], head: re.Match[str]) -> Iterator[Spa
                 stop,
             )
         lead = ""
-
-
-def _sections(match: re.Match[str], begin: int, tail: int = 0) -> Iterator[Spanned]:
-    """The sections of a list, each with its span; the first takes the words before it along, a lone
-    one those after, up to `tail`."""
-    text = match.string
-    numbers = list(_ONE.finditer(text, *match.span("list")))
-    if not _PLURAL.search(text, match.start(), match.start("list")):
-        # "Section 85301, 500 feet" names one: others would have as many digits
-        numbers = [number for number in numbers if _digits(number) == _digits(numbers[0])]
-    if _is_dashed(text, numbers[0]):
-        return  # "County Code section 530-2.802": a part of such a number would be another section
-    named: list[Spanned] = []
-    for before, number in zip([None, *numbers], numbers, strict=False):
-        each = list(_one_section(number))
-        if before and _JOIN.match(text[before.end() : number.start()]):
-            parts, start, _ = named.pop()
-            first, _, end = each[0]
-            last = _in_full(parts["section"], first["section"]) + first.get("sub", "")
-            if "." in parts["section"] and last.isdecimal() and len(last) < 3:
-                # the last piece of a number, as federal regulations have them: 1.501(c)(3)-1
-                tail_of = "sub" if parts.get("sub") else "section"
-                each[0] = (parts | {tail_of: f"{parts[tail_of]}-{last}"}, start, end)
-            else:
-                each[0] = (parts | {"to": last}, start, end)
-        named += each
-    for index, (parts, start, end) in enumerate(named):
-        only = len(named) == 1
-        yield parts, begin if index == 0 else start, max(end, tail) if only else end
-
-
-def _in_full(first: str, last: str) -> str:
-    """The end of a row that is written without the digits it shares: 05 of 87100-05."""
-    whole = first[: -len(last)] + last
-    shares = first.isdecimal() and last.isdecimal() and 1 < len(last) < len(first)
-    return whole if shares and first < whole else last
-
-
-def _one_section(number: re.Match[str]) -> Iterator[Spanned]:
-    """A section with its subdivisions, one by one."""
-    section = number["number"]
-    if not number["subs"]:
-        yield {"section": section}, *number.span()
-        return
-    at = number.start("subs")
-    for index, (first, last, start, end) in enumerate(_subdivisions(number["subs"])):
-        to = {"to": section + last} if last else {}
-        begin = number.start() if index == 0 else at + start
-        yield {"section": section, "sub": first} | to, begin, at + end
-
-
-def _subdivisions(text: str) -> list[tuple[str, str, int, int]]:
-    """(first, last, from, to) of each subdivision in a list such as "(a)(1)-(3) and (b)"; `last` is
-    empty where it is no range."""
-    found: list[tuple[str, str, int, int]] = []
-    for each in _EACH_SUB.finditer(text):
-        sub = _squeeze(each["sub"])
-        if not found:
-            found.append((sub, "", each.start("sub"), each.end()))
-            continue
-        first, last, start, _ = found[-1]
-        if _DEEPER.search(each["word"] or ""):
-            found[-1] = (first + sub, last, start, each.end())
-            continue
-        if not (meant := placed(last or first, sub)):
-            break
-        if _THROUGH.match(each["join"]):
-            found[-1] = (first, meant, start, each.end())
-        else:
-            found.append((meant, "", each.start("sub"), each.end()))
-    return found
-
-
-def _is_dashed(text: str, number: re.Match[str]) -> bool:
-    """Whether a number is the first piece of one with a dash in it."""
-    rest = re.match(rf"{DASH}(\d+)\.\d", text[number.end() : number.end() + 12])
-    return rest is not None and not number["subs"] and len(rest[1]) < _digits(number)
-
-
-def _digits(number: re.Match[str]) -> int:
-    return len(number["number"].split(".")[0])
 
 
 def _letter(match: re.Match[str], head: re.Match[str], scheme: Scheme) -> Iterator[Citation]:
@@ -409,12 +403,12 @@ def _case(match: re.Match[str], head: re.Match[str], scheme: Scheme) -> Iterator
     yield msgspec.structs.replace(citation, name=name)
 
 
-def _squeeze(text: str) -> str:
-    return "".join(text.split())
-
-
 def _print_statute(parts: dict[str, str]) -> str:
     code = f"{parts['code']} " if parts.get("code") else ""
+    if schedule := parts.get("schedule"):
+        number = "" if schedule == en_acts.ONLY else f" {schedule}"
+        unit = f" para{'s' if _is_row(parts) else ''}. " if parts.get("section") else ""
+        return f"{code}Sch.{number}{unit}{_print_section(parts) if unit else ''}"
     return f"{code}§{'§' if _is_row(parts) else ''} {_print_section(parts)}"
 
 
@@ -456,6 +450,8 @@ def _print_case(parts: dict[str, str]) -> str:
 _READERS: dict[str, Callable[[re.Match[str], re.Match[str], Scheme], Iterator[Citation]]] = {
     "regulation": _regulation,
     "statute": _statute,
+    "of an act": _statute,
+    "schedule": _schedule,
     "letter": _letter,
     "opinion": _opinion,
     "case": _case,

@@ -7,6 +7,7 @@ import re
 from functools import cache
 
 from assay.law.citation import Kind
+from assay.law.en_acts import ACT, act_name, is_act, key_of
 
 # Long and short names of codes, each with its normal form. A code that is not here keeps its own
 # name.
@@ -56,12 +57,13 @@ _CONSTITUTION = (
     r"(?:Cal(?:ifornia|\.)?|U\.\s?S\.|United\s+States|[Ss]tate|[Ff]ederal)\s+[Cc]onst(?:itution|\.)"
     r"|Const(?:itution|\.)"
 )
-_ARTICLE = rf"[Aa]rt(?:icle|\.)\s*{_ROMAN}"
+_ARTICLE = rf"(?:[Aa]rt(?:icle|\.)|[Aa]mend(?:ment|\.))\s*{_ROMAN}"
 _ROMAN_ARTICLE = r"[Aa]rt(?:icle|\.)\s*[IVXL]+(?:\s?[A-E](?![A-Za-z]))?(?![A-Za-z])"
 _WORD = r"[A-Z][A-Za-z.’'&-]*"
 CODE = (
-    rf"G\.\s?C\.|GC(?=\s*[§\d])|(?:{'|'.join(CODES)})\s+Code|Code\s+of\s+[A-Z][a-z]+\s+Procedure"
-    rf"|(?:(?!Adm)[A-Z][A-Za-z.’'&-]*\s+(?:(?:of|and|&)\s+)?){{1,5}}Code(?!\s+(?:of\s+)?Reg)"
+    rf"G\.\s?C\.|GC(?=\s*[§\d])|(?:{'|'.join(CODES)})\s+C(?:ode|\.(?=\s*(?:§|[Ss]ec|$)))"
+    r"|Code\s+of\s+[A-Z][a-z]+\s+Procedure|Code\s+(?:Civ|Crim)\.\s*Proc\."
+    rf"|(?:(?!Adm)[A-Z][A-Za-z.’'&-]*\s+(?:(?:of|and|&)\s+)?){{1,5}}Code(?!\s+(?:of\s*)?Reg)"
 )
 # What a section may be one of, before it ("Stats. 1984, ch. 931, § 2") or after ("§ 5 of the City
 # Charter").
@@ -70,14 +72,25 @@ SOURCE = (
     rf"|{_ARTICLE}\s+of\s+the\s+(?:{_CONSTITUTION})"
     r"|Stats?\.\s*(?:of\s+)?\d{4},?\s+[Cc]h(?:apter|ap)?\.?\s*\d+|Prop(?:osition|\.)\s+\d+"
     rf"|(?:{_WORD}\s+){{0,3}}(?:Charter|Ordinance(?:\s+No\.\s?[\w-]+)?|[Bb]y-?laws|Resolution)"
-    rf"|{CODE}"
+    rf"|{CODE}|{ACT}"
 )
+AMENDMENTS = {"First": "I", "Fourth": "IV", "Fifth": "V", "Sixth": "VI", "Fourteenth": "XIV"}
 AFTER = (
     rf"(?:the|said|its|this)\s+(?:(?:{_WORD}\s+){{0,4}}"
     r"(?:Agreement|Contract|Lease|Charter|Ordinance|[Bb]y-?laws|Resolution|Rules|Policy|MOU|Deed)"
-    rf"|(?:{_CONSTITUTION})|{CODE}|(?:{_WORD}\s+){{1,5}}Act(?![A-Za-z]))"
+    rf"|(?:{_CONSTITUTION})|{CODE})"
     rf"|[Aa]rticle\s+{_ROMAN}\s+of\s+(?:the\s+)?(?:{_CONSTITUTION})"
+    rf"|the\s+(?:{'|'.join(AMENDMENTS)})\s+Amendment"
     rf"|{_ROMAN_ARTICLE}|Proposition\s+\d+|{_TITLE_OF_CODE}"
+)
+# What has sections and is no law: "section 4 of the lease"; a square mile of land.
+NO_LAW = re.compile(
+    r",?\s+of\s+(?:the|this|that|your|our|his|her|its|their|an?|said|such)\s+"
+    r"(?:(?!(?:act|code|law|statute|regulation|and|or|in|to|for|by|with|that|which)\b)"
+    r"[a-z-]+\s+){0,2}?"
+    r"(?:lease|agreement|contract|deed|letter|report|form|plan|budget|policy|manual|handbook"
+    r"|complaint|petition|brief|memorandum|permit|application|questionnaire|by-?laws)s?\b"
+    r"|,?\s+(?:Township|T\.?\s?\d)"
 )
 # Acts whose sections are those of a code.
 ACTS = {
@@ -97,6 +110,8 @@ def law_name(text: str) -> str:
     plain = _BEGINNINGS.sub("", " ".join(text.split())) or " ".join(text.split())
     if re.fullmatch(r"G\.?\s?C\.?", plain):
         return "Gov. Code"
+    if procedure := re.fullmatch(r"Code (Civ|Crim)\. ?Proc\.", plain):
+        return f"Code of {'Civil' if procedure[1] == 'Civ' else 'Criminal'} Procedure"
     if federal := re.fullmatch(_FEDERAL, plain):
         title = plain.split()[0]
         return f"{title} U.S.C." if "S" in federal[0].upper() else f"{title} C.F.R."
@@ -106,8 +121,10 @@ def law_name(text: str) -> str:
         return constitution
     if laws := re.fullmatch(r"Stats?\.\s*(?:of\s+)?(\d{4}),?\s+[Cc]h\w*\.?\s*(\d+)", plain):
         return f"Stats. {laws[1]}, ch. {laws[2]}"
-    if plain.endswith(" Act") and plain.removesuffix(" Act") in ACTS:
-        return ACTS[plain.removesuffix(" Act")]
+    if is_act(plain):
+        titles = {f"{act} act".casefold(): code for act, code in ACTS.items()}
+        return titles.get(key_of(plain).base, act_name(plain))
+    plain = re.sub(r" C\.$", " Code", plain)
     words = plain.split()
     for begin in range(len(words) - 1):  # "Thus Government Code"
         for pattern, name in CODES.items():
@@ -117,11 +134,14 @@ def law_name(text: str) -> str:
 
 
 def _constitution(text: str) -> str:
-    article = re.search(rf"\b[Aa]rt(?:icle|\.)\s*({_ROMAN})", text)
+    article = re.search(rf"\b(?:[Aa]rt(?:icle|\.)|([Aa]mend)(?:ment|\.))\s*({_ROMAN})", text)
+    name = f"{'amend' if article[1] else 'art'}. {' '.join(article[2].split())}" if article else ""
+    if amendment := re.search(rf"({'|'.join(AMENDMENTS)})\s+Amendment", text):
+        return f"U.S. Const. amend. {AMENDMENTS[amendment[1]]}"
     if not re.search(r"[Cc]onst(?:itution|\.)", text):
-        return f"art. {' '.join(article[1].split())}" if article else ""
+        return name
     whose = "U.S." if re.search(r"U\.\s?S\.|United|[Ff]ederal", text) else "Cal."
-    return f"{whose} Const." + (f" art. {' '.join(article[1].split())}" if article else "")
+    return f"{whose} Const. {name}".rstrip()
 
 
 def kind_of_source(code: str) -> Kind:

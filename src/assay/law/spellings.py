@@ -206,6 +206,59 @@ SPELLINGS = (
     # must not stand before that character is looked at after it was taken.
     Spelling(
         "en",
+        "statute",
+        "section of an act that is named, in words or short",
+        r"[Ss§](?<![\w’'.].)(?:(?<=[Ss])(?:ections?|ecs?\b\.?|s?\b\.?)|(?<=§)(?:\s?§)?)"
+        r"GAP(?P<list>LIST)(?:,?\s+et\s+seq\.?,?)?"
+        r"(?:,?\s+(?:of|in|under)\s+(?:(?P<back>BACK)|(?:(?:the|said)\s+)?(?P<after>ACT))"
+        r"|,?\s+(?P<beside>DATED))",
+        (
+            *("section 5(2) of the Ferries Act 2030", "s. 5(2) of the Ferries Act, 2030"),
+            "ss 3-5 of the Ferries Act 2030",
+        ),
+    ),
+    Spelling(
+        "en",
+        "statute",
+        "regulation, rule or article of what is made under an act",
+        r"[RrAa](?<![\w’'.].)(?:(?<=[Rr])(?:egulations?|egs?\b\.?|ules?|r?\b\.?)"
+        r"|(?<=[Aa])rt(?:icles?|s?\b\.?))\s?(?P<list>LIST)\s+(?:of|in)\s+(?:the\s+)?"
+        r"(?P<after>MADE)",
+        ("reg 5 of the Ferries (Safety) Regulations 2030",),
+    ),
+    Spelling(
+        "en",
+        "of an act",
+        "short word after an act",
+        r"[Ssra](?<![\w’'.].)(?:(?<=[Ss])s?\.?|(?<=r)(?:egs?\.?|r?\.?)|(?<=a)rts?\.?)\s?"
+        r"(?P<list>LIST)",
+        ("Ferries Act 2030, s 5(2)", "Ferries Act 2030 ss 3-5"),
+    ),
+    Spelling(
+        "en",
+        "schedule",
+        "paragraph of a schedule",
+        r"[Pp]ara(?:graph)?s?\.?\s?(?P<list>LIST)\s+(?:of|to|in)\s+(?:Part\s+\w+\s+of\s+)?"
+        r"(?:[Tt]he\s+)?(?:(?P<ordinal>ORDINAL)\s+)?SCHEDULE"
+        r"(?:\s+(?:to|of|in)\s+(?:(?P<back>BACK)|(?:the\s+)?(?P<after>ACT))"
+        r"|(?!\s+(?:to|of|in)\s))",
+        ("paragraph 3 of Schedule 2 to the Ferries Act 2030", "paras 1 to 3 of Schedule 2"),
+    ),
+    Spelling(
+        "en",
+        "schedule",
+        "schedule first, or as a whole",
+        r"(?<!\w)SCHEDULE(?:\s+(?:to|of)\s+(?:(?P<back>BACK)|(?:the\s+)?(?P<after>ACT)))?"
+        r"(?:,?\s+[Pp]ara(?:graph)?s?\.?\s?(?P<list>LIST)"
+        r"(?:\s+(?:to|of)\s+(?:the\s+)?(?P<later>ACT))?)?",
+        (
+            "Schedule 2, paragraph 3",
+            "Ferries Act 2030 Sch. 2 para. 3",
+            "Schedule 2 to the Ferries Act 2030",
+        ),
+    ),
+    Spelling(
+        "en",
         "regulation",
         "regulation",
         r"[Rr](?:egulations?|(?<=R)EGULATIONS?|egs?(?:\.|(?=\s)))(?:,?\s+SIGN)?GAP"
@@ -218,7 +271,7 @@ SPELLINGS = (
         "section, in words or by its sign",
         r"[Ss§](?:(?<=[Ss])(?:ections?|ecs?\.)|(?<=S)(?:ECTIONS?|ecs?(?=\s))|(?<=§)(?:\s?§)?)"
         r"GAP(?P<list>LIST)"
-        r"(?:\s+of\s+(?P<after>AFTER))?",
+        r"(?:(?:,?\s+et\.?\s+seq\.?)?,?\s+of\s+(?P<after>AFTER))?",
         (
             *("Section 1090", "§ 1090", "Sec. 87103(a)", "Section 87103(a)(1)", "§ 18702.2"),
             *("Section 12A", "Sec 12"),
