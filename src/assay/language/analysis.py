@@ -19,6 +19,11 @@ from assay.language import dictionary, english, finnish, hebrew
 UNSEEN = dict.fromkeys(
     [0xAD, 0x200B, 0x200E, 0x200F, *range(0x202A, 0x202F), 0x2060, *range(0x2066, 0x206A), 0xFEFF]
 )
+_HAS_UNSEEN = re.compile(f"[{''.join(map(chr, UNSEEN))}]")  # most texts have none
+
+
+# what is left of a Hebrew text without points, and of ASCII all but the sign for a geresh
+_PLAIN_HEBREW = re.compile("[\\n -_a-~א-ת]*")
 
 
 class Analyzer(Protocol):
@@ -94,7 +99,9 @@ class Finnish:
     _WORD = re.compile(r"[^\W\d_]+|\d+[a-z]?")
 
     def words(self, text: str) -> list[str]:
-        folded = unicodedata.normalize("NFC", text).lower().translate(UNSEEN)
+        folded = unicodedata.normalize("NFC", text).lower()
+        if _HAS_UNSEEN.search(folded):
+            folded = folded.translate(UNSEEN)
         return [word for word in self._WORD.findall(folded) if word not in finnish.STOP]
 
     def lemma(self, word: str) -> str:
@@ -110,8 +117,11 @@ class Hebrew:
     _WORD = re.compile(r"[\u05d0-\u05ea]+(?:[\"'][\u05d0-\u05ea]+)*|[a-z]+|\d+[\u05d0-\u05ea]?")
 
     def words(self, text: str) -> list[str]:
-        words = self._WORD.findall(_without_points(text))
-        return [word.replace('"', "").replace("'", "") for word in words if word not in hebrew.STOP]
+        plain = _without_points(text)
+        words = [word for word in self._WORD.findall(plain) if word not in hebrew.STOP]
+        if '"' in plain or "'" in plain:
+            return [word.replace('"', "").replace("'", "") for word in words]
+        return words
 
     def lemma(self, word: str) -> str:
         return hebrew.lemma(word)
@@ -174,6 +184,8 @@ def _snowball() -> Any:
 
 def _without_points(text: str) -> str:
     """Niqqud and cantillation dropped; quotes, geresh and maqaf made plain."""
+    if _PLAIN_HEBREW.fullmatch(text):
+        return text.lower()
     plain = unicodedata.normalize("NFKD", text)
     letters = set(plain)  # a text has few different ones, and mostly nothing to be changed
     for mark in filter(unicodedata.combining, letters):

@@ -26,6 +26,16 @@ def offsets_of(lengths: Sequence[int] | Array) -> Array:
     return offsets
 
 
+def places_of(offsets: Array, rows: Array) -> tuple[Array, Array]:
+    """The places offsets[row] to offsets[row + 1], of one row after the other, and how many each
+    has."""
+    starts = offsets[rows]
+    sizes = offsets[rows + 1] - starts
+    ends = np.cumsum(sizes)
+    total = int(ends[-1]) if len(ends) else 0
+    return np.arange(total) + np.repeat(starts - (ends - sizes), sizes), sizes
+
+
 def cosines(vectors: Floats, query: Floats) -> Floats:
     """Of unit rows with a unit vector. On one thread: a product this small is over before a second
     thread has begun, and where the machine is busy it waits for that thread."""

@@ -23,7 +23,7 @@ import numpy as np
 
 from assay.core.types import Document
 from assay.language.analysis import English
-from assay.search.arrays import Array, offsets_of
+from assay.search.arrays import Array, offsets_of, places_of
 
 MAX_TEXT = 60_000  # characters of a document that are looked through
 FIRST_FIELDS = ("conclusion", "question", "summary")  # where the answer of an opinion stands
@@ -181,9 +181,9 @@ def joined(blocks: Sequence[Passages]) -> Passages:
 
 def taken(passages: Passages, rows: Array) -> Passages:
     """Those of some documents, in this order, with the lemmas that they have."""
-    sentences = _ranges(passages.offsets, rows)
+    sentences = places_of(passages.offsets, rows)[0]
     held, words = np.unique(
-        passages.words[_ranges(passages.starts, sentences)], return_inverse=True
+        passages.words[places_of(passages.starts, sentences)[0]], return_inverse=True
     )
     return Passages(
         lemmas=[passages.lemmas[number] for number in held],
@@ -192,12 +192,3 @@ def taken(passages: Passages, rows: Array) -> Passages:
         words=words.astype(np.uint32),
         spans=np.asarray(passages.spans[sentences]),
     )
-
-
-def _ranges(offsets: Array, rows: Array) -> Array:
-    """The places offsets[row] to offsets[row + 1], of one row after the other."""
-    sizes = np.diff(offsets)[rows]
-    ends = np.cumsum(sizes)
-    total = int(ends[-1]) if len(ends) else 0
-    places = np.arange(total) + np.repeat(offsets[:-1][rows] - (ends - sizes), sizes)
-    return np.asarray(places)

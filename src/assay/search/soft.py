@@ -29,7 +29,7 @@ import numpy as np
 
 from assay.language.analysis import Analyzer
 from assay.language.finnish import without_dots
-from assay.search.arrays import TINY, Array, Doubles, offsets_of
+from assay.search.arrays import TINY, Array, Doubles, offsets_of, places_of
 from assay.search.lexical import Counts
 
 Similar = tuple[Array, Doubles]  # numbers of index words, and how much each counts
@@ -81,9 +81,8 @@ class Lookalikes:
         size = max(1, len(words))
         held_by = np.diff(starts)
         self._idf = np.log1p(size / np.maximum(held_by, 1))
-        self._weight = np.bincount(
-            holders, weights=np.repeat(self._idf, held_by), minlength=len(words)
-        )
+        weights = np.repeat(self._idf, held_by)
+        self._weight = np.maximum(np.bincount(holders, weights, minlength=len(words)), TINY)
         self._unseen_weight = UNSEEN_SHARE * float(np.log1p(size))
         self._lemma_of = dict(zip(words, lemmas, strict=True))
         self._by_lemma: dict[str, list[int]] = {}
@@ -198,19 +197,23 @@ class Lookalikes:
 
     def _likeness(self, word: str, lemma: str) -> Doubles:
         """Of every index word."""
-        overlap = np.zeros(len(self.words))
         total = TINY
+        held: list[int] = []
         for gram in sorted(word_grams(word, lemma)):
             number = self._number_of_gram.get(gram)
-            if number is None:
-                total += self._unseen_weight
-                continue
-            weight = self._idf[number]
-            total += weight
-            overlap[self.holders[self.starts[number] : self.starts[number + 1]]] += weight
-        weights = np.maximum(self._weight, TINY)
-        cosine = COSINE * overlap / np.sqrt(total * weights)
-        return np.asarray(cosine + CONTAINMENT * overlap / np.minimum(total, weights))
+            total += self._unseen_weight if number is None else float(self._idf[number])
+            if number is not None:
+                held.append(number)
+        likeness = np.zeros(len(self.words))
+        if held:
+            lists = [self.holders[self.starts[number] : self.starts[number + 1]] for number in held]
+            each = np.repeat(self._idf[held], [len(holders) for holders in lists])
+            overlap = np.bincount(np.concatenate(lists), each)
+            some = np.flatnonzero(overlap > 0)
+            overlap, weights = overlap[some], self._weight[some]
+            cosine = COSINE * overlap / np.sqrt(total * weights)
+            likeness[some] = cosine + CONTAINMENT * overlap / np.minimum(total, weights)
+        return likeness
 
 
 def lookalikes(
@@ -277,11 +280,10 @@ class SoftView:
 
     def frequency(self, similar: Similar) -> Doubles:
         """How often the word, or one like it, stands in each document."""
-        frequency = np.zeros(self.documents)
-        for number, share in zip(*similar, strict=True):
-            start, end = self._starts[number], self._starts[number + 1]
-            frequency[self._rows[start:end]] += share * self._frequencies[start:end]
-        return frequency
+        numbers, shares = similar
+        places, sizes = places_of(self._starts, numbers)
+        weights = np.repeat(shares, sizes) * self._frequencies[places]
+        return np.bincount(self._rows[places], weights, minlength=self.documents)
 
     def scores(self, frequencies: Sequence[Doubles]) -> tuple[Doubles, float]:
         """BM25 over soft frequencies, and the score of a document that holds every word without
