@@ -1,4 +1,4 @@
-"""The names of acts, and how alike a word is to a word of theirs.
+"""How alike two words are by their beginnings, and the names of acts, of which one may be meant.
 
 Words that are alike begin with the same few letters, so that names are kept by these: a question is
 compared with the few names that begin as its words do, and not with all.
@@ -6,7 +6,8 @@ compared with the few names that begin as its words do, and not with all.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -39,6 +40,18 @@ def alike(first: str, second: str) -> float:
         return 1.0
     common = _common_beginning(first, second)
     return common / max(len(first), len(second)) if common >= ALIKE else 0.0
+
+
+def nearly(lemma: str, lemmas: Sequence[str], least: float) -> Iterator[int]:
+    """Of sorted lemmas the places of those that are more alike than `least`: they begin alike for
+    most of their length."""
+    common = max(ALIKE, int(least * len(lemma)) + 1)  # letters, at the least
+    begins = lemma[:common]
+    at = bisect_left(lemmas, begins)
+    while at < len(lemmas) and lemmas[at].startswith(begins):
+        if alike(lemmas[at], lemma) > least:
+            yield at
+        at += 1
 
 
 def within(words: Iterable[str], others: list[str]) -> float:

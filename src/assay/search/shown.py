@@ -15,7 +15,6 @@ is a hundred times quicker than splitting it into sentences and words again.
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -67,13 +66,6 @@ class Passages:
         )
         best = first + int(np.argmax(counts / np.sqrt(PADDING + np.diff(starts))))
         return int(self.spans[best, 0]), int(self.spans[best, 1])
-
-    def beginning_with(self, letters: str) -> Iterator[int]:
-        """The numbers of the lemmas that begin so."""
-        number = bisect_left(self.lemmas, letters)
-        while number < len(self.lemmas) and self.lemmas[number].startswith(letters):
-            yield number
-            number += 1
 
 
 def shown_texts(document: Document) -> list[str]:

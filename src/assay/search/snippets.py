@@ -11,7 +11,6 @@ the first is shown, and where the passage would say about as much if it began ea
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -19,7 +18,7 @@ from functools import cache
 import numpy as np
 
 from assay.core.types import Document
-from assay.search.act_names import ALIKE, alike
+from assay.search.act_names import ALIKE, alike, nearly
 from assay.search.apart import telling
 from assay.search.arrays import Array, Floats
 from assay.search.index import Index, question_terms
@@ -202,23 +201,30 @@ def asked_for(index: Index, question: str) -> Asked:
         counts = max(share * weights[index.lemma(asked)] for asked, share in stands.items())
         of_meant[index.lemma(word)] = max(counts, of_meant.get(index.lemma(word), 0.0))
 
-    @cache
-    def is_asked(word: str) -> bool:
-        lemma = index.lemma(word)
-        if word in meant or lemma in lemmas:
-            return True
+    def same(lemma: str) -> list[str]:
+        """The words of the question that have this lemma, or nearly so."""
         near = beginnings.get(lemma[:ALIKE], ())
-        return any(alike(lemma, asked) > SAME_WORD for asked in near)
+        return [word for each in near if alike(lemma, each) > SAME_WORD for word in lemmas[each]]
+
+    # what the index has is gone through once; another word when it is asked about
+    here = index.words.lemma_of if index.words is not None else {}
+    found = {*meant}
+    if index.words is not None:
+        found.update(*(index.words.nearly(lemma, SAME_WORD) for lemma in lemmas))
+
+    @cache
+    def is_elsewhere(word: str) -> bool:
+        return bool(same(index.lemma(word)))
+
+    def is_asked(word: str) -> bool:
+        return word in found or (word not in here and is_elsewhere(word))
 
     @cache
     def stands_for(word: str) -> dict[str, bool]:
         if not is_asked(word):
             return {}
-        lemma = index.lemma(word)
-        near = beginnings.get(lemma[:ALIKE], ())
-        same = [one for each in near if alike(lemma, each) > SAME_WORD for one in lemmas[each]]
         others = (one for one, share in meant.get(word, {}).items() if share > MEANT)
-        return dict.fromkeys(others, False) | dict.fromkeys(same, True)
+        return dict.fromkeys(others, False) | dict.fromkeys(same(index.lemma(word)), True)
 
     @cache
     def weight(lemma: str) -> float:
@@ -282,19 +288,11 @@ def _weights(index: Index, words: list[str]) -> dict[str, float]:
 
 
 def _asked_lemmas(passages: Passages, weights: dict[str, float]) -> Array:
-    """The weights of the lemmas that are one of these, or nearly so: then they begin alike for most
-    of their length. 0 for others."""
+    """The weights of the lemmas that are one of these, or nearly so; 0 for others."""
     kept = np.zeros(len(passages.lemmas), np.float32)
     for asked, weight in weights.items():
-        if len(asked) < ALIKE:
-            number = bisect_left(passages.lemmas, asked)
-            if passages.lemmas[number : number + 1] == [asked]:
-                kept[number] = max(kept[number], weight)
-            continue
-        common = max(ALIKE, int(SAME_WORD * len(asked)) + 1)  # letters, at the least
-        for number in passages.beginning_with(asked[:common]):
-            if alike(passages.lemmas[number], asked) > SAME_WORD:
-                kept[number] = max(kept[number], weight)
+        for number in nearly(asked, passages.lemmas, SAME_WORD):
+            kept[number] = max(kept[number], weight)
     return kept
 
 

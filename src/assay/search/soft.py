@@ -21,7 +21,7 @@ The weights and the threshold are from research.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from itertools import takewhile
 
@@ -29,6 +29,7 @@ import numpy as np
 
 from assay.language.analysis import Analyzer
 from assay.language.finnish import without_dots
+from assay.search.act_names import nearly
 from assay.search.arrays import TINY, Array, Doubles, offsets_of, places_of
 from assay.search.lexical import Counts
 
@@ -84,7 +85,7 @@ class Lookalikes:
         weights = np.repeat(self._idf, held_by)
         self._weight = np.maximum(np.bincount(holders, weights, minlength=len(words)), TINY)
         self._unseen_weight = UNSEEN_SHARE * float(np.log1p(size))
-        self._lemma_of = dict(zip(words, lemmas, strict=True))
+        self.lemma_of = dict(zip(words, lemmas, strict=True))
         self._by_lemma: dict[str, list[int]] = {}
         for number, lemma in enumerate(lemmas):
             self._by_lemma.setdefault(lemma, []).append(number)
@@ -93,15 +94,15 @@ class Lookalikes:
     def lemma(self, word: str) -> str:
         """As it was when the index was built, or by rules. No dictionary is loaded to search: the
         look-alikes of a word stand for it."""
-        return self._lemma_of[word] if word in self._lemma_of else self._lemma_of_unseen(word)
+        return self.lemma_of[word] if word in self.lemma_of else self._lemma_of_unseen(word)
 
     def knows(self, word: str) -> bool:
         """Whether it stands in the index, or is a form of what does."""
-        return word in self._lemma_of or word in self.forms
+        return word in self.lemma_of or word in self.forms
 
     def is_base(self, word: str) -> bool:
         """Whether it stands in the index, or is the base form of what does."""
-        return word in self._lemma_of or word in self._by_lemma
+        return word in self.lemma_of or word in self._by_lemma
 
     def base(self, word: str) -> str:
         """The base form of a word, where the dictionary had it when the index was built."""
@@ -111,6 +112,15 @@ class Lookalikes:
         """The numbers of the word's own forms."""
         numbers = np.array(self._by_lemma.get(self.lemma(word), []), np.int64)
         return numbers, np.ones(len(numbers))
+
+    def nearly(self, lemma: str, least: float) -> Iterator[str]:
+        """The index words whose lemma is this one, or more alike than `least`."""
+        for place in nearly(lemma, self._sorted, least):
+            yield from (self.words[number] for number in self._by_lemma[self._sorted[place]])
+
+    @cached_property
+    def _sorted(self) -> list[str]:
+        return sorted(self._by_lemma)
 
     def inflected(
         self,

@@ -127,18 +127,19 @@ def _by_postings(index: Index, asked: Asked, hits: Sequence[Hit]) -> list[Held]:
 
 def _by_reading(index: Index, asked: Asked, document: Document) -> Held:
     text = f"{document.title} {document.text[:READ]}"
-    said = list(dict.fromkeys(index.analyzer.words(text)))
+    said = dict.fromkeys(index.analyzer.words(text))
     has: dict[str, str] = {}
-    for word in said:
+    for word in filter(asked.is_asked, said):
         stands = asked.stands_for(word)
         for question, is_same in stands.items():
             if is_same or not any(stands.values()):
                 has[question] = "" if is_same else has.get(question, word)
     missing = []
+    folded = " ".join(said)
     for word in asked.telling:
         if word in has:
             continue
-        if known := _in_part(index, word, said):
+        if known := _in_part(index, word, folded):
             has[word] = known
         elif _tells(asked, word) and not _may_be_there(index, word, text):
             missing.append(word)
@@ -146,14 +147,14 @@ def _by_reading(index: Index, asked: Asked, document: Document) -> Held:
     return words, {word: has[word] for word in words if has[word]}, tuple(missing)
 
 
-def _in_part(index: Index, word: str, said: list[str]) -> str:
+def _in_part(index: Index, word: str, said: str) -> str:
     """The first word that has another one in it, as compounds do: at its beginning, or after a
     word that is known here. Hebrew joins other things than words."""
     lemma, gram = index.lemma(word), index.analyzer.gram
     part = lemma[: max(gram, len(lemma) - ENDING)]
-    if len(part) < gram or index.analyzer.language == "he":
+    if len(part) < gram or index.analyzer.language == "he" or part not in said:
         return ""
-    return next((one for one in said if part in one and _joins(index, one, part)), "")
+    return next((one for one in said.split() if part in one and _joins(index, one, part)), "")
 
 
 def _joins(index: Index, word: str, part: str) -> bool:
