@@ -94,8 +94,9 @@ def shares_of(
         if known:
             rows = [field.postings(number) for _, number in known]
             place = place_of[np.concatenate(rows)]
-            gram = np.repeat([at for at, _ in known], list(map(len, rows)))
-            found[gram[place >= 0], place[place >= 0]] = True
+            held = np.flatnonzero(place >= 0)
+            list_of = np.searchsorted(np.cumsum(list(map(len, rows))), held, side="right")
+            found[np.array([at for at, _ in known])[list_of], place[held]] = True
     return {
         word: found[[numbers[gram] for gram in held]].mean(axis=0)
         for word, held in grams.items()
@@ -107,8 +108,8 @@ def telling(index: Index, word: str) -> float:
     """How rare a word is in what people ask, up to 1, by its rarest n-gram. In a statute "please"
     is rare, too."""
     assert index.asked is not None
-    reach = index.asked.postings.attainable
-    return max(reach([gram]) for gram in index.analyzer.terms(word)) / reach([UNKNOWN])
+    rarity = index.asked.postings.rarity
+    return max(map(rarity, index.analyzer.terms(word))) / rarity(UNKNOWN)
 
 
 def _rows_of_section(index: Index, row: int) -> tuple[int, int]:

@@ -75,7 +75,8 @@ def _by_moment(index: Index, rows: Array, fused: Doubles, worded: Array) -> Doub
     later = np.minimum(rows - starts[sections], LATEST)
     wanted = fused + SAID * worded - LATER * later
     dealt = fused.copy()
-    for section in np.unique(sections):
+    different, counts = np.unique(sections, return_counts=True)
+    for section in different[counts > 1]:
         of = np.flatnonzero(sections == section)
         dealt[of[np.argsort(-wanted[of], kind="stable")]] = np.sort(fused[of])[::-1]
     return dealt

@@ -13,7 +13,7 @@ outside were answered (research/25).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 
 import numpy as np
@@ -21,7 +21,7 @@ import numpy as np
 from assay.language.analysis import analyzer
 from assay.law.he import is_called
 from assay.search.index import Index
-from assay.search.soft import Lookalikes, lookalikes, unseen
+from assay.search.soft import CACHE, Lookalikes, lookalikes, unseen
 
 MANY_WORDS = 5  # of a subject that is known by its words
 HEADED = 0.7  # of them stand in the headings of an act that is about it
@@ -36,6 +36,7 @@ class Elsewhere:
     def __init__(self, index: Index) -> None:
         language = index.profile.language
         self._words = _words(language)
+        self._of_word = lru_cache(CACHE)(self._shares)
         self._subjects_of: list[list[int]] = [[] for _ in self._words.words]
         self._acts = [acts for acts, _ in _subjects(language)]
         numbers = {word: number for number, word in enumerate(self._words.words)}
@@ -60,13 +61,18 @@ class Elsewhere:
     def _totals(self, weights: Mapping[str, float]) -> dict[int, float]:
         totals: dict[int, float] = {}
         for word, weight in weights.items():
-            alike: dict[int, float] = {}
-            for number, share in zip(*self._words.similar(word), strict=True):
-                for subject in self._subjects_of[number]:
-                    alike[subject] = max(alike.get(subject, 0.0), float(share))
-            for subject, share in alike.items():
+            for subject, share in self._of_word(word).items():
                 totals[subject] = totals.get(subject, 0.0) + weight * share
         return totals
+
+    def _shares(self, word: str) -> dict[int, float]:
+        """The subjects that have a word, and how much of it."""
+        numbers, shares = self._words.similar(word)
+        alike: dict[int, float] = {}
+        for number, share in zip(numbers.tolist(), shares.tolist(), strict=True):
+            for subject in self._subjects_of[number]:
+                alike[subject] = max(alike.get(subject, 0.0), share)
+        return alike
 
 
 def _is_named(index: Index, act: str) -> bool:

@@ -181,10 +181,16 @@ class Bm25:
     def attainable(self, terms: Iterable[str]) -> float:
         """The score of a document that has every asked term without end; unknown terms count as the
         rarest."""
-        rarest = float(np.log1p((self.documents + 0.5) / 0.5))
-        numbers = (self.numbers.get(term) for term in terms)
-        rarities = (rarest if number is None else float(self.idf[number]) for number in numbers)
-        return sum(rarity * (self.k1 + 1) for rarity in rarities)
+        return sum(self.rarity(term) * (self.k1 + 1) for term in terms)
+
+    def rarity(self, term: str) -> float:
+        """Its idf; that of the rarest where no document has it."""
+        number = self.numbers.get(term)
+        return self._rarest if number is None else float(self.idf[number])
+
+    @cached_property
+    def _rarest(self) -> float:
+        return float(np.log1p((self.documents + 0.5) / 0.5))
 
     def postings(self, number: int) -> Array:
         return self.rows[self.starts[number] : self.starts[number + 1]]

@@ -18,7 +18,7 @@ import numpy as np
 
 from assay.core.extras import need
 from assay.language.analysis import analyzer
-from assay.search.arrays import TINY, Floats, unit_rows
+from assay.search.arrays import TINY, Array, Floats, unit_rows
 from assay.search.views import Parts
 
 SEED = 2166136261
@@ -79,7 +79,7 @@ class StaticEncoder:
         return np.asarray(rows.mean(axis=0))
 
 
-def places(word: str, sizes: Sequence[int], rows: int) -> list[int]:
+def places(word: str, sizes: Sequence[int], rows: int) -> Array:
     """The rows of a word: two for the word itself and for each of its n-grams, by their hash."""
     import mmh3
 
@@ -88,8 +88,8 @@ def places(word: str, sizes: Sequence[int], rows: int) -> list[int]:
     for size in sizes:
         grams += [marked[at : at + size] for at in range(len(marked) - size + 1)]
     hashes = [mmh3.hash_bytes(gram.encode(), SEED, x64arch=True) for gram in grams]
-    pairs = [np.frombuffer(hashed, np.uint32)[:2] for hashed in hashes]
-    return [int(number) % rows for pair in pairs for number in pair]
+    numbers = np.frombuffer(b"".join(hashes), np.uint32).reshape(len(grams), -1)
+    return np.asarray(numbers[:, :2].reshape(-1) % rows, np.int64)
 
 
 def _gelu(values: Floats) -> Floats:

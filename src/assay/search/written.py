@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import gzip
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -64,6 +65,10 @@ class Asked:
         """Of each document's questions."""
         return np.flatnonzero(np.r_[True, self.documents[1:] != self.documents[:-1]])
 
+    @cached_property
+    def _documents(self) -> list[int]:
+        return [int(row) for row in self.documents]
+
     def nearest(self, vector: Floats, rows: Array) -> Array:
         """The cosine of each document's nearest question; nan where it has none."""
         assert self.vectors is not None
@@ -92,10 +97,10 @@ class Asked:
     def likest(self, likeness: Floats, row: int) -> tuple[str, float]:
         """The question of a document that is most alike, and how much; nothing where it has
         none."""
-        start, end = np.searchsorted(self.documents, [row, row + 1])
+        start, end = bisect_left(self._documents, row), bisect_right(self._documents, row)
         if start == end or not self.texts:
             return "", 0.0
-        best = int(start) + int(np.argmax(likeness[start:end]))
+        best = start + int(np.argmax(likeness[start:end]))
         return self.texts[best], float(likeness[best])
 
 
