@@ -367,11 +367,11 @@ class Engine(SearchEngine):
             scope = max(scope, KNOWN_ITEM)
         sure = calibration.sure(head, scope)
         hits = Hits()
+        told = [(name, values) for name, values in signals.items() if name != "known"]
         for row in top[:top_k]:
-            explanation: dict[str, float] = {}
+            explanation = {}
             if explain:
-                values = {name: float(signals[name][row]) for name in signals if name != "known"}
-                explanation = {name: round(value, 4) for name, value in values.items()}
+                explanation = {name: round(float(values[row]), 4) for name, values in told}
             ratio = float(fused[row]) / float(fused[top[0]])
             score = sure * self._share(head, ratio)
             hits.append(self._hit(int(row), score, explanation, texts))

@@ -283,9 +283,10 @@ def similar_words(index: Index, word: str, terms: list[Term]) -> Similar:
     best = dict(zip(numbers.tolist(), shares.tolist(), strict=True))
     for term in terms:
         for term_word in term:
-            for number, share in zip(*index.words.similar(term_word), strict=True):
-                counts = float(share) * MEANT / len(term) ** 0.5
-                best[int(number)] = max(best.get(int(number), 0.0), counts)
+            numbers, shares = index.words.similar(term_word)
+            counts = shares * MEANT / len(term) ** 0.5
+            for number, count in zip(numbers.tolist(), counts.tolist(), strict=True):
+                best[number] = max(best.get(number, 0.0), count)
     return np.array(list(best), np.int64), np.array(list(best.values()))
 
 

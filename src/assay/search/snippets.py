@@ -11,7 +11,7 @@ the first is shown, and where the passage would say about as much if it began ea
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
 
@@ -56,13 +56,13 @@ _AROUND = 250  # characters in which the other half of a sentence is looked for
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """What a question asks for: whether a document's word is one of its words, and which of them it
-    stands for, with whether it is a form of it; what a lemma weighs; the weights of those lemmas
-    that the index keeps sentences with, where it does; and how alike each question is that was
-    written for a document, where there are any. `telling` are the words of the question with what
-    they tell, those that tell most first."""
+    """What a question asks for: the words that stand for its own `among` those of a document, and
+    which of its own one of them stands for, with whether it is a form of it; what a lemma weighs;
+    the weights of those lemmas that the index keeps sentences with, where it does; and how alike
+    each question is that was written for a document, where there are any. `telling` are the words
+    of the question with what they tell, those that tell most first."""
 
-    is_asked: Callable[[str], bool]
+    among: Callable[[Iterable[str]], list[str]]
     stands_for: Callable[[str], dict[str, bool]]
     telling: dict[str, float]
     weight: Callable[[str], float]
@@ -139,8 +139,7 @@ def _whole_sentence(text: str, begin: int, end: int) -> tuple[int, int]:
 
 def with_words(index: Index, asked: Asked, text: str) -> tuple[str, list[str]]:
     """A text, and those of its words that are asked for."""
-    words = dict.fromkeys(index.analyzer.words(text))
-    return text, [word for word in words if asked.is_asked(word)]
+    return text, asked.among(dict.fromkeys(index.analyzer.words(text)))
 
 
 def _best_span(index: Index, asked: Asked, texts: list[str]) -> tuple[int, int] | None:
@@ -153,7 +152,7 @@ def _best_span(index: Index, asked: Asked, texts: list[str]) -> tuple[int, int] 
     margin = 1.0 if index.profile.kind == "stems" else AS_MUCH
     for begin, end in sentence_spans(texts, least):
         words = index.analyzer.words(text[begin:end])
-        held = {index.lemma(word) for word in words if asked.is_asked(word)}
+        held = {index.lemma(word) for word in asked.among(words)}
         score = sum(map(asked.weight, held)) / (PADDING + len(words)) ** 0.5
         if score > best_score * margin:
             best = len(said)
@@ -177,7 +176,7 @@ def _earlier(
                 break
             if end > until:
                 words = index.analyzer.words(text[begin:until])
-                held = {index.lemma(word) for word in words if asked.is_asked(word)}
+                held = {index.lemma(word) for word in asked.among(words)}
             shown |= held
         return sum(map(asked.weight, shown))
 
@@ -216,13 +215,13 @@ def asked_for(index: Index, question: str) -> Asked:
     def is_elsewhere(word: str) -> bool:
         return bool(same(index.lemma(word)))
 
-    def is_asked(word: str) -> bool:
-        return word in found or (word not in here and is_elsewhere(word))
+    def among(words: Iterable[str]) -> list[str]:
+        return [
+            word for word in words if word in found or (word not in here and is_elsewhere(word))
+        ]
 
     @cache
     def stands_for(word: str) -> dict[str, bool]:
-        if not is_asked(word):
-            return {}
         others = (one for one, share in meant.get(word, {}).items() if share > MEANT)
         return dict.fromkeys(others, False) | dict.fromkeys(same(index.lemma(word)), True)
 
@@ -237,7 +236,7 @@ def asked_for(index: Index, question: str) -> Asked:
     if index.asked is not None:
         likeness = index.asked.likeness(question_terms(index.profile, question))
     return Asked(
-        is_asked=is_asked,
+        among=among,
         stands_for=stands_for,
         telling=_telling(index, words, weights),
         weight=weight,
@@ -264,9 +263,10 @@ def _meant(index: Index, words: list[str]) -> dict[str, dict[str, float]]:
         return meant
     terms = statutory_terms(index, words)
     for word in words:
-        for number, share in zip(*similar_words(index, word, terms.get(word, [])), strict=True):
-            if share > SHOWN:
-                meant.setdefault(index.words.words[number], {})[word] = float(share)
+        numbers, shares = similar_words(index, word, terms.get(word, []))
+        shown = shares > SHOWN
+        for number, share in zip(numbers[shown].tolist(), shares[shown].tolist(), strict=True):
+            meant.setdefault(index.words.words[number], {})[word] = share
     return meant
 
 

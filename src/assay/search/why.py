@@ -129,7 +129,7 @@ def _by_reading(index: Index, asked: Asked, document: Document) -> Held:
     text = f"{document.title} {document.text[:READ]}"
     said = dict.fromkeys(index.analyzer.words(text))
     has: dict[str, str] = {}
-    for word in filter(asked.is_asked, said):
+    for word in asked.among(said):
         stands = asked.stands_for(word)
         for question, is_same in stands.items():
             if is_same or not any(stands.values()):
