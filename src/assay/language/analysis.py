@@ -22,8 +22,11 @@ UNSEEN = dict.fromkeys(
 _HAS_UNSEEN = re.compile(f"[{''.join(map(chr, UNSEEN))}]")  # most texts have none
 
 
-# what is left of a Hebrew text without points, and of ASCII all but the sign for a geresh
-_PLAIN_HEBREW = re.compile("[\\n -_a-~א-ת]*")
+# in a Hebrew text all but letters, what ASCII has without the sign for a geresh, and dashes
+_ODD = re.compile("[^\\n -_a-~א-ת–—]")
+_PLAIN = {chr(sign): "" for sign in UNSEEN} | {
+    chr(sign): str(plain) for sign, plain in hebrew.PLAIN_QUOTES.items()
+}
 
 
 class Analyzer(Protocol):
@@ -119,9 +122,9 @@ class Hebrew:
     def words(self, text: str) -> list[str]:
         plain = _without_points(text)
         words = [word for word in self._WORD.findall(plain) if word not in hebrew.STOP]
-        if '"' in plain or "'" in plain:
-            return [word.replace('"', "").replace("'", "") for word in words]
-        return words
+        return [
+            word if word.isalnum() else word.replace('"', "").replace("'", "") for word in words
+        ]
 
     def lemma(self, word: str) -> str:
         return hebrew.lemma(word)
@@ -184,13 +187,10 @@ def _snowball() -> Any:
 
 def _without_points(text: str) -> str:
     """Niqqud and cantillation dropped; quotes, geresh and maqaf made plain."""
-    if _PLAIN_HEBREW.fullmatch(text):
+    if not _ODD.search(text):
         return text.lower()
     plain = unicodedata.normalize("NFKD", text)
-    letters = set(plain)  # a text has few different ones, and mostly nothing to be changed
-    for mark in filter(unicodedata.combining, letters):
-        plain = plain.replace(mark, "")
-    for table in (UNSEEN, hebrew.PLAIN_QUOTES):
-        if not table.keys().isdisjoint(map(ord, letters)):
-            plain = plain.translate(table)
+    for sign in set(_ODD.findall(plain)):
+        if sign in _PLAIN or unicodedata.combining(sign):
+            plain = plain.replace(sign, _PLAIN.get(sign, ""))
     return plain.lower()

@@ -63,6 +63,7 @@ def number_of(letters: str) -> int:
     return sum(NUMERALS[letter] for letter in letters.translate(FINALS) if letter in NUMERALS)
 
 
+@lru_cache(maxsize=65536)
 def lemma(word: str) -> str:
     """The longest prefix that leaves three letters goes, then a common ending; final letters are
     folded."""

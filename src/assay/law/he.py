@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import partial
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 from assay.language.hebrew import PREFIX_LETTERS, number_of
@@ -28,6 +28,7 @@ from assay.law.he_names import (
     QUOTES,
     SHORT_ALONE,
     YEAR,
+    LawKey,
     full_name,
     key_of,
     same_law,
@@ -404,18 +405,24 @@ def _until_year(text: str) -> int:
 
 
 def _known(text: str, scheme: Scheme) -> int:
-    return max(_begins(text, name) for name in (*scheme.laws, *NAMES))
+    """The length of the longest known name at the start of `text`, in either spelling; 0 when none
+    is there."""
+    lengths = [0]
+    for words, keys in _names_by_length(scheme.laws).items():
+        if pieces := re.match(rf"(?:\S+\s+){{{words - 1}}}\S+", text):
+            start = re.sub(r"[,:\"']+$", "", pieces[0])
+            lengths += [len(start)] if key_of(start)._replace(year=0) in keys else []
+    return max(lengths)
 
 
-def _begins(text: str, name: str) -> int:
-    """The length of `name` at the start of `text`, in either spelling; 0 when it is not there."""
-    words = re.sub(r"\[[^\]]*\]", "", name).split()
-    pieces = re.match(rf"(?:\S+\s+){{{len(words) - 1}}}\S+", text)
-    if not pieces:
-        return 0
-    start = re.sub(r"[,:\"']+$", "", pieces[0])
-    same = key_of(start)._replace(year=0) == key_of(name)._replace(year=0)
-    return len(start) if same else 0
+@lru_cache(maxsize=8)
+def _names_by_length(laws: tuple[str, ...]) -> dict[int, set[LawKey]]:
+    """The names of these laws and of those that are always known, by how many words they have."""
+    keys: dict[int, set[LawKey]] = {}
+    for name in (*laws, *NAMES):
+        words = re.sub(r"\[[^\]]*\]", "", name).split()
+        keys.setdefault(len(words), set()).add(key_of(name)._replace(year=0))
+    return keys
 
 
 def _by_grammar(text: str) -> int:

@@ -39,7 +39,7 @@ from assay.search.gathered import gathered
 from assay.search.index import VIEWS, Index, is_citation, letters_of, question_terms
 from assay.search.learned import query_vector
 from assay.search.lexical import Bm25
-from assay.search.soft import Similar
+from assay.search.soft import Held, Similar
 from assay.search.thesaurus import Term, thesaurus
 from assay.search.views import ASKS_WHEN
 
@@ -224,22 +224,20 @@ def soft_signals(index: Index, question: SoftQuestion) -> Signals:
     words = list(dict.fromkeys(language.words(question.text)))[:MAX_WORDS]
     terms = statutory_terms(index, words)
     similar = [similar_words(index, word, terms.get(word, [])) for word in words]
-    frequencies = {
-        name: [view.frequency(pair) for pair in similar] for name, view in index.soft.items()
-    }
-    signals: Signals = {"coverage": _coverage(index, frequencies)}
+    held = {name: [view.held(pair) for pair in similar] for name, view in index.soft.items()}
+    signals: Signals = {"coverage": _coverage(index, held)}
     signals["known"] = np.full(len(index), _known(index, words, terms))
-    by_words, signals["attained"] = _by_words(index, frequencies)
+    by_words, signals["attained"] = _by_words(index, held)
     fused = to_best(by_words + _by_grams(index, language.terms(question.text)))
     signals["fused"] = fused
     if terms:
         fused = fused + EXPANDED * to_best(_by_terms(index, question.text, terms))
     signals["subject"] = _of_act(index, question, words, terms)
     if question.acts is None and signals["subject"].any():
-        owned = SUBJECT * _owned(index, frequencies["main"])
+        owned = SUBJECT * _owned(index, held["main"])
         signals["subject"] = np.maximum(signals["subject"], owned)
     if len(index.acts) > 1:
-        signals["act"] = _act_prior(index, words, frequencies["main"])[index.act_of]
+        signals["act"] = _act_prior(index, words, held["main"])[index.act_of]
         fused = fused + profile.act * signals["act"] + signals["subject"]
     if index.vectors is not None:
         signals["dense"] = cosines(index.vectors, asked_vector(index, question.text, similar))
@@ -290,12 +288,12 @@ def similar_words(index: Index, word: str, terms: list[Term]) -> Similar:
     return np.array(list(best), np.int64), np.array(list(best.values()))
 
 
-def _by_words(index: Index, frequencies: dict[str, list[Doubles]]) -> tuple[Doubles, Doubles]:
+def _by_words(index: Index, held: dict[str, list[Held]]) -> tuple[Doubles, Doubles]:
     """All views together, and the share of the attainable score in the main one."""
     total = np.zeros(len(index))
     share = total
     for name, view in index.soft.items():
-        scores, attainable = view.scores(frequencies[name])
+        scores, attainable = view.scores(held[name])
         total = total + VIEWS[name] * to_best(scores)
         if name == "main":
             share = scores / max(attainable, TINY)
@@ -340,20 +338,24 @@ def _by_questions(index: Index, signals: Signals) -> Array:
     return np.asarray(np.float32(weight) * signals["asked"] ** 2)
 
 
-def _coverage(index: Index, frequencies: dict[str, list[Doubles]]) -> Doubles:
+def _coverage(index: Index, held: dict[str, list[Held]]) -> Doubles:
     """The idf-weighted share of the question's words that a document, its section, title or tags
     hold."""
     size = len(index)
     rarest = float(np.log1p((size + 0.5) / 0.5))
     total = TINY
     covered = np.zeros(size)
-    for by_view in zip(*frequencies.values(), strict=True):
-        share = np.minimum(1.0, np.maximum.reduce(by_view))
+    for by_view in zip(*held.values(), strict=True):
+        best = np.zeros(size)
+        for rows, frequency in by_view:
+            best[rows] = np.maximum(best[rows], frequency)
+        rows = np.flatnonzero(best > 0)
+        share = np.minimum(1.0, best[rows])
         holding = float(share.sum())
         idf = rarest
         if holding > LEAST_HELD:
             idf = float(np.log1p((size - holding + 0.5) / (holding + 0.5)))
-        covered += idf * share
+        covered[rows] += idf * share
         total += idf
     return covered / total
 
@@ -439,12 +441,12 @@ def _subjects(index: Index, lemmas: list[str]) -> Doubles:
     return np.asarray(is_meant, float)[index.act_of]
 
 
-def _owned(index: Index, frequencies: list[Doubles]) -> Doubles:
+def _owned(index: Index, held: list[Held]) -> Doubles:
     """1 for the provisions of acts that have a word of the question nearly to themselves: one on a
     city's call for tenders is as much one on procurement."""
     owners = np.zeros(len(index.acts))
-    for frequency in frequencies:
-        by_act = np.bincount(index.act_of, np.minimum(1.0, frequency), len(index.acts))
+    for rows, frequency in held:
+        by_act = np.bincount(index.act_of[rows], np.minimum(1.0, frequency), len(index.acts))
         if by_act.sum() >= USUAL:
             owners[by_act >= OWNED * by_act.sum()] = 1.0
     return np.asarray(owners[index.act_of])
@@ -463,16 +465,16 @@ def _left_out(index: Index, excluded: str, words: list[str]) -> Doubles:
     return share
 
 
-def _act_prior(index: Index, words: list[str], frequencies: list[Doubles]) -> Doubles:
+def _act_prior(index: Index, words: list[str], held: list[Held]) -> Doubles:
     """How likely the question is about each act."""
     count = len(index.acts)
     sizes = np.bincount(index.act_of, minlength=count)
     score = np.zeros(count)
-    for word, frequency in zip(words, frequencies, strict=True):
+    for word, (rows, frequency) in zip(words, held, strict=True):
         presence = np.minimum(1.0, frequency)
         if presence.sum() < 0.5:
             continue
-        by_act = np.bincount(index.act_of, weights=presence, minlength=count)
+        by_act = np.bincount(index.act_of[rows], weights=presence, minlength=count)
         usual = float((by_act / np.maximum(sizes, 1)).mean())
         score += np.log((by_act + STRENGTH * usual) / (sizes + STRENGTH) / max(usual, 1e-6))
         score += index.act_names.best(index.lemma(word))

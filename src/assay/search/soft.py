@@ -34,6 +34,7 @@ from assay.search.arrays import TINY, Array, Doubles, offsets_of, places_of
 from assay.search.lexical import Counts
 
 Similar = tuple[Array, Doubles]  # numbers of index words, and how much each counts
+Held = tuple[Array, Doubles]  # documents that have a word, and how often
 THRESHOLD = 0.45
 COSINE = 0.6
 CONTAINMENT = 0.4
@@ -293,19 +294,27 @@ class SoftView:
         numbers, shares = similar
         places, sizes = places_of(self._starts, numbers)
         weights = np.repeat(shares, sizes) * self._frequencies[places]
-        return np.bincount(self._rows[places], weights, minlength=self.documents)
+        frequency = np.bincount(self._rows[places], weights, minlength=self.documents)
+        return np.asarray(frequency, np.float64)
 
-    def scores(self, frequencies: Sequence[Doubles]) -> tuple[Doubles, float]:
-        """BM25 over soft frequencies, and the score of a document that holds every word without
-        end."""
+    def held(self, similar: Similar) -> Held:
+        """The documents that have the word, or one like it, and how often."""
+        frequency = self.frequency(similar)
+        rows = np.flatnonzero(frequency > 0)
+        return rows, frequency[rows]
+
+    def scores(self, words: Sequence[Held]) -> tuple[Doubles, float]:
+        """BM25 over the soft frequencies of words, and the score of a document that holds every one
+        of them without end."""
         scores = np.zeros(self.documents)
         attainable = 0.0
-        for frequency in frequencies:
+        for rows, frequency in words:
             weight = self.idf(frequency)
-            scores += weight * frequency * (K1 + 1) / (frequency + self._norm)
+            scores[rows] += weight * frequency * (K1 + 1) / (frequency + self._norm[rows])
             attainable += weight * (K1 + 1)
         return scores, attainable
 
     def idf(self, frequency: Doubles) -> float:
+        """Of a word by its frequency in documents; those that do not have it may be left out."""
         holding = float(np.minimum(1.0, frequency).sum())
         return float(np.log1p((self.documents - holding + 0.5) / (holding + 0.5)))
