@@ -69,3 +69,47 @@ def test_finnish(text: str, normal: list[str]) -> None:
 def test_the_sign_in_a_hebrew_year_is_typed_in_many_ways(mark: str) -> None:
     (found,) = parse(f"סעיף 37 לחוק המקרקעין, התשכ{mark}ט-1969", "he")
     assert found.normal == 'סעיף 37 לחוק המקרקעין, תשכ"ט-1969'
+
+
+@pytest.mark.parametrize(
+    ("text", "normal"),
+    [
+        ("Kuntalaki on yleislaki. Sen 3 §:ssä säädetään", ["kuntalaki 3 §"]),
+        (
+            "Lauttalain 9 §:ssä säädetään maksusta, ja sen 3 momentin mukaan",
+            ["lauttalaki 9 §", "lauttalaki 9 § 3 mom."],
+        ),
+        ("ja sen 3 momentin mukaan", []),  # of what, nobody can say
+        ("yhtiöjärjestyksen 6 §", ["yhtiöjärjestys 6 §"]),
+        ("vuokrasopimuksen 5 §:n 2 kohta", ["vuokrasopimus 5 § 2 kohta"]),
+        ("hankintasopimuksen 130 §:n nojalla", ["130 §"]),  # what an act speaks of
+        ("Kunnanhallitus 15.3.2021 § 102", []),  # an item of minutes
+        ("voimaan 1.5.2015 kuntalain 5 §", ["kuntalaki 5 §"]),
+    ],
+)
+def test_what_is_pointed_to_and_what_is_no_law(text: str, normal: list[str]) -> None:
+    assert [one.normal for one in parse(text, "fi")] == normal
+
+
+@pytest.mark.parametrize(
+    ("text", "normal"),
+    [
+        (
+            "סעיף 19(ג) לתוספת ה-3 לחוק התכנון והבניה",
+            ["סעיף 19(ג) לתוספת השלישית לחוק התכנון והבניה"],
+        ),
+        ("פרט ב לתוספת השנייה לחוק הגנים", ["פרט ב לתוספת השנייה לחוק הגנים"]),
+        ('ס"ס 7-9 לחוק המקרקעין', ["סעיף 7-9 לחוק המקרקעין"]),
+        ("סעיף 16א שבחוק מיסוי מקרקעין", ["סעיף 16א לחוק מיסוי מקרקעין"]),
+        ("סעיף 5 להסכם השכירות", []),
+        ("סעיף 12 לכתב התביעה", []),
+        ("סעיף 7 לתצהירו של פלוני", []),
+        ("סעיף 5 לשטר הזיכיון", []),
+        ("סעיף 9 לפרוטוקול זה", ["סעיף 9"]),  # where it stands
+    ],
+)
+def test_hebrew(text: str, normal: list[str]) -> None:
+    found = parse(text, "he")
+    assert [one.normal for one in found] == normal
+    for one in found:
+        assert parse(one.normal, "he")[0].parts == one.parts

@@ -29,13 +29,22 @@ from dataclasses import dataclass
 from functools import partial
 
 from assay.law.citation import Citation, Kind, Scheme, citation_at, is_all
-from assay.law.fi_names import BASE_FORMS, ENDINGS, FORMER, OTHER, POINTERS
+from assay.law.fi_names import (
+    ACT_NUMBER,
+    BASE_FORMS,
+    BY_SHORT_NAME,
+    ENDINGS,
+    FORMER,
+    OTHER,
+    PAPERS,
+    POINTERS,
+    law_name,
+    mentioned,
+)
 from assay.law.fi_rows import Place, joined
 from assay.law.spellings import DASH, OTHER_MEANINGS, SHORT_NAME, SHORT_NAMES, spelled
 
-_BY_SHORT_NAME = {short.casefold(): name for short, name in SHORT_NAMES.items()}
-
-_ENDING = "|".join(sorted(BASE_FORMS, key=len, reverse=True))
+_ENDING = "|".join(sorted({**BASE_FORMS, **PAPERS}, key=len, reverse=True))
 _SEPARATOR = rf"(?:\s?{DASH}\s?|,\s(?:ja\s|tai\s|sekä\s)?|\s(?:ja|tai|sekä|taikka)\s)"
 _UNIT = r"\d{1,4}(?:\s?[a-zåäö](?![\wåäö]))?"
 _DOTTED = rf"{_UNIT}(?:\.\d{{1,2}}(?:{DASH}\d{{1,2}})?(?!\.?\d))?"
@@ -68,11 +77,10 @@ _AFTER = (
     rf"(?:,?\s+(?P<items>{_NUMBERS})\s?{_ITEMS}"
     r"(?:\s+(?P<point>[a-zåäö])\)?[-\s]+alakoh[td]a[\wåäö]*)?)?"
 )
-_ID = r"\d{1,4}/\d{4}"
 # (410/2015), (624/2006, OYL), (OYL), 410/2015
 _BRACKET = (
-    rf"\((?:[^()\d§]{{1,40}}[,;]\s)?(?P<id>{_ID})(?:[,;]\s[^()§]{{1,60}})?\)"
-    rf"|\([^()\d§]{{1,40}}\)|(?P<id_plain>{_ID})"
+    rf"\((?:[^()\d§]{{1,40}}[,;]\s)?(?P<id>{ACT_NUMBER})(?:[,;]\s[^()§]{{1,60}})?\)"
+    rf"|\([^()\d§]{{1,40}}\)|(?P<id_plain>{ACT_NUMBER})"
 )
 _YEAR_OF = r"vuoden\s+(?:18|19|20)\d\d"
 # the law: bent, after a pointer or a word of time; "… annetun lain" and "laki …sta", which are read
@@ -86,22 +94,14 @@ _LAW = (
 _BEFORE = re.compile(
     rf"(?<![\wåäö/-])(?:(?P<law>{_LAW})(?:,?\s+(?:{_BRACKET}))?"
     r"(?:(?<=laki),|(?<=asetus),|(?<=kaari),|(?<=[)\d]),)?\s+"
-    rf"|\(?(?P<id_alone>{_ID})\)?,?\s+|(?P<its>sen)\s+)?"
+    rf"|\(?(?P<id_alone>{ACT_NUMBER})\)?,?\s+|(?P<its>sen)\s+)?"
     rf"(?:(?P<chapter>{_UNIT}|tämän|tämä|{_SAME})\s+(?:luvun|luku|luvussa|luv\.|l\.),?\s+)?$",
     re.IGNORECASE,
 )
-# a law named in passing, which what points back may mean
-_MENTION = re.compile(
-    rf"(?<![\wåäö-])(?:[\wåäö-]{{2,}}(?:{_ENDING})|{'|'.join(SHORT_NAMES)})(?![\wåäö])"
-    rf"(?:\s+\((?P<id>{_ID})\))?"
-)
-_MENTION_REACH = 400
-# forms in which a law says something: by itself, its, in it
-_AS_SOURCE = tuple(form for forms in ENDINGS.values() for form in (forms[0], forms[1], forms[3]))
-_CASE = re.compile(r":(\w+)")
-_SPOKEN_OF = re.compile(r"\s+(?:sovelta|soveltu|noudatta|mukaise|tarkoitt)")
 _IN_TITLE = re.compile(r"(?:st[aä]|n),?$")
 _GIVEN_WORD = re.compile(r"[\wåäö-]+,?\s+$")
+_DAY = re.compile(r"\d{1,2}\.\d{1,2}\.\d{4},?\s*$")
+_ITS_REACH = 200  # "sen 3 momentti" is of a section named so near
 _REACH = 120  # how far back the law that belongs to a section may begin
 # a number does not begin inside a word, a date, a fraction or another number
 _START = r"(?<![\wåäö§/])(?<!\d[.:,])"
@@ -169,7 +169,7 @@ def parse(text: str, scheme: Scheme) -> Iterator[Citation]:
     end_before = -1
     readings = _readings(text, scheme)
     for at, reading in enumerate(readings):
-        law = _law(reading, _mentioned(text, reading.start, end_before) or last, scheme)
+        law = _law(reading, mentioned(text, reading.start, end_before) or last, scheme)
         if law.get("law") and not law["law"].startswith("tämä"):
             last = {key: law[key] for key in ("law", "id") if key in law}
         if law.get("chapter") == "mainittu":
@@ -178,8 +178,9 @@ def parse(text: str, scheme: Scheme) -> Iterator[Citation]:
             law = law | chapter
         elif not reading.names_law and _goes_on(text, readings, at, end_before):
             law = _carried(before, reading) | law
-        elif reading.says("same"):
-            if not before.get("section"):
+        elif same := reading.says("same"):
+            is_far = same == "sen" and reading.start - end_before > _ITS_REACH
+            if is_far or not before.get("section"):
                 continue  # of which section, nobody can say
             law = _carried(before, reading)
         spans = _spans(reading)
@@ -216,23 +217,6 @@ def place_name(section: str, moment: str, *, schedule: str = "", chapter: str = 
     pieces += [f"{section} §"] if section else []
     pieces += [f"{moment} mom."] if moment else []
     return " ".join(pieces)
-
-
-def law_name(name: str) -> str:
-    """A law's name in its base form, in lower case: 'Kuntalain' and 'KuntaL' are 'kuntalaki',
-    'kuvista annetun lain' is 'laki kuvista'."""
-    words = name.lower().split()
-    if not words:
-        return ""
-    if len(words) == 1 and words[0].partition(":")[0] in _BY_SHORT_NAME:
-        return _BY_SHORT_NAME[words[0].partition(":")[0]]
-    for form in sorted(BASE_FORMS, key=len, reverse=True):
-        if words[-1].endswith(form):
-            words[-1] = words[-1].removesuffix(form) + BASE_FORMS[form]
-            break
-    if len(words) > 2 and words[-2].startswith("annet") and words[-1] in ENDINGS:
-        return " ".join((words[-1], *words[:-2]))
-    return " ".join(POINTERS.get(word) or FORMER.get(word, word) for word in words)
 
 
 def _readings(text: str, scheme: Scheme) -> list[_Reading]:
@@ -275,16 +259,17 @@ def _goes_on_by_colon(before: _Reading, reading: _Reading) -> bool:
 def _is_meant(reading: _Reading) -> bool:
     """A number without a sign is a section only after a law: "KPL 3:1", and not "klo 3:1" or
     "USA 110". After a name of two letters, as a post office box has one too ("PL 100"), it is where
-    that is all there is, or where a colon shows it ("RL 30:8"). "5 kpl 3" is a number of things."""
+    that is all there is, or where a colon shows it ("RL 30:8"). "5 kpl 3" is a number of things,
+    and "12.3.2021 § 45" an item of minutes."""
     if reading.kind in ("section", "moment"):
-        return True
+        return reading.names_law or not _DAY.search(reading.match.string, 0, reading.start)
     if reading.kind == "chapter":
         return reading.names_law and not reading.says("its")
     alone = is_all(reading.match.string, reading.start, reading.end)
     if reading.kind == "alone":
         return alone
     short = reading.says("short")
-    known = short.casefold() in _BY_SHORT_NAME
+    known = short.casefold() in BY_SHORT_NAME
     by_colon = reading.kind == "of a law"
     if known and len(short) == 2:
         return alone or (by_colon and short.isupper())
@@ -334,7 +319,7 @@ def _law(reading: _Reading, last: dict[str, str], scheme: Scheme) -> dict[str, s
 def _named(reading: _Reading, name: str, scheme: Scheme) -> str:
     """The base form of the law that stands before a section."""
     if short := reading.says("short"):
-        meant = _BY_SHORT_NAME.get(short.casefold(), short)
+        meant = BY_SHORT_NAME.get(short.casefold(), short)
         other = OTHER_MEANINGS.get(short.upper(), "")
         known = {law.lower() for law in scheme.laws}
         if other in known:
@@ -366,34 +351,12 @@ def _given(reading: _Reading, name: str, scheme: Scheme) -> str:
     return f"{base} {said}".rstrip(" ,") if said else base
 
 
-def laws_named(text: str) -> Iterator[tuple[str, int, int]]:
-    """Laws by which a text asks, and where they stand: "kuntalain mukaan", "OYL:ssä". One that is
-    spoken about is not: "sovelletaanko hankintalakia"."""
-    for match in _MENTION.finditer(text):
-        name = match[0].partition("(")[0].strip()
-        case = _CASE.match(text, match.end())
-        if name in SHORT_NAMES:
-            if case is None or case[1].startswith(("n", "s", "l")):
-                yield law_name(name), match.start(), case.end() if case else match.end()
-        elif name.casefold().endswith(_AS_SOURCE) and not _SPOKEN_OF.match(text, match.end()):
-            yield law_name(name), match.start(), match.end()
-
-
-def _mentioned(text: str, at: int, after: int) -> dict[str, str]:
-    """The law that is named last before a place, and after the citation before it."""
-    found = {}
-    for match in _MENTION.finditer(text, max(0, after, at - _MENTION_REACH), at):
-        name = match[0].partition("(")[0].strip()
-        found = {"law": law_name(name)} | ({"id": match["id"]} if match["id"] else {})
-    return found
-
-
 def _goes_on(text: str, readings: list[_Reading], at: int, end_before: int) -> bool:
     """Whether a citation is one of a row with that before it."""
     reading = readings[at]
     if end_before >= 0 and _GOES_ON.fullmatch(text, end_before, reading.start):
         return True
-    if at == 0 or reading.kind != "section" or _mentioned(text, reading.start, end_before):
+    if at == 0 or reading.kind != "section" or mentioned(text, reading.start, end_before):
         return False
     places = [Place(r.start, r.end, bool(r.says("chapter"))) for r in readings[at - 1 : at + 2]]
     return joined(text, *places)

@@ -40,7 +40,8 @@ OTHER_ORDINALS = {"שניה": "שנייה", "ששית": "שישית"}
 THIS = "חוק זה"  # the law that a text stands in; an ordinance and an order too
 ONLY = "only"  # the schedule of a law that is named without a number
 UNITS = {
-    **dict.fromkeys(("סעיף", "סעיפים", "סעיפי", "ס'", "סע'", 'ס"ק', "סעיפים קטנים"), "סעיף"),
+    **dict.fromkeys(("סעיף", "סעיפים", "סעיפי", "ס'", "סס'", "סע'"), "סעיף"),
+    **dict.fromkeys(('ס"ק', 'ס"ס', "סעיפים קטנים"), "סעיף"),
     **dict.fromkeys(("תקנה", "תקנות"), "תקנה"),
     "פרט": "פרט",
 }
@@ -61,7 +62,7 @@ _SUBS = rf"{_SUB}(?:\s?{_SUB})*(?:{_SEPARATOR}{_SUB}(?:\s?{_SUB})*)*"
 _ITEM = rf"{_NUMBER}(?:(?<=\))(?:{_SEPARATOR}{_SUB}(?:{_SUB})*)+|,?\s{_SMALL}\s*{_SUBS})?"
 PIECES = {"LIST": rf"{_ITEM}(?:{_SEPARATOR}{_ITEM})*"}
 _ORDINAL = "|".join((*ORDINALS, *OTHER_ORDINALS))
-_ORDERED = rf"(?:ה?(?:{_ORDINAL})(?:\s[א-ד]'?(?![א-ת]))?|[א-י]['׳])"
+_ORDERED = rf"(?:ה?(?:{_ORDINAL})(?:\s[א-ד]'?(?![א-ת]))?|[א-י]['׳]|ה-?\d{{1,2}}(?!\d))"
 _SCHEDULE = (
     r"(?:\s+(?P<edge>רישא|רישה|סיפא|סיפה)(?![א-ת]))?"
     rf"(?:\s+(?:ל|ב|של\s+)?ה?תוספת\s+(?P<schedule>{_ORDERED})(?![א-ת])"
@@ -71,7 +72,7 @@ _LAW_WORD = r"(?:ה?חוק-יסוד:?|ה?חוק\s+יסוד:?|ה?חוק|ה?פקו
 # looked at and not taken: where the name ends is settled later, and the words after it may hold the
 # next citation
 _LAW = (
-    rf"(?:(?=,?\s+(?:של\s+|[לב])(?P<law>(?:{_LAW_WORD}|אותו\s+חוק|אותה\s+פקודה|ה?{SHORT_ALONE})"
+    rf"(?:(?=,?\s+(?:של\s+|ש?[לב])(?P<law>(?:{_LAW_WORD}|אותו\s+חוק|אותה\s+פקודה|ה?{SHORT_ALONE})"
     r"[^\n.;?!]{0,170}))|)"
 )
 _RULES = [
@@ -84,6 +85,13 @@ _CASE = re.compile(
     r"(?P<number>\d{1,6}(?:[/-]\d{2,4}){1,2})(?!\d)"
 )
 _EACH = re.compile(_ITEM)
+# what has sections and is no law: a contract, what is filed in court, a judgment, a plan
+_NO_LAW = re.compile(
+    r"\s+(?:של\s+ה?|ש?[לב])(?:הסכמ?ים|הסכם|חוזה|חוזים|כתבי?-?\s*(?:ה?תביעה|ה?הגנה|ה?אישום|ה?ערעור"
+    r"|ה?תשובה|ה?שיפוי|ה?כמויות|ה?רישיון|ה?ויתור)|תצהיר|פרוטוקול|תקנון|פסק-?\s*(?:ה?דין|דינ)|מכתב"
+    r"|חוות\s+ה?דעת|סיכומי|עיקרי\s+ה?טיעון|צוואה|צוואת|נוהל|שטר)[א-ת]*"
+    r"(?![א-ת]|\s+(?:זה|זו)(?![א-ת]))"  # "this protocol" is where it stands
+)
 _EACH_SUB = re.compile(rf"(?P<join>{_SEPARATOR}|)(?P<sub>{_SUB}(?:\s?{_SUB})*)")
 _THROUGH = re.compile(r"^(?:\s?-\s?|\s+עד\s+)$")
 _LEAD = re.compile(
@@ -175,6 +183,8 @@ def schedule_number(name: str) -> str:
         found = re.search(rf"(?<![א-ת])ה?(?:{'|'.join(forms)})(?:\s([א-ד])'?)?(?![א-ת])", name)
         if found:
             return f"{number}{found[1] or ''}"
+    if counted := re.fullmatch(r"ה-?(\d{1,2})", name):  # התוספת ה-3
+        return counted[1]
     lettered = re.fullmatch(r"([א-י])['׳]", name)  # תוספת ב'
     return lettered[1] if lettered else ""
 
@@ -209,8 +219,11 @@ def place_name(section: str, moment: str, *, schedule: str = "", chapter: str = 
 def _statutes(text: str, match: re.Match[str], named: Named, scheme: Scheme) -> Iterator[Citation]:
     plain = match.string
     shared = {"unit": UNITS[match["unit"]]} if UNITS[match["unit"]] != "סעיף" else {}
-    in_letters = "letters" in match.re.groupindex
-    end = max(match.end("letters" if in_letters else "list"), match.end("edge"))
+    in_letters, by_letter = (name in match.re.groupindex for name in ("letters", "letter"))
+    listed = "letters" if in_letters else "letter" if by_letter else "list"
+    end = max(match.end(listed), match.end("edge"))
+    if not named.law and _NO_LAW.match(plain, end):
+        return
     first = _SCHEDULE_FIRST.search(plain, max(0, match.start() - _REACH), match.start())
     if match["schedule"] or match["only"]:
         shared["schedule"] = schedule_number(match["schedule"] or "") or ONLY
@@ -224,9 +237,9 @@ def _statutes(text: str, match: re.Match[str], named: Named, scheme: Scheme) -> 
             shared["year"] = named.year
     if named.length and match["law"]:
         end = match.start("law") + named.length
-    if in_letters:
-        parts = shared | {"section": str(number_of(match["letters"]))}
-        yield _citation(text, "statute", parts, match.start("unit"), end)
+    if in_letters or by_letter:
+        number = match["letter"] if by_letter else str(number_of(match["letters"]))
+        yield _citation(text, "statute", shared | {"section": number}, match.start("unit"), end)
         return
     sections = _with_lead(match, _sections(match))
     front = match.start("unit") if named.start < 0 else named.start

@@ -156,7 +156,7 @@ SPELLINGS = (
         "fi",
         "moment",
         "moment alone, or of the section named before",
-        r"(?:(?P<same>SAME\s+pykälän)\s+)?(?P<own>NUMBERS)\.?\s?MOMENTS"
+        r"(?:(?P<same>SAME\s+pykälän|sen)\s+)?(?P<own>NUMBERS)\.?\s?MOMENTS"
         r"(?:,?\s+(?P<own_items>NUMBERS)\s?ITEMS)?",
         ("3 mom.", "2 ja 3 momentissa", "113 § ja saman pykälän 2 momentti"),
     ),
@@ -172,9 +172,17 @@ SPELLINGS = (
         "he",
         "section",
         "section, in words or short",
-        r"(?P<unit>סעיפים|סעיפי|סעיף|סע'|(?<!מ)ס'|ס\"ק)\s*(?P<list>LIST)",
+        r"(?P<unit>סעיפים|סעיפי|סעיף|סע'|סס'|(?<!מ)ס'|ס\"ס|ס\"ק)\s*(?P<list>LIST)",
         (
-            *("סעיף 12", "ס' 12", "ס׳ 12(א)", "סעיף 12 (א)", "סעיף 12א(ב)(1)", "בסעיף 197"),
+            *(
+                'ס"ס 7-9',
+                "סעיף 12",
+                "ס' 12",
+                "ס׳ 12(א)",
+                "סעיף 12 (א)",
+                "סעיף 12א(ב)(1)",
+                "בסעיף 197",
+            ),
             *("סעיף 4(5) לתוספת השלישית", "סעיף 197 לחוק התכנון והבנייה"),
             *("סעיפים 4(5) ו-4(7)", "סעיפים 197(א) ו-(ב)", "סעיף קטן (ב) לסעיף 197"),
             "התוספת השלישית לחוק התכנון והבניה, סעיף 14",
@@ -200,6 +208,13 @@ SPELLINGS = (
         "item of a schedule",
         r"(?P<unit>פרט)\s*(?P<list>LIST)",
         ("פרט 3 לתוספת הראשונה",),
+    ),
+    Spelling(
+        "he",
+        "section",
+        "item of a schedule by a letter",
+        r"(?P<unit>פרט)\s+(?P<letter>[א-ת]{1,2}\d?)'?(?=\s+(?:[לב]|של\s+ה)ה?תוספת)",
+        ("פרט ב לתוספת השנייה",),
     ),
     # ── English: a dot is part of the number; brackets are subdivisions ───────────────────────────
     # Patterns begin with a set of characters, which the regular expression engine skips to; what
