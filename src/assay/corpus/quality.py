@@ -31,7 +31,8 @@ from assay.corpus.letters import LATER, REPAIRED
 from assay.corpus.trust import altered
 
 # what is read all the same; the same twice is no loss
-ONLY_ODD = frozenset("duplicate no-id odd-id bad-date future-date wrong-folder html".split())
+ODD = "duplicate no-id odd-id bad-date future-date wrong-folder html left-out empty-section twice"
+ONLY_ODD = frozenset(ODD.split())
 LOW_QUALITY = 0.6  # a stored or estimated score below this asks for a person to look
 SIGNATURE = 64  # values of a document's signature
 BANDS = 16
