@@ -83,6 +83,61 @@ def test_a_word_is_seen_in_a_compound_and_not_in_another_word() -> None:
     assert other.words == other.missing == ()
 
 
+def _why(text: str, question: str, language: str, other: str) -> Why:
+    """Of the first of two documents."""
+    documents = [
+        Document(id="1", title="", text=text, language=language),
+        Document(id="2", title="", text=other, language=language),
+    ]
+    built = index.build([(each, each.id) for each in documents], dense=False)
+    hits = [Hit(doc_id=each.id, score=0.5) for each in documents]
+    return why_each(built, snippets.asked_for(built, question), hits, documents, 1)[0]
+
+
+def test_a_term_stands_in_for_what_is_its_own_entry() -> None:
+    told = _why("Kunnan talousarviosta päättää valtuusto.", "budjetti", "fi", "Lossi kulkee yöllä.")
+    assert told.instead == {"budjetti": "talousarviosta"}
+    told = _why("מעסיק ישלם לעובד שכר.", "הבוס", "he", "הרכבת יוצאת בלילה.")
+    assert told.instead == {"הבוס": "מעסיק"}
+
+
+@pytest.mark.parametrize(
+    ("text", "question", "language"),
+    [
+        ("Kokouksesta laaditaan pöytäkirja.", "mulla", "fi"),  # minutes, minut, minä
+        ("Viranomainen antaa asiasta lausunnon.", "kantapään", "fi"),  # only begins as *kanta* does
+        ("Julkisista hankinnoista säädetään erikseen.", "paljonko maksoi", "fi"),  # hankintameno
+        ("בעל המקרקעין ישלם אגרה.", "אדם", "he"),  # אדמה without its ending
+        ("הועדה תדון בבקשה.", "תוך כמה זמן", "he"),  # ועדה and מועד without their ends
+    ],
+)
+def test_what_only_has_the_same_letters_left_stands_in_for_nothing(
+    text: str, question: str, language: str
+) -> None:
+    told = _why(text, question, language, "Lossi kulkee yöllä." if language == "fi" else "הרכבת")
+    assert told.instead == {}
+
+
+def test_words_that_mean_a_term_together_are_shown_in_one() -> None:
+    told = _why("Jäsenen erottaminen edellyttää päätöstä.", "heittää ulos moottori", "fi", "Lossi.")
+    assert told.instead == {"heittää ulos": "erottaminen"}
+    assert told.words == ("heittää ulos",)
+    assert told.missing == ("moottori",)
+
+
+def test_the_words_of_a_term_stand_together() -> None:
+    whole, apart = "שכר עבודה ישולם בכל חודש.", "השכר נקבע בחוזה. תנאי עבודה אחרים לא נפגעים."
+    assert _why(whole, "משכורת", "he", "הרכבת").instead == {"משכורת": "שכר עבודה"}
+    assert _why(apart, "משכורת", "he", "הרכבת").instead == {}
+
+
+def test_words_that_only_ask_are_not_missed() -> None:
+    told = _why("Lautta kulkee.", "montako lossia mulla pääseekö", "fi", "Lossi kulkee yöllä.")
+    assert told.missing == ("lossia",)
+    told = _why("הרכבת יוצאת.", "מהו וכמה מזחלת", "he", "שלג.")
+    assert told.missing == ("מזחלת",)
+
+
 def test_another_section_far_behind_is_less_likely(home: Path) -> None:
     built = index_files.load(index_folder(open_corpus(home, "l"), home))
     ids = sorted(built.ids)

@@ -175,11 +175,16 @@ def lemma_of_all(word: str) -> str:
     """As the dictionary has it, but of a compound that it does not know the whole: to it
     *toimintakate* is a form of *toiminta*, and so is *toimintatulot*."""
     found = lemma(word, "fi")
-    rest = word[len(found) :]
-    if len(rest) < 3 or not word.startswith(found) or may_be_form(found, word):
+    if not goes_on(found, word):
         return found
-    last = headword(rest, "fi")
+    last = headword(word[len(found) :], "fi")
     return f"{found}{last}" if last else found
+
+
+def goes_on(lemma: str, word: str) -> bool:
+    """Whether a word is more than a form of its lemma: a compound that begins with it."""
+    is_longer = word.startswith(lemma) and len(word) - len(lemma) >= 3
+    return is_longer and not may_be_form(lemma, word)
 
 
 def irregular_forms(lemmas: Container[str]) -> dict[str, str]:

@@ -7,7 +7,7 @@ compared with the few names that begin as its words do, and not with all.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -42,12 +42,14 @@ def alike(first: str, second: str) -> float:
     return common / max(len(first), len(second)) if common >= ALIKE else 0.0
 
 
-def nearly(lemma: str, lemmas: Sequence[str], least: float) -> Iterator[int]:
+def nearly(lemma: str, lemmas: list[str], least: float) -> Iterator[int]:
     """Of sorted lemmas the places of those that are more alike than `least`: they begin alike for
     most of their length."""
-    common = max(ALIKE, int(least * len(lemma)) + 1)  # letters, at the least
-    begins = lemma[:common]
+    begins = lemma[: max(ALIKE, int(least * len(lemma)) + 1)]  # what they have in common at least
     at = bisect_left(lemmas, begins)
+    if len(lemma) < ALIKE:  # then no other one is alike
+        yield from (at,) if lemmas[at : at + 1] == [lemma] else ()
+        return
     while at < len(lemmas) and lemmas[at].startswith(begins):
         if alike(lemmas[at], lemma) > least:
             yield at

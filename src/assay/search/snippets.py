@@ -11,13 +11,15 @@ the first is shown, and where the passage would say about as much if it began ea
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 
 from assay.core.types import Document
+from assay.language import finnish, hebrew
+from assay.language.fillers import is_filler
 from assay.search.act_names import ALIKE, alike, nearly
 from assay.search.apart import telling
 from assay.search.arrays import Array, Floats
@@ -32,6 +34,7 @@ from assay.search.shown import (
     shown_texts,
 )
 from assay.search.signals import MAX_WORDS, similar_words, statutory_terms
+from assay.search.thesaurus import Term, thesaurus
 
 LONGEST = 280  # characters of a passage,
 ROOM = 400  # and so many where a sentence ends there
@@ -57,13 +60,15 @@ _AROUND = 250  # characters in which the other half of a sentence is looked for
 @dataclass(frozen=True, kw_only=True)
 class Asked:
     """What a question asks for: the words that stand for its own `among` those of a document, and
-    which of its own one of them stands for, with whether it is a form of it; what a lemma weighs;
-    the weights of those lemmas that the index keeps sentences with, where it does; and how alike
-    each question is that was written for a document, where there are any. `telling` are the words
-    of the question with what they tell, those that tell most first."""
+    which of its own one of them looks like, with whether it is a form of it; `meant`: what some of
+    its words mean by the thesaurus, the forms of each word of a term; what a lemma weighs; the
+    weights of those lemmas that the index keeps sentences with, where it does; and how alike each
+    question is that was written for a document, where there are any. `telling` are the words of the
+    question with what they tell, those that tell most first, without those that only fill it."""
 
     among: Callable[[Iterable[str]], list[str]]
-    stands_for: Callable[[str], dict[str, bool]]
+    looks_like: Callable[[str], dict[str, bool]]
+    meant: list[tuple[Term, list[frozenset[str]]]]
     telling: dict[str, float]
     weight: Callable[[str], float]
     lemmas: Array | None
@@ -216,14 +221,14 @@ def asked_for(index: Index, question: str) -> Asked:
         return bool(same(index.lemma(word)))
 
     def among(words: Iterable[str]) -> list[str]:
-        return [
-            word for word in words if word in found or (word not in here and is_elsewhere(word))
-        ]
+        return [one for one in words if one in found or (one not in here and is_elsewhere(one))]
+
+    lookalikes = _lookalikes(index, words)
 
     @cache
-    def stands_for(word: str) -> dict[str, bool]:
-        others = (one for one, share in meant.get(word, {}).items() if share > MEANT)
-        return dict.fromkeys(others, False) | dict.fromkeys(same(index.lemma(word)), True)
+    def looks_like(word: str) -> dict[str, bool]:
+        others = dict.fromkeys(lookalikes.get(word, ()), False)
+        return others | dict.fromkeys(same(index.lemma(word)), True)
 
     @cache
     def weight(lemma: str) -> float:
@@ -231,16 +236,16 @@ def asked_for(index: Index, question: str) -> Asked:
         alikes = [weights[each] for each in near if each == lemma or alike(lemma, each) > SAME_WORD]
         return max(alikes, default=of_meant.get(lemma, 1.0))
 
-    kept = _asked_lemmas(index.passages, weights) if index.passages is not None else None
     likeness = None
     if index.asked is not None:
         likeness = index.asked.likeness(question_terms(index.profile, question))
     return Asked(
         among=among,
-        stands_for=stands_for,
+        looks_like=looks_like,
+        meant=_by_thesaurus(index, words, lambda word: not same(index.lemma(word))),
         telling=_telling(index, words, weights),
         weight=weight,
-        lemmas=kept,
+        lemmas=_asked_lemmas(index.passages, weights),
         likeness=likeness,
     )
 
@@ -248,7 +253,9 @@ def asked_for(index: Index, question: str) -> Asked:
 def _telling(index: Index, words: list[str], weights: dict[str, float]) -> dict[str, float]:
     """A word tells most that is rare in the texts and in what people ask: "may I" is rare in a
     statute, too."""
-    forms = {index.lemma(word): word for word in reversed(words)}  # of each the first
+    language = index.analyzer.language
+    saying = [word for word in reversed(words) if not is_filler(word, language)]
+    forms = {index.lemma(word): word for word in saying}  # of each the first
     told = {word: weights[lemma] for lemma, word in forms.items()}
     if index.asked is not None and index.profile.kind == "soft":
         known = [word for word in told if index.analyzer.terms(word)]
@@ -270,6 +277,48 @@ def _meant(index: Index, words: list[str]) -> dict[str, dict[str, float]]:
     return meant
 
 
+def _lookalikes(index: Index, words: list[str]) -> dict[str, list[str]]:
+    """The index words that look so much like words of a question that they are named, with
+    these."""
+    found: dict[str, list[str]] = {}
+    if index.words is not None:
+        for word in words:
+            numbers, shares = index.words.similar(word)
+            for number in numbers[shares > MEANT].tolist():
+                found.setdefault(index.words.words[number], []).append(word)
+    return found
+
+
+def _by_thesaurus(
+    index: Index, words: list[str], is_other: Callable[[str], bool]
+) -> list[tuple[Term, list[frozenset[str]]]]:
+    """Words of a question that are an entry of the thesaurus, each with the forms in which the
+    index has the words of a term; all of a term must be here."""
+    known = thesaurus(index.analyzer.language)
+    if known is None or index.words is None:
+        return []
+    found = []
+    for said, term in known.own(words):
+        forms = [frozenset(form for form in _forms(index, word) if is_other(form)) for word in term]
+        if all(forms):
+            found.append((said, forms))
+    return found
+
+
+def _forms(index: Index, term: str) -> Iterator[str]:
+    """The index words that are forms of a term. Where endings were cut off, others may have the
+    same letters left (מועד, ועדה); a compound that the dictionary does not have is given as a form
+    of its first word (*hankintameno* of hankinta)."""
+    assert index.words is not None
+    lemma, language = index.lemma(term), index.analyzer.language
+    every = map(index.words.words.__getitem__, index.words.same(term)[0].tolist())
+    if language == "he":
+        return (word for word in every if hebrew.same_word(term, word))
+    if language == "fi" and finnish.goes_on(lemma, term):
+        return (word for word in every if finnish.may_be_form(term, word))
+    return every
+
+
 def _weights(index: Index, words: list[str]) -> dict[str, float]:
     """What each lemma of a question weighs: a rare word in full, one that is everywhere little. One
     that is nowhere weighs in full, too."""
@@ -287,8 +336,11 @@ def _weights(index: Index, words: list[str]) -> dict[str, float]:
     return weights
 
 
-def _asked_lemmas(passages: Passages, weights: dict[str, float]) -> Array:
-    """The weights of the lemmas that are one of these, or nearly so; 0 for others."""
+def _asked_lemmas(passages: Passages | None, weights: dict[str, float]) -> Array | None:
+    """The weights of the lemmas that are one of these, or nearly so; 0 for others. None where no
+    sentences are kept."""
+    if passages is None:
+        return None
     kept = np.zeros(len(passages.lemmas), np.float32)
     for asked, weight in weights.items():
         for number in nearly(asked, passages.lemmas, SAME_WORD):

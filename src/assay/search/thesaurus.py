@@ -14,6 +14,7 @@ from importlib import resources
 from importlib.resources.abc import Traversable
 
 from assay.language.analysis import Analyzer, analyzer
+from assay.language.hebrew import FINALS, same_word
 
 LONGEST = 3  # words of a variant
 ENDING = 4  # letters of a case ending on a foreign word: "budgetin"
@@ -21,16 +22,47 @@ Term = tuple[str, ...]
 
 
 class Thesaurus:
-    """`variants`: what people say, as lemmas, to the terms it stands for; `forms`: an inflected
-    word to its lemma."""
+    """`entries`: what people say, as lemmas, with how it is written and a term it stands for;
+    `forms`: an inflected word to its lemma; `foreign`: the English words of what people say, which
+    are no forms of others, whatever they look like."""
 
     def __init__(
-        self, language: Analyzer, variants: dict[Term, list[Term]], forms: dict[str, str]
+        self,
+        language: Analyzer,
+        entries: dict[Term, list[tuple[Term, Term]]],
+        forms: dict[str, str],
+        foreign: frozenset[str] = frozenset(),
     ) -> None:
         self._language = language
-        self._variants = variants
+        self._entries = entries
         self._forms = forms
-        self._single = {key[0] for key in variants if len(key) == 1}
+        self._foreign = foreign
+        self._single = {key[0] for key in entries if len(key) == 1}
+
+    def own(self, words: Sequence[str]) -> list[tuple[Term, Term]]:
+        """The words of a question, one or several in a row, that are an entry themselves, each with
+        a term that they stand for. A word that only begins as an entry does, or that has the same
+        letters left when endings are cut off, is none: it may mean something else."""
+        lemmas = [self._lemma(word) for word in words]
+        found: list[tuple[Term, Term]] = []
+        for size in range(1, LONGEST + 1):
+            for start in range(len(words) - size + 1):
+                said = tuple(words[start : start + size])
+                entries = self._entries.get(tuple(lemmas[start : start + size]), ())
+                forms = [pair for pair in entries if all(map(self._is_form, pair[0], said))]
+                # what stands there as it is written is meant, before what is changed
+                whole = [pair for pair in forms if all(map(_is_within, pair[0], said))]
+                found += [(said, term) for _, term in whole or forms]
+        return found
+
+    def _is_form(self, entry: str, word: str) -> bool:
+        """Whether a word of a question is one of an entry: as it is written, a form that the list
+        has, a foreign one with a case ending; in Hebrew with prefixes and an ending."""
+        if self._language.language == "he":
+            return same_word(entry, word)
+        if entry in self._foreign:
+            return word.startswith(entry)
+        return self._forms.get(word, word) == self._forms.get(entry, entry)
 
     def expand(self, words: Sequence[str]) -> dict[str, list[Term]]:
         """For each word of a question the statutory terms it may stand for, alone or as part of a
@@ -39,7 +71,7 @@ class Thesaurus:
         terms: dict[str, list[Term]] = {}
         for size in range(1, LONGEST + 1):
             for start in range(len(words) - size + 1):
-                for term in self._variants.get(tuple(lemmas[start : start + size]), ()):
+                for _, term in self._entries.get(tuple(lemmas[start : start + size]), ()):
                     for word in words[start : start + size]:
                         terms.setdefault(word, []).append(term)
         return terms
@@ -47,10 +79,16 @@ class Thesaurus:
     def _lemma(self, word: str) -> str:
         if self._language.language != "fi":
             return self._language.lemma(word)
+        if word in self._foreign:
+            return word
         if word in self._forms or word in self._single:
             return self._forms.get(word, word)
         cut = (word[:-letters] for letters in range(1, ENDING + 1) if len(word) - letters >= ENDING)
         return next((stem for stem in cut if stem in self._single), word)
+
+
+def _is_within(entry: str, word: str) -> bool:
+    return entry.translate(FINALS) in word.translate(FINALS)
 
 
 @cache
@@ -61,21 +99,28 @@ def thesaurus(language: str) -> Thesaurus | None:
         return None
     forms = _forms(folder / f"{language}.forms.tsv")
     reader = analyzer(language)
-    variants: dict[Term, list[Term]] = {}
-    for line in (folder / f"{language}.tsv").read_text(encoding="utf-8").splitlines()[1:]:
+    entries: dict[Term, list[tuple[Term, Term]]] = {}
+    foreign: set[str] = set()
+    header, *lines = (folder / f"{language}.tsv").read_text(encoding="utf-8").splitlines()
+    for line in lines:
         term, *columns = line.split("\t")
         words = tuple(reader.words(term))
-        for variant in (variant for column in columns for variant in column.split(";")):
-            said = reader.words(variant)
-            if language == "fi":
-                key = tuple(forms.get(word, word) for word in said)
-            else:
-                key = tuple(reader.lemma(word) for word in said)
-            # where all words but one are too common to be kept, that one does not mean the phrase
-            is_remnant = len(key) == 1 and len(variant.split()) > 1
-            if words and 0 < len(key) <= LONGEST and not is_remnant:
-                variants.setdefault(key, []).append(words)
-    return Thesaurus(reader, variants, forms)
+        for spoken, column in zip(header.split("\t")[1:], columns, strict=False):
+            for variant in column.split(";"):
+                said = reader.words(variant)
+                if language != "fi":
+                    key = tuple(reader.lemma(word) for word in said)
+                elif spoken == language:
+                    key = tuple(forms.get(word, word) for word in said)
+                else:  # "minutes" is no form of *minä*
+                    key = tuple(said)
+                    foreign.update(said)
+                # where all words but one are too common to be kept, that one does not mean the
+                # phrase
+                is_remnant = len(key) == 1 and len(variant.split()) > 1
+                if words and 0 < len(key) <= LONGEST and not is_remnant:
+                    entries.setdefault(key, []).append((tuple(said), words))
+    return Thesaurus(reader, entries, forms, frozenset(foreign))
 
 
 def _forms(path: Traversable) -> dict[str, str]:

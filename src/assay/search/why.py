@@ -127,24 +127,46 @@ def _by_postings(index: Index, asked: Asked, hits: Sequence[Hit]) -> list[Held]:
 
 def _by_reading(index: Index, asked: Asked, document: Document) -> Held:
     text = f"{document.title} {document.text[:READ]}"
-    said = dict.fromkeys(index.analyzer.words(text))
+    running = index.analyzer.words(text)
+    said = dict.fromkeys(running)
     has: dict[str, str] = {}
     for word in asked.among(said):
-        stands = asked.stands_for(word)
+        stands = asked.looks_like(word)
         for question, is_same in stands.items():
             if is_same or not any(stands.values()):
                 has[question] = "" if is_same else has.get(question, word)
+    phrases = _by_thesaurus(asked, running, has)
     missing = []
     folded = " ".join(said)
     for word in asked.telling:
-        if word in has:
+        if word in has or word in phrases:
             continue
         if known := _in_part(index, word, folded):
             has[word] = known
         elif _tells(asked, word) and not _may_be_there(index, word, text):
             missing.append(word)
-    words = tuple(word for word in asked.telling if word in has)
+    held = (word if word in has else phrases.get(word) for word in asked.telling)
+    words = tuple(dict.fromkeys(word for word in held if word))
     return words, {word: has[word] for word in words if has[word]}, tuple(missing)
+
+
+def _by_thesaurus(asked: Asked, running: list[str], has: dict[str, str]) -> dict[str, str]:
+    """Adds what a document says for words of the question to what it `has`: a term, where it has
+    not the words themselves. Gives the words of several that mean a term together, with these in
+    one."""
+    phrases: dict[str, str] = {}
+    said = set(running)
+    for words, term in asked.meant:
+        together = " ".join(words)
+        if together in has or all(word in has for word in words) or any(map(said.isdisjoint, term)):
+            continue
+        rows = zip(*(running[at:] for at in range(len(term))), strict=False)
+        here = (row for row in rows if all(word in of for word, of in zip(row, term, strict=True)))
+        if found := next(here, None):
+            has[together] = " ".join(found)
+            if len(words) > 1:
+                phrases |= {word: together for word in words if word not in has}
+    return phrases
 
 
 def _in_part(index: Index, word: str, said: str) -> str:
@@ -175,7 +197,12 @@ def _may_be_there(index: Index, word: str, text: str) -> bool:
 
 def _telling(asked: Asked, words: tuple[str, ...]) -> tuple[str, ...]:
     """Those that say something; where none does, what there is."""
-    return tuple(word for word in words if asked.telling[word] >= SAYS)[:MOST_WORDS] or words[:1]
+    return tuple(word for word in words if _weight(asked, word) >= SAYS)[:MOST_WORDS] or words[:1]
+
+
+def _weight(asked: Asked, words: str) -> float:
+    """Of a word of the question, or of several that mean something together."""
+    return max(asked.telling.get(word, 0.0) for word in (words, *words.split()))
 
 
 def _tells(asked: Asked, word: str) -> bool:
