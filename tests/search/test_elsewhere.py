@@ -67,7 +67,8 @@ def test_what_the_collection_is_about_is_not_elsewhere() -> None:
 def test_a_subject_is_also_here_where_an_act_has_its_words_in_headings(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    few = [(["Perintökaari"], ["testamentti", "perillinen", "leski", "perintö", "perukirja"])]
+    words = ["testamentti", "perillinen", "leski", "perintö", "perukirja"]
+    few = [(["Perintökaari"], [(word,) for word in words])]
     monkeypatch.setattr(elsewhere, "_subjects", lambda language: few)
     elsewhere._words.cache_clear()
     headings = ["Testamentti", "Perillinen ja leski", "Perukirja"]
@@ -84,6 +85,12 @@ def test_hebrew_words_are_found_with_their_prefixes() -> None:
     plans = made(["ועדה מקומית תדון בתכנית."], "חוק התכנון והבניה", "he")
     assert share(plans, "הצוואה", "לירושה") > 0.6
     assert share(plans, "תכנית", "ועדה") < 0.3
+
+
+def test_a_phrase_counts_as_a_whole_and_half_in_part() -> None:
+    plans = made(["ועדה מקומית תדון בתכנית."], "חוק התכנון והבניה", "he")
+    assert plans.best({"שיעורי": 1.0, "בית": 1.0}) == 2  # homework
+    assert plans.best({"שיעור": 1.0, "היטל": 1.0}) <= 0.5  # the rate of a levy
 
 
 @pytest.mark.parametrize("language", ["fi", "he"])

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from assay.core.types import Document, Locator
-from assay.law.parse import laws_named
+from assay.law.parse import Scheme, laws_named
 from assay.search import index
 from assay.search.engine import Engine
 from assay.search.gathered import gathered
@@ -129,8 +129,20 @@ def _acts(provisions: list[tuple[str, str, str]]) -> list[Document]:
 
 def test_a_law_that_is_only_spoken_of_is_not_the_one_asked_by() -> None:
     assert laws_named("Sovelletaanko hankintalakia kunnassa?", "fi") == []
+    assert [name for name, _, _ in laws_named("kuka päättää kuntalain mukaan", "fi")] == [
+        "kuntalaki"
+    ]
     assert laws_named("mitä sanoo חוק", "en") == []
     assert [name for name, _, _ in laws_named("לפי חוק המקרקעין מי הבעלים?", "he")] == [
         "חוק המקרקעין"
     ]
     assert laws_named("קיבלתי צו הריסה", "he") == []
+
+
+def test_a_question_mark_ends_the_name_of_a_law_and_a_known_name_goes_on() -> None:
+    def named(text: str, *known: str) -> list[str]:
+        return [name for name, _, _ in laws_named(text, "he", Scheme(laws=known))]
+
+    assert named("על מי נטל ההוכחה לפי חוק המחשבים?") == ["חוק המחשבים"]
+    ill = "חוק החולה הנוטה למות"
+    assert named(f"מי מחליט לפי {ill}, ומה אם הדעות שקולות?", ill) == [ill]

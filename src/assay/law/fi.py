@@ -28,6 +28,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 
+from assay.law import fi_names
 from assay.law.citation import Citation, Kind, Scheme, citation_at, is_all
 from assay.law.fi_names import (
     ACT_NUMBER,
@@ -349,6 +350,11 @@ def _given(reading: _Reading, name: str, scheme: Scheme) -> str:
         elif words[0] not in ("ja", "sekä"):
             break
     return f"{base} {said}".rstrip(" ,") if said else base
+
+
+def laws_named(text: str, scheme: Scheme) -> Iterator[tuple[str, int, int]]:
+    """Where a name ends is seen from the name: nothing need be known."""
+    return fi_names.laws_named(text)
 
 
 def _goes_on(text: str, readings: list[_Reading], at: int, end_before: int) -> bool:

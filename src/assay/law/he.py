@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from assay.language.hebrew import PREFIX_LETTERS, number_of
 from assay.law.brackets import end_of, placed
-from assay.law.citation import PLAIN, Citation, Kind, Scheme, citation_at
+from assay.law.citation import Citation, Kind, Scheme, citation_at
 from assay.law.he_names import (
     BRACKETS,
     NAMES,
@@ -367,13 +367,14 @@ def _mentioned(plain: str, at: int, scheme: Scheme) -> Named | None:
     return None
 
 
-def laws_named(text: str) -> Iterator[tuple[str, int, int]]:
+def laws_named(text: str, scheme: Scheme) -> Iterator[tuple[str, int, int]]:
     """Laws that a text names, and where they stand. An order (צו) may be one of a court: it is no
     name."""
     plain = text.translate(QUOTES)
     for match in _FIRST_WORD.finditer(plain):
         if "צו" not in match["law"] and not _POINTS.match(plain, match.start("law")):
-            named = _law_name(plain[match.start("law") :], PLAIN)
+            sentence = re.match(r"[^\n;?!]*", plain[match.start("law") :])
+            named = _law_name(sentence[0] if sentence else "", scheme)
             if named.law:
                 yield named.law, match.start(), match.start("law") + named.length
 

@@ -85,8 +85,8 @@ def law_name(name: str) -> str:
     return name
 
 
-def laws_named(text: str, language: str) -> list[tuple[str, int, int]]:
+def laws_named(text: str, language: str, scheme: Scheme = PLAIN) -> list[tuple[str, int, int]]:
     """The laws by which a text asks ("kuntalain mukaan"), each with where it stands; none in a
     language that has no reader of names."""
     reader = getattr(_module(language), "laws_named", None) if language in grammar_signs() else None
-    return list(reader(text)) if reader else []
+    return list(reader(text, scheme)) if reader else []

@@ -4,7 +4,8 @@
 of a question that no provision has say little: people ask in their own words. What says more is
 that these are the words of *another* subject. So subjects are listed with the words that people use
 for them, acts by their names. A subject is here where an act of that name is in the collection, or
-where most of these words stand in the headings of one act.
+where most of these words stand in the headings of one act. A word of a phrase (`_` joins its words)
+counts half where the rest is not said: homework is no rate, though Hebrew has one word for both.
 
 The lists were written from the areas of law and life, before anybody looked at how questions from
 outside were answered (research/25).
@@ -12,9 +13,11 @@ outside were answered (research/25).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
 from importlib import resources
+from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,7 +30,19 @@ MANY_WORDS = 5  # of a subject that is known by its words
 HEADED = 0.7  # of them stand in the headings of an act that is about it
 CLEARLY = 0.3  # of a question that a subject has, from which on its acts are named
 NAMED_ACTS = 2
-Subject = tuple[list[str], list[str]]  # the names of its acts, and its words
+IN_PHRASE = 0.5  # how alike a word must be to stand for one of a phrase
+IN_PART = 0.5  # what a word of a phrase counts that is not said as a whole
+PHRASE = "_"
+Words = tuple[str, ...]
+Subject = tuple[list[str], list[Words]]  # the names of its acts, and its words and phrases
+
+
+class _Meant(NamedTuple):
+    """What a word may be: words of the list that stand for it, and of the subjects that have one of
+    them in a phrase the subject, the phrase and how alike the word is."""
+
+    words: frozenset[int]
+    subjects: tuple[tuple[int, frozenset[int], float], ...]
 
 
 class Elsewhere:
@@ -36,15 +51,17 @@ class Elsewhere:
     def __init__(self, index: Index) -> None:
         language = index.profile.language
         self._words = _words(language)
-        self._of_word = lru_cache(CACHE)(self._shares)
-        self._subjects_of: list[list[int]] = [[] for _ in self._words.words]
+        self._meant = lru_cache(CACHE)(self._may_mean)
+        # of each word the subjects that have it, and the phrase it stands in there
+        self._subjects_of: list[list[tuple[int, frozenset[int]]]] = [[] for _ in self._words.words]
         self._acts = [acts for acts, _ in _subjects(language)]
         numbers = {word: number for number, word in enumerate(self._words.words)}
-        for subject, (acts, words) in enumerate(_subjects(language)):
+        for subject, (acts, phrases) in enumerate(_subjects(language)):
             is_named = any(_is_named(index, act) for act in acts)
-            if not is_named and not _is_spoken_of(index, words):
-                for word in words:
-                    self._subjects_of[numbers[word]].append(subject)
+            if not is_named and not _is_spoken_of(index, list(dict.fromkeys(chain(*phrases)))):
+                for phrase in (frozenset(numbers[word] for word in words) for words in phrases):
+                    for number in phrase:
+                        self._subjects_of[number].append((subject, phrase))
 
     def best(self, weights: Mapping[str, float]) -> float:
         """How much of these words, each by its weight, the subject has that has most of them."""
@@ -60,19 +77,28 @@ class Elsewhere:
 
     def _totals(self, weights: Mapping[str, float]) -> dict[int, float]:
         totals: dict[int, float] = {}
+        meant = {word: self._meant(word) for word in weights}
+        said = frozenset(chain(*(each.words for each in meant.values())))
         for word, weight in weights.items():
-            for subject, share in self._of_word(word).items():
+            alike: dict[int, float] = {}
+            for subject, phrase, share in meant[word].subjects:
+                counts = share if len(phrase) == 1 or phrase <= said else IN_PART * share
+                alike[subject] = max(alike.get(subject, 0.0), counts)
+            for subject, share in alike.items():
                 totals[subject] = totals.get(subject, 0.0) + weight * share
         return totals
 
-    def _shares(self, word: str) -> dict[int, float]:
-        """The subjects that have a word, and how much of it."""
+    def _may_mean(self, word: str) -> _Meant:
         numbers, shares = self._words.similar(word)
-        alike: dict[int, float] = {}
-        for number, share in zip(numbers.tolist(), shares.tolist(), strict=True):
-            for subject in self._subjects_of[number]:
-                alike[subject] = max(alike.get(subject, 0.0), share)
-        return alike
+        pairs = list(zip(numbers.tolist(), shares.tolist(), strict=True))
+        return _Meant(
+            frozenset(number for number, share in pairs if share >= IN_PHRASE),
+            tuple(
+                (subject, phrase, share)
+                for number, share in pairs
+                for subject, phrase in self._subjects_of[number]
+            ),
+        )
 
 
 def _is_named(index: Index, act: str) -> bool:
@@ -105,16 +131,21 @@ def _subjects(language: str) -> list[Subject]:
     if not path.is_file():
         return []
     rows = (line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()[1:])
-    words = analyzer(language).words
     return [
-        ([act for act in acts.split("; ") if act], list(dict.fromkeys(words(said))))
+        ([act for act in acts.split("; ") if act], _phrases(said, analyzer(language).words))
         for acts, said in rows
     ]
+
+
+def _phrases(said: str, words: Callable[[str], list[str]]) -> list[Words]:
+    joined = [tuple(words(each.replace(PHRASE, " "))) for each in said.split() if PHRASE in each]
+    single = words(" ".join(each for each in said.split() if PHRASE not in each))
+    return list(dict.fromkeys([*joined, *((word,) for word in single)]))
 
 
 @cache
 def _words(language: str) -> Lookalikes:
     """All words of the list, to be found by their forms."""
     reader = analyzer(language)
-    words = sorted({word for _, words in _subjects(language) for word in words})
+    words = sorted({word for _, phrases in _subjects(language) for word in chain(*phrases)})
     return lookalikes(words, reader, unseen(reader))

@@ -21,7 +21,7 @@ from assay.core.types import Document, Hit, SearchEngine
 from assay.corpus.in_force import Standings, today
 from assay.language.analysis import UNSEEN
 from assay.language.exclusion import without_excluded
-from assay.law.parse import laws_named
+from assay.law.parse import Scheme, laws_named
 from assay.law.places import Cited, citations_of_sections, sections_named, without_sections
 from assay.search import cells, snippets
 from assay.search.apart import acts_elsewhere, section_of, stands_out
@@ -323,7 +323,8 @@ class Engine(SearchEngine):
         name attracts what mentions the act, and the act itself does not."""
         asked = np.zeros(len(self._index.acts), bool)
         rest = text
-        for law, start, end in reversed(laws_named(text, self._index.profile.language)):
+        known = Scheme(laws=tuple(self._index.acts))
+        for law, start, end in reversed(laws_named(text, self._index.profile.language, known)):
             meant = acts_called(self._index, law)
             if meant.any():
                 asked |= meant
