@@ -128,6 +128,7 @@ def _acts(provisions: list[tuple[str, str, str]]) -> list[Document]:
 
 
 def test_a_law_that_is_only_spoken_of_is_not_the_one_asked_by() -> None:
+    assert laws_named("Kuntalain mukaan kuka päättää?", "fi") == [("kuntalaki", 0, 9)]
     assert laws_named("Sovelletaanko hankintalakia kunnassa?", "fi") == []
     assert [name for name, _, _ in laws_named("kuka päättää kuntalain mukaan", "fi")] == [
         "kuntalaki"
