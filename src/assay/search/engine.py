@@ -461,6 +461,7 @@ class Engine(SearchEngine):
         )
 
 
+@lru_cache(maxsize=8)
 def _printable(query: str) -> str:
     """Control characters and bytes that are no text become spaces, unseen ones go; beyond any
     question it is cut."""

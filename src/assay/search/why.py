@@ -32,6 +32,7 @@ SAYS = 0.25  # the least weight of one that is named beside others
 LEADING = 3  # hits whose chapter may be that of another
 READ = 2_000  # characters of a text
 LEADING_NUMBER = re.compile(r"\d+")
+NUMBER = re.compile(r"(?<![\d:/])\d+(?![\d/])")  # that may be one of a section
 NAMED = 0.1  # of the signal that says that the question names a document
 CITED = 0.9  # of the signal that says that it is the provision cited
 LEAST_ROOT = 3  # letters
@@ -219,7 +220,7 @@ def _related(
     if not any(index.sections):
         return [Why()] * len(hits)
     sections = [section_of(index, index.row_of[hit.doc_id]) for hit in hits]
-    read: dict[str, list[Cited]] = {}
+    read = _Read()
     every = []
     for number, document in enumerate(documents):
         place = sections.index(sections[number])
@@ -240,25 +241,41 @@ def _related(
     return every
 
 
-def _refers(citing: Document, cited: Document, read: dict[str, list[Cited]]) -> bool:
+class _Read:
+    """What documents say of sections, each read once: the numbers in it, and what it cites."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, set[str]] = {}
+        self._cited: dict[str, list[Cited]] = {}
+
+    def numbers(self, document: Document) -> set[str]:
+        if document.id not in self._numbers:
+            self._numbers[document.id] = set(NUMBER.findall(document.text[:READ]))
+        return self._numbers[document.id]
+
+    def cited(self, document: Document) -> list[Cited]:
+        if document.id not in self._cited:
+            named = sections_named(document.text[:READ], document.language)
+            self._cited[document.id] = named
+        return self._cited[document.id]
+
+
+def _refers(citing: Document, cited: Document, read: _Read) -> bool:
     """Whether a provision names the section of another of the same act. Most do not have its
     number, and are not read."""
     here, there = citing.locator, cited.locator
     if here is None or there is None or not there.section or here.doc_id != there.doc_id:
         return False
     number = LEADING_NUMBER.match(there.section)
-    text = citing.text[:READ]
-    if number is None or not re.search(rf"(?<![\d:/]){number[0]}(?![\d/])", text):
+    if number is None or number[0] not in read.numbers(citing):
         return False
-    if citing.id not in read:
-        read[citing.id] = sections_named(text, citing.language)
     by_chapter = bool(citing.metadata.get("by_chapter"))
     return any(
         one.has_section(there.section.casefold())
         and not (one.law or one.law_id)
         and (one.schedule or "") == (there.schedule or "")
         and (not by_chapter or (one.chapter or here.chapter) == there.chapter)
-        for one in read[citing.id]
+        for one in read.cited(citing)
     )
 
 
