@@ -53,6 +53,51 @@ def test_an_odd_opinion_is_read_and_reported(
         assert corpus.at(0).text.split() == "You may vote & sign.".split()
 
 
+def test_one_tag_alone_is_left_and_reported(tmp_path: Path) -> None:
+    record = opinion("A-90-001") | {"content": {"full_text": "You may <b>vote."}}
+    corpus = load("fppc", write_opinions(tmp_path / "s", [record]), tmp_path)
+    assert corpus.at(0).text == "You may <b>vote."
+    (problem,) = corpus.problems()
+    assert (problem.code, "'<b>'" in problem.reason) == ("html", True)
+
+
+def test_signs_of_html_are_read_in_texts_and_names(tmp_path: Path) -> None:
+    record = opinion("A-90-001") | {
+        "content": {"full_text": "Smith &amp; Jones, &#167; 87103; if a < b & c > d"},
+        "parsed": {"requestor_name": "Tim O&#39;Brien"},
+    }
+    corpus = load("fppc", write_opinions(tmp_path / "s", [record]), tmp_path)
+    assert corpus.at(0).text == "Smith & Jones, § 87103; if a < b & c > d"
+    assert corpus.at(0).title.startswith("Tim O'Brien Advice Letter")
+    assert [problem.code for problem in corpus.problems()] == ["html"]
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"sections": ["What may I do?"]}, "sections"),
+        ({"content": {"full_text": ["You may", "vote."]}}, "content.full_text"),
+        ({"citations": {"government_code": [87103, {"section": 1}]}}, "1 of its citations"),
+    ],
+)
+def test_a_field_of_another_kind_is_reported(
+    tmp_path: Path, changed: dict[str, object], said: str
+) -> None:
+    corpus = load("fppc", write_opinions(tmp_path / "s", [opinion("A-90-001") | changed]), tmp_path)
+    (problem,) = corpus.problems()
+    assert problem.code == "bad-field"
+    assert said in problem.reason
+
+
+@pytest.mark.parametrize("listed", [[87103, "87100"], "87103, 87100"])
+def test_citations_as_numbers_and_as_one_text_are_read(tmp_path: Path, listed: object) -> None:
+    record = opinion("A-90-001") | {"citations": {"government_code": listed}}
+    corpus = load("fppc", write_opinions(tmp_path / "s", [record]), tmp_path)
+    cited = corpus.citations.collect()["normal"].to_list()
+    assert {"Gov. Code § 87103", "Gov. Code § 87100"} <= set(cited)
+    assert not list(corpus.problems())
+
+
 def test_tags_are_taken_out_of_every_text(tmp_path: Path) -> None:
     record = opinion("A-90-001") | {"sections": {"conclusion": "<p>You <b>may</b> vote.</p>"}}
     corpus = load("fppc", write_opinions(tmp_path / "s", [record]), tmp_path)

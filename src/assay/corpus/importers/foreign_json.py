@@ -5,7 +5,6 @@ Unlike `core.files.iter_json_lines`, which refuses a file at its first fault, th
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -20,18 +19,24 @@ T = TypeVar("T")
 S = TypeVar("S", bound=msgspec.Struct)
 
 
-def as_far_as_it_fits(record: object, kind: type[S]) -> S:
-    """The fields of a record that are of the kind they should be. Any other is taken for one that
-    is not there: one bad field of somebody else's record is no reason to lose the rest."""
+def as_far_as_it_fits(record: object, kind: type[S]) -> tuple[S, list[str]]:
+    """The fields of a record that are of the kind they should be, and the names of those that are
+    not: one bad field of somebody else's record is no reason to lose the rest. Null is nothing."""
     given = record if isinstance(record, dict) else {}
     values: dict[str, object] = {}
+    unfit: list[str] = []
     for field in _fields(kind):
+        name, said = field.name, given.get(field.name)
         if isinstance(field.type, type) and issubclass(field.type, msgspec.Struct):
-            values[field.name] = as_far_as_it_fits(given.get(field.name), field.type)
-        elif field.name in given:
-            with contextlib.suppress(msgspec.ValidationError):
-                values[field.name] = msgspec.convert(given[field.name], field.type)
-    return kind(**values)
+            values[name], within = as_far_as_it_fits(said, field.type)
+            is_other = said is not None and not isinstance(said, dict)
+            unfit += [name] if is_other else [f"{name}.{inner}" for inner in within]
+        elif said is not None:
+            try:
+                values[name] = msgspec.convert(said, field.type)
+            except msgspec.ValidationError:
+                unfit.append(name)
+    return kind(**values), unfit
 
 
 @cache

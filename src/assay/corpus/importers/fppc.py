@@ -6,8 +6,8 @@ carries itself, in its heading, its title or its id: what other letters cite it 
 
 A record with something odd is read all the same and reported: no id, an id with spaces or a
 number for one, a date that is none or lies in the future or in another year than the record says, a
-folder of another year, HTML in a text. What can be mended is: tags are taken out of the texts, and
-what is no date is not taken for one.
+folder of another year, HTML in a text, a field of another kind. What can be mended is: tags are
+taken out of the texts, and what is no date is not taken for one.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from assay.law.citation import Scheme
 
 S = TypeVar("S", bound=msgspec.Struct)
 SCHEME = Scheme(language="en", code="Gov. Code", regulation=r"18\d{3}")
-VERSION = 3
+VERSION = 4
 OPTIONS: tuple[str, ...] = ()
 # Where the specification's coverage table finds each of its fields in a document.
 COVERAGE = {
@@ -57,6 +57,10 @@ _TAG = re.compile(
     r"|font|html|head|body|script|style|img|hr)\b[^<>]{0,200}>",
     re.IGNORECASE | re.DOTALL,
 )
+_ENTITY = re.compile(
+    r"&(?:amp|lt|gt|quot|apos|nbsp|sect|[lr][sd]quo|[mn]dash|#\d{2,5}|#[xX][\da-fA-F]{2,5});"
+)
+_TEXTS = ("content", "sections", "embedding", "parsed", "source_metadata")
 _ODD_ID = re.compile(r"\s|[^\w.()~&,+'/-]")
 _YEAR = re.compile(r"(?:19|20)\d\d")
 HEAD = 2500  # a letter's own number stands in its heading
@@ -113,10 +117,10 @@ class Header(msgspec.Struct, frozen=True):
 
 
 class Citations(msgspec.Struct, frozen=True):
-    government_code: list[object] = []
-    regulations: list[object] = []
-    prior_opinions: list[object] = []
-    external: list[object] = []
+    government_code: list[object] | str = []
+    regulations: list[object] | str = []
+    prior_opinions: list[object] | str = []
+    external: list[object] | str = []
 
 
 class Extraction(msgspec.Struct, frozen=True):
@@ -176,30 +180,45 @@ def read(source: str, unit: Unit, options: Options) -> Iterator[Document | Probl
         reason = "not an opinion: no `content` in the record"
         yield Problem(code="bad-record", where=str(path), reason=reason)
         return
-    opinion = as_far_as_it_fits(record, Opinion)
-    problems = [
-        Problem(code=code, where=str(path), reason=why) for code, why in _odd(opinion, unit)
-    ]
+    opinion, unfit = as_far_as_it_fits(record, Opinion)
+    lost = [name for name in unfit if name != "id"]
+    odd = [*_odd(opinion, unit), *_unread(lost, opinion.citations)]
     plain = msgspec.structs.replace(
-        opinion,
-        content=_without_tags(opinion.content),
-        sections=_without_tags(opinion.sections),
-        embedding=_without_tags(opinion.embedding),
+        opinion, **{name: _without_tags(getattr(opinion, name)) for name in _TEXTS}
     )
-    yield _document(plain, unit)
-    yield from problems
     if plain != opinion:
-        yield Problem(code="html", where=str(path), reason="tags were taken out of it")
+        odd.append(("html", "tags or signs of HTML were taken out of it"))
+    elif lone := next(_lone_tags(plain), ""):
+        odd.append(("html", f"{lone!r} stands in it, and was left: a scanner may have written it"))
+    yield _document(plain, unit)
+    yield from (Problem(code=code, where=str(path), reason=why) for code, why in odd)
 
 
 def _without_tags(texts: S) -> S:
-    """The same texts without tags. One alone may be a slip of the scanner."""
+    """The same texts without tags and entities. One tag alone may be a slip of the scanner."""
     plain = {
         name: html.unescape(_TAG.sub(" ", text))
         for name, text in _items(texts)
-        if isinstance(text, str) and sum(1 for _ in _TAG.finditer(text)) > 1
+        if isinstance(text, str)
+        and (_ENTITY.search(text) or sum(1 for _ in _TAG.finditer(text)) > 1)
     }
     return msgspec.structs.replace(texts, **plain) if plain else texts
+
+
+def _lone_tags(opinion: Opinion) -> Iterator[str]:
+    for name in _TEXTS:
+        for _, text in _items(getattr(opinion, name)):
+            if isinstance(text, str) and (tag := _TAG.search(text)):
+                yield tag[0]
+
+
+def _unread(lost: list[str], cited: Citations) -> Iterator[tuple[str, str]]:
+    """What a record holds in a shape that is not read: (code, why)."""
+    if lost:
+        yield "bad-field", f"not read, since it is of another kind: {', '.join(lost)}"
+    values = [value for _, values in _items(cited) for value in _listed(values)]
+    if odd := [value for value in values if _as_text(value) is None]:
+        yield "bad-field", f"{len(odd)} of its citations are no text, the first {odd[0]!r}"
 
 
 def _odd(opinion: Opinion, unit: Unit) -> Iterator[tuple[str, str]]:
@@ -428,5 +447,16 @@ def _citations(cited: Citations) -> tuple[str, ...]:
     return tuple(in_full)
 
 
-def _strings(values: list[object]) -> list[str]:
-    return [value for value in values if isinstance(value, str)]
+def _strings(values: object) -> list[str]:
+    return [text for value in _listed(values) if (text := _as_text(value))]
+
+
+def _listed(values: object) -> list[object]:
+    return values if isinstance(values, list) else [values]
+
+
+def _as_text(value: object) -> str | None:
+    """A number of a section may be written as one; None where it is neither."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return f"{value:g}" if value < 10**6 else str(value)
+    return value.strip() if isinstance(value, str) else None
