@@ -70,6 +70,11 @@ def test_a_section_is_all_that_is_asked_for_or_one_thing_among_others(engine: En
     assert "Kuntalaki:3" in found(asked)[:2]  # and not the first sections of both acts
 
 
+def test_where_the_act_that_is_named_says_nothing_another_may(engine: Engine) -> None:
+    hits = engine.search("Omaisuus luovutettu konkurssiin kuntalain mukaan", 3, texts=False)
+    assert (hits[0].doc_id, hits.abstained) == ("Osakeyhtiölaki:3", False)
+
+
 def test_a_section_that_an_act_here_does_not_have_is_not_answered(engine: Engine) -> None:
     def score(question: str) -> float:
         return engine.search(question, 1, texts=False)[0].score or 0.0

@@ -42,7 +42,6 @@ from assay.law.fi_names import (
     law_name,
     mentioned,
 )
-from assay.law.fi_names import laws_named as laws_named  # `law.parse` asks this module for it
 from assay.law.fi_rows import Place, joined
 from assay.law.spellings import DASH, OTHER_MEANINGS, SHORT_NAME, SHORT_NAMES, spelled
 

@@ -141,6 +141,16 @@ def without_sections(text: str, language: str = "") -> str:
     return " ".join((*pieces, text[at:]))
 
 
+def words_beside(text: str, language: str) -> int:
+    """How many words a text says beside the sections it cites."""
+    cited = citations_of_sections(text, language)
+    rest = "".join(
+        text[before.end if before else 0 : after.start if after else len(text)]
+        for before, after in zip([None, *cited], [*cited, None], strict=True)
+    )
+    return len(re.findall(r"[^\W\d_]{3,}", rest))
+
+
 # ── a field that holds one section ────────────────────────────────────────────────────────────────
 
 

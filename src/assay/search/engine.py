@@ -22,7 +22,13 @@ from assay.corpus.in_force import Standings, today
 from assay.language.analysis import UNSEEN
 from assay.language.exclusion import without_excluded
 from assay.law.parse import Scheme, laws_named
-from assay.law.places import Cited, citations_of_sections, sections_named, without_sections
+from assay.law.places import (
+    Cited,
+    citations_of_sections,
+    sections_named,
+    without_sections,
+    words_beside,
+)
 from assay.search import cells, snippets
 from assay.search.apart import acts_elsewhere, section_of, stands_out
 from assay.search.arrays import Array, best_rows
@@ -42,7 +48,7 @@ from assay.search.signals import (
     soft_signals,
     stem_signals,
 )
-from assay.search.views import ASKS_WHEN, SEPARATOR
+from assay.search.views import ASKS_WHEN, is_place_named
 
 MAX_QUERY = 20_000  # characters that are read of a query
 LIKE_TERMS = 40  # of a document, when it stands as a question
@@ -145,6 +151,7 @@ class Engine(SearchEngine):
         if not text.strip() or top_k < 1:
             return Hits.none()
         words: list[str] = []
+        question = None
         if self._index.profile.kind == "soft":
             question = self._soft_question(text)
             words = self._index.analyzer.words(question.text)
@@ -161,6 +168,13 @@ class Engine(SearchEngine):
         if self._standings is not None:
             self._in_force_first(signals, text, as_of or today())
         hits = self._ranked(signals, top_k, allowed, explain, texts, words)
+        if hits.abstained and question and question.acts is not None:
+            # the act that is named says nothing of it: another one may
+            others = self.search(
+                question.text, top_k, allowed=allowed, explain=explain, as_of=as_of, texts=texts
+            )
+            if not others.abstained:
+                return others
         if hits.abstained and words:
             hits.elsewhere = acts_elsewhere(self._index, words, self._elsewhere)
         if hits.abstained and self._index.profile.kind == "stems":
@@ -262,7 +276,7 @@ class Engine(SearchEngine):
         language, full = self._index.profile.language, self._index.fields["full"]
         is_bare = BARE_SECTION.fullmatch(text.strip()) is not None
         if not is_bare and (
-            not citations_of_sections(text, language) or _words_beside(text, language)
+            not citations_of_sections(text, language) or words_beside(text, language)
         ):
             return []
         asked = [term for term in self._index.analyzer.terms(text) if term[0].isdigit()]
@@ -305,8 +319,8 @@ class Engine(SearchEngine):
             wanted, acts = self._by_act(asked.wanted)
             return SoftQuestion(text=wanted, acts=acts, excluded=asked.excluded)
         named = [section for section in cited if self._may_be_here(section)]
-        here = np.array([_is_named(section, named) for section in self._index.sections])
-        beside = _words_beside(asked.wanted, language)
+        here = np.array([is_place_named(section, named) for section in self._index.sections])
+        beside = words_beside(asked.wanted, language)
         if not here.any() and beside >= WORDS_BESIDE + bool(named):
             # what is cited is not here: its words are words like others
             return SoftQuestion(text=asked.wanted, excluded=asked.excluded)
@@ -466,33 +480,3 @@ def _printable(query: str) -> str:
     """Control characters and bytes that are no text become spaces, unseen ones go; beyond any
     question it is cut."""
     return re.sub(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]", " ", query[:MAX_QUERY].translate(UNSEEN))
-
-
-# ── sections that a question names ────────────────────────────────────────────────────────────────
-
-
-def _words_beside(text: str, language: str) -> int:
-    """How many words a question says beside the sections it cites."""
-    cited = citations_of_sections(text, language)
-    rest = "".join(
-        text[before.end if before else 0 : after.start if after else len(text)]
-        for before, after in zip([None, *cited], [*cited, None], strict=True)
-    )
-    return len(re.findall(r"[^\W\d_]{3,}", rest))
-
-
-def _is_named(place: str, named: list[Cited]) -> float:
-    """1 for the moment that is named, or any of a named section; half for another moment of it, and
-    half for one in a schedule where none is named: a bare number is one of the act's body.
-    `place` is as an index keeps it; a chapter or schedule that is not known refutes nothing."""
-    if not place:
-        return 0.0
-    section, moment, chapter, schedule = place.split(SEPARATOR)
-    shares = [
-        (1.0 if cited.has_moment(moment) else 0.5) * (0.5 if schedule and not cited.schedule else 1)
-        for cited in named
-        if cited.has_section(section)
-        and (not cited.chapter or not chapter or cited.chapter == chapter)
-        and (not cited.schedule or cited.schedule == schedule)
-    ]
-    return max(shares, default=0.0)

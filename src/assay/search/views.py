@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 
 from assay.core.types import Document, Locator
-from assay.law.places import normal_chapter
+from assay.law.places import Cited, normal_chapter
 from assay.law.versions import said_of
 from assay.search.arrays import Array
 from assay.search.reported import Reported, reported
@@ -160,3 +160,20 @@ def _cited(document: Document) -> str:
 
 def _clean(text: str, most: int) -> str:
     return re.sub(r"\s+", " ", text).strip()[:most]
+
+
+def is_place_named(place: str, named: list[Cited]) -> float:
+    """1 for the moment that is named, or any of a named section; half for another moment of it, and
+    half for one in a schedule where none is named: a bare number is one of the act's body.
+    `place` is as an index keeps it; a chapter or schedule that is not known refutes nothing."""
+    if not place:
+        return 0.0
+    section, moment, chapter, schedule = place.split(SEPARATOR)
+    shares = [
+        (1.0 if cited.has_moment(moment) else 0.5) * (0.5 if schedule and not cited.schedule else 1)
+        for cited in named
+        if cited.has_section(section)
+        and (not cited.chapter or not chapter or cited.chapter == chapter)
+        and (not cited.schedule or cited.schedule == schedule)
+    ]
+    return max(shares, default=0.0)
