@@ -41,8 +41,9 @@ PART = 0.7  # of the letters of a word: what has so many may mean the same, or n
 
 
 class Why(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """`words` are those of the question that the document has, the most telling first; `instead`
-    what it says for one where that is another word; `missing` are telling words it has not.
+    """`words` are those of the question that the document has, the most telling first, several in
+    one where they mean a term together; `instead` what it says for one where that is another word;
+    `missing` are telling words it has not, without those that only ask or fill a sentence.
     `section`, `refers_to`, `referred_by` and `near` are the rank of a hit before it: of the same
     section, one that it refers to, one that refers to it, one of the same chapter; `place` is the
     section of that hit, or the heading of the chapter. `named` where the question names it,
