@@ -150,7 +150,7 @@ def test_hebrew_has_an_encoder_of_its_own() -> None:
 def test_hits_from_many_acts_speak_against_an_answer() -> None:
     """In Hebrew the first hits on a question that is answered are mostly of one act."""
     scope = HEBREW.calibration.scope
-    known = {"dense": 0.35, "known": 0.2}
+    known = {"close": 0.35, "known": 0.2}
     assert (
         scope({**known, "one_act": 1.0})
         > HEBREW.calibration.abstain
