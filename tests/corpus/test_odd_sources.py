@@ -135,9 +135,35 @@ def test_an_opinion_of_the_commission_is_no_letter(tmp_path: Path) -> None:
     assert corpus.at(0).title.startswith("Smith Commission Opinion, No.")
 
 
+@pytest.mark.parametrize(
+    ("caption", "name"),
+    [
+        (")    October 1, 1975\nState Comptroller Kenneth Cory     )\n____)\n", "Cory"),
+        ("\nThomas W. Oglesby\nCity Manager, City of Antioch\n\nNo. 75-083\n", "Oglesby"),
+        ("Vincent P. Biondo, Jr.  )   July 2, 1975\nCity of Carlsbad", "Biondo"),
+        ("Assemblyman Art Torres )      Feb. 4, 1976\n", "Torres"),
+        (
+            ")  No. 75-004\n  California Labor Federation,  )  June 18, 1975\n",
+            "California Labor Federation",
+        ),
+        ("\nJANET ADAMS\nPresident", "Adams"),
+    ],
+)
+def test_an_opinion_of_the_commission_is_called_by_who_asked(
+    tmp_path: Path, caption: str, name: str
+) -> None:
+    text = (
+        "BEFORE THE FAIR POLITICAL PRACTICES COMMISSION\n\nIn the Matter of:\nOpinion requested by"
+        f" {caption}\n\nBY THE COMMISSION: We have been asked."
+    )
+    record = opinion("75134", text, title="Year: 1975 Advice Letter # 75134", name="")
+    corpus = load("fppc", write_opinions(tmp_path / "s", [record]), tmp_path)
+    assert corpus.at(0).title.startswith(f"{name} Commission Opinion, No. ")
+
+
 def test_a_reference_to_a_later_year_is_refused_or_flagged(tmp_path: Path) -> None:
     later = opinion("A-98-123", letter("A-98-123", "Ms. Poe"), year=1998, parsed={})
-    body = "Superseded by A-98-123. CONTRACT No. 98-123."
+    body = "Superseded by A-98-123. See No. 98-123."
     early = opinion("A-90-001", letter("A-90-001", "Ms. Roe", body), parsed={})
     corpus = load("fppc", write_opinions(tmp_path / "s", [early, later]), tmp_path)
     found = corpus.citations.collect().filter(row=0)

@@ -14,6 +14,13 @@ DATA = Path(__file__).parent / "data"
 SAMPLES = Path(__file__).parents[2] / "samples"
 
 
+COMMISSION = (
+    "BEFORE THE FAIR POLITICAL PRACTICES COMMISSION\n\nIn the Matter of:\n\nOpinion requested by  )"
+    "   No. 76-005\nCity Attorney William L. Owen, Jr.   )   June 2, 1976\nCity of Davis     )\n\n"
+    "BY THE COMMISSION: We have been asked."
+)
+
+
 def opinions(tmp_path: Path, *records: dict[str, Any]) -> Corpus:
     import_corpus("fppc", write_opinions(tmp_path / "s", records), name="c", home=tmp_path)
     return open_corpus(tmp_path, "c")
@@ -32,7 +39,7 @@ def outcome(text: str, corpus: Corpus) -> tuple[str, tuple[str, ...]]:
         ("89142", "A-89-142"),
         ("80A001", "No. 80-001"),
         ("A-24-003", "I-24-003"),
-        ("77ADV-77-012", "No. 77-012"),
+        ("77ADV-77-012", "Advice Letter, No. 77-012"),
         ("14-012-1090", "No. A-14-012"),
         ("92-481-523-614", "No. I-92-523"),
         ("97-251(a)", "No. A-97-251a"),
@@ -52,6 +59,24 @@ def test_the_number_in_the_heading_is_what_a_letter_is_cited_by(tmp_path: Path) 
         opinion("UNK-91-10313", letter("I-91-506", "Mr. Pardee"), year=1991, title="a scan"),
     )
     assert outcome("Pardee Advice Letter, No. I-91-506", corpus) == ("resolved", ("UNK-91-10313",))
+
+
+def test_an_opinion_is_not_the_letter_that_was_filed_under_its_number(tmp_path: Path) -> None:
+    corpus = opinions(
+        tmp_path,
+        {**opinion("78ADV-78-009", "Dear Mr. Knox:\n\nYou may vote.", year=1978), "file": "x"},
+        {**opinion("76111", COMMISSION, year=1976), "file": "y"},
+    )
+    for text in (
+        "4 FPPC Ops. 62 (No. 78-009, Nov. 7, 1978)",
+        "Opinion requested by John Ferraro, Councilman, No. 78-009",
+        "the Ferraro Opinion, No. 78-009",
+    ):
+        assert cite(text, corpus)[-1].status == "missing"
+    assert outcome("(See Ferraro, No. 78-009, Nov. 7, 1978.)", corpus)[0] == "ambiguous"
+    assert outcome("Knox Advice Letter, No. 78-009", corpus) == ("resolved", ("78ADV-78-009",))
+    assert cite("2 FPPC Ops. 77 (No. 76-005)", corpus)[-1].targets == ("76111",)
+    assert not cite("City Resolution No. 78-009", corpus)
 
 
 def test_the_answer_is_meant_and_not_the_request(tmp_path: Path) -> None:

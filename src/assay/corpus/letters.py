@@ -32,6 +32,7 @@ from typing import NamedTuple
 from assay.core.types import Document
 from assay.law import en
 from assay.law.citation import Citation, Facts, Resolution, narrowed
+from assay.law.en_opinions import OPINION
 
 # How much a claim to a number is worth, by where the number stands.
 HEADING = 4
@@ -91,6 +92,7 @@ class Letters:
         self.opinions: dict[str, list[tuple[int, int]]] = defaultdict(list)
         self.years: set[str] = set()
         self.requests: set[int] = set()
+        self.commission: set[int] = set()
         self.id_of: dict[int, Number] = {}
         self.year_of: dict[int, int] = {}
 
@@ -115,6 +117,7 @@ class Letters:
         if facts.reported_at:
             self.reported[facts.reported_at].append(row)
         if facts.commission_opinion:
+            self.commission.add(row)
             for name in self.names_of[row]:
                 self.opinions[name].append((year or 0, row))
 
@@ -128,10 +131,18 @@ class Letters:
             return Resolution("missing", (), "the number is of a later year than what cites it")
         surnames = _surnames(citation.name)
         claims = _fitting(self.claims.get(key, []), cited.get("ext", ""))
+        if citation.name.startswith(OPINION):
+            claims = [claim for claim in claims if claim.row in self.commission]
+            if not claims:
+                reason = "the number is that of an opinion of the Commission, which is not here"
+                return Resolution("missing", (), reason)
         if claims and all(claim.row in self.requests for claim in claims):
             reason = "the corpus has the request filed under this number, not the answer"
             return Resolution("missing", (), reason)
         rows = self._best_rows(claims, surnames, cited.get("series", ""))
+        if _is_only_filed(claims, citation):
+            reason = "only a paper that was filed under it fits, and nobody is named"
+            return Resolution("ambiguous", tuple(rows), reason)
         latest = self.year_of.get(source, 0) if source is not None else 0
         if len(rows) == 1:
             doubt = self._named_otherwise(rows[0], key, surnames, latest)
@@ -332,6 +343,13 @@ def _fitting(claims: list[Claim], extension: str) -> list[Claim]:
     if extension == "-1090":
         return [claim for claim in claims if not claim.extension]
     return []
+
+
+def _is_only_filed(claims: list[Claim], citation: Citation) -> bool:
+    """Where a paper was filed says little: opinions and letters were numbered alike, and so are
+    resolutions and bills."""
+    is_said = citation.parts.get("series") or citation.name or "Letter" in citation.text
+    return bool(claims) and not is_said and all(claim.weight <= FILED for claim in claims)
 
 
 def _rows(claims: list[Claim]) -> list[int]:

@@ -44,6 +44,7 @@ from assay.law.en_names import (
     law_name,
     reporter,
 )
+from assay.law.en_opinions import NO_FILE, numbers_of_opinions
 from assay.law.spellings import DASH, spelled
 
 PIECES = {
@@ -117,7 +118,7 @@ _BEFORE_LETTER = re.compile(
 _OPINION = (
     r"(?P<vol>[\dIl](?<!\w.)(?:(?<=\d)\d{0,2}|(?=\s+FPPC)))\s*"
     r"(?P<of>[A-Z][A-Za-z]{1,5}|F\.\s?P\.\s?P\.\s?C\.)\s+"
-    r"[Oo]p(?:inion|n)?s?(?:\.\s*|\s+)(?P<page>\d{1,4})(?:\s*\((?P<year2>\d{4})\))?"
+    r"(?:[Oo]p(?:inion|n)?s?(?:\.\s*|\s+)|(?<=FPPC\s))(?P<page>\d{1,4})(?:\s*\((?P<year2>\d{4})\))?"
 )
 _BEFORE_OPINION = re.compile(
     r"(?:\b(?:In\s+[Rr]e|In\s+the\s+[Mm]atter\s+of|Opinion\s+requested\s+by)\s*:?\s+"
@@ -167,7 +168,7 @@ def parse(text: str, scheme: Scheme) -> Iterator[Citation]:
             head = before.search(text, max(0, match.start() - _REACH), match.start())
             if head is not None:
                 found += read(match, head, scheme)
-    found = _in_rows(text, found, scheme)
+    found = numbers_of_opinions(text, _in_rows(text, found, scheme))
     yield from found
     yield from pointing_back(text, found, _citation)
 
@@ -352,6 +353,8 @@ def _letter(match: re.Match[str], head: re.Match[str], scheme: Scheme) -> Iterat
         return
     if numbered and "series" not in parts and 30 < int(parts["year"]) < 70:
         return  # "No. 45-123" is a bill, a permit, a resolution
+    if numbered and "series" not in parts and NO_FILE.search(match.string, 0, match.start()):
+        return
     name = TITLES.sub("", " ".join((head["name"] or head["to"] or "").split()))
     name = name.removesuffix(" and").removesuffix(" Advice")
     citation = _citation(match.string, "letter", parts, head.start(), match.end())

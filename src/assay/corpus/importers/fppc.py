@@ -24,13 +24,14 @@ from assay.core.errors import InputError
 from assay.core.files import decode
 from assay.core.types import Document, Locator
 from assay.corpus.importers.foreign_json import as_far_as_it_fits, unreadable
+from assay.corpus.importers.fppc_names import is_no_name, who_asked
 from assay.corpus.importers.kinds import Options, Problem, Unit, files_below, path_of
 from assay.law import en
 from assay.law.citation import Scheme
 
 S = TypeVar("S", bound=msgspec.Struct)
 SCHEME = Scheme(language="en", code="Gov. Code", regulation=r"18\d{3}")
-VERSION = 4
+VERSION = 5
 OPTIONS: tuple[str, ...] = ()
 # Where the specification's coverage table finds each of its fields in a document.
 COVERAGE = {
@@ -391,8 +392,11 @@ def _names(title: str, requestor: str, text: str, matter: re.Match[str] | None) 
         names.append(leading[1].split()[-1])
     if requestor:
         names.append(requestor.split()[-1])
+    if matter:
+        names.append(who_asked(text, matter.end()))
     if matter and (asked := _REQUESTED.search(text, matter.end(), matter.end() + 300)):
-        names += _NAME_WORD.findall(text[asked.end() : asked.end() + 90])
+        words = _NAME_WORD.findall(text[asked.end() : asked.end() + 90])
+        names += [word for word in words if not is_no_name(word)]
     return list(dict.fromkeys(name.strip().title() for name in names if len(name) > 2))
 
 
@@ -433,6 +437,7 @@ def _title(opinion: Opinion, header: OwnHeader, doc_id: str) -> str:
         label = COMMISSION
     number = next(iter(header.numbers), doc_id)
     name = _one_line(opinion.parsed.requestor_name) or next(iter(header.names), "")
+    name = name.title() if name.isupper() and len(name) > 3 else name
     return f"{name} {label}, No. {number}".strip()
 
 
