@@ -401,3 +401,33 @@ def test_an_english_act_is_told_by_its_year_and_its_schedules(tmp_path: Path) ->
     assert outcome("paragraph 1 of the Schedule to the Pilots Act 2019", corpus)[0] == "ambiguous"
     assert outcome("paragraph 9 of Schedule 2 to the Pilots Act 2019", corpus)[0] == "missing"
     assert outcome("Schedule 2 to the Pilots Act 2019", corpus)[0] == "no-document"
+
+
+def test_in_a_schedule_a_section_of_the_law_is_one_of_its_body(tmp_path: Path) -> None:
+    act = {"law": "חוק הגשרים", "law_id": "1", "section": "6"}
+    rows = [
+        {**act, "id": "body", "text": "גשר."},
+        {**act, "id": "item", "schedule": "1", "text": "פרט."},
+        {**act, "id": "a", "schedule": "1", "section": "8", "text": "לפי סעיף 6 לחוק, יש לציין"},
+        {**act, "id": "b", "schedule": "1", "section": "9", "text": "לפי סעיף 6, יש לציין"},
+    ]
+    write_lines(tmp_path / "laws.jsonl", rows)
+    import_corpus("jsonl", tmp_path / "laws.jsonl", name="c", home=tmp_path)
+    corpus = open_corpus(tmp_path, "c")
+    assert corpus.cites("a") == ["body"]
+    assert corpus.cites("b") == ["item"]
+
+
+def test_a_regulation_is_no_section_of_a_law(tmp_path: Path) -> None:
+    rows = [
+        {"id": "a", "law": "חוק הגשרים", "law_id": "1", "section": "4", "text": "גשר."},
+        {"id": "b", "law": "תקנות הגשרים", "law_id": "2", "section": "4", "text": "אגרה."},
+        {"id": "c", "law": "חוק הגשרים", "law_id": "1", "section": "9", "text": "לפי תקנה 4"},
+        {"id": "form", "law": "חוק הגשרים", "law_id": "1", "text": "הצהרה לפי סעיף 4 לחוק"},
+    ]
+    write_lines(tmp_path / "laws.jsonl", rows)
+    import_corpus("jsonl", tmp_path / "laws.jsonl", name="c", home=tmp_path)
+    corpus = open_corpus(tmp_path, "c")
+    assert corpus.cites("c") == []
+    assert outcome("תקנה 4", corpus) == ("resolved", ("b",))
+    assert corpus.cites("form") == ["a"]  # a form is of its law, though it has no number

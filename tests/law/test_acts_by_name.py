@@ -72,6 +72,7 @@ def test_read(text: str, normal: list[str]) -> None:
         "each unit has Schedule 40 pipe",
         "Section 4-1682 of a city's code",
         "section 5 of that Act, which nobody has named",
+        "section 4 of the 1998 Act",
         "Article 2 of the Pilots Act",
     ],
 )
@@ -92,7 +93,6 @@ def test_no_citation(text: str) -> None:
             "Pilots Act 2019 § 2",
         ),
         ("The Ports Act 1998 and the Pilots Act 2019: section 2 of the Act", "§ 2"),
-        ("section 4 of the 1998 Act", "1998 Act § 4"),
     ],
 )
 def test_pointing_back(text: str, normal: str) -> None:

@@ -113,3 +113,21 @@ def test_hebrew(text: str, normal: list[str]) -> None:
     assert [one.normal for one in found] == normal
     for one in found:
         assert parse(one.normal, "he")[0].parts == one.parts
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("סעיף 18 לאמנה", "סעיף 1 לנוסח ז'נבה", "סעיף 9 לתיקון מס' 68", "סעיף 3 להחלטת הממשלה"),
+        *('ס"ק 2 או 3 לסעיף זה', "סעיף 1 לחלק ב' שבתוספת", "למעט סעיף 2 שבו"),
+    ],
+)
+def test_a_section_of_what_is_no_law_in_hebrew(text: str) -> None:
+    assert not parse(text, "he")
+
+
+def test_a_schedule_and_a_law_after_words_that_point_to_them() -> None:
+    (found,) = parse("סעיף 4(2) שבתוספת השביעית לחוק הביטוח הלאומי", "he")
+    assert found.normal == "סעיף 4(2) לתוספת השביעית לחוק הביטוח הלאומי"
+    found = parse("לפי חוק המקרקעין, סעיף 5, ולפי סעיף 9 לאותו החוק", "he")[-1]
+    assert found.normal == "סעיף 9 לחוק המקרקעין"

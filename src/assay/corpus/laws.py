@@ -67,6 +67,7 @@ class Laws:
         # by law, schedule and section
         self.sections: dict[tuple[str, str, str], list[Standing]] = defaultdict(list)
         self.places: dict[int, Standing] = {}  # by row
+        self.unnumbered: dict[int, Standing] = {}  # of a law, and no section: a form, a table
         self.titles: dict[str, str] = {}  # by law
         self.elements: dict[str, list[int]] = defaultdict(list)  # by work and element, as addressed
         self.works: set[str] = set()
@@ -96,6 +97,12 @@ class Laws:
         if facts.schedule:
             self.schedules[law].add(facts.schedule)
 
+    def add_unnumbered(self, row: int, facts: Facts) -> None:
+        """A text of a law that is no section of it: what it cites is of that law."""
+        law = facts.law_id or facts.law
+        chapter = normal_chapter(facts.chapter)
+        self.unnumbered[row] = Standing(law, chapter, facts.schedule, "", "", row)
+
     def reference(self, address: str, source: int | None) -> Resolution:
         """The documents inside the element that an Akoma Ntoso address names."""
         work, _, element = address.partition("#")
@@ -117,10 +124,13 @@ class Laws:
 
     def statute(self, citation: Citation, source: int | None) -> Resolution:
         cited = reading(citation)
-        own = self.places.get(source) if source is not None else None
+        own = None if source is None else self.places.get(source) or self.unnumbered.get(source)
         laws = self._laws_named(cited, citation.parts.get("year", ""), own)
         if isinstance(laws, Resolution):
             return laws
+        if citation.parts.get("unit") == he.REGULATION and not cited.law:
+            # a law has none: they are of regulations that are named elsewhere
+            laws = [law for law in laws if self.titles[law].startswith(he.REGULATIONS)]
         if citation.parts.get("schedule") == he.ONLY:
             several = [law for law in laws if len(self.schedules[law]) > 1]
             if several:
@@ -134,7 +144,10 @@ class Laws:
             return Resolution(
                 "ambiguous", (), "a moment of the section it stands in; which one is not known here"
             )
-        places = [place for law in laws for place in self._sections_of(law, cited, own)]
+        of_law = citation.parts.get("law") == he.THE_LAW
+        places = [
+            place for law in laws for place in self._sections_of(law, cited, own, of_law=of_law)
+        ]
         if not places:
             names = ", ".join(sorted(self.titles[law] for law in laws)[:3])
             reason = f"{names} has no such section" if len(laws) < 4 else "no law here has it"
@@ -216,9 +229,12 @@ class Laws:
         }
         return begun if len(begun) == 1 else set()
 
-    def _sections_of(self, law: str, cited: Cited, own: Standing | None) -> list[Standing]:
+    def _sections_of(
+        self, law: str, cited: Cited, own: Standing | None, *, of_law: bool = False
+    ) -> list[Standing]:
         inside = own if own is not None and own.law == law else None
-        schedule = cited.schedule or (inside.schedule if inside and not cited.law else "")
+        is_relative = inside and not cited.law and not of_law
+        schedule = cited.schedule or (inside.schedule if inside and is_relative else "")
         if cited.section:
             wanted = self._span(law, schedule, cited.section, cited.to)
         else:
@@ -228,7 +244,8 @@ class Laws:
             places = self._at(law, "", wanted)  # a schedule may mean a section of the law's body
         chapter = cited.chapter
         restarts = not chapter and len({place.chapter for place in places}) > 1
-        if inside and (chapter == "tämä" or restarts):
+        is_here = inside and (inside.section or chapter == "tämä")
+        if inside and is_here and (chapter == "tämä" or restarts):
             # numbers begin anew in each chapter: a bare one means the chapter it stands in
             chapter = inside.chapter
         if chapter and chapter != "tämä":

@@ -19,7 +19,7 @@ from assay.law.citation import PLAIN, Citation, Facts, Resolution, Scheme, Statu
 from assay.law.parse import parse
 from assay.law.versions import IN_FORCE
 
-VERSION = 9  # raised when the same texts give other citations
+VERSION = 10  # raised when the same texts give other citations
 MANY_LAWS = 5000  # beyond this, knowing all names does not help to read one
 
 
@@ -87,6 +87,8 @@ class Resolver:
             self.laws.add(row, facts, section, moment or "")
         else:
             self.letters.add(row, doc_id, facts, year)
+            if facts.law:
+                self.laws.add_unnumbered(row, facts)
 
     def resolve(self, citation: Citation, source: int | None = None) -> Resolution:
         """The documents that a citation names. `source` is the row of the citing document, whose

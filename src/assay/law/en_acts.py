@@ -97,7 +97,7 @@ def meant_by(back: str, text: str, at: int) -> str:
     named = [one for one in _MENTION.finditer(text, 0, at) if not _is_back(one)]
     if year := _YEAR_OF.search(back):
         fitting = {name for one in named if (name := _title(one)) and key_of(name).year == year[0]}
-        return fitting.pop() if len(fitting) == 1 else " ".join(back.split()[1:])
+        return fitting.pop() if len(fitting) == 1 else ""
     if re.fullmatch(r"the\s+Act", back):
         called = {_title(one) for one in named if _CALLED.match(text, one.end())}
         every = called or {_title(one) for one in named}

@@ -38,7 +38,10 @@ from assay.law.spellings import spelled
 ORDINALS = tuple("ראשונה שנייה שלישית רביעית חמישית שישית שביעית שמינית תשיעית עשירית".split())
 OTHER_ORDINALS = {"שניה": "שנייה", "ששית": "שישית"}
 THIS = "חוק זה"  # the law that a text stands in; an ordinance and an order too
+THE_LAW = "חוק"  # one that is pointed to and not named: of the law itself, and not of a schedule
 ONLY = "only"  # the schedule of a law that is named without a number
+REGULATION = "תקנה"
+REGULATIONS = ("תקנות", "צו", "כללי", "הוראות")  # what has regulations for sections
 UNITS = {
     **dict.fromkeys(("סעיף", "סעיפים", "סעיפי", "ס'", "סס'", "סע'"), "סעיף"),
     **dict.fromkeys(('ס"ק', 'ס"ס', "סעיפים קטנים"), "סעיף"),
@@ -65,14 +68,14 @@ _ORDINAL = "|".join((*ORDINALS, *OTHER_ORDINALS))
 _ORDERED = rf"(?:ה?(?:{_ORDINAL})(?:\s[א-ד]'?(?![א-ת]))?|[א-י]['׳]|ה-?\d{{1,2}}(?!\d))"
 _SCHEDULE = (
     r"(?:\s+(?P<edge>רישא|רישה|סיפא|סיפה)(?![א-ת]))?"
-    rf"(?:\s+(?:ל|ב|של\s+)?ה?תוספת\s+(?P<schedule>{_ORDERED})(?![א-ת])"
-    r"|\s+(?:ל|ב|של\s+ה)(?P<only>תוספת)(?![א-ת]|\s+זו))?"
+    rf"(?:\s+(?:ל|ש?ב|של\s+)?ה?תוספת\s+(?P<schedule>{_ORDERED})(?![א-ת])"
+    r"|\s+(?:ל|ש?ב|של\s+ה)(?P<only>תוספת)(?![א-ת]|\s+זו|\s+זאת))?"
 )
 _LAW_WORD = r"(?:ה?חוק-יסוד:?|ה?חוק\s+יסוד:?|ה?חוק|ה?פקודה|פקודת|ה?תקנות|ה?צו|כללי)(?![א-ת])"
 # looked at and not taken: where the name ends is settled later, and the words after it may hold the
 # next citation
 _LAW = (
-    rf"(?:(?=,?\s+(?:של\s+|ש?[לב])(?P<law>(?:{_LAW_WORD}|אותו\s+חוק|אותה\s+פקודה|ה?{SHORT_ALONE})"
+    rf"(?:(?=,?\s+(?:של\s+|ש?[לב])(?P<law>(?:{_LAW_WORD}|אותו\s+ה?חוק|אותה\s+פקודה|ה?{SHORT_ALONE})"
     r"[^\n.;?!]{0,170}))|)"
 )
 _RULES = [
@@ -89,8 +92,10 @@ _EACH = re.compile(_ITEM)
 _NO_LAW = re.compile(
     r"\s+(?:של\s+ה?|ש?[לב])(?:הסכמ?ים|הסכם|חוזה|חוזים|כתבי?-?\s*(?:ה?תביעה|ה?הגנה|ה?אישום|ה?ערעור"
     r"|ה?תשובה|ה?שיפוי|ה?כמויות|ה?רישיון|ה?ויתור)|תצהיר|פרוטוקול|תקנון|פסק-?\s*(?:ה?דין|דינ)|מכתב"
-    r"|חוות\s+ה?דעת|סיכומי|עיקרי\s+ה?טיעון|צוואה|צוואת|נוהל|שטר)[א-ת]*"
+    r"|חוות\s+ה?דעת|סיכומי|עיקרי\s+ה?טיעון|צוואה|צוואת|נוהל|שטר|אמנה|אמנת"
+    r"|נוסח|תיקון|החלטה|החלטת|סעיף)[א-ת]*"
     r"(?![א-ת]|\s+(?:זה|זו)(?![א-ת]))"  # "this protocol" is where it stands
+    r"|\s+(?:לסעיף\s+זה|ש[בל][והם]|לחלק\s+[א-ת]')(?![א-ת])"
 )
 _EACH_SUB = re.compile(rf"(?P<join>{_SEPARATOR}|)(?P<sub>{_SUB}(?:\s?{_SUB})*)")
 _THROUGH = re.compile(r"^(?:\s?-\s?|\s+עד\s+)$")
@@ -114,7 +119,7 @@ _CONSTRUCT = re.compile(r"(?:י|ת|ות)$")
 _POINTS = re.compile(
     r"(?:החוק|ה?פקודה|התקנות|הצו|(?:חוק|תקנות|צו)(?=\s*(?:$|[,)(])|\s+ה?(?:נ\"ל|אמור\w?)(?![א-ת])"
     rf"|\s+זה(?![א-ת])|\s+(?:{_NO_NAME.pattern[1:-1]})(?![א-ת])))"
-    r"(?:\s+(?:ה?נ\"ל|ה?אמור\w?|ה?זה|זה|זו|אלה|העיקרי\w?)(?![א-ת]))?|אותו\s+חוק|אותה\s+פקודה"
+    r"(?:\s+(?:ה?נ\"ל|ה?אמור\w?|ה?זה|זה|זו|אלה|העיקרי\w?)(?![א-ת]))?|אותו\s+ה?חוק|אותה\s+פקודה"
 )
 _REACH = 190
 Spanned = tuple[dict[str, str], int, int]  # what is named, and from where to where it stands
@@ -137,7 +142,7 @@ def parse(text: str, scheme: Scheme) -> Iterator[Citation]:
     last = Named()
     for match in sorted(matches, key=lambda match: (match.start(), -match.end())):
         named = _law_of(match, scheme, defined, last)
-        last = named if named.law not in ("", THIS) else last
+        last = named if named.law not in ("", THIS, THE_LAW) else last
         yield from _statutes(text, match, named, scheme)
     for match in _CASE.finditer(plain):
         start = match.start("court")
@@ -340,7 +345,7 @@ def _law_of(match: re.Match[str], scheme: Scheme, defined: dict[str, Named], las
         law = defined.get(word) or _mentioned(plain, match.start(), scheme) or last
         if not law.law and word.endswith("פקודה"):
             return Named("פקודה", "", points.end())  # which one, nobody can say
-        return law._replace(length=points.end() if law.law else 0)
+        return law._replace(length=points.end()) if law.law else Named(THE_LAW, "", points.end())
     return _law_name(text, scheme)
 
 

@@ -44,6 +44,7 @@ PART = re.compile(
 MOMENT = re.compile(r"\(?(?:mom[^\W\d]*\.?)?(\d+)\.?\)?(?:mom\w*\.?)?")
 PAGE = re.compile(r"(?:s|p|sivu|page)\.?(\d+)")
 BRACKETS = re.compile(r"\(([^()]+)\)")
+NO_NAME = "חוק"  # "the law", in Hebrew, which names none
 # the name of a law before a number that stands alone
 LAW_BEFORE = re.compile(r"([^§]*[^§\s,:\d]|[^§]*\d/\d{4}\)?)[\s,:]+(?=\d)")
 NO_LAW = re.compile(r"[\d(]|mom|luku|luvu")
@@ -110,7 +111,7 @@ def reading(citation: Citation) -> Cited:
         section=parts.get("section", "").casefold(),
         moment=parts.get("moment", "") or moment.casefold(),
         chapter=parts.get("chapter", ""),
-        law=parts.get("law", "") or parts.get("code", ""),
+        law="" if parts.get("law") == NO_NAME else parts.get("law", "") or parts.get("code", ""),
         item=parts.get("item", "") + parts.get("point", "")
         or "".join(f"({item})" for item in items)[1:-1],
         to=to.casefold(),
