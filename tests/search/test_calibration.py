@@ -15,10 +15,12 @@ from assay.search.profile import FINNISH, HEBREW, UNASKED, Profile, as_now, with
 GOOD = {
     **{"dense": 0.7, "asked": 0.8, "known": 1.0, "one_act": 0.95, "one_section": 0.8},
     **{"worded": 0.9, "says_more": 0.2, "agree": 2.0, "sole": 0.9, "close": 0.7, "closer": 0.1},
+    "act_ahead": 4.0,
 }
 POOR = {
     **{"dense": 0.2, "asked": 0.1, "known": 0.3, "one_act": 0.4, "one_section": 0.2},
     **{"worded": 0.3, "says_more": -0.1, "agree": 0.0, "sole": 0.2, "close": 0.3, "closer": -0.1},
+    "act_ahead": 0.3,
 }
 
 

@@ -22,6 +22,7 @@ from assay.search.views import section_key
 UNKNOWN = "\0"  # no question has it
 FIRST_HITS = 10  # whose sections are compared
 NEARBY = 0.3  # of fused score: what is that far behind is well behind
+USUAL_LEAD = 4.0  # of the right act, where there is no other
 
 
 def stands_out(
@@ -36,7 +37,8 @@ def stands_out(
     or in a question written for it; `elsewhere`: how much of the question another subject has,
     `foreign` the part of it that this section does not have; `says_more` and `closer`: how far it
     is above all others in what a closer look has seen; `agree`: how many of the encoder and the
-    written questions have it first; `sole`: 1 where no other section comes near it."""
+    written questions have it first; `sole`: 1 where no other section comes near it; `act_ahead`:
+    how far its act is ahead of all others."""
     first, end = _rows_of_section(index, int(top[0]))
     aheads = {}
     for name in ("dense", "asked", "said", "close"):
@@ -59,6 +61,7 @@ def stands_out(
         "closer": aheads["close"],
         "sole": _sole(index, signals["fused"], top[:FIRST_HITS]),
         "agree": float((aheads["dense"] >= 0) + (aheads["asked"] >= 0)),
+        "act_ahead": act_ahead(index, signals["fused"], int(top[0]), allowed),
     }
 
 
@@ -67,6 +70,13 @@ def _sole(index: Index, fused: Array, top: Array) -> float:
     sections = np.searchsorted(index.section_starts, top, side="right")
     _, places = np.unique(sections, return_index=True)  # of the best of each
     return float(1 / np.exp((fused[top[places]] - fused[top[0]]) / NEARBY).sum())
+
+
+def act_ahead(index: Index, fused: Array, first: int, allowed: Array | None) -> float:
+    """A question from outside is answered as badly by one act as by another."""
+    others = index.act_of != index.act_of[first]
+    rest = fused[others if allowed is None else others & allowed]
+    return float(fused[first] - rest.max()) if len(rest) else USUAL_LEAD
 
 
 def acts_elsewhere(index: Index, words: Sequence[str], subjects: Elsewhere) -> tuple[str, ...]:

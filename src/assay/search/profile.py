@@ -172,14 +172,13 @@ HEBREW = msgspec.structs.replace(
     asked=12.0,  # nearly every section has questions, and lay wording has little else to go by
     worded=1.5,
     close=3.0,
-    # `one_act`: the first hits on a question from outside are of all kinds of acts. Fitted on 320
-    # questions of six authors and 171 from outside (research/34)
+    # fitted on 320 questions of six authors and 171 from outside (research/34)
     calibration=Calibration(
         scope=Logistic(
-            bias=-6.3,
+            bias=-3.4,
             weights={
-                **{"close": 5.7, "worded": 2.5, "one_act": 4.8, "known": 2.7},
-                **{"elsewhere": -19.4},
+                **{"close": 3.3, "worded": 1.8, "act_ahead": 0.65, "known": 3.3},
+                **{"elsewhere": -19.7},
             },
         ),
         first=Logistic(bias=-0.85, weights={"sole": 2.3, "says_more": 8.4, "closer": 3.5}),
