@@ -131,3 +131,16 @@ def test_a_schedule_and_a_law_after_words_that_point_to_them() -> None:
     assert found.normal == "סעיף 4(2) לתוספת השביעית לחוק הביטוח הלאומי"
     found = parse("לפי חוק המקרקעין, סעיף 5, ולפי סעיף 9 לאותו החוק", "he")[-1]
     assert found.normal == "סעיף 9 לחוק המקרקעין"
+
+
+@pytest.mark.parametrize(
+    ("text", "normal"),
+    [
+        ("päättää 4 §:ssä ja tämän pykälän 1 tai 2 momentissa", ["4 §", "1 mom.", "2 mom."]),
+        ("hallintolain (434/2003) jääviyttä koskevan 28 §:n", ["hallintolaki (434/2003) 28 §"]),
+        ("10 luvussa tarkoitetuista ja muiden luvun 1 §:ssä tarkoitettujen", []),
+        ("pykälät 39 ja 40", ["39 §", "40 §"]),
+    ],
+)
+def test_no_piece_is_read_for_the_whole_in_finnish(text: str, normal: list[str]) -> None:
+    assert [one.normal for one in parse(text, "fi")] == normal

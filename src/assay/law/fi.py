@@ -59,6 +59,7 @@ PIECES = {
     "UNITS": rf"{_DOTTED}(?:{_SEPARATOR}{_DOTTED})*",
     "SIGN": r"(?:§+(?:\s?:\s?[a-zåäö]+)?|pykäl[\wåäö]*)",
     "NUMBERS": _NUMBERS,
+    "MORE": rf"(?:{_SEPARATOR}\d{{1,4}})*",
     "MOMENTS": _MOMENTS,
     "ITEMS": _ITEMS,
     "SAME": _SAME,
@@ -95,8 +96,10 @@ _LAW = (
 _BEFORE = re.compile(
     rf"(?<![\wåäö/-])(?:(?P<law>{_LAW})(?:,?\s+(?:{_BRACKET}))?"
     r"(?:(?<=laki),|(?<=asetus),|(?<=kaari),|(?<=[)\d]),)?\s+"
+    r"(?:(?:[a-zåäö-]+\s+){1,4}koskev(?:an|assa)\s+)?"  # "hallintolain jääviyttä koskevan 28 §"
     rf"|\(?(?P<id_alone>{ACT_NUMBER})\)?,?\s+|(?P<its>sen)\s+)?"
-    rf"(?:(?P<chapter>{_UNIT}|tämän|tämä|{_SAME})\s+(?:luvun|luku|luvussa|luv\.|l\.),?\s+)?$",
+    rf"(?:(?P<chapter>{_UNIT}|tämän|tämä|{_SAME})\s+(?:luvun|luku|luvussa|luv\.|l\.),?\s+"
+    r"|(?P<that>luvun)\s+)?$",
     re.IGNORECASE,
 )
 _IN_TITLE = re.compile(r"(?:st[aä]|n),?$")
@@ -310,7 +313,7 @@ def _law(reading: _Reading, last: dict[str, str], scheme: Scheme) -> dict[str, s
         parts["id"] = number
         if parts.get("law") in ENDINGS:
             del parts["law"]  # "laki 410/2015" is named by its number
-    if chapter := reading.says("by_colon") or reading.says("chapter"):
+    if chapter := reading.says("by_colon") or reading.says("chapter") or reading.says("that"):
         is_named = chapter[0].isdigit()
         here = "tämä" if chapter.lower() in ("tämä", "tämän") else "mainittu"
         parts["chapter"] = _compact(chapter) if is_named else here

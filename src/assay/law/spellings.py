@@ -114,7 +114,7 @@ SPELLINGS = (
         "section",
         "sign or word before the number",
         r"(?:pykäl[\wåäö]*\s+|(?<![\d\wåäö§])§+\s?(?=\d{1,3}(?!\d)))"
-        r"(?P<units>UNITS)(?![\d(]|\.?\s?(?:SIGN|MOMENTS|ITEMS))",
+        r"(?P<units>UNITS)(?![\d(]|MORE\.?\s?(?:SIGN|MOMENTS|ITEMS))",
         ("§ 110", "§110", "pykälä 148", "§ 12.2", "§ 110 a.3", "kuntalain § 110"),
     ),
     Spelling(
