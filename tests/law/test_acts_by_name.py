@@ -37,6 +37,7 @@ CALIFORNIA = Scheme(language="en", code="Gov. Code", regulation=r"18\d{3}")
         ("paragraph 2 of the Schedule to the Pilots Act 2019", ["Pilots Act 2019 Sch. para. 2"]),
         ("Schedule IV to the Pilots Act 2019", ["Pilots Act 2019 Sch. 4"]),
         ("paragraph 3 of Schedule 2 applies", ["Sch. 2 para. 3"]),
+        ("Schedule 2 (paragraph 3) to the Pilots Act 2019", ["Pilots Act 2019 Sch. 2 para. 3"]),
         ("Labor Code section 1720 and section 1771", ["Lab. Code § 1720", "Lab. Code § 1771"]),
         (
             "Cal. Const., art. XII, § 7; art. XX, § 3",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from assay.corpus import Scheme, parse
+from assay.law.he_names import key_of, same_law
 
 CALIFORNIA = Scheme(language="en", code="Gov. Code", regulation=r"18\d{3}")
 
@@ -140,7 +141,28 @@ def test_a_schedule_and_a_law_after_words_that_point_to_them() -> None:
         ("hallintolain (434/2003) jääviyttä koskevan 28 §:n", ["hallintolaki (434/2003) 28 §"]),
         ("10 luvussa tarkoitetuista ja muiden luvun 1 §:ssä tarkoitettujen", []),
         ("pykälät 39 ja 40", ["39 §", "40 §"]),
+        ("kuntalain §:t 14 ja 15", ["kuntalaki 14 §", "kuntalaki 15 §"]),
+        ("kuntalaki 90§1mom", ["kuntalaki 90 § 1 mom."]),
     ],
 )
 def test_no_piece_is_read_for_the_whole_in_finnish(text: str, normal: list[str]) -> None:
     assert [one.normal for one in parse(text, "fi")] == normal
+
+
+def test_a_title_that_is_bent_is_read_where_the_law_is_known() -> None:
+    known = Scheme(laws=("Laki suurista lautoista",))
+    (found,) = parse("lain suurista lautoista 80 §", "fi", scheme=known)
+    assert found.normal == "laki suurista lautoista 80 §"
+    (found,) = parse("lain suurista lautoista 80 §", "fi")
+    assert found.normal == "80 §"
+
+
+def test_an_item_of_minutes_is_no_section_in_any_language() -> None:
+    assert not parse("Kunnanvaltuusto 12.12.2022 § 87")
+
+
+def test_a_schedule_in_short_and_an_edition_in_round_brackets() -> None:
+    (found,) = parse("ס' 19(ב) לתוס' השלישית לחוק התכנון והבניה", "he")
+    assert found.parts["schedule"] == "3"
+    known = key_of('פקודת החברות [נוסח חדש], התשמ"ג–1983')
+    assert same_law(key_of("פקודת החברות (נוסח חדש)", 'תשמ"ג-1983'), known)

@@ -151,6 +151,7 @@ _RULES: tuple[tuple[Kind, re.Pattern[str], re.Pattern[str]], ...] = (
 _REACH = 90  # how far back the words that belong to a citation may begin
 # Of the federal tax code without its name: "a Section 501(c)(3) organization", "a 401(k) plan".
 _TAX = re.compile(r"501\(c\)|401\(k\)|403\(b\)|457\(b\)|527$")
+_DAY = re.compile(r"\b\d{1,2}\.\d{1,2}\.\d{4},?\s*$")  # "12.3.2021 § 45" is an item of minutes
 _POINTS = re.compile(rf",?\s+of\s+(?!the\s+Act){en_acts.BACK}")
 _JOINT = re.compile(r"\s?(?:[,;]|,?\s(?P<and>and|or|&))\s$")
 _SMALL_SIGN = re.compile(r"sections?\s|§")
@@ -259,10 +260,11 @@ def _source(match: re.Match[str], head: re.Match[str], scheme: Scheme) -> _Sourc
 def _statute(match: re.Match[str], head: re.Match[str], scheme: Scheme) -> Iterator[Citation]:
     text = match.string
     source = _source(match, head, scheme)
+    is_item = _DAY.search(text, max(0, match.start() - 12), match.start())
     is_open = source is None or not (source.is_named or scheme.code)
     if is_open and _POINTS.match(text, match.end("list")):
         return  # to an act, and nobody can say to which
-    if source is None or NO_LAW.match(text, match.end("list")):
+    if source is None or NO_LAW.match(text, match.end("list")) or is_item:
         return
     title = _TITLE_BEFORE.search(text, max(0, match.start() - _REACH), match.start())
     of_title = title or _OF_REGULATIONS.match(text, match.end("list"))

@@ -74,7 +74,7 @@ _ORDINALS = {
 _ORDINAL = "|".join(_ORDINALS)
 _AFTER = (
     rf"(?:,?\s+(?P<ordinals>(?:{_ORDINAL})(?:{_SEPARATOR}(?:{_ORDINAL}))*)\s+moment[\wåäö]*"
-    rf"|,?\s+(?P<moments>{_NUMBERS})\.?\s?{_MOMENTS}(?::[a-zåäö]+)?"
+    rf"|(?:,?\s+|(?<=§))(?P<moments>{_NUMBERS})\.?\s?{_MOMENTS}(?::[a-zåäö]+)?"
     r"|,?\s+(?:momentti|mom\.?)\s(?P<moment_after>\d{1,2})(?!\d|\.\d|\s?(?:koh|§)))?"
     rf"(?:,?\s+(?P<items>{_NUMBERS})\s?{_ITEMS}"
     r"(?:\s+(?P<point>[a-zåäö])\)?[-\s]+alakoh[td]a[\wåäö]*)?)?"
@@ -90,7 +90,8 @@ _YEAR_OF = r"vuoden\s+(?:18|19|20)\d\d"
 _LAW = (
     rf"(?:(?:{_POINTERS}|{_YEAR_OF}|{'|'.join((*FORMER, *OTHER))}|annet[\wåäö]+)\s+)?"
     rf"[\wåäö-]*(?:{_ENDING})"
-    rf"|(?:laki|asetus)\s+(?=[^§\d(]{{3,110}}st[aä]\s)(?:[a-zåäö-]+,?\s+){{0,11}}[a-zåäö-]+"
+    rf"|(?:laki|asetus|(?P<bent>lain|asetuksen))\s+(?=[^§\d(]{{3,110}}st[aä]\s)"
+    rf"(?:[a-zåäö-]+,?\s+){{0,11}}[a-zåäö-]+"
     rf"|(?P<short>{SHORT_NAME})(?::[a-zåäö]+)?|(?P<dotted>[\wåäö-]{{3,}}l\.)"
 )
 _BEFORE = re.compile(
@@ -241,9 +242,20 @@ def _readings(text: str, scheme: Scheme) -> list[_Reading]:
 
 def _before(text: str, match: re.Match[str], scheme: Scheme) -> re.Match[str] | None:
     head = _BEFORE.search(text, max(0, match.start() - _REACH), match.start())
-    if head is None or not head["dotted"] or _by_dot(head["dotted"], scheme):
+    if head is None or not (head["dotted"] or head["bent"]):
         return head
-    return _BEFORE.search(text, head.end("dotted"), match.start())  # a word that is no law
+    if head["dotted"] and _by_dot(head["dotted"], scheme):
+        return head
+    if head["bent"] and _in_full(head["law"]) in {law.lower() for law in scheme.laws}:
+        return head
+    end = head.end("dotted") if head["dotted"] else head.end("bent")
+    return _BEFORE.search(text, end, match.start())  # a word that is no law
+
+
+def _in_full(name: str) -> str:
+    """'lain kuvista' is 'laki kuvista'."""
+    first, _, rest = name.lower().partition(" ")
+    return f"{BASE_FORMS.get(first, first)} {rest}".strip()
 
 
 def _by_dot(word: str, scheme: Scheme) -> str:
@@ -331,6 +343,8 @@ def _named(reading: _Reading, name: str, scheme: Scheme) -> str:
         return meant
     if dotted := reading.says("dotted"):
         return _by_dot(dotted, scheme)
+    if reading.says("bent"):
+        return _in_full(name)
     if name.lower().startswith("annet"):
         return _given(reading, name, scheme)
     return law_name(name)

@@ -68,7 +68,7 @@ _ORDINAL = "|".join((*ORDINALS, *OTHER_ORDINALS))
 _ORDERED = rf"(?:ה?(?:{_ORDINAL})(?:\s[א-ד]'?(?![א-ת]))?|[א-י]['׳]|ה-?\d{{1,2}}(?!\d))"
 _SCHEDULE = (
     r"(?:\s+(?P<edge>רישא|רישה|סיפא|סיפה)(?![א-ת]))?"
-    rf"(?:\s+(?:ל|ש?ב|של\s+)?ה?תוספת\s+(?P<schedule>{_ORDERED})(?![א-ת])"
+    rf"(?:\s+(?:ל|ש?ב|של\s+)?ה?(?:תוספת|תוס')\s+(?P<schedule>{_ORDERED})(?![א-ת])"
     r"|\s+(?:ל|ש?ב|של\s+ה)(?P<only>תוספת)(?![א-ת]|\s+זו|\s+זאת))?"
 )
 _LAW_WORD = r"(?:ה?חוק-יסוד:?|ה?חוק\s+יסוד:?|ה?חוק|ה?פקודה|פקודת|ה?תקנות|ה?צו|כללי)(?![א-ת])"
@@ -103,7 +103,8 @@ _LEAD = re.compile(
     rf"(?<![א-ת])[{PREFIX_LETTERS}]{{0,2}}{_SMALL}\s*(?P<subs>{_SUBS})\s+(?:של\s+)?$"
 )
 _SCHEDULE_FIRST = re.compile(
-    rf"ה?תוספת\s+(?P<schedule>{_ORDERED})(?![א-ת])(?:\s+ל(?P<law>{_LAW_WORD}[^\n;?!]{{0,150}}?))?"
+    rf"ה?(?:תוספת|תוס')\s+(?P<schedule>{_ORDERED})(?![א-ת])"
+    rf"(?:\s+ל(?P<law>{_LAW_WORD}[^\n;?!]{{0,150}}?))?"
     r"\s*[,:-]?\s*$"
 )
 _FIRST_WORD = re.compile(rf"(?<![א-ת])[{PREFIX_LETTERS}]{{0,2}}?(?P<law>{_LAW_WORD}|{SHORT_ALONE})")

@@ -139,7 +139,7 @@ def key_of(name: str, year: str = "") -> LawKey:
     """Without vowel marks and the edition in square brackets, with either spelling of
     vowels and without articles; a law that people call by less than its name has its whole name."""
     plain = without_points(name.translate(QUOTES))
-    plain = re.sub(r"\[[^\]]*\]", " ", plain)
+    plain = re.sub(r"\[[^\]]*\]|\(נוסח (?:חדש|משולב)\)", " ", plain)
     dated = re.search(rf"{YEAR}\s*$", plain)
     stated = year_of(year) or (year_of(dated[0]) if dated else 0)
     plain = plain[: dated.start()] if dated else plain

@@ -113,7 +113,7 @@ SPELLINGS = (
         "fi",
         "section",
         "sign or word before the number",
-        r"(?:pykäl[\wåäö]*\s+|(?<![\d\wåäö§])§+\s?(?=\d{1,3}(?!\d)))"
+        r"(?:pykäl[\wåäö]*\s+|(?<![\d\wåäö§])§+(?::t\s)?\s?(?=\d{1,3}(?!\d)))"
         r"(?P<units>UNITS)(?![\d(]|MORE\.?\s?(?:SIGN|MOMENTS|ITEMS))",
         ("§ 110", "§110", "pykälä 148", "§ 12.2", "§ 110 a.3", "kuntalain § 110"),
     ),
@@ -264,7 +264,7 @@ SPELLINGS = (
         "schedule",
         "schedule first, or as a whole",
         r"(?<!\w)SCHEDULE(?:\s+(?:to|of)\s+(?:(?P<back>BACK)|(?:the\s+)?(?P<after>ACT)))?"
-        r"(?:,?\s+[Pp]ara(?:graph)?s?\.?\s?(?P<list>LIST)"
+        r"(?:,?\s+\(?[Pp]ara(?:graph)?s?\.?\s?(?P<list>LIST)\)?"
         r"(?:\s+(?:to|of)\s+(?:the\s+)?(?P<later>ACT))?)?",
         (
             "Schedule 2, paragraph 3",
