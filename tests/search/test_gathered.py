@@ -6,8 +6,9 @@ import numpy as np
 
 from assay.core.types import Document, Locator
 from assay.search import index
-from assay.search.apart import USUAL_LEAD, act_ahead
+from assay.search.apart import USUAL_LEAD, act_ahead, is_headed
 from assay.search.gathered import VOTING, best_of_section, voted_act
+from assay.search.written import Written
 
 PLACES = [("A", "1", "1"), ("A", "1", "2"), ("A", "2", "1"), ("B", "1", "1"), ("B", "1", "2")]
 
@@ -56,3 +57,25 @@ def test_how_far_an_act_is_ahead_of_all_others_that_are_asked() -> None:
     assert act_ahead(built, fused, 1, None) == 2.0  # the next section is of the same act
     assert act_ahead(built, fused, 1, np.array([1, 1, 1, 0, 1], bool)) == 2.5
     assert act_ahead(built, fused, 1, np.array([1, 1, 1, 0, 0], bool)) == USUAL_LEAD
+
+
+def test_what_a_heading_says_is_what_is_asked_for() -> None:
+    heading, text = "Tilinpäätöksen ja toimintakertomuksen rekisteröinti", "Jäljennös ilmoitetaan."
+    document = Document(
+        id="1",
+        title=heading,
+        text=text,
+        language="fi",
+        locator=Locator(section="9"),
+        metadata={"law": "Kirjanpitolaki", "section_title": heading},
+    )
+    built = index.build([(document, "1")], dense=False)
+    asked = index.with_questions(built, [], [Written("1", ["mihin paperit lähetetään"])])
+
+    def headed(question: str) -> bool:
+        return is_headed(asked, asked.analyzer.words(question), 0)
+
+    assert headed("tilinpäätöksen rekisteröinti")
+    assert headed("mihin tilinpäätöksen paperit lähetetään")
+    assert not headed("auton rekisteröinti")
+    assert not headed("")

@@ -30,7 +30,7 @@ from assay.law.places import (
     words_beside,
 )
 from assay.search import cells, snippets
-from assay.search.apart import acts_elsewhere, section_of, stands_out
+from assay.search.apart import acts_elsewhere, is_headed, section_of, stands_out
 from assay.search.arrays import Array, best_rows
 from assay.search.asked_of_reports import towns_missing
 from assay.search.closer import look_closer
@@ -378,7 +378,13 @@ class Engine(SearchEngine):
         if self._index.asked is not None and words and head:
             head |= stands_out(self._index, signals, words, top, allowed, self._elsewhere)
         scope = calibration.scope(head)
-        if head.get("named"):
+        if head.get("named") or (
+            self._index.asked is not None
+            and head
+            and words
+            and scope < calibration.abstain
+            and is_headed(self._index, words, int(top[0]))
+        ):
             scope = max(scope, KNOWN_ITEM)
         sure = calibration.sure(head, scope)
         hits = Hits()
