@@ -1,8 +1,6 @@
-"""Step 4: the trained encoder as one ONNX file: pooling and unit length in the graph, int8 weights.
+"""Step 4: the trained encoder as one ONNX file (export.py).
 
-    python 4_export.py --base MINILM --run RUN --out opinions-en-1.onnx
-
-Inputs input_ids and attention_mask, output embedding (384 numbers). Runs on a CPU.
+python 4_export.py --base MINILM --run RUN --out opinions-en-1.onnx
 """
 
 from __future__ import annotations
@@ -11,63 +9,11 @@ import argparse
 import logging
 from pathlib import Path
 
-import numpy as np
-import onnxruntime
-import torch
 from encoder import make_model
-from onnxruntime.quantization import QuantType, quantize_dynamic
+from export import write_onnx
 from safetensors.torch import load_file
-from torch import Tensor, nn
-from transformers import BertModel
 
 log = logging.getLogger("export")
-
-
-class Pooled(nn.Module):
-    def __init__(self, model: BertModel) -> None:
-        super().__init__()
-        self.model = model
-
-    def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
-        kinds = torch.zeros_like(input_ids)
-        states = self.model(
-            input_ids=input_ids, attention_mask=attention_mask, token_type_ids=kinds
-        ).last_hidden_state
-        mask = attention_mask.unsqueeze(-1).float()
-        mean = (states * mask).sum(1) / mask.sum(1)
-        return mean / mean.norm(dim=1, keepdim=True)
-
-
-def sample() -> tuple[Tensor, Tensor]:
-    """Two rows of arbitrary tokens, the second one shorter."""
-    ids = torch.randint(1000, 2000, (2, 12), generator=torch.Generator().manual_seed(0))
-    mask = torch.ones_like(ids)
-    mask[1, 8:] = 0
-    return ids, mask
-
-
-def export(model: Pooled, path: Path) -> None:
-    rows = {0: "b", 1: "t"}
-    torch.onnx.export(
-        model,
-        sample(),
-        str(path),
-        input_names=["input_ids", "attention_mask"],
-        output_names=["embedding"],
-        dynamic_axes={"input_ids": rows, "attention_mask": rows, "embedding": {0: "b"}},
-        opset_version=17,
-        dynamo=False,
-    )
-
-
-def cosine(path: Path, model: Pooled) -> float:
-    """Of the file's vectors with the model's, the mean over the sample."""
-    ids, mask = sample()
-    session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
-    exported = session.run(None, {"input_ids": ids.numpy(), "attention_mask": mask.numpy()})[0]
-    with torch.no_grad():
-        expected = model(ids, mask).numpy()
-    return float(np.mean((exported * expected).sum(axis=1)))
 
 
 def main() -> None:
@@ -81,17 +27,7 @@ def main() -> None:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
     bert = make_model(args.base, attention="eager")
     bert.load_state_dict(load_file(args.run / "encoder.safetensors"), strict=False)
-    model = Pooled(bert).eval()
-    whole = args.run / "encoder.fp32.onnx"
-    export(model, whole)
-    # one scale a column, and seven bits: without VNNI the eighth bit overflows (cosine .956 instead
-    # of .991)
-    quantize_dynamic(
-        whole, args.out, weight_type=QuantType.QInt8, per_channel=True, reduce_range=True
-    )
-    log.info(
-        "cosine to the model: fp32 %.4f, int8 %.4f", cosine(whole, model), cosine(args.out, model)
-    )
+    log.info("cosine to the model: fp32 %.4f, int8 %.4f", *write_onnx(bert, args.out))
 
 
 if __name__ == "__main__":

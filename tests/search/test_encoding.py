@@ -20,7 +20,7 @@ from assay.search.views import Parts
 from assay.workbench import corpora
 
 TEXTS = [f"the council voted on item {number} of the agenda" for number in range(12)]
-ENCODER = "minilm-l6"
+ENCODER = "codes-en-1"
 
 
 def parts(text: str) -> Parts:

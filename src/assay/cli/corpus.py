@@ -155,7 +155,8 @@ def index(
     encoder: Annotated[
         str,
         typer.Option(
-            help="minilm-l6, opinions-en-1, static-fi-1, static-he-1, openai:MODEL@URL or st:NAME."
+            help="codes-en-1, minilm-l6, opinions-en-1, static-fi-1, static-he-1, "
+            "openai:MODEL@URL or st:NAME."
         ),
     ] = "",
     fresh: Annotated[bool, typer.Option(help="Build everything again.")] = False,

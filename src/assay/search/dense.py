@@ -23,15 +23,17 @@ from assay.search.arrays import Floats, unit_rows
 from assay.search.views import Parts
 
 # minilm-l6 is all-MiniLM-L6-v2 (Apache-2.0), int8; opinions-en-1 is the same, fine-tuned on the
-# questions of opinions (research/02-encoder.md)
+# questions of opinions (research/02-encoder.md); codes-en-1 is gte-small (MIT), fine-tuned on
+# statements and the articles that decide them (research/35-english-codes.md)
 SHIPPED = {
+    "codes-en-1": "assay.search.dense:OnnxEncoder",
     "minilm-l6": "assay.search.dense:OnnxEncoder",
     "opinions-en-1": "assay.search.dense:OnnxEncoder",
     "static-fi-1": "assay.search.static:StaticEncoder",
     "static-he-1": "assay.search.static:StaticEncoder",
 }
 ENCODERS = plugins.Kind(name="encoder", group="assay.encoders", built_in=SHIPPED)
-DIMENSIONS = 384  # of minilm-l6 and opinions-en-1
+DIMENSIONS = 384  # of all three that run a network
 QUERY_TOKENS = 128
 CITED_TOKENS = 24
 MAX_CHARACTERS = 20_000  # of a text that the tokenizer reads

@@ -2,10 +2,11 @@
 not by its name.
 
 **Profiles.** A profile is the kind of index and a weight for each signal (signals.py). There are
-few of them, and each was fitted on judged questions of one kind of collection: long opinions that
-carry their own questions, other English texts, and short texts in inflected languages. Which one a
-collection gets is decided by what can be seen of it (language, length, whether it has questions),
-so that a new collection of a known kind gets what was fitted on others like it.
+few of them, and each was fitted on judged questions of one kind of collection: many long opinions
+that carry their own questions, few of them, other English texts, and short texts in inflected
+languages. Which one a collection gets is decided by what can be seen of it (language, length,
+whether it has questions), so that a new collection of a known kind gets what was fitted on others
+like it.
 
 **Calibration.** A fused score is only an order. A person, and a gate with `min_score`, needs to
 know what .8 means. So a score is P(the collection answers this) times P(this hit is relevant): two
@@ -126,6 +127,16 @@ GENERIC = Profile(
     asked=1.0,
     calibration=Calibration(scope=Logistic(bias=-3.4, weights={"attained": 3.0, "dense": 9.0})),
 )
+# English that does not carry questions of its own: provisions above all
+TEXTS = msgspec.structs.replace(
+    GENERIC,
+    name="texts",
+    encoder="codes-en-1",
+    dense=2.0,
+    calibration=Calibration(
+        scope=Logistic(bias=-10.3, weights={"attained": 1.9, "dense": 16.5, "known": 4.0})
+    ),
+)
 SOFT = Profile(
     name="soft",
     kind="soft",
@@ -206,6 +217,7 @@ REPORTS = msgspec.structs.replace(
 _SOFT_WORDS = Calibration(
     scope=Logistic(bias=-2.89, weights={"coverage": 6.64, "attained": 11.14}), power=0.3
 )
+_STEM_WORDS = Calibration(scope=Logistic(bias=-2.8, weights={"attained": 14.0}))
 # What a score means without the encoder a profile was fitted with: other cosines mean other things,
 # so words decide.
 # Opinions: 105 queries against 40 from elsewhere, AUC .89; the hit model has the mean cosine in its
@@ -216,7 +228,8 @@ BY_WORDS = {
         scope=Logistic(bias=-4.7, weights={"attained": 11.5}),
         hit=Logistic(bias=-7.0, weights={"ratio": 7.94, "attained": 4.79}),
     ),
-    "generic": Calibration(scope=Logistic(bias=-2.8, weights={"attained": 14.0})),
+    "generic": _STEM_WORDS,
+    "texts": _STEM_WORDS,
     "finnish": _SOFT_WORDS,
     "hebrew": _SOFT_WORDS,
     "soft": _SOFT_WORDS,
@@ -248,7 +261,7 @@ OWN = {profile.language: profile for profile in (FINNISH, HEBREW)}
 def as_now(profile: Profile) -> Profile:
     """A profile that an index was built with, where scores mean what they mean in this version: the
     lists that they are read from are those of this version, too."""
-    for now in (OPINIONS, GENERIC, SOFT, FINNISH, HEBREW, REPORTS):
+    for now in (OPINIONS, GENERIC, TEXTS, SOFT, FINNISH, HEBREW, REPORTS):
         if (now.name, now.encoder) == (profile.name, profile.encoder):
             return msgspec.structs.replace(profile, calibration=now.calibration)
     return profile
@@ -270,9 +283,9 @@ def with_encoder(profile: Profile, encoder: str) -> Profile:
 def choose(
     language: str, average: float, size: int, *, opinions: bool, reports: bool = False
 ) -> Profile:
-    """Rows of tables: reports. Long English texts in a large collection that carries its own
-    questions: opinions. Other English: generic. Anything else: words that look alike. `average` is
-    in characters."""
+    """Rows of tables: reports. English that carries its own questions: opinions where it is much
+    and long, else generic. Other English: texts. Anything else: words that look alike. `average`
+    is in characters."""
     if reports:
         own = REPORTS if language == "fi" else msgspec.structs.replace(REPORTS, encoder="learned")
         return msgspec.structs.replace(own, language=language)
@@ -280,4 +293,6 @@ def choose(
         return OWN[language]
     if language != "en":
         return msgspec.structs.replace(SOFT, language=language)
-    return OPINIONS if opinions and average > 2_400 and size >= 5_000 else GENERIC
+    if not opinions:
+        return TEXTS
+    return OPINIONS if average > 2_400 and size >= 5_000 else GENERIC

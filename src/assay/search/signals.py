@@ -83,6 +83,7 @@ def stem_signals(index: Index, text: str, words: list[str], vector: Floats | Non
         "full": to_best(raw),
         "attained": raw / max(full.attainable(words), TINY),
     }
+    signals["known"] = np.full(len(index), _held_share(words, full), np.float32)
     by_words = signals["full"]
     for name, weight in (("short", profile.short), ("characters", profile.characters)):
         if name in index.fields and (name == "short" or text):
@@ -168,6 +169,12 @@ def _is_held(word: str, field: Bm25) -> bool:
     """Some document has it; an updated index may still list a word whose last document is gone."""
     number = field.numbers.get(word)
     return number is not None and int(field.starts[number + 1]) > int(field.starts[number])
+
+
+def _held_share(words: list[str], field: Bm25) -> float:
+    """How many of the different words some document has."""
+    different = set(words)
+    return sum(_is_held(word, field) for word in different) / max(len(different), 1)
 
 
 def _nearest(word: str, field: Bm25) -> str:
