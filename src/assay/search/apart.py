@@ -23,7 +23,6 @@ UNKNOWN = "\0"  # no question has it
 FIRST_HITS = 10  # whose sections are compared
 NEARBY = 0.3  # of fused score: what is that far behind is well behind
 USUAL_LEAD = 4.0  # of the right act, where there is no other
-HEADED = 0.9  # of a question that a heading says
 
 
 def stands_out(
@@ -81,15 +80,14 @@ def act_ahead(index: Index, fused: Array, first: int, allowed: Array | None) -> 
 
 
 def is_headed(index: Index, words: Sequence[str], row: int) -> bool:
-    """Whether all that is asked stands in the heading of a section, or in questions written for it:
-    then that section is meant, whatever else the words may be about."""
+    """Whether all that is asked stands in the heading of a section: then that section is meant,
+    whatever else the words may be about."""
+    title = index.soft.get("title")
+    if title is None or index.words is None or not words:
+        return False
     first, end = _rows_of_section(index, row)
-    places = np.full(len(index), -1)
-    places[first:end] = 0
-    shares = shares_of(index, words, places, 1, [name for name in index.soft if name == "title"])
-    weights = {word: telling(index, word) for word in shares}
-    said = sum(weights[word] * float(share[0]) for word, share in shares.items())
-    return said >= HEADED * sum(weights.values()) > 0
+    held = (title.frequency(index.words.same(word))[first:end] for word in words)
+    return all(bool((each > 0).any()) for each in held)
 
 
 def acts_elsewhere(index: Index, words: Sequence[str], subjects: Elsewhere) -> tuple[str, ...]:
