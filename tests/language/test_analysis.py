@@ -147,14 +147,14 @@ def test_hebrew_has_an_encoder_of_its_own() -> None:
     assert build(act(("מס", "מס הכנסה"), ("ערר", "ערר על שומה"), language="he")).profile == HEBREW
 
 
-def test_hits_from_many_acts_speak_against_an_answer() -> None:
-    """In Hebrew the first hits on a question that is answered are mostly of one act."""
+def test_an_act_that_is_not_ahead_speaks_against_an_answer() -> None:
+    """In Hebrew the act that answers a question is mostly well ahead of all others."""
     scope = HEBREW.calibration.scope
     known = {"close": 0.35, "known": 0.2}
     assert (
-        scope({**known, "one_act": 1.0})
+        scope({**known, "act_ahead": 4.0})
         > HEBREW.calibration.abstain
-        > scope({**known, "one_act": 0.3})
+        > scope({**known, "act_ahead": 0.3})
     )
 
 
