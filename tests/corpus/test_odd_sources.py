@@ -135,6 +135,12 @@ def test_an_opinion_of_the_commission_is_no_letter(tmp_path: Path) -> None:
     assert corpus.at(0).title.startswith("Smith Commission Opinion, No.")
 
 
+def test_a_name_that_was_cut_is_whole_in_the_title(tmp_path: Path) -> None:
+    record = opinion("A-90-001", letter("A-90-001", "Mr. McHugh"), name="Mc")
+    corpus = load("fppc", write_opinions(tmp_path / "s", [record]), tmp_path)
+    assert corpus.at(0).title == "McHugh Advice Letter, No. A-90-001"
+
+
 @pytest.mark.parametrize(
     ("caption", "name"),
     [

@@ -76,6 +76,7 @@ def test_an_opinion_is_not_the_letter_that_was_filed_under_its_number(tmp_path: 
     assert outcome("(See Ferraro, No. 78-009, Nov. 7, 1978.)", corpus)[0] == "ambiguous"
     assert outcome("Knox Advice Letter, No. 78-009", corpus) == ("resolved", ("78ADV-78-009",))
     assert cite("2 FPPC Ops. 77 (No. 76-005)", corpus)[-1].targets == ("76111",)
+    assert cite("9 FPPC Opinions 1, No. 85-001", corpus)[-1].citation.name == "In re"
     assert not cite("City Resolution No. 78-009", corpus)
 
 

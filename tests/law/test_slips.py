@@ -166,3 +166,8 @@ def test_a_schedule_in_short_and_an_edition_in_round_brackets() -> None:
     assert found.parts["schedule"] == "3"
     known = key_of('פקודת החברות [נוסח חדש], התשמ"ג–1983')
     assert same_law(key_of("פקודת החברות (נוסח חדש)", 'תשמ"ג-1983'), known)
+
+
+def test_the_addressee_stands_before_a_number_in_brackets() -> None:
+    (found,) = parse("(Dorman Advice Letter (I-90-253) if the", scheme=CALIFORNIA)
+    assert (found.normal, found.name) == ("No. I-90-253", "Dorman")

@@ -110,7 +110,7 @@ _LETTERS = {
 }
 _BEFORE_LETTER = re.compile(
     rf"(?:\b(?P<name>{NAME})\s+(?:[Ii]nformal\s+)?"
-    r"(?:(?:Advice\s+)?(?:Letter|Opinion|Memorandum)s?(?:\s+\([^()]{1,30}\))?,?\s+|Advice,?\s+)"
+    r"(?:(?:Advice\s+)?(?:Letter|Opinion|Memorandum)s?(?:\s+\([^()]{1,30}\))?,?\s+\(?|Advice,?\s+)"
     r"|\b(?:[Ll]etters?|[Mm]emorandum|[Oo]pinion)\s+to\s+(?:(?:Mr|Ms|Mrs|Dr|Hon)\.\s+)?"
     rf"(?P<to>{NAME}),?\s+)?"
     r"(?:(?:[Oo]ur\s+)?[Ff]ile\s+|FILE\s+)?$"

@@ -36,12 +36,10 @@ _REACH = 150
 def numbers_of_opinions(text: str, found: list[Citation]) -> list[Citation]:
     """The citations with those marked that are an opinion's number."""
     opinions = [one for one in found if one.kind == "opinion"]
-    return [_marked(text, one, opinions) if _may_be(one) else one for one in found]
-
-
-def _may_be(one: Citation) -> bool:
-    is_plain = one.kind == "letter" and "series" not in one.parts
-    return is_plain and 75 <= int(one.parts["year"]) <= LAST_YEAR
+    return [
+        _marked(text, one, opinions) if one.kind == "letter" and "series" not in one.parts else one
+        for one in found
+    ]
 
 
 def _marked(text: str, one: Citation, opinions: list[Citation]) -> Citation:
@@ -56,6 +54,8 @@ def _name(text: str, one: Citation, opinions: list[Citation]) -> str | None:
         after = one.end <= other.start and _BEFORE_PAGE.fullmatch(text, one.end, other.start)
         if before or after:
             return other.parts.get("name", "")
+    if not 75 <= int(one.parts["year"]) <= LAST_YEAR:
+        return None
     if one.name:
         return one.name if _WORD.search(one.text) else None
     said = _SAID.search(text, max(0, one.start - _REACH), one.start)

@@ -31,7 +31,7 @@ from assay.law.citation import Scheme
 
 S = TypeVar("S", bound=msgspec.Struct)
 SCHEME = Scheme(language="en", code="Gov. Code", regulation=r"18\d{3}")
-VERSION = 5
+VERSION = 6
 OPTIONS: tuple[str, ...] = ()
 # Where the specification's coverage table finds each of its fields in a document.
 COVERAGE = {
@@ -438,6 +438,9 @@ def _title(opinion: Opinion, header: OwnHeader, doc_id: str) -> str:
     number = next(iter(header.numbers), doc_id)
     name = _one_line(opinion.parsed.requestor_name) or next(iter(header.names), "")
     name = name.title() if name.isupper() and len(name) > 3 else name
+    if name in ("Mc", "Mac"):  # the rest of it was lost
+        whole = (word for word in header.addressed_to if re.match(rf"{name}[A-Z]", word))
+        name = next(whole, name)
     return f"{name} {label}, No. {number}".strip()
 
 
