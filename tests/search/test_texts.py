@@ -10,6 +10,7 @@ import pytest
 from assay.core.types import Document
 from assay.search.engine import Engine, Hits
 from assay.search.index import Index, build
+from assay.workbench import corpora
 
 CODES = sorted((Path(__file__).parents[2] / "eval").glob("made_code_*.jsonl"))
 ACT = {
@@ -65,6 +66,49 @@ def test_an_outside_word_beside_known_ones_does_not_hide_the_answer(act: Index) 
     hits = found(act, "How far from the boundary must I dig a well with my new excavator?")
     assert hits[0].doc_id == "well"
     assert not hits.abstained
+
+
+@pytest.fixture(scope="module")
+def acts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two acts, by section and subsection; one section in two versions."""
+    home = tmp_path_factory.mktemp("acts")
+    rows = [
+        ("f:11", "Ferries Act 2030", "11", "1", "A company may charge a fare that was approved."),
+        ("f:12:1", "Ferries Act 2030", "12", "1", "A passenger may take one dog without charge."),
+        ("f:12:2", "Ferries Act 2030", "12", "2", "Cattle travel on the lower deck."),
+        ("f:13", "Ferries Act 2030", "13", "1", "After two hours half of the fare is paid back."),
+        ("h:12", "Harbours Act 2019", "12", "1", "Dues are paid before a vessel departs."),
+    ]
+    lines = [
+        {"id": place, "law": law, "section": section, "moment": moment, "text": text}
+        for place, law, section, moment, text in rows
+    ]
+    file = home / "acts.jsonl"
+    file.write_text("\n".join(msgspec.json.encode(line).decode() for line in lines))
+    corpora.import_corpus("jsonl", file, name="acts", home=home)
+    corpora.index_corpus("acts", home=home)
+    return home
+
+
+@pytest.mark.parametrize(
+    ("asked", "first"),
+    [
+        ("section 13", "f:13"),
+        ("s. 12(2) of the Ferries Act 2030", "f:12:2"),
+        ("Section 12 of the Harbours Act", "h:12"),
+        ("What does section 11 say?", "f:11"),
+        ("Is my dog free of charge under section 12 when we come on board late?", "f:12:1"),
+    ],
+)
+def test_a_section_that_is_cited_comes_first(acts: Path, asked: str, first: str) -> None:
+    answer = corpora.search("acts", asked, home=acts)
+    assert answer.hits[0].doc_id == first
+    assert not answer.abstained
+
+
+def test_a_section_that_is_not_here_is_refused(acts: Path) -> None:
+    for asked in ("section 99", "Section 12 of the Railways Act"):
+        assert corpora.search("acts", asked, home=acts).abstained, asked
 
 
 @pytest.mark.parametrize("code", CODES, ids=lambda path: path.stem)

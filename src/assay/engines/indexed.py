@@ -23,10 +23,10 @@ from assay.corpus.older import OLDER, imported_by_older
 from assay.search import encoding, index, index_files
 from assay.search.dense import SHIPPED, named_encoder
 from assay.search.engine import Engine
-from assay.search.index import Index, Tick, read_alike
+from assay.search.index import Index, Tick
 from assay.search.index_files import IndexProblem
 from assay.search.learned import LEARNED
-from assay.search.profile import ROWS
+from assay.search.profile import ROWS, read_alike
 from assay.search.written import Written, read_written, shipped
 
 QUESTIONS = "questions.jsonl"  # beside the index: what a file gave

@@ -7,11 +7,11 @@ compared with the few names that begin as its words do, and not with all.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from assay.search.arrays import Doubles
+from assay.search.arrays import Array, Doubles
 
 ALIKE = 4  # letters that two words must have in common before they part
 
@@ -66,3 +66,10 @@ def _common_beginning(first: str, second: str) -> int:
     """How many letters two words have in common before they part."""
     pairs = enumerate(zip(first, second, strict=False))
     return next((at for at, (a, b) in pairs if a != b), min(len(first), len(second)))
+
+
+def by_act(acts: Sequence[str]) -> tuple[list[str], Array]:
+    """The acts of documents in order, and the number of each document's own."""
+    different = sorted(set(acts))
+    number_of = {act: number for number, act in enumerate(different)}
+    return different, np.array([number_of[act] for act in acts], np.int32)

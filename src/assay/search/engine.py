@@ -24,7 +24,6 @@ from assay.language.exclusion import without_excluded
 from assay.law.parse import Scheme, laws_named
 from assay.law.places import (
     Cited,
-    citations_of_sections,
     sections_named,
     without_sections,
     words_beside,
@@ -36,11 +35,11 @@ from assay.search.asked_of_reports import towns_missing
 from assay.search.closer import look_closer
 from assay.search.elsewhere import Elsewhere
 from assay.search.index import Index
+from assay.search.looked_up import MANY_BESIDE, look_up
 from assay.search.profile import ROWS, UNASKED, Calibration
 from assay.search.reported import is_prose
 from assay.search.rows import passage_for, read, row_signals
 from assay.search.signals import (
-    NAMED,
     Signals,
     SoftQuestion,
     acts_called,
@@ -54,8 +53,6 @@ MAX_QUERY = 20_000  # characters that are read of a query
 LIKE_TERMS = 40  # of a document, when it stands as a question
 LIKE_CHARACTERS = 2_000
 FIRST_HITS = 10  # that are looked at to see whether they are of one act
-NUMBER = re.compile(r"\b(?=\w*-*\d)\w+(?:-\w+)+\b")  # of a document, such as A-05-044
-BARE_SECTION = re.compile(r"§\s*\d[\w.()]*|\d{3,}(?:\.\d+|\(\w{1,3}\))+|\d{5}")  # alone
 NAME_WORDS = 8  # of a question that may be the name of a document
 COVERING_HITS = 3  # of which the best says how many of the question's words are here
 HOLDING_HITS = 5  # of reports: what of them is of the asked year, accounts and budget
@@ -66,10 +63,8 @@ USUAL_GAP = 1.0  # between the first two sections, where there is only one
 USUAL_ACT = 0.65
 OWN_ACT = 1.0
 OTHER_ACT = 0.88
-# words that a question says beside a section of an act that is not here, one more where it is; and
-# beside a section that is here, but not all that is asked for
+# words that a question says beside a section of an act that is not here, one more where it is
 WORDS_BESIDE = 2
-MANY_BESIDE = 4
 NOT_IN_FORCE = 0.5  # what is left of the fused score of a provision that does not hold
 BEHIND = 0.999  # and at most so much of that of the version that does
 KNOWN_ITEM = 0.6  # what it means at least that the title, word or section asked for is here
@@ -164,7 +159,7 @@ class Engine(SearchEngine):
             if "short" not in self._index.fields:  # opinions discuss what they set apart
                 wanted = without_excluded(text, self._index.profile.language).wanted
             signals = stem_signals(self._index, wanted, self._index.analyzer.terms(wanted), None)
-            self._look_up(signals, text)
+            look_up(self._index, signals, text)
         if self._standings is not None:
             self._in_force_first(signals, text, as_of or today())
         hits = self._ranked(signals, top_k, allowed, explain, texts, words)
@@ -255,37 +250,6 @@ class Engine(SearchEngine):
         later = current[rows] != rows
         fused[rows[later]] = np.minimum(fused[rows[later]], BEHIND * fused[current[rows[later]]])
         signals["fused"] = fused
-
-    def _look_up(self, signals: Signals, text: str) -> None:
-        """Documents whose number stands in the question, or that cite what is all that it says, are
-        what is asked for: they come first."""
-        written = [
-            number
-            for found in NUMBER.findall(text)
-            for number in (found, found.upper(), found.partition("-")[2])  # A-05-044 is 05-044 too
-        ]
-        rows = [self._index.row_of[number] for number in written if number in self._index.row_of]
-        rows += self._citing(text)
-        if rows:
-            signals["named"] = np.zeros(len(self._index), np.float32)
-            signals["named"][rows] = NAMED
-            signals["fused"] = signals["fused"] + signals["named"]
-
-    def _citing(self, text: str) -> list[int]:
-        """The documents that hold every number of a citation which is all that is asked."""
-        language, full = self._index.profile.language, self._index.fields["full"]
-        is_bare = BARE_SECTION.fullmatch(text.strip()) is not None
-        if not is_bare and (
-            not citations_of_sections(text, language) or words_beside(text, language)
-        ):
-            return []
-        asked = [term for term in self._index.analyzer.terms(text) if term[0].isdigit()]
-        held = [
-            set(full.postings(full.numbers[term]).tolist())
-            for term in asked
-            if term in full.numbers
-        ]
-        return sorted(set.intersection(*held)) if held and len(held) == len(asked) else []
 
     def _titled(self, hits: Hits, text: str) -> Hits:
         """Where nothing seems to answer, and yet all that is said stands in the title of one of the

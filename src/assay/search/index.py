@@ -36,14 +36,14 @@ from assay.language.analysis import (
 )
 from assay.language.detect import detect, is_foreign, language_code
 from assay.language.finnish import irregular_forms, lemma_of_all
-from assay.search.act_names import ActNames
+from assay.search.act_names import ActNames, by_act
 from assay.search.arrays import Array, Floats
 from assay.search.dense import named_encoder
 from assay.search.encoding import encoded
 from assay.search.inverting import Inverter, bm25
 from assay.search.learned import LEARNED, document_vectors, word_vectors
 from assay.search.lexical import Bm25, Counts, TermCounter, count_terms, joined_counts, no_counts
-from assay.search.profile import REPORTS, ROWS, Profile, choose, with_encoder
+from assay.search.profile import REPORTS, ROWS, Profile, choose, read_alike, with_encoder
 from assay.search.reported import Marked, is_row, marked, page_texts
 from assay.search.said import Said, said_in
 from assay.search.shown import Passages, joined, passages_of, taken
@@ -259,12 +259,6 @@ def _profile(documents: Iterable[Document]) -> tuple[Profile, int]:
     return profile, size
 
 
-def read_alike(one: Profile, other: Profile) -> bool:
-    """Whether documents are read the same way for both, so that what was counted can be taken
-    over; vectors can where the encoder is the same too."""
-    return (one.kind, one.language) == (other.kind, other.language)
-
-
 # ── stems ─────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -277,6 +271,8 @@ def _draft_stems(sources: _Sources) -> Draft:
     digests: list[str] = []
     texts: list[Parts] = []
     shown: list[Passages] = []
+    sections: list[str] = []
+    of_acts: list[str] = []
     known = {digest: row for row, digest in enumerate(before.digests)} if before else {}
     for views, own_digests in sources.views():
         reuse = np.array([known.get(digest, -1) for digest in own_digests], np.int64)
@@ -285,6 +281,8 @@ def _draft_stems(sources: _Sources) -> Draft:
         ids += [view.id for view in views]
         digests += own_digests
         texts += [view.dense for view in views] if profile.encoder else []
+        sections += [view.section for view in views]
+        of_acts += [view.act for view in views]
     index = Index(
         profile=profile,
         ids=ids,
@@ -293,6 +291,9 @@ def _draft_stems(sources: _Sources) -> Draft:
         counts=reading.counts(),
         passages=joined(shown),
     )
+    if any(sections):
+        acts, act_of = by_act(of_acts)
+        index = replace(index, sections=sections, acts=acts, act_of=act_of)
     return _to_encode(sources, index, texts)
 
 
@@ -393,8 +394,7 @@ def _draft_soft(sources: _Sources) -> Draft:
         vectors = document_vectors(first, learned)
     reports = [view.reported for view in views]
     may_say = is_report and profile.encoder == REPORTS.encoder  # others take long, or cost
-    acts = sorted({view.act for view in views})
-    number_of = {act: number for number, act in enumerate(acts)}
+    acts, act_of = by_act([view.act for view in views])
     index = Index(
         profile=profile,
         ids=[view.id for view in views],
@@ -406,7 +406,7 @@ def _draft_soft(sources: _Sources) -> Draft:
         word_vectors=learned,
         transitional=np.array([view.is_transitional for view in views]),
         acts=acts,
-        act_of=np.array([number_of[view.act] for view in views], np.int32),
+        act_of=act_of,
         sections=[] if is_report else [view.section for view in views],
         marks=[view.reported.marks for view in views if view.reported],
         vectors=vectors,

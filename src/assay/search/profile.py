@@ -280,6 +280,12 @@ def with_encoder(profile: Profile, encoder: str) -> Profile:
     )
 
 
+def read_alike(one: Profile, other: Profile) -> bool:
+    """Whether documents are read the same way for both, so that what was counted can be taken
+    over; vectors can where the encoder is the same too."""
+    return (one.kind, one.language) == (other.kind, other.language)
+
+
 def choose(
     language: str, average: float, size: int, *, opinions: bool, reports: bool = False
 ) -> Profile:
