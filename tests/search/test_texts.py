@@ -78,11 +78,13 @@ def acts(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("f:12:2", "Ferries Act 2030", "12", "2", "Cattle travel on the lower deck."),
         ("f:13", "Ferries Act 2030", "13", "1", "After two hours half of the fare is paid back."),
         ("h:12", "Harbours Act 2019", "12", "1", "Dues are paid before a vessel departs."),
+        ("h:13", "Harbours Act 2019", "13", "1", "A fee of section 2 is no due."),
     ]
     lines = [
         {"id": place, "law": law, "section": section, "moment": moment, "text": text}
         for place, law, section, moment, text in rows
     ]
+    lines[4]["title"] = "Berths"
     file = home / "acts.jsonl"
     file.write_text("\n".join(msgspec.json.encode(line).decode() for line in lines))
     corpora.import_corpus("jsonl", file, name="acts", home=home)
@@ -93,7 +95,7 @@ def acts(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     ("asked", "first"),
     [
-        ("section 13", "f:13"),
+        ("section 13 of the Ferries Act 2030", "f:13"),
         ("s. 12(2) of the Ferries Act 2030", "f:12:2"),
         ("Section 12 of the Harbours Act", "h:12"),
         ("What does section 11 say?", "f:11"),
@@ -104,6 +106,16 @@ def test_a_section_that_is_cited_comes_first(acts: Path, asked: str, first: str)
     answer = corpora.search("acts", asked, home=acts)
     assert answer.hits[0].doc_id == first
     assert not answer.abstained
+
+
+def test_the_title_of_a_row_with_a_section_is_its_heading(acts: Path) -> None:
+    hit = corpora.search("acts", "berths", home=acts).hits[0]
+    assert (hit.doc_id, hit.title) == ("h:12", "Berths")
+
+
+def test_what_cites_a_section_is_not_taken_for_it(acts: Path) -> None:
+    """The number in another provision's text says nothing of its own place."""
+    assert corpora.search("acts", "section 2", home=acts).abstained
 
 
 def test_a_section_that_is_not_here_is_refused(acts: Path) -> None:

@@ -65,7 +65,8 @@ EXPECTATION_KEYS = frozenset(
 )
 
 HEBREW = re.compile("[א-ת]")
-FINNISH_ACT = re.compile(r"(?:laki|kaari|asetus)\b|^laki\b|^\d+/\d{4}$")
+FINNISH_ACT = re.compile(r"(?:laki|kaari|asetus)\b|^laki\b")
+NUMBER_ALONE = re.compile(r"\d+/\d{4}")  # as Finnish acts are cited
 ACT_NUMBER = re.compile(r"(?<!\d)(\d{1,4})[/_-](\d{4})(?!\d)")
 
 
@@ -431,8 +432,9 @@ def _hebrew_label(place: Place, law: str, *, in_full: bool) -> str:
 
 def is_english(place: Place) -> bool:
     """Whether it is cited in English: a Finnish act is not, whoever asks."""
-    names = (*place.law_names, *place.act_numbers)
-    return place.language == "en" and not any(map(FINNISH_ACT.search, names))
+    named = any(map(FINNISH_ACT.search, place.law_names))
+    by_number = not place.law_names and any(map(NUMBER_ALONE.fullmatch, place.act_numbers))
+    return place.language == "en" and not named and not by_number
 
 
 def label(place: Place, *, in_full: bool = False) -> str:

@@ -37,14 +37,15 @@ _GONE = r"(?:בוטל|נמחק|פקע)(?:ה|ו|ת|ים|ות)?(?: מכללא)?"
 # the text of a provision that is no more: "(3) (repealed);", "”המנהל“ – (בוטלה).",
 # "2 momentti on kumottu L:lla 21.5.2021/419."
 GONE = re.compile(
-    rf"{_OF_WHAT}(?:repealed(?:,? (?:by|on|from|with effect)\b[^.;]{{0,120}})?|{_GONE})\W*"
+    rf"{_OF_WHAT}(?:(?:repealed|revoked)(?:,? (?:by|on|from|with effect)\b[^;]{{0,120}})?|{_GONE})"
+    r"\W*"
     rf"|{_OF_WHAT}\((?:[^()]{{1,30}} )?{_GONE}(?:[;,][^()]*)?\)\W*(?:\[[^\]]*\]\W*)?"
     r"|.{0,30} on kumottu\b.{0,40}",
     re.I,
 )
 # one that has no text here: left out, or taken up in the act that it changed
 EMPTY = re.compile(
-    rf"{_OF_WHAT}(?:omitted|reserved|\(?(?:\w+ )?הושמט(?:ה|ו|ו?ת)?)\W*"
+    rf"{_OF_WHAT}(?:omitted|reserved|spent|\(?(?:\w+ )?הושמט(?:ה|ו|ו?ת)?)\W*"
     rf"|{_OF_WHAT}ה\w+ שולבו? (?:: )?ב.{{1,250}}",
     re.I,
 )

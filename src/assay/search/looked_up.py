@@ -7,7 +7,7 @@ import re
 
 import numpy as np
 
-from assay.law.places import citations_of_sections, sections_named, words_beside
+from assay.law.places import Cited, citations_of_sections, sections_named, words_beside
 from assay.search.arrays import Array
 from assay.search.index import Index
 from assay.search.signals import NAMED, Signals, acts_called
@@ -15,6 +15,7 @@ from assay.search.views import is_place_named
 
 NUMBER = re.compile(r"\b(?=\w*-*\d)\w+(?:-\w+)+\b")  # of a document, such as A-05-044
 BARE_SECTION = re.compile(r"§\s*\d[\w.()]*|\d{3,}(?:\.\d+|\(\w{1,3}\))+|\d{5}")  # alone
+FEW_BESIDE = 2  # words beside a section, below which it is all that is asked for
 MANY_BESIDE = 4  # words beside a section, with which it is cited in passing
 BESIDE = 1.5  # what it counts then
 
@@ -27,13 +28,18 @@ def look_up(index: Index, signals: Signals, text: str) -> None:
         for number in (found, found.upper(), found.partition("-")[2])  # A-05-044 is 05-044 too
     ]
     rows = [index.row_of[number] for number in written if number in index.row_of]
-    rows += _citing(index, text)
+    if not any(index.sections):  # a provision is cited by its place, not by what it cites
+        rows += _citing(index, text)
     named = np.zeros(len(index), np.float32)
     named[rows] = NAMED
-    places = _cited_places(index, text)
-    if places.any():
+    cited = sections_named(text, index.profile.language) if any(index.sections) else []
+    places = _places(index, cited)
+    beside = words_beside(text, index.profile.language) if cited else 0
+    if cited and not places.any() and beside < FEW_BESIDE:
+        signals["citation"] = places  # what is asked for is not here
+    elif places.any():
         signals["citation"] = np.maximum(signals.get("citation", 0), places)
-        if words_beside(text, index.profile.language) < MANY_BESIDE:
+        if beside < MANY_BESIDE:
             named = np.maximum(named, NAMED * places)
         else:
             signals["fused"] = signals["fused"] + BESIDE * places
@@ -55,10 +61,10 @@ def _citing(index: Index, text: str) -> list[int]:
     return sorted(set.intersection(*held)) if held and len(held) == len(asked) else []
 
 
-def _cited_places(index: Index, text: str) -> Array:
-    """How well each provision is one that the question cites, of the act that it names."""
+def _places(index: Index, named: list[Cited]) -> Array:
+    """How well each provision is one of those that are named, of the act that is named with it."""
     best = np.zeros(len(index), np.float32)
-    for cited in sections_named(text, index.profile.language) if any(index.sections) else ():
+    for cited in named:
         fits = np.array([is_place_named(place, [cited]) for place in index.sections])
         if cited.law and any(index.acts):
             fits = fits * acts_called(index, cited.law)[index.act_of]

@@ -129,6 +129,8 @@ def document(row: Row, mapping: Mapping[str, str], language: str, where: str) ->
     if aliases := _list(cells.get("aliases")):
         metadata["aliases"] = aliases
     named = {target[7:]: _text(cells[target]) for target in cells if target[:7] == "fields."}
+    if places.get("section") and not metadata.get("section_title"):  # the heading of a provision
+        named.setdefault("section_title", texts["title"])
     return Document(
         **texts,
         fields={name: text for name, text in named.items() if text},
