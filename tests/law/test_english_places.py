@@ -1,5 +1,7 @@
 """A place of an act in English is printed in English."""
 
+from dataclasses import replace
+
 import pytest
 
 from assay.core.types import Document, Locator
@@ -42,3 +44,9 @@ def test_a_citation_is_in_the_language_of_its_act(language: str, cited: str) -> 
 )
 def test_a_finnish_act_is_cited_in_finnish_whoever_asks(law: str, language: str, told: str) -> None:
     assert label(place_of({"law": law, "section": "4", "moment": "2"}, language)) == told
+
+
+def test_an_english_act_that_has_a_number_too_is_cited_in_english() -> None:
+    place = place_of({"law": "Gift Act 2010", "section": "4", "moment": "2"}, "en")
+    numbered = replace(place, act_numbers=frozenset({"17/2010"}))
+    assert label(numbered) == "gift act 2010 s. 4(2)"

@@ -35,7 +35,7 @@ from assay.search.asked_of_reports import towns_missing
 from assay.search.closer import look_closer
 from assay.search.elsewhere import Elsewhere
 from assay.search.index import Index
-from assay.search.looked_up import MANY_BESIDE, look_up
+from assay.search.looked_up import FEW_BESIDE, MANY_BESIDE, look_up
 from assay.search.profile import ROWS, UNASKED, Calibration
 from assay.search.reported import is_prose
 from assay.search.rows import passage_for, read, row_signals
@@ -63,8 +63,6 @@ USUAL_GAP = 1.0  # between the first two sections, where there is only one
 USUAL_ACT = 0.65
 OWN_ACT = 1.0
 OTHER_ACT = 0.88
-# words that a question says beside a section of an act that is not here, one more where it is
-WORDS_BESIDE = 2
 NOT_IN_FORCE = 0.5  # what is left of the fused score of a provision that does not hold
 BEHIND = 0.999  # and at most so much of that of the version that does
 KNOWN_ITEM = 0.6  # what it means at least that the title, word or section asked for is here
@@ -285,7 +283,7 @@ class Engine(SearchEngine):
         named = [section for section in cited if self._may_be_here(section)]
         here = np.array([is_place_named(section, named) for section in self._index.sections])
         beside = words_beside(asked.wanted, language)
-        if not here.any() and beside >= WORDS_BESIDE + bool(named):
+        if not here.any() and beside >= FEW_BESIDE + bool(named):  # more where the act is here
             # what is cited is not here: its words are words like others
             return SoftQuestion(text=asked.wanted, excluded=asked.excluded)
         return SoftQuestion(
