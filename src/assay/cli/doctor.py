@@ -15,7 +15,7 @@ from assay.cli.output import Json, emit, say
 def doctor(
     probe: Annotated[bool, typer.Option(help="Ask every configured engine one query.")] = False,
     repair: Annotated[
-        bool, typer.Option("--repair", help="First finish decisions that were interrupted.")
+        bool, typer.Option("--repair", help="First write gold files again that are behind their logs.")
     ] = False,
     config: Annotated[Path | None, typer.Option(help="The configuration.")] = None,
     store: StoreUrl = "",
@@ -24,9 +24,9 @@ def doctor(
     """Is everything well? Environment, extras, store, corpora and indexes, engines, gold, in one
     screen."""
     from assay.reports import listing
-    from assay.workbench.doctor import examine, repair_sets
+    from assay.workbench.doctor import examine, rebuild_sets
 
-    for said in repair_sets(store, config=config) if repair else ():
+    for said in rebuild_sets(store, config=config) if repair else ():
         say(said)
     checkup = examine(store, config=config, probe=probe)
     emit(checkup, lambda: listing.checkup(checkup), json=json)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.options import CORPUS, GoldFile, StoreUrl, is_named, opened
+from assay.cli.options import CORPUS, GoldFile
 from assay.cli.output import Json, emit, say
 from assay.core.errors import UsageError
 
@@ -47,13 +47,12 @@ def merge(
         bool, typer.Option(help="These votes are a spot check: they measure labels.")
     ] = False,
     partial: Partial = False,
-    store: StoreUrl = "",
+    store: Annotated[str, typer.Option(hidden=True, help="No longer needed.")] = "",
     json: Json = False,
 ) -> None:
-    """Bring judges' votes into the set: they are kept beside it, and the labels follow."""
+    """Bring judges' votes into the set: its log keeps them, and the labels follow."""
     from assay.reports import listing
     from assay.workbench import sampling, voting
-    from assay.workbench.opening import NoStore
 
     if files:
         pairs = sampling.sampled_pairs(dataset) if sample else None
@@ -67,13 +66,7 @@ def merge(
             allow=voting.Allowed(unasked=unasked, partial=partial),
         )
     else:
-        try:
-            with opened(store, create=False) as service:
-                merged = voting.merge_store(service, dataset, corpus=corpus)
-        except NoStore:
-            if is_named(store):
-                raise
-            merged = voting.label_again(dataset, corpus=corpus)
+        merged = voting.label_again(dataset, corpus=corpus)
     counts = {"labels": 0, "labels_in_all": merged.labels}
     counts |= {"changed": 0, "labels_changed": len(merged.changed)}
     counts |= {"left_out": len(merged.left_out)}
@@ -87,6 +80,7 @@ def _say_merged(merged: Merged) -> None:
     from assay.core.types import counted
 
     _say_left_out(merged.left_out)
+    _say_edited(merged.edited)
     if merged.spot_checks:
         votes = counted(merged.spot_checks, "vote")
         say(f"{votes} of a spot check: they measure labels, and make none")
@@ -111,6 +105,11 @@ def _say_merged(merged: Merged) -> None:
             style="yellow",
         )
     _say_standing(merged.gold, merged.not_counted, merged.by_machine, merged.open)
+
+
+def _say_edited(sentence: str) -> None:
+    if sentence:
+        say(f"{sentence}. They stay as the file has them", style="yellow")
 
 
 def _say_left_out(sentences: list[str]) -> None:
@@ -251,6 +250,7 @@ def _ruled(done: Ruled, *, json: bool) -> None:
 
     emit(done, lambda: listing.key_values(done, left_out=len(done.left_out)), json=json)
     _say_left_out(done.left_out)
+    _say_edited(done.edited)
     if done.overruled:
         say(
             f"{counted(done.overruled, 'ruling')} without effect: by the policy {done.policy} "
@@ -306,4 +306,24 @@ def sample(
         )
 
 
-GOLD_COMMANDS = (merge, policy, adjudicate, sample)
+def rebuild(dataset: GoldFile) -> None:
+    """Write the gold file again from its log: after a merge in git, or where it is behind."""
+    from assay.workbench import rebuilding
+
+    say(rebuilding.rebuild(dataset) or f"{dataset}: nothing to do")
+
+
+def export_votes(
+    dataset: GoldFile,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="The file to write.", show_default="STEM.votes.jsonl"),
+    ] = None,
+) -> None:
+    """Write the votes of a set in the form of earlier versions, to go back to one."""
+    from assay.workbench import rebuilding
+
+    say(rebuilding.export_votes(dataset, output))
+
+
+GOLD_COMMANDS = (merge, policy, adjudicate, sample, rebuild, export_votes)

@@ -64,7 +64,7 @@ def serve(
     there is nothing to sign in to. For a team, see --accounts and `assay people`."""
     from assay.web import app
     from assay.workbench.opening import Recording
-    from assay.workbench.review_queue import fill_queue
+    from assay.workbench.review_queue import pending
 
     check_gold(gold)
     check_port(host, port)
@@ -80,7 +80,7 @@ def serve(
         proxy_secret=proxy_secret,
     )
     with opened(store, create=True, gold=gold or (), recording=recording) as service:
-        for filled in fill_queue(service):
-            if filled.waiting:
-                say(f"{filled.waiting} of {filled.gold} wait for review")
+        for name in service.gold_sets:
+            if waiting := len(pending(service, name)):
+                say(f"{waiting} of {name} wait for review")
         app.serve(service, serving, say=say)

@@ -155,14 +155,15 @@ class Judgment(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 VoteKind = Literal["human", "machine", "citation"]
 
 
-class Vote(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One judge's word on one document for one query, as a line of STEM.votes.jsonl. Append-only: a
-    change of mind is a new vote. Without a grade the judge was unsure, and a second one is asked.
+class Vote(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+    """One judge's grade for one document on one query. A change of mind is a new vote that names
+    the one it `supersedes`. Without a grade the judge was unsure, and a second one is asked.
 
     `rubric` is the version judged by (`name@hash`), `document` the fingerprint of the text that was
     read, `seconds` the time taken, `source` how the vote came: empty from a packet or a page,
     `adjudication` a ruling, `sample` a spot check, `imported` from a format without rationales,
-    `withdrawn` where the judge took an earlier vote back."""
+    `withdrawn` where an earlier vote was taken back, `edited by hand` where somebody changed the
+    label in the gold file."""
 
     id: str
     query_id: str

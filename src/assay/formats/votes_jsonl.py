@@ -1,46 +1,25 @@
-"""STEM.votes.jsonl, the votes beside a set: append-only, one vote a line.
-
-A vote counts as given when it is on disk: `append` returns after the file is synced. What a crash
-left of a last line was never acknowledged, and goes with the next append. Only what a torn write
-can leave is taken for one: a last line that is whole JSON and no vote is refused like any other."""
+"""STEM.votes.jsonl, the votes of a set in the form of earlier versions: one vote a line. A log has
+taken its place; `assay gold export-votes` writes this form."""
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
 
 import msgspec
 
 from assay.core.errors import InputError
-from assay.core.files import iter_json_lines, os_message, sync_folder
+from assay.core.files import iter_json_lines
 from assay.core.types import Vote
-from assay.formats.gold_jsonl import locked
-
-RULING = "adjudication"
-SAMPLE = "sample"
-IMPORTED = "imported"
-WITHDRAWN = "withdrawn"  # takes back the vote that it supersedes, and puts nothing there
 
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _NORMAL = re.compile(r"\d{4}(-\d\d)?|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?\+00:00")
 _CONTROL = re.compile(rb"[\x01-\x1f]")
 
 
-def votes_path(dataset: Path) -> Path:
-    return beside(dataset, "votes.jsonl")
-
-
-def beside(dataset: Path, ending: str) -> Path:
-    """`eval/dataset.json` has `eval/dataset.votes.jsonl` and its like beside it."""
-    place = dataset.resolve() if dataset.is_symlink() else dataset
-    return place.with_name(f"{place.stem}.{ending}")
-
-
-def read_votes(path: Path) -> list[Vote]:
+def read_votes_file(path: Path) -> list[Vote]:
     """Every vote ever given, in the order of the file; none where there is no file."""
     if not path.exists() or not path.stat().st_size:
         return []
@@ -91,80 +70,6 @@ def _moment(at: str) -> str:
     return moment.isoformat()
 
 
-def append(path: Path, votes: Sequence[Vote]) -> None:
-    """Write votes at the end, all of them or none; when this returns they are on disk."""
-    if not votes:
-        return
-    with appending(path) as write:
-        write(votes)
-
-
-@contextlib.contextmanager
-def appending(path: Path) -> Iterator[Callable[[Sequence[Vote]], None]]:
-    """Be the only one who appends, to look at the file and write what is missing from it; votes
-    are on disk when the function that this gives returns."""
-
-    def write(votes: Sequence[Vote]) -> None:
-        if not votes:
-            return
-        is_new = not path.exists()
-        _mend_end(path)
-        size = 0 if is_new else path.stat().st_size
-        try:
-            _write(path, _encoded(votes))
-        except OSError:
-            _take_back(path, size)
-            raise
-        if is_new:
-            sync_folder(path.parent)
-
-    try:
-        with locked(path):
-            yield write
-    except OSError as error:
-        raise InputError(
-            f"cannot write: {os_message(error)}", where=str(path), hint="Nothing was changed."
-        ) from error
-
-
-def _encoded(votes: Sequence[Vote]) -> bytes:
-    return b"".join(msgspec.json.encode(vote) + b"\n" for vote in votes)
-
-
-def _write(path: Path, payload: bytes) -> None:
-    with path.open("ab", buffering=0) as stream:
-        rest = memoryview(payload)
-        while rest:
-            rest = rest[stream.write(rest) or 0 :]
-        os.fsync(stream.fileno())
-
-
-def _take_back(path: Path, size: int) -> None:
-    """What a full disk took of votes that are not acknowledged goes again."""
-    with contextlib.suppress(OSError):
-        os.truncate(path, size)
-
-
-def votes_from(path: Path, start: int) -> tuple[list[Vote], int]:
-    """The whole lines from a place in the file on, and where they end: what has been appended
-    since somebody read that far."""
-    if not path.exists():
-        return [], 0
-    with path.open("rb") as stream:
-        stream.seek(start)
-        content = stream.read()
-    whole = content[: content.rfind(b"\n") + 1]
-    lines = [line for line in whole.split(b"\n") if line.strip()]
-    try:
-        votes = [_in_utc(_APPENDED.decode(line)) for line in lines]
-    except (msgspec.MsgspecError, ValueError, OverflowError) as error:
-        raise InputError(f"not a vote: {error}", where=str(path)) from error
-    return votes, start + len(whole)
-
-
-_APPENDED = msgspec.json.Decoder(Vote)
-
-
 # ── the end of the file ───────────────────────────────────────────────────────────────────────────
 
 
@@ -199,15 +104,3 @@ def _is_torn(tail: bytes) -> bool:
 
 def _lines(path: Path) -> int:
     return path.read_bytes().count(b"\n") + 1
-
-
-def _mend_end(path: Path) -> None:
-    """A last line without its end: kept where it is a whole vote, dropped where a crash cut it."""
-    if not path.exists() or not path.stat().st_size or not (tail := _tail(path)):
-        return
-    if _is_torn(tail):
-        os.truncate(path, path.stat().st_size - len(tail))
-        return
-    read_votes(path)  # a file that cannot be read is not written to
-    with path.open("ab") as stream:
-        stream.write(b"\n")

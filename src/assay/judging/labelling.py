@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 
 import msgspec
 
 from assay.core.errors import InputError
 from assay.core.types import GoldSet, Judgment, Labelling, Vote, counted
 from assay.judging.policy import Label, Policy, judgment_of, labels
-from assay.judging.votes import RULING, SAMPLE
+from assay.judging.votes import EDITED, RULING, SAMPLE, Pair
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,10 +37,16 @@ class Labelled(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def relabel(
-    gold: GoldSet, votes: Iterable[Vote], policy: Policy, *, grades: Set[int] | None = None
+    gold: GoldSet,
+    votes: Iterable[Vote],
+    policy: Policy,
+    *,
+    grades: Set[int] | None = None,
+    called: Callable[[str], str] = str,
 ) -> Labelled:
-    """The labels that the policy makes of the votes. Votes on queries that have left the set are
-    kept in their file, and make no label."""
+    """The labels that the policy makes of the votes. Votes on queries that have left the set stay
+    in the log, and make no label. `called` gives the id that the file has for a person. A label
+    that was edited by hand stays as the file has it."""
     ids = set(gold.query_ids)
     made = [
         label for label in labels(votes, policy).values() if label.query_id in ids and _makes(label)
@@ -54,7 +60,12 @@ def relabel(
         by_machine=sum(label.by_machine for label in made),
         open=len(waiting),
     )
-    judgments = [judgment for label in made if (judgment := judgment_of(label)) is not None]
+    own = {(row.query_id, row.doc_id): row for row in gold.iter_judgments()}
+    judgments = [
+        judgment
+        for label in made
+        if (judgment := _as_edited(label, own) or judgment_of(label, called)) is not None
+    ]
     return Labelled(
         judgments=judgments,
         labelling=labelling,
@@ -65,6 +76,11 @@ def relabel(
         not_counted=sum(label.why == "not counted" for label in made),
         overruled=[label for label in made if _overruled(label)],
     )
+
+
+def _as_edited(label: Label, own: Mapping[Pair, Judgment]) -> Judgment | None:
+    by_hand = any(vote.source == EDITED for vote in label.standing)
+    return own.get((label.query_id, label.doc_id)) if by_hand else None
 
 
 def grade_given(label: Label) -> int | None:

@@ -18,18 +18,18 @@ import msgspec
 from assay.core.errors import InputError
 from assay.core.types import GoldSet, Vote, VoteKind, counted
 from assay.formats.ballots import Ballot, Ballots, Problem, problem_of
+from assay.gold.votes import book_of
 from assay.judging.reasons import too_long
 from assay.judging.votes import (
+    EDITED,
     IMPORTED,
     RULING,
     UNNAMED,
     WITHDRAWN,
     Pair,
     by_pair,
-    current,
     not_before,
     role_of,
-    said_of,
 )
 
 NOTHING = "Nothing was changed."
@@ -43,8 +43,7 @@ Seat = tuple[str, str, str, str]  # query, document, judge, role
 @dataclass(frozen=True, kw_only=True)
 class Bounds:
     """What ballots are held against. None where it is not known, and then not checked: `asked` are
-    the pairs that judges were given, `documents` the ids of the corpus, `grades` the scale.
-    `coming` are votes that are given and not yet beside the set: what has no time comes after."""
+    the pairs that judges were given, `documents` the ids of the corpus, `grades` the scale."""
 
     gold: GoldSet
     votes: Sequence[Vote]
@@ -55,7 +54,6 @@ class Bounds:
     rubric: str = ""
     queries: Set[str] = field(default_factory=frozenset)
     judged: Set[Pair] = field(default_factory=frozenset)
-    coming: Sequence[Vote] = ()
 
 
 def bounds(gold: GoldSet, votes: Sequence[Vote]) -> Bounds:
@@ -104,7 +102,7 @@ class _Given:
 def cast(files: Iterable[Ballots], limits: Bounds, said: Said, *, partial: bool = False) -> Cast:
     """The ballots of all files as votes, in their order. What cannot be taken stops all of it;
     with `partial` only itself."""
-    box = _Box(limits.votes, limits.coming)
+    box = _Box(limits.votes)
     problems, good = list[Problem](), 0
     for file in files:
         given, wrong = _read(file, limits, said, box)
@@ -163,18 +161,19 @@ def _refusal(problems: Sequence[Problem], good: int) -> InputError:
 class _Box:
     """The votes that there are, and those that come."""
 
-    def __init__(self, votes: Sequence[Vote], coming: Sequence[Vote]) -> None:
+    def __init__(self, votes: Sequence[Vote]) -> None:
+        self._book = book_of(votes)
         self.known = {vote.id: vote for vote in votes}
-        self.holds = {_seat(vote): vote for vote in current(votes)}
+        self.holds = {_seat(vote): vote for vote in self._book.current()}
         self.kinds = {vote.judge: vote.kind for vote in votes if vote.judge != UNNAMED}
         self.new: list[Vote] = []
         self.already = self.outdated = 0
         self._brought: dict[Seat, tuple[_Given, Vote | None]] = {}  # by these files, and before it
         # without these files, whose order decides nothing
-        self._earlier = by_pair([*votes, *coming])
+        self._earlier = by_pair(votes)
         self._past: dict[Seat, list[Vote]] = {}
         for vote in votes:
-            self._past.setdefault(_seat(said_of(vote, self.known)), []).append(vote)
+            self._past.setdefault(_seat(vote), []).append(vote)
 
     def repeated(self, ballot: Ballot, vote: Vote) -> Vote | None:
         """The vote that this one says again. Tools send back what was sent to them, without ids,
@@ -217,15 +216,34 @@ class _Box:
         before = self.holds.get(seat)
         if not given.ballot.at and not given.ballot.id:
             vote = _after(vote, self._earlier.get((vote.query_id, vote.doc_id), ()))
-        if before is not None and not given.ballot.id and vote.at >= before.at:
-            vote = msgspec.structs.replace(vote, supersedes=before.id)
-        if before is None or vote.at >= before.at:
-            self.holds[seat] = vote
+        if before is not None and vote.at < before.at:  # their judge has changed it since
+            self.already += 1
+            self.outdated += 1
+            return
+        named = dict.fromkeys([*vote.supersedes.split(), *self._replaced(vote)])
+        vote = msgspec.structs.replace(vote, supersedes=" ".join(named))
+        self.holds[seat] = vote
         self._brought[seat] = given, before
         self.known[vote.id] = vote
         self.kinds[vote.judge] = vote.kind
         self._past.setdefault(seat, []).append(vote)
         self.new.append(vote)
+
+
+    def _replaced(self, vote: Vote) -> list[str]:
+        """The votes that a new one replaces: its judge's own; for a ruling, every ruling on the
+        pair, and a label that was edited by hand."""
+        pair = (vote.query_id, vote.doc_id)
+        if vote.source == RULING:
+            held = self._book.everything(pair)
+            return [one.id for one in held if one.source in (RULING, EDITED)]
+        if role_of(vote.source):
+            before = self.holds.get(_seat(vote))
+            return [before.id] if before is not None else []
+        earlier, _ = self._brought.get(_seat(vote), (None, None))
+        if earlier is not None:
+            return [earlier.vote.id]
+        return [one.id for one in self._book.last_of(vote.judge, pair)]
 
 
 def _after(vote: Vote, past: Iterable[Vote]) -> Vote:

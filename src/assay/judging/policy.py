@@ -6,9 +6,10 @@
 - `senior`: the vote of the first of `seniors` who has voted; where none has, the majority.
 - `latest`: the vote given last.
 
-A pair on which the votes are tied has no label until somebody rules. Unsure votes never count, and
-spot checks measure labels and do not make them. The policy is written beside the votes, in
-STEM.policy.json."""
+A pair on which the votes are tied has no label until somebody rules, and neither has one on which a
+judge gave two grades in two copies of a project. Unsure votes never count, and spot checks measure
+labels and do not make them. A label that somebody edited in the gold file stands under every policy
+until somebody rules. The policy is kept beside the set, in STEM.policy.json."""
 
 from __future__ import annotations
 
@@ -23,6 +24,7 @@ from assay.core.errors import InputError
 from assay.core.files import read_json, write_atomic
 from assay.core.types import Judgment, Vote, VoteKind
 from assay.judging.votes import (
+    EDITED,
     IMPORTED,
     RULING,
     SAMPLE,
@@ -30,6 +32,7 @@ from assay.judging.votes import (
     Pair,
     beside,
     by_pair,
+    contradicts_itself,
     current,
 )
 
@@ -109,11 +112,16 @@ def labels(votes: Iterable[Vote], policy: Policy) -> dict[Pair, Label]:
 def label_of(pair: Pair, said: Sequence[Vote], policy: Policy) -> Label:
     """What the votes on one pair that hold now come to."""
     making = [vote for vote in said if vote.source != SAMPLE]
+    edited = [vote for vote in making if vote.source == EDITED]
     counted = [vote for vote in making if vote.kind in policy.counts]
     graded = [vote for vote in counted if vote.grade is not None]
-    standing = _POLICIES[policy.name](graded, policy) if graded else []
+    standing: list[Vote] = []
+    if edited:
+        standing = [vote for vote in edited[-1:] if vote.grade is not None]
+    elif graded and not _undecided(counted):
+        standing = _POLICIES[policy.name](graded, policy)
     why: Literal["", "unsure", "tie", "not counted"] = ""
-    if not standing:
+    if not standing and not edited:
         why = "tie" if graded else "unsure" if counted else "not counted"
     return Label(
         query_id=pair[0],
@@ -123,6 +131,12 @@ def label_of(pair: Pair, said: Sequence[Vote], policy: Policy) -> Label:
         votes=tuple(said),
         why=why,
     )
+
+
+def _undecided(counted: Sequence[Vote]) -> bool:
+    """A judge, or two who ruled, said two things and took neither back."""
+    rulings = [vote for vote in counted if vote.source == RULING]
+    return contradicts_itself(rulings or counted)
 
 
 def _majority(graded: Sequence[Vote], policy: Policy) -> list[Vote]:
@@ -171,8 +185,9 @@ _POLICIES: dict[PolicyName, Callable[[Sequence[Vote], Policy], list[Vote]]] = {
 }
 
 
-def judgment_of(label: Label) -> Judgment | None:
-    """The label as it stands in the gold set: who is behind it, what they wrote, and when."""
+def judgment_of(label: Label, called: Callable[[str], str] = str) -> Judgment | None:
+    """The label as it stands in the gold set: who is behind it (as `called`), what they wrote, and
+    when."""
     if label.grade is None:
         return None
     behind = sorted(label.standing, key=_when)
@@ -186,7 +201,7 @@ def judgment_of(label: Label) -> Judgment | None:
         doc_id=label.doc_id,
         grade=label.grade,
         rationale=" · ".join(text for text in wrote if text),
-        judge=", ".join(dict.fromkeys(vote.judge for vote in named)),
+        judge=", ".join(dict.fromkeys(called(vote.judge) for vote in named)),
         source=", ".join(sources),
         rubric=behind[-1].rubric,
         at=behind[-1].at,

@@ -1,67 +1,65 @@
-"""Votes: who said what of which document, kept beside the set in STEM.votes.jsonl.
+"""Votes: who said what of which document, kept in the log beside the set.
 
-The file is the truth; labels are computed from it by a policy (see `policy`). Reading and appending
-are in `formats.votes_jsonl`, and which of them stands in `formats.vote_order`; both come from here
-too."""
+Labels are computed from votes by a policy (see `policy`). Which votes hold is in `gold.votes`; it
+comes from here too."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 import msgspec
 
 from assay.core.types import Document, GoldSet, Judgment, Vote
-from assay.formats.vote_order import current, in_line, later, not_before, role_of, said_of
-from assay.formats.votes_jsonl import (
+from assay.gold.files import beside, log_path
+from assay.gold.log import has_log, open_log
+from assay.gold.votes import (
+    EDITED,
     IMPORTED,
     RULING,
     SAMPLE,
     WITHDRAWN,
-    append,
-    appending,
-    beside,
-    read_votes,
-    votes_from,
-    votes_path,
+    Pair,
+    VoteBook,
+    book_of,
+    by_pair,
+    contradicts_itself,
+    current,
+    not_before,
+    role_of,
 )
 
 __all__ = [
+    "EDITED",
     "IMPORTED",
     "RULING",
     "SAMPLE",
     "UNNAMED",
     "WITHDRAWN",
     "Pair",
-    "append",
-    "appending",
     "beside",
+    "book_of",
     "by_pair",
+    "contradicts_itself",
     "current",
     "document_fingerprint",
-    "in_line",
-    "later",
+    "has_log",
+    "log_path",
     "not_before",
     "read_votes",
     "role_of",
-    "said_of",
     "stale",
     "stale_in",
-    "votes_from",
     "votes_of_labels",
-    "votes_path",
 ]
 
-Pair = tuple[str, str]  # (query, document)
-
-UNNAMED = "imported"  # the judge of labels that a set had before anybody voted
+UNNAMED = IMPORTED  # the judge of labels that a set had before anybody voted
 
 
-def by_pair(votes: Iterable[Vote]) -> dict[Pair, list[Vote]]:
-    pairs: dict[Pair, list[Vote]] = {}
-    for vote in votes:
-        pairs.setdefault((vote.query_id, vote.doc_id), []).append(vote)
-    return pairs
+def read_votes(dataset: Path) -> list[Vote]:
+    """Every vote ever given on a set, in the order of its log; none where nobody has voted."""
+    return open_log(dataset).votes() if has_log(dataset) else []
 
 
 def stale(votes: Iterable[Vote], fingerprints: Mapping[str, str]) -> list[Vote]:
@@ -89,10 +87,9 @@ def document_fingerprint(document: Document) -> str:
     return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()[:16]
 
 
-def votes_of_labels(gold: GoldSet, votes: Iterable[Vote] = ()) -> list[Vote]:
+def votes_of_labels(gold: GoldSet, book: VoteBook) -> list[Vote]:
     """The labels on which nobody has voted, as votes, so that computing labels anew loses none. A
     label that does not say when it was made is older than every vote."""
-    voted = {(vote.query_id, vote.doc_id) for vote in votes}
     return [
         Vote(
             id=_label_id(judgment),
@@ -107,7 +104,7 @@ def votes_of_labels(gold: GoldSet, votes: Iterable[Vote] = ()) -> list[Vote]:
             source=judgment.source or ("" if judgment.rationale or judgment.judge else IMPORTED),
         )
         for judgment in gold.iter_judgments()
-        if (judgment.query_id, judgment.doc_id) not in voted
+        if not book.has((judgment.query_id, judgment.doc_id))
     ]
 
 

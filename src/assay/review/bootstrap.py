@@ -10,10 +10,10 @@ support.
 
 The file is shared with people, so the bootstrap owns only its own rows (`source` bootstrap): it
 regenerates them in their place, drops those without support, adds new ones at the end, and keeps
-every other line byte for byte. A query keeps its id for ever; the store remembers ids of rows that
-are gone. What the chair has decided is settled: an approved row covers its query, also the wording
-it was made from, and a rejected query does not come back. The same logs give the same file, and a
-second run changes nothing."""
+every other line byte for byte. A query keeps its id for ever: the log of the set remembers the ids
+of rows that are gone. What the chair has decided is settled: an approved row covers its query, also
+the wording it was made from, and a rejected query does not come back. The same logs give the same
+file, and a second run changes nothing."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -29,25 +30,20 @@ from assay.core.errors import InputError
 from assay.core.types import Vote
 from assay.formats import gold_jsonl
 from assay.formats.gold_jsonl import Approval, GoldRow, Line
-from assay.formats.vote_order import current
-from assay.formats.votes_jsonl import RULING
+from assay.gold.acts import BEGIN, BOOTSTRAP, REJECT
+from assay.gold.files import content_of
+from assay.gold.log import Log, open_log
+from assay.gold.projection import GoldRows, open_rows, row_of
+from assay.gold.votes import RULING
 from assay.law.queries import row_key
-from assay.review.identity import name_of
-from assay.review.intents import heal
-from assay.review.queue import sync_review
-from assay.store import Store
-from assay.store.records import (
-    CITATION_SCORE,
-    CLICK_SCORE,
-    EVERYTHING,
-    VOTE_SCORE,
-    Support,
-)
+from assay.store.records import CITATION_SCORE, CLICK_SCORE, VOTE_SCORE, Support
 from assay.telemetry.feedback import ETA, position_weight
 
+if TYPE_CHECKING:
+    from assay.store import Store
+
 EMPTY: Mapping[str, str] = {}
-MARK = "from_other_cases"  # the key, in a row of ours, of labels that another case's decision gave
-MARK_BYTES = MARK.encode()
+OTHER_CASES = "from_other_cases"  # in the log: labels that only another case's decision gave
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,41 +94,37 @@ def bootstrap(
     wait: float = 5.0,
     now: datetime | None = None,
 ) -> Bootstrapped:
-    """Regenerate the bootstrap rows of a gold set. A dry run changes neither the file nor the
-    store."""
+    """Regenerate the bootstrap rows of a gold set. A dry run writes nothing."""
     if path.suffix != ".jsonl":
         raise InputError(
             "a gold set from logs is a .jsonl file", where=str(path), hint="Give gold-set.jsonl."
         )
     if dry_run:
-        return _plan(store, path, options, name_of(store, path, claim=False))[0]
-    with gold_jsonl.locked(path, wait=wait):
-        heal(store, path)
-        # a file that cannot be read does not become a gold set of the store
-        gold_jsonl.read_lines(path)
-        gold = name_of(store, path)
-        outcome, lines = _plan(store, path, options, gold)
-        changed = gold_jsonl.save(path, lines)
-        # After the file: if this is never reached, the next run finds the file as it should be and
-        # queues its rows.
-        sync_review(store, gold, lines, now=now or datetime.now(UTC))
-    return msgspec.structs.replace(outcome, changed=changed, dry_run=False)
+        return _plan(store, GoldRows(open_log(path), content_of(path)), options)[0]
+    with open_rows(path, wait=wait) as rows:
+        outcome, lines, groups = _plan(store, rows, options)
+        others = {id: marks for id, marks in _of_other_cases(lines, groups).items() if marks}
+        if outcome.changed or rows.edited:
+            more = {OTHER_CASES: others} if others else {}
+            at = now or datetime.now(UTC)
+            act = rows.log.act(BOOTSTRAP, who="bootstrap", kind="citation", at=at, more=more)
+            rows.commit(act, lines)
+    return msgspec.structs.replace(outcome, dry_run=False)
 
 
-def _plan(store: Store, path: Path, options: Options, gold: str) -> tuple[Bootstrapped, list[Line]]:
-    old = gold_jsonl.read_lines(path)
-    gold_jsonl.refuse_same_ids(old, path)
-    items = store.review_items(gold=gold, kind="gold_row", limit=EVERYTHING)
-    rejected = {item.key for item in items if item.state == "rejected"}
-    queued = {item.key: item.ref for item in items if item.state != "rejected"}
-    ids = store.issued_ids(gold) | {row.key: row.id for row in gold_jsonl.rows(old)}
-    groups = with_settled(groups_of(store, options), ids, store.votes(gold))
-    lines = merge(old, groups, store.issued_ids(gold), rejected, options.corpora, queued=queued)
+def _plan(
+    store: Store, rows: GoldRows, options: Options
+) -> tuple[Bootstrapped, list[Line], list[Group]]:
+    log, old = rows.log, rows.lines
+    past = _Past(log)
+    ids = past.issued | {row.key: row.id for row in gold_jsonl.rows(old)}
+    groups = with_settled(groups_of(store, options), ids, log.book.current())
+    lines = merge(old, groups, past.issued, past.rejected, options.corpora, queued=past.queued)
     before = {row.id: row for row in gold_jsonl.rows(old) if row.source == "bootstrap"}
     after = {row.id: row for row in gold_jsonl.rows(lines) if row.source == "bootstrap"}
-    old_file, new_file = gold_jsonl.assemble(old), gold_jsonl.assemble(lines)
+    old_file, new_file = content_of(log.dataset), gold_jsonl.assemble(lines)
     outcome = Bootstrapped(
-        path=str(path),
+        path=str(log.dataset),
         changed=old_file != new_file,
         dry_run=True,
         added=len(after.keys() - before.keys()),
@@ -140,12 +132,42 @@ def _plan(store: Store, path: Path, options: Options, gold: str) -> tuple[Bootst
         updated=sum(before[id] != after[id] for id in before.keys() & after.keys()),
         unchanged=sum(before[id] == after[id] for id in before.keys() & after.keys()),
         kept=len(gold_jsonl.rows(lines)) - len(after),
-        rejected=sum(group.key in rejected for group in groups),
-        of_other_cases=sum(len(marked_ids(line)) for line in lines if line.is_bootstrap),
+        rejected=sum(group.key in past.rejected for group in groups),
+        of_other_cases=sum(map(len, _of_other_cases(lines, groups).values())),
         approval=gold_jsonl.approval(gold_jsonl.rows(lines)),
-        diff=gold_jsonl.diff(path, old_file, new_file),
+        diff=gold_jsonl.diff(log.dataset, old_file, new_file),
     )
-    return outcome, lines
+    return outcome, lines, groups
+
+
+def _of_other_cases(lines: Sequence[Line], groups: Sequence[Group]) -> dict[str, tuple[str, ...]]:
+    """By row, the labels that only decisions of another case speak for."""
+    marked = {group.key: group.of_other_cases for group in groups}
+    rows = [row for row in gold_jsonl.rows(lines) if row.source == "bootstrap"]
+    return {row.id: marked.get(row.key, ()) for row in rows}
+
+
+class _Past:
+    """The queries that a set has ever had, by their keys: the id that each was given, those that
+    were rejected, and the row that each became."""
+
+    def __init__(self, log: Log) -> None:
+        self.issued: dict[str, str] = {}
+        self.queued: dict[str, str] = {}
+        self.rejected: set[str] = set()
+        for act in log.acts.values():
+            if act.action == BEGIN:
+                self.issued |= act.more.get("issued", {})
+        for (id, _), words in log.rows.history.items():
+            changes = [word.change for word in words]
+            texts = dict.fromkeys(s for one in changes for s in (one.before, one.after) if s)
+            waited = [row.key for text in texts if (row := row_of(text)).source == "bootstrap"]
+            self.issued |= dict.fromkeys(waited, id)
+            last = log.acts[log.rows.heads((id, ""))[-1].act]
+            if last.action == REJECT:
+                self.rejected |= {row_of(text).key for text in texts}
+            else:
+                self.queued |= dict.fromkeys(waited, id)
 
 
 # ── from feedback to groups ───────────────────────────────────────────────────────────────────────
@@ -246,7 +268,7 @@ def with_settled(
     one that they found wrong is out. `ids` are those of the rows, by key; a ruling on a whole row
     is not about one document."""
     said: dict[str, dict[str, Vote]] = {}
-    for vote in sorted(current(votes), key=lambda vote: vote.at):
+    for vote in sorted(votes, key=lambda vote: vote.at):
         if vote.kind == "human" and vote.source != RULING:
             said.setdefault(vote.query_id, {})[vote.doc_id] = vote
     settled = []
@@ -299,23 +321,16 @@ def merge(
             taken |= {row.id} if row is not None else set()
         elif row.key in wanted and row.id not in taken:
             group = wanted.pop(row.key)
-            lines.append(_line(group, _regenerated(group, row.id, row.note), end))
+            lines.append(_regenerated_line(line, _regenerated(group, row.id, row.note), end))
             taken.add(row.id)
     return lines + _new_lines(wanted.values(), taken, issued, end)
 
 
-def _line(group: Group, row: GoldRow, end: bytes) -> Line:
-    """The row, with a mark on labels that another case's decision gave."""
-    marks = {MARK: group.of_other_cases} if group.of_other_cases else {}
-    return gold_jsonl.row_line(row, end, **marks)
-
-
-def marked_ids(line: Line) -> list[str]:
-    """The labels of a row of ours that only decisions of another case speak for."""
-    marked: list[str] = (
-        msgspec.json.decode(line.raw).get(MARK, []) if MARK_BYTES in line.raw else []
-    )
-    return marked
+def _regenerated_line(line: Line, row: GoldRow, end: bytes) -> Line:
+    """A row that says the same keeps its bytes; other people's keys stay in any case."""
+    if OTHER_CASES.encode() in line.raw:  # earlier versions wrote it into the row
+        return gold_jsonl.row_line(row, end)
+    return line if line.row == row else gold_jsonl.edited_line(line, **msgspec.structs.asdict(row))
 
 
 def _regenerated(group: Group, id: str, note: str = "") -> GoldRow:
@@ -342,7 +357,7 @@ def _new_lines(
             number += 1
             id = gold_jsonl.numbered(number)
         taken.add(id)
-        lines.append(_line(group, _regenerated(group, id), end))
+        lines.append(gold_jsonl.row_line(_regenerated(group, id), end))
     return sorted(lines, key=_by_number)
 
 

@@ -27,7 +27,7 @@ from assay.core import conninfo
 from assay.core.errors import AssayError, InputError
 from assay.core.extras import imported
 from assay.engines.secrets import filled, hidden, values_of
-from assay.store.records import REVIEW_STATES
+from assay.review.queue import REVIEW_STATES
 
 SECONDS = 5  # that a table may take to be counted
 ALL_SECONDS = 3  # that anybody waits for all of them

@@ -1,98 +1,160 @@
-"""The expert's queue: what is put into it, and what in it has lost the row it waits for. Plain
-functions on a store and the gold sets that can be found from here."""
+"""The review queue: what waits for a chair, and what was decided, computed from a gold set and its
+log.
+
+Rows that the bootstrap made wait until somebody approves or rejects them; so do judgments that
+somebody suggests, and rows on which two copies of a project decided differently. Nothing is kept
+for this: the file says which rows there are, and the log says what happened to them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
-from datetime import datetime
+import hashlib
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
 from assay import formats
-from assay.core.errors import AssayError, InputError
-from assay.core.types import Query
+from assay.core.errors import AssayError
 from assay.formats import gold_jsonl
 from assay.formats.gold_jsonl import GoldRow, Line
-from assay.review.identity import name_of
-from assay.store import Store
-from assay.store.records import EVERYTHING, LOST, ReviewItem, Ruling
-from assay.telemetry.recorder import new_id
+from assay.gold.acts import EDIT, PUBLISH, REJECT, SUGGEST, WITHDRAW, Act
+from assay.gold.files import content_of, is_rows
+from assay.gold.log import Log, open_log
+from assay.gold.projection import row_of
+from assay.law.queries import row_key
 
-GoldSets = Mapping[str, Path]
-
-
-def judgment_item(
-    gold: str,
-    query: Query,
-    doc_id: str,
-    *,
-    by: str,
-    at: datetime,
-    grade: int | None = None,
-    rationale: str = "",
-) -> ReviewItem:
-    """One document on one query, put before the expert by somebody, with a grade or without. The
-    same person asking again asks once."""
-    return ReviewItem(
-        id=new_id(),
-        gold=gold,
-        kind="judgment",
-        key=f"{query.id}\t{doc_id}\t{by}",
-        ref=query.id,
-        query=query.text,
-        created_at=at,
-        corpus=query.corpus,
-        practice_area=query.topic,
-        doc_ids=(doc_id,),
-        grade=grade,
-        rationale=rationale,
-        suggested_by=by,
-    )
+ReviewState = Literal["pending_review", "approved", "rejected", "published"]
+ReviewKind = Literal["gold_row", "judgment"]
+REVIEW_STATES: tuple[ReviewState, ...] = ("pending_review", "approved", "rejected", "published")
+BY_HAND = "source=chair was set in the file by hand"
 
 
-def sync_review(store: Store, gold: str, lines: Sequence[Line], *, now: datetime) -> None:
-    """Make the review queue say what the file says: bootstrap rows wait, rows made `chair` by hand
-    are approved, and what waited for a row that is gone is withdrawn."""
-    waiting = [row for row in gold_jsonl.rows(lines) if row.source == "bootstrap"]
-    # a query with a row of its own was not the one that became the chair's
-    keys = {row.key for row in waiting}
-    chair = {row.id: row for row in gold_jsonl.rows(lines) if row.source == "chair"}
-    by_hand = [
-        Ruling(
-            item=item,
-            state="approved",
-            by="file",
-            at=now,
-            reason="source=chair was set in the file by hand",
-            after=msgspec.to_builtins(chair[item.ref]),
+class ReviewItem(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that waits for a chair, or was decided: a row of a gold-set.jsonl, or a judgment
+    that somebody suggests. `ref` is the row or the query that it is about; `act` is what was done
+    to it last."""
+
+    id: str
+    gold: str
+    kind: ReviewKind
+    ref: str
+    query: str
+    created_at: datetime
+    corpus: str = ""
+    practice_area: str = ""
+    doc_ids: tuple[str, ...] = ()
+    grade: int | None = None
+    rationale: str = ""
+    suggested_by: str = ""
+    state: ReviewState = "pending_review"
+    decided_at: datetime | None = None
+    decided_by: str = ""
+    reason: str = ""
+    act: str = ""
+
+    @property
+    def key(self) -> str:
+        """The query in its normal form, and its corpus."""
+        return row_key(self.query, self.corpus)
+
+
+def items_of(gold: str, dataset: Path) -> list[ReviewItem]:
+    """Every item of a set, the oldest first. `gold` is what the set is called."""
+    log = open_log(dataset)
+    with log.reading:
+        state = (gold, log.life, len(log.acts), _stamp(dataset))
+        with _lock:
+            known = _known.get(log.path)
+        if known is None or known[0] != state:
+            known = state, _found(gold, dataset, log)
+            with _lock:
+                _known[log.path] = known
+    return known[1]
+
+
+_known: dict[Path, tuple[object, list[ReviewItem]]] = {}
+_lock = threading.Lock()
+
+
+def _stamp(path: Path) -> object:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def _found(gold: str, dataset: Path, log: Log) -> list[ReviewItem]:
+    lines = gold_jsonl.lines_of(content_of(dataset), dataset) if is_rows(dataset) else []
+    found = [*row_items(gold, dataset, log, lines), *_suggestions(gold, dataset, log, lines)]
+    return sorted(found, key=lambda item: (item.created_at, item.ref, item.id))
+
+
+# ── rows ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+def row_items(
+    gold: str, dataset: Path, log: Log, lines: Sequence[Line]
+) -> Iterator[ReviewItem]:
+    here = set[str]()
+    for row in gold_jsonl.rows(lines):
+        here.add(row.id)
+        if (item := _row_item(gold, dataset, log, row)) is not None:
+            yield item
+    for key in log.rows.keys():
+        heads = [(word, log.acts[word.act]) for word in log.rows.heads(key)]
+        if key[0] in here or key[1] or not heads or heads[-1][1].action != REJECT:
+            continue
+        word, act = heads[-1]
+        if word.change.before is not None:
+            row = row_of(word.change.before)
+            yield _decided(_item(gold, dataset, log, row), log, act, "rejected")
+
+
+def _row_item(gold: str, dataset: Path, log: Log, row: GoldRow) -> ReviewItem | None:
+    """A row that waits, or that once did."""
+    key = (row.id, "")
+    item = _item(gold, dataset, log, row)
+    heads = [log.acts[word.act] for word in log.rows.heads(key)]
+    if log.rows.is_disputed(key):
+        said = " and ".join(f"{log.who(act)} ({act.action})" for act in heads)
+        return msgspec.structs.replace(item, reason=f"decided differently by {said}")
+    if row.source == "bootstrap":
+        return item
+    words = log.rows.history.get(key, ())
+    states = [s for word in words for s in (word.change.before, word.change.after)]
+    if not any(s is not None and row_of(s).source == "bootstrap" for s in states):
+        return None  # a person wrote it: it never waited
+    act = deciding_act(log, row.id) or heads[-1]
+    after = log.rows.wanted(key)
+    if act.action == EDIT or after is None or row_of(after).source == "bootstrap":
+        at = act.moment if act.action == EDIT else _changed(dataset)
+        return msgspec.structs.replace(
+            item, state="approved", decided_by="file", decided_at=at, reason=BY_HAND, act=act.id
         )
-        for item in store.review_items(
-            gold=gold, kind="gold_row", state="pending_review", limit=EVERYTHING
-        )
-        if item.ref in chair and item.key not in keys
-    ]
-    if by_hand:
-        store.rule(by_hand)
-    store.sync_gold_rows([item_of(row, gold, now) for row in waiting], gold=gold, at=now)
-    ids = {row.id for row in gold_jsonl.rows(lines)}
-    suggested = store.review_items(
-        gold=gold, kind="judgment", state="pending_review", limit=EVERYTHING
-    )
-    lost = [item for item in suggested if item.ref not in ids]
-    if lost:
-        store.withdraw(lost, by="bootstrap", at=now, reason=LOST)
+    return _decided(item, log, act, "published" if act.action == PUBLISH else "approved")
 
 
-def item_of(row: GoldRow, gold: str, now: datetime) -> ReviewItem:
+def deciding_act(log: Log, row: str) -> Act | None:
+    """The last act on a row as a whole: a word on one of its documents decides nothing else."""
+    words = reversed(log.rows.history.get((row, ""), []))
+    acts = (log.acts[word.act] for word in words)
+    return next((act for act in acts if "doc" not in act.subject), None)
+
+
+def _item(gold: str, dataset: Path, log: Log, row: GoldRow) -> ReviewItem:
+    words = log.rows.history.get((row.id, ""), ())
+    first = log.acts[words[0].act].moment if words else _changed(dataset)
     return ReviewItem(
-        id=new_id(),
+        id=row_item_id(gold, row.id),
         gold=gold,
         kind="gold_row",
-        key=row.key,
         ref=row.id,
         query=row.query,
-        created_at=now,
+        created_at=first,
         corpus=row.corpus,
         practice_area=row.practice_area,
         doc_ids=row.relevant_case_law_ids,
@@ -100,60 +162,93 @@ def item_of(row: GoldRow, gold: str, now: datetime) -> ReviewItem:
     )
 
 
-def stray_items(store: Store, gold_sets: GoldSets, *, gold: str = "") -> list[ReviewItem]:
-    """What waits and cannot be approved: its row has left the gold set, or the file is not here. A
-    file that cannot be read may still have it."""
-    paths = {name_of(store, path, claim=False): path for path in gold_sets.values()}
-    rows_of_set: dict[str, Set[str] | None] = {}
-    lost = []
-    for item in store.review_items(gold=gold, state="pending_review", limit=EVERYTHING):
-        if item.gold not in rows_of_set:
-            rows_of_set[item.gold] = _row_ids(paths.get(item.gold))
-        row_ids = rows_of_set[item.gold]
-        if row_ids is not None and item.ref not in row_ids:
-            lost.append(item)
-    return lost
+def row_item_id(gold: str, row: str) -> str:
+    return hashlib.sha256(f"{gold}\n{row}".encode()).hexdigest()[:16]
 
 
-def differing_rows(store: Store, path: Path) -> list[ReviewItem]:
-    """What was decided, and the file has as if it were not: rows that are approved or rejected and
-    still the bootstrap's there. A row that a person has made their own is theirs."""
-    if path.suffix != ".jsonl" or not path.exists():
-        return []
-    open_rows = {
-        (row.id, row.key)
-        for row in gold_jsonl.rows(gold_jsonl.read_lines(path))
-        if row.source == "bootstrap"
-    }
-    gold = name_of(store, path, claim=False)
-    items = store.review_items(gold=gold, kind="gold_row", limit=EVERYTHING) if open_rows else []
-    return [
-        item
-        for item in items
-        if item.state != "pending_review" and (item.ref, item.key) in open_rows
-    ]
+def _decided(item: ReviewItem, log: Log, act: Act, state: ReviewState) -> ReviewItem:
+    return msgspec.structs.replace(
+        item,
+        state=state,
+        decided_by=log.who(act),
+        decided_at=act.moment,
+        reason=act.rationale,
+        act=act.id,
+    )
 
 
-def stray_items_of(store: Store, gold_sets: GoldSets, gold: str, *, gone: bool) -> list[ReviewItem]:
-    """Those of one gold set. A file that cannot be found from here may be elsewhere: it must be
-    said to be `gone`."""
-    existing = (path for path in gold_sets.values() if path.exists())
-    here = any(gold == name_of(store, path, claim=False) for path in existing)
-    if not here and not gone:
-        raise InputError(
-            f"the file of gold set {gold!r} cannot be found from here",
-            hint="Put it back, or say with --gone that it is gone for good.",
+def _changed(dataset: Path) -> datetime:
+    return datetime.fromtimestamp(dataset.stat().st_mtime, UTC)
+
+
+# ── suggestions ───────────────────────────────────────────────────────────────────────────────────
+
+
+class _Asked(msgspec.Struct, frozen=True):
+    """What of a query a suggestion shows."""
+
+    text: str
+    corpus: str = ""
+    topic: str = ""
+
+
+def _suggestions(
+    gold: str, dataset: Path, log: Log, lines: Sequence[Line]
+) -> Iterator[ReviewItem]:
+    made = [act for act in log.acts.values() if act.action == SUGGEST]
+    if not made:
+        return
+    queries = _queries(dataset, lines)
+    standing = decisions_on(log)
+    for act in made:
+        query = queries.get(act.subject["query"]) or _Asked(act.more.get("text", ""))
+        item = ReviewItem(
+            id=act.id,
+            gold=gold,
+            kind="judgment",
+            ref=act.subject["query"],
+            query=query.text,
+            created_at=act.moment,
+            corpus=query.corpus,
+            practice_area=query.topic,
+            doc_ids=(act.subject["doc"],),
+            grade=act.grade,
+            rationale=act.rationale,
+            suggested_by=log.who(act),
         )
-    return stray_items(store, gold_sets, gold=gold)
+        decided = standing.get(act.id, [])
+        if any(one.action == WITHDRAW for one in decided):
+            continue
+        if len({one.action for one in decided}) == 1:
+            state: ReviewState = "rejected" if decided[0].action == REJECT else "approved"
+            item = _decided(item, log, decided[-1], state)
+        yield item
 
 
-def _row_ids(path: Path | None) -> Set[str] | None:
-    """The ids in a gold set; none when it is not here, and unknown when it cannot be read."""
-    if path is None or not path.exists():
-        return frozenset()
+def decisions_on(log: Log) -> dict[str, list[Act]]:
+    """The acts that decide on each suggestion, without those that were undone."""
+    decided: dict[str, list[Act]] = {}
+    undone = {
+        id
+        for act in log.acts.values()
+        if act.action == WITHDRAW
+        for id in act.supersedes
+        if id in log.acts and log.acts[id].action != SUGGEST
+    }
+    for act in log.acts.values():
+        if act.action != SUGGEST and act.id not in undone:
+            for id in act.supersedes:
+                if id in log.acts and log.acts[id].action == SUGGEST:
+                    decided.setdefault(id, []).append(act)
+    return decided
+
+
+def _queries(dataset: Path, lines: Sequence[Line]) -> Mapping[str, _Asked]:
+    if is_rows(dataset):
+        rows = gold_jsonl.rows(lines)
+        return {row.id: _Asked(row.query, row.corpus, row.practice_area) for row in rows}
     try:
-        if path.suffix == ".jsonl":
-            return {row.id for row in gold_jsonl.rows(gold_jsonl.read_lines(path))}
-        return {query.id for query in formats.read_gold(path).queries}
+        queries = formats.read_gold(dataset).queries
     except AssayError:
-        return None
+        return {}
+    return {query.id: _Asked(query.text, query.corpus, query.topic) for query in queries}

@@ -15,8 +15,7 @@ import numpy as np
 
 from assay.core.errors import AssayError, InputError
 from assay.review.outside import TheirBacklog
-from assay.store import Store
-from assay.store.records import REVIEW_STATES
+from assay.review.queue import REVIEW_STATES, ReviewItem
 
 WEEK = timedelta(weeks=1)
 DAY = timedelta(days=1)
@@ -67,28 +66,26 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def backlog(
-    store: Store, *, gold: str = "", now: datetime | None = None, weeks: int = 4
+    items: Sequence[ReviewItem], *, now: datetime | None = None, weeks: int = 4
 ) -> Backlog:
-    """The backlog of one gold set, or of all. Everything is computed from one reading of the
-    store."""
+    """The backlog of the review queue of one gold set, or of several."""
     if weeks < 1:
         raise InputError("throughput is over at least one week", hint="Give --weeks 1 or more.")
     moment = now or datetime.now(UTC)
-    times = store.review_times(gold)
-    counts = {state: sum(1 for was, _, _ in times if was == state) for state in REVIEW_STATES}
-    pending = [created for state, created, _ in times if state == "pending_review"]
-    decided = [at for state, _, at in times if state != "pending_review" and at is not None]
+    counts = {state: sum(item.state == state for item in items) for state in REVIEW_STATES}
+    pending = [item.created_at for item in items if item.state == "pending_review"]
+    decided = [item.decided_at for item in items if item.decided_at is not None]
     start = moment - weeks * WEEK
     throughput = sum(start < at <= moment for at in decided) / weeks
     empty_at, forecast = _forecast(len(pending), throughput, moment, weeks)
     return Backlog(
         **counts,
-        total=len(times),
+        total=len(items),
         oldest_pending_at=min(pending, default=None),
         age_days=_ages(pending, moment),
         weeks=weeks,
         throughput_per_week=throughput,
-        arrivals_per_week=sum(start < created <= moment for _, created, _ in times) / weeks,
+        arrivals_per_week=sum(start < item.created_at <= moment for item in items) / weeks,
         forecast_empty_at=empty_at,
         forecast=forecast,
     )

@@ -15,7 +15,7 @@ from datetime import UTC, datetime, timedelta
 from assay.core.errors import InputError
 from assay.law.queries import row_key
 from assay.store import Store
-from assay.store.records import Decision, Feedback, ReviewItem
+from assay.store.records import Decision, Feedback
 
 ETA = 1.0
 MAX_WEIGHT = 10.0  # one click far down the list must not outweigh everything else
@@ -82,17 +82,19 @@ def decision_from(
     return Decision(id=id, at=moment(at), cites=cited, case_id=case_id)
 
 
-def signs_for(store: Store, item: ReviewItem, doc_id: str, limit: int) -> list[Feedback]:
+def signs_for(
+    store: Store, query: str, doc_id: str, limit: int, *, key: str = ""
+) -> list[Feedback]:
     """What made a document right for a query: first under the spelling shown, else under any
-    spelling of it."""
-    exact = store.feedback(doc_id=doc_id, query=item.query, limit=limit)
-    if exact or item.kind != "gold_row":
+    spelling that has the same `key`."""
+    exact = store.feedback(doc_id=doc_id, query=query, limit=limit)
+    if exact or not key:
         return exact
     given = store.feedback(doc_id=doc_id)
     same = {
         search.id
         for search in store.searches([sign.log_id for sign in given])
-        if row_key(search.query, search.corpus) == item.key
+        if row_key(search.query, search.corpus) == key
     }
     return [sign for sign in given if sign.log_id in same][:limit]
 

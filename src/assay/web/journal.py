@@ -174,5 +174,4 @@ class Probes:
 
     def _use(self) -> None:
         """Writing nothing needs the right to write: who holds the store locked is noticed."""
-        self._service.store.waiting()
         self._service.store.append_audit([])

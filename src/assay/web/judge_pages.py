@@ -25,7 +25,6 @@ from assay.workbench.grading_views import (
     SetDesk,
     SetRow,
 )
-from assay.workbench.opening import stored_name
 from assay.workbench.run_queue import engines_again
 from assay.workbench.settling import settling
 
@@ -86,7 +85,6 @@ def sets_page(request: Request) -> Response:
             row.name: settling(service_of(request), row.name, judge) for row in rows if row.asked
         },
         chair=is_chair(request),
-        kept_as=partial(stored_name, service_of(request)),
     )
 
 
@@ -103,7 +101,6 @@ def set_page(request: Request) -> Response:
         rubric=grading.rubric_in_use(service, name, language_for(request))[0],
         open=settling(service, name, judge),
         chair=chair,
-        kept_as=partial(stored_name, service),
         uncounted=agreed.waiting_votes(service, name),
         engines=engines_again(service, name) if chair else [],
     )

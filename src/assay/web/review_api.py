@@ -18,12 +18,11 @@ from assay.workbench.review_item import (
     ItemView,
     Whole,
     item_view,
-    known_item,
     search_more,
     whole_text,
 )
 from assay.workbench.review_preview import Preview, preview
-from assay.workbench.review_queue import Asked, Listing, listing
+from assay.workbench.review_queue import Asked, Listing, find_item, listing
 from assay.workbench.review_word import Bulk, Decided, Pick, Said
 
 
@@ -62,7 +61,7 @@ class UndoBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 def item_asked(request: Request) -> ReviewItem:
     """The item that the address names."""
-    item = known_item(service_of(request), request.path_params["item"])
+    item = find_item(service_of(request), request.path_params["item"])
     if item is None:
         raise NotHere("no such item in the queue")
     return item

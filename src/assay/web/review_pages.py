@@ -23,12 +23,11 @@ from assay.workbench.review_item import (
     Candidate,
     candidate_of,
     item_view,
-    known_item,
     search_more,
     whole_text,
 )
 from assay.workbench.review_preview import fingerprint, preview
-from assay.workbench.review_queue import Asked, around, listing
+from assay.workbench.review_queue import Asked, around, find_item, listing
 from assay.workbench.review_word import Bulk, Pick, Refused, Said, last_step
 
 WORDS = ("review",)
@@ -114,7 +113,7 @@ class Given:
 
 
 def item_page(request: Request) -> Response:
-    item = known_item(service_of(request), request.path_params["item"])
+    item = find_item(service_of(request), request.path_params["item"])
     if item is None:
         return _list(request, ListQuery(), status=404, complaint=_words(request)["refused_gone"])
     return _item(request, item)
@@ -222,7 +221,7 @@ def _refused(request: Request, given: Given, error: AssayError) -> Response:
     complaint = _in_words(request, error)
     status = 404 if isinstance(error, NotHere) else 400 if isinstance(error, InputError) else 503
     try:
-        item = known_item(service_of(request), given.item)
+        item = find_item(service_of(request), given.item)
         if item is not None:
             return _item(request, item, status=status, complaint=complaint, given=given)
     except AssayError:  # the store is away: the page does without it

@@ -6,22 +6,13 @@ import msgspec
 
 from assay.core.errors import NotHere
 from assay.core.types import Document
-from assay.judging.pool import (
-    Pool,
-    PooledPair,
-    pool_content,
-    pool_path,
-    read_pool,
-    write_pool,
-)
-from assay.review.identity import name_of
-from assay.review.intents import change_of
-from assay.review.rulings import locked_set
+from assay.gold.acts import ADD_DOCUMENT
+from assay.gold.log import writing
+from assay.judging.pool import Pool, PooledPair, read_pool, write_pool
 from assay.workbench.desk import desk_of
 from assay.workbench.making import with_pair
 from assay.workbench.opening import Service, gold_path
 from assay.workbench.shelves import reader_of
-from assay.workbench.trail import edit_file, to_note
 
 
 class FoundToAdd(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,16 +65,13 @@ def add_to_pool(service: Service, name: str, query_id: str, doc_id: str, judge: 
     if reader_of(desk.pool, desk.dataset, service.home).get(doc_id) is None:
         raise NotHere(f"the corpus has no document {doc_id!r}")
     pair = PooledPair(query_id=query.id, doc_id=doc_id, why="added by a judge")
-    with locked_set(service.store, desk.dataset):
+    with writing(desk.dataset) as log:
         before = read_pool(desk.dataset) or Pool()
         pool = with_pair(desk.dataset, pair, judge=judge)
         already = pair.key in before.keys
-        if already and pool != before:
+        if pool != before:
             write_pool(desk.dataset, pool)
         if not already:
-            subject = f"{name_of(service.store, desk.dataset)}/{query.id}"
-            said = {"doc_id": doc_id}
-            entry = to_note(service, judge, "gold.document_added", subject, after=said)
-            change = change_of(pool_path(desk.dataset), pool_content(pool))
-            edit_file(service, desk.dataset, [entry], change)
+            subject, at = {"query": query.id, "doc": doc_id}, service.clock()
+            log.append([log.act(ADD_DOCUMENT, who=judge, kind="human", at=at, subject=subject)])
     return Added(set=name, query_id=query.id, doc_id=doc_id, already=already)

@@ -17,12 +17,10 @@ from assay.judging.merge import Bounds, Said, cast
 from assay.judging.votes import RULING, Pair, not_before
 from assay.workbench.texts import known_texts, stale_votes
 from assay.workbench.voting import (
-    Keep,
     Voted,
     asked_pairs,
     kind_of,
     opened_set,
-    plainly,
     read_voted,
     require_signed,
     save,
@@ -51,6 +49,7 @@ class Ruled(msgspec.Struct, frozen=True, kw_only=True):
     overruled: int = 0
     policy: str = ""
     left_out: list[str] = []
+    edited: str = ""  # labels that somebody edited by hand, in a sentence
 
 
 # ── looking ───────────────────────────────────────────────────────────────────────────────────────
@@ -131,18 +130,16 @@ def rule_all(
     by: str,
     kind: str,
     partial: bool = False,
-    keep: Keep = plainly,
 ) -> Ruled:
     """Rulings in one step."""
     with opened_set(dataset) as voted:
         now = datetime.now(UTC).replace(microsecond=0)  # rulings say no more than the second
         ruled_on = {(row.query_id, row.doc_id) for row in ballots.rows}
-        given = [*voted.votes, *voted.limits.coming]
-        earlier = [vote for vote in given if (vote.query_id, vote.doc_id) in ruled_on]
+        earlier = [vote for vote in voted.votes if (vote.query_id, vote.doc_id) in ruled_on]
         at = not_before(now, earlier, now)
         said = Said(judge=by, kind=kind_of(kind), source=RULING, at=at)
         done = cast([ballots], _limits(voted), said, partial=partial)
-        labelled = save(voted, done.new, keep=keep)
+        labelled = save(voted, done.new, by=by)
     ruled = {(vote.query_id, vote.doc_id) for vote in done.new}
     return Ruled(
         gold=str(dataset),
@@ -153,6 +150,7 @@ def rule_all(
         overruled=len(ruled & {(each.query_id, each.doc_id) for each in labelled.overruled}),
         policy=voted.policy.name,
         left_out=[f"{each.where}: {each.message}" for each in done.left_out],
+        edited=voted.said,
     )
 
 

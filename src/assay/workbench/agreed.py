@@ -13,8 +13,6 @@ from assay.formats.ballots import Ballots
 from assay.judging.agreement_figures import Figure
 from assay.judging.disputes import Dispute
 from assay.judging.votes import RULING
-from assay.review.identity import name_of
-from assay.review.intents import heal
 from assay.workbench import adjudicating, voting
 from assay.workbench.adjudicating import Ruled
 from assay.workbench.agreeing import Agreement, agreement_between
@@ -24,8 +22,7 @@ from assay.workbench.grading import read_pair
 from assay.workbench.grading_views import Reading
 from assay.workbench.kept import Kept
 from assay.workbench.opening import Service, gold_path
-from assay.workbench.trail import AuditEntry, edit_file, to_note
-from assay.workbench.voting import Merged, Saving
+from assay.workbench.voting import Merged
 
 __all__ = [
     "Agreement",
@@ -103,7 +100,7 @@ def _row(service: Service, name: str) -> AgreementRow:
         desk = desk_of(gold_path(service, name))
     except AssayError as error:
         return AgreementRow(name=name, title=name, error=str(error))
-    with desk.votes.reading:
+    with desk.log.reading:
         votes, judges = len(desk.votes.ids), len(desk.votes.kinds)
     return AgreementRow(
         name=name,
@@ -128,13 +125,13 @@ def newer_votes(service: Service, name: str, agreed: Agreement) -> int:
 
 def _computed(dataset: Path) -> tuple[Agreement, int]:
     desk = desk_of(dataset)
-    with desk.votes.reading:
+    with desk.log.reading:
         votes = list(desk.votes.ids.values())
     return agreement_between(desk.gold, votes, dataset), len(votes)
 
 
 def _kept(desk: Desk) -> tuple[Agreement, int]:
-    state = desk.stamps, desk.votes.life, len(desk.votes.ids)
+    state = desk.stamps, desk.log.life, len(desk.votes.ids)
     return _figures.get(desk.dataset, state, lambda: _computed(desk.dataset))
 
 
@@ -205,38 +202,12 @@ def give_ruling(service: Service, given: RulingGiven, by: str) -> Ruled:
     """A ruling, and the set with the label that follows."""
     dataset, pair = gold_path(service, given.set), (given.query_id, given.doc_id)
     ballot = adjudicating.ballot_of(pair, given.grade, given.rationale, by)
-
-    def keep(saving: Saving) -> None:
-        if not saving.new:
-            return voting.plainly(saving)
-        subject = f"{name_of(service.store, dataset)}/{given.query_id}"
-        said = {"doc_id": given.doc_id, "grade": given.grade}
-        why = given.rationale.strip()
-        entry = to_note(service, by, "gold.ruled", subject, reason=why, after=said)
-        return _keep(service, saving, entry)
-
-    ballots = Ballots(rows=[ballot])
-    return adjudicating.rule_all(dataset, ballots, by=by, kind="human", keep=keep)
-
-
-def _keep(service: Service, saving: Saving, entry: AuditEntry) -> None:
-    """Votes, labels and who made them, in one step. Healing may change the file: then the step is
-    refused, and is taken again."""
-    heal(service.store, saving.dataset)
-    edit_file(service, saving.dataset, [entry], saving.change, saving.votes)
+    return adjudicating.rule_all(dataset, Ballots(rows=[ballot]), by=by, kind="human")
 
 
 def compute_labels(service: Service, name: str, *, by: str) -> Merged:
     """The labels of the set, computed again from the votes."""
-    dataset = gold_path(service, name)
-
-    def keep(saving: Saving) -> None:
-        labelled = saving.labelled
-        counts = {"labels": len(labelled.judgments), "changed": len(labelled.changes)}
-        subject = name_of(service.store, dataset)
-        _keep(service, saving, to_note(service, by, "gold.labelled", subject, after=counts))
-
-    return voting.merge_store(service, dataset, keep=keep)
+    return voting.label_again(gold_path(service, name), by=by)
 
 
 def waiting_votes(service: Service, name: str) -> int:

@@ -22,7 +22,7 @@ def judges_agreement(
     dataset: Path, *, kind: Kind | None = None, judges: Collection[str] = ()
 ) -> Agreement:
     gold = formats.read_gold(dataset)
-    votes = read_votes(votes_path(dataset))
+    votes = read_votes(dataset)
     first = _relevant_from(gold, dataset)
     return agreement(gold, votes, relevant_from=first, kind=kind, judges=judges)
 

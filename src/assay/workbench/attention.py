@@ -8,6 +8,7 @@ from assay.core.errors import AssayError
 from assay.judging.pool import pool_path
 from assay.workbench.desk import desk_of
 from assay.workbench.opening import Service
+from assay.workbench.review_queue import pending
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,8 @@ class Waiting:
 
 def waiting(service: Service, name: str = "") -> Waiting | None:
     """Nothing when nothing does."""
-    review, oldest = service.store.waiting()
+    pending_items = pending(service)
+    review, oldest = len(pending_items), min((i.created_at for i in pending_items), default=None)
     judge = sum(_left(service, gold, name) for gold in service.gold_sets)
     if not judge and not review:
         return None

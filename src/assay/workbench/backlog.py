@@ -16,7 +16,8 @@ from assay.review import waiting
 from assay.review.outside import TheirBacklog, their_backlogs
 from assay.review.waiting import Backlog, HalachaBacklog, Limits, breaches, notify
 from assay.workbench.config import CONFIG_NAME, read_config
-from assay.workbench.opening import NoStore, Service, stored_name
+from assay.workbench.opening import NoStore, Service
+from assay.workbench.review_queue import items
 
 __all__ = [
     "Backlog",
@@ -48,8 +49,7 @@ class BacklogFigures(msgspec.Struct, frozen=True, kw_only=True):
 
 def backlog(service: Service, *, gold: str = "", weeks: int = 4) -> Backlog:
     """Of one gold set, or of all."""
-    name = stored_name(service, gold)
-    return waiting.backlog(service.store, gold=name, now=service.clock(), weeks=weeks)
+    return waiting.backlog(items(service, gold), now=service.clock(), weeks=weeks)
 
 
 def check_backlog(service: Service, limits: Limits, *, gold: str = "") -> tuple[Backlog, list[str]]:

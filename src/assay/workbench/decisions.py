@@ -15,13 +15,12 @@ from assay.core.results import Gate, GoldenResults, Results, Status, Verdict
 from assay.evaluation.gates import DEFAULT_POLICY
 from assay.reports.sentences import ERRORS
 from assay.reports.view import failed_musts
-from assay.review.identity import name_of
 from assay.store.records import RunRecord
 from assay.workbench.baseline import read_baseline
 from assay.workbench.desk import stamp_of
-from assay.workbench.history import KeptRun, kept_run
+from assay.workbench.history import KeptRun, kept_run, run_records
 from assay.workbench.one_judge import Rests, rests
-from assay.workbench.opening import Service, kept_path
+from assay.workbench.opening import Service, kept_path, run_names
 from assay.workbench.paging import Page, page_of, page_size
 from assay.workbench.run import gates_on
 from assay.workbench.score import verdict_against
@@ -197,22 +196,17 @@ def run_page(
 ) -> Page[RunLine]:
     """The newest first; `gold` is the name that the history has for a set."""
     size = page_size(limit)
-    if not engine:
-        records = service.store.runs(gold=gold, limit=size + 1, offset=offset)
-    else:
-        every = service.store.runs(gold=gold, limit=KNOWN)
-        chosen = [record for record in every if record.engine == engine]
-        records = chosen[offset : offset + size + 1]
+    records = run_records(service, gold=gold, engine=engine, limit=size + 1, offset=offset)
     return page_of([run_line(service, record) for record in records], offset, size)
 
 
 def run_lines(service: Service, *, gold: str = "", limit: int = SHOWN) -> list[RunLine]:
-    return [run_line(service, record) for record in service.store.runs(gold=gold, limit=limit)]
+    return [run_line(service, record) for record in run_records(service, gold=gold, limit=limit)]
 
 
 def boards(service: Service, *, gold: str = "") -> list[Board]:
     """Every set that has runs, the one that was run last first."""
-    records = service.store.runs(gold=gold, limit=KNOWN)
+    records = run_records(service, gold=gold, limit=KNOWN)
     by_gold: dict[str, list[RunRecord]] = {}
     for record in records:
         by_gold.setdefault(record.gold, []).append(record)
@@ -254,11 +248,9 @@ def configured_name(service: Service, gold: str) -> str:
     names none."""
     sets = service.config.gold if service.config else {}
     for name, settings in sets.items():
-        if gold == name_of(service.store, Path(settings.path), claim=False):
+        if gold in run_names(service, Path(settings.path)):
             return name
-    # the history may know another set by this name
-    another = gold in service.store.gold_identities().values()
-    return gold if gold in sets and not another else ""
+    return ""
 
 
 VERDICTS = 256  # kept: a run does not change, and what would settle it takes a while to find

@@ -21,6 +21,8 @@ from assay.core.files import iter_json_lines, read_json, write_atomic
 from assay.core.results_file import encode
 from assay.core.workspace import HOME, STORE
 from assay.formats.gold_jsonl import locked
+from assay.gold.files import is_rows
+from assay.gold.log import begin_log
 from assay.workbench import corpora
 from assay.workbench.adjudicating import rule
 from assay.workbench.config import CONFIG_NAME
@@ -32,7 +34,6 @@ from assay.workbench.making import init_gold
 from assay.workbench.opening import Service, open_service
 from assay.workbench.pooling import PoolRequest, pool_gold
 from assay.workbench.review import suggest
-from assay.workbench.review_queue import fill_queue
 from assay.workbench.shelves import open_shelf
 from assay.workbench.voting import Allowed, merge_files
 
@@ -238,7 +239,8 @@ def _rest(service: Service, story: _Story, now: datetime) -> None:
     for flag in story.flags:
         given = FlagGiven(set="opinions", query_id=flag.query_id, reason=flag.reason)
         flag_query(_then(service, now, 1), given, flag.by)
-    fill_queue(_then(service, now, QUEUED))
+    for path in (path for path in service.gold_sets.values() if is_rows(path)):
+        begin_log(path, now - timedelta(days=QUEUED))
     for said in story.suggestions:
         suggest(
             _then(service, now, 2),

@@ -1,142 +1,35 @@
-"""A set open for judging: who is asked for what, and every vote, kept in memory.
+"""A set open for judging: who is asked for what, and the votes that hold.
 
-Files are the truth, and other programs write them too: whatever has changed on disk is read again,
-of the votes only what was appended. Giving a vote therefore neither reads nor writes the set; a
-vote counts as given when it is on disk."""
+Other programs write the files too: whatever has changed on disk is read again, of the log only what
+was appended. A vote therefore neither reads nor writes the gold file, and it is given when its line
+in the log is on disk."""
 
 from __future__ import annotations
 
 import threading
-from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
+
 from assay import formats
 from assay.core.errors import InputError, NotHere
-from assay.core.types import GoldSet, Query, Vote, VoteKind
+from assay.core.types import GoldSet, Query, Vote
 from assay.formats.ballots import Ballot
+from assay.gold.log import Log, open_log, writing
+from assay.gold.votes import VoteBook
 from assay.judging import rubrics
 from assay.judging.merge import Bounds, bounds, refuse_unfit
 from assay.judging.policy import Policy, policy_path, read_policy
 from assay.judging.pool import Pool, PooledPair, pool_path, read_pool
 from assay.judging.rubrics import Rubric
-from assay.judging.votes import (
-    UNNAMED,
-    WITHDRAWN,
-    Pair,
-    appending,
-    in_line,
-    later,
-    read_votes,
-    role_of,
-    said_of,
-    votes_from,
-    votes_of_labels,
-    votes_path,
-)
-from assay.workbench import voting
+from assay.judging.votes import WITHDRAWN, Pair, votes_of_labels
 
 Stamp = tuple[int, int, int]
-Seat = tuple[str, str]  # judge and query, or judge and role
-_ENDS = 200  # bytes before the place that was read to, which tell whether the file is the same
-
-
-class Votes:
-    """The votes beside a set. Rulings and spot checks stand apart: they are not what a judge says
-    here."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.reading, self.writing = threading.RLock(), threading.Lock()
-        self.life = 0  # grows where the file is another one
-        self.coming: deque[_Coming] = deque()
-        self._forget()
-
-    def _forget(self) -> None:
-        self._stamp: Stamp | None = None
-        self._read_to, self._ends = 0, b""
-        self.ids: dict[str, Vote] = {}
-        self._named: set[str] = set()  # by other votes
-        self._begin()
-
-    def _begin(self) -> None:
-        self.life += 1
-        self.kinds: dict[str, VoteKind] = {}
-        self.said: dict[Pair, dict[str, Vote]] = {}  # what holds now, also what was withdrawn
-        self.order: list[Pair] = []  # the pair of every vote, as the file has them
-        self.apart: dict[Pair, dict[Seat, Vote]] = {}  # rulings and spot checks, by judge and role
-        self.voted: dict[Seat, dict[str, None]] = {}  # the documents a judge has voted on
-        self.given: Counter[str] = Counter()  # how many votes each query has
-
-    def refresh(self) -> None:
-        """Read what has been appended since; all of it where the file is another one."""
-        with self.reading:
-            self._refresh()
-
-    def _refresh(self) -> None:
-        stamp = stamp_of(self.path)
-        if stamp == self._stamp and (stamp is not None or not self._read_to):
-            return
-        if stamp is None or not self._goes_on(stamp):
-            self._forget()
-        new, self._read_to = votes_from(self.path, self._read_to)
-        if len({vote.id for vote in new} - self.ids.keys()) < len(new):
-            self._forget()
-            read_votes(self.path)  # says which line is there twice
-        self.ids |= {vote.id: vote for vote in new}
-        if any(vote.id in self._named for vote in new):  # a vote came after one that names it
-            self._begin()
-            new = list(self.ids.values())
-        for vote in in_line(new):
-            self._take(vote)
-        self._ends = self._before(self._read_to)
-        self._stamp = stamp
-
-    def _goes_on(self, stamp: Stamp) -> bool:
-        if self._stamp is None:
-            return True
-        same = stamp[0] == self._stamp[0] and stamp[1] >= self._read_to
-        return same and self._before(self._read_to) == self._ends
-
-    def _before(self, place: int) -> bytes:
-        if not place:
-            return b""
-        with self.path.open("rb") as stream:
-            start = max(place - _ENDS, 0)
-            stream.seek(start)
-            return stream.read(place - start)
-
-    def _take(self, vote: Vote) -> None:
-        self._named.add(vote.supersedes)
-        if vote.judge != UNNAMED:
-            self.kinds[vote.judge] = vote.kind
-        whose = said_of(vote, self.ids)
-        pair = (whose.query_id, whose.doc_id)
-        self.order.append(pair)
-        if role := role_of(whose.source):
-            apart, seat = self.apart.setdefault(pair, {}), (whose.judge, role)
-            apart[seat] = later(vote, apart.get(seat), self.ids)
-            return
-        self.voted.setdefault((whose.judge, whose.query_id), {})[whose.doc_id] = None
-        self.given[whose.query_id] += 1
-        said = self.said.setdefault(pair, {})
-        said[whose.judge] = later(vote, said.get(whose.judge), self.ids)
-
-    def holding(self, pair: Pair) -> list[Vote]:
-        return [vote for vote in self.said.get(pair, {}).values() if vote.source != WITHDRAWN]
-
-    def everything(self, pair: Pair) -> list[Vote]:
-        """What holds of a pair, rulings and spot checks too."""
-        apart = self.apart.get(pair, {}).values()
-        return [*self.holding(pair), *(vote for vote in apart if vote.source != WITHDRAWN)]
-
-    def of(self, judge: str, pair: Pair) -> Vote | None:
-        """What a judge says of a pair now."""
-        vote = self.said.get(pair, {}).get(judge)
-        return vote if vote is not None and vote.source != WITHDRAWN else None
+Seat = tuple[str, str]  # judge and query
 
 
 class Count(NamedTuple):
@@ -168,9 +61,13 @@ class Desk:
     nobodys: dict[str, list[PooledPair]]
     labelled: frozenset[Pair]
     first: list[Vote]
-    votes: Votes
+    log: Log
     stamps: tuple[Stamp | None, ...]
     _counts: dict[Seat, Count] = field(default_factory=dict)
+
+    @property
+    def votes(self) -> VoteBook:
+        return self.log.book
 
     @property
     def version(self) -> str:
@@ -208,8 +105,8 @@ class Desk:
         """The same of many queries. A vote changes one query, so one is counted again: a page must
         not count ten thousand pairs for each vote of anybody."""
         counted = {}
-        with self.votes.reading:
-            life, given = self.votes.life, self.votes.given
+        with self.log.reading:
+            life, given = self.log.life, self.votes.given
             for query_id in query_ids:
                 state = (life, given[query_id])
                 known = self._counts.get((judge, query_id))
@@ -225,13 +122,12 @@ class Desk:
         return sum(count.left for count in self.counts(judge, self.asked).values())
 
     def _is_open(self, pair: PooledPair) -> bool:
-        """Whether a pair of nobody's still wants a judge."""
-        said = self.votes.said.get(pair.key)
-        if not said:
+        """Whether a pair that is dealt to nobody still wants a judge."""
+        if not self.votes.has(pair.key):
             return pair.wanted > 1 or pair.key not in self.labelled
         graded = sum(
-            vote.grade is not None and vote.source != WITHDRAWN and vote.kind in self.policy.counts
-            for vote in said.values()
+            vote.grade is not None and vote.kind in self.policy.counts
+            for vote in self.votes.holding(pair.key)
         )
         return graded < pair.wanted
 
@@ -248,18 +144,16 @@ def desk_of(dataset: Path) -> Desk:
     with _opening:
         known = _desks.get(place)
         if known is None or known.stamps != _stamps(dataset, known.rubric.id):
-            known = _desks[place] = _open(dataset, known)
-    known.votes.refresh()
+            known = _desks[place] = _open(dataset)
+    known.log.refresh()
     return known
 
 
-def _open(dataset: Path, before: Desk | None) -> Desk:
+def _open(dataset: Path) -> Desk:
     gold = formats.read_gold(dataset)
     rubric = rubrics.find(gold.rubric or rubrics.DEFAULT, beside=dataset)
     stamps = _stamps(dataset, rubric.id)
-    pool = read_pool(dataset)
-    votes = before.votes if before is not None else Votes(votes_path(dataset))
-    votes.refresh()
+    pool, log = read_pool(dataset), open_log(dataset)
     asked: dict[str, list[PooledPair]] = {}
     dealt: dict[Seat, list[PooledPair]] = {}
     known = set(gold.query_ids)
@@ -287,8 +181,8 @@ def _open(dataset: Path, before: Desk | None) -> Desk:
         dealt=dealt,
         nobodys={id: [pair for pair in pairs if not pair.judges] for id, pairs in asked.items()},
         labelled=limits.judged if isinstance(limits.judged, frozenset) else frozenset(),
-        first=[] if gold.from_logs else votes_of_labels(gold, votes.ids.values()),
-        votes=votes,
+        first=[] if gold.from_logs else votes_of_labels(gold, log.book),
+        log=log,
         stamps=stamps,
     )
 
@@ -342,10 +236,11 @@ def put(desk: Desk, vote: Vote, seen: str | None = None) -> tuple[Vote, bool]:
     the same vote may come any number of times. Votes that come at once are synced at once. With
     `seen` it is refused where its judge has said something else since."""
     coming = _Coming(vote, seen)
-    desk.votes.coming.append(coming)
-    with desk.votes.writing:
+    desk.log.coming.append(coming)
+    with desk.log.writing:
         if coming.kept is None and coming.refused is None:
-            _write(desk, [desk.votes.coming.popleft() for _ in range(len(desk.votes.coming))])
+            waiting = desk.log.coming
+            _write(desk, [waiting.popleft() for _ in range(len(waiting))])
     if coming.refused is not None:
         raise coming.refused
     return coming.kept or vote, coming.already
@@ -353,17 +248,13 @@ def put(desk: Desk, vote: Vote, seen: str | None = None) -> tuple[Vote, bool]:
 
 def _write(desk: Desk, batch: Sequence[_Coming]) -> None:
     try:
-        if desk.first:
-            voting.give(desk.dataset, ())  # the labels of the set, as votes
-            desk.first = []
-        with appending(desk.votes.path) as write:
+        with writing(desk.dataset) as log:
             new: dict[str, Vote] = {}
-            with desk.votes.reading:
-                desk.votes.refresh()
+            with log.reading:
                 for coming in batch:
                     _settle(desk, coming, new)
-            write(list(new.values()))
-            desk.votes.refresh()
+            log.append([log.act_of(vote) for vote in (*(desk.first if new else ()), *new.values())])
+            desk.first = [] if new else desk.first
     except Exception as error:
         for coming in batch:
             coming.refused = coming.refused or error
@@ -378,17 +269,28 @@ def _settle(desk: Desk, coming: _Coming, new: dict[str, Vote]) -> None:
     except InputError as error:
         coming.refused = error
         return
-    coming.kept, coming.already = kept, known is not None
     if known is None:
+        before = [one.id for one in _before(desk, kept, new)]
+        kept = msgspec.structs.replace(kept, supersedes=" ".join(before))
         new[kept.id] = kept
+    coming.kept, coming.already = kept, known is not None
+
+
+def _before(desk: Desk, vote: Vote, new: dict[str, Vote]) -> list[Vote]:
+    """What the judge said of the pair last, also where it was taken back."""
+    pair = (vote.query_id, vote.doc_id)
+    here = [v for v in new.values() if (v.judge, v.query_id, v.doc_id) == (vote.judge, *pair)]
+    if here:
+        return here[-1:]
+    first = [v for v in desk.first if (v.judge, v.query_id, v.doc_id) == (vote.judge, *pair)]
+    return desk.votes.last_of(vote.judge, pair) or first
 
 
 def _refuse_overtaken(desk: Desk, coming: _Coming, new: dict[str, Vote]) -> None:
     """Two windows of one judge: the second must not overwrite what it does not show."""
-    vote, pair = coming.vote, (coming.vote.query_id, coming.vote.doc_id)
-    here = [v for v in new.values() if (v.judge, v.query_id, v.doc_id) == (vote.judge, *pair)]
-    now = here[-1] if here else desk.votes.of(vote.judge, pair)
-    now = None if now is not None and now.source == WITHDRAWN else now
+    vote = coming.vote
+    last = [one for one in _before(desk, vote, new) if one.source != WITHDRAWN]
+    now = last[-1] if last else None
     if coming.seen is None or coming.seen == (now.id if now is not None else ""):
         return
     held = None if now is None else (now.grade, now.rationale)
@@ -414,11 +316,12 @@ def _checked(desk: Desk, vote: Vote) -> Vote:
             hint="One name is a person or a machine, never both.",
         )
     asked = next((each for each in desk.asked.get(pair[0], ()) if each.doc_id == pair[1]), None)
-    said = desk.votes.said.get(pair, {})
-    if asked is not None and asked.judges and vote.judge not in (*asked.judges, *said):
+    judges = {held.judge for held in desk.votes.holding(pair)}
+    mine = bool(desk.votes.last_of(vote.judge, pair))
+    if asked is not None and asked.judges and not mine and vote.judge not in asked.judges:
         raise InputError(f"{vote.doc_id!r} on query {vote.query_id!r} is dealt to somebody else")
-    known: Sequence[Pair] = [pair] if asked is not None or said or pair in desk.labelled else []
-    limits = replace(desk.limits, asked=set(known))
+    known = asked is not None or judges or mine or pair in desk.labelled
+    limits = replace(desk.limits, asked={pair} if known else set())
     where = f"{vote.query_id} {vote.doc_id}"
     ballot = Ballot(
         where=where, query_id=pair[0], doc_id=pair[1], grade=vote.grade, rationale=vote.rationale

@@ -37,7 +37,7 @@ def disputes_of(desk: Desk, home: Path | None, most: int | None = None) -> list[
 
 def pair_as_it_stands(desk: Desk, pair: Pair) -> Dispute | None:
     """Whether it waits or was ruled on; none where nobody has voted on it."""
-    with desk.votes.reading:
+    with desk.log.reading:
         votes = desk.votes.everything(pair)
     return dispute_of(desk.gold, label_of(pair, votes, desk.policy)) if votes else None
 

@@ -7,6 +7,7 @@ import platform
 import sqlite3
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -22,10 +23,9 @@ from assay.engines.registry import ENGINES
 from assay.evaluation.measures import FORMULAS
 from assay.judging.machine import JUDGES
 from assay.review.outside import TheirBacklog, their_backlogs
-from assay.review.repair import repair
 from assay.review.waiting import HalachaBacklog
 from assay.search.dense import ENCODERS
-from assay.store import NoStore, Store, open_store
+from assay.store import NoStore, open_store
 from assay.workbench.config import CONFIG_NAME, Config, read_config
 from assay.workbench.health import (
     EnginesHealth,
@@ -39,6 +39,11 @@ from assay.workbench.health import (
     index_health,
 )
 from assay.workbench.opening import Service, sets_of
+from assay.workbench.rebuilding import rebuild
+
+
+if TYPE_CHECKING:
+    from assay.store import Store
 
 
 class Environment(msgspec.Struct, frozen=True, kw_only=True):
@@ -111,23 +116,16 @@ class Stored(msgspec.Struct, frozen=True, kw_only=True):
         return any(not isinstance(part, UnsetType) and part.status == "failed" for part in parts)
 
 
-def repair_sets(store: str = "", *, config: Path | None = None) -> list[str]:
-    """Finish decisions that were interrupted, in all sets that are known from here: by notes that
-    the store has signed, or else from the store itself. Says what was done, and what cannot be."""
+def rebuild_sets(store: str = "", *, config: Path | None = None) -> list[str]:
+    """Write gold files again that are behind their logs, in all sets that are known from here, and
+    say what was done. A set that cannot be written is named."""
     settings, _ = _read_configuration(config)
-    try:
-        opened = open_store(store or default_store(), create=False)
-    except NoStore:
-        return []  # which the checkup tells
     said = []
-    try:
-        for path in sets_of(opened, settings).values():
-            try:
-                said += repair(opened, path)
-            except AssayError as error:
-                said.append(str(error))
-    finally:
-        opened.close()
+    for path in sets_of(settings, (), (config or Path(CONFIG_NAME)).resolve().parent).values():
+        try:
+            said += filter(None, [rebuild(path)])
+        except AssayError as error:
+            said.append(str(error))
     return said
 
 
@@ -222,7 +220,7 @@ def _unopened(error: AssayError, *, named: bool) -> NoStoreYet | Failed:
 
 
 def _with_store(store: Store, home: Path | None, config: Config | None, probe: bool) -> Stored:
-    sets = sets_of(store, config)
+    sets = sets_of(config, (), None, store)
     service = Service(store=store, gold_sets=sets, config=config, home=home)
     parts = diagnostics(service, probe=probe)
     healthy = isinstance(parts.store, StoreHealth)

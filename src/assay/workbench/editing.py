@@ -1,18 +1,20 @@
-"""Changing a set from a page: queries and issues of its taxonomy, by somebody who is named. What
-was changed is in the audit trail."""
+"""Changing a set from a page: queries, and issues of its taxonomy, by somebody who is named. The
+log of the set has what was changed."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
+from assay.core.files import write_atomic
 from assay.core.types import Issue, Query
-from assay.review.identity import name_of
-from assay.review.intents import FileChange
-from assay.review.rulings import locked_set
+from assay.gold.acts import ADD_QUERY, EDIT_ISSUE
+from assay.gold.files import digest_of
+from assay.gold.log import Log, writing
 from assay.workbench import making
 from assay.workbench.making import Made
 from assay.workbench.opening import Service, gold_path
-from assay.workbench.trail import edit_file, to_note
 
 __all__ = ["EditedIssue", "Made", "NewQuery", "add_query", "edit_issue"]
 
@@ -39,24 +41,24 @@ class EditedIssue(msgspec.Struct, frozen=True, kw_only=True):
 def add_query(service: Service, given: NewQuery, *, by: str) -> Made:
     dataset = gold_path(service, given.set)
     new = Query(id="", text=given.text, type=given.type, topic=given.topic, issue=given.issue)
-    said = {"text": given.text.strip()[:SHOWN]}
-    with locked_set(service.store, dataset):
-        before = dataset.read_bytes()
+    with writing(dataset) as log:
         made, content = making.with_queries(dataset, [(given.set, new)])
-        kept = name_of(service.store, dataset)
-        entries = [
-            to_note(service, by, "gold.query_added", f"{kept}/{query_id}", after=said)
-            for query_id in made.added
-        ]
-        edit_file(service, dataset, entries, FileChange(dataset, before, content))
+        _edit(
+            service,
+            log,
+            ADD_QUERY,
+            content,
+            by=by,
+            subject={"query": ", ".join(made.added)},
+            more={"after": {"text": given.text.strip()[:SHOWN]}},
+        )
     return made
 
 
 def edit_issue(service: Service, given: EditedIssue, *, by: str) -> Issue:
     dataset = gold_path(service, given.set)
     statutes = given.key_statutes.replace("\n", ",").split(",")
-    with locked_set(service.store, dataset):
-        written = dataset.read_bytes()
+    with writing(dataset) as log:
         before, after, content = making.with_issue(
             dataset,
             given.topic,
@@ -66,7 +68,16 @@ def edit_issue(service: Service, given: EditedIssue, *, by: str) -> Issue:
             key_statutes=tuple(text.strip() for text in statutes if text.strip()),
         )
         if after != before:
-            subject = f"{name_of(service.store, dataset)}/{given.topic}/{after.id}"
-            entry = to_note(service, by, "gold.issue_edited", subject, before=before, after=after)
-            edit_file(service, dataset, [entry], FileChange(dataset, written, content))
+            more = {"before": msgspec.to_builtins(before), "after": msgspec.to_builtins(after)}
+            subject = {"topic": given.topic, "issue": after.id}
+            _edit(service, log, EDIT_ISSUE, content, by=by, subject=subject, more=more)
     return after
+
+
+def _edit(service: Service, log: Log, action: str, content: bytes, *, by: str, **more: Any) -> None:
+    """Write the file, then tell the log who changed it. The queries and the taxonomy are the
+    file's own: an edit that a crash leaves unsigned is in the file all the same."""
+    known = not log.path.exists() or digest_of(log.dataset.read_bytes()) == log.file
+    write_atomic(log.dataset, content)
+    file = digest_of(content) if known else ""  # labels that were edited by hand are still to be found
+    log.append([log.act(action, who=by, at=service.clock(), file=file, **more)])

@@ -22,8 +22,8 @@ from assay.judging.votes import (
     by_pair,
     current,
     document_fingerprint,
+    log_path,
     read_votes,
-    votes_path,
 )
 from assay.workbench.outputs import refuse_output
 from assay.workbench.sparing import spare_judgments
@@ -57,9 +57,9 @@ def export_pairs(
     if to not in formats.EXCHANGE_FORMATS:
         names = ", ".join(formats.EXCHANGE_FORMATS)
         raise UsageError(f"unknown format {to!r}", hint=f"Known: {names}.")
-    refuse_output(output, dataset, votes_path(dataset))
+    refuse_output(output, dataset, log_path(dataset))
     gold = formats.read_gold(dataset)
-    votes = read_votes(votes_path(dataset))
+    votes = read_votes(dataset)
     spare_judgments(output, gold, votes)
     known = known_texts(dataset, corpus)
     if known is None and to in WITH_TEXTS:

@@ -1,23 +1,18 @@
-"""Flags on queries: what a judge finds too narrow, too broad or without an answer here. They are
-kept in the audit trail, for the chair. A judge sees their own alone, as with votes, and takes off
-their own alone; a chair sees and takes off all."""
+"""Flags on queries: what a judge finds too narrow, too broad or without an answer here, for the
+chair. Judges see and remove only their own flags, as with votes; a chair sees and removes all."""
 
 from __future__ import annotations
 
-from datetime import datetime
 from pathlib import Path
 
 import msgspec
 
 from assay.core.errors import InputError
+from assay.gold.acts import FLAG, UNFLAG, Act
+from assay.gold.log import Log, open_log, writing
 from assay.judging.reasons import refuse_long
-from assay.review.identity import name_of
-from assay.store.records import AuditEntry
 from assay.workbench.desk import desk_of
 from assay.workbench.opening import Service, gold_path
-from assay.workbench.trail import note
-
-FLAG, UNFLAG = "flag query", "unflag query"
 
 
 class Flag(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,31 +28,51 @@ class FlagGiven(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def flag_query(service: Service, given: FlagGiven, judge: str, chair: bool = False) -> Flag | None:
-    """The flag that stands now, for whom it is told."""
+    """Raise a flag or remove it; return what this person sees of the flags that stand."""
     refuse_long(given.reason)
     desk = desk_of(gold_path(service, given.set))
-    query = desk.query(given.query_id)
-    subject = f"{name_of(service.store, desk.dataset)}/{query.id}"
-    if given.flagged:
-        note(service, judge, FLAG, subject, reason=given.reason.strip())
-    else:
-        standing = _standing(service, desk.dataset).get(query.id, {})
-        gone = [flag for by, flag in standing.items() if chair or by == judge]
-        if not gone and not chair:
-            hint = "Who flagged it, or a chair, takes a flag off."
-            raise InputError(f"you have not flagged the query {query.id!r}", hint=hint)
-        for flag in gone:
-            note(service, judge, UNFLAG, subject, reason=given.reason.strip(), before=flag)
-    return flags_of(service, desk.dataset, judge, chair).get(query.id)
+    query, reason = desk.query(given.query_id), given.reason.strip()
+    with writing(desk.dataset) as log:
+        raised = _raised(log).get(query.id, [])
+        if given.flagged:
+            gone = [act.id for act in raised if log.who(act) == judge]
+            action = FLAG
+        else:
+            gone = [act.id for act in raised if chair or log.who(act) == judge]
+            action = UNFLAG
+            if not gone and not chair:
+                hint = "Who flagged it, or a chair, removes a flag."
+                raise InputError(f"you have not flagged the query {query.id!r}", hint=hint)
+        if given.flagged or gone:
+            log.append(
+                [
+                    log.act(
+                        action,
+                        who=judge,
+                        kind="human",
+                        at=service.clock(),
+                        subject={"query": query.id},
+                        rationale=reason,
+                        supersedes=tuple(gone),
+                    )
+                ]
+            )
+    return flags_of(desk.dataset, judge, chair).get(query.id)
 
 
-def flags_of(service: Service, dataset: Path, judge: str, chair: bool = False) -> dict[str, Flag]:
-    """The flags that stand and are told to a judge, by query; those of several as one."""
-    told = {
-        query_id: [flag for by, flag in flags.items() if chair or by == judge]
-        for query_id, flags in _standing(service, dataset).items()
-    }
-    return {query_id: _as_one(flags) for query_id, flags in told.items() if flags}
+def flags_of(dataset: Path, judge: str, chair: bool = False) -> dict[str, Flag]:
+    """The flags that stand and that a person may see, by query; those of several as one."""
+    log = open_log(dataset)
+    with log.reading:
+        seen = {
+            query_id: [
+                Flag(by=log.who(act), reason=act.rationale)
+                for act in raised
+                if chair or log.who(act) == judge
+            ]
+            for query_id, raised in _raised(log).items()
+        }
+    return {query_id: _as_one(flags) for query_id, flags in seen.items() if flags}
 
 
 def _as_one(flags: list[Flag]) -> Flag:
@@ -67,26 +82,12 @@ def _as_one(flags: list[Flag]) -> Flag:
     return Flag(by=", ".join(flag.by for flag in flags), reason="; ".join(reasons))
 
 
-def _standing(service: Service, dataset: Path) -> dict[str, dict[str, Flag]]:
-    """By query and by who raised it."""
-    start = f"{name_of(service.store, dataset, claim=False)}/"
-    entries = [
-        entry
-        for action in (FLAG, UNFLAG)
-        for entry in service.store.audit(action=action, limit=10_000)
-        if entry.subject.startswith(start)
-    ]
-    standing: dict[str, dict[str, Flag]] = {}
-    for entry in sorted(entries, key=_moment):
-        flags = standing.setdefault(entry.subject.removeprefix(start), {})
-        if entry.action == FLAG:
-            flags[entry.by] = Flag(by=entry.by, reason=entry.reason)
-        elif entry.before:
-            flags.pop(entry.before["by"], None)
-        else:  # of an older release, where one word held for all
-            flags.clear()
-    return standing
-
-
-def _moment(entry: AuditEntry) -> tuple[datetime, str]:
-    return entry.at, entry.id
+def _raised(log: Log) -> dict[str, list[Act]]:
+    """The flags that nobody has removed, by query."""
+    flags = [act for act in log.acts.values() if act.action in (FLAG, UNFLAG)]
+    gone = {id for act in flags for id in act.supersedes}
+    raised: dict[str, list[Act]] = {}
+    for act in flags:
+        if act.action == FLAG and act.id not in gone:
+            raised.setdefault(act.subject["query"], []).append(act)
+    return raised

@@ -33,12 +33,11 @@ from assay.reports import evaluation_report, view
 from assay.reports.doubted import COMMAND, answers
 from assay.reports.sentences import Sentences, inline
 from assay.reports.words import Words
-from assay.review.identity import name_of
 from assay.workbench.corpora import CorpusRow, citations_in, corpus_named, corpus_rows
 from assay.workbench.filtering import acts_of
 from assay.workbench.history import Comparison, kept_run
 from assay.workbench.in_memory import is_golden
-from assay.workbench.opening import Service, gold_path, read_gold, stored_name
+from assay.workbench.opening import Service, gold_path, read_gold, run_names
 from assay.workbench.paging import Page, page_of, page_size
 from assay.workbench.pooling import judged_now
 from assay.workbench.review import TOP_GRADE, ReviewItem, ToJudge, worth_looking_at
@@ -336,11 +335,11 @@ class Elsewhere(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def waits_elsewhere(service: Service, gold: str = "") -> Elsewhere:
-    kept = stored_name(service, gold)
+    asked = gold_path(service, gold) if gold else None
     standings = [
         set_standing(name, path)
         for name, path in service.gold_sets.items()
-        if not gold or name == gold or name_of(service.store, path, claim=False) == kept
+        if asked is None or path == asked
     ]
     return Elsewhere(
         disagreements=sum(each.disputes for each in standings),
@@ -351,7 +350,7 @@ def waits_elsewhere(service: Service, gold: str = "") -> Elsewhere:
 def names_in_use(service: Service) -> dict[str, str]:
     """What people call each set that is configured, by its name in the store."""
     return {
-        name_of(service.store, path, claim=False): name for name, path in service.gold_sets.items()
+        kept: name for name, path in service.gold_sets.items() for kept in run_names(service, path)
     }
 
 

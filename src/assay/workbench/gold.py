@@ -35,11 +35,11 @@ from assay.judging.perturb import perturb
 from assay.judging.picture import GoldPicture, picture_of
 from assay.judging.pool import read_pool
 from assay.judging.validate import Known, validate
-from assay.judging.votes import document_fingerprint, read_votes, votes_path
+from assay.judging.votes import document_fingerprint, read_votes
 from assay.law.matching import known_document
-from assay.review import rulings, taking_back
+from assay.review import decisions
 from assay.review.bootstrap import Bootstrapped, Options, bootstrap
-from assay.review.rulings import Correction, Ruled, Word
+from assay.review.decisions import Correction, Ruled, Word
 from assay.telemetry.feedback import days_before
 from assay.workbench.known_ids import refuse_unknown
 from assay.workbench.making import now_in_utc, rubric_found_again
@@ -90,7 +90,7 @@ def validate_gold(
     where that is known, else against the one that is given: a name, or `ROWS=NAME`."""
     gold = formats.read_gold(dataset)
     rules = rubrics.find(gold.rubric or rubrics.DEFAULT, beside=dataset)
-    votes = read_votes(votes_path(dataset))
+    votes = read_votes(dataset)
     given = split_corpora(corpora) | ({ALL: corpus} if corpus is not None else {})
     searched = corpora_of(gold, given)
     read = {place: documents(place) for place in dict.fromkeys(searched.values())}
@@ -155,7 +155,7 @@ def corpus_pooled_from(dataset: Path) -> Path | None:
 
 
 def gold_stats(dataset: Path) -> GoldPicture:
-    return picture_of(formats.read_gold(dataset), read_votes(votes_path(dataset)))
+    return picture_of(formats.read_gold(dataset), read_votes(dataset))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -261,7 +261,7 @@ def bootstrap_gold(
 def promote_rows(
     service: Service, gold: Path, ids: Sequence[str], *, by: str, why: str = ""
 ) -> Ruled:
-    return rulings.promote(service.store, gold, ids, _word(service, by, why))
+    return decisions.promote(gold, ids, _word(service, by, why))
 
 
 def correct_row(
@@ -279,16 +279,15 @@ def correct_row(
     row = gold_jsonl.find_row(gold, id)
     if correction.add and row is not None and not allow_unknown:
         refuse_unknown(service, gold, row.corpus, correction.add, hint=ALLOW)
-    word = _word(service, by, why)
-    return rulings.correct(service.store, gold, id, correction, word)
+    return decisions.correct(gold, id, correction, _word(service, by, why))
 
 
 def reject_rows(service: Service, gold: Path, ids: Sequence[str], *, by: str, why: str) -> Ruled:
-    return rulings.reject(service.store, gold, ids, _word(service, by, why))
+    return decisions.reject(gold, ids, _word(service, by, why))
 
 
 def reopen_row(service: Service, gold: Path, id: str, *, by: str, why: str = "") -> Ruled:
-    return taking_back.reopen(service.store, gold, id, _word(service, by, why))
+    return decisions.reopen(gold, id, _word(service, by, why))
 
 
 def _word(service: Service, by: str, why: str) -> Word:
@@ -314,7 +313,7 @@ def convert_gold(
         rules = rubric_found_again(rubric, target)
         gold = replace(gold, rubric=rules.id, top_grade=rules.top)
     if not replace_judgments:
-        _spare_target(target, gold, read_votes(votes_path(source)))
+        _spare_target(target, gold, read_votes(source))
     return write_whole(gold, target, target_format, where=str(source))
 
 

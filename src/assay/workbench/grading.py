@@ -24,7 +24,6 @@ from assay.judging.rubrics import Rubric
 from assay.judging.rubrics.translated import translated
 from assay.judging.votes import WITHDRAWN, document_fingerprint, not_before
 from assay.reports.words import LANGUAGES
-from assay.review.intents import votes_to_come
 from assay.workbench.desk import Count, Desk, Overtaken, desk_of, put
 from assay.workbench.flags import Flag, flags_of
 from assay.workbench.grading_views import (
@@ -100,7 +99,7 @@ def _set_row(service: Service, name: str, judge: str) -> SetRow:
 
 def set_desk(service: Service, name: str, judge: str, chair: bool = False) -> SetDesk:
     desk = desk_of(gold_path(service, name))
-    flags = flags_of(service, desk.dataset, judge, chair)
+    flags = flags_of(desk.dataset, judge, chair)
     counts = desk.counts(judge, desk.gold.query_ids)
     rows = [_query_row(query, counts[query.id], flags) for query in desk.gold.queries]
     places = {query_id: place for place, query_id in enumerate(desk.asked)}
@@ -139,8 +138,8 @@ def query_desk(
     """The documents of a query that are asked of a judge, in an order of the judge's own."""
     desk = desk_of(gold_path(service, name))
     query = desk.query(query_id)
-    flags = flags_of(service, desk.dataset, judge, chair)
-    with desk.votes.reading:
+    flags = flags_of(desk.dataset, judge, chair)
+    with desk.log.reading:
         mine = _drawn(desk.mine(query_id, judge), judge)
         pairs = [_judged(desk, pair, judge) for pair in mine]
         counts = desk.counts(judge, desk.gold.query_ids)
@@ -210,7 +209,7 @@ def with_titles(service: Service, shown: QueryDesk) -> QueryDesk:
 
 def progress_of(desk: Desk, query_id: str, judge: str, flags: dict[str, Flag]) -> Progress:
     rubric = desk.rubric
-    with desk.votes.reading:
+    with desk.log.reading:
         pairs = list(desk.mine(query_id, judge))
         votes = [vote for pair in pairs if (vote := desk.votes.of(judge, pair.key))]
         anybody = sum(
@@ -326,12 +325,12 @@ def save_vote(service: Service, given: GivenVote, judge: str) -> Saved | Meanwhi
     if kept.grade is None and kept.source != WITHDRAWN and not already:
         _ask_another(desk, kept)
         desk = desk_of(desk.dataset)
-    held = desk.votes.said.get((kept.query_id, kept.doc_id), {}).get(judge)
+    held = desk.votes.last_of(judge, (kept.query_id, kept.doc_id))
     return Saved(
         id=kept.id,
         at=kept.at,
         already=already,
-        holds=held is not None and held.id == kept.id,
+        holds=kept.id in {vote.id for vote in held},
         progress=progress_of(desk, kept.query_id, judge, {}),
     )
 
@@ -345,10 +344,9 @@ def _vote(service: Service, desk: Desk, given: GivenVote, judge: str) -> Vote:
     ago = min(max(given.ago, 0.0), LATEST.total_seconds())
     now = service.clock().astimezone(UTC)
     pair = (given.query_id, given.doc_id)
-    before = desk.votes.said.get(pair, {}).get(judge)
-    _refuse_no_reason(desk, given, before)
-    coming = [v for v in votes_to_come(desk.dataset) if (v.query_id, v.doc_id) == pair]
-    earlier = [*desk.votes.everything(pair), *([before] if before else []), *coming]
+    last = desk.votes.last_of(judge, pair)
+    _refuse_no_reason(desk, given, last[-1] if last else None)
+    earlier = [*desk.votes.everything(pair), *last]
     at = not_before(now - timedelta(seconds=ago), earlier, now)
     return Vote(
         id=given.id,
@@ -362,7 +360,6 @@ def _vote(service: Service, desk: Desk, given: GivenVote, judge: str) -> Vote:
         rubric=desk.version,
         document=given.document[:64],
         seconds=_seconds(given.seconds),
-        supersedes=before.id if before is not None else "",
         source=WITHDRAWN if given.withdrawn else "",
     )
 
@@ -380,7 +377,8 @@ def _refuse_no_reason(desk: Desk, given: GivenVote, before: Vote | None) -> None
     while before is not None:
         if (before.grade, before.rationale) == (given.grade, told):
             return
-        before = desk.votes.ids.get(before.supersedes)
+        earlier = before.supersedes.split()
+        before = desk.votes.ids.get(earlier[0]) if earlier else None
     raise InputError(f"{told[:80]!r} is no reason yet", hint=f"Expected: {EXPECTED}.")
 
 
@@ -392,7 +390,7 @@ def _ask_another(desk: Desk, vote: Vote) -> None:
     """Where everybody who was asked is unsure, one more judge is."""
     if desk.pool is None or not desk.pool.judges:
         return
-    with desk.votes.reading:
+    with desk.log.reading:
         here = desk.votes.holding((vote.query_id, vote.doc_id))
     with locked(desk.dataset):
         pool = read_pool(desk.dataset)

@@ -5,24 +5,24 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
 from assay import __version__
 from assay.core.errors import AssayError
-from assay.core.types import Query
+from assay.core.types import Query, counted
 from assay.corpus.disk import list_corpora, open_corpus
 from assay.engines.answering import ask_engine
 from assay.engines.asking import AllFailed
 from assay.engines.described import EngineConfig
 from assay.engines.indexed import index_state
-from assay.review.intents import interrupted, left_elsewhere, unsigned
+from assay.gold.log import has_log, open_log
+from assay.gold.projection import how_it_stands
 from assay.review.outside import TheirBacklog
-from assay.review.queue import differing_rows, stray_items
 from assay.review.waiting import (
     Backlog,
     HalachaBacklog,
@@ -30,11 +30,15 @@ from assay.review.waiting import (
     metric,
     their_metrics,
 )
-from assay.store import Store, StoreError
+from assay.store import StoreError
 from assay.telemetry.recorder import Counts
 from assay.workbench.backlog import backlog, backlog_figures, counted_lately
 from assay.workbench.config import Config
 from assay.workbench.opening import Service
+from assay.workbench.review import strays
+
+if TYPE_CHECKING:
+    from assay.store import Store
 
 S = TypeVar("S", bound=msgspec.Struct)
 
@@ -87,24 +91,15 @@ class EnginesHealth(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GoldHealth(msgspec.Struct, frozen=True, kw_only=True):
-    """How much waits in each gold set for a row that is not there: no failure, since the file may
-    be elsewhere. A decision that was interrupted is one, until the next start heals it. One that
-    another store keeps is told, and is for a start with that store. A note of a decision that this
-    store has not signed, and rows that are decided in the store and open in the file, are failures
-    too."""
+    """How the sets stand to their logs. A log with damaged lines, and one that cannot be read, is a
+    failure; a gold file that is behind its log, or was edited by hand, is put right by the next
+    command that writes."""
 
     status: str = "ok"
-    without_a_row: dict[str, int]
-    interrupted: list[str] = []  # sets with a decision that a killed process left half done
-    interrupted_elsewhere: list[str] = []  # sets, and which other store each belongs to
-    unsigned: list[str] = []  # notes, and what to do
-    differing: list[str] = []  # rows, how each was decided, and what to do
-
-
-SAY_AGAIN = {
-    "approved": "approve it again with `assay gold promote`",
-    "rejected": "reject it again with `assay gold reject`",
-}
+    without_a_query: dict[str, int] = {}  # suggestions whose query has left the set
+    notes: list[str] = []  # gold files that are behind their log, or were edited by hand
+    damaged: list[str] = []  # lines of logs that were set aside
+    unreadable: list[str] = []
 
 
 class Diagnostics(msgspec.Struct, frozen=True, kw_only=True):
@@ -132,7 +127,7 @@ def diagnostics(service: Service, *, probe: bool = False) -> Diagnostics:
     store = checked(lambda: store_health(service.store))
     index = checked(lambda: index_health(service.home))
     engines = checked(lambda: engines_health(service.config, probe))
-    gold = checked(lambda: gold_health(service.store, service.gold_sets))
+    gold = checked(lambda: gold_health(service))
     figures = backlog_figures(service) if store.status == "ok" else None
     theirs = figures.backlogs if figures is not None else counted_lately(service)
     parts = (store, index, engines, gold, *theirs.values())
@@ -172,35 +167,29 @@ def store_health(store: Store) -> StoreHealth:
     )
 
 
-def gold_health(store: Store, gold_sets: Mapping[str, Path]) -> GoldHealth:
-    lost = Counter(item.gold for item in stray_items(store, gold_sets))
-    odd = {name: unsigned(store, path) for name, path in sorted(gold_sets.items())}
-    half = sorted(
-        name for name, path in gold_sets.items() if not odd[name] and interrupted(store, path)
-    )
-    others = [
-        f"{name} (by {other})"
-        for name, path in sorted(gold_sets.items())
-        for other in left_elsewhere(store, path)
-    ]
-    differing = [
-        f"{name}: {item.ref} is {item.state} in the store and open in the file; "
-        f"{SAY_AGAIN.get(item.state, SAY_AGAIN['approved'])}"
-        for name, path in sorted(gold_sets.items())
-        if name not in half
-        for item in differing_rows(store, path)
-    ]
+def gold_health(service: Service) -> GoldHealth:
+    notes, damaged, unreadable = list[str](), list[str](), list[str]()
+    for name, path in sorted(service.gold_sets.items()):
+        if not has_log(path) or not path.exists():
+            continue
+        try:
+            log = open_log(path)
+            notes += filter(None, [how_it_stands(path)])
+        except (AssayError, OSError) as error:
+            unreadable.append(f"{name}: {error}")
+            continue
+        if log.damaged:
+            lines = ", ".join(map(str, log.damaged[:5]))
+            said = f"{counted(len(log.damaged), 'line')} cannot be read and is skipped"
+            damaged.append(f"{log.path}: {said}: {lines}")
+        if log.newer:
+            unreadable.append(f"{log.path}: it has lines of a newer Assay; upgrade")
     return GoldHealth(
-        status="failed" if half or differing or any(odd.values()) else "ok",
-        without_a_row=dict(lost),
-        interrupted=half,
-        interrupted_elsewhere=others,
-        unsigned=[
-            f"{name}: {note.name} is not signed by this store; see `assay doctor --repair`"
-            for name, notes in odd.items()
-            for note in notes
-        ],
-        differing=differing,
+        status="failed" if damaged or unreadable else "ok",
+        without_a_query=dict(Counter(item.gold for item in strays(service))),
+        notes=notes,
+        damaged=damaged,
+        unreadable=unreadable,
     )
 
 

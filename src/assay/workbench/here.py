@@ -11,7 +11,7 @@ import msgspec
 
 from assay.core.errors import AssayError, InputError
 from assay.core.files import read_toml
-from assay.core.workspace import default_store, workspace
+from assay.core.workspace import workspace
 from assay.reports.whereabouts import Here, LastVerdict
 
 CONFIG = "assay.toml"
@@ -83,30 +83,22 @@ def _waiting(tables: dict[str, object] | None, folder: Path) -> int | None:
         if isinstance(table, dict) and table.get("path")
     ]
     pooled = [path for path in paths if path.with_suffix(".pool.json").exists()]
-    store = default_store()
-    stored = "://" not in store and Path(store).exists()
-    if not pooled and not stored:
+    reviewed = [path for path in paths if path.suffix == ".jsonl" and path.exists()]
+    if not pooled and not reviewed:
         return None
     try:
-        return _counted(pooled, stored)
+        return _counted(pooled, reviewed)
     except AssayError:
         return None
 
 
-def _counted(pooled: list[Path], stored: bool) -> int:
-    from assay.core import extras
+def _counted(pooled: list[Path], reviewed: list[Path]) -> int:
+    from assay.review.queue import items_of
     from assay.workbench.desk import desk_of
 
     left = sum(desk_of(path).left("") for path in pooled)
-    if stored and extras.has("store"):
-        from assay.store import open_store
-
-        store = open_store(default_store(), create=False)
-        try:
-            left += store.waiting()[0]
-        finally:
-            store.close()
-    return left
+    found = [item for path in reviewed for item in items_of(path.stem, path)]
+    return left + sum(item.state == "pending_review" for item in found)
 
 
 def _next(

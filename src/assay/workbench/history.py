@@ -15,12 +15,18 @@ from assay.core.results_file import from_json
 from assay.engines.described import EngineConfig
 from assay.evaluation.comparison import Comparison, Difference, Moved, compare
 from assay.evaluation.differences import Leaderboard
-from assay.review.identity import name_of
 from assay.store.records import RunRecord
 from assay.workbench.config import Config
 from assay.workbench.explain import Explanation
 from assay.workbench.fitting import refuse_unlisted
-from assay.workbench.opening import Service, gold_path, read_gold, stored_name
+from assay.workbench.opening import (
+    Service,
+    gold_path,
+    read_gold,
+    run_name,
+    run_names,
+    stored_names,
+)
 from assay.workbench.paging import Page, page_of, page_size
 from assay.workbench.recording import record
 from assay.workbench.score import configured, score
@@ -68,7 +74,8 @@ def evaluate(service: Service, gold: str, engine: str) -> KeptRun:
 
 def keep(service: Service, results: Results, path: Path, engine: str) -> KeptRun:
     """Keep results in the history."""
-    made = record(service.store, results, path, engine=engine, at=service.clock())
+    name, at = run_name(service, path), service.clock()
+    made = record(service.store, results, name, engine=engine, at=at)
     return _kept(made, results)
 
 
@@ -88,7 +95,7 @@ def _configured(config: Config | None, name: str) -> EngineConfig:
 
 def known_engine(service: Service, name: str) -> None:
     """An engine that is configured, or has a run in the history."""
-    ran = {run.engine for run in service.store.runs(limit=LOOKED_AT)}
+    ran = {run.engine for run in run_records(service, limit=LOOKED_AT)}
     if name not in ran:
         _configured(service.config, name)
 
@@ -96,9 +103,25 @@ def known_engine(service: Service, name: str) -> None:
 def runs(service: Service, *, gold: str = "", limit: int = 20, offset: int = 0) -> Page[RunRecord]:
     """Runs without their results, the newest first."""
     size = page_size(limit)
-    name = stored_name(service, gold)
-    records = service.store.runs(gold=name, limit=size + 1, offset=offset)
-    return page_of(records, offset, size)
+    return page_of(run_records(service, gold=gold, limit=size + 1, offset=offset), offset, size)
+
+
+def run_records(
+    service: Service, *, gold: str = "", engine: str = "", limit: int = 50, offset: int = 0
+) -> list[RunRecord]:
+    """Runs on a set, or on all, the newest first. A set that got its name in assay.toml later has
+    runs under its path too: all of them are told under its name."""
+    found = service.store.runs(
+        gold=stored_names(service, gold), engine=engine, limit=limit, offset=offset
+    )
+    return [_named(service, record) for record in found]
+
+
+def _named(service: Service, record: RunRecord) -> RunRecord:
+    for path in service.gold_sets.values():
+        if record.gold in (names := run_names(service, path)):
+            return msgspec.structs.replace(record, gold=names[0])
+    return record
 
 
 def kept_run(service: Service, run_id: str) -> KeptRun:
@@ -106,10 +129,10 @@ def kept_run(service: Service, run_id: str) -> KeptRun:
         raise InputError("say which run")
     record = service.store.run(run_id)
     if record is None:
-        newest = service.store.runs(limit=5)
+        newest = run_records(service, limit=5)
         known = ", ".join(f"{run.id} ({run.engine!r} on {run.gold!r})" for run in newest)
         raise NotHere(f"no run {run_id!r}", hint=f"The newest: {known or 'none yet'}.")
-    return _kept(record, _read(service.store.address, record))
+    return _kept(_named(service, record), _read(service.store.address, record))
 
 
 _results = Remembered[tuple[str, str], Results](READ)
@@ -165,9 +188,7 @@ def relevant_to(service: Service, run_id: str, query_id: str) -> dict[str, int]:
     first, each with its grade; none where the set is not configured."""
     kept = kept_run(service, run_id).gold
     names = [
-        name
-        for name, path in service.gold_sets.items()
-        if name_of(service.store, path, claim=False) == kept
+        name for name, path in service.gold_sets.items() if kept in run_names(service, path)
     ]
     grades = {
         judgment.doc_id: judgment.grade

@@ -10,9 +10,8 @@ from pathlib import Path
 from assay import formats
 from assay.core.errors import AssayError, InputError
 from assay.corpus.disk import list_corpora, open_corpus
-from assay.review.identity import name_of
 from assay.workbench.history import kept_run
-from assay.workbench.opening import Service
+from assay.workbench.opening import Service, run_names
 
 RUNS = 20  # the newest of a set whose results are looked at
 
@@ -58,8 +57,7 @@ def _judged(service: Service, gold: Path, doc_ids: Sequence[str]) -> Set[str]:
 def _returned(service: Service, gold: Path, doc_ids: Sequence[str]) -> Set[str]:
     """What engines have found on this set lately."""
     found: set[str] = set()
-    name = name_of(service.store, gold, claim=False)
-    for record in service.store.runs(gold=name, limit=RUNS):
+    for record in service.store.runs(gold=run_names(service, gold), limit=RUNS):
         with contextlib.suppress(AssayError):  # a run that cannot be read tells nothing
             results = kept_run(service, record.id).results
             found.update(doc_id for entry in results.per_query for doc_id in entry.results)

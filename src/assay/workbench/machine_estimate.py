@@ -24,7 +24,7 @@ from assay.evaluation.graded import FAILED, evaluate
 from assay.evaluation.measures import Measure, parse_measure
 from assay.evaluation.prediction_powered import Estimates, estimate, lopsided, shift
 from assay.judging.policy import Policy, labels, read_policy
-from assay.judging.votes import current, read_votes, votes_path
+from assay.judging.votes import current, log_path, read_votes
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 Grades = dict[str, dict[str, int]]  # query, document, grade
@@ -71,7 +71,7 @@ def with_machine_estimate(
         best = max(told.values(), key=lambda figure: figure.judged)
         raise InputError(
             f"no measure can be estimated: {best.measure}: {best.why}",
-            where=str(votes_path(dataset)),
+            where=str(log_path(dataset)),
             hint="See what is left for people with `assay gold pool`, and judge whole queries, "
             "drawn at random.",
         )
@@ -88,9 +88,9 @@ def with_machine_estimate(
 
 def _votes(gold: GoldSet, dataset: Path) -> list[Vote]:
     """The votes on the set's queries that hold now; machines and people must both have voted."""
-    path = votes_path(dataset)
+    path = log_path(dataset)
     known = set(gold.query_ids)
-    votes = [vote for vote in current(read_votes(path)) if vote.query_id in known]
+    votes = [vote for vote in current(read_votes(dataset)) if vote.query_id in known]
     kinds = {vote.kind for vote in votes if vote.grade is not None}
     if "machine" not in kinds:
         raise InputError(

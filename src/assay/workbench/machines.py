@@ -31,13 +31,12 @@ from assay.judging.votes import (
     RULING,
     SAMPLE,
     Pair,
-    append,
+    book_of,
     current,
     document_fingerprint,
     not_before,
     read_votes,
     votes_of_labels,
-    votes_path,
 )
 from assay.workbench import voting
 from assay.workbench.config import CONFIG_NAME, read_config
@@ -169,9 +168,9 @@ def plan_judging(
     settings = machine_named(config or Path(CONFIG_NAME), judge)
     gold = formats.read_gold(dataset)
     rubric = rubrics.find(gold.rubric or rubrics.DEFAULT, beside=dataset)
-    votes = read_votes(votes_path(dataset))
+    votes = read_votes(dataset)
     _refuse_person(judge, votes)
-    said = [*votes_of_labels(gold, votes), *votes]
+    said = [*votes_of_labels(gold, book_of(votes)), *votes]
     pairs, searched = _asked_pairs(dataset, said if judged else None)
     known = [pair for pair in pairs if pair[0] in set(gold.query_ids)]
     found = texts_of(known, dataset, corpus or searched) if known else {}
@@ -373,7 +372,7 @@ class _Run:
         self.sent += [item] if answer.spent.requests else []
         if answer.verdict is not None:
             votes = [self._vote(item, answer.verdict, answer.seconds)]
-            append(votes_path(self.plan.dataset), votes)
+            voting.give(self.plan.dataset, votes)
             self._count(votes)
             self.bad_in_a_row = 0
         elif answer.state == "unusable":

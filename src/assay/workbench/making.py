@@ -28,7 +28,7 @@ from assay.judging.pool import (
     with_judges,
     write_pool,
 )
-from assay.judging.votes import Pair, read_votes, votes_path
+from assay.judging.votes import Pair, read_votes
 from assay.law.queries import normal_query
 from assay.workbench.opening import Service
 from assay.workbench.pooling import judged_now, known_ids
@@ -312,7 +312,7 @@ def remove_document(dataset: Path, query_id: str, doc_id: str) -> PooledPair:
             )
         voters = {
             vote.judge
-            for vote in read_votes(votes_path(dataset))
+            for vote in read_votes(dataset)
             if (vote.query_id, vote.doc_id) == pair.key
         }
         if voters:

@@ -1,5 +1,5 @@
-"""Whether what is decided rests on one judge: it is decided again without the documents that only
-this judge has judged, and nobody has checked (`judging/unchecked`)."""
+"""Whether a verdict rests on one judge: it is decided again without the documents that only this
+judge has judged, and nobody has checked (`judging/unchecked`)."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ from assay.core.results import GradedResults, Results, Verdict
 from assay.core.runs import run_from_results
 from assay.core.types import GoldSet, Hit, QueryResult
 from assay.evaluation.graded import graded_results
-from assay.judging.pool import Pool, pool_content, pool_path, read_pool, with_second_look
-from assay.judging.votes import Pair, votes_path
+from assay.gold.acts import ASK_SECOND
+from assay.gold.log import has_log, writing
+from assay.judging.pool import Pool, read_pool, with_second_look, write_pool
+from assay.judging.votes import Pair
 from assay.workbench.desk import Desk, desk_of
 from assay.workbench.kept import Kept
 from assay.workbench.tallied import tallied
@@ -46,7 +48,7 @@ def with_one_judge(
     verdict: Verdict, results: Results, dataset: Path, decide: Callable[[Results], Verdict]
 ) -> Verdict:
     """The verdict of a command, with the judge whom it rests on, where it does."""
-    if verdict.status == "inconclusive" or not votes_path(dataset).exists():
+    if verdict.status == "inconclusive" or not has_log(dataset):
         return verdict
     found = rests([results], dataset, lambda runs: decide(runs[0]).status)
     return msgspec.structs.replace(verdict, one_judge=found.on) if found else verdict
@@ -58,7 +60,7 @@ def rests(runs: Sequence[Results], dataset: Path, told: Told, key: Hashable = No
     nobody voted.
     With a `key`, which stands for the runs and what is asked of them, the answer is kept."""
     graded = [run for run in runs if isinstance(run, GradedResults)]
-    if len(graded) < len(runs) or not votes_path(dataset).exists():
+    if len(graded) < len(runs) or not has_log(dataset):
         return None
     try:
         desk = desk_of(dataset)
@@ -152,18 +154,13 @@ def second_asked(dataset: Path, pairs: Collection[Pair]) -> bool:
 
 def ask_second(service: Service, dataset: Path, pairs: Collection[Pair], *, by: str) -> int:
     """Ask one more judge for these documents; how many that are."""
-    from assay.review.identity import name_of
-    from assay.review.intents import change_of
-    from assay.review.rulings import locked_set
-    from assay.workbench.trail import edit_file, to_note
-
-    with locked_set(service.store, dataset):
+    with writing(dataset) as log:
         pool = read_pool(dataset) or Pool()
         asked = with_second_look(pool, pairs)
         before = {pair.key: pair for pair in pool.pairs}
         new = sum(before.get(pair.key) != pair for pair in asked.pairs)
         if new:
-            said, kept = {"documents": new}, name_of(service.store, dataset)
-            entry = to_note(service, by, "gold.second_asked", kept, after=said)
-            edit_file(service, dataset, [entry], change_of(pool_path(dataset), pool_content(asked)))
+            write_pool(dataset, asked)
+            more = {"documents": new}
+            log.append([log.act(ASK_SECOND, who=by, at=service.clock(), more=more)])
     return new

@@ -1,52 +1,58 @@
-"""What the verbs of the running service work on: a store, gold sets, a configuration, a workspace.
-A value that is opened once and given to every verb first."""
+"""An open project: what the verbs of the running service work on."""
 
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from assay import formats
 from assay.core.errors import AssayError, NotHere
 from assay.core.types import GoldSet
 from assay.core.workspace import default_store
-from assay.formats.gold_jsonl import locked
-from assay.review.identity import known_sets, name_of
-from assay.review.intents import heal, interrupted
-from assay.store import NoStore, Store, open_store
+from assay.gold.acts import BEGIN
+from assay.gold.log import open_log, read_acts
+from assay.store import NoStore, legacy, open_store
 from assay.telemetry.recorder import Recorder, Recording
 from assay.workbench.config import CONFIG_NAME, Config, read_config
 
-__all__ = ["NoStore", "NotOpen", "Recording", "Service", "gold_path", "kept_path", "open_service"]
+if TYPE_CHECKING:
+    from assay.store import Store
+
+__all__ = ["NoStore", "NotOpen", "Recording", "Service", "gold_path", "open_service"]
 
 
 SEPARATOR = ":"  # between folder and file: a name is one part of the address of a page
+DEPTH = 3  # folders below the project in which sets are found by their logs
 
 
 def _now() -> datetime:
     return datetime.now(UTC)
 
 
-def _unheard(message: str) -> None:
-    """What nobody listens to."""
+def _ignore(message: str) -> None:
+    """Discard progress messages."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Service:
-    """What is open. `gold_sets` are files by the name people use, `clock` says what time it is, a
-    server has a `recorder` of its own, and `say` hears what takes long and why."""
+    """An open project: its store, gold sets, configuration and workspace. `gold_sets` are files by
+    the name that people use, `clock` tells the time, `recorder` logs searches of a server, and
+    `say` is told what takes long."""
 
     store: Store
     gold_sets: Mapping[str, Path] = field(default_factory=dict)
     config: Config | None = None
+    project: Path = field(default_factory=Path.cwd)
     home: Path | None = None
     clock: Callable[[], datetime] = _now
     recorder: Recorder | None = None
-    say: Callable[[str], None] = _unheard
-    opens_files: bool = True  # whether a gold set may be named by its file: not from elsewhere
+    say: Callable[[str], None] = _ignore
+    opens_files: bool = True  # whether a gold set may be named by its file: not by strangers
 
 
 @contextlib.contextmanager
@@ -58,10 +64,10 @@ def open_service(
     home: Path | None = None,
     recording: Recording | None = None,
     create: bool = True,
-    say: Callable[[str], None] = _unheard,
+    say: Callable[[str], None] = _ignore,
 ) -> Iterator[Service]:
     """A service on a store, with the gold sets and engines of `assay.toml` (where there is one),
-    the gold sets given, and those that were bootstrapped into the store. With `recording` it logs
+    the gold sets given, and those of the project that have a log. With `recording` it logs
     searches. Without `create`, there must be a store."""
     target = store or default_store(home)
     path = config or Path(CONFIG_NAME)
@@ -70,13 +76,15 @@ def open_service(
     recorder = Recorder(lambda: open_store(target), recording) if recording is not None else None
     if opened.created:
         say(f"new store: {opened.address}")
+    project = path.resolve().parent
     try:
-        sets = sets_of(opened, settings, gold)
-        _heal(opened, sets.values(), say)
+        sets = sets_of(settings, gold, project, opened)
+        _attach(opened, sets.values())
         yield Service(
             store=opened,
             gold_sets=sets,
             config=settings,
+            project=project,
             home=home,
             recorder=recorder,
             say=say,
@@ -87,50 +95,61 @@ def open_service(
         opened.close()
 
 
-def _heal(store: Store, paths: Iterable[Path], say: Callable[[str], None]) -> None:
-    """Decisions that a killed process left half done. A set that somebody writes now, or that
-    cannot be written, is left to them."""
+def _attach(store: Store, paths: Iterable[Path]) -> None:
+    """Sets that have no log yet may have a past in the tables of an earlier version."""
+    if not legacy.identities(store):
+        return
     for path in paths:
-        if not interrupted(store, path):
-            continue
-        with contextlib.suppress(AssayError), locked(path, wait=0):
-            try:
-                said = heal(store, path)
-            except AssayError as error:
-                said = str(error)
-            if said:
-                say(said)
+        log = open_log(path)
+        if not log.path.exists():
+            log.before.attach(store)
 
 
 def sets_of(
-    store: Store | None, config: Config | None, given: Sequence[Path] = ()
+    config: Config | None,
+    given: Sequence[Path] = (),
+    project: Path | None = None,
+    store: Store | None = None,
 ) -> dict[str, Path]:
-    """The gold sets of the configuration, those given, and those that the store knows, each once.
-    Two files of one name are told apart by their folders, and no file goes by the name that
-    another has in the store, unless the configuration says so."""
+    """The gold sets of the configuration, those given, and those found in the project, each once.
+    Two files of one name are told apart by their folders."""
     sets = configured_sets(config)
-    stored = known_sets(store) if store is not None else {}
-    known = {name.replace("/", SEPARATOR): path.resolve() for name, path in stored.items()}
-    for path in given:
-        _add(sets, path, taken=known)
-    for name, path in known.items():
-        _add(sets, path, name)
+    project = project or Path.cwd()
+    for path in (*given, *_found(project), *_found_before(project, store)):
+        _add(sets, path)
     return sets
 
 
-def _add(
-    sets: dict[str, Path], path: Path, *wanted: str, taken: Mapping[str, Path] | None = None
-) -> None:
+def _found(project: Path) -> Iterator[Path]:
+    """The sets of a project that have a log."""
+    for depth in range(DEPTH + 1):
+        for log in sorted(project.glob("*/" * depth + "*.log.jsonl")):
+            if any(part.startswith(".") for part in log.relative_to(project).parts):
+                continue
+            first = next(iter(read_acts(log)), None)
+            if first is not None and first.action == BEGIN:
+                dataset = log.with_name(Path(first.subject.get("set", "")).name)
+                if dataset.is_file():
+                    yield dataset
+
+
+def _found_before(project: Path, store: Store | None) -> Iterator[Path]:
+    """The sets of a project that a store of an earlier version knows."""
+    identities = legacy.identities(store) if store is not None else {}
+    for identity in sorted(identities):
+        path = Path(re.sub(r"^(.*#|\./)", "", identity))
+        inside = not path.is_absolute() and ".." not in path.parts
+        if inside and (project / path).is_file():
+            yield project / path
+
+
+def _add(sets: dict[str, Path], path: Path) -> None:
     place = path.resolve()
     if place in {each.resolve() for each in sets.values()}:
         return
     parts = place.with_suffix("").parts[1:]
-    names = [SEPARATOR.join(parts[-some:]) for some in range(1, len(parts) + 1)]
-    free = (
-        name
-        for name in (*wanted, *names)
-        if name not in sets and (taken or {}).get(name, place) == place
-    )
+    names = (SEPARATOR.join(parts[-some:]) for some in range(1, len(parts) + 1))
+    free = (name for name in names if name not in sets)
     sets[next(free, str(place).replace("/", SEPARATOR))] = path
 
 
@@ -142,12 +161,11 @@ def configured_sets(config: Config | None) -> dict[str, Path]:
 
 
 def gold_path(service: Service, name: str) -> Path:
-    """By the name it is configured under, or by the name of its file, which is how the store knows
-    it."""
+    """By the name that people use, or that the history has for it."""
     if name in service.gold_sets:
         return service.gold_sets[name]
     for path in service.gold_sets.values():
-        if name == name_of(service.store, path, claim=False):
+        if name in run_names(service, path):
             return path
     known_names = ", ".join(service.gold_sets)
     hint = f"Known: {known_names or 'none yet. Name one in assay.toml or with --gold'}."
@@ -159,14 +177,13 @@ class NotOpen(NotHere):
 
 
 def kept_path(service: Service, kept: str) -> Path:
-    """The file of the set that the store keeps under a name: of an item, a vote, a run. It is that
-    set or none, whatever another is called here."""
+    """The file of the set that a run was made on."""
     for path in service.gold_sets.values():
-        if kept == name_of(service.store, path, claim=False):
+        if kept in run_names(service, path):
             return path
     raise NotOpen(
         f"this belongs to a set that is not open here: {kept}",
-        hint=f"Open its file with --gold; if it is gone, `assay gold withdraw {kept} --gone`.",
+        hint="Open its file with --gold.",
     )
 
 
@@ -174,16 +191,44 @@ def read_gold(service: Service, name: str) -> GoldSet:
     return formats.read_gold(gold_path(service, name))
 
 
-def stored_name(service: Service, gold: str) -> str:
-    """The name in the store of a set that is configured, or that the store knows, or of a file;
-    empty for all sets."""
+def run_names(service: Service, path: Path) -> list[str]:
+    """What runs on a set are kept under: its name in assay.toml, else its path in the project; a
+    set that got a name later has runs under both."""
+    place = path.resolve()
+    names = [n for n, file in configured_sets(service.config).items() if file.resolve() == place]
+    inside = place.is_relative_to(service.project)
+    own = place.relative_to(service.project).as_posix() if inside else str(place)
+    return [*names[:1], own]
+
+
+def run_name(service: Service, path: Path) -> str:
+    return run_names(service, path)[0]
+
+
+def stored_names(service: Service, gold: str) -> list[str]:
+    """The names in the history of a set that is open, of a file, or of one that only has runs; none
+    for all sets."""
     if not gold:
-        return ""
-    if gold in service.gold_sets or (service.opens_files and Path(gold).is_file()):
-        path = service.gold_sets.get(gold) or Path(gold)
-        return name_of(service.store, path, claim=False)
-    known = service.store.gold_names()
+        return []
+    with contextlib.suppress(NotHere):
+        return run_names(service, gold_path(service, gold))
+    if service.opens_files and Path(gold).is_file():
+        return run_names(service, Path(gold))
+    known = service.store.run_golds()
     if gold not in known:
         names = ", ".join(dict.fromkeys([*service.gold_sets, *known]))
         raise NotHere(f"no gold set {gold!r}", hint=f"Known: {names or 'none yet'}.")
-    return gold
+    return [gold]
+
+
+def stored_name(service: Service, gold: str) -> str:
+    """The name that runs on a set are kept under; empty for all sets."""
+    return next(iter(stored_names(service, gold)), "")
+
+
+def set_named(service: Service, kept: str) -> str:
+    """What people call the set that runs are kept under; the same where it is not open here."""
+    with contextlib.suppress(AssayError):
+        path = kept_path(service, kept)
+        return next(name for name, file in service.gold_sets.items() if file == path)
+    return kept

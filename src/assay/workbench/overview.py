@@ -14,7 +14,6 @@ import msgspec
 
 from assay.core.errors import AssayError
 from assay.core.results import Pair, Status
-from assay.review.identity import name_of
 from assay.review.outside import TheirBacklog
 from assay.review.waiting import Backlog
 from assay.store.records import AuditEntry, RunRecord
@@ -30,7 +29,10 @@ from assay.workbench.decisions import (
     run_line,
 )
 from assay.workbench.one_judge import Rests
-from assay.workbench.opening import Service
+from assay.workbench.history import run_records
+from assay.workbench.opening import Service, run_name
+from assay.workbench.review_queue import pending
+from assay.workbench.trail import trail
 from assay.workbench.review import strays
 from assay.workbench.set_standing import SetStanding, set_standing
 from assay.workbench.settling import left_to_judge
@@ -128,7 +130,7 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
 def overview(service: Service, *, whole_trail: bool = False) -> Overview:
     """With `whole_trail`, for those who may read the audit trail, what was done lately is all of
     it."""
-    records = service.store.runs(limit=LOOKED_AT)
+    records = run_records(service, limit=LOOKED_AT)
     sets = set_lines(service, records)
     figures = backlog(service)
     engines = _engines(service, records)
@@ -161,7 +163,7 @@ def overview(service: Service, *, whole_trail: bool = False) -> Overview:
         verdicts=verdicts,
         latest=latest,
         runs=len(records),
-        lately=service.store.audit(limit=RECENT) if whole_trail else _open_to_all(service),
+        lately=trail(service, limit=RECENT) if whole_trail else _open_to_all(service),
         searches=service.store.search_total(),
         telemetry=service.recorder.counts() if service.recorder is not None else None,
         at=service.clock(),
@@ -171,7 +173,7 @@ def overview(service: Service, *, whole_trail: bool = False) -> Overview:
 def set_lines(service: Service, records: Sequence[RunRecord]) -> list[SetLine]:
     lines = []
     for name, path in service.gold_sets.items():
-        kept = name_of(service.store, path, claim=False)
+        kept = run_name(service, path)
         mine = [record for record in records if record.gold == kept]
         standing, latest = set_standing(name, path), _latest(service, mine)
         ran_on = latest[0].fingerprint if latest else ""
@@ -226,14 +228,14 @@ def _open_to_all(service: Service) -> list[AuditEntry]:
     who may read the audit trail."""
     return [
         msgspec.structs.replace(entry, reason="", before=None, after=None)
-        for entry in service.store.audit(limit=TRAIL)
+        for entry in trail(service, limit=TRAIL)
         if entry.action.startswith(OPEN_TO_ALL)
     ][:RECENT]
 
 
 def _suggestions(service: Service) -> int:
     """Documents that somebody suggests, which wait in the same queue as rows."""
-    return sum(count.items for count in service.store.queue_counts() if count.kind == "judgment")
+    return sum(item.kind == "judgment" for item in pending(service))
 
 
 # ── engines ───────────────────────────────────────────────────────────────────────────────────────

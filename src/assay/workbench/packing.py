@@ -16,7 +16,7 @@ from assay.judging import rubrics
 from assay.judging.packets import Packet, as_csv, as_jsonl, left_to_judge, make_packet
 from assay.judging.policy import policy_path, read_policy
 from assay.judging.pool import PEOPLE, Pool, PooledPair, pool_path, read_pool
-from assay.judging.votes import read_votes, votes_path
+from assay.judging.votes import log_path, read_votes
 from assay.language.detect import detect
 from assay.reports.words import language_of
 from assay.workbench.outputs import refuse_output
@@ -55,14 +55,14 @@ def write_packet(
 ) -> Packed:
     """Write what waits for the judge as HTML, JSONL or CSV, by the ending of `output`. A page
     speaks `language`, or that of its queries."""
-    beside = (votes_path(dataset), pool_path(dataset), policy_path(dataset))
+    beside = (log_path(dataset), pool_path(dataset), policy_path(dataset))
     render = writer_of(output)
     refuse_output(output, dataset, *beside)
     spare_judgments(output)
     gold = formats.read_gold(dataset)
     pool = _pool(dataset)
     rubric = rubrics.find(gold.rubric or rubrics.DEFAULT, beside=dataset)
-    votes = read_votes(votes_path(dataset))
+    votes = read_votes(dataset)
     counts = read_policy(dataset).counts
     waiting = left_to_judge(pool, gold, votes, counts, judge.strip())
     pairs, notes = _asked(gold, waiting, queries, dataset)

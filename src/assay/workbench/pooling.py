@@ -41,7 +41,7 @@ from assay.judging.pool import (
     with_second_judges,
     write_pool,
 )
-from assay.judging.votes import Pair, read_votes, votes_path
+from assay.judging.votes import Pair, read_votes
 from assay.workbench.config import CONFIG_NAME, read_config
 from assay.workbench.opening import Service
 from assay.workbench.outputs import refuse_output, refuse_outputs
@@ -364,7 +364,7 @@ def _readable(pool: Pool, known: Container[str], dataset: Path, say: Say) -> Poo
     if before is not None and before.corpus not in ("", pool.corpus):
         say(f"warning: {pairs} not in this corpus; `assay gold add --remove` takes a pair out")
         return pool
-    voted = {(vote.query_id, vote.doc_id) for vote in read_votes(votes_path(dataset))}
+    voted = {(vote.query_id, vote.doc_id) for vote in read_votes(dataset)}
     gone = {pair.key for pair in strange} - voted
     say(f"warning: {pairs} not in the corpus: nobody can judge them, {len(gone)} left out")
     kept = tuple(pair for pair in pool.pairs if pair.key not in gone)
@@ -375,7 +375,7 @@ def _kept(
     request: PoolRequest, gold: GoldSet, found: Mapping[Pair, PooledPair], described: Pool
 ) -> Pooled:
     """Add what is new and unjudged, deal what is nobody's, write, and say what waits."""
-    votes = read_votes(votes_path(request.dataset))
+    votes = read_votes(request.dataset)
     counts = read_policy(request.dataset).counts
     # people who are named judge what no person has, also where machines count
     judged = judged_pairs(gold, votes, PEOPLE if described.judges else counts)
@@ -410,7 +410,7 @@ def _kept(
 
 def judged_now(dataset: Path, gold: GoldSet) -> set[Pair]:
     """What has a label, or a vote that the policy of the set counts."""
-    votes = read_votes(votes_path(dataset))
+    votes = read_votes(dataset)
     return judged_pairs(gold, votes, read_policy(dataset).counts)
 
 

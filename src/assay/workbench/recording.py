@@ -6,6 +6,7 @@ from __future__ import annotations
 import hashlib
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -13,24 +14,28 @@ from assay.core.errors import AssayError
 from assay.core.results import Results
 from assay.core.results_file import to_json
 from assay.core.workspace import default_store
-from assay.review.identity import name_of
-from assay.store import NoStore, Store, open_store
+from assay.store import NoStore, open_store
 from assay.store.records import RunRecord
+from assay.workbench.config import CONFIG_NAME, read_config
+from assay.workbench.opening import Service, run_name
+
+if TYPE_CHECKING:
+    from assay.store import Store
 
 HOW = "not recorded: this workspace has no store; `assay serve` makes one, and later runs are kept"
 
 
 def record(
-    store: Store, results: Results, dataset: Path, *, engine: str = "", at: datetime | None = None
+    store: Store, results: Results, gold: str, *, engine: str = "", at: datetime | None = None
 ) -> RunRecord:
-    """Keep results under the name that the store has for the set. Without `at` it is now, and the
+    """Keep results under the name of their set. Without `at` it is now, and the
     same results are kept once: `assay run` brings what is unchanged again and again."""
     kept = to_json(results)
     made = RunRecord(
         id=hashlib.sha256(msgspec.json.encode([kept, engine, at])).hexdigest()[:24],
         at=at or datetime.now(UTC),
         engine=engine or results.engine,
-        gold=name_of(store, dataset),
+        gold=gold,
         results=kept,
         gold_fingerprint=results.receipt.gold.fingerprint,
         corpus_fingerprint=results.receipt.corpus_fingerprint or "",
@@ -54,7 +59,12 @@ def record_here(
     except AssayError as error:
         return f"warning: not recorded: {error}"
     try:
-        made = [record(opened, results, path, engine=engine) for results, path, engine in runs]
+        config = read_config(Path(CONFIG_NAME)) if Path(CONFIG_NAME).exists() else None
+        service = Service(store=opened, config=config)
+        made = [
+            record(opened, results, run_name(service, path), engine=engine)
+            for results, path, engine in runs
+        ]
     except AssayError as error:
         return f"warning: not recorded: {error}"
     finally:

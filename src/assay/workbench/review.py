@@ -1,11 +1,11 @@
-"""The expert's verbs: what waits, what speaks for it, suggestions and the word on them, what is
-taken out of the queue. The gold set changes by an expert's word alone."""
+"""Review: what is pending, what supports it, suggested judgments, publishing, and what to look at
+next. A gold set changes only by a chair's decision."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
-from datetime import UTC, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 import msgspec
@@ -14,33 +14,26 @@ from assay import formats
 from assay.core.errors import InputError, NotHere
 from assay.core.files import write_atomic
 from assay.core.results import GradedResults
-from assay.core.types import ASKED, Document, Vote
+from assay.core.types import ASKED, Document
 from assay.corpus.disk import list_corpora, open_corpus
 from assay.evaluation.doubts import is_closed
+from assay.gold.acts import SUGGEST, Act, CastVote, new_id
+from assay.gold.files import is_rows
+from assay.gold.log import writing
 from assay.judging.next import next_to_judge
 from assay.judging.reasons import LONGEST, refuse_long
 from assay.judging.votes import Pair, document_fingerprint
-from assay.review import rulings
-from assay.review.identity import name_of
-from assay.review.one_step import record_alone, record_with
-from assay.review.pairs import settle_pair
-from assay.review.queue import judgment_item, stray_items, stray_items_of
-from assay.review.rulings import Word
-from assay.store.records import (
-    EVERYTHING,
-    LOST,
-    Feedback,
-    ReviewItem,
-    ReviewState,
-    Ruling,
-)
+from assay.review import decisions
+from assay.review.decisions import Word
+from assay.review.queue import ReviewItem, items_of
+from assay.store.records import Feedback
 from assay.telemetry.feedback import signs_for
-from assay.telemetry.recorder import new_id
 from assay.workbench.history import KeptRun, kept_run, runs
 from assay.workbench.known_ids import refuse_unknown
-from assay.workbench.opening import NotOpen, Service, gold_path, kept_path, read_gold, stored_name
+from assay.workbench.opening import Service, gold_path, read_gold, run_names
 from assay.workbench.paging import MAX_PAGE, Page, page_of, page_size
-from assay.workbench.voting import give_with_record, rubric_version
+from assay.workbench.review_queue import find_item, items, pending
+from assay.workbench.voting import first_acts, rubric_version
 
 __all__ = [
     "LONGEST",
@@ -50,11 +43,9 @@ __all__ = [
     "ToJudge",
     "changes_the_set",
     "evidence",
-    "item_of",
     "publish",
     "queue",
     "queue_pairs",
-    "reject_item",
     "rule_suggestion",
     "strays",
     "suggest",
@@ -69,6 +60,7 @@ TOP_GRADE = 4  # of sets whose format does not say
 SHOWN_DECISIONS = 5
 KNOWN = "Give an id that search or next_to_judge has shown, or allow_unknown."
 LONGEST_NAME = 500  # characters
+LOST = "its query is no longer in the gold set"
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):
@@ -93,18 +85,14 @@ def queue(
     limit: int = 50,
     offset: int = 0,
 ) -> Page[ReviewItem]:
-    """What waits, or was decided, the oldest first."""
+    """What is pending, or was decided, the oldest first."""
     size = page_size(limit)
-    items = service.store.review_items(
-        gold=stored_name(service, gold), state=state, kind=kind, limit=size + 1, offset=offset
-    )
-    return page_of(items, offset, size)
-
-
-def item_of(service: Service, item_id: str) -> ReviewItem | None:
-    """One item, whatever its state; None where there is no such item."""
-    items = service.store.review_items(ids=[item_id])
-    return items[0] if items else None
+    found = [
+        item
+        for item in items(service, gold)
+        if (not state or item.state == state) and (not kind or item.kind == kind)
+    ]
+    return page_of(found[offset : offset + size + 1], offset, size)
 
 
 def evidence(service: Service, item: ReviewItem) -> list[Evidence]:
@@ -113,7 +101,7 @@ def evidence(service: Service, item: ReviewItem) -> list[Evidence]:
 
 
 def _evidence(service: Service, item: ReviewItem, doc_id: str) -> Evidence:
-    signs = signs_for(service.store, item, doc_id, MAX_PAGE)
+    signs = signs_of(service, item, doc_id)
     decisions = {sign.decision_id: sign for sign in signs if sign.decision_id}
     return Evidence(
         doc_id=doc_id,
@@ -121,6 +109,12 @@ def _evidence(service: Service, item: ReviewItem, doc_id: str) -> Evidence:
         decisions=list(decisions.values())[:SHOWN_DECISIONS],
         kinds=sorted({sign.kind for sign in signs}),
     )
+
+
+def signs_of(service: Service, item: ReviewItem, doc_id: str) -> list[Feedback]:
+    """What people's searches and decisions say for a document of an item."""
+    key = item.key if item.kind == "gold_row" else ""
+    return signs_for(service.store, item.query, doc_id, MAX_PAGE, key=key)
 
 
 def document_of(service: Service, corpus: str, doc_id: str) -> Document | None:
@@ -135,13 +129,13 @@ def document_of(service: Service, corpus: str, doc_id: str) -> Document | None:
 
 def top_grade(service: Service, item: ReviewItem) -> int:
     """The highest grade on the scale of the item's gold set."""
-    return formats.read_gold(kept_path(service, item.gold)).top_grade or TOP_GRADE
+    return formats.read_gold(gold_path(service, item.gold)).top_grade or TOP_GRADE
 
 
 def changes_the_set(service: Service, item: ReviewItem) -> bool:
     """Whether accepting an item changes the gold set itself; else it is a vote, which `gold merge`
     brings in."""
-    return kept_path(service, item.gold).suffix == ".jsonl"
+    return is_rows(gold_path(service, item.gold))
 
 
 # ── suggesting ────────────────────────────────────────────────────────────────────────────────────
@@ -177,19 +171,53 @@ def suggest(
         )
     if not allow_unknown:
         refuse_unknown(service, gold_path(service, gold), query.corpus, [doc_id], hint=KNOWN)
-    name, at = name_of(service.store, gold_path(service, gold)), service.clock()
-    item = judgment_item(name, query, doc_id, by=by, at=at, grade=grade, rationale=rationale)
-    service.store.add_review_items([item])
-    queued = service.store.review_items(gold=name, kind="judgment", limit=EVERYTHING)
-    kept = next(known for known in queued if known.key == item.key)
+    act = _suggested(service, gold_path(service, gold), [(query_id, doc_id)], grade, rationale, by)
+    kept = next(item for item in items(service, gold) if item.id == act[0].id)
     if kept.grade != grade:
         raise _suggested_before(kept)
     return kept
 
 
+def _suggested(
+    service: Service,
+    dataset: Path,
+    pairs: Sequence[Pair],
+    grade: int | None,
+    rationale: str | Sequence[str],
+    by: str,
+) -> list[Act]:
+    """Suggestions in the log, in this order. One person suggests a pair once: what was suggested
+    before stays as it is."""
+    texts = [rationale] * len(pairs) if isinstance(rationale, str) else rationale
+    with writing(dataset) as log:
+        who = log.people.known_id(by)
+        known = {
+            (act.subject["query"], act.subject["doc"]): act
+            for act in log.acts.values()
+            if act.action == SUGGEST and act.who in (who, by)
+        }
+        new = [
+            log.act(
+                SUGGEST,
+                who=by,
+                kind="machine",
+                # the queue is in the order of time
+                at=service.clock() + timedelta(microseconds=place),
+                subject={"query": pair[0], "doc": pair[1]},
+                grade=grade,
+                rationale=text,
+            )
+            for place, (pair, text) in enumerate(zip(pairs, texts, strict=True))
+            if pair not in known
+        ]
+        log.append(new)
+    made = known | {(act.subject["query"], act.subject["doc"]): act for act in new}
+    return [made[pair] for pair in pairs]
+
+
 def _suggested_before(item: ReviewItem) -> InputError:
     """What an expert reads does not change while it is read: the first word stays."""
-    told = "waits for the expert" if item.state == "pending_review" else "was decided on already"
+    told = "is pending" if item.state == "pending_review" else "was decided on already"
     return InputError(
         f"a suggestion of {item.suggested_by!r} for this document and query {told}, with grade "
         f"{item.grade}; the new grade was not taken",
@@ -209,10 +237,10 @@ def rule_suggestion(
     why: str = "",
     grade: int | None = None,
 ) -> ReviewItem:
-    """An expert's word on a suggestion; `grade` where the suggestion has none, or another one.
-    Accepted, it is a vote; in a gold-set.jsonl the document joins the row, or leaves it at grade 0.
-    Nothing is said of the other documents: a row that waits goes on waiting."""
-    item = item_of(service, item_id)
+    """Decide on a suggestion; `grade` where the suggestion has none, or another one. Accepted, it
+    is a vote; in a gold-set.jsonl the document joins the row, or leaves it at grade 0. The other
+    documents stay as they are: a row that is pending stays pending."""
+    item = find_item(service, item_id)
     if item is None or item.kind != "judgment":
         raise NotHere(f"no suggestion {item_id!r}")
     if not by.strip():
@@ -222,88 +250,68 @@ def rule_suggestion(
     if accept and (final is None or not 0 <= final <= top):
         raise InputError(f"give the document a grade from 0 to {top}")
     word = Word(by=by, why=why.strip(), rationale=why.strip(), at=service.clock())
-    # without a file a vote alone would leave the row as it was, unsaid
-    path = kept_path(service, item.gold) if accept else None
-    votes = (_vote(service, item, word, final),) if accept else ()
-    state: ReviewState = "approved" if accept else "rejected"
-    ruling = Ruling(item=item, state=state, by=by, at=word.at, reason=word.why, votes=votes)
-    if path is not None and final is not None and path.suffix == ".jsonl":
-        settle_pair(service.store, path, ruling, final)
-    elif path is not None:
-        give_with_record(service.store, path, ruling)
+    path = gold_path(service, item.gold)
+    if accept:
+        vote = _vote(service, item, final)
+        decisions.accept(path, item, vote, word, lambda log: first_acts(path, log))
     else:
-        record_alone(service.store, ruling)
-    return service.store.review_items(ids=[item_id])[0]
+        decisions.decline(path, item, word)
+    decided = find_item(service, item_id)
+    assert decided is not None
+    return decided
 
 
-def _vote(service: Service, item: ReviewItem, word: Word, grade: int | None) -> Vote:
-    """The person's vote, in the person's own words or without any."""
+def _vote(service: Service, item: ReviewItem, grade: int | None) -> CastVote:
+    """The chair's own vote on a suggested document."""
     doc_id = item.doc_ids[0]
     document = document_of(service, item.corpus, doc_id)
-    return Vote(
+    return CastVote(
         id=new_id(),
-        query_id=item.ref,
-        doc_id=doc_id,
+        query=item.ref,
+        doc=doc_id,
         grade=grade,
-        judge=word.by,
-        kind="human",
-        at=word.at.astimezone(UTC).isoformat(),
-        rationale=word.rationale or "",
-        rubric=rubric_version(kept_path(service, item.gold)),
+        rubric=rubric_version(gold_path(service, item.gold)),
         document=document_fingerprint(document) if document is not None else "",
         source=item.suggested_by if item.grade is None else f"suggested by {item.suggested_by}",
     )
 
 
-def reject_item(service: Service, item: ReviewItem, word: Word) -> None:
-    """Turn a row in the queue down. One that is no longer in a file here is turned down in the
-    record alone."""
-    try:
-        path = kept_path(service, item.gold)
-        rulings.reject(service.store, path, [item.ref], word, [item])
-    except NotOpen:  # the row may be in its file, elsewhere
-        raise
-    except InputError:
-        if item not in strays(service, item.gold):
-            raise
-        ruling = Ruling(item=item, state="rejected", by=word.by, at=word.at, reason=word.why)
-        record_alone(service.store, ruling)
-
-
 def publish(service: Service | None, gold: Path, baseline: Path, content: bytes, *, by: str) -> int:
-    """Approved rows become published together with the baseline that has them: both, or neither.
-    Without a service there are none."""
-    if service is None:
-        write_atomic(baseline, content)
+    """Write a baseline; the approved rows that it was scored on are published from then on."""
+    write_atomic(baseline, content)
+    if service is None or not is_rows(gold) or not gold.exists():
         return 0
-    name, at = name_of(service.store, gold), service.clock()
-    items = service.store.review_items(gold=name, state="approved", limit=EVERYTHING)
-    why = "in the committed baseline"
-    made = [Ruling(item=item, state="published", by=by, at=at, reason=why) for item in items]
-    if made:
-        record_with(service.store, gold, made, baseline, content)
-    else:
-        write_atomic(baseline, content)
-    return len(items)
+    name = next((key for key, path in service.gold_sets.items() if path == gold), "")
+    found = items_of(name or gold.stem, gold)
+    approved = [i.ref for i in found if i.state == "approved" and i.kind == "gold_row"]
+    if approved:
+        word = Word(by=by, why="in the committed baseline", at=service.clock())
+        decisions.publish(gold, approved, word)
+    return len(approved)
 
 
-# ── what has lost its row ─────────────────────────────────────────────────────────────────────────
+# ── suggestions without a query ───────────────────────────────────────────────────────────────────
 
 
 def strays(service: Service, gold: str = "") -> list[ReviewItem]:
-    """What waits and cannot be approved: its row has left the gold set, or the file is not here."""
-    return stray_items(service.store, service.gold_sets, gold=gold)
+    """Suggestions that cannot be accepted, since their query has left the set."""
+    return [item for item in pending(service, gold) if item.kind == "judgment" and not item.query]
 
 
 def withdraw(service: Service, gold: str, *, by: str, why: str = "", gone: bool = False) -> int:
-    """What waits for a row that has left the gold set leaves the queue; the audit trail keeps it.
-    Of a set whose file cannot be found from here, all that waits, and only when it is said to be
-    `gone`."""
+    """Take suggestions out of the queue whose query has left the set; the log keeps them. With
+    `gone`, all of them: the set itself is gone."""
     if not gold or not by.strip():
         raise InputError("say which gold set, and who withdraws")
-    name = stored_name(service, gold)
-    lost = stray_items_of(service.store, service.gold_sets, name, gone=gone)
-    return service.store.withdraw(lost, by=by, at=service.clock(), reason=why or LOST)
+    path = gold_path(service, gold)
+    if not path.exists() and not gone:
+        raise InputError(
+            f"the file of gold set {gold!r} is not here",
+            hint="Put it back, or say with --gone that it is gone for good.",
+        )
+    lost = pending(service, gold) if gone else strays(service, gold)
+    word = Word(by=by, why=why or LOST, at=service.clock())
+    return decisions.withdraw(path, [item for item in lost if item.kind == "judgment"], word)
 
 
 # ── what a comparison asks for, and what experts voted ────────────────────────────────────────────
@@ -323,23 +331,18 @@ def queue_pairs(
 ) -> int:
     """Put pairs before the expert, the most useful first; the grade is the expert's to give.
     Returns how many are new: a pair that waits already, or was decided, is not asked twice."""
-    queries = {query.id: query for query in formats.read_gold(gold).queries}
-    name, now = name_of(service.store, gold), service.clock()
-    items = []
-    for place, pair in enumerate(pairs):
-        query = queries.get(pair.query_id)
-        if query is None:
-            raise InputError(
-                f"no query {pair.query_id!r} in the gold set",
-                where=str(gold),
-                hint="Give the gold set that the results were scored on.",
-            )
-        # the queue is in the order of time: the most useful first
-        at = now + timedelta(microseconds=place)
-        why = _doubt(pair.narrowing)
-        item = judgment_item(name, query, pair.doc_id, by=source, at=at, rationale=why)
-        items.append(item)
-    return service.store.add_review_items(items)
+    queries = set(formats.read_gold(gold).query_ids)
+    if missing := next((pair for pair in pairs if pair.query_id not in queries), None):
+        raise InputError(
+            f"no query {missing.query_id!r} in the gold set",
+            where=str(gold),
+            hint="Give the gold set that the results were scored on.",
+        )
+    known = [(pair.query_id, pair.doc_id) for pair in pairs]
+    why = [_doubt(pair.narrowing) for pair in pairs]
+    before = service.clock()
+    made = _suggested(service, gold, known, None, why, source)
+    return sum(act.moment >= before for act in made)
 
 
 def _doubt(narrowing: float | None) -> str:
@@ -368,12 +371,10 @@ def worth_looking_at(
     of the newest, the one that narrows the decision between them most first; and last what waits
     with a grade that somebody has suggested already. Runs that are named come before the queue."""
     wanted = offset + limit + 1
-    items = service.store.review_items(
-        gold=stored_name(service, gold), state="pending_review", limit=EVERYTHING
-    )
-    waiting = [_waiting(item) for item in items if item.grade is None]
-    suggested = [_waiting(item) for item in items if item.grade is not None]
-    queued = {(item.ref, doc_id) for item in items for doc_id in item.doc_ids}
+    queued_items = pending(service, gold)
+    waiting = [_waiting(item) for item in queued_items if item.grade is None]
+    suggested = [_waiting(item) for item in queued_items if item.grade is not None]
+    queued = {(item.ref, doc_id) for item in queued_items for doc_id in item.doc_ids}
     room = wanted if run_ids else wanted - len(waiting)
     more = _worth_judging(_runs_of(service, gold, run_ids), room, queued)
     every = [*more, *waiting, *suggested] if run_ids else [*waiting, *more, *suggested]
@@ -384,7 +385,8 @@ def _runs_of(service: Service, gold: str, run_ids: Sequence[str]) -> list[KeptRu
     """These runs, or else the newest of two engines, or of one."""
     if run_ids:
         asked = [kept_run(service, run_id) for run_id in run_ids]
-        if other := next((run for run in asked if run.gold != stored_name(service, gold)), None):
+        names = run_names(service, gold_path(service, gold))
+        if other := next((run for run in asked if run.gold not in names), None):
             raise InputError(f"run {other.id!r} is not on the gold set {gold!r}")
         return asked
     newest: dict[str, str] = {}

@@ -18,13 +18,13 @@ from assay.judging import rubrics
 from assay.judging.packets import PARTS
 from assay.judging.passages import WORD, passages
 from assay.law.queries import row_key
-from assay.store.records import Feedback, Neighbours, ReviewItem
-from assay.telemetry.feedback import signs_for
+from assay.review.queue import ReviewItem
+from assay.store.records import Feedback
 from assay.workbench import searching
-from assay.workbench.opening import Service, kept_path
+from assay.workbench.opening import Service, gold_path
 from assay.workbench.paging import MAX_PAGE
-from assay.workbench.review import SHOWN_DECISIONS, TOP_GRADE
-from assay.workbench.review_queue import Asked, around, filter_of
+from assay.workbench.review import SHOWN_DECISIONS, TOP_GRADE, signs_of
+from assay.workbench.review_queue import Asked, Neighbours, around, asked_for
 
 __all__ = [
     "Candidate",
@@ -37,7 +37,6 @@ __all__ = [
     "candidate_of",
     "candidates",
     "item_view",
-    "known_item",
     "search_more",
     "whole_text",
 ]
@@ -115,11 +114,6 @@ class ItemView(msgspec.Struct, frozen=True, kw_only=True):
     lost: bool
 
 
-def known_item(service: Service, item_id: str) -> ReviewItem | None:
-    items = service.store.review_items(ids=[item_id])
-    return items[0] if items else None
-
-
 def item_view(service: Service, item: ReviewItem, asked: Asked) -> ItemView:
     """All of one item, and where it stands in what was asked for."""
     documents = [reading(service, item, doc_id) for doc_id in item.doc_ids]
@@ -127,7 +121,7 @@ def item_view(service: Service, item: ReviewItem, asked: Asked) -> ItemView:
     return ItemView(
         item=item,
         around=around(service, asked, item),
-        total=service.store.count_items(filter_of(service, asked)),
+        total=len(asked_for(service, asked)),
         documents=documents,
         candidates=candidates(service, item) if item.kind == "gold_row" else [],
         corpus=corpus_to_search(service, item),
@@ -154,7 +148,7 @@ class _Standing(msgspec.Struct, frozen=True, kw_only=True):
 
 def _place(service: Service, item: ReviewItem) -> _Standing:
     try:
-        path = kept_path(service, item.gold)
+        path = gold_path(service, item.gold)
         changes = path.suffix == ".jsonl"
         if item.kind == "judgment":
             gold = read_gold(path)
@@ -178,7 +172,7 @@ def _grades(top: int, rubric: str, path: Path) -> list[Grade]:
 
 
 def reading(service: Service, item: ReviewItem, doc_id: str) -> Reading:
-    signs = signs_for(service.store, item, doc_id, MAX_PAGE)
+    signs = signs_of(service, item, doc_id)
     decided = {sign.decision_id: sign for sign in signs if sign.decision_id}
     read = _read(item.query, item.corpus, doc_id, service)
     shown = list(decided.values())[:SHOWN_DECISIONS]

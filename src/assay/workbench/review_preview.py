@@ -8,12 +8,12 @@ from collections.abc import Sequence
 
 import msgspec
 
-from assay.store.records import ReviewItem
+from assay.review.queue import ReviewItem
 from assay.workbench import review
 from assay.workbench.opening import Service
 from assay.workbench.paging import MAX_PAGE
 from assay.workbench.review_item import find_document
-from assay.workbench.review_queue import Asked, filter_of
+from assay.workbench.review_queue import Asked, asked_for, find_items
 
 __all__ = ["AT_ONCE", "Line", "Preview", "fingerprint", "preview"]
 
@@ -48,12 +48,11 @@ class Preview(msgspec.Struct, frozen=True, kw_only=True):
 def preview(service: Service, asked: Asked, ids: Sequence[str] = ()) -> Preview:
     """Of the items named, else of all that were asked for."""
     if ids:
-        found = service.store.review_items(ids=list(ids)[:MAX_PAGE], limit=MAX_PAGE)
+        found = list(find_items(service, ids[:MAX_PAGE]).values())
         more = len(ids) - len(found)
     else:
-        wanted = filter_of(service, asked)
-        found = service.store.find_items(wanted, limit=AT_ONCE)
-        more = service.store.count_items(wanted) - len(found)
+        every = asked_for(service, asked)
+        found, more = every[:AT_ONCE], max(len(every) - AT_ONCE, 0)
     waiting = [item for item in found if item.state == "pending_review"]
     lost = {item.id for item in review.strays(service) if waiting}
     rows = [item for item in waiting if item.kind == "gold_row" and item.id not in lost]

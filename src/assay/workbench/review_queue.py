@@ -1,24 +1,20 @@
-"""The chair's queue, as a list: what waits, by set, corpus, practice area, kind and age; how it is
-filled from the sets that are served."""
+"""The chair's queue as a list: what is pending, by set, corpus, practice area, kind and age."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Literal
 
 import msgspec
 
-from assay import formats
-from assay.core.errors import AssayError, InputError
-from assay.formats import gold_jsonl
-from assay.review.identity import name_of
-from assay.review.intents import heal
-from assay.review.queue import sync_review
-from assay.store.records import Neighbours, ReviewFilter, ReviewItem
-from assay.workbench.opening import Service, stored_name
+from assay.core.errors import AssayError
+from assay.review.queue import ReviewItem, items_of
+from assay.workbench.opening import Service, gold_path
 from assay.workbench.paging import page_of, page_size
 
-__all__ = ["Asked", "Choice", "Filled", "Listing", "Waiting", "around", "fill_queue", "listing"]
+__all__ = ["Asked", "Choice", "Listing", "Neighbours", "Waiting", "around", "items", "listing"]
 
 Age = Literal["", "new", "week", "month"]
 WEEK, MONTH = timedelta(days=7), timedelta(days=30)
@@ -37,7 +33,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Choice(msgspec.Struct, frozen=True):
-    """A value that can be asked for, and how many wait with it."""
+    """A value that can be asked for, and how many items have it."""
 
     value: str
     items: int
@@ -68,84 +64,99 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
     choices: Choices
 
 
+class Neighbours(msgspec.Struct, frozen=True):
+    """Where an item stands in a list: how many come before it, and the ids beside it."""
+
+    place: int
+    previous: str
+    next: str
+
+
+def items(service: Service, gold: str = "") -> list[ReviewItem]:
+    """Everything that waits or was decided in one set, or in all; the oldest first. A set that
+    cannot be read says so on its own page."""
+    names = [gold] if gold else list(service.gold_sets)
+    found: list[ReviewItem] = []
+    for name in names:
+        try:
+            path = gold_path(service, name)
+            if gold or path.exists():
+                known = next(key for key, file in service.gold_sets.items() if file == path)
+                found += items_of(known, path)
+        except (AssayError, OSError):
+            if gold:
+                raise
+    return sorted(found, key=_order) if len(names) > 1 else found
+
+
+def find_item(service: Service, item_id: str) -> ReviewItem | None:
+    """One item, whatever its state; None where there is no such item."""
+    return next((item for item in items(service) if item.id == item_id), None)
+
+
+def find_items(service: Service, ids: Sequence[str]) -> dict[str, ReviewItem]:
+    wanted = set(ids)
+    return {item.id: item for item in items(service) if item.id in wanted}
+
+
+def pending(service: Service, gold: str = "") -> list[ReviewItem]:
+    return [item for item in items(service, gold) if item.state == "pending_review"]
+
+
+def asked_for(service: Service, asked: Asked) -> list[ReviewItem]:
+    """The items that pass, the oldest first."""
+    now = service.clock()
+    since = now - WEEK if asked.age == "new" else None
+    before = {"week": now - WEEK, "month": now - MONTH}.get(asked.age)
+    names = ("corpus", "practice_area", "kind", "state")
+    wanted = {name: value for name in names if (value := getattr(asked, name))}
+    return [
+        item
+        for item in items(service, asked.gold)
+        if all(getattr(item, name) == value for name, value in wanted.items())
+        and (since is None or item.created_at >= since)
+        and (before is None or item.created_at < before)
+    ]
+
+
 def listing(service: Service, asked: Asked, *, limit: int = 50, offset: int = 0) -> Listing:
-    """What was asked for, the oldest first."""
-    wanted, size, now = filter_of(service, asked), page_size(limit), service.clock()
+    """A page of what was asked for."""
+    passing, size, now = asked_for(service, asked), page_size(limit), service.clock()
     start = max(offset, 0)
-    page = page_of(service.store.find_items(wanted, limit=size + 1, offset=start), start, size)
-    counts = service.store.queue_counts()
-    by_name: dict[str, list[Choice]] = {}
-    for name in Choices.__struct_fields__:
-        summed: dict[str, int] = {}
-        for count in counts:
-            value = getattr(count, name)
-            summed[value] = summed.get(value, 0) + count.items
-        by_name[name] = [Choice(value, n) for value, n in sorted(summed.items()) if value]
+    page = page_of(passing[start : start + size + 1], start, size)
+    waiting = pending(service)
+    choices = {
+        name: [
+            Choice(value, n)
+            for value, n in sorted(Counter(getattr(item, name) for item in waiting).items())
+            if value
+        ]
+        for name in Choices.__struct_fields__
+    }
     return Listing(
         items=[Waiting(item=item, days=_days(item.created_at, now)) for item in page.items],
-        total=service.store.count_items(wanted),
-        waiting=sum(count.items for count in counts),
+        total=len(passing),
+        waiting=len(waiting),
         offset=start,
         next_offset=page.next_offset,
-        choices=Choices(**by_name),
+        choices=Choices(**choices),
     )
 
 
 def around(service: Service, asked: Asked, item: ReviewItem) -> Neighbours:
-    """Where an item stands in what was asked for."""
-    return service.store.item_neighbours(filter_of(service, asked), item)
-
-
-def filter_of(service: Service, asked: Asked) -> ReviewFilter:
-    now = service.clock()
-    since = now - WEEK if asked.age == "new" else None
-    before = {"week": now - WEEK, "month": now - MONTH}.get(asked.age)
-    return ReviewFilter(
-        gold=stored_name(service, asked.gold),
-        kind=asked.kind,
-        state=asked.state,
-        corpus=asked.corpus,
-        practice_area=asked.practice_area,
-        since=since,
-        before=before,
+    """Where an item stands, or would stand, in what was asked for."""
+    others = [one for one in asked_for(service, asked) if one.id != item.id]
+    place = sum(_order(one) < _order(item) for one in others)
+    return Neighbours(
+        place=place,
+        previous=others[place - 1].id if place else "",
+        next=others[place].id if place < len(others) else "",
     )
+
+
+def _order(item: ReviewItem) -> tuple[datetime, str, str]:
+    return item.created_at, item.ref, item.id
 
 
 def _days(since: datetime, now: datetime) -> int:
     return max((now - since).days, 0)
-
-
-# ── from the sets to the queue ────────────────────────────────────────────────────────────────────
-
-
-class Filled(msgspec.Struct, frozen=True, kw_only=True):
-    """What of a set waits, once the queue says what its file says."""
-
-    gold: str
-    waiting: int
-
-
-def fill_queue(service: Service) -> list[Filled]:
-    """Rows of gold-set.jsonl files that nobody has approved wait in the queue; a second time
-    changes nothing. A file that cannot be read is told, and stops no other."""
-    filled = []
-    for name, path in service.gold_sets.items():
-        if path.suffix != ".jsonl" or not path.exists():
-            continue
-        try:
-            formats.read_gold(path)  # one that is no gold set gets no name in the store
-            with gold_jsonl.locked(path):
-                heal(service.store, path)
-                lines = gold_jsonl.read_lines(path)
-                gold_jsonl.refuse_same_ids(lines, path)
-                known = name_of(service.store, path)
-                sync_review(service.store, known, lines, now=service.clock())
-        except InputError as error:
-            service.say(f"{name} is not in the queue: {error}")
-            continue
-        except AssayError as error:  # another writer, or a store that is away
-            service.say(f"{name} is not in the queue now: {error}")
-            continue
-        waits = ReviewFilter(gold=known, state="pending_review")
-        filled.append(Filled(gold=known, waiting=service.store.count_items(waits)))
-    return filled

@@ -1,14 +1,13 @@
-"""The chair's word on what waits: approve, reject, many at once, take back. Every place that a
-chair decides at calls these: the page and the API alike.
+"""A chair's decisions: approve, reject, many at once, undo. The page and the API both call these.
 
-Pressing twice is harmless: what is so already, by the same person, is answered as such. What
-another was faster with, or what has changed since the page was opened, is refused, and says so."""
+Pressing twice is harmless: what the same person has decided already is answered as such. What
+somebody else decided first, or what has changed since the page was opened, is refused."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import partial
 from typing import Literal
 
@@ -16,20 +15,19 @@ import msgspec
 
 from assay.core.errors import InputError, NotHere
 from assay.judging.reasons import refuse_long
+from assay.gold.acts import APPROVE, CORRECT, REJECT
+from assay.gold.log import open_log
+from assay.gold.projection import Unwritten
 from assay.reports.words import page_words
-from assay.review import rulings, taking_back
-from assay.review.intents import interrupted
-from assay.review.one_step import Overtaken, Unwritten, record_alone
-from assay.review.pairs import unsettle_pair
-from assay.review.rulings import Correction, Stale, Word
-from assay.store import StoreConflict
-from assay.store.records import ReviewItem, Ruling
+from assay.review import decisions
+from assay.review.decisions import Correction, Overtaken, Stale, Word
+from assay.review.queue import ReviewItem
 from assay.workbench import review
-from assay.workbench.opening import NotOpen, Service, kept_path
+from assay.workbench.opening import Service, gold_path
 from assay.workbench.paging import MAX_PAGE
-from assay.workbench.review_item import candidates, find_document, known_item, note_of
+from assay.workbench.review_item import candidates, find_document, note_of
 from assay.workbench.review_preview import fingerprint
-from assay.workbench.voting import give_with_record
+from assay.workbench.review_queue import find_item, find_items, items
 
 __all__ = [
     "Bulk",
@@ -48,6 +46,7 @@ __all__ = [
 Outcome = Literal["approved", "rejected", "taken_back"]
 NOT_SAID: Mapping[str, datetime] = {}
 CORRECTED = "corrected on the review page"
+NEVER = datetime.min.replace(tzinfo=UTC)
 
 
 class Refused(InputError):
@@ -67,13 +66,6 @@ class Gone(Refused, NotHere):
 
     def __init__(self) -> None:
         super().__init__("gone")
-
-
-class Elsewhere(Refused, NotHere):
-    """The item belongs to a gold set that is not open here."""
-
-    def __init__(self, item: ReviewItem) -> None:
-        super().__init__("elsewhere", ref=item.ref, gold=item.gold)
 
 
 class Said(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -148,7 +140,7 @@ def _reject(service: Service, item: ReviewItem, word: Word) -> None:
     if item.kind == "judgment":
         review.rule_suggestion(service, item.id, accept=False, by=word.by, why=word.why)
     else:
-        review.reject_item(service, item, word)
+        decisions.reject(gold_path(service, item.gold), [item.ref], word, [item])
 
 
 def _made(step: Callable[[], object]) -> str:
@@ -164,14 +156,13 @@ def _open_item(service: Service, item_id: str, wanted: Outcome, by: str) -> Revi
     """The item while it waits; what has been done where it is done."""
     if not by.strip():
         raise Refused("name")
-    item = known_item(service, item_id)
+    item = find_item(service, item_id)
     if item is None:
         raise Gone()
     if item.state == "pending_review":
         return item
     if item.state == wanted and item.decided_by == by:
-        unwritten = _finish(service, [item])
-        return Decided(item=item, outcome=wanted, already=True, unwritten=unwritten)
+        return Decided(item=item, outcome=wanted, already=True)
     raise Refused("decided", ref=item.ref, by=item.decided_by)
 
 
@@ -195,13 +186,11 @@ class _in_words:
     def __enter__(self) -> None: ...
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, StoreConflict):
-            now = known_item(self._service, self._item.id)
+        if isinstance(error, Overtaken):
+            now = find_item(self._service, self._item.id)
             raise Refused(
                 "decided", ref=self._item.ref, by=now.decided_by if now else ""
             ) from error
-        if isinstance(error, NotOpen):
-            raise Elsewhere(self._item) from error
         if isinstance(error, Stale):
             raise Refused("changed", ref=self._item.ref) from error
         if not isinstance(error, InputError) or isinstance(error, Refused):
@@ -210,14 +199,9 @@ class _in_words:
             raise Refused("lost", ref=self._item.ref) from error
 
 
-def _items(service: Service, ids: Sequence[str]) -> dict[str, ReviewItem]:
-    found = service.store.review_items(ids=list(ids), limit=MAX_PAGE) if ids else []
-    return {item.id: item for item in found}
-
-
 def _done(service: Service, item: ReviewItem, outcome: Outcome, unwritten: str) -> Decided:
-    """What is said to be done is so in the store."""
-    now = known_item(service, item.id)
+    """The item as it is now."""
+    now = find_item(service, item.id)
     if now is None or now.state != outcome:
         raise InputError("nothing was decided: the item is as it was", where=item.ref)
     return Decided(item=now, outcome=outcome, unwritten=unwritten)
@@ -232,7 +216,7 @@ def _settle(service: Service, item: ReviewItem, said: Said, word: Word) -> None:
 
 
 def _approve_row(service: Service, item: ReviewItem, said: Said, word: Word) -> None:
-    path = kept_path(service, item.gold)
+    path = gold_path(service, item.gold)
     documents = item.doc_ids if said.documents is None else said.documents
     documents = tuple(dict.fromkeys(id for id in documents if id.strip()))
     if not documents:
@@ -240,11 +224,11 @@ def _approve_row(service: Service, item: ReviewItem, said: Said, word: Word) -> 
     _refuse_unknown(service, item, documents)
     note = said.note.strip()
     if documents == item.doc_ids and not note:
-        rulings.promote(service.store, path, [item.ref], word, [item])
+        decisions.promote(path, [item.ref], word, [item])
         return
     given = msgspec.structs.replace(word, why=word.why or CORRECTED, rationale=word.why)
     change = Correction(relevant=documents, note=note or None)
-    rulings.correct(service.store, path, item.ref, change, given, [item])
+    decisions.correct(path, item.ref, change, given, [item])
 
 
 def _refuse_unknown(service: Service, item: ReviewItem, documents: Sequence[str]) -> None:
@@ -289,7 +273,7 @@ def approve_many(service: Service, picks: Iterable[Pick], *, by: str, reason: st
         raise InputError(f"{len(wanted)} rows are more than {MAX_PAGE} in one step")
     word = Word(by=by, why=reason.strip(), at=service.clock())
     with _one_at_a_time:
-        known = _items(service, list(wanted))
+        known = find_items(service, list(wanted))
         already, refused = list[str](), dict[str, str]()
         by_set: dict[str, list[ReviewItem]] = {}
         for id, seen in wanted.items():
@@ -301,45 +285,28 @@ def approve_many(service: Service, picks: Iterable[Pick], *, by: str, reason: st
                 refused[id] = str(problem or Gone())
             else:
                 by_set.setdefault(item.gold, []).append(item)
-        done = list[str]()
-        unwritten = _finish(service, [known[id] for id in already])
-        for items in by_set.values():
+        done, unwritten = list[str](), ""
+        for some in by_set.values():
             try:
-                unwritten = _approved(service, items, word, refused) or unwritten
-                done += [item.id for item in items if item.id not in refused]
-            except (InputError, StoreConflict) as error:
-                left = [item.id for item in items if item.id not in refused]
+                unwritten = _approved(service, some, word, refused) or unwritten
+                done += [item.id for item in some if item.id not in refused]
+            except InputError as error:
+                left = [item.id for item in some if item.id not in refused]
                 refused |= dict.fromkeys(left, str(error))
     return Bulk(done=done, already=already, refused=refused, unwritten=unwritten)
 
 
-def _finish(service: Service, items: Iterable[ReviewItem]) -> str:
-    """What was decided and could not be written is, once there is room; says what still stands in
-    the way."""
-    for gold in {item.gold for item in items}:
-        try:
-            path = kept_path(service, gold)
-            if interrupted(service.store, path):
-                with rulings.locked_set(service.store, path):
-                    pass
-        except NotOpen:
-            continue
-        except InputError as error:
-            return str(error)
-    return ""
-
-
 def _approved(
-    service: Service, items: Sequence[ReviewItem], word: Word, refused: dict[str, str]
+    service: Service, some: Sequence[ReviewItem], word: Word, refused: dict[str, str]
 ) -> str:
     """The rows of one set in one step, without those that the file has otherwise by now, and those
     that others were faster with; says where its files could not be written."""
-    path = kept_path(service, items[0].gold)
-    left = list(items)
+    path = gold_path(service, some[0].gold)
+    left = list(some)
     while left:
         refs = [item.ref for item in left]
         try:
-            return _made(partial(rulings.promote, service.store, path, refs, word, left))
+            return _made(partial(decisions.promote, path, refs, word, left))
         except Stale as error:
             others = [item for item in left if item.ref in error.refs]
             new = {item.id: Refused("changed", ref=item.ref) for item in others}
@@ -368,7 +335,20 @@ def _problem(item: ReviewItem | None, seen: str) -> Refused | None:
 
 def last_step(service: Service, by: str) -> list[ReviewItem]:
     """What a person decided last: one item, or all of a step on many."""
-    return service.store.last_decided(by) if by else []
+    if not by:
+        return []
+    found = [item for item in items(service) if item.decided_by == by and item.act]
+    steps: dict[str, list[ReviewItem]] = {}
+    for item in found:
+        if item.state in ("approved", "rejected") and _is_decision(service, item):
+            steps.setdefault(item.act, []).append(item)
+    last = max(steps.values(), key=lambda some: some[0].decided_at or NEVER, default=[])
+    return last
+
+
+def _is_decision(service: Service, item: ReviewItem) -> bool:
+    act = open_log(gold_path(service, item.gold)).acts[item.act]
+    return act.action in (APPROVE, CORRECT, REJECT)
 
 
 def take_back(
@@ -383,7 +363,7 @@ def take_back(
         raise Refused("name")
     at = service.clock()
     with _one_at_a_time:
-        known = _items(service, ids)
+        known = find_items(service, ids)
         done, already, refused = list[str](), list[str](), dict[str, str]()
         approved: dict[str, list[ReviewItem]] = {}
         steps: list[tuple[list[str], Callable[[], None]]] = []
@@ -398,17 +378,16 @@ def take_back(
             elif item.state == "approved" and item.kind == "gold_row":
                 approved.setdefault(item.gold, []).append(item)
             else:
-                steps.append(([id], partial(_undo_one, service, item, by, at)))
-        for gold, items in approved.items():
-            undo = partial(_unapprove, service, gold, items, by, at)
-            steps.append(([item.id for item in items], undo))
-        unwritten = _finish(service, [known[id] for id in already])
-        for some, step in steps:
+                steps.append(([id], partial(_undo, service, [item], by, at)))
+        for some in approved.values():
+            steps.append(([item.id for item in some], partial(_undo, service, some, by, at)))
+        unwritten = ""
+        for ids_of_step, step in steps:
             try:
                 unwritten = _made(step) or unwritten
-                done += some
-            except (InputError, StoreConflict) as error:
-                refused |= dict.fromkeys(some, str(error))
+                done += ids_of_step
+            except InputError as error:
+                refused |= dict.fromkeys(ids_of_step, str(error))
     return Bulk(done=done, already=already, refused=refused, unwritten=unwritten)
 
 
@@ -423,26 +402,9 @@ def _newer(item: ReviewItem, seen: datetime | None, by: str) -> Refused | None:
     return None if same else Refused("since", ref=item.ref, by=item.decided_by)
 
 
-def _unapprove(
-    service: Service, gold: str, items: Sequence[ReviewItem], by: str, at: datetime
-) -> None:
-    word = Word(by=by, rationale="", at=at)
-    taking_back.unapprove(service.store, kept_path(service, gold), items, word)
-
-
-def _undo_one(service: Service, item: ReviewItem, by: str, at: datetime) -> None:
-    word = Word(by=by, rationale="", at=at)
-    if item.kind == "gold_row":
-        taking_back.reopen(service.store, kept_path(service, item.gold), item.ref, word, [item])
-        return
-    path = kept_path(service, item.gold) if item.state == "approved" else None
-    votes = taking_back.votes_back(path, item, by, at) if path is not None else ()
-    why = taking_back.WHY if path is not None else "rejection taken back"
-    ruling = Ruling(item=item, state="pending_review", by=by, at=at, reason=why, votes=votes)
-    if path is not None and path.suffix == ".jsonl":
-        before, _ = taking_back.approval_of(service.store, item)
-        unsettle_pair(service.store, path, ruling, before)
-    elif path is not None:
-        give_with_record(service.store, path, ruling)
+def _undo(service: Service, some: Sequence[ReviewItem], by: str, at: datetime) -> None:
+    word, path = Word(by=by, rationale="", at=at), gold_path(service, some[0].gold)
+    if some[0].kind == "gold_row":
+        decisions.take_back(path, some, word)
     else:
-        record_alone(service.store, ruling)
+        decisions.take_back_suggestion(path, some[0], word)

@@ -35,7 +35,7 @@ from assay.workbench.config import GoldConfig
 from assay.workbench.decisions import configured_name, decided, rests_on, run_line
 from assay.workbench.desk import stamp_of
 from assay.workbench.fitting import refuse_elsewhere, refuse_unlisted
-from assay.workbench.history import KeptRun, keep
+from assay.workbench.history import KeptRun, keep, run_records
 from assay.workbench.kept import Kept
 from assay.workbench.one_judge import ask_second
 from assay.workbench.opening import Service, gold_path, stored_name
@@ -107,7 +107,7 @@ def engines_again(service: Service, gold: str) -> list[str]:
     standing = set_standing(gold, gold_path(service, gold))
     known = choices(service)
     latest: dict[str, RunRecord] = {}
-    for record in service.store.runs(gold=stored_name(service, gold), limit=RAN):
+    for record in run_records(service, gold=gold, limit=RAN):
         latest.setdefault(record.engine, record)
     return [
         engine

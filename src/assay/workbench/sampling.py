@@ -26,7 +26,7 @@ from assay.judging.sample import (
     report,
     write_samples,
 )
-from assay.judging.votes import SAMPLE, Pair, read_votes, votes_path
+from assay.judging.votes import SAMPLE, Pair, read_votes
 from assay.workbench.packing import writer_of
 from assay.workbench.texts import known_texts
 
@@ -94,4 +94,4 @@ def spot_check(dataset: Path) -> SpotCheck:
     """What the last draw says."""
     sampled_pairs(dataset)
     last = read_samples(dataset).draws[-1]
-    return report(last, formats.read_gold(dataset), read_votes(votes_path(dataset)))
+    return report(last, formats.read_gold(dataset), read_votes(dataset))

@@ -241,9 +241,9 @@ def _on_whom(
     then: Results | None,
 ) -> Verdict:
     """With the judge whom it rests on; sets that nobody voted on are the most, and cost nothing."""
-    from assay.judging.votes import votes_path
+    from assay.gold.log import has_log
 
-    if isinstance(results, GoldenResults) or not votes_path(dataset).exists():
+    if isinstance(results, GoldenResults) or not has_log(dataset):
         return verdict
     from assay.evaluation.gates import decide
     from assay.workbench.one_judge import with_one_judge

@@ -14,7 +14,7 @@ from assay.core.fingerprints import gold_fingerprint
 from assay.core.types import GoldSet, standing
 from assay.judging.policy import policy_path, read_policy
 from assay.judging.pool import pool_path, read_pool
-from assay.judging.votes import by_pair, current, read_votes, votes_path
+from assay.judging.votes import by_pair, current, log_path, read_votes
 from assay.workbench.desk import desk_of
 from assay.workbench.kept import Kept
 from assay.workbench.tallied import Tally, tallied
@@ -61,7 +61,7 @@ _standings: Kept[Path, SetStanding] = Kept()
 
 def _state(path: Path) -> tuple[object, ...]:
     """What tells that a file changed; of a folder the files in it."""
-    beside = [votes_path(path), pool_path(path), policy_path(path)]
+    beside = [log_path(path), pool_path(path), policy_path(path)]
     inside = sorted(path.rglob("*")) if path.is_dir() else []
     return tuple(_stamp(file) for file in (path, *beside, *inside))
 
@@ -86,7 +86,7 @@ def _read(path: Path) -> SetStanding:
 def _unopened(path: Path) -> SetStanding:
     gold, tally = formats.read_gold(path), Tally(read_policy(path))
     tally.hold(gold, read_pool(path))
-    for pair, said in by_pair(current(read_votes(votes_path(path)))).items():
+    for pair, said in by_pair(current(read_votes(path))).items():
         tally.take(pair, said)
     return msgspec.structs.replace(_stands(path, gold, tally), uncounted=0)
 

@@ -19,7 +19,7 @@ from assay.workbench.decisions import (
 )
 from assay.workbench.desk import desk_of
 from assay.workbench.facing import would_tell
-from assay.workbench.history import KeptRun
+from assay.workbench.history import KeptRun, run_records
 from assay.workbench.one_judge import second_asked
 from assay.workbench.opening import Service, gold_path, kept_path, stored_name
 
@@ -49,7 +49,7 @@ def settling(service: Service, name: str, judge: str = "") -> Settling | None:
     where nothing is open, or judging cannot help."""
     try:
         gold = stored_name(service, name)
-        records = service.store.runs(gold=gold, limit=LOOKED_AT)
+        records = run_records(service, gold=gold, limit=LOOKED_AT)
         leaders = board_of(gold, [run_line(service, record) for record in records]).leaders
         if not leaders or desk_of(gold_path(service, name)).gold.from_logs:
             return None
@@ -77,7 +77,7 @@ def _for_a_second(
     if found is None or found.on.judge == judge or not second_asked(path, found.pairs):
         return []
     desk = desk_of(path)
-    with desk.votes.reading:
+    with desk.log.reading:
         left = [pair for pair in found.pairs if desk.votes.of(judge, pair) is None]
     return [Asked(query_id=query, doc_id=doc) for query, doc in left]
 
@@ -88,7 +88,7 @@ def left_to_judge(service: Service, name: str, pairs: Sequence[Pair]) -> list[Pa
         desk = desk_of(gold_path(service, name))
     except AssayError:
         return list(pairs)
-    with desk.votes.reading:
+    with desk.log.reading:
         return [
             pair
             for pair in pairs

@@ -9,7 +9,7 @@ from pathlib import Path
 from assay.core.errors import InputError
 from assay.core.types import GoldSet, counted
 from assay.evaluation.graded import default_measures
-from assay.formats.votes_jsonl import votes_path
+from assay.gold.log import has_log
 from assay.judging import rubrics
 from assay.judging.rubrics import Rubric
 
@@ -52,12 +52,12 @@ def doubts(gold: GoldSet, dataset: Path) -> Iterator[str]:
 def stale_count(dataset: Path) -> str:
     """The votes on texts that have changed since, in words; empty where there are none, or where
     the corpus is not here to tell."""
-    if not votes_path(dataset).exists():
+    if not has_log(dataset):
         return ""
     from assay.judging.votes import read_votes
     from assay.workbench.texts import known_texts, stale_votes
 
-    votes = read_votes(votes_path(dataset))
+    votes = read_votes(dataset)
     if not any(vote.document for vote in votes):
         return ""
     try:

@@ -130,17 +130,18 @@ class _Read:
     """A tally, as far as the votes of the set were read."""
 
     def __init__(self, desk: Desk) -> None:
-        self.tally, self.life, self.read = Tally(desk.policy), desk.votes.life, 0
+        self.tally, self.life = Tally(desk.policy), desk.log.life
         self.desk: Desk | None = None
+        desk.votes.changed |= dict.fromkeys(desk.votes.pairs())
 
     def read_on(self, desk: Desk) -> None:
         votes = desk.votes
         if self.desk is not desk:
             self.tally.hold(desk.gold, desk.pool)
             self.desk = desk
-        for pair in dict.fromkeys(votes.order[self.read :]):
+        for pair in votes.changed:
             self.tally.take(pair, votes.everything(pair))
-        self.read = len(votes.order)
+        votes.changed.clear()
 
 
 _tallies: dict[Path, _Read] = {}
@@ -151,9 +152,9 @@ _lock = threading.Lock()
 def tallied(desk: Desk) -> Iterator[Tally]:
     """The tally of all votes of now, which nobody changes meanwhile."""
     place = desk.dataset.resolve()
-    with _lock, desk.votes.reading:
+    with _lock, desk.log.reading:
         known = _tallies.get(place)
-        if known is None or (known.tally.policy, known.life) != (desk.policy, desk.votes.life):
+        if known is None or (known.tally.policy, known.life) != (desk.policy, desk.log.life):
             known = _tallies[place] = _Read(desk)
         known.read_on(desk)
         yield known.tally

@@ -17,12 +17,11 @@ from assay.core.types import GoldSet
 from assay.evaluation import graded
 from assay.evaluation.trends import Commit, Event, Past, Step, Trend, steps
 from assay.formats import read_gold
-from assay.review.identity import known_sets
 from assay.store.records import RunRecord
 from assay.workbench.decisions import KNOWN, SHOWN, headline, run_line
 from assay.workbench.desk import Stamp, stamp_of
-from assay.workbench.history import kept_run
-from assay.workbench.opening import Service, stored_name
+from assay.workbench.history import kept_run, run_records
+from assay.workbench.opening import Service, run_names, stored_name
 
 __all__ = ["Trend", "trends", "trends_by_set"]
 
@@ -43,7 +42,7 @@ def trends(service: Service, *, gold: str = "", engine: str = "") -> list[Trend]
         if not engine or trend.engine == engine
     ]
     if not found and (gold or engine):
-        known = sorted({f"{record.engine} on {record.gold}" for record in service.store.runs()})
+        known = sorted({f"{record.engine} on {record.gold}" for record in run_records(service)})
         raise NotHere("no run of that is kept", hint=f"Kept: {', '.join(known) or 'none yet'}.")
     return found
 
@@ -51,7 +50,7 @@ def trends(service: Service, *, gold: str = "", engine: str = "") -> list[Trend]
 def trends_by_set(service: Service, *, gold: str = "") -> dict[str, list[Trend]]:
     """`gold` is the name that the history has for a set. The newest runs of each engine."""
     tracks: dict[tuple[str, str], list[RunRecord]] = {}
-    for record in service.store.runs(gold=gold, limit=KNOWN):
+    for record in run_records(service, gold=gold, limit=KNOWN):
         tracks.setdefault((record.gold, record.engine), []).append(record)
     found: dict[str, list[Trend]] = {}
     for (name, engine), runs in tracks.items():
@@ -101,11 +100,8 @@ class _Labels(NamedTuple):
 
 
 def _labels(service: Service, gold: str) -> _Labels | None:
-    path = known_sets(service.store).get(gold)
-    path = path or next(
-        (each for name, each in service.gold_sets.items() if stored_name(service, name) == gold),
-        None,
-    )
+    sets = service.gold_sets.values()
+    path = next((each for each in sets if gold in run_names(service, each)), None)
     stamp = stamp_of(path) if path is not None else None
     return _read(path, stamp) if path is not None and stamp is not None else None
 

@@ -6,7 +6,7 @@ import msgspec
 
 from assay.core.errors import AssayError
 from assay.core.types import VoteKind
-from assay.judging.votes import UNNAMED, WITHDRAWN, votes_path
+from assay.judging.votes import UNNAMED, has_log, role_of
 from assay.workbench.desk import desk_of
 from assay.workbench.opening import Service
 
@@ -45,17 +45,16 @@ def voters(service: Service) -> list[Voter]:
     """Those with most votes first."""
     known: dict[tuple[str, VoteKind], list[str]] = {}
     for path in service.gold_sets.values():
-        if not votes_path(path).exists():
+        if not has_log(path):
             continue
         try:
-            votes = desk_of(path).votes
+            desk = desk_of(path)
         except (AssayError, OSError):  # the set's own page says what is wrong with it
             continue
-        with votes.reading:
-            for said in votes.said.values():
-                for vote in said.values():
-                    if vote.judge != UNNAMED and vote.source != WITHDRAWN:
-                        known.setdefault((vote.judge, vote.kind), []).append(vote.at)
+        with desk.log.reading:
+            for vote in desk.votes.current():
+                if vote.judge != UNNAMED and not role_of(vote.source):
+                    known.setdefault((vote.judge, vote.kind), []).append(vote.at)
     found = [
         Voter(name=name, kind=kind, votes=len(moments), last=max(moments))
         for (name, kind), moments in known.items()

@@ -1,12 +1,12 @@
-"""Votes and labels: what judges sent back becomes votes beside the set, and the labels are computed
-from the votes by the policy. Votes are on disk before the set is written, so that nothing a judge
-said can be lost; whatever stops in between is made good by the next merge."""
+"""Votes and labels: what judges sent back becomes votes in the log of the set, and the labels are
+computed from the votes by the policy. The log is on disk before the gold file is written; where
+something stops in between, the next command that writes makes it good."""
 
 from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,12 +15,16 @@ import msgspec
 
 from assay import formats
 from assay.core.errors import InputError, UsageError
-from assay.core.files import write_atomic
-from assay.core.types import GoldSet, Labelling, Vote, VoteKind
+from assay.core.types import GoldSet, Judgment, Labelling, Vote, VoteKind
 from assay.formats.ballots import Ballots, read_ballots
 from assay.formats.exchange import identified
-from assay.formats.gold_jsonl import locked
 from assay.formats.relabel import relabelled, require_writable
+from assay.gold.acts import EDIT, LABEL, RULE, Act, CastVote, new_id
+from assay.gold.files import content_of, digest_of, label_digest, labels_in, log_path
+from assay.gold.log import Log, open_log, writing
+from assay.gold.people import BY_HAND
+from assay.gold.projection import compared, project, said_of_edits
+from assay.gold.rows import RowChange
 from assay.judging import rubrics
 from assay.judging.labelling import Change, Labelled, relabel
 from assay.judging.merge import Bounds, Cast, Said, bounds, cast
@@ -34,21 +38,7 @@ from assay.judging.policy import (
 )
 from assay.judging.pool import Pool, read_pool
 from assay.judging.sample import Draw, read_samples
-from assay.judging.votes import (
-    SAMPLE,
-    Pair,
-    append,
-    read_votes,
-    votes_of_labels,
-    votes_path,
-)
-from assay.review.identity import name_of
-from assay.review.intents import FileChange, votes_to_come
-from assay.review.one_step import record_votes
-from assay.review.rulings import refuse_reworded
-from assay.store import Store
-from assay.store.records import Ruling
-from assay.workbench.opening import Service
+from assay.judging.votes import EDITED, RULING, SAMPLE, Pair, votes_of_labels
 from assay.workbench.texts import Texts, known_texts, stale_votes
 
 __all__ = [
@@ -56,11 +46,10 @@ __all__ = [
     "Merged",
     "PolicyView",
     "Voted",
+    "first_acts",
     "give",
-    "give_with_record",
     "label_again",
     "merge_files",
-    "merge_store",
     "opened_set",
     "require_signed",
     "rubric_version",
@@ -73,7 +62,7 @@ class Merged(msgspec.Struct, frozen=True, kw_only=True):
     """What merging did. `added` and `already` count votes, `without_grade` rows that nobody has
     filled in, `outdated` rows that repeat what their judge has changed since, `spot_checks` votes
     that measure labels; `judges` says whose votes were added, and how many of each. `left_out` are
-    sentences about what was not taken."""
+    sentences about what was not taken, and `edited` about labels that somebody edited by hand."""
 
     gold: str
     votes: int
@@ -91,19 +80,29 @@ class Merged(msgspec.Struct, frozen=True, kw_only=True):
     not_counted: int = 0
     by_machine: int = 0
     left_out: list[str] = []
+    edited: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Voted:
-    """A set with its votes, locked: `first` are the votes that its labels become, not yet on
-    disk, and `votes` is all of them."""
+    """A graded set with its votes. `first` are acts that must be in the log before others: labels
+    that nobody has voted on become votes, and so do labels that somebody edited by hand. `votes`
+    is all of them."""
 
     dataset: Path
     gold: GoldSet
+    content: bytes
+    log: Log
     votes: list[Vote]
     first: list[Vote]
+    edited: list[RowChange]
     policy: Policy
     limits: Bounds
+
+    @property
+    def said(self) -> str:
+        """What was edited by hand, in a sentence."""
+        return said_of_edits(self.dataset, self.edited) if self.edited else ""
 
 
 @contextlib.contextmanager
@@ -112,25 +111,30 @@ def opened_set(dataset: Path) -> Iterator[Voted]:
     if not dataset.exists():
         raise InputError("no such gold set", where=str(dataset), hint="Check the path.")
     require_writable(dataset)
-    with locked(dataset):
+    with writing(dataset):
         yield read_voted(dataset)
 
 
 def read_voted(dataset: Path) -> Voted:
     """The set and its votes as they are, for somebody who only looks."""
-    gold = formats.read_gold(dataset)
-    votes = read_votes(votes_path(dataset))
-    first = [] if gold.from_logs else votes_of_labels(gold, votes)
+    gold, log, content = formats.read_gold(dataset), open_log(dataset), content_of(dataset)
+    votes = log.votes()
     if not votes and gold.labelling is not None and gold.judgments.height:
         made = gold.labelling.by_machine
         raise InputError(
             f"machines made {made} labels of this set, and their votes are gone"
             if made
             else "the labels of this set were made of votes, and the votes are gone",
-            where=str(votes_path(dataset)),
+            where=str(log_path(dataset)),
             hint="Put the file back: without it the labels would pass for votes of somebody.",
         )
-    limits = replace(bounds(gold, [*votes, *first]), coming=votes_to_come(dataset))
+    first = [] if gold.from_logs else votes_of_labels(gold, log.book)
+    new = {(vote.query_id, vote.doc_id) for vote in first}
+    found = [] if gold.from_logs else compared(log, content, lambda: labels_in(gold)).edited
+    edited = [one for one in found if one.key not in new]
+    by_hand = _edits_as_votes(gold, log, edited)
+    every = [*votes, *first, *by_hand]
+    limits = bounds(gold, every)
     if gold.rubric:
         rubric = rubrics.find(gold.rubric, beside=dataset)
         limits = replace(
@@ -146,62 +150,112 @@ def read_voted(dataset: Path) -> Voted:
     return Voted(
         dataset=dataset,
         gold=gold,
-        votes=[*votes, *first],
-        first=first,
+        content=content,
+        log=log,
+        votes=every,
+        first=[*first, *by_hand],
+        edited=edited,
         policy=read_policy(dataset),
         limits=limits,
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Saving:
-    """What is to be written: the votes beside a set, of which `new` were given now, and its file,
-    where the labels that follow change it."""
-
-    dataset: Path
-    votes: list[Vote]
-    new: Sequence[Vote]
-    labelled: Labelled
-    change: FileChange
+def _edits_as_votes(gold: GoldSet, log: Log, edited: Sequence[RowChange]) -> list[Vote]:
+    """Labels that somebody changed in the gold file. They stand until somebody rules."""
+    if not edited:
+        return []
+    labels = {(row.query_id, row.doc_id): row for row in gold.iter_judgments()}
+    at = datetime.now(UTC).isoformat(timespec="milliseconds")
+    return [_edit_as_vote(log, one.key, labels.get(one.key), at) for one in edited]
 
 
-Keep = Callable[[Saving], None]
-
-
-def plainly(saving: Saving) -> None:
-    append(votes_path(saving.dataset), saving.votes)
-    if saving.change.after != saving.change.before:
-        write_atomic(saving.dataset, saving.change.after)
+def _edit_as_vote(log: Log, pair: Pair, label: Judgment | None, at: str) -> Vote:
+    held = [v.id for v in log.book.everything(pair) if v.source in (RULING, EDITED)]
+    return Vote(
+        id=new_id(),
+        query_id=pair[0],
+        doc_id=pair[1],
+        grade=label.grade if label is not None else None,
+        judge=BY_HAND,
+        kind="human",
+        at=at,
+        rationale=label.rationale if label is not None else "",
+        supersedes=" ".join(held),
+        source=EDITED,
+    )
 
 
 def save(
     voted: Voted,
     new: Sequence[Vote] = (),
     policy: Policy | None = None,
-    keep: Keep = plainly,
+    *,
+    by: str = "terminal",
+    at: datetime | None = None,
 ) -> Labelled:
-    """New votes on disk, then the set with the labels that follow. What cannot be labelled is
-    refused before anything is written."""
-    chosen, before = policy or voted.policy, voted.dataset.read_bytes()
-    labelled = relabel(voted.gold, [*voted.votes, *new], chosen, grades=voted.limits.grades)
+    """New votes in the log, then the gold file with the labels that follow. What cannot be labelled
+    is refused before anything is written."""
+    log, gold, chosen = voted.log, voted.gold, policy or voted.policy
+    every = [*voted.votes, *new]
+    relabel(gold, every, chosen, grades=voted.limits.grades)
+    given = [log.act_of(vote) for vote in new]
+    called = log.people.id_of
+    labelled = relabel(gold, every, chosen, grades=voted.limits.grades, called=called)
     content = relabelled(
-        voted.dataset,
-        labelled.judgments,
-        labelling=labelled.labelling,
-        status=labelled.status,
+        voted.dataset, labelled.judgments, labelling=labelled.labelling, status=labelled.status
     )
+    content = voted.content if content is None else content
+    rows = _changed_rows(voted, labelled.judgments)
     if policy is not None:
         write_policy(voted.dataset, policy)
-    keep(
-        Saving(
-            dataset=voted.dataset,
-            votes=[*voted.first, *new],
-            new=new,
-            labelled=labelled,
-            change=FileChange(voted.dataset, before, before if content is None else content),
-        )
-    )
+    if not given and not voted.first and content == voted.content and not rows and policy is None:
+        return labelled
+    file = digest_of(content)
+    if len(given) == 1 and given[0].action == RULE:
+        given = [msgspec.structs.replace(given[0], rows=rows, file=file)]
+    else:
+        counts = {"labels": len(labelled.judgments), "changed": len(labelled.changes)}
+        given.append(log.act(LABEL, who=by, at=at, rows=rows, file=file, more=counts))
+    log.append([*_first_acts(voted), *given])
+    if content != voted.content:
+        project(voted.dataset, content)
     return labelled
+
+
+def _first_acts(voted: Voted) -> list[Act]:
+    log = voted.log
+    plain = [log.act_of(vote) for vote in voted.first if vote.source != EDITED]
+    by_hand = [vote for vote in voted.first if vote.source == EDITED]
+    if not by_hand:
+        return plain
+    votes = tuple(
+        CastVote(
+            id=vote.id,
+            query=vote.query_id,
+            doc=vote.doc_id,
+            grade=vote.grade,
+            rationale=vote.rationale,
+            source=EDITED,
+            supersedes=vote.supersedes,
+        )
+        for vote in by_hand
+    )
+    rows = tuple(voted.edited)
+    return [*plain, log.act(EDIT, who=BY_HAND, kind="human", rows=rows, votes=votes)]
+
+
+def _changed_rows(voted: Voted, judgments: Sequence[Judgment]) -> tuple[RowChange, ...]:
+    """The labels that are not what the log knows them as."""
+    book = voted.log.rows
+    edited = {one.key: one.after for one in voted.edited}
+    after = {(row.query_id, row.doc_id): label_digest(row) for row in judgments}
+    keys = dict.fromkeys([*after, *edited, *book.keys()])
+    states = ((key, edited.get(key, book.wanted(key)), after.get(key)) for key in keys)
+    return tuple(
+        RowChange(row=key[0], doc=key[1], before=before, after=now)
+        for key, before, now in states
+        if before != now
+    )
 
 
 # ── merging ───────────────────────────────────────────────────────────────────────────────────────
@@ -209,8 +263,8 @@ def save(
 
 @dataclass(frozen=True, kw_only=True)
 class Allowed:
-    """What is taken that is refused else: pairs nobody was asked for; a file of which some rows
-    cannot be taken, without these."""
+    """Overrides that accept otherwise invalid votes: on pairs that nobody was asked for, and the
+    valid rows of a file in which others are not."""
 
     unasked: bool = False
     partial: bool = False
@@ -309,79 +363,42 @@ def _merged(
         not_counted=labelled.not_counted,
         by_machine=labelled.labelling.by_machine,
         left_out=[f"{each.where}: {each.message}" for each in done.left_out],
+        edited=voted.said,
     )
 
 
-def merge_store(
-    service: Service, dataset: Path, *, corpus: Path | None = None, keep: Keep = plainly
-) -> Merged:
-    """Labels anew, with the votes that only the store has. One that cannot be of this set any more
-    is reported."""
-    given = service.store.votes(name_of(service.store, dataset, claim=False))
-    return label_again(dataset, given, corpus=corpus, keep=keep)
-
-
-def label_again(
-    dataset: Path,
-    given: Sequence[Vote] = (),
-    *,
-    corpus: Path | None = None,
-    keep: Keep = plainly,
-) -> Merged:
-    """Labels anew from the votes that there are, and those given that are not among them."""
+def label_again(dataset: Path, *, corpus: Path | None = None, by: str = "terminal") -> Merged:
+    """Compute the labels again from the votes that there are."""
     with opened_set(dataset) as voted:
-        known = {vote.id for vote in voted.votes}
-        new = [vote for vote in given if vote.id not in known]
-        problems = {vote.id: said for vote in new if (said := _misfit(voted.limits, vote))}
-        fitting = [vote for vote in new if vote.id not in problems]
-        if not fitting and not problems and voted.votes == voted.first:
+        if len(voted.votes) == len(voted.first):
             raise UsageError(
-                "nobody has voted on a review page here, and no file of judgments is given",
+                "nobody has voted on this set, and no file of judgments is given",
                 hint="assay gold next and assay gold packet write some to fill in.",
             )
-        labelled = save(voted, fitting, keep=keep)
-    there = len(given) - len(new)
-    done = Cast(new=fitting, already=there, outdated=0)
-    merged = _merged(voted, (), done, labelled, known_texts(dataset, corpus))
-    left_out = [f"the vote of {v.judge}: {problems[v.id]}" for v in new if v.id in problems]
-    return msgspec.structs.replace(merged, left_out=left_out)
-
-
-def _misfit(limits: Bounds, vote: Vote) -> str:
-    """Why a vote cannot be of this set; empty when it can."""
-    if vote.query_id not in limits.queries:
-        return f"no query {vote.query_id!r} in the gold set {limits.gold.name!r}"
-    if vote.grade is not None and limits.grades and vote.grade not in limits.grades:
-        return f"grade {vote.grade} of {vote.doc_id} on query {vote.query_id} is off the scale"
-    return ""
+        labelled = save(voted, by=by)
+    done = Cast(new=[], already=0, outdated=0)
+    return _merged(voted, (), done, labelled, known_texts(dataset, corpus))
 
 
 def give(dataset: Path, votes: Sequence[Vote]) -> None:
-    """Votes given one by one, as on the review page: on disk when this returns. Labels that the
-    set has on these pairs become votes first; the set itself changes with the next merge."""
-    with locked(dataset):
-        append(
-            votes_path(dataset), [*_labels_as_votes(dataset, formats.read_gold(dataset)), *votes]
-        )
+    """Votes given one by one: on disk when this returns. The labels change with the next merge."""
+    with writing(dataset) as log:
+        named = [_after_others(log, vote) for vote in votes]
+        first = [] if log.path.exists() else first_acts(dataset, log)
+        log.append([*first, *(log.act_of(vote) for vote in named)])
 
 
-def give_with_record(store: Store, dataset: Path, ruling: Ruling) -> None:
-    """As `give`, for a ruling that the store records: both, or neither. Refused where the question
-    reads otherwise than it was shown."""
-
-    def first() -> list[Vote]:
-        gold = formats.read_gold(dataset)
-        asked = (query for query in gold.queries if query.id == ruling.item.ref)
-        if ruling.state == "approved" and (query := next(asked, None)) is not None:
-            refuse_reworded(store, ruling.item, query)
-        return _labels_as_votes(dataset, gold)
-
-    record_votes(store, dataset, ruling, first)
+def _after_others(log: Log, vote: Vote) -> Vote:
+    before = [v.id for v in log.book.last_of(vote.judge, (vote.query_id, vote.doc_id))]
+    named = dict.fromkeys([*vote.supersedes.split(), *before])
+    return msgspec.structs.replace(vote, supersedes=" ".join(named))
 
 
-def _labels_as_votes(dataset: Path, gold: GoldSet) -> list[Vote]:
-    known = read_votes(votes_path(dataset))
-    return [] if gold.from_logs else votes_of_labels(gold, known)
+def first_acts(dataset: Path, log: Log) -> list[Act]:
+    """The labels of a graded set on which nobody has voted, as votes."""
+    gold = formats.read_gold(dataset)
+    first = [] if gold.from_logs else votes_of_labels(gold, log.book)
+    return [log.act_of(vote) for vote in first]
 
 
 def rubric_version(dataset: Path) -> str:

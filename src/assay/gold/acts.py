@@ -1,0 +1,162 @@
+"""Acts: the lines of a log. What each action is called, and votes as acts and back."""
+
+from __future__ import annotations
+
+import secrets
+import sys
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from assay.core.types import Vote
+from assay.gold.people import People
+from assay.gold.rows import RowChange
+from assay.gold.votes import EDITED, RULING, WITHDRAWN, VoteBook
+
+FORMAT = 1
+
+# what an act can be; what is not in this list is kept and shown, and changes nothing
+BEGIN, VOTE, WITHDRAW, RULE = "begin", "vote", "withdraw", "rule"
+APPROVE, CORRECT, REJECT, PUBLISH = "approve", "correct", "reject", "publish"
+SUGGEST, FLAG, UNFLAG = "suggest", "flag", "unflag"
+BOOTSTRAP, LABEL, PROJECT, EDIT = "bootstrap", "label", "project", "edit"
+ADD_QUERY, EDIT_ISSUE = "add_query", "edit_issue"
+ADD_DOCUMENT, ASK_SECOND = "add_document", "ask_second"
+
+
+class CastVote(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A vote that an act on a row or a suggestion contains: on each document of an approved row,
+    say. Who gave it, when and why stands in the act, unless it repeats an earlier vote."""
+
+    id: str
+    query: str
+    doc: str
+    grade: int | None = None
+    who: str = ""
+    rationale: str | None = None
+    rubric: str = ""
+    document: str = ""
+    source: str = ""
+    supersedes: str = ""
+
+
+class Act(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One line of a log. `who` is the id of a person, or the name of what is not one; `kind` is
+    human, machine, citation or chair. `subject` says what it is about: a query, a query and a
+    document. `rows` are the rows of the gold file that it changes, before and after, and `file` is
+    the digest of the gold file that follows; `more` has what else belongs to the action."""
+
+    v: int
+    id: str
+    at: str
+    who: str
+    kind: str
+    action: str
+    subject: dict[str, str] = {}
+    grade: int | None = None
+    rationale: str = ""
+    rubric: str = ""
+    document: str = ""
+    seconds: float | None = None
+    source: str = ""
+    supersedes: tuple[str, ...] = ()
+    rows: tuple[RowChange, ...] = ()
+    votes: tuple[CastVote, ...] = ()
+    file: str = ""
+    more: dict[str, Any] = {}
+
+    @property
+    def moment(self) -> datetime:
+        return moment_of(self.at)
+
+
+def new_id() -> str:
+    return secrets.token_hex(12)
+
+
+def moment_of(at: str) -> datetime:
+    given = datetime.fromisoformat(at) if at else datetime.min
+    return given.replace(tzinfo=UTC) if given.tzinfo is None else given
+
+
+# ── votes as acts ─────────────────────────────────────────────────────────────────────────────────
+
+
+def act_of(vote: Vote, who: str) -> Act:
+    """A vote as a line of the log."""
+    actions = {RULING: RULE, WITHDRAWN: WITHDRAW, EDITED: EDIT}
+    kind = "chair" if vote.source == RULING and vote.kind == "human" else vote.kind
+    return Act(
+        v=FORMAT,
+        id=vote.id,
+        at=vote.at,
+        who=who,
+        kind=kind,
+        action=actions.get(vote.source, VOTE),
+        subject={"query": vote.query_id, "doc": vote.doc_id},
+        grade=vote.grade,
+        rationale=vote.rationale,
+        rubric=vote.rubric,
+        document=vote.document,
+        seconds=vote.seconds,
+        source="" if vote.source in actions else vote.source,
+        supersedes=tuple(vote.supersedes.split()),
+    )
+
+
+_SOURCES = {RULE: RULING, WITHDRAW: WITHDRAWN, EDIT: EDITED}
+
+
+class VoteReader:
+    """Turns acts into votes. Texts that come again and again are kept once."""
+
+    def __init__(self, people: People, book: VoteBook) -> None:
+        self._people, self._book = people, book
+
+    def votes(self, act: Act) -> Iterator[Vote]:
+        subject = act.subject
+        if act.action in (VOTE, *_SOURCES) and "query" in subject and "doc" in subject:
+            yield Vote(
+                id=act.id,
+                query_id=sys.intern(subject["query"]),
+                doc_id=sys.intern(subject["doc"]),
+                grade=act.grade,
+                judge=self._name(act.who),
+                kind=self._kind(act.kind),
+                at=act.at,
+                rationale=act.rationale,
+                rubric=sys.intern(act.rubric),
+                document=sys.intern(act.document),
+                seconds=act.seconds,
+                supersedes=self._superseded(act.supersedes),
+                source=_SOURCES.get(act.action) or sys.intern(act.source),
+            )
+        for cast in act.votes:
+            yield Vote(
+                id=cast.id,
+                query_id=sys.intern(cast.query),
+                doc_id=sys.intern(cast.doc),
+                grade=cast.grade,
+                judge=self._name(cast.who or act.who),
+                kind=self._kind(act.kind),
+                at=act.at,
+                rationale=act.rationale if cast.rationale is None else cast.rationale,
+                rubric=cast.rubric,
+                document=cast.document,
+                supersedes=cast.supersedes,
+                source=sys.intern(cast.source),
+            )
+
+    def _name(self, who: str) -> str:
+        return sys.intern(self._people.name_of(who))
+
+    def _kind(self, kind: str) -> Any:
+        return kind if kind in ("machine", "citation") else "human"
+
+    def _superseded(self, ids: Sequence[str]) -> str:
+        if len(ids) != 1:
+            return " ".join(ids)
+        known = self._book.ids.get(ids[0])
+        return known.id if known is not None else ids[0]

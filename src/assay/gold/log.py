@@ -1,0 +1,372 @@
+"""The log of a gold set, `STEM.log.jsonl`: everything that people and machines did to it, one act
+a line. It is the one truth of a set; the gold file follows from it.
+
+An act is done when its line is synced to the disk (`append`, under the lock of the set); nothing
+is acknowledged before that. Lines are never changed. What comes from two copies of a project is
+merged by git, line by line: `supersedes` says which act replaces which, never the order of lines.
+
+A line that cannot be read is set aside: skipped, left in the file, counted, and reported by
+`assay doctor`. A line of a newer format stops writing."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from assay.core.errors import InputError
+from assay.core.files import os_message, sync_folder
+from assay.core.types import Vote
+from assay.formats.gold_jsonl import locked
+from assay.gold.acts import (
+    BEGIN,
+    FORMAT,
+    VOTE,
+    WITHDRAW,
+    Act,
+    VoteReader,
+    act_of,
+    moment_of,
+    new_id,
+)
+from assay.gold.files import beside, digest_of, first_rows, log_path
+from assay.gold.people import BY_HAND, People
+from assay.gold.rows import RowBook
+from assay.gold.upgrade import Before, before_the_log
+from assay.gold.votes import VoteBook
+
+_ENDS = 200  # bytes before the place that was read to: they tell whether the file is the same
+
+# ── reading ───────────────────────────────────────────────────────────────────────────────────────
+
+
+class Log:
+    """The log of one set, read as far as it goes, and what follows from it: the votes that hold,
+    the rows, and the acts that are not plain votes."""
+
+    def __init__(self, dataset: Path) -> None:
+        self.dataset, self.path = dataset, log_path(dataset)
+        self.people = People(dataset)
+        self.reading, self.writing = threading.RLock(), threading.Lock()
+        self.coming: deque[Any] = deque()  # votes that wait to be written together
+        self.life = 0  # grows where the file is another one
+        self.before = Before(dataset)  # what an earlier version kept elsewhere
+        self._forget()
+
+    def _forget(self) -> None:
+        self._stamp: tuple[int, int, int] | None = None
+        self._read_to, self._ends, self._lines = 0, b"", 0
+        self._begin([])
+
+    def _begin(self, acts: Iterable[Act]) -> None:
+        """Start over, with acts that are known."""
+        self.life += 1
+        self.book, self.rows = VoteBook(), RowBook()
+        self.acts: dict[str, Act] = {}  # those that are not plain votes
+        self.files: dict[str, None] = {}  # digests of the gold file, as acts left it
+        self.damaged: list[int] = []  # numbers of lines that cannot be read
+        self.newer = 0  # the format of a line that this version does not know
+        self._named: set[str] = set()  # superseded by acts that were read first
+        self._reader = VoteReader(self.people, self.book)
+        for act in acts:
+            self._take(act)
+
+    def refresh(self) -> None:
+        """Read what was appended since; all of it where the file is another one."""
+        with self.reading:
+            if self.people.refresh():
+                self._forget()
+            stamp = _stamp(self.path)
+            if stamp is None:
+                if self._read_to or self.before.refresh():
+                    self._forget()
+                    self._begin(self.before.acts)
+                return
+            if stamp == self._stamp:
+                return
+            if self._stamp is None or not self._goes_on(stamp):
+                self._forget()
+            self._read_on()
+            self._ends = self._tail(self._read_to)
+            self._stamp = stamp
+
+    def _goes_on(self, stamp: tuple[int, int, int]) -> bool:
+        same = self._stamp is not None and stamp[0] == self._stamp[0]
+        longer = stamp[1] >= self._read_to
+        return same and longer and self._tail(self._read_to) == self._ends
+
+    def _tail(self, place: int) -> bytes:
+        with self.path.open("rb") as stream:
+            start = max(place - _ENDS, 0)
+            stream.seek(start)
+            return stream.read(place - start)
+
+    def _read_on(self) -> None:
+        """The lines from where reading stopped. A last line without an end is read too, where it
+        is whole: an editor may have taken its end away."""
+        late = False
+        with self.path.open("rb") as stream:
+            stream.seek(self._read_to)
+            for raw in stream:
+                whole = raw.endswith(b"\n")
+                act = self._decoded(raw)
+                if whole:
+                    self._read_to += len(raw)
+                    self._lines += 1
+                    if act is None and raw.strip():
+                        self.damaged.append(self._lines)
+                if act is not None:
+                    late = late or act.id in self._named
+                    self._take(act)
+        if late:  # an act came after one that supersedes it, as lines of two copies may
+            self._begin_in_order()
+
+    def _decoded(self, raw: bytes) -> Act | None:
+        try:
+            act = _ACT.decode(raw)
+            moment_of(act.at)
+        except (msgspec.MsgspecError, ValueError, RecursionError):
+            return None
+        if act.v > FORMAT:
+            self.newer = max(self.newer, act.v)
+        return act
+
+    def _begin_in_order(self) -> None:
+        acts = {act.id: act for act in read_acts(self.path)}
+        damaged, newer, placed = self.damaged, self.newer, dict[str, Act]()
+        for each in acts.values():
+            chain: dict[str, Act] = {}
+            waiting = [each]
+            while waiting:
+                act = waiting.pop()
+                if act.id not in placed and act.id not in chain:
+                    chain[act.id] = act
+                    waiting += [acts[id] for id in act.supersedes if id in acts]
+            placed |= reversed(chain.items())
+        self._begin(placed.values())
+        self.damaged, self.newer, self._named = damaged, newer, set()
+
+    def _take(self, act: Act) -> None:
+        if act.id in self.acts or act.id in self.book.ids or act.v > FORMAT:
+            return  # the same act, merged from another copy; or one that is not understood
+        for id in act.supersedes:
+            if id not in self.acts and id not in self.book.ids:
+                self._named.add(id)
+        plain = act.action == VOTE
+        for vote in self._reader.votes(act):
+            plain = plain or (act.action == WITHDRAW and vote.id == act.id)
+            self.book.add(vote)
+        if act.file:
+            self.files.pop(act.file, None)
+            self.files[act.file] = None
+        if not plain:
+            self.acts[act.id] = act
+            self.rows.add(act.id, act.supersedes, act.rows)
+
+    @property
+    def file(self) -> str:
+        """The digest of the gold file as the last act left it."""
+        return next(reversed(self.files), "")
+
+    def votes(self) -> list[Vote]:
+        """Every vote ever given, in the order of the log."""
+        with self.reading:
+            return list(self.book.ids.values())
+
+    def who(self, act: Act) -> str:
+        """The name of who did something."""
+        return self.people.name_of(act.who)
+
+    # ── writing ───────────────────────────────────────────────────────────────────────────────────
+
+    def require_writable(self) -> None:
+        """Refuse before anything is done where nothing could be written."""
+        begun = next((act for act in self.acts.values() if act.action == BEGIN), None)
+        owner = begun.subject.get("set", "") if begun is not None else self.dataset.name
+        if owner != self.dataset.name and self.dataset.with_name(owner).exists():
+            raise InputError(
+                f"{self.path.name} is the log of {owner}",
+                where=str(self.dataset),
+                hint="Two sets in one folder need names that differ before the dot. Rename one.",
+            )
+        if self.newer:
+            raise InputError(
+                f"the log has lines of format {self.newer}, and this Assay writes {FORMAT}",
+                where=str(self.path),
+                hint="Upgrade Assay. Nothing was written.",
+            )
+        if self.path.exists() and not os.access(self.path, os.W_OK):
+            raise InputError(
+                "the log cannot be written", where=str(self.path), hint="Nothing was changed."
+            )
+
+    def append(self, acts: Sequence[Act]) -> None:
+        """Write acts at the end, all of them or none, under the lock of the set: they are on disk
+        when this returns."""
+        if not acts:
+            return
+        self.refresh()
+        self.require_writable()
+        is_new = not self.path.exists()
+        lines = [*self._first(None), *acts] if is_new else acts
+        self._append(lines, is_new)
+
+    def begin(self, at: datetime) -> None:
+        """Start the log of a set that has none, as of a day."""
+        if not self.path.exists():
+            self._append(self._first(at), True)
+
+    def _append(self, lines: Sequence[Act], is_new: bool) -> None:
+        try:
+            _write(self.path, b"".join(msgspec.json.encode(act) + b"\n" for act in lines))
+        except OSError as error:
+            raise InputError(
+                f"cannot write: {os_message(error)}",
+                where=str(self.path),
+                hint="Nothing was changed.",
+            ) from error
+        if is_new:
+            sync_folder(self.path.parent)
+            self.before.put_away()
+        self.refresh()
+
+    def _first(self, at: datetime | None) -> list[Act]:
+        """What a new log begins with: whose it is, the rows that it finds, and what an earlier
+        version kept elsewhere."""
+        self.before.ask_store()
+        digest, rows = first_rows(self.dataset, {row for act in self.before.acts for row in _keys(act)})
+        begun = self.act(
+            BEGIN,
+            who=BY_HAND,
+            kind="human",
+            at=at,
+            subject={"set": self.dataset.resolve().name},
+            rows=rows,
+            file="" if self.before.acts else digest,
+            more={"issued": self.before.issued} if self.before.issued else {},
+        )
+        return [begun, *map(self._by_id, self.before.acts)]
+
+    def _by_id(self, act: Act) -> Act:
+        """With ids of people in the place of their names."""
+        votes = [
+            msgspec.structs.replace(vote, who=self.people.id_of(vote.who, act.kind))
+            for vote in act.votes
+        ]
+        who = self.people.id_of(act.who, act.kind)
+        return msgspec.structs.replace(act, who=who, votes=tuple(votes))
+
+    def act(
+        self, action: str, *, who: str, kind: str = "chair", at: datetime | None = None, **more: Any
+    ) -> Act:
+        """A new act. `who` is a name."""
+        moment = (at or datetime.now(UTC)).astimezone(UTC)
+        values = {"v": FORMAT, "id": new_id(), "at": moment.isoformat()} | more
+        return Act(who=self.people.id_of(who, kind), kind=kind, action=action, **values)
+
+    def act_of(self, vote: Vote) -> Act:
+        return act_of(vote, self.people.id_of(vote.judge, vote.kind))
+
+
+_ACT = msgspec.json.Decoder(Act)
+
+
+def read_acts(path: Path) -> Iterator[Act]:
+    """The acts of a log in the order of its lines, without those that cannot be read."""
+    with path.open("rb") as stream:
+        for raw in stream:
+            try:
+                yield _ACT.decode(raw)
+            except (msgspec.MsgspecError, RecursionError):
+                continue
+
+
+def _stamp(path: Path) -> tuple[int, int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def _write(path: Path, payload: bytes) -> None:
+    """Append and sync. A last line without its end gets one first; what a full disk took of lines
+    that nobody was told of goes again."""
+    with path.open("ab", buffering=0) as stream:
+        size = stream.seek(0, os.SEEK_END)
+        rest = memoryview((b"" if _ends_whole(path, size) else b"\n") + payload)
+        try:
+            while rest:
+                rest = rest[stream.write(rest) or 0 :]
+            os.fsync(stream.fileno())
+        except OSError:
+            with contextlib.suppress(OSError):
+                os.truncate(path, size)
+            raise
+
+
+def _ends_whole(path: Path, size: int) -> bool:
+    if not size:
+        return True
+    with path.open("rb") as stream:
+        stream.seek(size - 1)
+        return stream.read(1) == b"\n"
+
+
+# ── the logs that are open ────────────────────────────────────────────────────────────────────────
+
+_logs: dict[Path, Log] = {}
+_opening = threading.Lock()
+
+
+def open_log(dataset: Path) -> Log:
+    """The log of a set as it is now. It stays open: the next reader reads what is new."""
+    place = dataset.resolve()
+    with _opening:
+        log = _logs.get(place)
+        if log is None:
+            log = _logs[place] = Log(place)
+    log.refresh()
+    return log
+
+
+@contextlib.contextmanager
+def writing(dataset: Path, *, wait: float = 5.0) -> Iterator[Log]:
+    """The log of a set for its only writer."""
+    with locked(dataset, wait=wait):
+        log = open_log(dataset)
+        log.require_writable()
+        yield log
+
+
+def begin_log(dataset: Path, at: datetime) -> None:
+    """Start the log of a set with the rows that it has, as of a day."""
+    with writing(dataset) as log:
+        log.begin(at)
+
+
+def has_log(dataset: Path) -> bool:
+    """Whether anybody has judged or decided on a set; also where an earlier version kept that."""
+    return log_path(dataset).exists() or before_the_log(dataset).exists()
+
+
+def lines_since(dataset: Path, content: bytes) -> int | None:
+    """How many lines the log has since the gold file had this content; None where the log does not
+    know the file so. It looks at the bytes alone: scoring loads no log."""
+    path = log_path(dataset)
+    if not path.exists():
+        return 0
+    lines = path.read_bytes()
+    place = lines.rfind(f'"file":"{digest_of(content)}"'.encode())
+    return None if place < 0 else lines.count(b"\n", lines.find(b"\n", place) + 1)
+
+
+def _keys(act: Act) -> Iterator[tuple[str, str]]:
+    return (change.key for change in act.rows)

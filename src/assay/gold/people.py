@@ -1,0 +1,116 @@
+"""The people of a project: their names by pseudonymous id, in `people.toml`.
+
+Logs and gold files hold ids alone. A name can be changed or deleted in this one file; who is
+deleted goes by the id. Machines, and what is not a person, are written as they are called."""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+from pathlib import Path
+
+from assay.core.errors import InputError
+from assay.core.files import read_toml, write_atomic
+from assay.formats.gold_jsonl import locked
+
+FILE = "people.toml"
+CONFIG = "assay.toml"
+IMPORTED = "imported"  # the judge of labels that a set had before anybody voted
+BY_HAND = "file"  # who changed a row in the file itself
+NOBODY = frozenset({"", IMPORTED, BY_HAND, "bootstrap", "terminal"})
+_ID = re.compile(r"p-[0-9a-f]{8}")
+_HEADER = """\
+# The people of this project, by the id that logs and gold files have for them.
+# Change a name here, or delete it: the judgments stay, under the id.
+"""
+
+
+def project_of(dataset: Path) -> Path:
+    """The folder of the project that a set belongs to: the nearest with an assay.toml, else the
+    set's own."""
+    folder = dataset.resolve().parent
+    return next((one for one in (folder, *folder.parents) if (one / CONFIG).is_file()), folder)
+
+
+class People:
+    """The names that a set's project has. They are read again when a file changes."""
+
+    def __init__(self, dataset: Path) -> None:
+        self._folder = dataset.resolve().parent
+        self._stamps: tuple[tuple[int, int] | None, ...] = ()
+        self._names: dict[str, str] = {}
+        self._ids: dict[str, str] = {}
+
+    def name_of(self, who: str) -> str:
+        """What a person is called; the id itself where nobody names it."""
+        if not _ID.fullmatch(who):
+            return who
+        self._refresh()
+        return self._names.get(who) or who
+
+    def id_of(self, name: str, kind: str = "human") -> str:
+        """The id of a person, who gets one at first."""
+        name = name.strip()
+        if kind in ("machine", "citation") or name in NOBODY or _ID.fullmatch(name):
+            return name
+        self._refresh()
+        return self._ids.get(name) or self._add(name)
+
+    def known_id(self, name: str) -> str:
+        """The id of a person who has one, else the name."""
+        self._refresh()
+        return self._ids.get(name, name)
+
+    def refresh(self) -> bool:
+        """Read the files again where they have changed; tell whether they have."""
+        before = self._names
+        self._refresh()
+        return self._names is not before
+
+    def _files(self) -> list[Path]:
+        """From the project down to the set: a project may have been made around a set that had
+        its own."""
+        project = project_of(self._folder / "set")
+        below = [self._folder, *self._folder.parents]
+        return [folder / FILE for folder in reversed(below) if folder.is_relative_to(project)]
+
+    def _refresh(self) -> None:
+        files = self._files()
+        stamps = tuple(_stamp(file) for file in files)
+        if stamps == self._stamps:
+            return
+        names = {id: name for file in files for id, name in _read(file).items()}
+        self._names, self._stamps = names, stamps
+        self._ids = {name: id for id, name in reversed(names.items()) if name}
+
+    def _add(self, name: str) -> str:
+        file = self._files()[0]
+        with locked(file):
+            self._refresh()
+            if name in self._ids:  # another was faster
+                return self._ids[name]
+            id = f"p-{secrets.token_hex(4)}"
+            before = file.read_text(encoding="utf-8") if file.exists() else _HEADER
+            before += "" if before.endswith("\n") else "\n"
+            write_atomic(file, f"{before}{id} = {json.dumps(name, ensure_ascii=False)}\n")
+        self._refresh()
+        return self._ids.get(name, id)
+
+
+def _read(file: Path) -> dict[str, str]:
+    if not file.exists() or not file.stat().st_size:
+        return {}
+    try:
+        return {id: name for id, name in read_toml(file).items() if isinstance(name, str)}
+    except InputError as error:
+        hint = "Every line is an id and a name. Where a merge left an id twice, keep one line."
+        raise InputError(error.message, where=str(file), hint=hint) from error
+
+
+def _stamp(file: Path) -> tuple[int, int] | None:
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size

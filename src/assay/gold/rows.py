@@ -1,0 +1,157 @@
+"""The rows of a gold file, as the log has them, and what the file itself says.
+
+A row is a line of `gold-set.jsonl`, known by its id, or a label of a graded set, known by its query
+and document. The log has each row before and after every act on it. The file is a projection of
+that; but people edit it too, and an old version of it may come back from git or a crash. So each
+row of the file is compared with what the log wrote:
+
+- as the last act left it: nothing to do;
+- as an earlier act left it: the row is behind, and is written again;
+- anything else: somebody edited it by hand. That wins: the row stays, and the edit joins the log;
+- not there: deleted by hand where the rest of the file is as one projection had it, else behind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+Key = tuple[str, str]  # of a row: its id; of a label: query and document
+State = str | None  # of a row: its line; of a label: a digest of it. None where there is none
+
+
+class RowChange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A row before and after an act. `number`, `above` and `below` say where a line was that left
+    the file, so that it can come back to its place."""
+
+    row: str
+    doc: str = ""
+    before: State = None
+    after: State = None
+    number: int = -1
+    above: str = ""
+    below: str = ""
+
+    @property
+    def key(self) -> Key:
+        return self.row, self.doc
+
+
+class Word(NamedTuple):
+    """An act on a row: its id and what it changed."""
+
+    act: str
+    change: RowChange
+
+
+class RowBook:
+    """Every row that the log knows: what was done to it, and which acts stand."""
+
+    def __init__(self) -> None:
+        self.history: dict[Key, list[Word]] = {}
+        self._heads: dict[Key, list[Word]] = {}
+        self._acts: list[tuple[str, tuple[RowChange, ...]]] = []  # in order: one projection each
+
+    def add(self, act: str, supersedes: Sequence[str], rows: Sequence[RowChange]) -> None:
+        for change in rows:
+            word = Word(act, change)
+            self.history.setdefault(change.key, []).append(word)
+            heads = self._heads.get(change.key, [])
+            self._heads[change.key] = [h for h in heads if h.act not in supersedes] + [word]
+        if rows:
+            self._acts.append((act, tuple(rows)))
+
+    def heads(self, key: Key) -> list[Word]:
+        """The acts on a row that no other replaces: several where two copies of a project decided
+        without each other."""
+        return self._heads.get(key, [])
+
+    def is_disputed(self, key: Key) -> bool:
+        """Whether acts that know nothing of each other say different things of a row."""
+        heads = self.heads(key)
+        return len(heads) > 1 and len({meaning(head.change.after) for head in heads}) > 1
+
+    def wanted(self, key: Key) -> State:
+        """The row as the log wants it. A disputed one stays as it was before the dispute."""
+        heads = self.heads(key)
+        if not heads:
+            return None
+        return heads[0].change.before if self.is_disputed(key) else heads[-1].change.after
+
+    def keys(self) -> Iterable[Key]:
+        return self.history.keys()
+
+    def states(self, key: Key) -> set[str | None]:
+        """What the log has ever written of a row, by meaning."""
+        words = self.history.get(key, ())
+        return {meaning(s) for word in words for s in (word.change.before, word.change.after)}
+
+    def descends(self, file: Mapping[Key, str]) -> set[Key]:
+        """The rows that a projection had which is the origin of this file, given as meanings by
+        row. Empty where the file is of no single projection: it mixes several, or shares nothing
+        with any."""
+        known = {key: now for key, now in file.items() if now in self.states(key)}
+        now: dict[Key, str | None] = {}
+        matched, best, at = 0, 0, -1
+        for number, (_, rows) in enumerate(self._acts):
+            for change in rows:
+                key = change.key
+                matched -= key in known and now.get(key) == known[key]
+                now[key] = meaning(change.after)
+                matched += key in known and now[key] == known[key]
+            if matched and matched >= best:
+                best, at = matched, number
+        if best < len(known) or at < 0:
+            return set()
+        had: dict[Key, State] = {}
+        for _, rows in self._acts[: at + 1]:
+            had |= {change.key: change.after for change in rows}
+        return {key for key, state in had.items() if state is not None}
+
+
+def meaning(state: State) -> str | None:
+    """A line by what it says: spacing and the order of keys mean nothing."""
+    if state is None or not state.startswith(("{", "\ufeff")):
+        return state
+    try:
+        value = msgspec.json.decode(state.removeprefix("\ufeff"))
+    except msgspec.MsgspecError:
+        return state
+    return msgspec.json.encode(value, order="deterministic").decode()
+
+
+class Compared(NamedTuple):
+    """How a file stands to its log: `behind` are rows as they should be, `edited` changes that
+    somebody made by hand."""
+
+    behind: dict[Key, State]
+    edited: list[RowChange]
+
+
+def compare(
+    book: RowBook, file: Mapping[Key, str], digest: str, known: Iterable[str]
+) -> Compared:
+    """The rows of a file against its log. `digest` is of the whole file, and `known` are those
+    that acts left behind: one of these is a projection to the byte, and nothing in it was edited
+    by hand."""
+    behind: dict[Key, State] = {}
+    edited: list[RowChange] = []
+    now = {key: meaning(state) or "" for key, state in file.items()}
+    exact = digest in set(known)
+    for key, state in file.items():
+        wanted = book.wanted(key)
+        if now[key] == meaning(wanted):
+            continue
+        if exact or now[key] in book.states(key):
+            behind[key] = wanted
+        else:
+            edited.append(RowChange(row=key[0], doc=key[1], before=wanted, after=state))
+    missing = [key for key in book.keys() if key not in file and book.wanted(key) is not None]
+    had = book.descends(now) if missing and not exact else set[Key]()
+    for key in missing:
+        if key in had:
+            edited.append(RowChange(row=key[0], doc=key[1], before=book.wanted(key), after=None))
+        else:
+            behind[key] = book.wanted(key)
+    return Compared(behind, edited)
