@@ -23,9 +23,7 @@ from assay.corpus.disk import open_corpus
 from assay.corpus.importers.kinds import IMPORTERS, Importer, Options, Problem, Unit, importer
 from assay.engines.asking import ask_all
 from assay.engines.module import engine_name
-from assay.store.contract import Store
-from assay.store.people_promises import PEOPLE_PROMISES
-from assay.store.promises import PROMISES
+from assay.store import Store
 
 __all__ = ["check_engine", "check_format", "check_importer", "check_store"]
 
