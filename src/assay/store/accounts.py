@@ -81,7 +81,7 @@ class Accounts:
         """Change a role, and end the invitations that the new role could not have given."""
         lock(connection, ACCOUNT_LOCK)
         account = _active(connection, name)
-        _require_right(connection, act, role, account.role)
+        _require_right(connection, act, account.role, role)
         if account.role == role:
             return
         _keep_an_admin(connection, account)

@@ -7,6 +7,7 @@ import platform
 import sqlite3
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -25,7 +26,7 @@ from assay.review.outside import TheirBacklog, their_backlogs
 from assay.review.repair import repair
 from assay.review.waiting import HalachaBacklog
 from assay.search.dense import ENCODERS
-from assay.store import NoStore, Store, open_store
+from assay.store import NoStore, open_store
 from assay.workbench.config import CONFIG_NAME, Config, read_config
 from assay.workbench.health import (
     EnginesHealth,
@@ -39,6 +40,9 @@ from assay.workbench.health import (
     index_health,
 )
 from assay.workbench.opening import Service, sets_of
+
+if TYPE_CHECKING:
+    from assay.store import Store
 
 
 class Environment(msgspec.Struct, frozen=True, kw_only=True):

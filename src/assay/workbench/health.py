@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -30,11 +30,14 @@ from assay.review.waiting import (
     metric,
     their_metrics,
 )
-from assay.store import Store, StoreError
+from assay.store import StoreError
 from assay.telemetry.recorder import Counts
 from assay.workbench.backlog import backlog, backlog_figures, counted_lately
 from assay.workbench.config import Config
 from assay.workbench.opening import Service
+
+if TYPE_CHECKING:
+    from assay.store import Store
 
 S = TypeVar("S", bound=msgspec.Struct)
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from assay import formats
 from assay.core.errors import AssayError, NotHere
@@ -16,9 +17,12 @@ from assay.core.workspace import default_store
 from assay.formats.gold_jsonl import locked
 from assay.review.identity import known_sets, name_of
 from assay.review.intents import heal, interrupted
-from assay.store import NoStore, Store, open_store
+from assay.store import NoStore, open_store
 from assay.telemetry.recorder import Recorder, Recording
 from assay.workbench.config import CONFIG_NAME, Config, read_config
+
+if TYPE_CHECKING:
+    from assay.store import Store
 
 __all__ = ["NoStore", "NotOpen", "Recording", "Service", "gold_path", "kept_path", "open_service"]
 

@@ -262,8 +262,7 @@ def _declining(**hints: str) -> Iterator[None]:
         yield
     except StoreConflict as error:
         hint = (HINTS | hints).get(error.why, "")
-        facts = {"name": error.name} if error.name else {}
-        raise Declined(error.why, str(error), hint=hint, **facts) from error
+        raise Declined(error.why, str(error), hint=hint, name=error.name) from error
 
 
 # ── signing in ────────────────────────────────────────────────────────────────────────────────────

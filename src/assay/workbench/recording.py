@@ -6,6 +6,7 @@ from __future__ import annotations
 import hashlib
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -14,8 +15,11 @@ from assay.core.results import Results
 from assay.core.results_file import to_json
 from assay.core.workspace import default_store
 from assay.review.identity import name_of
-from assay.store import NoStore, Store, open_store
+from assay.store import NoStore, open_store
 from assay.store.records import RunRecord
+
+if TYPE_CHECKING:
+    from assay.store import Store
 
 HOW = "not recorded: this workspace has no store; `assay serve` makes one, and later runs are kept"
 
