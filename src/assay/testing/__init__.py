@@ -23,11 +23,12 @@ from assay.corpus.disk import open_corpus
 from assay.corpus.importers.kinds import IMPORTERS, Importer, Options, Problem, Unit, importer
 from assay.engines.asking import ask_all
 from assay.engines.module import engine_name
-from assay.store import open_store
+from assay.store import StoreUnavailable, open_store
 from assay.testing.store import STORE_CHECKS, check_store
 
 __all__ = [
     "STORE_CHECKS",
+    "StoreUnavailable",
     "check_engine",
     "check_format",
     "check_importer",
