@@ -20,3 +20,17 @@ class Outcome:
 
 
 Assay = Callable[..., Outcome]
+
+
+def run_assay(*args: object) -> int:
+    """Run `assay ARGS` in this process, which may be a fork, and return its exit code."""
+    import sys
+
+    import assay.cli
+
+    sys.argv = ["assay", *map(str, args)]
+    try:
+        assay.cli.main()
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else int(stop.code is not None)
+    return 0

@@ -5,17 +5,23 @@ from __future__ import annotations
 
 import os
 import shutil
+import sqlite3
 import tempfile
 import uuid
 import warnings
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from assay.store import Store, open_store
+from assay.testing import open_store
+from command_line import Assay, Outcome
+
+if TYPE_CHECKING:
+    from assay.store import Store
 
 
 @pytest.fixture(scope="session")
@@ -99,3 +105,26 @@ def store(store_url: str) -> Iterator[Store]:
     opened = open_store(store_url)
     yield opened
     opened.close()
+
+
+def log_one_search(assay_cli: Assay, target: str | Path) -> Outcome:
+    """Import a search by the command that makes a store where there is none."""
+    log = Path("one-search.jsonl")
+    log.write_text('{"id": "1", "at": "2026-05-01", "query": "levy", "results": ["a"]}')
+    return assay_cli("logs", "import", log, "--store", target)
+
+
+@contextmanager
+def database(store_url: str) -> Iterator[Any]:
+    """The database of a store without Assay: a connection of the driver, in one transaction."""
+    if "://" in store_url:
+        import psycopg
+
+        connection: Any = psycopg.connect(store_url)
+    else:
+        connection = sqlite3.connect(store_url)
+    try:
+        with connection:
+            yield connection
+    finally:
+        connection.close()

@@ -24,10 +24,10 @@ from assay.workbench import passwords, people
 from assay.workbench.opening import Service
 from assay.workbench.trail import note
 from judged_pages import both, judged_set
+from people_pages import SECRET, enter, first_admin, invited, join, visitor, who
 from web_client import local_client, take_token
 
 NOW = datetime(2026, 5, 31, 12, tzinfo=UTC)
-SECRET = "correct horse battery"
 ROOT = people.AT_THE_TERMINAL
 
 
@@ -54,48 +54,9 @@ def app(service: Service) -> Any:
     return create_app(service, access=Access(accounts=True))
 
 
-def visitor(app: Any, path: str = "/sign-in", **options: Any) -> TestClient:
-    client = TestClient(app, follow_redirects=False, **options)
-    take_token(client, path)
-    return client
-
-
-def join(app: Any, link: str, name: str = "") -> TestClient:
-    """Open a link that works once, and go on signed in."""
-    path = link.removeprefix("http://testserver")
-    client = visitor(app, path)
-    form = {"name": name, "password": SECRET, "again": SECRET}
-    answer = client.post(path, data=form)
-    assert answer.status_code == 303, answer.text
-    take_token(client, "/me")
-    return client
-
-
-def enter(app: Any, name: str, password: str = SECRET) -> TestClient:
-    client = visitor(app)
-    answer = client.post("/sign-in", data={"name": name, "password": password})
-    if answer.status_code == 303:
-        take_token(client, "/me")
-    return client
-
-
 @pytest.fixture
 def admin(app: Any, service: Service) -> TestClient:
-    link = people.first_link(service)
-    assert link is not None
-    return join(app, f"/invite/{link.token}", "Ada")
-
-
-def invited(client: TestClient, name: str, role: str) -> str:
-    answer = client.post("/people/invite", data={"name": name, "role": role})
-    found = re.search(r'value="(http://testserver/invite/[^"]+)"', answer.text)
-    assert found, answer.text
-    return found[1]
-
-
-def who(client: TestClient) -> Any:
-    answer = client.get("/api/me")
-    return answer.json()["name"] if answer.status_code == 200 else answer.status_code
+    return first_admin(app, service)
 
 
 class TestJoining:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import secrets
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,7 +13,6 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from assay.store import Store
-from assay.store.records import Account, AuditEntry
 from assay.web.access import ROLES, Access, Guarded
 from assay.web.app import TABLES, create_app
 from assay.web.role_table import role_table
@@ -58,10 +56,11 @@ def service_keys(people_service: Service) -> dict[str, str]:
 @pytest.fixture(scope="module")
 def accounts(people_service: Service) -> dict[str, str]:
     """Without passwords, which take long on purpose."""
+    store = people_service.store
     for role in ROLES:
-        account = Account(name=f"a {role}", role=role, created_at=NOW)
-        entry = AuditEntry(id=secrets.token_hex(8), at=NOW, by="test", action="test", subject=role)
-        people_service.store.put_account(account, entry)
+        people.invite(people_service, f"a {role}", role, by=people.AT_THE_TERMINAL)
+    for link in store.invitations(NOW):
+        store.accept_invitation(link.id, name=link.name, password="", at=NOW)
     return {role: f"a {role}" for role in ROLES}
 
 

@@ -1,15 +1,19 @@
-"""The workspace database: search logs, feedback, votes, review queue, run history, audit trail. The
-only SQL.
+"""The workspace database: search logs, feedback, runs, accounts and the audit trail of the server.
 
-`open_store` takes a path or `sqlite:///…` (one file, nothing to set up) or `postgresql://…`. Losing
-the store loses no approved gold: that is in the gold-set file."""
+`open_store` takes a path or `sqlite:///…` (one file, nothing to set up) or `postgresql://…`. This
+package holds the only SQL. Losing the store loses no judgment and no review decision: those are in
+the log beside each gold set."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from assay.core.extras import need
-from assay.store.contract import NoStore, Store, StoreConflict, StoreError, StoreUnavailable
+from assay.store.errors import NoStore, StoreConflict, StoreError, StoreUnavailable
+
+if TYPE_CHECKING:
+    from assay.store.store import Store
 
 __all__ = [
     "NoStore",
@@ -24,17 +28,26 @@ __all__ = [
 
 def open_store(target: str | Path, *, create: bool = True) -> Store:
     """Open a store and bring its schema up to date. Safe to call from many processes at once.
-    Without `create`, a store that is not there is an error, so that a mistyped path is not taken
-    for an empty store."""
-    need("store", "the database of a workspace")
-    from assay.store.sql import (
-        SqlStore,
-    )  # SQLAlchemy takes a third of a second; callers that never open do not pay
 
-    return SqlStore(target, create=create)
+    Without `create`, a missing store is an error, so that a mistyped path is not taken for an empty
+    store."""
+    need("store", "the database of a workspace")
+    # SQLAlchemy takes a third of a second to load: commands that open no store do not pay for it.
+    from assay.store.store import Store
+
+    return Store(target, create=create)
 
 
 def load() -> None:
-    """The modules of the database, now: for a program that is about to fork or to be timed."""
+    """Load the database modules now, for a program that is about to fork or to be timed."""
     need("store", "the database of a workspace")
-    import assay.store.sql  # noqa: F401
+    import assay.store.store  # noqa: F401
+
+
+def __getattr__(name: str) -> object:
+    """Load `Store` on first use. For annotations, import it under TYPE_CHECKING instead."""
+    if name == "Store":
+        from assay.store.store import Store
+
+        return Store
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,5 +1,8 @@
-"""People in the store: accounts, sessions, invitations, keys of services, and the server's own
-secret."""
+"""People in the store: accounts, sessions, invitations, keys of services, and the server's secret.
+
+A change of an account is one transaction that reads again what the change depends on, updates
+single columns, and adds the audit entry. A caller that acts on an account as it was is told so by
+`StoreConflict`."""
 
 from __future__ import annotations
 
@@ -8,261 +11,424 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-import msgspec
+from msgspec.structs import replace
 from sqlalchemy import Connection, Engine, delete, insert, select, update
 
-from assay.store.contract import StoreConflict
-from assay.store.database import NAMES_LOCK, lock, place_of, read, write
-from assay.store.log_rows import insert_new, insert_new_or_change
+from assay.store.audit import add_entries
+from assay.store.database import ACCOUNT_LOCK, lock, read, reading, write, writing
+from assay.store.errors import StoreConflict
 from assay.store.records import (
+    TERMINAL,
     Account,
+    Act,
     AuditEntry,
     Invitation,
+    Kept,
+    Role,
     ServiceKey,
     Session,
-    StoreIdentity,
     folded,
+    may_manage,
 )
-from assay.store.reviews import append_audit
+from assay.store.statements import insert_new, row_of
 from assay.store.tables import invitations, server_secrets, service_keys, sessions, users
 
-CHANGED = ("name", "role", "password", "active", "created_at", "created_by")
+FIRST_ADMIN = "the first admin"  # the subject of audit entries about an invitation without a name
 
 
 class Accounts:
-    """The methods of a store that are about people. See `assay.store.contract.People`."""
+    """The methods of a store for people. Names are compared without case. Of a session, an
+    invitation and a key the store keeps only a digest."""
 
     _engine: Engine
 
-    def accounts(self) -> list[Account]:
-        asked = select(users).order_by(users.c.key)
-        return read(self._engine, lambda c: [_account(row) for row in c.execute(asked).mappings()])
+    @reading
+    def accounts(self, connection: Connection) -> list[Account]:
+        """Return every account, also of people who have left, by name."""
+        rows = connection.execute(select(users).order_by(users.c.key)).mappings()
+        return [_account(row) for row in rows]
 
-    def account(self, name: str) -> Account | None:
-        asked = select(users).where(users.c.key == folded(name))
-        return read(self._engine, lambda c: _first(c, asked))
+    @reading
+    def account(self, connection: Connection, name: str) -> Account | None:
+        return _find(connection, name)
 
-    def put_account(self, account: Account, entry: AuditEntry) -> None:
-        def work(connection: Connection) -> None:
-            _put(connection, account)
-            append_audit(connection, [entry])
+    @writing
+    def set_password(
+        self,
+        connection: Connection,
+        name: str,
+        new: str,
+        *,
+        known: str,
+        at: datetime,
+        end_sessions: bool = True,
+    ) -> None:
+        """Replace the password hash of an active account, if it still is `known`.
 
-        write(self._engine, work)
+        Without `end_sessions` it is the same password with a stronger hash."""
+        lock(connection, ACCOUNT_LOCK)
+        account = _active(connection, name)
+        if account.password != known:
+            raise StoreConflict("the present password is another one", why="password_wrong")
+        _change(connection, account, password=new)
+        if end_sessions:
+            _end_sessions(connection, account)
+        action = "people.new_password" if end_sessions else "people.new_hash"
+        _note(connection, Act(by=account.name, role=account.role, at=at), action, account.name)
 
-    def add_session(self, session: Session) -> None:
-        row = msgspec.structs.asdict(session)
+    @writing
+    def set_role(self, connection: Connection, name: str, role: Role, act: Act) -> None:
+        """Change a role, and end the invitations that the new role could not have given."""
+        lock(connection, ACCOUNT_LOCK)
+        account = _active(connection, name)
+        _require_right(connection, act, account.role, role)
+        if account.role == role:
+            return
+        _keep_an_admin(connection, account)
+        _change(connection, account, role=role)
+        before, after = {"role": account.role}, {"role": role}
+        _note(connection, act, "people.role", account.name, before=before, after=after)
+        own = folded(account.name)
+        for one in _open_invitations(connection, act.at):
+            if folded(one.by) == own and not may_manage(role, one.role):
+                _take_back(connection, one, act)
+
+    @writing
+    def deactivate(self, connection: Connection, name: str, act: Act) -> None:
+        """Take access away: the password goes, sessions end, and so do the invitations by and for
+        this person. The name stays with the votes and decisions made under it."""
+        lock(connection, ACCOUNT_LOCK)
+        account = _active(connection, name)
+        _require_right(connection, act, account.role)
+        _keep_an_admin(connection, account)
+        _change(connection, account, active=0, password="")
+        _end_sessions(connection, account)
+        _note(connection, act, "people.removed", account.name, before={"role": account.role})
+        own = folded(account.name)
+        for one in _open_invitations(connection, act.at):
+            if own in (folded(one.by), folded(one.name)):
+                _take_back(connection, one, act)
+
+    # ── sessions ──────────────────────────────────────────────────────────────────────────────────
+
+    @writing
+    def add_session(
+        self, connection: Connection, session: Session, *, known: str | None = None
+    ) -> None:
+        """Keep a session of an active account, and delete expired sessions. With `known`, the
+        account must still have this password hash."""
+        lock(connection, ACCOUNT_LOCK, shared=True)
+        account = _active(connection, session.name)
+        if known is not None and account.password != known:
+            raise StoreConflict("the present password is another one", why="password_wrong")
+        connection.execute(delete(sessions).where(sessions.c.expires_at <= session.created_at))
+        row = row_of(session)
         row["user_key"] = folded(row.pop("name"))
+        connection.execute(insert(sessions), row)
 
-        def work(connection: Connection) -> None:
-            connection.execute(delete(sessions).where(sessions.c.expires_at <= session.created_at))
-            connection.execute(insert(sessions), row)
-
-        write(self._engine, work)
-
-    def signed_in(self, id: str, at: datetime) -> Account | None:
-        asked = (
+    @reading
+    def signed_in(self, connection: Connection, id: str, at: datetime) -> Account | None:
+        """Return the account of a session that has not expired, while the account is active."""
+        query = (
             select(users)
             .join(sessions, sessions.c.user_key == users.c.key)
             .where(sessions.c.id == id, sessions.c.expires_at > at, users.c.active == 1)
         )
-        return read(self._engine, lambda c: _first(c, asked))
+        row = connection.execute(query).mappings().first()
+        return None if row is None else _account(row)
 
-    def sessions(self, at: datetime) -> list[Session]:
-        asked = (
+    @reading
+    def sessions(self, connection: Connection, at: datetime) -> list[Session]:
+        """Return the sessions that have not expired, oldest first."""
+        query = (
             select(sessions, users.c.name)
             .join(users, sessions.c.user_key == users.c.key)
             .where(sessions.c.expires_at > at)
             .order_by(sessions.c.created_at, sessions.c.id)
         )
-        return read(self._engine, lambda c: [_session(row) for row in c.execute(asked).mappings()])
+        rows = connection.execute(query).mappings()
+        return [Session(**{name: row[name] for name in Session.__struct_fields__}) for row in rows]
 
-    def end_sessions(self, *, name: str = "", ids: Sequence[str] = ()) -> int:
-        ours = delete(sessions).where(
-            (sessions.c.user_key == folded(name)) if name else sessions.c.id.in_(ids)
-        )
-        return write(self._engine, lambda connection: connection.execute(ours).rowcount)
+    @writing
+    def end_sessions(self, connection: Connection, ids: Sequence[str]) -> int:
+        """End the sessions with these ids and return how many there were."""
+        return connection.execute(delete(sessions).where(sessions.c.id.in_(ids))).rowcount
 
-    def add_invitation(self, invitation: Invitation, entry: AuditEntry) -> None:
-        """Earlier ones of the same name and kind end."""
+    @writing
+    def sign_out(self, connection: Connection, name: str, act: Act) -> int:
+        """End every session of an active account and return how many there were. Signing somebody
+        else out needs the right to, and is in the audit trail."""
+        lock(connection, ACCOUNT_LOCK)
+        account = _active(connection, name)
+        if folded(act.by) != folded(account.name):
+            _require_right(connection, act, account.role)
+            _note(connection, act, "people.signed_out", account.name)
+        return _end_sessions(connection, account)
 
-        def work(connection: Connection) -> None:
-            connection.execute(
-                update(invitations)
-                .where(
-                    invitations.c.ended_at.is_(None),
-                    invitations.c.name == invitation.name,
-                    invitations.c.kind == invitation.kind,
-                )
-                .values(ended_at=invitation.created_at)
+    # ── invitations ───────────────────────────────────────────────────────────────────────────────
+
+    @writing
+    def add_invitation(
+        self, connection: Connection, invitation: Invitation, act: Act
+    ) -> Invitation:
+        """Keep an invitation, and end an earlier one of the same name and kind. Return it with the
+        name and the role as the account has them."""
+        lock(connection, ACCOUNT_LOCK)
+        account = _find(connection, invitation.name)
+        if invitation.kind == "password":
+            account = _active(connection, invitation.name)
+            invitation = replace(invitation, role=account.role)
+        _require_right(connection, act, invitation.role)
+        if invitation.kind == "join":
+            _require_free(account)
+        invitation = replace(invitation, name=account.name if account else invitation.name)
+        connection.execute(
+            update(invitations)
+            .where(
+                invitations.c.ended_at.is_(None),
+                invitations.c.name == invitation.name,
+                invitations.c.kind == invitation.kind,
             )
-            connection.execute(insert(invitations), msgspec.structs.asdict(invitation))
-            append_audit(connection, [entry])
-
-        write(self._engine, work)
-
-    def invitations(self, at: datetime) -> list[Invitation]:
-        asked = (
-            select(invitations)
-            .where(invitations.c.ended_at.is_(None), invitations.c.expires_at > at)
-            .order_by(invitations.c.created_at, invitations.c.id)
+            .values(ended_at=invitation.created_at)
         )
-        return read(
-            self._engine, lambda c: [Invitation(**row) for row in c.execute(asked).mappings()]
+        connection.execute(insert(invitations), row_of(invitation))
+        action = "people.invited" if invitation.kind == "join" else "people.new_password_link"
+        subject, after = invitation.name or FIRST_ADMIN, {"role": invitation.role}
+        _note(connection, act, action, subject, after=after)
+        return invitation
+
+    @reading
+    def invitations(self, connection: Connection, at: datetime) -> list[Invitation]:
+        """Return the invitations that can be used, oldest first: not used, not expired, and given
+        by somebody who may still give them."""
+        return [one for one in _open_invitations(connection, at) if _stands(connection, one)]
+
+    @writing
+    def accept_invitation(
+        self, connection: Connection, id: str, *, name: str, password: str, at: datetime
+    ) -> Account:
+        """Use an invitation: to join, or to replace a password hash. The name is that of the
+        invitation, and `name` where the invitation has none. Sessions of the account end."""
+        lock(connection, ACCOUNT_LOCK)
+        invitation = _usable(connection, id, at)
+        name = invitation.name or name
+        if invitation.kind == "password":
+            account = _active(connection, name)
+            _change(connection, account, password=password)
+            action = "people.new_password"
+        else:
+            account = _join(connection, invitation, name, at)
+            _change(connection, account, password=password)
+            action = "people.joined"
+        _end_invitation(connection, invitation, at)
+        _end_sessions(connection, account)
+        act = Act(by=account.name, role=account.role, at=at)
+        _note(connection, act, action, account.name, after={"role": account.role})
+        return replace(account, password=password)
+
+    @writing
+    def end_invitation(self, connection: Connection, id: str, act: Act) -> None:
+        """Take an invitation back."""
+        lock(connection, ACCOUNT_LOCK)
+        invitation = _usable(connection, id, act.at)
+        _require_right(connection, act, invitation.role)
+        _take_back(connection, invitation, act)
+
+    # ── keys of services, and the server itself ───────────────────────────────────────────────────
+
+    @writing
+    def add_service_key(self, connection: Connection, key: ServiceKey) -> None:
+        lock(connection, ACCOUNT_LOCK)
+        taken = select(service_keys.c.id).where(
+            service_keys.c.name == key.name, service_keys.c.ended_at.is_(None)
         )
+        if connection.execute(taken).first():
+            message = f"there is a key named {key.name!r} already"
+            raise StoreConflict(message, why="key_taken", name=key.name)
+        connection.execute(insert(service_keys), row_of(key))
+        act = Act(by=key.by, role="admin", at=key.created_at)
+        _note(connection, act, "key.made", key.name, after={"kind": key.kind})
 
-    def accept_invitation(self, id: str, account: Account, entry: AuditEntry) -> None:
-        def work(connection: Connection) -> None:
-            _end_invitation(connection, id, entry.at)
-            _put(connection, account)
-            connection.execute(delete(sessions).where(sessions.c.user_key == folded(account.name)))
-            append_audit(connection, [entry])
-
-        write(self._engine, work)
-
-    def end_invitation(self, id: str, entry: AuditEntry) -> None:
-        def work(connection: Connection) -> None:
-            _end_invitation(connection, id, entry.at)
-            append_audit(connection, [entry])
-
-        write(self._engine, work)
-
-    def add_service_key(self, key: ServiceKey, entry: AuditEntry) -> None:
-        def work(connection: Connection) -> None:
-            taken = select(service_keys.c.id).where(
-                service_keys.c.name == key.name, service_keys.c.ended_at.is_(None)
-            )
-            if connection.execute(taken).first():
-                raise StoreConflict(f"there is a key named {key.name!r} already")
-            connection.execute(insert(service_keys), msgspec.structs.asdict(key))
-            append_audit(connection, [entry])
-
-        write(self._engine, work)
-
-    def service_keys(self) -> list[ServiceKey]:
-        asked = (
+    @reading
+    def service_keys(self, connection: Connection) -> list[ServiceKey]:
+        """Return the keys that have not ended, oldest first."""
+        query = (
             select(service_keys)
             .where(service_keys.c.ended_at.is_(None))
             .order_by(service_keys.c.created_at, service_keys.c.id)
         )
-        return read(
-            self._engine, lambda c: [ServiceKey(**row) for row in c.execute(asked).mappings()]
-        )
+        return [ServiceKey(**row) for row in connection.execute(query).mappings()]
 
-    def service_key(self, id: str) -> ServiceKey | None:
-        asked = select(service_keys).where(
+    @reading
+    def service_key(self, connection: Connection, id: str) -> ServiceKey | None:
+        """Return a key that has not ended."""
+        query = select(service_keys).where(
             service_keys.c.id == id, service_keys.c.ended_at.is_(None)
         )
+        row = connection.execute(query).mappings().first()
+        return ServiceKey(**row) if row else None
 
-        def work(connection: Connection) -> ServiceKey | None:
-            row = connection.execute(asked).mappings().first()
-            return ServiceKey(**row) if row else None
-
-        return read(self._engine, work)
-
-    def end_service_key(self, name: str, entry: AuditEntry) -> None:
-        ending = (
+    @writing
+    def end_service_key(self, connection: Connection, name: str, act: Act) -> None:
+        ended = connection.execute(
             update(service_keys)
             .where(service_keys.c.name == name, service_keys.c.ended_at.is_(None))
-            .values(ended_at=entry.at)
+            .values(ended_at=act.at)
         )
-
-        def work(connection: Connection) -> None:
-            if not connection.execute(ending).rowcount:
-                raise StoreConflict(f"there is no key named {name!r}")
-            append_audit(connection, [entry])
-
-        write(self._engine, work)
+        if not ended.rowcount:
+            raise StoreConflict(f"there is no key named {name!r}", why="key_gone", name=name)
+        _note(connection, act, "key.ended", name)
 
     def server_secret(self, name: str) -> str:
-        asked = select(server_secrets.c.value).where(server_secrets.c.name == name)
-        known = read(self._engine, lambda connection: connection.execute(asked).scalar())
+        """Return a random text that is made once and is always the same for this store."""
+        query = select(server_secrets.c.value).where(server_secrets.c.name == name)
+        known = read(self._engine, lambda connection: connection.execute(query).scalar())
         if known is not None:
             return str(known)
 
-        def work(connection: Connection) -> str:
+        def make(connection: Connection) -> str:
             row = {"name": name, "value": secrets.token_hex(32)}
             connection.execute(insert_new(connection, server_secrets), row)
-            return str(connection.execute(asked).scalar_one())
+            return str(connection.execute(query).scalar_one())
 
-        return write(self._engine, work)
-
-    def identity(self) -> StoreIdentity:
-        known, is_here = read(self._engine, _identity)
-        return known if is_here else write(self._engine, _settled_identity)
-
-    def renew_identity(self) -> None:
-        write(self._engine, lambda connection: _new_identity(connection, _identity(connection)[0]))
+        return write(self._engine, make)
 
 
-# ── the store itself ──────────────────────────────────────────────────────────────────────────────
-
-_OWN, _BEFORE, _PLACE = "identity", "identity before", "identity place"
-
-
-def _identity(connection: Connection) -> tuple[StoreIdentity, bool]:
-    """And whether it is of this database, and not of one that this is a copy of."""
-    asked = select(server_secrets).where(server_secrets.c.name.in_((_OWN, _BEFORE, _PLACE)))
-    kept = {row.name: row.value for row in connection.execute(asked)}
-    known = StoreIdentity(own=kept.get(_OWN, ""), before=kept.get(_BEFORE, ""))
-    return known, bool(known.own) and kept.get(_PLACE) == place_of(connection)
-
-
-def _settled_identity(connection: Connection) -> StoreIdentity:
-    lock(connection, NAMES_LOCK)
-    known, is_here = _identity(connection)
-    if is_here:  # another was faster
-        return known
-    asked = select(server_secrets.c.value).where(server_secrets.c.name == _PLACE)
-    if known.own and connection.execute(asked).scalar() is None:  # of an older version: it is its
-        _keep(connection, {_PLACE: place_of(connection)})
-        return known
-    return _new_identity(connection, known)
-
-
-def _new_identity(connection: Connection, before: StoreIdentity) -> StoreIdentity:
-    new = StoreIdentity(own=secrets.token_hex(32), before=before.own)
-    _keep(connection, {_OWN: new.own, _BEFORE: new.before, _PLACE: place_of(connection)})
-    return new
-
-
-def _keep(connection: Connection, values: dict[str, str]) -> None:
-    rows = [{"name": name, "value": value} for name, value in values.items()]
-    changing = insert_new_or_change(connection, server_secrets, ("name",), ("value",))
-    connection.execute(changing, rows)
-
-
-def _put(connection: Connection, account: Account) -> None:
-    row = msgspec.structs.asdict(account) | {
-        "key": folded(account.name),
-        "active": int(account.active),
-    }
-    connection.execute(insert_new_or_change(connection, users, ("key",), CHANGED), row)
-
-
-def _end_invitation(connection: Connection, id: str, at: datetime) -> None:
-    """Of two who open a link at once, one is told that it was used."""
-    ended = connection.execute(
-        update(invitations)
-        .where(
-            invitations.c.id == id,
-            invitations.c.ended_at.is_(None),
-            invitations.c.expires_at > at,
-        )
-        .values(ended_at=at)
-    )
-    if not ended.rowcount:
-        raise StoreConflict("this link was used, or its time is over")
-
-
-def _first(connection: Connection, asked: Any) -> Account | None:
-    row = connection.execute(asked).mappings().first()
-    return None if row is None else _account(row)
+# ── inside a transaction ──────────────────────────────────────────────────────────────────────────
 
 
 def _account(row: Any) -> Account:
-    fields = {name: value for name, value in row.items() if name != "key"}
+    fields = {name: row[name] for name in Account.__struct_fields__}
     return Account(**fields | {"active": bool(fields["active"])})
 
 
-def _session(row: Any) -> Session:
-    return Session(**{name: value for name, value in row.items() if name != "user_key"})
+def _find(connection: Connection, name: str) -> Account | None:
+    query = select(users).where(users.c.key == folded(name))
+    row = connection.execute(query).mappings().first()
+    return None if row is None else _account(row)
+
+
+def _active(connection: Connection, name: str) -> Account:
+    account = _find(connection, name)
+    if account is None or not account.active:
+        raise StoreConflict(f"nobody has an account named {name!r}", why="nobody", name=name)
+    return account
+
+
+def _require_free(account: Account | None) -> None:
+    if account is not None and account.active:
+        message = f"{account.name} has an account already"
+        raise StoreConflict(message, why="taken", name=account.name)
+
+
+def _require_right(connection: Connection, act: Act, *roles: Role) -> None:
+    """Refuse an act that its doer may not do for one of these roles, by the role that the doer has
+    now."""
+    own = _role_now(connection, act.by, act.role)
+    for role in roles:
+        if not may_manage(own, role):
+            message = f"a {own or act.role} cannot do this for a {role}"
+            raise StoreConflict(message, why="not_yours")
+
+
+def _role_now(connection: Connection, name: str, otherwise: Role | None) -> Role | None:
+    """The role of an account, and none of somebody who has left; `otherwise` without an account."""
+    if name == TERMINAL:
+        return "admin"
+    account = _find(connection, name)
+    if account is None:
+        return otherwise
+    return account.role if account.active else None
+
+
+def _keep_an_admin(connection: Connection, account: Account) -> None:
+    """Refuse to take the role of admin from the only one who has it."""
+    others = select(users.c.key).where(
+        users.c.active == 1, users.c.role == "admin", users.c.key != folded(account.name)
+    )
+    if account.role == "admin" and connection.execute(others).first() is None:
+        message = f"{account.name} is the only admin and must stay one"
+        raise StoreConflict(message, why="only_admin", name=account.name)
+
+
+def _change(connection: Connection, account: Account, **columns: object) -> None:
+    key = folded(account.name)
+    connection.execute(update(users).where(users.c.key == key).values(**columns))
+
+
+def _join(connection: Connection, invitation: Invitation, name: str, at: datetime) -> Account:
+    """Add an account, or activate that of somebody who had left."""
+    known = _find(connection, name)
+    _require_free(known)
+    if known is not None:
+        by, role = invitation.by, invitation.role
+        _change(connection, known, active=1, role=role, created_by=by)
+        return replace(known, active=True, role=role, created_by=by)
+    account = Account(name=name, role=invitation.role, created_at=at, created_by=invitation.by)
+    connection.execute(insert(users), row_of(account) | {"key": folded(name), "active": 1})
+    return account
+
+
+def _end_sessions(connection: Connection, account: Account) -> int:
+    ours = delete(sessions).where(sessions.c.user_key == folded(account.name))
+    return connection.execute(ours).rowcount
+
+
+def _open_invitations(connection: Connection, at: datetime) -> list[Invitation]:
+    """Those that were neither used nor taken back and have not expired, oldest first."""
+    query = (
+        select(invitations)
+        .where(invitations.c.ended_at.is_(None), invitations.c.expires_at > at)
+        .order_by(invitations.c.created_at, invitations.c.id)
+    )
+    return [Invitation(**row) for row in connection.execute(query).mappings()]
+
+
+def _stands(connection: Connection, invitation: Invitation) -> bool:
+    """Whether the giver may still give it. A link for a new password needs the right over the
+    account as it is now: the person may have got a higher role since."""
+    giver = _role_now(connection, invitation.by, None)
+    account = _find(connection, invitation.name) if invitation.kind == "password" else None
+    return may_manage(giver, invitation.role) and may_manage(
+        giver, account.role if account else invitation.role
+    )
+
+
+def _usable(connection: Connection, id: str, at: datetime) -> Invitation:
+    found = next((one for one in _open_invitations(connection, at) if one.id == id), None)
+    if found is None or not _stands(connection, found):
+        raise StoreConflict("this link was used, or its time is over", why="link_over")
+    return found
+
+
+def _end_invitation(connection: Connection, invitation: Invitation, at: datetime) -> None:
+    ours = invitations.c.id == invitation.id
+    connection.execute(update(invitations).where(ours).values(ended_at=at))
+
+
+def _take_back(connection: Connection, invitation: Invitation, act: Act) -> None:
+    _end_invitation(connection, invitation, act.at)
+    subject = invitation.name or FIRST_ADMIN
+    _note(connection, replace(act, reason=""), "people.link_taken_back", subject)
+
+
+def _note(
+    connection: Connection,
+    act: Act,
+    action: str,
+    subject: str,
+    *,
+    before: Kept | None = None,
+    after: Kept | None = None,
+) -> None:
+    entry = AuditEntry(
+        id=secrets.token_hex(16),
+        at=act.at,
+        by=act.by,
+        action=action,
+        subject=subject,
+        reason=act.reason,
+        before=before,
+        after=after,
+    )
+    add_entries(connection, [entry])

@@ -15,9 +15,9 @@ from sqlalchemy import Connection, create_engine, inspect
 
 from assay.core.errors import InputError
 from assay.store import migrate
-from assay.store.contract import StoreError
 from assay.store.database import address, connect, missing, read, write
-from assay.store.tables import metadata
+from assay.store.errors import StoreError
+from assay.store.tables import LEGACY, metadata
 
 DATABASE = "assay.db"
 BLOCK = 2**20
@@ -85,7 +85,7 @@ def _tables_out(connection: Connection, folder: Path) -> dict[str, list[str]]:
 
 def _ours(connection: Connection) -> set[str]:
     """Those of another program in the same database are theirs."""
-    return set(metadata.tables) & set(inspect(connection).get_table_names())
+    return {*metadata.tables, *LEGACY} & set(inspect(connection).get_table_names())
 
 
 def _listed(table: str, columns: list[str]) -> str:

@@ -13,10 +13,10 @@ import random
 import shutil
 import sqlite3
 import time
-import zlib
 from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Concatenate, NamedTuple, ParamSpec, Protocol, TypeVar
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, exc, make_url, text
 
@@ -25,9 +25,10 @@ from assay.core.concealing import without_password
 from assay.core.errors import InputError
 from assay.core.extras import need
 from assay.core.files import sync_folder
-from assay.store.contract import NoStore, StoreError, StoreUnavailable
+from assay.store.errors import NoStore, StoreError, StoreUnavailable
 
 T = TypeVar("T")
+P = ParamSpec("P")
 
 SUPPORTED = "A store is a file path, sqlite:///FILE or postgresql://USER@HOST/DATABASE."
 BUSY_MILLIS = 10_000
@@ -35,14 +36,12 @@ ROOM = 2**20  # bytes that a disk must have for a store to be opened
 RETRY_SECONDS = 120.0
 _FILE = "assay_file"  # of a connection: which file it has open
 LOG, SHARED = "-wal", "-shm"  # what SQLite keeps beside a file
-# Decisions and the log writers beside them must not miss each other on PostgreSQL, where neither
-# sees what the other
-# has not committed: writers of logs share this lock, a writer of decisions has it alone.
+# Advisory locks of PostgreSQL. Writers of search logs share LOG_LOCK, and a writer of decisions has
+# it alone: neither sees what the other has not committed, and no feedback between them may be lost.
+# ACCOUNT_LOCK makes changes of accounts wait for each other.
 LOG_LOCK = 0x61737361
 MIGRATION_LOCK = 0x61737362
-NAMES_LOCK = 0x61737363
-RULINGS_LOCK = 0x61737364
-PATIENCE = "10s"  # with a ruling that is under way
+ACCOUNT_LOCK = 0x61737363
 
 
 def url_of(target: str | Path) -> URL:
@@ -267,6 +266,41 @@ def write(engine: Engine, work: Callable[[Connection], T]) -> T:
     return _with_retries(engine, attempt)
 
 
+class Connected(Protocol):
+    """A part of a store: it has a database to work on."""
+
+    _engine: Engine
+
+
+S = TypeVar("S", bound=Connected)
+
+
+def reading(
+    method: Callable[Concatenate[S, Connection, P], T],
+) -> Callable[Concatenate[S, P], T]:
+    """Make a method that takes a connection one read transaction. Callers do not pass the
+    connection."""
+
+    @wraps(method)
+    def transaction(self: S, /, *args: P.args, **options: P.kwargs) -> T:
+        return read(self._engine, lambda connection: method(self, connection, *args, **options))
+
+    return transaction
+
+
+def writing(
+    method: Callable[Concatenate[S, Connection, P], T],
+) -> Callable[Concatenate[S, P], T]:
+    """Make a method that takes a connection one write transaction, as `write` runs it. Callers do
+    not pass the connection."""
+
+    @wraps(method)
+    def transaction(self: S, /, *args: P.args, **options: P.kwargs) -> T:
+        return write(self._engine, lambda connection: method(self, connection, *args, **options))
+
+    return transaction
+
+
 def _require_file(connection: Connection) -> None:
     """PostgreSQL says itself when it is gone."""
     if _FILE in connection.info:
@@ -274,40 +308,11 @@ def _require_file(connection: Connection) -> None:
         file.require(connection, known)
 
 
-def place_of(connection: Connection) -> str:
-    """What tells a database from a copy of it: the file itself, wherever it was moved to; on a
-    server, the server and the database in it."""
-    if connection.dialect.name == "sqlite":
-        file: DatabaseFile = connection.info[_FILE][0]
-        return f"file {file.place().file[1]}"
-    return str(connection.execute(text(_PLACE)).scalar_one())
-
-
-_PLACE = """SELECT 'database ' || system_identifier || ' ' || oid
-FROM pg_control_system(), pg_database WHERE datname = current_database()"""
-
-
 def lock(connection: Connection, key: int, *, shared: bool = False) -> None:
     """Until the end of the transaction. SQLite has one writer anyway."""
     if connection.dialect.name == "postgresql":
         function = "pg_advisory_xact_lock_shared" if shared else "pg_advisory_xact_lock"
         connection.execute(text(f"SELECT {function}(:key)"), {"key": key})
-
-
-def lock_rulings(connection: Connection, gold: str) -> None:
-    """Rulings on a set, and who asks for them, one after another, until the end of the transaction:
-    a commit may be under way for longer than the process that began it is alive."""
-    if connection.dialect.name != "postgresql":
-        return
-    keys = {"key": RULINGS_LOCK, "gold": zlib.crc32(gold.encode()) - 2**31}
-    connection.execute(text("SELECT set_config('lock_timeout', :wait, true)"), {"wait": PATIENCE})
-    try:
-        connection.execute(text("SELECT pg_advisory_xact_lock(:key, :gold)"), keys)
-    except exc.DBAPIError as error:
-        if getattr(error.orig, "sqlstate", None) != "55P03":
-            raise
-        where = address(connection.engine)
-        raise StoreUnavailable(f"{where}: a decision on {gold} is still under way") from error
 
 
 def _with_retries(engine: Engine, attempt: Callable[[], T]) -> T:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from sqlalchemy import Connection, Engine, inspect, text
 
 from assay.core.errors import InputError
-from assay.store.contract import StoreError
 from assay.store.database import MIGRATION_LOCK, address, lock, missing, read, write
-from assay.store.tables import metadata
+from assay.store.errors import StoreError
+from assay.store.tables import LEGACY, metadata
 
 if TYPE_CHECKING:
     from alembic.config import Config
@@ -46,7 +46,7 @@ def upgrade(engine: Engine, *, create: bool = True) -> bool:
 
 
 def _foreign_tables(connection: Connection) -> list[str]:
-    ours = {*metadata.tables, "alembic_version"}
+    ours = {*metadata.tables, *LEGACY, "alembic_version"}
     return sorted(set(inspect(connection).get_table_names()) - ours)
 
 

@@ -9,8 +9,6 @@ from typing import Any, Literal
 
 import msgspec
 
-from assay.core.types import Vote
-
 Kept = dict[str, Any]  # a JSON object, kept as it was given
 
 FeedbackKind = Literal["citation", "vote", "click"]
@@ -125,53 +123,6 @@ class ReviewItem(msgspec.Struct, frozen=True, kw_only=True):
     reason: str = ""
 
 
-class ReviewFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """Which items of the queue: what is empty holds for every item. `since` and `before` are about
-    when an item was queued; `named` are ids of rows, or keys."""
-
-    gold: str = ""
-    kind: str = ""
-    state: str = ""
-    corpus: str = ""
-    practice_area: str = ""
-    since: datetime | None = None
-    before: datetime | None = None
-    named: tuple[str, ...] = ()
-
-
-class QueueCount(msgspec.Struct, frozen=True):
-    """How many items that wait have these in common."""
-
-    gold: str
-    kind: str
-    corpus: str
-    practice_area: str
-    items: int
-
-
-class Neighbours(msgspec.Struct, frozen=True):
-    """Where an item stands among those of a filter: how many come before it, and the ids beside
-    it."""
-
-    place: int
-    previous: str
-    next: str
-
-
-class Ruling(msgspec.Struct, frozen=True, kw_only=True):
-    """An expert's word on a review item. `item.state` is the state the expert saw: if it has
-    changed since, the ruling is refused. Its votes are on the item's gold set."""
-
-    item: ReviewItem
-    state: ReviewState
-    by: str
-    at: datetime
-    reason: str = ""
-    votes: tuple[Vote, ...] = ()
-    before: Kept | None = None
-    after: Kept | None = None
-
-
 class AuditEntry(msgspec.Struct, frozen=True, kw_only=True):
     """Who did what to what, when and why. Append-only."""
 
@@ -187,7 +138,10 @@ class AuditEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     """One evaluation in the history: what was measured on what, and the results object as it was
-    written."""
+    written.
+
+    `summary` and `verdict` are computed from the results and kept with the run; `asked` is a digest
+    of the gates and the baseline that the verdict answers. Nothing else of a run ever changes."""
 
     id: str
     at: datetime
@@ -196,14 +150,9 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     gold_fingerprint: str = ""
     corpus_fingerprint: str = ""
     results: Kept = {}
-
-
-class StoreIdentity(msgspec.Struct, frozen=True, kw_only=True):
-    """A secret of 64 digits that one store has alone, and the one it had `before`, as part of the
-    store that it was copied from; empty where it had none."""
-
-    own: str
-    before: str = ""
+    summary: Kept | None = None
+    verdict: Kept | None = None
+    asked: str = ""
 
 
 class StoreFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -227,6 +176,15 @@ Role = Literal["reader", "judge", "chair", "admin"]
 KeyKind = Literal["log", "watch"]
 
 
+TERMINAL = "terminal"  # the name under which commands on the machine itself change accounts
+
+
+def may_manage(own: Role | None, role: Role) -> bool:
+    """Whether somebody of role `own` may manage accounts of `role`: an admin manages everybody, a
+    chair manages judges and readers."""
+    return own == "admin" or (own == "chair" and role in ("reader", "judge"))
+
+
 def folded(name: str) -> str:
     """A name as it is compared: nobody is two people by a capital letter."""
     return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
@@ -242,6 +200,16 @@ class Account(msgspec.Struct, frozen=True, kw_only=True):
     active: bool = True
     created_at: datetime
     created_by: str = ""
+
+
+class Act(msgspec.Struct, frozen=True, kw_only=True):
+    """Who changes an account, with which role, when and why. `role` counts for somebody without an
+    account, as at the terminal; an account has the rights of the role that it has now."""
+
+    by: str
+    role: Role
+    at: datetime
+    reason: str = ""
 
 
 class Session(msgspec.Struct, frozen=True, kw_only=True):

@@ -11,11 +11,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
 
 from assay.core.errors import InputError
 from assay.law.queries import row_key
-from assay.store import Store
 from assay.store.records import Decision, Feedback
+
+if TYPE_CHECKING:
+    from assay.store import Store
 
 ETA = 1.0
 MAX_WEIGHT = 10.0  # one click far down the list must not outweigh everything else

@@ -20,16 +20,19 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from assay.store import Store, StoreUnavailable
+from assay.store import StoreUnavailable
 from assay.store.records import CLICK_SCORE, VOTE_SCORE, AuditEntry, Feedback, SearchLog
 from assay.telemetry.ending import at_end_of_worker
 from assay.telemetry.entries import check_names, number, shown
 from assay.telemetry.feedback import days_before
 from assay.telemetry.redact import MAX_READ, Redaction, redacted, redactor
+
+if TYPE_CHECKING:
+    from assay.store import Store
 
 PIECE = 16  # records written before callers get a chance: about a millisecond of the interpreter
 ASIDE = 0.001  # seconds

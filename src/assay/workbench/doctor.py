@@ -45,6 +45,9 @@ from assay.workbench.rebuilding import rebuild
 if TYPE_CHECKING:
     from assay.store import Store
 
+if TYPE_CHECKING:
+    from assay.store import Store
+
 
 class Environment(msgspec.Struct, frozen=True, kw_only=True):
     status: str = "ok"

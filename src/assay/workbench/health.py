@@ -40,6 +40,9 @@ from assay.workbench.review import strays
 if TYPE_CHECKING:
     from assay.store import Store
 
+if TYPE_CHECKING:
+    from assay.store import Store
+
 S = TypeVar("S", bound=msgspec.Struct)
 
 # ── what is found ─────────────────────────────────────────────────────────────────────────────────

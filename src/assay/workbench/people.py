@@ -1,12 +1,15 @@
 """People: who may sign in, links that work once, passwords, sessions and the keys of services.
 
-What opens a door (a link, a session, a key) is shown once and kept as a digest. Everything that is
-changed is in the audit trail. Verbs that change take who does it: `by`."""
+Links, sessions and keys are shown once and kept as digests. The store checks every change against
+the accounts as they are at that moment and adds it to the audit trail. Functions that change
+something take the person who does it as `by`."""
 
 from __future__ import annotations
 
 import secrets
 import unicodedata
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal, get_args
@@ -16,8 +19,9 @@ import msgspec
 from assay.core.errors import Declined
 from assay.store import StoreConflict
 from assay.store.records import (
+    TERMINAL,
     Account,
-    AuditEntry,
+    Act,
     Invitation,
     KeyKind,
     Role,
@@ -48,12 +52,16 @@ __all__ = [
 
 ROLES: tuple[Role, ...] = get_args(Role)  # each may do what those before it may
 KEY_KINDS: tuple[KeyKind, ...] = get_args(KeyKind)
-TERMINAL = "terminal"  # who does what is done on the machine itself
 LINK_DAYS = {"join": 7, "password": 1}
 FIRST_LINK_DAYS = 1
 SESSION_DAYS = 14
 MAX_NAME = 80
-LINK_OVER = "this link was used, or its time is over"
+HINTS = {
+    "link_over": "Ask for a new one.",
+    "only_admin": "Make somebody else an admin first.",
+    "not_yours": "Ask an admin.",
+    "key_taken": "Give another name.",
+}
 
 
 @dataclass(frozen=True)
@@ -147,7 +155,7 @@ def everybody(service: Service) -> People:
                 by=one.by,
                 expires_at=one.expires_at,
             )
-            for one in _links(service)
+            for one in service.store.invitations(now)
         ],
         keys=[
             KnownKey(name=one.name, kind=one.kind, by=one.by, since=one.created_at)
@@ -164,29 +172,19 @@ def first_link(service: Service) -> Link | None:
     accounts = service.store.accounts()
     if any(one.active and one.role == "admin" for one in accounts):
         return None
-    return _new_link(service, "join", "", "admin", by=TERMINAL, days=FIRST_LINK_DAYS)
+    return _new_link(service, "join", "", "admin", by=AT_THE_TERMINAL, days=FIRST_LINK_DAYS)
 
 
 def invite(service: Service, name: str, role: Role, *, by: Actor) -> Link:
-    """A link for somebody to join under a name. Who has left can be invited again."""
-    name = proper_name(name)
-    _may_give(by, role)
-    known = service.store.account(name)
-    if known is not None and known.active:
-        raise Declined(
-            "taken",
-            f"{known.name} has an account already",
-            hint="Change the role, or make a link for a new password.",
-            name=known.name,
-        )
-    return _new_link(service, "join", known.name if known else name, role, by=by.name)
+    """Make a link for somebody to join under a name. Who has left can be invited again."""
+    with _declining(taken="Change the role, or make a link for a new password."):
+        return _new_link(service, "join", proper_name(name), role, by=by)
 
 
 def new_password_link(service: Service, name: str, *, by: Actor) -> Link:
-    """For somebody who has lost the password. The old one works until the link is used."""
-    account = _active(service, name)
-    _may_give(by, account.role)
-    return _new_link(service, "password", account.name, account.role, by=by.name)
+    """Make a link for somebody who has lost the password, which works until the link is used."""
+    with _declining():  # the store knows the role
+        return _new_link(service, "password", name, "reader", by=by)
 
 
 def _new_link(
@@ -195,188 +193,117 @@ def _new_link(
     name: str,
     role: Role,
     *,
-    by: str,
+    by: Actor,
     days: int = 0,
 ) -> Link:
     token, now = secrets.token_urlsafe(32), service.clock()
-    invitation = Invitation(
+    asked = Invitation(
         id=digest(token),
         kind=kind,
         name=name,
         role=role,
-        by=by,
+        by=by.name,
         created_at=now,
         expires_at=now + timedelta(days=days or LINK_DAYS[kind]),
     )
-    action = {"join": "people.invited", "password": "people.new_password_link"}[kind]
-    service.store.add_invitation(
-        invitation, _entry(service, by, action, name or "the first admin", after={"role": role})
-    )
-    return Link(token=token, kind=kind, name=name, role=role, expires_at=invitation.expires_at)
+    kept = service.store.add_invitation(asked, _act(service, by))
+    return Link(token=token, kind=kind, name=kept.name, role=kept.role, expires_at=kept.expires_at)
 
 
 def opened_link(service: Service, token: str) -> Invitation | None:
-    """What a link is for; nothing where it was used or its time is over."""
+    """Return what a link is for, or None if it was used, is over, or its giver has no right to it
+    any more."""
     id = digest(token)
-    return next((one for one in _links(service) if one.id == id), None)
-
-
-def _links(service: Service) -> list[Invitation]:
-    """Those that can be used: in time, and of somebody who may still give what they give."""
-    active = {folded(one.name): one.role for one in service.store.accounts() if one.active}
-    return [
-        one
-        for one in service.store.invitations(service.clock())
-        if one.by == TERMINAL or _gives(active.get(folded(one.by)), one.role)
-    ]
+    return next((one for one in service.store.invitations(service.clock()) if one.id == id), None)
 
 
 def accept(service: Service, token: str, *, name: str, password: str) -> Account:
     """Join, or set a new password; other sessions of the account end."""
     invitation = opened_link(service, token)
     if invitation is None:
-        raise Declined("link_over", LINK_OVER, hint="Ask for a new one.")
+        message = "this link was used, or its time is over"
+        raise Declined("link_over", message, hint=HINTS["link_over"])
     name = invitation.name or proper_name(name)
-    known = service.store.account(name)
-    if known is not None and known.active and invitation.kind == "join":
-        raise Declined("taken", f"{known.name} has an account already", name=known.name)
-    if invitation.kind == "password" and (known is None or not known.active):
-        raise Declined("nobody", f"nobody has an account named {name!r}", name=name)
-    now = service.clock()
-    account = Account(
-        name=known.name if known else name,
-        role=known.role if known and invitation.kind == "password" else invitation.role,
-        password=hashed(proper_password(password, name)),
-        created_at=known.created_at if known else now,
-        created_by=known.created_by if known and invitation.kind == "password" else invitation.by,
-    )
-    action = {"join": "people.joined", "password": "people.new_password"}[invitation.kind]
-    entry = _entry(service, account.name, action, account.name, after={"role": account.role})
-    try:
-        service.store.accept_invitation(invitation.id, account, entry)
-    except StoreConflict as error:
-        raise Declined("link_over", LINK_OVER, hint="Ask for a new one.") from error
-    return account
+    new = hashed(proper_password(password, name))
+    with _declining():
+        return service.store.accept_invitation(
+            invitation.id, name=name, password=new, at=service.clock()
+        )
 
 
 def take_back(service: Service, id: str, *, by: Actor) -> None:
-    """A link that was not used yet stops working."""
-    links = {one.id: one for one in service.store.invitations(service.clock())}
-    if id not in links:
-        raise Declined("link_over", LINK_OVER)
-    _may_give(by, links[id].role)
-    try:
-        _end_link(service, links[id], by=by)
-    except StoreConflict as error:
-        raise Declined("link_over", LINK_OVER) from error
-
-
-def _end_link(service: Service, link: Invitation, *, by: Actor) -> None:
-    entry = _entry(service, by.name, "people.link_taken_back", link.name or "the first admin")
-    service.store.end_invitation(link.id, entry)
+    """Make a link that was not used yet stop working."""
+    with _declining(link_over=""):
+        service.store.end_invitation(id, _act(service, by))
 
 
 # ── what admins do ────────────────────────────────────────────────────────────────────────────────
 
 
 def change_role(service: Service, name: str, role: Role, *, by: Actor) -> None:
-    account = _active(service, name)
-    _may_give(by, max(role, account.role, key=ROLES.index))
-    if account.role == role:
-        return
-    _keep_an_admin(service, account)
-    before: dict[str, str] = {"role": account.role}
-    after: dict[str, str] = {"role": role}
-    entry = _entry(service, by.name, "people.role", account.name, before=before, after=after)
-    service.store.put_account(msgspec.structs.replace(account, role=role), entry)
-    _end_links(service, account, role, by=by)
+    with _declining():
+        service.store.set_role(name, role, _act(service, by))
 
 
 def remove(service: Service, name: str, *, by: Actor, why: str = "") -> None:
-    """Somebody leaves: votes and decisions stay, access goes at once."""
-    account = _active(service, name)
-    _may_give(by, account.role)
-    _keep_an_admin(service, account)
-    gone = msgspec.structs.replace(account, active=False, password="")
-    was: dict[str, str] = {"role": account.role}
-    entry = _entry(service, by.name, "people.removed", account.name, reason=why, before=was)
-    service.store.put_account(gone, entry)
-    service.store.end_sessions(name=account.name)
-    _end_links(service, account, None, by=by)
+    """Take somebody's access away at once; votes and decisions stay."""
+    with _declining():
+        service.store.deactivate(name, _act(service, by, why))
 
 
-def _end_links(service: Service, account: Account, role: Role | None, *, by: Actor) -> None:
-    """The links that somebody has made go with the right to make them; without a role, those for
-    that person go too."""
-    own = folded(account.name)
-    for one in service.store.invitations(service.clock()):
-        made = folded(one.by) == own and not _gives(role, one.role)
-        if made or (role is None and folded(one.name) == own):
-            _end_link(service, one, by=by)
+def _act(service: Service, by: Actor, why: str = "") -> Act:
+    return Act(by=by.name, role=by.role, at=service.clock(), reason=why)
 
 
-def _keep_an_admin(service: Service, account: Account) -> None:
-    others = (
-        one
-        for one in service.store.accounts()
-        if one.active and one.role == "admin" and one.name != account.name
-    )
-    if account.role == "admin" and not any(others):
-        raise Declined(
-            "only_admin",
-            f"{account.name} is the only admin and must stay one",
-            hint="Make somebody else an admin first.",
-            name=account.name,
-        )
-
-
-def _gives(own: Role | None, role: Role) -> bool:
-    """An admin deals with everybody, a chair with judges and readers."""
-    return own == "admin" or (own == "chair" and ROLES.index(role) < ROLES.index("chair"))
-
-
-def _may_give(by: Actor, role: Role) -> None:
-    if _gives(by.role, role):
-        return
-    raise Declined("not_yours", f"a {by.role} cannot do this for a {role}", hint="Ask an admin.")
-
-
-def _active(service: Service, name: str) -> Account:
-    account = service.store.account(name)
-    if account is None or not account.active:
-        raise Declined("nobody", f"nobody has an account named {name!r}", name=name)
-    return account
+@contextmanager
+def _declining(**hints: str) -> Iterator[None]:
+    """Say what the store refuses as pages say it, with a hint about what to do."""
+    try:
+        yield
+    except StoreConflict as error:
+        hint = (HINTS | hints).get(error.why, "")
+        raise Declined(error.why, str(error), hint=hint, name=error.name) from error
 
 
 # ── signing in ────────────────────────────────────────────────────────────────────────────────────
 
 
 def sign_in(service: Service, name: str, password: str, *, agent: str = "") -> str:
-    """What the cookie of a new session holds, or "" where name and password do not belong
+    """Return what the cookie of a new session holds, or "" if name and password do not belong
     together. It takes as long for a name that nobody has."""
     account = service.store.account(name)
-    known = account is not None and account.active and bool(account.password)
-    right = verified(account.password if known and account else nobodys(), password)
+    known = account.password if account is not None and account.active else ""
+    right = verified(known or nobodys(), password)
     if account is None or not known or not right:
         return ""
-    if needs_rehash(account.password):
-        stronger = msgspec.structs.replace(account, password=hashed(password))
-        entry = _entry(service, account.name, "people.new_hash", account.name)
-        service.store.put_account(stronger, entry)
-    return start_session(service, account.name, agent=agent)
+    try:
+        if needs_rehash(known):
+            stronger, now = hashed(password), service.clock()
+            service.store.set_password(
+                account.name, stronger, known=known, at=now, end_sessions=False
+            )
+            known = stronger
+        return _add_session(service, account.name, agent, known)
+    except StoreConflict:  # removed, or with another password, while this one was checked
+        return ""
 
 
 def start_session(service: Service, name: str, *, agent: str = "") -> str:
+    """Return what the cookie of a new session holds."""
+    with _declining():
+        return _add_session(service, name, agent)
+
+
+def _add_session(service: Service, name: str, agent: str, known: str | None = None) -> str:
     token, now = secrets.token_urlsafe(32), service.clock()
-    service.store.add_session(
-        Session(
-            id=digest(token),
-            name=name,
-            created_at=now,
-            expires_at=now + timedelta(days=SESSION_DAYS),
-            agent=agent[:200],
-        )
+    session = Session(
+        id=digest(token),
+        name=name,
+        created_at=now,
+        expires_at=now + timedelta(days=SESSION_DAYS),
+        agent=agent[:200],
     )
+    service.store.add_session(session, known=known)
     return token
 
 
@@ -398,28 +325,24 @@ def sessions_of(service: Service, name: str) -> list[Session]:
 
 
 def sign_out(service: Service, token: str) -> None:
-    service.store.end_sessions(ids=[digest(token)])
+    service.store.end_sessions([digest(token)])
 
 
 def sign_out_everywhere(service: Service, name: str, *, by: Actor) -> int:
-    account = _active(service, name)
-    if folded(by.name) != folded(account.name):
-        _may_give(by, account.role)
-        entry = _entry(service, by.name, "people.signed_out", account.name)
-        service.store.append_audit([entry])
-    return service.store.end_sessions(name=account.name)
+    with _declining():
+        return service.store.sign_out(name, _act(service, by))
 
 
 def change_password(service: Service, name: str, old: str, new: str) -> None:
-    """One's own; every session ends."""
-    account = _active(service, name)
+    """Change one's own password; every session ends."""
+    account = account_of(service, name)
+    if account is None:
+        raise Declined("nobody", f"nobody has an account named {name!r}", name=name)
     if account.password and not verified(account.password, old):
         raise Declined("password_wrong", "the present password is another one")
-    changed = msgspec.structs.replace(account, password=hashed(proper_password(new, name)))
-    service.store.put_account(
-        changed, _entry(service, account.name, "people.new_password", account.name)
-    )
-    service.store.end_sessions(name=account.name)
+    new = hashed(proper_password(new, name))
+    with _declining():
+        service.store.set_password(name, new, known=account.password, at=service.clock())
 
 
 # ── keys of services ──────────────────────────────────────────────────────────────────────────────
@@ -431,20 +354,14 @@ def make_key(service: Service, name: str, kind: KeyKind, *, by: Actor) -> str:
     name = proper_name(name)
     token = f"assay_{kind}_{secrets.token_urlsafe(32)}"
     key = ServiceKey(id=digest(token), name=name, kind=kind, by=by.name, created_at=service.clock())
-    try:
-        service.store.add_service_key(
-            key, _entry(service, by.name, "key.made", name, after={"kind": kind})
-        )
-    except StoreConflict as error:
-        raise Declined("key_taken", str(error), hint="Give another name.", name=name) from error
+    with _declining():
+        service.store.add_service_key(key)
     return token
 
 
 def end_key(service: Service, name: str, *, by: Actor) -> None:
-    try:
-        service.store.end_service_key(name, _entry(service, by.name, "key.ended", name))
-    except StoreConflict as error:
-        raise Declined("key_gone", str(error), name=name) from error
+    with _declining():
+        service.store.end_service_key(name, _act(service, by))
 
 
 def key_of(service: Service, token: str) -> ServiceKey | None:
@@ -456,7 +373,7 @@ def server_secret(service: Service) -> bytes:
     return bytes.fromhex(service.store.server_secret("cookies"))
 
 
-# ── names and the record ──────────────────────────────────────────────────────────────────────────
+# ── names ───────────────────────────────────────────────────────────────────────────────────────────
 
 
 def proper_name(name: str) -> str:
@@ -471,25 +388,3 @@ def proper_name(name: str) -> str:
     if folded(name) == TERMINAL:
         raise Declined("name_reserved", f"{TERMINAL!r} stands for the machine itself")
     return name
-
-
-def _entry(
-    service: Service,
-    by: str,
-    action: str,
-    subject: str,
-    *,
-    reason: str = "",
-    before: dict[str, str] | None = None,
-    after: dict[str, str] | None = None,
-) -> AuditEntry:
-    return AuditEntry(
-        id=secrets.token_hex(16),
-        at=service.clock(),
-        by=by,
-        action=action,
-        subject=subject,
-        reason=reason,
-        before=dict(before) if before else None,
-        after=dict(after) if after else None,
-    )

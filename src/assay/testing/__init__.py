@@ -12,7 +12,7 @@ registered."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +23,18 @@ from assay.corpus.disk import open_corpus
 from assay.corpus.importers.kinds import IMPORTERS, Importer, Options, Problem, Unit, importer
 from assay.engines.asking import ask_all
 from assay.engines.module import engine_name
-from assay.store.contract import Store
-from assay.store.people_promises import PEOPLE_PROMISES
-from assay.store.promises import PROMISES
+from assay.store import StoreUnavailable, open_store
+from assay.testing.store import STORE_CHECKS, check_store
 
-__all__ = ["check_engine", "check_format", "check_importer", "check_store"]
+__all__ = [
+    "STORE_CHECKS",
+    "StoreUnavailable",
+    "check_engine",
+    "check_format",
+    "check_importer",
+    "check_store",
+    "open_store",
+]
 
 # Questions, citations, other scripts, and what people paste by mistake.
 QUERIES = (
@@ -146,22 +153,6 @@ def _check_import(
     except InputError:
         return
     raise AssertionError("an option that is not in OPTIONS was taken")
-
-
-# ── stores ────────────────────────────────────────────────────────────────────────────────────────
-
-
-def check_store(open_empty: Callable[[], Store]) -> None:
-    """A store keeps every promise of `assay.store.Store`. `open_empty` opens one that is empty,
-    another each time. `PROMISES` and `PEOPLE_PROMISES` are the checks one by one."""
-    for keeps in (*PROMISES, *PEOPLE_PROMISES):
-        store = open_empty()
-        try:
-            keeps(store)
-        except AssertionError as error:
-            raise AssertionError(f"{keeps.__name__}: {error}") from error
-        finally:
-            store.close()
 
 
 # ── formats ───────────────────────────────────────────────────────────────────────────────────────

@@ -1,0 +1,79 @@
+"""What older versions of Assay kept about gold sets in the store, for the upgrade of a project.
+
+The functions only read. A table that does not exist holds nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import Connection, Select, column, inspect, select, table
+
+from assay.core.types import Vote
+from assay.store.database import read
+from assay.store.records import AuditEntry, Kept
+from assay.store.store import Store
+from assay.store.tables import Moment, Record, audit_trail
+
+_SETS = table("gold_sets", column("identity"), column("name"))
+_IDS = table("issued_ids", column("gold"), column("key"), column("id"))
+_VOTES = table("votes", column("gold"), *(column(name) for name in Vote.__struct_fields__))
+_TEXTS = (
+    "id gold kind key ref query corpus practice_area grade rationale suggested_by state decided_by"
+    " reason"
+)
+_ITEMS = table(
+    "review_items",
+    *(column(name) for name in _TEXTS.split()),
+    column("doc_ids", Record),
+    column("created_at", Moment),
+    column("decided_at", Moment),
+)
+_ACTIONS = ("review.", "gold.")
+_FLAGS = ("flag query", "unflag query")
+
+
+def identities(store: Store) -> dict[str, str]:
+    """Return identity -> short name of every gold set that had one."""
+    return {row["identity"]: row["name"] for row in _rows(store, select(_SETS))}
+
+
+def review_items(store: Store, gold: str) -> list[Kept]:
+    """Return the items of the review queue of a set, decided ones included, oldest first."""
+    items = _ITEMS.c
+    query = select(_ITEMS).where(items.gold == gold)
+    return _rows(store, query.order_by(items.created_at, items.ref, items.id))
+
+
+def votes(store: Store, gold: str) -> list[Vote]:
+    """Return the store's copies of the votes on a set, oldest first."""
+    query = select(*(each for each in _VOTES.c if each.name != "gold")).where(_VOTES.c.gold == gold)
+    query = query.order_by(_VOTES.c.at, _VOTES.c.query_id, _VOTES.c.doc_id, _VOTES.c.id)
+    return [Vote(**row) for row in _rows(store, query)]
+
+
+def issued_ids(store: Store, gold: str) -> dict[str, str]:
+    """Return key -> id of every row that a set ever had."""
+    query = select(_IDS).where(_IDS.c.gold == gold)
+    return {row["key"]: row["id"] for row in _rows(store, query)}
+
+
+def audit(store: Store, prefix: str) -> list[AuditEntry]:
+    """Return the audit entries about a set, oldest first: those on `prefix` or on something below
+    `prefix/`."""
+    rows = _rows(store, select(audit_trail).order_by(audit_trail.c.at, audit_trail.c.id))
+    return [
+        AuditEntry(**row)
+        for row in rows
+        if (row["subject"] == prefix or row["subject"].startswith(f"{prefix}/"))
+        and (row["action"].startswith(_ACTIONS) or row["action"] in _FLAGS)
+    ]
+
+
+def _rows(store: Store, query: Select[Any]) -> list[Kept]:
+    def work(connection: Connection) -> list[Kept]:
+        (source,) = query.get_final_froms()
+        if not inspect(connection).has_table(source.name):  # type: ignore[attr-defined]
+            return []
+        return [dict(row) for row in connection.execute(query).mappings()]
+
+    return read(store._engine, work)

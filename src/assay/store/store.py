@@ -1,0 +1,56 @@
+"""A store on SQLAlchemy Core, in a file of SQLite or a database of PostgreSQL."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sqlalchemy import Connection, func, select, text
+
+from assay.store import migrate
+from assay.store.accounts import Accounts
+from assay.store.audit import AuditTrail
+from assay.store.database import address, connect, reading
+from assay.store.logs import Logs
+from assay.store.records import StoreFacts
+from assay.store.runs import Runs
+from assay.store.tables import metadata
+
+
+class Store(Logs, Runs, Accounts, AuditTrail):
+    """An open store. `assay.testing.check_store` checks these promises on both databases:
+
+    - Every method is one transaction: all of it happens or none.
+    - A method that returns has made its change durable and visible to every other connection.
+    - Writing the same thing twice (same id, or same identity where there is one) changes nothing
+      the second time.
+    - Concurrent writers wait for each other; none sees an error because another one is writing.
+    - An unreachable store raises `StoreUnavailable`; any other failure raises `StoreError`. No
+      error of a driver escapes. An address that names no store raises `InputError`.
+    """
+
+    def __init__(self, target: str | Path, *, create: bool = True) -> None:
+        self._engine = connect(target, create=create)
+        self.address = address(self._engine)  # without its password
+        try:
+            self.created = migrate.upgrade(self._engine, create=create)  # whether it is new
+        except BaseException:
+            self._engine.dispose()
+            raise
+
+    @reading
+    def health(self, connection: Connection) -> StoreFacts:
+        """Return the backend, its version, the schema revision and the number of rows by table."""
+        backend = connection.dialect.name
+        version = "SHOW server_version" if backend == "postgresql" else "SELECT sqlite_version()"
+        return StoreFacts(
+            backend=backend,
+            version=str(connection.execute(text(version)).scalar()),
+            schema=migrate.revision(connection) or "",
+            rows={
+                name: int(connection.execute(select(func.count()).select_from(table)).scalar_one())
+                for name, table in metadata.tables.items()
+            },
+        )
+
+    def close(self) -> None:
+        self._engine.dispose()

@@ -1,0 +1,92 @@
+"""Opening a store, and being refused, as commands say it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from assay.testing import open_store
+from command_line import Assay
+from stores import database, log_one_search
+
+
+@pytest.mark.parametrize(
+    ("target", "code", "message"),
+    [
+        ("postgresql://user:secret@127.0.0.1:1/none", 4, "refused"),
+        ("mysql://user:secret@host/db", 2, "no store on 'mysql'"),
+        ("mysql://user:secret@host/db", 2, "sqlite:///FILE or postgresql://"),
+        ("sqlite://", 2, "in-memory"),
+        ("/proc/nowhere/assay.db", 4, "/proc/nowhere"),
+        (".", 2, "is a folder"),
+    ],
+)
+def test_what_cannot_be_opened(assay_cli: Assay, target: str, code: int, message: str) -> None:
+    done = log_one_search(assay_cli, target)
+    assert (done.code, message in done.err, "secret" in done.err) == (code, True, False), done.err
+
+
+def test_reading_does_not_make_a_store(assay_cli: Assay, store_url: str) -> None:
+    done = assay_cli("people", "list", "--store", store_url)
+    assert (done.code, "there is no store here" in done.err) == (2, True), done.err
+    done = log_one_search(assay_cli, store_url)
+    assert (done.code, "new store" in done.err) == (0, True), done.err
+    done = assay_cli("people", "list", "--store", store_url)
+    assert (done.code, "new store" in done.err) == (0, False), done.err
+
+
+def test_a_store_of_a_newer_assay_is_refused(assay_cli: Assay, store_url: str) -> None:
+    open_store(store_url).close()
+    with database(store_url) as connection:
+        connection.execute("UPDATE alembic_version SET version_num = '9999'")
+    done = assay_cli("people", "list", "--store", store_url)
+    assert (done.code, "newer than this Assay" in done.err) == (4, True), done.err
+
+
+OLD = (
+    *(f"ALTER TABLE runs DROP COLUMN {name}" for name in ("summary", "verdict", "asked")),
+    "UPDATE alembic_version SET version_num = '0004'",
+)
+
+
+def test_runs_of_an_older_store_are_known_by_the_path_of_their_set(store_url: str) -> None:
+    """The short names of the table gold_sets are renamed; what it does not know stays."""
+    project = Path(store_url).parent if "://" not in store_url else Path("/elsewhere")
+    inside = project / "eval" / "a.json"
+    sets = {
+        "https://old.example/law.git#eval/dataset.json": "dataset",
+        "https://new.example/law.git#eval/dataset.json": "eval/dataset",
+        "./gold-set.jsonl": "gold-set",
+        str(inside): "a",
+        "/far/away/b.json": "b",
+        "git@host:law.git#folder/a": "folder/a",
+    }
+    open_store(store_url).close()
+    with database(store_url) as connection:
+        for statement in OLD:
+            connection.execute(statement)
+        for identity, name in sets.items():
+            connection.execute(f"INSERT INTO gold_sets VALUES ('{identity}', '{name}')")
+        for name in (*sets.values(), "unknown"):
+            connection.execute(
+                "INSERT INTO runs (id, at, engine, gold, gold_fingerprint, corpus_fingerprint, "
+                f"results) VALUES ('{name}', '2026-05-31', 'e', '{name}', '', '', "
+                f"'{json.dumps({'n': 1})}')"
+            )
+    store = open_store(store_url)
+    found = {run.id: run.gold for run in store.runs()}
+    assert found == {
+        "dataset": "eval/dataset.json",
+        "eval/dataset": "eval/dataset.json",
+        "gold-set": "gold-set.jsonl",
+        "a": "eval/a.json" if "://" not in store_url else str(inside),
+        "b": "/far/away/b.json",
+        "folder/a": "folder/a",
+        "unknown": "unknown",
+    }
+    first = store.run("dataset")
+    assert first is not None
+    assert (first.results, first.summary, first.verdict, first.asked) == ({"n": 1}, None, None, "")
+    store.close()
