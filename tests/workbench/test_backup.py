@@ -204,6 +204,19 @@ def test_a_crafted_backup_reaches_no_table_of_another_program(
     assert not (tmp_path / "there").exists()
 
 
+@pytest.mark.parametrize("store_url", ["postgresql"], indirect=True)
+def test_a_table_that_cannot_be_loaded(project: Assay, store_url: str, tmp_path: Path) -> None:
+    done(project("backup", "../b.tar.gz"))
+    target = empty_database(store_url)
+    members = unpacked(tmp_path / "b.tar.gz") | {"store/search_logs.copy": b"garbage\n"}
+    bad = packed(tmp_path / "bad", members)
+    refused = project("restore", bad, "--to", "../there", "--store", target)
+    assert refused.code == 2
+    assert "its table 'search_logs'" in refused.err
+    assert rows_in(target) == {}
+    assert not (tmp_path / "there").exists()
+
+
 @SQLITE
 def test_indexes_can_be_left_out(project: Assay, tmp_path: Path) -> None:
     done(project("backup", "../b.tar.gz", "--no-indexes"))
@@ -547,6 +560,16 @@ def test_what_the_disk_cannot_hold_is_not_unpacked(small: Assay, tmp_path: Path)
         member.size = shutil.disk_usage(tmp_path).free + 2**40
         archive.addfile(member)  # the header alone
     refused_for(small, tmp_path / "bad", "it would unpack to")
+
+
+@pytest.mark.parametrize("kind", [tarfile.REGTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.XHDTYPE])
+def test_a_member_of_less_than_nothing(small: Assay, tmp_path: Path, kind: bytes) -> None:
+    """Python's tarfile would read such an archive in circles."""
+    member = tarfile.TarInfo("project/x.json")
+    member.type, member.size = kind, -1024
+    with tarfile.open(tmp_path / "bad", "w:gz", format=tarfile.GNU_FORMAT) as archive:
+        archive.addfile(member)
+    refused_for(small, tmp_path / "bad", "cannot be restored")
 
 
 def test_a_name_that_unpacks_to_very_much_is_not_read(small: Assay, tmp_path: Path) -> None:

@@ -164,10 +164,14 @@ def _load(connection: Connection, folder: Path, copy: StoreCopy) -> None:
         known = name not in others and made.has_table(name)
         if not known or set(columns) - {column["name"] for column in made.get_columns(name)}:
             raise InputError(f"cannot be restored: no store has this table {name!r}")
-        with (
-            driver.cursor().copy(f"COPY {_quoted(name, columns)} FROM STDIN") as rows,
-            (folder / f"{name}.copy").open("rb") as file,
-        ):
-            while block := file.read(BLOCK):
-                rows.write(block)
+        try:
+            with (
+                driver.cursor().copy(f"COPY {_quoted(name, columns)} FROM STDIN") as rows,
+                (folder / f"{name}.copy").open("rb") as file,
+            ):
+                while block := file.read(BLOCK):
+                    rows.write(block)
+        except connection.dialect.loaded_dbapi.Error as error:
+            said = str(error).partition("\n")[0]
+            raise InputError(f"cannot be restored: its table {name!r}: {said}") from error
     migrate.create_at(connection, migrate.HEAD)

@@ -423,7 +423,7 @@ def _members(archive: Path) -> Iterator[tuple[str, int, IO[bytes]]]:
         ):
             for member in tar:
                 content = tar.extractfile(member) if member.isreg() else None
-                if content is None or member.issparse():
+                if content is None or member.issparse() or member.size < 0:
                     raise tarfile.ReadError(f"{member.name!r} is not a regular file")
                 yield member.name, member.size, content
             while packed.read(BLOCK):
