@@ -12,20 +12,20 @@ from assay.cli.output import Json, emit, say
 
 
 def backup(
-    file: Annotated[Path, typer.Argument(help="The file to write, as backup.zip.")],
+    file: Annotated[Path, typer.Argument(help="The file to write, such as backup.tar.gz.")],
     gold: Annotated[
         list[Path] | None,
-        typer.Option(help="A gold set that neither assay.toml nor the store knows; repeat."),
+        typer.Option(help="Another gold set to include; repeat for more."),
     ] = None,
     indexes: Annotated[
-        bool, typer.Option(help="With search indexes, which can be built again.")
+        bool, typer.Option(help="Include search indexes, which can be rebuilt.")
     ] = True,
     config: Annotated[Path | None, typer.Option(help="The configuration.")] = None,
     store: StoreUrl = "",
     json: Json = False,
 ) -> None:
-    """Back up the store, the gold sets with their votes, and the workspace into one file. Others
-    can go on working."""
+    """Back up the store, the gold sets with their logs, and the workspace into one file. Others can
+    keep working."""
     from assay.reports import listing
     from assay.workbench.backup import make_backup, summary
 
@@ -33,22 +33,22 @@ def backup(
     done = summary(make_backup(file, store=store, gold=gold or (), config=config, indexes=indexes))
     emit(done, lambda: listing.key_values(done), json=json)
     if done.left_out:
-        say("a backup holds data alone, and leaves out the rest", style="yellow")
+        say("A backup holds only data. Other files were left out.", style="yellow")
 
 
 def restore(
-    file: Annotated[Path, typer.Argument(help="What assay backup has written.")],
+    file: Annotated[Path, typer.Argument(help="A file written by assay backup.")],
     to: Annotated[
-        Path, typer.Option("--to", help="The project's folder; nothing in it is written over.")
+        Path, typer.Option("--to", help="The project's folder; nothing in it is overwritten.")
     ] = Path(),
     store: StoreUrl = "",
     json: Json = False,
 ) -> None:
-    """Bring a backup back, into an empty place."""
+    """Restore a backup into an empty place."""
     from assay.reports import listing
     from assay.workbench.backup import restore_backup
 
     done = restore_backup(file, to, store=store)
     emit(done, lambda: listing.key_values(done), json=json)
     for path in done.outside:
-        say(f"a gold set that was outside the project is in {path}", style="yellow")
+        say(f"A file from outside the project is now in {path}", style="yellow")

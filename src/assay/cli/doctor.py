@@ -15,7 +15,8 @@ from assay.cli.output import Json, emit, say
 def doctor(
     probe: Annotated[bool, typer.Option(help="Ask every configured engine one query.")] = False,
     repair: Annotated[
-        bool, typer.Option("--repair", help="First write gold files again that are behind their logs.")
+        bool,
+        typer.Option("--repair", help="First write gold files again that are behind their logs."),
     ] = False,
     config: Annotated[Path | None, typer.Option(help="The configuration.")] = None,
     store: StoreUrl = "",

@@ -77,7 +77,7 @@ def new_id() -> str:
 
 
 def moment_of(at: str) -> datetime:
-    given = datetime.fromisoformat(at) if at else datetime.min
+    given = datetime.fromisoformat(at or "0001-01-01")
     return given.replace(tzinfo=UTC) if given.tzinfo is None else given
 
 

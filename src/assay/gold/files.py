@@ -75,5 +75,7 @@ def first_rows(dataset: Path, known: Container[Key]) -> tuple[str, tuple[RowChan
     if not content:
         return "", ()
     found = found_in(dataset, content)
-    rows = [RowChange(row=k[0], doc=k[1], after=state) for k, state in found.items() if k not in known]
+    rows = [
+        RowChange(row=k[0], doc=k[1], after=state) for k, state in found.items() if k not in known
+    ]
     return digest_of(content), tuple(rows)

@@ -36,7 +36,7 @@ from assay.gold.acts import (
     moment_of,
     new_id,
 )
-from assay.gold.files import beside, digest_of, first_rows, log_path
+from assay.gold.files import digest_of, first_rows, log_path
 from assay.gold.people import BY_HAND, People
 from assay.gold.rows import RowBook
 from assay.gold.upgrade import Before, before_the_log
@@ -241,7 +241,9 @@ class Log:
         """What a new log begins with: whose it is, the rows that it finds, and what an earlier
         version kept elsewhere."""
         self.before.ask_store()
-        digest, rows = first_rows(self.dataset, {row for act in self.before.acts for row in _keys(act)})
+        digest, rows = first_rows(
+            self.dataset, {row for act in self.before.acts for row in _keys(act)}
+        )
         begun = self.act(
             BEGIN,
             who=BY_HAND,
@@ -268,7 +270,7 @@ class Log:
     ) -> Act:
         """A new act. `who` is a name."""
         moment = (at or datetime.now(UTC)).astimezone(UTC)
-        values = {"v": FORMAT, "id": new_id(), "at": moment.isoformat()} | more
+        values: dict[str, Any] = {"v": FORMAT, "id": new_id(), "at": moment.isoformat(), **more}
         return Act(who=self.people.id_of(who, kind), kind=kind, action=action, **values)
 
     def act_of(self, vote: Vote) -> Act:

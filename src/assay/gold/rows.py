@@ -79,9 +79,6 @@ class RowBook:
             return None
         return heads[0].change.before if self.is_disputed(key) else heads[-1].change.after
 
-    def keys(self) -> Iterable[Key]:
-        return self.history.keys()
-
     def states(self, key: Key) -> set[str | None]:
         """What the log has ever written of a row, by meaning."""
         words = self.history.get(key, ())
@@ -129,9 +126,7 @@ class Compared(NamedTuple):
     edited: list[RowChange]
 
 
-def compare(
-    book: RowBook, file: Mapping[Key, str], digest: str, known: Iterable[str]
-) -> Compared:
+def compare(book: RowBook, file: Mapping[Key, str], digest: str, known: Iterable[str]) -> Compared:
     """The rows of a file against its log. `digest` is of the whole file, and `known` are those
     that acts left behind: one of these is a projection to the byte, and nothing in it was edited
     by hand."""
@@ -147,7 +142,7 @@ def compare(
             behind[key] = wanted
         else:
             edited.append(RowChange(row=key[0], doc=key[1], before=wanted, after=state))
-    missing = [key for key in book.keys() if key not in file and book.wanted(key) is not None]
+    missing = [key for key in book.history if key not in file and book.wanted(key) is not None]
     had = book.descends(now) if missing and not exact else set[Key]()
     for key in missing:
         if key in had:

@@ -2,8 +2,8 @@
 and the review tables of the store.
 
 A set without a log is read so; the first command that writes makes a log of it, and puts the votes
-file away as `STEM.votes.jsonl.before-log`. Ids and times stay. Earlier versions went by time where a
-log goes by `supersedes`, so every act is told here which one it replaced."""
+file away as `STEM.votes.jsonl.before-log`. Ids and times stay. Earlier versions went by time where
+a log goes by `supersedes`, so every act is told here which one it replaced."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import contextlib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from itertools import groupby
+from itertools import groupby, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -143,7 +143,7 @@ def in_order(votes: Sequence[Vote]) -> list[Vote]:
     named: dict[str, str] = {}
     for given in seats.values():
         line = sorted(given, key=lambda vote: max(vote.at, _whose(vote, known).at))
-        for before, vote in zip(line, line[1:], strict=False):
+        for before, vote in pairwise(line):
             ids = dict.fromkeys([vote.supersedes, before.id])
             named[vote.id] = " ".join(id for id in ids if id in known)
     return [msgspec.structs.replace(vote, supersedes=named.get(vote.id, "")) for vote in votes]

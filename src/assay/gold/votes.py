@@ -87,10 +87,10 @@ class VoteBook:
         return [
             vote
             for vote in self._heads.get(pair, ())
-            if not role_of((whose := self._whose(vote)).source) and whose.judge == judge
+            if not role_of((whose := self.whose(vote)).source) and whose.judge == judge
         ]
 
-    def _whose(self, vote: Vote) -> Vote:
+    def whose(self, vote: Vote) -> Vote:
         """The vote that a withdrawal takes back; any other vote itself."""
         while vote.source == WITHDRAWN:
             before = next((self.ids[id] for id in superseded_by(vote) if id in self.ids), None)

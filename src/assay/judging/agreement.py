@@ -12,6 +12,7 @@ from assay.core.errors import InputError
 from assay.core.types import GoldSet, Vote, counted
 from assay.evaluation.concordance import LEVEL, MIN_CLUSTERS, SAMPLES
 from assay.evaluation.statistics import SEED
+from assay.gold.votes import VoteBook, book_of
 from assay.judging.agreement_figures import (
     Agreement,
     Figures,
@@ -29,7 +30,7 @@ from assay.judging.comparisons import (
     figures_of,
 )
 from assay.judging.leaning import against_others, differences, drift_of, votes_by_judge
-from assay.judging.votes import RULING, SAMPLE, current, said_of
+from assay.judging.votes import EDITED, RULING, SAMPLE
 
 WHO: Mapping[str, tuple[str, str]] = {
     "human": ("people", "no two people"),
@@ -50,8 +51,9 @@ def agreement(
 ) -> Agreement:
     """Between people where two of them share a pair; else between machines; else between people and
     machines. `kind` says which, and named judges are all compared with each other."""
-    asked, left_out = _asked(gold, votes, judges)
-    holding = current(asked)
+    book = book_of(votes)
+    asked, left_out = _asked(gold, book, judges)
+    holding = [vote for vote in book.current() if vote.id in asked]
     scale = _scale(gold, holding, relevant_from)
     groups = {name: _between(name, holding, scale) for name in KINDS}
     chosen = kind or ("all" if judges else _first_with_pairs(groups))
@@ -60,7 +62,8 @@ def agreement(
     figures = figures_of(seen)
     names = list(votes_by_judge(among))
     mine = differences(among)
-    given = votes_by_judge(vote for vote in asked if _is_of(vote, chosen))
+    every = (book.ids[id] for id in asked)
+    given = votes_by_judge(vote for vote in every if _is_of(vote, chosen))
     return Agreement(
         dataset=gold.name,
         kind=chosen,
@@ -94,9 +97,11 @@ def agreement(
 
 
 def _asked(
-    gold: GoldSet, votes: Sequence[Vote], judges: Collection[str]
-) -> tuple[list[Vote], LeftOut]:
-    """The votes that judges gave apart from each other, and how many were left out and why."""
+    gold: GoldSet, book: VoteBook, judges: Collection[str]
+) -> tuple[dict[str, None], LeftOut]:
+    """The ids of the votes that judges gave independently of each other, and how many others were
+    left out and why."""
+    votes = book.ids.values()
     known = {vote.judge for vote in votes}
     if missing := sorted(set(judges) - known):
         raise InputError(
@@ -105,12 +110,11 @@ def _asked(
         )
     queries = set(gold.query_ids)
     counts = dict.fromkeys(LeftOut.__struct_fields__, 0)
-    asked = list[Vote]()
-    by_id = {vote.id: vote for vote in votes}
+    asked = dict[str, None]()
     for vote in votes:
-        source = said_of(vote, by_id).source
+        source = book.whose(vote).source
         reasons = {
-            "rulings": source == RULING,
+            "rulings": source in (RULING, EDITED),
             "spot_checks": source == SAMPLE,
             "citations": vote.kind == "citation",
             "other_judges": bool(judges) and vote.judge not in judges,
@@ -120,7 +124,7 @@ def _asked(
         if why:
             counts[why] += 1
         else:
-            asked.append(vote)
+            asked[vote.id] = None
     return asked, LeftOut(**counts)
 
 

@@ -229,7 +229,6 @@ class _Box:
         self._past.setdefault(seat, []).append(vote)
         self.new.append(vote)
 
-
     def _replaced(self, vote: Vote) -> list[str]:
         """The votes that a new one replaces: its judge's own; for a ruling, every ruling on the
         pair, and a label that was edited by hand."""

@@ -1,5 +1,5 @@
-"""A chair's decisions on the rows of a gold-set.jsonl, and on suggested judgments: approve, correct,
-reject, and taking back.
+"""A chair's decisions on the rows of a gold-set.jsonl and on suggested judgments: approve, correct,
+reject, and undo.
 
 Each is one act in the log of the set, on one row or on many; the file follows from it. An act says
 of each row what it was before, so that undoing brings the line back byte for byte. It also has a
@@ -12,6 +12,7 @@ import difflib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -100,9 +101,7 @@ def promote(path: Path, ids: Sequence[str], word: Word, seen: Seen = ()) -> Rule
     return _decide(path, ids, _promoted, APPROVE, given, seen)
 
 
-def correct(
-    path: Path, id: str, correction: Correction, word: Word, seen: Seen = ()
-) -> Ruled:
+def correct(path: Path, id: str, correction: Correction, word: Word, seen: Seen = ()) -> Ruled:
     """Change a row and approve it. A chair's row can be corrected again."""
     _require_reason(word, "correct")
     return _decide(path, [id], lambda line: _corrected(line, correction), CORRECT, word, seen)
@@ -194,7 +193,8 @@ def _decide(
         already = tuple(
             id
             for id, place in places.items()
-            if (after := changed[place]) is not None and after.row == before[id]
+            if (after := changed[place]) is not None
+            and after.row == before[id]
             and not rows.log.rows.is_disputed((id, ""))
         )
         changed |= {places[id]: lines[places[id]] for id in already}  # byte for byte
@@ -206,7 +206,9 @@ def _decide(
                 for id in done
                 for vote in _votes_on(rows.log, before[id], changed[places[id]], word)
             ]
-            act = _act(rows.log, action, word, votes=tuple(votes), rows=_same_rows(rows, done, kept))
+            act = _act(
+                rows.log, action, word, votes=tuple(votes), rows=_same_rows(rows, done, kept)
+            )
             rows.commit(act, kept)
     state = "rejected" if action == REJECT else "approved"
     approval = gold_jsonl.approval(gold_jsonl.rows(kept))
@@ -223,7 +225,7 @@ def _same_rows(rows: GoldRows, ids: Sequence[str], kept: Sequence[Line]) -> tupl
     )
 
 
-def _act(log: Log, action: str, word: Word, **more: object) -> Act:
+def _act(log: Log, action: str, word: Word, **more: Any) -> Act:
     return log.act(action, who=word.by, at=word.at, rationale=word.why, **more)
 
 
@@ -358,7 +360,9 @@ def take_back(path: Path, items: Sequence[ReviewItem], word: Word) -> None:
             lines = _undone(lines, path, item, change)
             votes += _votes_back(rows.log, act, item.ref)
             named.append(act.id)
-        why = word.why or ("rejection undone" if items[0].state == "rejected" else "approval undone")
+        why = word.why or (
+            "rejection undone" if items[0].state == "rejected" else "approval undone"
+        )
         given = msgspec.structs.replace(word, why=why)
         act = _act(rows.log, WITHDRAW, given, votes=tuple(votes), supersedes=tuple(named))
         rows.commit(act, lines)
@@ -392,9 +396,7 @@ def _decision_on(rows: GoldRows, item: ReviewItem) -> tuple[Act, RowChange]:
     )
 
 
-def _undone(
-    lines: list[Line], path: Path, item: ReviewItem, change: RowChange
-) -> list[Line]:
+def _undone(lines: list[Line], path: Path, item: ReviewItem, change: RowChange) -> list[Line]:
     assert change.before is not None
     if change.after is None:
         return with_line(lines, change.before, change)
@@ -464,9 +466,7 @@ def take_back_suggestion(path: Path, item: ReviewItem, word: Word) -> None:
         rows.commit(undo, lines)
 
 
-def _pair_undone(
-    rows: GoldRows, path: Path, item: ReviewItem, change: RowChange
-) -> list[Line]:
+def _pair_undone(rows: GoldRows, path: Path, item: ReviewItem, change: RowChange) -> list[Line]:
     (doc,), lines = item.doc_ids, list(rows.lines)
     place = place_of(lines, path, item.ref)
     before = gold_jsonl.line_of((change.before or "").encode()).row

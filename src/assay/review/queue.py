@@ -96,15 +96,13 @@ def _found(gold: str, dataset: Path, log: Log) -> list[ReviewItem]:
 # ── rows ──────────────────────────────────────────────────────────────────────────────────────────
 
 
-def row_items(
-    gold: str, dataset: Path, log: Log, lines: Sequence[Line]
-) -> Iterator[ReviewItem]:
+def row_items(gold: str, dataset: Path, log: Log, lines: Sequence[Line]) -> Iterator[ReviewItem]:
     here = set[str]()
     for row in gold_jsonl.rows(lines):
         here.add(row.id)
         if (item := _row_item(gold, dataset, log, row)) is not None:
             yield item
-    for key in log.rows.keys():
+    for key in log.rows.history:
         heads = [(word, log.acts[word.act]) for word in log.rows.heads(key)]
         if key[0] in here or key[1] or not heads or heads[-1][1].action != REJECT:
             continue
@@ -192,9 +190,7 @@ class _Asked(msgspec.Struct, frozen=True):
     topic: str = ""
 
 
-def _suggestions(
-    gold: str, dataset: Path, log: Log, lines: Sequence[Line]
-) -> Iterator[ReviewItem]:
+def _suggestions(gold: str, dataset: Path, log: Log, lines: Sequence[Line]) -> Iterator[ReviewItem]:
     made = [act for act in log.acts.values() if act.action == SUGGEST]
     if not made:
         return

@@ -65,9 +65,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     max_age_days: float | None = None
 
 
-def backlog(
-    items: Sequence[ReviewItem], *, now: datetime | None = None, weeks: int = 4
-) -> Backlog:
+def backlog(items: Sequence[ReviewItem], *, now: datetime | None = None, weeks: int = 4) -> Backlog:
     """The backlog of the review queue of one gold set, or of several."""
     if weeks < 1:
         raise InputError("throughput is over at least one week", hint="Give --weeks 1 or more.")

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 _FOLDER = Path(__file__).parent / "migrations"
 # By the names of the files: a store that is up to date is opened without loading Alembic.
-HEAD = max(path.name.partition("_")[0] for path in (_FOLDER / "versions").glob("[0-9]*_*.py"))
+SCHEMAS = sorted(path.name.partition("_")[0] for path in (_FOLDER / "versions").glob("[0-9]*_*.py"))
+HEAD = SCHEMAS[-1]
 
 
 def upgrade(engine: Engine, *, create: bool = True) -> bool:

@@ -12,7 +12,6 @@ import logging
 import re
 import signal
 import sys
-import threading
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -39,7 +38,7 @@ from assay.web.endpoints import API_ROUTES
 from assay.web.journal import Journal, LogFormat, Probes, write_json_lines
 from assay.web.judge_pages import JUDGE_ROUTES
 from assay.web.limits import Desks, Limiter, identify_at_rate
-from assay.web.openapi import OPENAPI_ROUTES, describe
+from assay.web.openapi import OPENAPI_ROUTES
 from assay.web.people_api import PEOPLE_API
 from assay.web.people_pages import PEOPLE_ROUTES
 from assay.web.review_api import REVIEW_API_ROUTES
@@ -47,7 +46,8 @@ from assay.web.review_pages import REVIEW_ROUTES
 from assay.web.search_pages import SEARCH_ROUTES
 from assay.web.shell import HERE, error_page, is_api, json, language_for, said
 from assay.web.visitors import visitor_of
-from assay.workbench import logs, people, warming
+from assay.workbench import logs, people
+from assay.workbench.grading import make_ready
 from assay.workbench.opening import Service
 
 TABLES: tuple[list[Guarded], ...] = (
@@ -82,8 +82,6 @@ HEADERS = {
     "Cache-Control": "no-store",
 }
 
-PATIENCE = 2.0  # seconds for what is worked ahead to come to its next step, at the end
-
 
 def create_app(
     service: Service, *, hosts: Sequence[str] = (), access: Access | None = None
@@ -97,12 +95,7 @@ def create_app(
         # let in, the rest behind, by threads that give way to a reader at once
         sys.setswitchinterval(0.001)
         _make_ready(service)
-        stopping = threading.Event()
-        ahead = threading.Thread(target=_work_ahead, args=(app, stopping), daemon=True)
-        ahead.start()
         yield
-        stopping.set()  # the store is closed after this: nobody reads it behind our back
-        ahead.join(PATIENCE)
         # a signal ends the process right after this: what was accepted is written first
         logs.flush(service)
         if hasattr(app.state, "run_queue"):
@@ -128,19 +121,13 @@ def create_app(
     return app
 
 
-def _work_ahead(app: Starlette, stopping: threading.Event) -> None:
-    try:
-        describe(app)
-        warming.warm(app.state.service, stopping)
-    except Exception:  # such as a store that went away: whoever asks is told
-        _log.debug("could not work ahead", exc_info=True)
-
-
 def _make_ready(service: Service) -> None:
-    """Templates compiled, of reports and of the pages, and sets open; again it costs little."""
+    """Compile templates and open the sets, so that the first reader waits as little as the next."""
     compile_templates()
     compile_templates(HERE / "templates")
-    warming.open_sets(service)
+    for name in service.gold_sets:
+        with contextlib.suppress(AssayError, OSError):  # the set's own page says what is wrong
+            make_ready(service, name)
 
 
 def _failed(request: Request, error: Exception) -> Response:

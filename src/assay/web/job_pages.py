@@ -4,7 +4,6 @@ second judge, where a verdict rests on one."""
 from __future__ import annotations
 
 import threading
-from functools import partial
 from urllib.parse import urlencode
 
 import msgspec
@@ -21,7 +20,6 @@ from assay.workbench.history import kept_run
 from assay.workbench.one_judge import ask_second
 from assay.workbench.opening import kept_path
 from assay.workbench.run_queue import RunJob, RunQueue
-from assay.workbench.warming import show_ahead
 
 _making = threading.Lock()
 
@@ -60,7 +58,7 @@ def queue_of(request: Request) -> RunQueue:
     with _making:
         if not hasattr(state, "run_queue"):
             service = service_of(request)
-            state.run_queue = RunQueue(service, after=partial(show_ahead, service))
+            state.run_queue = RunQueue(service)
         queue: RunQueue = state.run_queue
     return queue
 

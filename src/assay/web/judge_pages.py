@@ -3,8 +3,6 @@ The pages show; votes, flags and additions go through the calls below them."""
 
 from __future__ import annotations
 
-from functools import partial
-
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response

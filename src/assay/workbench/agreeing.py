@@ -12,7 +12,7 @@ from assay.core.types import GoldSet, Vote
 from assay.judging import rubrics
 from assay.judging.agreement import agreement
 from assay.judging.agreement_figures import Agreement, Kind
-from assay.judging.votes import read_votes, votes_path
+from assay.judging.votes import read_votes
 from assay.workbench.suite import stale_count
 
 __all__ = ["Agreement", "Kind", "judges_agreement", "stale_count", "write_agreement"]

@@ -1,58 +1,74 @@
-"""`assay backup` and `assay restore`: store, gold sets with their votes, and workspace in one file,
-and back where there is nothing yet.
+"""`assay backup` and `assay restore`: a project in one file, and back into an empty place.
 
-A decision changes a gold set and the store together, so both are copied while the sets are locked,
-once what was interrupted is finished: who decides meanwhile waits. The file is complete or not
-there; every part has its digest, and all are looked at before anything is put in its place."""
+A backup is a compressed tar of data files: a copy of the store, `assay.toml` and the files it
+names, every gold set with its log and everything else beside it, and the workspace. The last member
+is a manifest with the SHA-256 of every other member. The sets are locked while they and the store
+are copied, so that the two belong together.
+
+A backup may come from a stranger, and other programs run what they find under a name they know:
+`.git/hooks`, `conftest.py`, `pyproject.toml`. So a backup holds only data files, in folders that
+are not hidden (`is_carried`), and restoring applies the same rule. Nothing is extracted by
+`tarfile` itself: the content of regular members is copied to names that were checked. Every member
+is verified before the first one is put in place."""
 
 from __future__ import annotations
 
 import contextlib
+import glob
+import gzip
 import hashlib
+import io
 import lzma
 import os
 import shutil
-import sqlite3
 import struct
+import tarfile
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from typing import IO, Annotated
 
 import msgspec
 
-from assay import __version__
+from assay import __version__, formats
+from assay.core import conninfo
 from assay.core.errors import InputError
 from assay.core.files import os_message, scratch_beside, sync_folder
 from assay.core.workspace import DATABASE, HOME, STORE, default_store, workspace
-from assay.formats import is_irds
+from assay.engines.connecting import kind_of
+from assay.engines.described import EngineConfig
 from assay.formats.gold_jsonl import locked
-from assay.review.intents import heal, notes_beside
-from assay.store import Store, open_store
-from assay.store.copying import StoreCopy, copy_in, copy_out, odd_code, refuse_newer
-from assay.workbench.backup_files import (
-    Named,
-    not_ours,
-    project_files,
-    workspace_files,
-)
-from assay.workbench.backup_names import brought_back, is_carried
-from assay.workbench.backup_sets import bring_home, named_parts
-from assay.workbench.config import CONFIG_NAME, read_config
+from assay.store import copying
+from assay.workbench.config import CONFIG_NAME, Config, read_config
 from assay.workbench.opening import NoStore, open_service, sets_of
 
-FORMAT = 1
+FORMAT = 2  # 1 was a zip file with the same members; it can still be restored
 MANIFEST = "backup.json"
 LARGEST_MANIFEST = 256 * 2**20
 BLOCK = 2**20
-# what zipfile raises on a file that is no archive, or a damaged one: RuntimeError also where it is
-# encrypted, packed in another way, or nested without end
-DAMAGED = (
+LOCK_SECONDS = 30.0
+PEOPLE = "people.toml"
+INDEXES = "indexes"
+UNFINISHED = "job"  # in the workspace: the import that was under way
+KINDS = ("store", "project", "outside", "workspace")
+# Formats that Assay reads and writes, and tables and documents that may lie beside a set.
+DATA = frozenset(
+    f".{ending}"
+    for ending in (
+        "json jsonl csv tsv txt trec qrels run toml md html xml xlsx parquet arrow npy db copy pdf "
+        "zip gz before-log"
+    ).split()
+)
+FOREIGN = frozenset("pyproject.toml pytest.toml tox.toml uv.toml package.json".split())
+# What tarfile, zipfile and msgspec raise on a file that is damaged or not a backup at all.
+UNREADABLE = (
     *(OSError, EOFError, RuntimeError, ValueError, LookupError, OverflowError, MemoryError),
-    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error),
+    *(tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error),
+    msgspec.MsgspecError,
 )
 
 
@@ -62,23 +78,20 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Backup(msgspec.Struct, frozen=True, kw_only=True):
-    """What is in a backup. `parts` are files by their names: of the store, of the project (relative
-    to its folder), of gold sets outside it, and of the workspace; `left_out` are files that no
-    backup holds, such as code that lies beside a set; `sets` says of the identities that the store
-    knows which file is meant."""
+    """The manifest. `parts` are the members by name: the first step of a name is one of KINDS, the
+    rest is the path from there. `left_out` are files that were found and that no backup holds."""
 
     format: int = FORMAT
     assay: str = ""
     at: str = ""
-    store: StoreCopy | None = None
+    store: copying.StoreCopy | None = None
     gold: list[str] = []
     parts: dict[str, Part] = {}
     left_out: list[str] = []
-    sets: dict[str, str] = {}
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A backup in a few lines: the store, the sets, and how many files of each kind."""
+    """A backup in a few lines: the store, the gold sets, and the number of files of each kind."""
 
     store: str
     gold_sets: list[str]
@@ -88,12 +101,11 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def summary(whole: Backup) -> Summary:
-    kinds = Counter(name.partition("/")[0] for name in whole.parts)
     copied = whole.store
     return Summary(
         store=f"{copied.backend}, schema {copied.schema}" if copied else "none",
         gold_sets=whole.gold,
-        files=dict(kinds),
+        files=dict(Counter(name.partition("/")[0] for name in whole.parts)),
         bytes=sum(part.size for part in whole.parts.values()),
         left_out=whole.left_out,
     )
@@ -102,12 +114,83 @@ def summary(whole: Backup) -> Summary:
 class Restored(msgspec.Struct, frozen=True, kw_only=True):
     folder: str
     workspace: str
-    store: str  # empty where the backup has none
+    store: str  # empty if the backup has no store
     files: int
-    outside: list[str] = []  # gold sets that were outside the project, and where they are now
+    outside: list[str] = []  # files that were outside the project, where they are now
 
 
-# ── making one ────────────────────────────────────────────────────────────────────────────────────
+def is_carried(name: str) -> bool:
+    """Whether a backup may hold a member of this name."""
+    kind, *steps = name.split("/")
+    if kind not in KINDS or not steps or not all(map(_is_plain, steps)):
+        return False
+    file = steps[-1].lower()
+    ending = PurePosixPath(file).suffix
+    known = ending in DATA or (kind == "workspace" and file == UNFINISHED)
+    return file not in FOREIGN and (known or formats.is_added(ending))
+
+
+def _is_plain(step: str) -> bool:
+    """Whether one step of a path is neither hidden nor a way up, nor a path of another system."""
+    return bool(step) and step.isprintable() and step[0] != "." and not set(step) & {"\\", ":"}
+
+
+# ── making a backup ───────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class _Project:
+    """The project to back up. Its configuration file may be missing; `store` is empty if it has
+    none."""
+
+    config: Path
+    settings: Config | None
+    store: str
+    sets: Mapping[str, Path]
+
+    @property
+    def folder(self) -> Path:
+        return self.config.resolve().parent
+
+
+@dataclass
+class _Writer:
+    """Adds files to an archive and keeps their digests. A file that no backup holds is named in
+    `left_out` instead."""
+
+    archive: tarfile.TarFile
+    parts: dict[str, Part] = field(default_factory=dict)
+    left_out: list[str] = field(default_factory=list)
+
+    def add(self, name: str, path: Path) -> None:
+        if name in self.parts or str(path) in self.left_out:
+            return
+        if not is_carried(name):
+            self.left_out.append(str(path))
+            return
+        member = tarfile.TarInfo(name)
+        member.mode = 0o600
+        try:
+            with path.open("rb") as file:
+                member.size = os.fstat(file.fileno()).st_size
+                source = _Hashed(file)
+                self.archive.addfile(member, source)
+        except OSError as error:
+            raise InputError(f"cannot be copied: {os_message(error)}", where=str(path)) from error
+        self.parts[name] = Part(size=member.size, sha256=source.digest.hexdigest())
+
+
+class _Hashed:
+    """A file that is hashed as it is read."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self.digest = hashlib.sha256()
+
+    def read(self, size: int = -1, /) -> bytes:
+        block = self._file.read(size)
+        self.digest.update(block)
+        return block
 
 
 def make_backup(
@@ -118,382 +201,367 @@ def make_backup(
     config: Path | None = None,
     indexes: bool = True,
 ) -> Backup:
-    """Everything that was made with Assay here, in one file that is not there yet. Without
-    `indexes`, search indexes are left out: they are built again when they are missed."""
+    """Write a backup of the project to a new file. Without `indexes`, search indexes are left out:
+    they are rebuilt when they are needed."""
     if target.exists():
-        raise InputError("there is a file already", where=str(target), hint="Give a new name.")
-    named = _named(store, gold, config)
-    home = workspace().absolute()
+        raise InputError("the file already exists", where=str(target), hint="Give a new name.")
+    project = _opened(store, gold, config)
     with scratch_beside(target) as scratch:
         made = scratch / target.name
-        with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-            whole = _write(archive, scratch, store, named, home, indexes)
-        made.chmod(0o600)  # it has the store in it, which is nobody else's
+        with tarfile.open(made, "w:gz", compresslevel=1) as archive:
+            whole = _write(_Writer(archive), scratch, project, indexes)
+        made.chmod(0o600)  # the store in it is private
+        with made.open("rb") as file:
+            os.fsync(file.fileno())
         _place(made, target)
     return whole
 
 
-def _named(store: str, gold: Sequence[Path], config: Path | None) -> Named:
-    """What the configuration, the caller and the store name; no store is needed for the others."""
+def _opened(store: str, gold: Sequence[Path], config: Path | None) -> _Project:
+    """The project with its sets. There need not be a store unless one was named."""
     path = config or Path(CONFIG_NAME)
     settings = read_config(path) if config is not None or path.exists() else None
     try:
         with open_service(store, gold=gold, config=config, create=False) as service:
-            sets = dict(service.gold_sets)
+            return _Project(path, settings, store or default_store(), service.gold_sets)
     except NoStore:
         if store:
             raise
-        sets = sets_of(None, settings, gold)
-    return Named(path, sets, settings)
+        return _Project(path, settings, "", sets_of(settings, gold))
 
 
-def _write(
-    archive: zipfile.ZipFile,
-    scratch: Path,
-    store: str,
-    named: Named,
-    home: Path,
-    indexes: bool,
-) -> Backup:
-    parts: dict[str, Part] = {}
-    sets = named.sets
-    with _whole_sets(store, sets.values()) as (opened, left_out):
-        left_out += not_ours(named)
-        files = project_files(named)
-        known = named_parts(opened, sets, files) if opened is not None else {}
-        _refuse_odd_sets(files, sets.values())
-        copied = _store_out(store, scratch)
-        for name, path in files.items():
-            if is_carried(name):
-                parts[name] = _add(archive, name, path)
-            else:
-                left_out.append(str(path))
-    if copied is not None:
-        for path in sorted((scratch / "store").iterdir()):
-            parts[f"store/{path.name}"] = _add(archive, f"store/{path.name}", path)
-    database = Path(default_store()).absolute()
-    for name, path in workspace_files(home, database, indexes):
-        if is_carried(name):
-            parts[name] = _add(archive, name, path)
-        else:
-            left_out.append(str(path))
+def _write(writer: _Writer, scratch: Path, project: _Project, indexes: bool) -> Backup:
+    copies = scratch / "store"
+    copies.mkdir()
+    with contextlib.ExitStack() as held:
+        for path in sorted({path.resolve() for path in project.sets.values()}):
+            if path.exists() and os.access(path.parent, os.W_OK):
+                held.enter_context(locked(path, wait=LOCK_SECONDS))
+        copied = copying.copy_out(project.store, copies) if project.store else None
+        for path in project.sets.values():
+            _add_set(writer, path, project.folder)
+    for path in _named_files(project):
+        writer.add(_name_of(path, project.folder), path)
+    for path in sorted(copies.iterdir()):
+        writer.add(f"store/{path.name}", path)
+    home = workspace().absolute()
+    for path in _workspace_files(home, Path(default_store()).absolute(), indexes):
+        writer.add(f"workspace/{path.relative_to(home).as_posix()}", path)
     whole = Backup(
         assay=__version__,
         at=datetime.now(UTC).isoformat(timespec="seconds"),
         store=copied,
-        gold=sorted(name for name, path in sets.items() if path.exists() or is_irds(path)),
-        parts=parts,
-        left_out=left_out,
-        sets=known,
+        gold=sorted(
+            name for name, path in project.sets.items() if path.exists() or formats.is_irds(path)
+        ),
+        parts=writer.parts,
+        left_out=writer.left_out + _foreign_files(project),
     )
-    archive.writestr(MANIFEST, msgspec.json.format(msgspec.json.encode(whole), indent=1))
+    content = msgspec.json.format(msgspec.json.encode(whole), indent=1)
+    manifest = tarfile.TarInfo(MANIFEST)
+    manifest.size = len(content)
+    writer.archive.addfile(manifest, io.BytesIO(content))
     return whole
 
 
-@contextlib.contextmanager
-def _whole_sets(store: str, sets: Iterable[Path]) -> Iterator[tuple[Store | None, list[str]]]:
-    """The sets locked, with all that was decided in their files: a note of what is still to be
-    written is in no backup. Gives the store, and the notes of others, which only these can read."""
-    notes: list[str] = []
-    with contextlib.ExitStack() as held:
-        opened = _opened_store(store, held)
-        for path in {path.resolve(): path for path in sets}.values():
-            begun = notes_beside(path)
-            if path.exists() and (begun or os.access(path.resolve().parent, os.W_OK)):
-                held.enter_context(locked(path, wait=30.0))
-                if opened is not None:
-                    heal(opened, path)
-                notes += map(str, notes_beside(path))
-        yield opened, notes
-
-
-def _opened_store(store: str, held: contextlib.ExitStack) -> Store | None:
-    try:
-        opened = open_store(store or default_store(), create=False)
-    except NoStore:
-        if store:
-            raise
-        return None
-    held.callback(opened.close)
-    return opened
-
-
-def _store_out(store: str, scratch: Path) -> StoreCopy | None:
-    (scratch / "store").mkdir()
-    try:
-        return copy_out(store or default_store(), scratch / "store")
-    except NoStore:
-        if store:
-            raise
-        return None
-
-
-def _refuse_odd_sets(files: dict[str, Path], sets: Iterable[Path]) -> None:
-    """A gold set is in the backup, or there is none."""
-    places = {path.resolve() for path in sets}
-    if odd := next((p for name, p in files.items() if p in places and not is_carried(name)), None):
+def _add_set(writer: _Writer, gold: Path, folder: Path) -> None:
+    """Add a gold set, which may be a folder, and everything beside it that belongs to it: files
+    under its stem (log, pool, policy, receipts), the usual baseline and its own rubrics."""
+    place = gold.resolve()
+    if place.is_file() and not is_carried(_name_of(place, folder)):
         raise InputError(
             "a gold set of this name cannot be backed up",
-            where=str(odd),
-            hint="Give it a usual ending, as in .jsonl or .qrels, and a name without \\ and ':'.",
+            where=str(place),
+            hint="Give it a usual ending, as in .jsonl or .qrels, and a name without \\ and :.",
         )
+    beside = place.parent.glob(f"{glob.escape(place.stem)}.*") if place.parent.is_dir() else ()
+    rubrics = [*place.parent.glob("*.toml"), *(place.parent / "rubrics").glob("*.toml")]
+    rubrics = [file for file in rubrics if file.name not in {CONFIG_NAME, *FOREIGN}]
+    for file in [
+        *_below(place),
+        *sorted(beside),
+        place.with_name("baseline.json"),
+        *sorted(rubrics),
+    ]:
+        if file.is_file():
+            writer.add(_name_of(file.resolve(), folder), file.resolve())
 
 
-def _add(archive: zipfile.ZipFile, name: str, path: Path) -> Part:
-    digest, size = hashlib.sha256(), 0
-    try:
-        with path.open("rb") as source, archive.open(name, "w", force_zip64=True) as inside:
-            while block := source.read(BLOCK):
-                digest.update(block)
-                size += len(block)
-                inside.write(block)
-    except OSError as error:
-        raise InputError(f"cannot be copied: {os_message(error)}", where=str(path)) from error
-    return Part(size=size, sha256=digest.hexdigest())
+def _named_files(project: _Project) -> list[Path]:
+    """The configuration, the people, the project's rubrics, and the baselines, saved results and
+    corpora that the configuration names."""
+    folder = project.folder
+    chosen = [project.config, folder / PEOPLE, *sorted((folder / "rubrics").glob("*.toml"))]
+    if project.settings is not None:
+        chosen += [Path(gold.baseline) for gold in project.settings.gold.values() if gold.baseline]
+        for engine in project.settings.engines.values():
+            chosen += _of_engine(engine)
+    return [file.resolve() for path in chosen for file in _below(path)]
 
 
-# ── bringing it back ──────────────────────────────────────────────────────────────────────────────
+def _of_engine(engine: EngineConfig) -> list[Path]:
+    files = [Path(path) for path in (engine.run, engine.corpus) if path]
+    return files + [file for route in engine.routes.values() for file in _of_engine(route)]
+
+
+def _below(path: Path) -> list[Path]:
+    if path.is_dir():
+        return sorted(file for file in path.rglob("*") if file.is_file())
+    return [path] if path.is_file() else []
+
+
+def _foreign_files(project: _Project) -> list[str]:
+    """Files that the configuration names and that no backup holds: gold sets that are missing, the
+    code and databases of engines, the databases of backlogs."""
+    named = [path for path in project.sets.values() if not formats.is_irds(path)]
+    missing = [f"{path} (missing)" for path in named if not path.exists()]
+    if project.settings is None:
+        return missing
+    addresses = [source.url for source in project.settings.backlog.values()]
+    for engine in project.settings.engines.values():
+        keys = kind_of(engine.kind).files if engine.kind else ()
+        addresses += [str(engine.own[key]) for key in keys if engine.own.get(key)]
+        if engine.search_module:
+            addresses.append(str(Path(engine.folder, engine.search_module.partition(":")[0])))
+    there = (one for one in addresses if conninfo.is_path(one) and Path(one).exists())
+    return missing + list(dict.fromkeys(there))
+
+
+def _name_of(path: Path, folder: Path) -> str:
+    """The name of a project file in a backup. A file in a hidden folder counts as outside the
+    project, and comes back in a folder that is not hidden."""
+    if path.is_relative_to(folder):
+        inside = path.relative_to(folder)
+        if not any(step.startswith(".") for step in inside.parts[:-1]):
+            return f"project/{inside.as_posix()}"
+    *folders, file = path.relative_to(path.anchor).parts
+    return "/".join(["outside", *(step.lstrip(".") for step in folders), file])
+
+
+def _workspace_files(home: Path, database: Path, indexes: bool) -> Iterator[Path]:
+    """Everything but the database, which is copied separately, and hidden or unfinished files."""
+    own = {database, *(database.with_name(f"{database.name}{end}") for end in ("-wal", "-shm"))}
+    seen: set[Path] = set()
+    for place, folders, names in os.walk(home, followlinks=True):
+        here = Path(place)
+        if here.resolve() in seen:  # a link that leads back
+            folders[:] = []
+            continue
+        seen.add(here.resolve())
+        skipped = {INDEXES} if here == home and not indexes else set()
+        folders[:] = sorted(
+            name for name in folders if not name.startswith(".") and name not in skipped
+        )
+        for path in sorted(here / name for name in names if not name.startswith(".")):
+            if path not in own and path.is_file():
+                yield path
+
+
+# ── restoring it ──────────────────────────────────────────────────────────────────────────────────
 
 
 def restore_backup(archive: Path, folder: Path, *, store: str = "") -> Restored:
-    """A backup into a folder, its workspace and its store, where nothing of it is yet. Nothing is
-    written over, and nothing is put in place before all of it was read and is what it says."""
-    with _opened(archive) as inside:
-        whole = _manifest(inside, archive)
-        home = workspace().absolute() if os.environ.get(HOME) else folder.absolute() / ".assay"
-        address = store or os.environ.get(STORE, "") or str(home / DATABASE)
-        targets = {name: target for name in whole.parts if (target := _target(name, folder, home))}
-        _refuse_existing(whole, targets, home, address)
-        _refuse_flood(whole, folder, archive)
-        with _made_or_gone(folder), scratch_beside(folder / "restore") as scratch:
-            for name, part in whole.parts.items():
-                _unpack(inside, name, part, scratch / name, archive)
-            _check_store(whole, scratch, archive)
-            _put_all(whole, scratch, targets, address, folder.absolute())
-    if whole.store is not None:
-        opened = open_store(address, create=False)
-        opened.close()
-        address = opened.address
-    outside = [str(target) for name, target in targets.items() if name.startswith("outside/")]
+    """Restore a backup into a folder, its workspace and its store. Nothing is overwritten, and
+    nothing is put in place before every member was read and verified."""
+    there = next(place for place in (folder, *folder.absolute().parents) if place.exists())
+    whole = _checked_manifest(archive, shutil.disk_usage(there).free)
+    home = workspace().absolute() if os.environ.get(HOME) else folder.absolute() / ".assay"
+    address = store or os.environ.get(STORE, "") or str(home / DATABASE)
+    database = _database_file(whole, address)
+    places = {"project": folder, "outside": folder / "outside", "workspace": home}
+    targets = {
+        name: places[kind] / rest
+        for name, (kind, _, rest) in ((name, name.partition("/")) for name in whole.parts)
+        if kind in places
+    }
+    _refuse_existing(home, [*([database] if database else []), *targets.values()])
+    with _undone_on_failure(folder) as made:
+        _make_folders(folder, made)
+        with scratch_beside(folder / "restore") as scratch:
+            _unpack(archive, whole, scratch)
+            if whole.store is not None and database is not None:
+                copying.prepare_file(scratch / "store" / copying.DATABASE, whole.store)
+            for name, target in targets.items():
+                _put(scratch / name, target, made)
+            # The store comes last: a folder that has it has everything.
+            if database is not None:
+                _put(scratch / "store" / copying.DATABASE, database, made)
+            elif whole.store is not None:
+                address = copying.copy_in(scratch / "store", whole.store, address)
     return Restored(
         folder=str(folder),
         workspace=str(home),
-        store=address if whole.store is not None else "",
+        store=str(database or address) if whole.store is not None else "",
         files=len(targets),
-        outside=outside,
+        outside=[str(target) for name, target in targets.items() if name.startswith("outside/")],
     )
 
 
-def _opened(archive: Path) -> zipfile.ZipFile:
-    try:
-        return zipfile.ZipFile(archive)
-    except DAMAGED as error:
-        raise InputError(f"not a backup: {_said(error)}", where=str(archive)) from error
+class _SmallReads(gzip.GzipFile):
+    """A compressed file that refuses large reads. `tarfile` reads the long names of a member into
+    memory at whatever size the archive claims, which a few packed kilobytes can make gigabytes."""
+
+    def read(self, size: int | None = -1) -> bytes:
+        if size is None or not 0 <= size <= BLOCK:
+            raise tarfile.ReadError("the name of a member is too long")
+        return super().read(size)
 
 
-def _said(error: BaseException) -> str:
-    if isinstance(error, OSError):
-        return os_message(error)
-    return f"it has no {error}" if isinstance(error, KeyError) else str(error) or "it is damaged"
+def _members(archive: Path) -> Iterator[tuple[str, int, IO[bytes]]]:
+    """The name, size and content of each member, of a tar or of a zip (format 1)."""
+    with archive.open("rb") as file:
+        if file.read(2) == b"PK":
+            with zipfile.ZipFile(file) as zipped:
+                for entry in zipped.infolist():
+                    with zipped.open(entry) as source:
+                        yield entry.filename, entry.file_size, source
+            return
+        file.seek(0)
+        with (
+            _SmallReads(fileobj=file, mode="rb") as packed,
+            tarfile.open(fileobj=packed, mode="r:") as tar,
+        ):
+            for member in tar:
+                content = tar.extractfile(member) if member.isreg() else None
+                if content is None or member.issparse() or member.size < 0:
+                    raise tarfile.ReadError(f"{member.name!r} is not a regular file")
+                yield member.name, member.size, content
+            while packed.read(BLOCK):
+                pass  # to the end, where gzip has its checksum
 
 
 @contextlib.contextmanager
-def _made_or_gone(folder: Path) -> Iterator[None]:
-    """A folder that was not there is not there again where nothing came of it."""
-    undo = _made_folders(folder)
+def _reading(archive: Path) -> Iterator[None]:
+    """Report an archive that cannot be read, or a disk that cannot be written."""
     try:
         yield
-    except BaseException:
-        _undone(undo)
-        raise
+    except UNREADABLE as error:
+        said = os_message(error) if isinstance(error, OSError) else str(error)
+        raise _refused(archive, said or type(error).__name__) from error
 
 
-def _manifest(inside: zipfile.ZipFile, archive: Path) -> Backup:
-    hint = "Give a file that assay backup has written."
-    try:
-        if inside.getinfo(MANIFEST).file_size > LARGEST_MANIFEST:
-            raise InputError(f"not a backup: its {MANIFEST} is too large", where=str(archive))
-        raw = msgspec.json.decode(inside.read(MANIFEST))
-        if isinstance(raw, dict) and isinstance(raw.get("format"), int) and raw["format"] > FORMAT:
-            raise InputError(
-                f"a backup of format {raw['format']}, made by a newer Assay ({raw.get('assay')})",
-                where=str(archive),
-                hint="Upgrade Assay first.",
-            )
+def _refused(archive: Path, why: str) -> InputError:
+    hint = "Give a file that assay backup has written. Nothing was restored."
+    return InputError(f"cannot be restored: {why}", where=str(archive), hint=hint)
+
+
+def _checked_manifest(archive: Path, free: int) -> Backup:
+    """The manifest of an archive, after the names and sizes of all its members are checked."""
+    raw: object = None
+    names: Counter[str] = Counter()
+    total = 0
+    with _reading(archive):
+        for name, size, source in _members(archive):
+            total += size
+            if total > free or (name == MANIFEST and size > LARGEST_MANIFEST):
+                raise _refused(
+                    archive,
+                    f"it would unpack to {total / 2**30:,.1f} GiB or more, "
+                    f"and {free / 2**30:,.1f} GiB are free",
+                )
+            if name == MANIFEST:
+                raw = msgspec.json.decode(source.read())
+            else:
+                names[name] += 1
+        if isinstance(raw, dict) and raw.get("format") not in range(FORMAT + 1):
+            made_by = f"a newer Assay ({raw.get('assay')}). Upgrade Assay first"
+            raise _refused(archive, f"it has format {raw.get('format')}, made by {made_by}")
         whole = msgspec.convert(raw, Backup)
-    except (msgspec.MsgspecError, *DAMAGED) as error:
-        raise InputError(f"not a backup: {_said(error)}", where=str(archive), hint=hint) from error
-    if bad := next((name for name in whole.parts if not is_carried(name)), ""):
-        raise InputError(
-            f"not a backup: it names {bad!r}, which no backup holds",
-            where=str(archive),
-            hint="A backup holds data alone, in no hidden folder. Do not use this file.",
+    if bad := next((name for name in (*names, *whole.parts) if not is_carried(name)), ""):
+        raise _refused(
+            archive, f"it holds {bad!r}, and a backup holds only data, none of it hidden"
         )
-    if whole.store is not None:
-        refuse_newer(whole.store)
-        if odd := _odd_store(whole, whole.store):
-            raise InputError(f"not a backup: {odd}", where=str(archive), hint=hint)
+    expected = {f"store/{file}" for file in whole.store.files()} if whole.store else set()
+    if names != Counter(whole.parts.keys()) or not expected <= names.keys():
+        raise _refused(archive, "its files are not those that were backed up")
     return whole
 
 
-def _odd_store(whole: Backup, copied: StoreCopy) -> str:
-    """Why the store that a manifest names cannot come from us; empty where it can."""
-    if any(not name.isidentifier() for name in copied.tables):
-        return "it names strange tables"
-    if copied.backend not in ("sqlite", "postgresql"):
-        return f"it names a store on {copied.backend!r}"
-    files = [DATABASE] if copied.backend == "sqlite" else [f"{name}.copy" for name in copied.tables]
-    gone = next((name for name in files if f"store/{name}" not in whole.parts), "")
-    return f"it names a store without {gone}" if gone else ""
-
-
-def _check_store(whole: Backup, scratch: Path, archive: Path) -> None:
-    """A database that can be opened, before it is put anywhere."""
-    if whole.store is None or whole.store.backend != "sqlite":
-        return
-    try:
-        with contextlib.closing(sqlite3.connect(scratch / "store" / DATABASE)) as connection:
-            if odd := odd_code(connection, whole.store.schema):  # before anything of it runs
-                raise InputError(
-                    f"not a backup: its database has {odd!r}, which no store has",
-                    where=str(archive),
-                    hint="A backup holds data alone. Do not use this file.",
-                )
-            said = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
-            schema = connection.execute("SELECT version_num FROM alembic_version").fetchone()
-    except sqlite3.Error as error:
-        said, schema = str(error), None
-    if said != "ok" or schema != (whole.store.schema,):
+def _database_file(whole: Backup, address: str) -> Path | None:
+    """The SQLite file to restore into; None for PostgreSQL and for a backup without a store."""
+    if whole.store is None:
+        return None
+    copying.refuse_unknown_schema(whole.store)
+    file = copying.database_file(address)
+    if (file is not None) != (whole.store.backend == "sqlite"):
         raise InputError(
-            f"not a backup: the database in it is damaged ({said})", where=str(archive)
+            f"the store in it is on {whole.store.backend} and is restored there",
+            hint="Give such a store with --store.",
         )
+    return file
 
 
-def _target(name: str, folder: Path, home: Path) -> Path | None:
-    kind, _, rest = name.partition("/")
-    places = {"project": folder, "outside": folder / "outside", "workspace": home}
-    return places[kind] / PurePosixPath(brought_back(rest)) if kind in places else None
-
-
-def _refuse_existing(whole: Backup, targets: dict[str, Path], home: Path, address: str) -> None:
-    hint = "Restore into an empty folder with --to. Nothing was written."
-    there = [path for path in targets.values() if os.path.lexists(path)]
+def _refuse_existing(home: Path, targets: Sequence[Path]) -> None:
+    there = [path for path in targets if os.path.lexists(path)]
     if home.exists() and any(home.iterdir()):
         there.insert(0, home)
-    if whole.store is not None and "://" not in address and Path(address).exists():
-        there.insert(0, Path(address))
     if there:
-        raise InputError("there is something already", where=str(there[0]), hint=hint)
-
-
-def _refuse_flood(whole: Backup, folder: Path, archive: Path) -> None:
-    """A small file may unpack to very much, on a disk that others write to."""
-    there = next(place for place in (folder, *folder.absolute().parents) if place.exists())
-    wanted, free = sum(part.size for part in whole.parts.values()), shutil.disk_usage(there).free
-    if wanted > free:
-        sizes = f"{wanted / 2**30:,.1f} GiB, and there is room for {free / 2**30:,.1f} GiB"
-        raise InputError(f"it would unpack to {sizes}", where=str(archive))
-
-
-def _unpack(inside: zipfile.ZipFile, name: str, part: Part, target: Path, archive: Path) -> None:
-    """Read no further than it says, and be what it says."""
-    digest, size = hashlib.sha256(), 0
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with inside.open(name) as source, target.open("wb") as file:
-            while (block := source.read(BLOCK)) and size <= part.size:
-                digest.update(block)
-                size += len(block)
-                file.write(block)
-            _to_disk(file)
-    except DAMAGED as error:
         raise InputError(
-            f"{name} cannot be read: {_said(error)}",
-            where=str(archive),
-            hint="The file is damaged: take another backup. Nothing was written.",
-        ) from error
-    if (size, digest.hexdigest()) != (part.size, part.sha256):
-        raise InputError(
-            f"{name} is not what was backed up",
-            where=str(archive),
-            hint="The file is damaged: take another backup. Nothing was written.",
+            "there is something already",
+            where=str(there[0]),
+            hint="Restore into an empty folder with --to. Nothing was restored.",
         )
 
 
-def _to_disk(file: IO[bytes]) -> None:
-    file.flush()
-    os.fsync(file.fileno())
+def _unpack(archive: Path, whole: Backup, scratch: Path) -> None:
+    """Copy every member into `scratch` and compare it with its digest."""
+    with _reading(archive):
+        for name, _, source in _members(archive):
+            if name == MANIFEST:
+                continue
+            part, target = whole.parts[name], scratch / name
+            digest, size = hashlib.sha256(), 0
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with target.open("wb") as file:
+                while size <= part.size and (block := source.read(BLOCK)):
+                    digest.update(block)
+                    size += len(block)
+                    file.write(block)
+                file.flush()
+                os.fsync(file.fileno())
+            if (size, digest.hexdigest()) != (part.size, part.sha256):
+                raise _refused(archive, f"{name} is not what was backed up")
 
 
-def _put_all(
-    whole: Backup, scratch: Path, targets: dict[str, Path], address: str, folder: Path
-) -> None:
-    """All of it, or none: what was placed is taken away again where something fails. The store
-    comes last, and is all there or not: who finds it has the whole."""
-    undo: list[Callable[[], None]] = []
+@contextlib.contextmanager
+def _undone_on_failure(folder: Path) -> Iterator[list[Path]]:
+    """Give a list for the files and folders that are made, and remove them if the work fails."""
+    made: list[Path] = []
     try:
-        for name, target in targets.items():
-            undo += _made_folders(target.parent)
-            _place(scratch / name, target)
-            undo.append(target.unlink)
-        if whole.store is not None and whole.store.backend == "sqlite":
-            place = Path(address.removeprefix("sqlite:///"))
-            undo += _made_folders(place.parent)
-            (scratch / "store" / DATABASE).chmod(0o600)
-            begun = place.with_name(f"{place.name}.restoring")
-            _place(scratch / "store" / DATABASE, begun)
-            undo.append(begun.unlink)
-            _settle(str(begun), whole, folder)
-            _place(begun, place)
-            undo.append(place.unlink)
-            begun.unlink(missing_ok=True)
-        elif whole.store is not None:
-            copy_in(scratch / "store", whole.store, address)
-            _settle(address, whole, folder)
-    except BaseException:
-        _undone(undo)
+        yield made
+    except BaseException as error:
+        for path in reversed(made):
+            with contextlib.suppress(OSError):
+                path.rmdir() if path.is_dir() else path.unlink()
+        if isinstance(error, OSError):
+            raise InputError(f"cannot write: {os_message(error)}", where=str(folder)) from error
         raise
 
 
-def _settle(address: str, whole: Backup, folder: Path) -> None:
-    """Bring an older schema up to date, and have the store be one of its own: what the first
-    begins beside a set is not this one's to end, and the sets are those that came back."""
-    opened = open_store(address, create=False)
-    try:
-        opened.renew_identity()
-        bring_home(opened, whole.sets, lambda name: _target(name, folder, folder), whole.parts)
-    finally:
-        opened.close()
+def _make_folders(folder: Path, made: list[Path]) -> None:
+    for place in reversed([folder, *folder.parents]):
+        if not place.exists():
+            place.mkdir()
+            made.append(place)
 
 
-def _undone(steps: Sequence[Callable[[], None]]) -> None:
-    for step in reversed(steps):
-        with contextlib.suppress(OSError):
-            step()
+def _put(source: Path, target: Path, made: list[Path]) -> None:
+    _make_folders(target.parent, made)
+    _place(source, target)
+    made.append(target)
 
 
-def _made_folders(folder: Path) -> list[Callable[[], None]]:
-    """Make it, and say how to take away what was not there."""
-    missing = [place for place in (folder, *folder.parents) if not place.exists()]
-    folder.mkdir(parents=True, exist_ok=True)
-    return [place.rmdir for place in reversed(missing)]
-
-
-def _place(made: Path, target: Path) -> None:
-    """Under its name in one step, and over nothing."""
+def _place(source: Path, target: Path) -> None:
+    """Give a finished file its name in one step, and never the name of another file."""
     try:
         try:
-            os.link(made, target)
-        except FileExistsError:
-            raise
-        except OSError:  # a file system without links, or another one
-            if target.exists():
-                raise FileExistsError(17, "file exists") from None
-            shutil.move(made, target)
+            os.link(source, target)
+        except OSError:  # another file system, or one without links
+            if os.path.lexists(target):
+                raise
+            unnamed = target.with_name(f".{target.name}.restoring")
+            shutil.copy(source, unnamed)
+            os.rename(unnamed, target)
         sync_folder(target.parent)
-    except FileExistsError as error:
-        raise InputError(
-            "there is something already", where=str(target), hint="Nothing is written over."
-        ) from error
     except OSError as error:
         raise InputError(f"cannot write: {os_message(error)}", where=str(target)) from error

@@ -41,7 +41,6 @@ from assay.workbench.health import (
 from assay.workbench.opening import Service, sets_of
 from assay.workbench.rebuilding import rebuild
 
-
 if TYPE_CHECKING:
     from assay.store import Store
 
@@ -123,7 +122,7 @@ def rebuild_sets(store: str = "", *, config: Path | None = None) -> list[str]:
     """Write gold files again that are behind their logs, in all sets that are known from here, and
     say what was done. A set that cannot be written is named."""
     settings, _ = _read_configuration(config)
-    said = []
+    said: list[str] = []
     for path in sets_of(settings, (), (config or Path(CONFIG_NAME)).resolve().parent).values():
         try:
             said += filter(None, [rebuild(path)])

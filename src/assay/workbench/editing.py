@@ -79,5 +79,7 @@ def _edit(service: Service, log: Log, action: str, content: bytes, *, by: str, *
     file's own: an edit that a crash leaves unsigned is in the file all the same."""
     known = not log.path.exists() or digest_of(log.dataset.read_bytes()) == log.file
     write_atomic(log.dataset, content)
-    file = digest_of(content) if known else ""  # labels that were edited by hand are still to be found
+    file = (
+        digest_of(content) if known else ""
+    )  # labels that were edited by hand are still to be found
     log.append([log.act(action, who=by, at=service.clock(), file=file, **more)])

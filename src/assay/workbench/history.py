@@ -112,7 +112,7 @@ def run_records(
     """Runs on a set, or on all, the newest first. A set that got its name in assay.toml later has
     runs under its path too: all of them are told under its name."""
     found = service.store.runs(
-        gold=stored_names(service, gold), engine=engine, limit=limit, offset=offset
+        gold=stored_names(service, gold) or "", engine=engine, limit=limit, offset=offset
     )
     return [_named(service, record) for record in found]
 
@@ -187,9 +187,7 @@ def relevant_to(service: Service, run_id: str, query_id: str) -> dict[str, int]:
     """The documents that the gold set of a run, as it is today, calls relevant to a query, the best
     first, each with its grade; none where the set is not configured."""
     kept = kept_run(service, run_id).gold
-    names = [
-        name for name, path in service.gold_sets.items() if kept in run_names(service, path)
-    ]
+    names = [name for name, path in service.gold_sets.items() if kept in run_names(service, path)]
     grades = {
         judgment.doc_id: judgment.grade
         for name in names[:1]

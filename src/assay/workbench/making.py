@@ -311,9 +311,7 @@ def remove_document(dataset: Path, query_id: str, doc_id: str) -> PooledPair:
                 f"nobody was asked for {doc_id!r} on query {query_id!r}", where=str(dataset)
             )
         voters = {
-            vote.judge
-            for vote in read_votes(dataset)
-            if (vote.query_id, vote.doc_id) == pair.key
+            vote.judge for vote in read_votes(dataset) if (vote.query_id, vote.doc_id) == pair.key
         }
         if voters:
             raise InputError(

@@ -16,7 +16,7 @@ from assay.core.types import GoldSet
 from assay.core.workspace import default_store
 from assay.gold.acts import BEGIN
 from assay.gold.log import open_log, read_acts
-from assay.store import NoStore, legacy, open_store
+from assay.store import NoStore, open_store
 from assay.telemetry.recorder import Recorder, Recording
 from assay.workbench.config import CONFIG_NAME, Config, read_config
 
@@ -97,6 +97,8 @@ def open_service(
 
 def _attach(store: Store, paths: Iterable[Path]) -> None:
     """Sets that have no log yet may have a past in the tables of an earlier version."""
+    from assay.store import legacy
+
     if not legacy.identities(store):
         return
     for path in paths:
@@ -135,8 +137,11 @@ def _found(project: Path) -> Iterator[Path]:
 
 def _found_before(project: Path, store: Store | None) -> Iterator[Path]:
     """The sets of a project that a store of an earlier version knows."""
-    identities = legacy.identities(store) if store is not None else {}
-    for identity in sorted(identities):
+    if store is None:
+        return
+    from assay.store import legacy
+
+    for identity in sorted(legacy.identities(store)):
         path = Path(re.sub(r"^(.*#|\./)", "", identity))
         inside = not path.is_absolute() and ".." not in path.parts
         if inside and (project / path).is_file():

@@ -28,14 +28,14 @@ from assay.workbench.decisions import (
     run_at_hand,
     run_line,
 )
-from assay.workbench.one_judge import Rests
 from assay.workbench.history import run_records
+from assay.workbench.one_judge import Rests
 from assay.workbench.opening import Service, run_name
-from assay.workbench.review_queue import pending
-from assay.workbench.trail import trail
 from assay.workbench.review import strays
+from assay.workbench.review_queue import pending
 from assay.workbench.set_standing import SetStanding, set_standing
 from assay.workbench.settling import left_to_judge
+from assay.workbench.trail import trail
 
 __all__ = [
     "EngineLine",

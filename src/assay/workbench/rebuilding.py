@@ -68,7 +68,11 @@ def _both(dataset: Path, ours: bytes, theirs: bytes) -> bytes:
     lines = gold_jsonl.lines_of(ours, dataset)
     known = {line.row.id for line in lines if line.row is not None}
     for line in gold_jsonl.lines_of(theirs, dataset):
-        if line.row is not None and line.row.id not in known and (line.row.id, "") not in log.rows.history:
+        if (
+            line.row is not None
+            and line.row.id not in known
+            and (line.row.id, "") not in log.rows.history
+        ):
             lines.append(line)
     return gold_jsonl.assemble(GoldRows(log, gold_jsonl.assemble(lines)).lines)
 

@@ -14,10 +14,10 @@ from typing import Literal
 import msgspec
 
 from assay.core.errors import InputError, NotHere
-from assay.judging.reasons import refuse_long
 from assay.gold.acts import APPROVE, CORRECT, REJECT
 from assay.gold.log import open_log
 from assay.gold.projection import Unwritten
+from assay.judging.reasons import refuse_long
 from assay.reports.words import page_words
 from assay.review import decisions
 from assay.review.decisions import Correction, Overtaken, Stale, Word

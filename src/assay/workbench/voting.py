@@ -249,7 +249,7 @@ def _changed_rows(voted: Voted, judgments: Sequence[Judgment]) -> tuple[RowChang
     book = voted.log.rows
     edited = {one.key: one.after for one in voted.edited}
     after = {(row.query_id, row.doc_id): label_digest(row) for row in judgments}
-    keys = dict.fromkeys([*after, *edited, *book.keys()])
+    keys = dict.fromkeys([*after, *edited, *book.history])
     states = ((key, edited.get(key, book.wanted(key)), after.get(key)) for key in keys)
     return tuple(
         RowChange(row=key[0], doc=key[1], before=before, after=now)
