@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from assay.web import app
 from assay.workbench import passwords
 from stores import migrated_file, postgres_server, postgres_url, store, url_for
 
@@ -16,13 +15,6 @@ def store_url(request: pytest.FixtureRequest, tmp_path: Path, migrated_file: Pat
     """SQLite, unless a test asks for both: what differs between the databases is tested below this
     layer."""
     return url_for(getattr(request, "param", "sqlite"), request, tmp_path, migrated_file)
-
-
-@pytest.fixture(autouse=True)
-def nothing_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody computes figures for pages that a test does not open; tests/browser has the whole
-    server."""
-    monkeypatch.setattr(app, "_work_ahead", lambda *_: None)
 
 
 @pytest.fixture(autouse=True)

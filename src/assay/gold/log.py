@@ -55,8 +55,10 @@ class Log:
         self.dataset, self.path = dataset, log_path(dataset)
         self.people = People(dataset)
         self.reading, self.writing = threading.RLock(), threading.Lock()
+        self._first_acts: list[Act] = []  # of a log that is about to be written
         self.coming: deque[Any] = deque()  # votes that wait to be written together
         self.life = 0  # grows where the file is another one
+        self._renamed = 0  # how often people were renamed, when the log was read
         self.before = Before(dataset)  # what an earlier version kept elsewhere
         self._forget()
 
@@ -81,17 +83,17 @@ class Log:
     def refresh(self) -> None:
         """Read what was appended since; all of it where the file is another one."""
         with self.reading:
-            if self.people.refresh():
-                self._forget()
+            names = self.people.renamed()
+            renamed, self._renamed = names != self._renamed, names
             stamp = _stamp(self.path)
             if stamp is None:
-                if self._read_to or self.before.refresh():
+                if self.before.refresh() or renamed or self._stamp is not None:
                     self._forget()
                     self._begin(self.before.acts)
                 return
-            if stamp == self._stamp:
+            if stamp == self._stamp and not renamed:
                 return
-            if self._stamp is None or not self._goes_on(stamp):
+            if self._stamp is None or renamed or not self._goes_on(stamp):
                 self._forget()
             self._read_on()
             self._ends = self._tail(self._read_to)
@@ -215,13 +217,30 @@ class Log:
         self.refresh()
         self.require_writable()
         is_new = not self.path.exists()
-        lines = [*self._first(None), *acts] if is_new else acts
-        self._append(lines, is_new)
+        if is_new and not self._first_acts:
+            self.prepare()
+        first = [self._by_id(act) for act in self._first_acts] if is_new else []
+        self._append([*first, *acts], is_new)
 
     def begin(self, at: datetime) -> None:
         """Start the log of a set that has none, as of a day."""
         if not self.path.exists():
-            self._append(self._first(at), True)
+            self.prepare(at)
+            self._append([self._by_id(act) for act in self._first_acts], True)
+
+    def prepare(self, at: datetime | None = None) -> None:
+        """Under the lock of the set: what a new log begins with is known before it is written, so
+        that the first act can name what it replaces."""
+        if not self.path.exists():
+            self._first_acts = self._first(at)
+            self._begin(self._first_acts)
+
+    def release(self) -> None:
+        """Forget a log that was prepared and not written."""
+        if self._first_acts and not self.path.exists():
+            self._forget()
+            self._begin(self.before.acts)
+        self._first_acts = []
 
     def _append(self, lines: Sequence[Act], is_new: bool) -> None:
         try:
@@ -239,8 +258,9 @@ class Log:
 
     def _first(self, at: datetime | None) -> list[Act]:
         """What a new log begins with: whose it is, the rows that it finds, and what an earlier
-        version kept elsewhere."""
+        version kept elsewhere. The rows have been there since the file was written."""
         self.before.ask_store()
+        at = at or _written(self.dataset)
         digest, rows = first_rows(
             self.dataset, {row for act in self.before.acts for row in _keys(act)}
         )
@@ -254,7 +274,7 @@ class Log:
             file="" if self.before.acts else digest,
             more={"issued": self.before.issued} if self.before.issued else {},
         )
-        return [begun, *map(self._by_id, self.before.acts)]
+        return [begun, *self.before.acts]
 
     def _by_id(self, act: Act) -> Act:
         """With ids of people in the place of their names."""
@@ -288,6 +308,13 @@ def read_acts(path: Path) -> Iterator[Act]:
                 yield _ACT.decode(raw)
             except (msgspec.MsgspecError, RecursionError):
                 continue
+
+
+def _written(dataset: Path) -> datetime | None:
+    try:
+        return datetime.fromtimestamp(dataset.stat().st_mtime, UTC)
+    except OSError:
+        return None
 
 
 def _stamp(path: Path) -> tuple[int, int, int] | None:
@@ -345,7 +372,11 @@ def writing(dataset: Path, *, wait: float = 5.0) -> Iterator[Log]:
     with locked(dataset, wait=wait):
         log = open_log(dataset)
         log.require_writable()
-        yield log
+        log.prepare()
+        try:
+            yield log
+        finally:
+            log.release()
 
 
 def begin_log(dataset: Path, at: datetime) -> None:

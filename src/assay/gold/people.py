@@ -41,6 +41,7 @@ class People:
         self._stamps: tuple[tuple[int, int] | None, ...] = ()
         self._names: dict[str, str] = {}
         self._ids: dict[str, str] = {}
+        self._changes = 0
 
     def name_of(self, who: str) -> str:
         """What a person is called; the id itself where nobody names it."""
@@ -62,11 +63,10 @@ class People:
         self._refresh()
         return self._ids.get(name, name)
 
-    def refresh(self) -> bool:
-        """Read the files again where they have changed; tell whether they have."""
-        before = self._names
+    def renamed(self) -> int:
+        """How often a known person got another name, or lost it, since this was opened."""
         self._refresh()
-        return self._names is not before
+        return self._changes
 
     def _files(self) -> list[Path]:
         """From the project down to the set: a project may have been made around a set that had
@@ -81,6 +81,7 @@ class People:
         if stamps == self._stamps:
             return
         names = {id: name for file in files for id, name in _read(file).items()}
+        self._changes += any(names.get(id) != name for id, name in self._names.items())
         self._names, self._stamps = names, stamps
         self._ids = {name: id for id, name in reversed(names.items()) if name}
 
