@@ -373,7 +373,7 @@ def server_secret(service: Service) -> bytes:
     return bytes.fromhex(service.store.server_secret("cookies"))
 
 
-# ── names ───────────────────────────────────────────────────────────────────────────────────────────
+# ── names ─────────────────────────────────────────────────────────────────────────────────────────
 
 
 def proper_name(name: str) -> str:
