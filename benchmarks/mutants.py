@@ -171,15 +171,12 @@ PARTS = {
         "real",
     ),
     "store": Part(
-        ("store/reviews.py", "store/log_rows.py", "store/accounts.py"),
+        ("store/runs.py", "store/logs.py", "store/accounts.py", "store/audit.py"),
         (
             "store/test_store_contract.py",
             "store/test_store_file.py",
-            "store/test_boundaries.py",
-            "store/test_decisive_model.py",
-            "store/test_decisive_people.py",
-            "review/test_waiting.py",
-            "review/test_rulings.py",
+            "store/test_store_internals.py",
+            "store/test_account_races.py",
             "faults/test_machines.py",
         ),
         "postgresql",

@@ -82,7 +82,8 @@ def unhurried_servers(
     weak = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
     monkeypatch.setattr(passwords, "_hasher", lambda: weak)
     service = Service(store=store, home=home)
-    apps = [create_app(service, access=Access(accounts=True)) for _ in range(number)]
+    access = Access(accounts=True)
+    apps = [create_app(service, access=access) for _ in range(number)]
     hours = itertools.count(step=3600)
     for app in apps:
         app.state.limiter = Limiter(lambda: float(next(hours)))

@@ -128,3 +128,12 @@ def database(store_url: str) -> Iterator[Any]:
             yield connection
     finally:
         connection.close()
+
+
+@contextmanager
+def accounts_held(store_url: str) -> Iterator[None]:
+    """Make whoever changes an account wait; everybody goes on reading."""
+    held = "LOCK TABLE users, sessions IN SHARE ROW EXCLUSIVE MODE"
+    with database(store_url) as connection:
+        connection.execute(held if "://" in store_url else "BEGIN IMMEDIATE")
+        yield

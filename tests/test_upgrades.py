@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from assay.corpus import open_corpus, open_frozen
-from assay.store import open_store
+from assay.store import legacy, open_store
 from assay.store.migrate import HEAD
 from command_line import Assay
 
@@ -49,7 +49,8 @@ def test_the_store_is_brought_up_to_date_and_loses_nothing(project: Assay) -> No
         "appeal",
     ]
     assert len(store.feedback()) == 4
-    assert {item.ref: item.state for item in store.review_items()} == {
+    items = legacy.review_items(store, "gold-set")
+    assert {item["ref"]: item["state"] for item in items} == {
         "g001": "approved",
         "g002": "rejected",
     }

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import assay
 from assay.testing import open_store
 from command_line import Assay
 from stores import database, log_one_search
@@ -43,6 +44,20 @@ def test_a_store_of_a_newer_assay_is_refused(assay_cli: Assay, store_url: str) -
         connection.execute("UPDATE alembic_version SET version_num = '9999'")
     done = assay_cli("people", "list", "--store", store_url)
     assert (done.code, "newer than this Assay" in done.err) == (4, True), done.err
+
+
+def test_the_last_migration_is_the_schema_of_a_new_store(store_url: str) -> None:
+    """Migrations follow each other by number, and each file is named by its own."""
+    folder = Path(assay.__file__).parent / "store" / "migrations" / "versions"
+    before = "None"
+    for path in sorted(folder.glob("[0-9]*.py")):
+        number = path.name.partition("_")[0]
+        written = path.read_text(encoding="utf-8")
+        assert f'revision = "{number}"\ndown_revision = {before}\n' in written, path.name
+        before = f'"{number}"'
+    store = open_store(store_url)
+    assert store.health().schema == number
+    store.close()
 
 
 OLD = (

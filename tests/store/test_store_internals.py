@@ -3,18 +3,14 @@ store, and how connections write to the disk."""
 
 from __future__ import annotations
 
-import os
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from alembic.autogenerate import compare_metadata
-from alembic.config import Config
 from alembic.migration import MigrationContext
-from alembic.script import ScriptDirectory
 from sqlalchemy import inspect, text
 
-from assay.core import files
 from assay.store import StoreUnavailable, legacy, migrate, open_store
 from assay.store.database import connect, write
 from assay.store.tables import LEGACY, metadata
@@ -42,19 +38,6 @@ def _same_type(
 
 def _is_current(name: str | None, kind: str, _parents: object) -> bool:
     return kind != "table" or name not in LEGACY
-
-
-def test_the_last_migration_is_the_schema_that_is_wanted() -> None:
-    """A file is named NUMBER_what.py by its revision: HEAD is read from the names."""
-    folder = Path(migrate.__file__).parent / "migrations"
-    config = Config()
-    config.set_main_option("script_location", str(folder).replace("%", "%%"))
-    scripts = ScriptDirectory.from_config(config)
-    numbers = [script.revision for script in scripts.walk_revisions()]
-    names = (folder / "versions").glob("[0-9]*.py")
-    assert sorted(numbers) == sorted(path.name.partition("_")[0] for path in names)
-    assert len({len(number) for number in numbers}) == 1, "the highest is found by sorting"
-    assert scripts.get_heads() == [migrate.HEAD]
 
 
 INSERTS = """
@@ -148,16 +131,3 @@ def test_a_write_that_ends_in_a_moved_file_is_not_acknowledged(tmp_path: Path) -
     with pytest.raises(StoreUnavailable, match="the database is gone"):
         write(store._engine, lambda connection: path.rename(tmp_path / "elsewhere.db"))
     store.close()
-
-
-def test_a_new_name_is_on_the_disk_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    synced: list[str] = []
-    real = os.fsync
-
-    def noted(handle: int) -> None:
-        synced.append("folder" if os.path.isdir(f"/proc/self/fd/{handle}") else "file")
-        real(handle)
-
-    monkeypatch.setattr(os, "fsync", noted)
-    files.write_atomic(tmp_path / "a", "a")
-    assert synced == ["file", "folder"]
