@@ -210,7 +210,8 @@ class Project:
         }
 
     def rulings(self, path: Path | None = None) -> int:
-        """How many rulings hold, approvals and rejections of rows included: one for each pair."""
+        """How many votes `assay gold agreement` leaves out as rulings. Approving or rejecting a row
+        is one for each of its documents."""
         found = self.json("gold", "agreement", path or self.gold)
         return int(found["left_out"]["rulings"])
 
