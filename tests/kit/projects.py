@@ -220,7 +220,8 @@ def _vote(given: dict[str, Any]) -> dict[str, Any]:
     vote: dict[str, Any] = {"grade": None, "why": "", "at": given["created_at"], "id": ""}
     for part in given["result"]:
         if part["from_name"] == "grade":
-            vote |= {"grade": int(part["value"]["choices"][0].partition(":")[0]), "id": part["id"]}
+            chosen = part["value"]["choices"][0].partition(":")[0]
+            vote |= {"grade": None if chosen == "unsure" else int(chosen), "id": part["id"]}
         elif part["from_name"] == "rationale":
             vote["why"] = part["value"]["text"][0]
     return vote

@@ -30,9 +30,7 @@ def test_the_preview_is_what_happens(reviewed: Project) -> None:
         assert reviewed.sources() == {"g001": "chair", "g002": "chair", "g003": "bootstrap"}
         assert reviewed.rulings() == 4
         entries = chair.audit(action="review.approved")
-        assert {(entry["by"], entry["reason"]) for entry in entries} == {
-            ("Dafna", "read together")
-        }
+        assert {(entry["by"], entry["reason"]) for entry in entries} == {("Dafna", "read together")}
         assert {entry["subject"] for entry in entries} == {"gold-set/g001", "gold-set/g002"}
         assert chair.item("g001")["decided_at"] == chair.item("g002")["decided_at"]
         assert sorted(chair.undo()["done"]) == sorted(form["id"]), "one step, one undo"

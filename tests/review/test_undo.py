@@ -148,9 +148,7 @@ def test_an_old_page_undoes_no_newer_decision(reviewed: Project, where: str) -> 
         assert (now["state"], now["decided_by"]) == ("approved", "Moshe")
         assert reviewed.gold.read_bytes() == before
         # a decision of somebody else that the page does show can be undone
-        (shown,) = re.findall(
-            r'name="decided" value="([^"]+)"', chair.get(f"/review/{item}").text
-        )
+        (shown,) = re.findall(r'name="decided" value="([^"]+)"', chair.get(f"/review/{item}").text)
         done = chair.post("/review/undo", data={"id": item, "decided": shown})
         assert "said=taken_back" in done.headers["location"]
     assert reviewed.counts() == (3, 0, 0, 0)
