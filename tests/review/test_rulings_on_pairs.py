@@ -225,5 +225,8 @@ def test_the_python_api_reads_and_rules(project: Project) -> None:
     assert assay.judges_agreement(project.graded).pairs == 2
     assay.set_policy(project.graded, "senior", seniors=["Ada"])
     gold = assay.load_gold(project.graded)
-    assert {(row.query_id, row.doc_id): row.grade for row in gold.judgments} == project.labels()
+    assert {
+        (row["query_id"], row["doc_id"]): row["grade"]
+        for row in gold.judgments.iter_rows(named=True)
+    } == project.labels()
     assert project.labels()["q1", "d2"] == 2
