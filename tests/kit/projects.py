@@ -30,17 +30,23 @@ QUERIES = ("first", "third", "היטל השבחה")  # rows g001, g002, g003 of 
 
 
 class Project:
-    """A folder with search logs. `bootstrap` makes gold-set.jsonl with the rows g001 to g003, each
-    with the documents a and b; the searches showed c as well."""
+    """A project folder; `Project.make` makes a new one. `bootstrap` logs searches and makes
+    gold-set.jsonl with the rows g001 to g003, each with the documents a and b; the searches showed
+    c as well."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.gold = folder / f"{GOLD}.jsonl"
         self.graded = folder / f"{GRADED}.json"
-        folder.mkdir(parents=True, exist_ok=True)
+
+    @classmethod
+    def make(cls, folder: Path) -> Project:
+        """A new project: an assay.toml and a small corpus, without logs and gold sets."""
+        folder.mkdir(parents=True)
         (folder / "assay.toml").write_text(CONFIG, encoding="utf-8")
         lines = [json.dumps({"id": id, "text": text}) + "\n" for id, text in TEXTS.items()]
         (folder / "corpus.jsonl").write_text("".join(lines), encoding="utf-8")
+        return cls(folder)
 
     # ── commands and servers ──────────────────────────────────────────────────────────────────────
 

@@ -78,8 +78,7 @@ def test_a_project_takes_its_history_along(pair: Project, how: str) -> None:
     pair.do("gold", "reject", "g002", *words)
     there = pair.folder.with_name("elsewhere")
     (shutil.copytree if how == "copied" else shutil.move)(pair.folder, there)
-    moved = Project.__new__(Project)
-    moved.folder, moved.gold = there, there / "a" / "gold.jsonl"
+    moved = Project(there)
     with moved.serve(*FILES) as server:
         chair = server.visitor("Dafna")
         assert len(chair.items(state="pending_review")) == 8
