@@ -316,3 +316,27 @@ def test_a_lost_store_loses_no_approval(reviewed: Project) -> None:
     correction = ("--note", "again", "--by", "Dafna", "--why", "to see")
     reviewed.do("gold", "correct", "g001", *correction)
     assert reviewed.row("g001")["note"] == "again"
+
+
+def test_decisions_that_cannot_be_used_are_refused(project: Project) -> None:
+    """A text needs a corpus to find its citations in; a decision needs an id and a date."""
+    project.log("q", "a")
+    for row, message in (
+        ({"id": "D1", "at": "2026-05-31", "text": "see ערר 8011/19"}, "no corpus to resolve"),
+        ({"id": "D1", "at": "yesterday", "cites": ["a"]}, "not a date or time"),
+        ({"id": " ", "at": "2026-05-31", "cites": ["a"]}, "needs an id"),
+    ):
+        (project.folder / "d.jsonl").write_text(json.dumps(row) + "\n", "utf-8")
+        assert message in project.fail("logs", "decisions", "d.jsonl")
+    assert not project.bootstrap()["changed"]
+
+
+def test_a_decision_counts_for_searches_before_it(project: Project) -> None:
+    """Not for what was searched after it, nor for documents that the search did not show."""
+    project.log("before", "a", at="2026-05-01T12:00:00Z")
+    project.log("after", "a", at="2026-06-15T12:00:00Z")
+    project.cite("D", "a", "x", at="2026-05-31")
+    project.bootstrap()
+    assert [(row["query"], row["relevant_case_law_ids"]) for row in project.rows().values()] == [
+        ("before", ["a"])
+    ]

@@ -111,6 +111,21 @@ def test_every_document_of_a_row_can_be_read(queued: Project) -> None:
         assert answer.status_code == 303, "a document of the corpus can be added"
 
 
+def test_evidence_is_shown_under_every_spelling(project: Project) -> None:
+    """Two spellings of one query are one row; each document shows the decisions that cite it."""
+    for query, doc in {'תב"ע': "a", "תב״ע": "b"}.items():
+        project.log(query, doc)
+    project.cite("D-7", "a", "b")
+    project.bootstrap()
+    with project.serve() as server:
+        chair = server.visitor()
+        (item,) = chair.items()
+        documents = chair.ask(f"/api/review/{item['id']}")["documents"]
+    assert [
+        (one["doc_id"], [sign["decision_id"] for sign in one["decisions"]]) for one in documents
+    ] == [("a", ["D-7"]), ("b", ["D-7"])]
+
+
 def test_stored_text_is_never_markup(project: Project) -> None:
     """Queries, corpora, documents, decisions, reasons and names are escaped on every page."""
     project.log(HOSTILE, HOSTILE, "n", corpus=HOSTILE)
@@ -182,7 +197,8 @@ def test_looking_changes_no_file(queued: Project) -> None:
         chair = server.visitor()
         for place in ("/", "/review", f"/review/{chair.id('g001')}", "/review/bulk", "/judge",
                       "/judge/gold-set", "/agreement", "/people/history"):  # fmt: skip
-            assert chair.get(place).status_code == 200, place
+            for language in ("en", "fi", "he"):
+                assert chair.get(place, params={"lang": language}).status_code == 200, place
     after = {path.name: path.read_bytes() for path in queued.folder.iterdir() if path.is_file()}
     assert after == before
     assert queued.counts() == (3, 0, 0, 0)

@@ -48,6 +48,12 @@ def test_a_suggestion_waits_and_changes_nothing(reviewed: Project) -> None:
             rationale="changed my mind", by=agent.name, allow_unknown=True,
         )  # fmt: skip
         assert "grade 2" in said
+        next_up = agent.ask("next_to_judge", gold="gold-set", limit=10)["items"]
+        assert [each["query_id"] for each in next_up] == ["g001", "g002", "g003", "g003"]
+        (known,) = (
+            each for each in agent.ask("list_gold_sets")["gold_sets"] if each["name"] == "gold-set"
+        )
+        assert known["queries"] == 3
         other = server.agent("agent 2").suggest("g003", "z", 1)
         assert other != item, "another agent may think otherwise"
     assert reviewed.gold.read_bytes() == before
