@@ -93,6 +93,7 @@ def test_what_cannot_be_decided_is_said_and_changes_nothing(
 
 
 def test_a_folder_that_is_not_there_is_not_made(reviewed: Project) -> None:
+    """A mistyped --gold is refused and leaves no folder behind."""
     said = reviewed.fail("gold", "promote", "g001", "--by", "D", "--gold", "typo/gold-set.jsonl")
     assert "no such gold set" in said
     assert not (reviewed.folder / "typo").exists()
@@ -145,6 +146,7 @@ def test_the_page_approves_and_goes_on_to_the_next(reviewed: Project) -> None:
 
 
 def test_an_approval_without_a_reason_is_recorded(reviewed: Project) -> None:
+    """The page and the route need no reason to approve; the trail still says something."""
     with reviewed.serve() as server:
         chair = server.visitor("Dafna")
         assert chair.press("g001", "approve").status_code == 303
@@ -154,6 +156,7 @@ def test_an_approval_without_a_reason_is_recorded(reviewed: Project) -> None:
 
 
 def test_the_filter_of_the_list_stays_after_a_decision(project: Project) -> None:
+    """The next item is one of the filtered list, and the last one leads back to it."""
     rows = [("one", "c"), ("two", "d"), ("three", "c")]
     project.searches([{"query": q, "results": ["a"], "corpus": c} for q, c in rows])
     project.cite("D", "a")
@@ -277,6 +280,7 @@ def test_a_command_does_not_lose_an_edit_by_hand(reviewed: Project) -> None:
 
 
 def test_an_edit_elsewhere_in_the_file_is_no_obstacle(reviewed: Project) -> None:
+    """A comment added meanwhile stays, and the row is approved from the old page."""
     with reviewed.serve() as server:
         chair = server.visitor()
         form = chair.filled(chair.id("g001")) | {"action": "approve"}

@@ -62,12 +62,14 @@ def test_ages_are_counted_in_days(reviewed: Project) -> None:
 
 
 def test_nothing_pending(project: Project) -> None:
+    """An empty queue has no oldest item and no ages."""
     project.log("q", "a")
     empty = project.backlog()
     assert (empty["total"], empty["oldest_pending_at"], empty["age_days"]["max"]) == (0, None, None)
 
 
 def test_without_a_store_there_is_nothing_to_count(project: Project) -> None:
+    """The command fails in a folder where nothing was logged or reviewed."""
     assert project.run("backlog").code != 0
 
 
@@ -119,6 +121,7 @@ def test_a_webhook_is_told_when_a_limit_is_passed(reviewed: Project, status: int
 
 
 def test_one_gold_set_is_counted_alone(reviewed: Project) -> None:
+    """The route, the list and the command take the name of a set."""
     other = reviewed.write_rows({"h1": "one", "h2": "two"}, reviewed.folder / "other.jsonl")
     with reviewed.serve(other) as server:
         chair = server.visitor()

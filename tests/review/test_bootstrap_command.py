@@ -69,6 +69,7 @@ def test_a_second_run_changes_nothing(logged: Project) -> None:
 
 
 def test_a_dry_run_shows_the_difference_and_writes_nothing(logged: Project) -> None:
+    """Neither the file nor the queue changes."""
     shown = logged.do("gold", "bootstrap", "--dry-run")
     assert '+{"id":"g001","query":"Materiality"' in shown.out
     assert "2 added" in shown.err
@@ -78,6 +79,7 @@ def test_a_dry_run_shows_the_difference_and_writes_nothing(logged: Project) -> N
 
 
 def test_logs_without_a_cited_document_make_no_file(project: Project) -> None:
+    """The command says what to do next."""
     project.log("q", "a")
     outcome = project.do("gold", "bootstrap")
     assert "assay logs decisions" in outcome.err
@@ -188,6 +190,7 @@ def test_two_rows_of_one_id_are_refused(reviewed: Project) -> None:
 def test_a_line_that_cannot_be_read_stops_everything(
     logged: Project, line: bytes, message: str
 ) -> None:
+    """The error names the line; the file and the queue stay as they are."""
     content = b"# first\n" + line + b"\n"
     logged.gold.write_bytes(content)
     said = logged.fail("gold", "bootstrap")
@@ -197,6 +200,7 @@ def test_a_line_that_cannot_be_read_stops_everything(
 
 
 def test_a_path_that_is_no_gold_set_is_refused(logged: Project) -> None:
+    """A folder, or a name that does not end in .jsonl."""
     (logged.folder / "folder.jsonl").mkdir()
     assert "jsonl" in logged.fail("gold", "bootstrap", "gold.json")
     assert "directory" in logged.fail("gold", "bootstrap", "folder.jsonl")
@@ -204,6 +208,7 @@ def test_a_path_that_is_no_gold_set_is_refused(logged: Project) -> None:
 
 
 def test_a_link_to_the_gold_set_stays_a_link(logged: Project) -> None:
+    """The file that it points to is written."""
     real = logged.folder / "real.jsonl"
     real.write_bytes(b"# the real file\n")
     logged.gold.symlink_to(real)
@@ -226,6 +231,7 @@ def test_a_row_that_was_made_the_chairs_by_hand_is_left_alone(logged: Project) -
 
 
 def test_a_note_on_a_pending_row_is_kept(logged: Project) -> None:
+    """Also when the row gets other documents."""
     logged.bootstrap()
     text = logged.gold.read_text("utf-8").replace('"note":""', '"note":"look at this"', 1)
     logged.gold.write_text(text, "utf-8")
@@ -298,6 +304,7 @@ def test_what_was_decided_survives_the_next_bootstrap(reviewed: Project) -> None
 
 
 def test_a_reworded_row_covers_the_query_that_it_was_made_from(reviewed: Project) -> None:
+    """A correction of the query does not bring the old wording back."""
     words = ("--query", "first, but clearer", "--by", "Dafna", "--why", "clearer")
     reviewed.do("gold", "correct", "g001", *words)
     assert not reviewed.bootstrap()["changed"]
@@ -305,6 +312,7 @@ def test_a_reworded_row_covers_the_query_that_it_was_made_from(reviewed: Project
 
 
 def test_a_lost_store_loses_no_approval(reviewed: Project) -> None:
+    """Without the workspace the chair's rows stay, and can be corrected."""
     reviewed.do("gold", "promote", "g001", "--by", "Dafna")
     row = reviewed.row("g001")
     for name in os.listdir(reviewed.folder / ".assay"):

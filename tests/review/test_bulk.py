@@ -42,6 +42,7 @@ def test_the_preview_is_what_happens(reviewed: Project) -> None:
 
 
 def test_one_row_of_a_bulk_approval_can_be_undone_alone(reviewed: Project) -> None:
+    """The other rows of the step stay approved."""
     with reviewed.serve() as server:
         chair = server.visitor("Dafna")
         done = chair.send("/api/review/bulk", items=chair.picks())["done"]
@@ -91,6 +92,7 @@ def test_what_changed_since_the_preview_is_left(reviewed: Project) -> None:
 
 
 def test_suggestions_and_unknown_rows_are_not_approved_in_passing(reviewed: Project) -> None:
+    """They are named; nothing at all, or more than 200 rows, is refused."""
     before = reviewed.gold.read_bytes()
     with reviewed.serve() as server:
         chair = server.visitor("Dafna")

@@ -121,6 +121,7 @@ def test_a_refused_form_comes_back_filled_in(
 
 
 def test_unknown_keys_stay_on_a_corrected_row(reviewed: Project) -> None:
+    """Other people's keys and the Hebrew query survive a correction."""
     text = reviewed.gold.read_text("utf-8").replace('{"id":"g003",', '{"mine":{"x":1},"id":"g003",')
     reviewed.gold.write_text(text, "utf-8")
     reviewed.do("gold", "correct", "g003", "--add", "c", *WORDS)

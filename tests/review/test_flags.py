@@ -72,6 +72,7 @@ def test_flags_last_and_need_a_query(project: Project) -> None:
 
 
 def test_flags_on_rows_of_a_gold_set_from_logs(reviewed: Project) -> None:
+    """A row can be flagged as a query can; its review is not touched."""
     with reviewed.serve() as server:
         chair = server.visitor("Dafna")
         chair.flag("gold-set", "g003", "two questions in one")

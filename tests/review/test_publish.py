@@ -43,12 +43,14 @@ def test_approved_rows_are_published_with_the_baseline(reviewed: Project) -> Non
 
 
 def test_a_baseline_without_approved_rows_publishes_nothing(reviewed: Project) -> None:
+    """The baseline is written, and every row stays pending."""
     assert "published" not in record(reviewed)
     assert (reviewed.folder / "baseline.json").exists()
     assert reviewed.counts() == (3, 0, 0, 0)
 
 
 def test_a_published_row_can_be_corrected_and_published_again(reviewed: Project) -> None:
+    """A correction makes it approved; the next baseline publishes it."""
     reviewed.do("gold", "promote", "g001", "--by", "Dafna")
     record(reviewed)
     words = ("--by", "Dafna", "--why", "c too", "--add", "c")

@@ -148,6 +148,7 @@ def test_stored_text_is_never_markup(project: Project) -> None:
 
 
 def test_a_form_that_is_no_form_is_refused(queued: Project) -> None:
+    """Too many fields, or too large a body: 400, and nothing is decided."""
     with queued.serve() as server:
         chair = server.visitor()
         place = f"/review/{chair.id('g001')}"

@@ -24,6 +24,7 @@ def reject(project: Project, *ids: str, by: str = "Dafna", why: str = "nobody as
 
 
 def test_a_rejected_query_does_not_come_back_until_it_is_reopened(reviewed: Project) -> None:
+    """It leaves the file, bootstrap keeps it out, and reopening restores the file."""
     before = reviewed.gold.read_bytes()
     done = reviewed.json("gold", "reject", "g002", "--by", "Dafna", "--why", "nobody asks this")
     assert (done["state"], done["ids"], done["approval"]["total"]) == ("rejected", ["g002"], 2)
@@ -47,6 +48,7 @@ def test_a_rejected_query_does_not_come_back_until_it_is_reopened(reviewed: Proj
 
 
 def test_reopening_says_who(reviewed: Project) -> None:
+    """Without a name nothing is reopened."""
     reject(reviewed, "g002")
     assert "say who decides" in reviewed.fail("gold", "reopen", "g002", "--by", " ")
     assert reviewed.counts() == (2, 0, 1, 0)
@@ -111,6 +113,7 @@ def test_a_row_finds_its_place_in_a_file_that_was_edited(
 
 
 def test_a_byte_order_mark_stays_at_the_beginning(project: Project) -> None:
+    """A reopened first row does not bring the mark into the middle of the file."""
     project.gold.write_bytes(b"\xef\xbb\xbf" + "\n".join([ONE, OWN, CHAIR]).encode())
     reject(project, "g001")
     project.gold.write_bytes(b"# mine\n" + project.gold.read_bytes())

@@ -87,6 +87,7 @@ def test_a_vote_is_changed_withdrawn_and_given_again(project: Project) -> None:
 
 
 def test_an_unsure_vote_asks_for_a_second_judge(project: Project) -> None:
+    """It is kept, makes no label, and merge counts the pair as waiting."""
     project.grade_set(("q1", "d1"), judges=("Ada",))
     with project.serve() as server:
         server.visitor("Ada").vote("dataset", "q1", "d1", None)

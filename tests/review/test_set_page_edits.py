@@ -45,6 +45,7 @@ def test_a_query_is_added_and_an_issue_edited(project: Project) -> None:
 
 
 def test_an_edit_by_hand_is_not_overwritten_by_one_on_the_page(project: Project) -> None:
+    """The query is added to the file as the person left it."""
     project.grade_set(("q1", "d1"))
     with project.serve() as server:
         chair = server.visitor("Dora")

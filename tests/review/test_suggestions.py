@@ -75,6 +75,7 @@ def test_a_suggestion_waits_and_changes_nothing(reviewed: Project) -> None:
 def test_a_suggestion_that_cannot_be_used_is_refused(
     reviewed: Project, changed: dict[str, Any], message: str
 ) -> None:
+    """The tool says what is wrong, and nothing is queued."""
     asked = {"gold": "gold-set", "query_id": "g001", "doc_id": "z", "grade": 1,
              "rationale": "r", "by": "agent", "allow_unknown": True}  # fmt: skip
     with reviewed.serve() as server:

@@ -76,6 +76,7 @@ def test_the_page_undoes_and_says_so(reviewed: Project) -> None:
 
 
 def test_undoing_an_approval_leaves_other_rows_alone(reviewed: Project) -> None:
+    """Of two approvals one is undone, and the other row stays the chair's."""
     with reviewed.serve() as server:
         chair = server.visitor("Dafna")
         for ref in ("g001", "g002"):
@@ -115,6 +116,7 @@ def test_a_row_that_changed_after_its_approval_is_not_undone(reviewed: Project) 
 
 
 def test_an_approval_by_hand_is_not_undone_on_the_page(reviewed: Project) -> None:
+    """The file is the person's: the page refuses, and the row stays approved."""
     text = reviewed.gold.read_text("utf-8").replace('"bootstrap"', '"chair"', 1)
     reviewed.gold.write_text(text, "utf-8")
     with reviewed.serve() as server:
@@ -155,6 +157,7 @@ def test_an_old_page_undoes_no_newer_decision(reviewed: Project, where: str) -> 
 
 
 def test_without_naming_a_decision_people_undo_their_own_alone(reviewed: Project) -> None:
+    """Another person's decision is refused by id, and is not the last one of mine."""
     with reviewed.serve() as server:
         chair, moshe = server.visitor("Dafna"), server.visitor("Moshe")
         moshe.approve("g001")
@@ -185,6 +188,7 @@ def test_an_undone_rejection_leaves_what_was_before(
 
 
 def test_a_rejection_that_was_made_anew_stays_for_whoever_saw_the_first(reviewed: Project) -> None:
+    """An undo names its decision; the newer rejection is undone only when named."""
     with reviewed.serve() as server:
         chair = server.visitor("Dafna")
         chair.reject("g001")
