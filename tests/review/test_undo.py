@@ -245,3 +245,18 @@ def test_many_suggestions_hide_no_approval(reviewed: Project) -> None:
         item = chair.id("g001")
         assert chair.undo(item)["done"] == [item]
     assert reviewed.row("g001")["source"] == "bootstrap"
+
+
+def test_an_undone_decision_leaves_no_judgment_behind(reviewed: Project) -> None:
+    """While it holds, a document that it ruled out is judged, and agents need not suggest it.
+    After the undo it is not judged, also when a person makes the row the chair's by hand."""
+    with reviewed.serve() as server:
+        chair, agent = server.visitor("Dafna"), server.agent()
+        asked = {"gold": "gold-set", "query_id": "g001", "doc_id": "a", "grade": 1,
+                 "rationale": "on point", "by": agent.name}  # fmt: skip
+        chair.approve("g001", documents=["b"])
+        assert "judged already" in agent.refused("suggest_judgment", **asked)
+        chair.undo()
+        text = reviewed.gold.read_text("utf-8").replace('["a","b"]', '["b"]', 1)
+        reviewed.gold.write_text(text.replace('"bootstrap"', '"chair"', 1), "utf-8")
+        assert agent.ask("suggest_judgment", **asked)["state"] == "pending_review"
