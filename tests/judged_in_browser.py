@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.core.types import Vote
-from assay.judging.votes import current, read_votes, votes_path
+from assay.judging.votes import current, read_votes
 
 
 def opened(browser: Any, url: str, name: str, said: list[str], **options: Any) -> Any:
@@ -39,12 +39,12 @@ def until(page: Any, holds: str) -> None:
 
 
 def now(dataset: Path, judge: str) -> dict[str, int | None]:
-    votes = current(read_votes(votes_path(dataset)))
+    votes = current(read_votes(dataset))
     return {vote.doc_id: vote.grade for vote in votes if vote.judge == judge}
 
 
 def given(dataset: Path) -> list[Vote]:
-    return read_votes(votes_path(dataset))
+    return read_votes(dataset)
 
 
 def shown(page: Any) -> str:

@@ -144,10 +144,12 @@ def test_judging_the_pairs_named_meets_the_judged_share_and_one_fewer_does_not(
 def test_what_to_judge_next_goes_to_a_file_and_to_the_queue(
     name: str, assay_cli: Assay, tmp_path: Path
 ) -> None:
+    gold = Path("dataset.json")
+    gold.write_bytes(SAMPLE.read_bytes())
     for engine in ("random", "bm25"):
         args = (
             "--dataset",
-            SAMPLE,
+            gold,
             "--engine",
             engine,
             "--corpus",
@@ -164,7 +166,7 @@ def test_what_to_judge_next_goes_to_a_file_and_to_the_queue(
         "--measure",
         "AP@10",
         "--queue",
-        SAMPLE,
+        gold,
         "--limit",
         3,
     )

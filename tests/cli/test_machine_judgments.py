@@ -1,4 +1,4 @@
-"""`assay score --with-machine-judgments`: from a votes file to a block that stands apart."""
+"""`assay score --with-machine-judgments`: from the votes of a set to a block that stands apart."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from assay.core.types import Vote
-from assay.judging.votes import append
 from command_line import Assay, Outcome
+from voted_sets import add_votes
 
 QUERIES, DEPTH = 40, 10
 MEASURES = ("nDCG@10", "P@5", "RR(rel=2)")
@@ -43,7 +43,6 @@ class Bench:
         self.machine = np.where(wrong, np.minimum(self.people + 1, 2), self.people)
         self.topics = rng.permutation(np.arange(QUERIES) % 2)
         self.dataset = folder / "set.json"
-        self.votes = folder / "set.votes.jsonl"
         self._write()
 
     def _write(self) -> None:
@@ -72,8 +71,8 @@ class Bench:
 
     def vote(self, judge: str, kind: str, queries: range, *, but: int | None = None) -> None:
         grades = self.people if kind == "human" else self.machine
-        append(
-            self.votes,
+        add_votes(
+            self.dataset,
             [
                 vote(judge, kind, query, document, int(grades[query, document]))
                 for query in queries
@@ -180,7 +179,7 @@ def test_a_query_counts_where_all_that_the_measure_looks_at_is_judged(
 def test_two_machines_that_differ_still_predict(bench: Bench, score: Score) -> None:
     bench.vote("model", "machine", range(QUERIES))
     bench.vote("ann", "human", range(15))
-    append(bench.votes, [vote("other", "machine", 20, 0, 0), vote("other", "machine", 21, 0, None)])
+    add_votes(bench.dataset, [vote("other", "machine", 20, 0, 0), vote("other", "machine", 21, 0, None)])
     outcome = score("--json")
     assert outcome.code == 0, outcome.err
     assert outcome.json["machine_estimate"]["figures"]["ndcg@10"]["queries"] == QUERIES

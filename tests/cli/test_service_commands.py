@@ -9,7 +9,6 @@ import pytest
 
 from assay.workbench.gold import gold_list
 from assay.workbench.opening import gold_path, open_service
-from assay.workbench.review import queue
 from command_line import Assay
 
 SEARCH = {
@@ -218,13 +217,9 @@ def test_pairs_to_judge_wait_in_the_queue_of_their_own_set(
             f"{limit} new pairs wait"
             in assay_cli("gold", "next", "random.json", "bm25.json", *asked).err
         )
-    with open_service(gold=[tmp_path / "one" / "dataset.json"]) as service:
-        assert {
-            name: len(queue(service, gold=name).items) for name in service.store.gold_names()
-        } == {
-            "dataset": 3,
-            "two/dataset": 2,
-        }
+    for folder, limit in (("one", 3), ("two", 2)):
+        found = assay_cli("backlog", "--gold", f"{folder}/dataset.json", "--json").json
+        assert found["pending_review"] == limit
 
 
 def test_a_closed_set_has_nothing_to_judge_next(assay_cli: Assay, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from assay import formats
 from assay.formats.ballots import Ballot, Ballots, read_ballots
 from assay.formats.exchange import identified
 from command_line import Assay, Outcome
+from voted_sets import log_of, votes
 
 QUERIES = ("May a member accept a gift?", "=SUM of gifts, or not", "travel 18950")
 DOCUMENTS = ("d1", "d2", "d3")
@@ -62,14 +63,10 @@ def a_pool(folder: Path) -> None:
     (folder / "set.pool.json").write_text(json.dumps(pool))
 
 
-def votes_of(folder: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (folder / "set.votes.jsonl").read_text().splitlines()]
-
-
 def said(folder: Path) -> set[tuple[str, str, str, int | None, str]]:
     return {
-        (vote["query_id"], vote["doc_id"], vote["judge"], vote["grade"], vote.get("rationale", ""))
-        for vote in votes_of(folder)
+        (*vote["subject"].values(), vote["judge"], vote.get("grade"), vote.get("rationale", ""))
+        for vote in votes(folder / "set.json")
     }
 
 
@@ -113,7 +110,7 @@ def test_ratings_of_quepid_are_votes_of_one_judge(assay_cli: Assay, tmp_path: Pa
         ("g-0", "d1", "quepid-ada", 2, ""),
         ("g-1", "d2", "quepid-ada", 1, ""),
     }
-    assert {vote["source"] for vote in votes_of(tmp_path)} == {"imported"}
+    assert {vote["source"] for vote in votes(tmp_path / "set.json")} == {"imported"}
 
 
 def test_a_book_has_a_column_a_judge(assay_cli: Assay, tmp_path: Path) -> None:
@@ -132,8 +129,7 @@ def test_a_book_has_a_column_a_judge(assay_cli: Assay, tmp_path: Path) -> None:
         "gold", "export", tmp_path / "set.json", "--to", "quepid-book", "-o", "again.csv"
     )
     assert out.code == 0, out.err
-    (tmp_path / "set.votes.jsonl").unlink()
-    a_set(tmp_path)
+    log_of(a_set(tmp_path)).unlink()
     assert merged(assay_cli, tmp_path, "again.csv").code == 0
     assert said(tmp_path) == before
 
@@ -162,8 +158,7 @@ def test_a_book_as_json_keeps_what_judges_wrote(assay_cli: Assay, tmp_path: Path
     path = tmp_path / "set.json"
     assert assay_cli("gold", "export", path, "--to", "quepid-book", "-o", "out.json").code == 0
     assert "position" not in (tmp_path / "out.json").read_text()
-    (tmp_path / "set.votes.jsonl").unlink()
-    a_set(tmp_path)
+    log_of(a_set(tmp_path)).unlink()
     assert merged(assay_cli, tmp_path, "out.json").code == 0
     assert said(tmp_path) == expected
 
@@ -191,7 +186,7 @@ def test_bad_ratings_are_refused_with_their_line(
     found = merged(assay_cli, tmp_path, "case.csv", "--judge", "ada")
     assert (found.code, problem in found.err) == (2, True), found.err
     assert (tmp_path / "set.json").read_bytes() == before
-    assert not (tmp_path / "set.votes.jsonl").exists()
+    assert not log_of(tmp_path / "set.json").exists()
 
 
 def test_a_text_of_two_queries_is_ambiguous(assay_cli: Assay, tmp_path: Path) -> None:
@@ -297,11 +292,11 @@ def test_annotations_of_label_studio_are_votes(assay_cli: Assay, tmp_path: Path)
     (tmp_path / "back.json").write_text(json.dumps(tasks))
     done = merged(assay_cli, tmp_path, "back.json")
     assert done.code == 0, done.err
-    votes = votes_of(tmp_path)
-    assert len(votes) == 5
-    assert {vote["judge"] for vote in votes} == {"ada"}
-    assert [vote["grade"] for vote in votes].count(None) == 1
-    graded = next(vote for vote in votes if vote["grade"] == 2)
+    given = votes(tmp_path / "set.json")
+    assert len(given) == 5
+    assert {vote["judge"] for vote in given} == {"ada"}
+    assert sum("grade" not in vote for vote in given) == 1
+    graded = next(vote for vote in given if vote.get("grade") == 2)
     assert (graded["seconds"], graded["rationale"]) == (12.5, "on point")
     assert graded["document"] == tasks[2]["data"]["document"] != ""
     assert graded["rubric"] == tasks[0]["data"]["rubric"]
@@ -325,7 +320,7 @@ def test_bad_annotations_are_refused_with_their_place(
     (tmp_path / "back.json").write_text(json.dumps([task]))
     found = merged(assay_cli, tmp_path, "back.json")
     assert (found.code, problem in found.err) == (2, True), found.err
-    assert not (tmp_path / "set.votes.jsonl").exists()
+    assert not log_of(tmp_path / "set.json").exists()
 
 
 def test_files_that_are_cut_or_of_another_kind_are_refused(
@@ -366,9 +361,9 @@ def test_records_for_argilla_and_back(assay_cli: Assay, tmp_path: Path) -> None:
     (tmp_path / "back.json").write_text(json.dumps(records))
     done = merged(assay_cli, tmp_path, "back.json")
     assert done.code == 0, done.err
-    votes = said(tmp_path)
-    assert {vote[2:] for vote in votes} == {("ada", 1, "in part"), ("ben", None, "")}
-    assert len(votes) == 8
+    given = said(tmp_path)
+    assert {vote[2:] for vote in given} == {("ada", 1, "in part"), ("ben", None, "")}
+    assert len(given) == 8
 
 
 def test_flat_records_of_argilla_are_read_too(tmp_path: Path) -> None:
@@ -414,8 +409,7 @@ def test_with_votes_everything_comes_back(to: str, assay_cli: Assay, tmp_path: P
     assert done.code == 0, done.err
     before = said(tmp_path)
     assert exported(assay_cli, tmp_path, to, "--with-votes").code == 0
-    (tmp_path / "set.votes.jsonl").unlink()
-    a_set(tmp_path)
+    log_of(a_set(tmp_path)).unlink()
     assert merged(assay_cli, tmp_path, "out.json").code == 0
     assert said(tmp_path) == before
     assert len(before) == 6

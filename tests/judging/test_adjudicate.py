@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from command_line import Assay, Outcome
-from voted_sets import labels, write_packet, write_set
+from voted_sets import labels, log_of, votes, write_packet, write_set
 
 ADA = {("q0", "a"): 2, ("q0", "b"): 1, ("q1", "a"): 1, ("q1", "c"): "?"}
 BEN = {("q0", "a"): 1, ("q0", "b"): 1, ("q1", "a"): 2, ("q1", "b"): 0, ("q1", "c"): "?"}
@@ -60,13 +60,9 @@ def test_a_ruling_makes_the_label_and_is_kept_as_a_vote(assay_cli: Assay, tmp_pa
     done = _rule(assay_cli, "q1", "b", "--grade", 1, *words, "--json")
     assert (done.code, done.json["ruled"], done.json["open"]) == (0, 1, 3), done.err
     assert labels(gold)["q1", "b"] == 1
-    last = json.loads((tmp_path / "set.votes.jsonl").read_text().splitlines()[-1])
-    assert (last["judge"], last["grade"], last["source"], last["rationale"]) == (
-        "dora",
-        1,
-        "adjudication",
-        "both decide the same point",
-    )
+    last = votes(gold)[-1]
+    assert (last["judge"], last["kind"], last["action"]) == ("dora", "chair", "rule")
+    assert (last["grade"], last["rationale"]) == (1, "both decide the same point")
     assert len(_listed(assay_cli)) == 3
     # the judges' own votes stay, and a later vote of theirs does not undo the ruling
     write_packet(tmp_path / "ben.jsonl", "ben", {("q1", "b"): 2})
@@ -77,8 +73,8 @@ def test_a_ruling_makes_the_label_and_is_kept_as_a_vote(assay_cli: Assay, tmp_pa
 def test_a_ruling_without_a_reason_or_on_a_pair_nobody_knows_is_refused(
     assay_cli: Assay, tmp_path: Path
 ) -> None:
-    _disputed(assay_cli, tmp_path)
-    before = (tmp_path / "set.votes.jsonl").read_bytes()
+    log = log_of(_disputed(assay_cli, tmp_path))
+    before = log.read_bytes()
     for args, said in (
         (("q1", "b", "--grade", 1, "--by", "dora"), "a ruling without a rationale"),
         (("q1", "b", "--grade", 1, "--rationale", "so"), "a ruling needs"),
@@ -89,7 +85,7 @@ def test_a_ruling_without_a_reason_or_on_a_pair_nobody_knows_is_refused(
     ):
         refused = _rule(assay_cli, *args)
         assert (refused.code, said in refused.err) == (2, True), refused.err
-    assert (tmp_path / "set.votes.jsonl").read_bytes() == before
+    assert log.read_bytes() == before
 
 
 def test_many_rulings_come_from_a_file(assay_cli: Assay, tmp_path: Path) -> None:

@@ -69,7 +69,7 @@ def write_config(server: JudgeServer, **more: Any) -> None:
 
 
 def votes() -> list[Any]:
-    return read_votes(Path("set.votes.jsonl"))
+    return read_votes(Path("set.json"))
 
 
 def receipts() -> list[Any]:
@@ -168,7 +168,7 @@ def test_what_is_judged_is_not_asked_again(judge: Assay, server: JudgeServer) ->
 
 def test_lost_votes_come_back_from_the_cache_for_nothing(judge: Assay, server: JudgeServer) -> None:
     assert judge("--yes").code == 0
-    Path("set.votes.jsonl").unlink()
+    Path("set.log.jsonl").unlink()
     done = judge("--json")
     assert (done.code, done.json["from_cache"], len(server.seen)) == (0, 4, 4)
     assert len(votes()) == 4

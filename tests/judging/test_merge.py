@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from assay.workbench.opening import open_service
-from assay.workbench.review import queue, rule_suggestion
 from command_line import Assay, Outcome
+from kit.server import serving
+from voted_sets import acts, log_of, named, votes
 
 GATE = '[[gates]]\nmeasure = "P@5"\nminimum = 0.5\nmin_judged = 1.0\n'
 CSV = "query_id,doc_id,grade,rationale,judge,at\n"
@@ -86,12 +86,8 @@ def test_an_inconclusive_gate_is_decided_by_what_was_asked_for(
     merged = assay_cli("gold", "merge", "dataset.json", "filled.csv", "--by", "Anna", "--json")
     assert (merged.code, merged.json["added"]) == (0, 16), merged.err
     row = _judged(gold)["q0", "d1"]
-    assert (row["score"], row["judge"], row["source"], row["rationale"]) == (
-        1,
-        "Anna",
-        "gold next",
-        "luettu",
-    )
+    assert (row["score"], row["source"], row["rationale"]) == (1, "gold next", "luettu")
+    assert named(gold, row["judge"]) == "Anna"
     assert row["at"].startswith(f"{datetime.now(UTC):%Y-}")
     again = assay_cli("run", "--json")
     assert (again.code, again.json[0]["verdict"]["status"]) == (0, "pass")
@@ -107,7 +103,7 @@ def test_only_what_was_judged_changes_in_the_file(assay_cli: Assay, tmp_path: Pa
     assert (done["added"], done["without_grade"]) == (1, 1)
     written = json.loads(gold.read_text())
     assert list(written.pop("labels")) == ["policy", "counts", "by_machine", "open"]
-    after = json.dumps(written, indent=3, ensure_ascii=False).splitlines()
+    after = named(gold, json.dumps(written, indent=3, ensure_ascii=False)).splitlines()
     assert [line for line in after if line not in before] == [
         "            },",
         '               "opinion_id": "d9",',
@@ -139,13 +135,13 @@ def test_a_later_vote_of_the_same_judge_supersedes(assay_cli: Assay, tmp_path: P
     gold = _dataset(tmp_path)
     _merge(assay_cli, tmp_path, "q0,d1,1,first,Ben,2026-01-02\n")
     _merge(assay_cli, tmp_path, "q0,d1,2,read again,Ben,2026-01-03\n")
-    assert (_judged(gold)["q0", "d1"]["score"], _judged(gold)["q0", "d1"]["judge"]) == (2, "Ben")
-    lines = (tmp_path / "dataset.votes.jsonl").read_text().splitlines()
-    votes = [json.loads(line) for line in lines]
-    first, second = (vote for vote in votes if vote["doc_id"] == "d1")
-    assert second["supersedes"] == first["id"]
-    late = _merge(assay_cli, tmp_path, "q0,d1,0,an old file,Ben,2026-01-01\n", "--json")
-    assert (late.json["added"], _judged(gold)["q0", "d1"]["score"]) == (1, 2)
+    row = _judged(gold)["q0", "d1"]
+    assert (row["score"], named(gold, row["judge"])) == (2, "Ben")
+    first, second = (vote for vote in votes(gold) if vote["subject"]["doc"] == "d1")
+    assert second["supersedes"] == [first["id"]]
+    late = _merge(assay_cli, tmp_path, "q0,d1,0,an old file,Ben,2026-01-01\n", "--json").json
+    assert (late["added"], late["already"], late["outdated"]) == (0, 1, 1)
+    assert _judged(gold)["q0", "d1"]["score"] == 2
 
 
 def test_what_did_not_happen_is_not_listed(assay_cli: Assay, tmp_path: Path) -> None:
@@ -202,14 +198,12 @@ def test_a_row_that_cannot_be_stops_everything(
     found = _merge(assay_cli, tmp_path, rows, "--judge", "ada")
     assert (found.code, said in found.err) == (2, True), found.err
     assert gold.read_bytes() == before
-    assert not (tmp_path / "dataset.votes.jsonl").exists()
+    assert not log_of(gold).exists()
 
 
 def test_votes_of_the_review_page(assay_cli: Assay, tmp_path: Path) -> None:
     gold = _open(_dataset(tmp_path))
-    assert (
-        "nobody has voted on a review page here" in assay_cli("gold", "merge", "dataset.json").err
-    )
+    assert "nobody has voted on this set" in assay_cli("gold", "merge", "dataset.json").err
     (tmp_path / "run.json").write_text(
         json.dumps({"per_query": [{"query_id": "q0", "results": ["d0", "d1", "d2"]}]})
     )
@@ -218,21 +212,22 @@ def test_votes_of_the_review_page(assay_cli: Assay, tmp_path: Path) -> None:
     )
     queued = assay_cli("gold", "next", "r.json", "--threshold", 0.5, "--queue", "dataset.json")
     assert "2 new pairs wait for review" in queued.err
-    with open_service(gold=[gold]) as service:
-        for item, grade in zip(queue(service).items, (1, 0), strict=True):
-            with pytest.raises(Exception, match="a grade from 0 to 2"):
-                rule_suggestion(service, item.id, accept=True, by="Ada", grade=3)
-            rule_suggestion(service, item.id, accept=True, by="Ada", why="read it", grade=grade)
+    with serving(gold) as server:
+        chair = server.visitor("Ada")
+        for item, grade in zip(chair.items(), (1, 0), strict=True):
+            refused = chair.refused(f"/api/review/{item['id']}/approve", grade=3)
+            assert "a grade from 0 to 2" in refused
+            chair.accept(item["id"], grade=grade, reason="read it")
     # on disk when they are given, in the set when they are merged
-    votes = (tmp_path / "dataset.votes.jsonl").read_text()
-    assert (votes.count('"judge":"Ada"'), votes.count('"judge":"imported"')) == (2, 5)
+    assert [vote["judge"] for vote in votes(gold)] == ["imported"] * 5
+    approved = [named(gold, act["who"]) for act in acts(gold) if act["action"] == "approve"]
+    assert approved == ["Ada", "Ada"]
     done = assay_cli("gold", "merge", "dataset.json", "--json").json
-    assert (done["already"], len(done["changed"])) == (2, 2)
+    assert (done["added"], len(done["changed"])) == (0, 2)
     rows = [_judged(gold)["q0", doc] for doc in ("d1", "d2")]
     assert sorted(row["score"] for row in rows) == [0, 1]
-    assert {(row["judge"], row["source"], row["rationale"]) for row in rows} == {
-        ("Ada", "gold next", "read it")
-    }
+    assert {(row["source"], row["rationale"]) for row in rows} == {("gold next", "read it")}
+    assert {named(gold, row["judge"]) for row in rows} == {"Ada"}
     assert assay_cli("gold", "merge", "dataset.json", "--json").json["changed"] == []
 
 
@@ -247,7 +242,8 @@ def test_judges_who_agree_are_both_named_and_those_who_do_not_are_asked(
     found = assay_cli("gold", "merge", "dataset.json", "ada.csv", "ben.csv")
     assert (found.code, "1 pair waits for a ruling" in found.err) == (0, True)
     row = _judged(gold)["q0", "d1"]
-    assert (row["judge"], row["rationale"]) == ("ada, ben", "ada read it · ben read it")
+    assert named(gold, row["judge"]) == "ada, ben"
+    assert row["rationale"] == "ada read it · ben read it"
     assert ("q0", "d2") not in _judged(gold)
 
 
@@ -259,7 +255,7 @@ def test_a_gold_set_as_csv_takes_them_and_one_that_cannot_says_what_to_do(
     for name in ("gold.csv", "gold.jsonl"):
         assert assay_cli("gold", "convert", "dataset.json", name).code == 0
     assert assay_cli("gold", "merge", "gold.csv", "p.csv").code == 0
-    assert "d9,0,no,Ben," in (tmp_path / "gold.csv").read_text()
+    assert "d9,0,no,Ben," in named(tmp_path / "gold.csv", (tmp_path / "gold.csv").read_text())
     refused = assay_cli("gold", "merge", "gold.jsonl", "p.csv")
     assert (refused.code, "assay gold convert gold.jsonl dataset.json" in refused.err) == (2, True)
 

@@ -13,10 +13,9 @@ import pytest
 
 from assay.core.types import Vote
 from assay.judging.pool import Pool, PooledPair, read_pool, with_second_judges
-from assay.judging.votes import append, votes_path
-from assay.workbench.opening import open_service
-from assay.workbench.review import queue
 from command_line import Assay
+from kit.server import serving
+from voted_sets import add_votes
 
 SET = Path("set.json")
 DOCUMENTS = {f"d{number}": f"gift limits and honoraria {number}" for number in range(12)}
@@ -142,7 +141,7 @@ def test_pooling_again_adds_what_is_new_and_keeps_who_was_asked(assay_cli: Assay
     assert (done.json["found"], done.json["judged"], done.json["new"]) == (12, 1, 11)
     before = {pair.key: pair.judges for pair in kept().pairs}
     first = next(pair for pair in kept().pairs if len(pair.judges) == 1)
-    append(votes_path(SET), [vote(first.doc_id, first.judges[0], query_id=first.query_id)])
+    add_votes(SET, [vote(first.doc_id, first.judges[0], query_id=first.query_id)])
     run = make_run("b.trec", "d3", "d4", "d5")
     done = assay_cli("gold", "pool", SET, "--run", run, "--depth", 2, "-o", "left.csv", "--json")
     assert done.json["new"] == 3  # d4 on three queries; d5 is deeper
@@ -174,9 +173,9 @@ def test_a_pair_for_two_waits_for_the_second(assay_cli: Assay) -> None:
     run = make_run("a.trec", "d1", queries=1)
     pool = ("gold", "pool", SET, "--run", run, "--judges", "anna,bertil", "--overlap", 1, "--json")
     assert assay_cli(*pool).json["by_judge"] == {"anna": 1, "bertil": 1}
-    append(votes_path(SET), [vote("d1", "anna")])
+    add_votes(SET, [vote("d1", "anna")])
     assert assay_cli(*pool).json["by_judge"] == {"bertil": 1}
-    append(votes_path(SET), [vote("d1", "bertil")])
+    add_votes(SET, [vote("d1", "bertil")])
     done = assay_cli(*pool)
     assert (done.json["waiting"], "is judged" in done.err) == (0, True)
 
@@ -184,7 +183,7 @@ def test_a_pair_for_two_waits_for_the_second(assay_cli: Assay) -> None:
 def test_a_machine_s_vote_takes_nothing_from_people(assay_cli: Assay) -> None:
     make_set(queries=1)
     machine = vote("d1", "model")
-    append(votes_path(SET), [Vote(**{**_fields(machine), "kind": "machine"})])
+    add_votes(SET, [Vote(**{**_fields(machine), "kind": "machine"})])
     done = assay_cli("gold", "pool", SET, "--run", make_run("a.trec", "d1", queries=1), "--json")
     assert (done.json["judged"], done.json["waiting"]) == (0, 1)
 
@@ -207,8 +206,9 @@ def test_the_review_queue_takes_what_waits(assay_cli: Assay) -> None:
     run = make_run("a.trec", "d1", "d2", "d3", queries=1)
     said = [assay_cli("gold", "pool", SET, "--run", run, "--queue").err for _ in range(2)]
     assert ["2 new pairs" in said[0], "0 new pairs" in said[1]] == [True, True]
-    with open_service() as service:
-        assert {item.doc_ids for item in queue(service).items} == {("d2",), ("d3",)}
+    with serving() as server:
+        waiting = server.visitor().items(state="pending_review")
+        assert sorted(item["doc_ids"] for item in waiting) == [["d2"], ["d3"]]
 
 
 def test_configured_engines_are_asked_by_name(assay_cli: Assay) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from command_line import Assay
-from voted_sets import labels, write_packet, write_pool, write_set
+from voted_sets import labels, log_of, write_packet, write_pool, write_set
 
 PAIRS = {("q0", "a"): 2, ("q0", "b"): 0, ("q1", "a"): 1}
 CORPUS = "".join(f'{{"id": "{name}", "text": "text of {name}"}}\n' for name in "abc")
@@ -40,12 +40,12 @@ def test_votes_that_come_back_add_nothing(
     to: str, name: str, assay_cli: Assay, tmp_path: Path
 ) -> None:
     gold = _voted(assay_cli, tmp_path)
-    before = gold.read_bytes(), (tmp_path / "set.votes.jsonl").read_bytes()
+    before = gold.read_bytes(), log_of(gold).read_bytes()
     options = ("--to", to, "-o", name, "--with-votes", "--corpus", "corpus.jsonl")
     assert assay_cli("gold", "export", "set.json", *options).code == 0
     done = assay_cli("gold", "merge", "set.json", name, "--json")
     assert (done.code, done.json["added"], done.json["judges"]) == (0, 0, {}), done.err
-    assert (gold.read_bytes(), (tmp_path / "set.votes.jsonl").read_bytes()) == before
+    assert (gold.read_bytes(), log_of(gold).read_bytes()) == before
 
 
 def test_what_was_changed_in_the_other_tool_is_a_new_vote(assay_cli: Assay, tmp_path: Path) -> None:
@@ -134,8 +134,9 @@ def test_numbers_that_a_program_gives_its_rows_are_no_ids_of_votes(
 
 def test_a_vote_that_was_rewritten_is_refused(assay_cli: Assay, tmp_path: Path) -> None:
     _voted(assay_cli, tmp_path)
-    votes = (tmp_path / "set.votes.jsonl").read_text()
-    (tmp_path / "copy.votes.jsonl").write_text(votes.replace('"grade":2', '"grade":1'))
+    copy = tmp_path / "copy.votes.jsonl"
+    assert assay_cli("gold", "export-votes", "set.json", "-o", copy).code == 0
+    copy.write_text(copy.read_text().replace('"grade":2', '"grade":1'))
     refused = assay_cli("gold", "merge", "set.json", "copy.votes.jsonl")
     assert (refused.code, "is known, of ada on 'a'" in refused.err) == (2, True)
 
@@ -220,7 +221,6 @@ def test_an_unjudged_pool_goes_to_quepid_with_its_pairs(assay_cli: Assay, tmp_pa
 
 
 def test_labels_whose_votes_are_gone_become_nobodys_votes(assay_cli: Assay, tmp_path: Path) -> None:
-    _voted(assay_cli, tmp_path)
-    (tmp_path / "set.votes.jsonl").unlink()
+    log_of(_voted(assay_cli, tmp_path)).unlink()
     refused = assay_cli("gold", "merge", "set.json", "ada.jsonl")
     assert (refused.code, "the votes are gone" in refused.err) == (2, True)

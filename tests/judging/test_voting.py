@@ -12,7 +12,7 @@ import pytest
 from assay.core.types import Document
 from assay.judging.votes import document_fingerprint
 from command_line import Assay
-from voted_sets import labels, write_packet, write_pool, write_set
+from voted_sets import labels, log_of, named, votes, write_packet, write_pool, write_set
 
 PAIRS = {("q0", "a"): 2, ("q0", "b"): 0, ("q1", "a"): 1}
 
@@ -28,12 +28,14 @@ def test_two_packets_make_labels_and_the_rest_waits(assay_cli: Assay, tmp_path: 
     assert labels(gold) == {("q0", "a"): 2, ("q1", "a"): 1}
     assert "1 pair waits for a ruling: assay gold adjudicate set.json" in done.err
     row = json.loads(gold.read_text())["queries"][0]["relevance_judgments"][0]
-    assert (row["judge"], row["rationale"]) == ("ada, ben", "ada on a · ben on a")
+    assert named(gold, row["judge"]) == "ada, ben"
+    assert "ada" not in row["judge"]  # an id, so that a name can be changed or erased
+    assert row["rationale"] == "ada on a · ben on a"
     assert row["rubric"].startswith("fppc-relevance-2@")
-    before = gold.read_bytes(), (tmp_path / "set.votes.jsonl").read_bytes()
+    before = gold.read_bytes(), log_of(gold).read_bytes()
     twice = assay_cli("gold", "merge", "set.json", "a.jsonl", "b.jsonl", "--json").json
     assert (twice["added"], twice["already"]) == (0, 7)
-    assert (gold.read_bytes(), (tmp_path / "set.votes.jsonl").read_bytes()) == before
+    assert (gold.read_bytes(), log_of(gold).read_bytes()) == before
 
 
 def test_only_judgments_change_in_the_file(assay_cli: Assay, tmp_path: Path) -> None:
@@ -63,13 +65,15 @@ def test_after_a_crash_between_votes_and_set_the_next_merge_makes_it_good(
 
 
 def test_votes_of_another_copy_keep_their_ids(assay_cli: Assay, tmp_path: Path) -> None:
-    write_set(tmp_path)
+    gold = write_set(tmp_path)
     write_packet(tmp_path / "a.jsonl", "ada", PAIRS)
     assert assay_cli("gold", "merge", "set.json", "a.jsonl").code == 0
-    votes = (tmp_path / "set.votes.jsonl").rename(tmp_path / "other.votes.jsonl")
-    gold = write_set(tmp_path)
+    assert assay_cli("gold", "export-votes", "set.json", "-o", "other.votes.jsonl").code == 0
+    given = [(vote["id"], vote["at"], vote["judge"]) for vote in votes(gold)]
+    log_of(gold).unlink()
+    write_set(tmp_path)
     assert assay_cli("gold", "merge", "set.json", "other.votes.jsonl").code == 0
-    assert (tmp_path / "set.votes.jsonl").read_bytes() == votes.read_bytes()
+    assert [(vote["id"], vote["at"], vote["judge"]) for vote in votes(gold)] == given
     assert labels(gold) == PAIRS
 
 
@@ -109,14 +113,14 @@ def test_what_nobody_was_asked_for_is_taken_when_it_is_said(
 def test_a_missing_rationale_is_refused_where_the_rubric_asks_for_one(
     assay_cli: Assay, tmp_path: Path
 ) -> None:
-    write_set(tmp_path)
+    gold = write_set(tmp_path)
     write_packet(tmp_path / "p.jsonl", "ada", PAIRS, rationale="")
     refused = assay_cli("gold", "merge", "set.json", "p.jsonl")
     assert (refused.code, "p.jsonl:2: no rationale for a on query q0" in refused.err) == (2, True)
     # a format without a place for one is imported, and says so
     (tmp_path / "p.csv").write_text("query_id,doc_id,grade\nq0,a,2.0\n")
     assert assay_cli("gold", "merge", "set.json", "p.csv", "--judge", "ada").code == 0
-    assert '"source":"imported"' in (tmp_path / "set.votes.jsonl").read_text()
+    assert [vote["source"] for vote in votes(gold)] == ["imported"]
     # who is unsure need not say why
     write_packet(tmp_path / "u.jsonl", "ben", {("q0", "b"): "?"})
     assert assay_cli("gold", "merge", "set.json", "u.jsonl").code == 0
@@ -207,11 +211,11 @@ def test_a_set_labelled_by_machines_is_provisional_until_people_have_judged(
 def test_machine_labels_without_their_votes_are_not_taken_for_a_persons(
     assay_cli: Assay, tmp_path: Path
 ) -> None:
-    write_set(tmp_path)
+    gold = write_set(tmp_path)
     write_packet(tmp_path / "m.jsonl", "bot", PAIRS, kind="machine")
     assert assay_cli("gold", "merge", "set.json", "m.jsonl").code == 0
     assert assay_cli("gold", "policy", "set.json", "--counts", "machine").code == 0
-    (tmp_path / "set.votes.jsonl").unlink()
+    log_of(gold).unlink()
     write_packet(tmp_path / "a.jsonl", "ada", PAIRS)
     refused = assay_cli("gold", "merge", "set.json", "a.jsonl")
     assert (refused.code, "their votes are gone" in refused.err) == (2, True)
@@ -257,10 +261,10 @@ def test_a_rubric_that_lost_a_grade_changes_nothing(assay_cli: Assay, tmp_path: 
     )
     data = json.loads(gold.read_text()) | {"rubric": "two"}
     gold.write_text(json.dumps(data))
-    before = gold.read_bytes(), (tmp_path / "set.votes.jsonl").read_bytes()
+    before = gold.read_bytes(), log_of(gold).read_bytes()
     refused = assay_cli("gold", "merge", "set.json")
     assert (refused.code, "Has the rubric lost a grade?" in refused.err) == (2, True), refused.err
-    assert (gold.read_bytes(), (tmp_path / "set.votes.jsonl").read_bytes()) == before
+    assert (gold.read_bytes(), log_of(gold).read_bytes()) == before
 
 
 MERGER = """
@@ -282,6 +286,6 @@ def test_two_who_merge_at_once_lose_no_vote(assay_cli: Assay, tmp_path: Path) ->
     ]
     assert [merger.wait(60) for merger in started] == [0, 0, 0]
     assert labels(gold) == pairs
-    assert len((tmp_path / "set.votes.jsonl").read_text().splitlines()) == 90
+    assert len({vote["id"] for vote in votes(gold)}) == len(votes(gold)) == 90
     rows = json.loads(gold.read_text())["queries"][0]["relevance_judgments"]
-    assert {frozenset(row["judge"].split(", ")) for row in rows} == {frozenset(names)}
+    assert {frozenset(named(gold, row["judge"]).split(", ")) for row in rows} == {frozenset(names)}

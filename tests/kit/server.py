@@ -20,7 +20,7 @@ from starlette.testclient import TestClient
 from assay.web import app as web
 from assay.web.access import Access
 from assay.workbench.opening import Recording, Service, open_service
-from assay.workbench.review_queue import fill_queue
+from assay.workbench.review_queue import say_pending
 
 __all__ = [
     "Access",
@@ -76,7 +76,7 @@ def serving(
     with open_service(store, gold=paths, recording=Recording(), say=said.append) as service:
         if clock is not None:
             service = replace(service, clock=clock)
-        fill_queue(service)
+        say_pending(service)
         yield Server(service, said, accounts=accounts)
 
 

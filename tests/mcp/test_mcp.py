@@ -55,7 +55,7 @@ TOOLS = {
 }
 CONFIG = f"""
 [gold.opinions]
-path = "{SAMPLES}/en/dataset.json"
+path = "dataset.json"
 [gold.gold-set]
 path = "gold-set.jsonl"
 [engines.bm25]
@@ -87,6 +87,7 @@ def workspace(store_url: str, tmp_path: Path, indexed: Path) -> Path:
     )
     store.add_decisions([Decision(id="D", at=NOW + timedelta(days=1), cites=("a",))])
     (tmp_path / "assay.toml").write_text(CONFIG)
+    shutil.copy(SAMPLES / "en" / "dataset.json", tmp_path)
     shutil.copytree(indexed, tmp_path, dirs_exist_ok=True)
     bootstrap_gold(Service(store=store), tmp_path / "gold-set.jsonl")
     store.close()

@@ -32,15 +32,22 @@ def part(rows: list[dict[str, Any]], *keys: str) -> list[list[Any]]:
     return sorted(([row[key] for key in keys] for row in rows), key=repr)
 
 
+def undecided(kind: str) -> list[dict[str, Any]]:
+    """What was expected, where pending items do not tell who decided on them before."""
+    nobody = {"decided_by": "", "decided_at": None, "reason": ""}
+    pending = "pending_review"
+    return [row | nobody if row["state"] == pending else row for row in EXPECTED[kind]]
+
+
 def test_the_queue_is_as_it_was(old: Project) -> None:
     """Counts, states, who decided when and why, and the grades of suggestions."""
     assert old.counts() == tuple(EXPECTED["counts"].values())
     with old.serve() as server:
         reader = server.visitor("Dafna")
         rows, pairs = reader.items(kind="gold_row"), reader.items(kind="judgment")
-        assert part(rows, "query", *DECISION) == part(EXPECTED["rows"], "query", *DECISION)
+        assert part(rows, "query", *DECISION) == part(undecided("rows"), "query", *DECISION)
         keys = ("doc_ids", "grade", "rationale", "suggested_by", *DECISION)
-        assert part(pairs, *keys) == part(EXPECTED["suggestions"], *keys)
+        assert part(pairs, *keys) == part(undecided("suggestions"), *keys)
         assert {name: reader.flags(name) for name in EXPECTED["flags"]} == EXPECTED["flags"]
     found = {id: row["relevant_case_law_ids"] for id, row in old.rows().items()}
     assert found == EXPECTED["documents"]

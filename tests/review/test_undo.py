@@ -49,7 +49,8 @@ def test_an_undone_decision_leaves_the_file_byte_for_byte(
         assert reviewed.gold.read_bytes() == before
         now = chair.item("g001")
         assert (now["state"], now["doc_ids"]) == ("pending_review", ["a", "b"])
-        last, first = chair.audit(subject="gold-set/g001")
+        trail = chair.audit(subject="gold-set/g001")
+        last, first = [entry for entry in trail if entry["action"] != "gold.edited"]
         assert (last["by"], last["action"]) == ("Dafna", "review.pending_review")
         assert first["by"] == "Dafna"
         assert last["at"] > first["at"]

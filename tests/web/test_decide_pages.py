@@ -343,9 +343,7 @@ class TestOneJudge:
         assert "At least 60% of the top ten had to be judged first." in page
 
 
-def test_judgments_wait_for_a_button_and_then_count(
-    service: Service, client: TestClient, store: Store
-) -> None:
+def test_judgments_wait_for_a_button_and_then_count(service: Service, client: TestClient) -> None:
     given = Vote(
         id="v1", query_id="q0", doc_id="d99", grade=2, judge="a", kind="human", at="2026-05-01"
     )
@@ -358,7 +356,7 @@ def test_judgments_wait_for_a_button_and_then_count(
         assert_sound(page)
     assert client.post("/labels", data={"set": "set"}).headers["location"] == "/"
     assert said not in client.get("/").text
-    assert len(store.audit(action="gold.labelled")) == 1
+    assert len(client.get("/api/audit?action=gold.labelled").json()) == 1
     assert client.post("/labels", data={"set": "nothing"}).status_code == 404
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from assay.judging.votes import read_votes, votes_path
+from assay.judging.votes import read_votes
 from assay.reports.words import LANGUAGES, page_table
 from assay.store import Store
 from assay.web import judge_pages, limits
@@ -95,7 +95,7 @@ def test_a_vote_may_come_twice_and_needs_what_the_rubric_asks(
 ) -> None:
     first, again = (vote(client, "Ada", "d1", 2).json() for _ in range(2))
     assert (first["already"], again["already"]) == (False, True)
-    assert len(read_votes(votes_path(dataset))) == 1
+    assert len(read_votes(dataset)) == 1
     refused = vote(client, "Ada", "d2", 1, rationale="")
     assert refused.status_code == 400
     assert "rationale" in refused.json()["error"]
@@ -112,7 +112,7 @@ def test_a_vote_on_what_changed_meanwhile_is_not_taken(client: TestClient, datas
     assert (said["now"]["vote"], said["now"]["grade"]) == (first["id"], 0)
     assert "meanwhile" in said["error"]
     assert said["now"]["at"][:19] in said["error"]
-    assert [kept.grade for kept in read_votes(votes_path(dataset))] == [0]
+    assert [kept.grade for kept in read_votes(dataset)] == [0]
     assert vote(client, "Ada", "d1", 0, seen="").json()["already"], "the same one, sent again"
     assert vote(client, "Ada", "d1", 0, id="another-id", seen="").status_code == 200, "no change"
     assert vote(client, "Ada", "d1", 2, seen="another-id").json()["holds"]
@@ -141,7 +141,7 @@ def test_what_is_too_long_is_refused_and_never_cut(client: TestClient, dataset: 
 def test_nobody_votes_for_another(client: TestClient, dataset: Path) -> None:
     """A field never says who decides."""
     assert vote(client, "Ada", "d1", 2, judge="Ben", by="Ben").status_code == 200
-    assert [given.judge for given in read_votes(votes_path(dataset))] == ["Ada"]
+    assert [given.judge for given in read_votes(dataset)] == ["Ada"]
 
 
 def test_a_judge_never_sees_what_another_said(client: TestClient) -> None:

@@ -13,6 +13,7 @@ from assay.store import Store
 from assay.workbench.gold import bootstrap_gold
 from assay.workbench.logs import import_decisions, import_searches
 from assay.workbench.opening import Service
+from assay.workbench.review import queue
 from command_line import Assay
 from web_client import local_client
 
@@ -108,9 +109,9 @@ def test_labels_of_another_case_are_marked(
     made = bootstrap_gold(service, gold)
     assert made.of_other_cases == 1
     rows = {row["query"]: row for row in map(json.loads, gold.read_text().splitlines())}
-    assert rows["other levy"]["from_other_cases"] == ["a"]
-    assert "from_other_cases" not in rows["own levy"]  # and its spaces are tidy
-    assert "from_other_cases" not in rows["no case"]
+    last = json.loads((tmp_path / "gold-set.log.jsonl").read_text().splitlines()[-1])
+    assert last["more"]["from_other_cases"] == {rows["other levy"]["id"]: ["a"]}
+    assert "own levy" in rows, "its spaces are tidy"
     again = bootstrap_gold(service, gold)
     assert (again.changed, again.of_other_cases) == (False, 1)
 
@@ -139,7 +140,7 @@ def test_the_review_page_marks_them(store: Store, cases: tuple[Path, Path], tmp_
     import_decisions(service, cases[1])
     bootstrap_gold(service, tmp_path / "gold-set.jsonl")
     client = local_client(service)
-    for item in store.review_items():
+    for item in queue(service).items:
         page = client.get(f"/review/{item.id}").text
         assert ("of another case" in page) == (item.query == "other levy")
 

@@ -15,7 +15,6 @@ from assay.core.errors import InputError
 from assay.core.results import GradedEntry
 from assay.core.results_file import to_json
 from assay.core.types import Vote
-from assay.formats.votes_jsonl import append, votes_path
 from assay.judging.pool import Pool, PooledPair, write_pool
 from assay.reports.comment import Scored, comment
 from assay.reports.doubted import answers
@@ -31,11 +30,11 @@ from assay.workbench.history import keep, kept_run
 from assay.workbench.opening import Service
 from assay.workbench.overview import overview
 from assay.workbench.recording import HOW, record_here
-from assay.workbench.review_queue import fill_queue
 from assay.workbench.run_queue import RunQueue, choices
 from assay.workbench.score import ScoreRequest, score
 from assay.workbench.set_standing import set_standing
 from assay.workbench.side_by_side import two_rankings
+from assay.workbench.trail import trail
 from assay.workbench.voting import give
 from decided import HOSTILE, NOW, golden_set, graded_set, kept, ranking_file, served
 
@@ -83,7 +82,7 @@ class TestOverview:
             for n, two in enumerate(graded)
             for judge, grade in zip("ab", two, strict=True)
         ]
-        append(votes_path(gold), votes)
+        give(gold, votes)
         found = overview(served(store, tmp_path, gold))
         assert (found.waiting.judge, found.waiting.disputes) == (1, 1)
         standing = found.sets[0].standing
@@ -389,7 +388,7 @@ class TestVotesAndLabels:
         assert count_votes(service, "set", by="me") == 1
         assert waiting_votes(service, "set") == 0
         assert count_votes(service, "set", by="me") == 0
-        (entry,) = store.audit(action="gold.labelled")
+        (entry,) = trail(service, action="gold.labelled")
         assert entry.by == "me"
 
     def test_a_run_is_scored_with_what_was_judged_before_it(
@@ -450,32 +449,22 @@ class TestQueue:
             queue.close()
 
 
-def test_what_comes_first_is_about_the_sets_that_are_here(store: Store, tmp_path: Path) -> None:
-    """A folder that was copied with its store has the runs of the first one, under another name."""
+def test_a_folder_that_was_copied_with_its_store_keeps_its_runs(
+    store: Store, tmp_path: Path
+) -> None:
     gates = (
         '[gold.set]\npath = "set.json"\n[engines.e]\nengine = "bm25"\ncorpus = "c.jsonl"\n'
         '[[gates]]\nmeasure = "nDCG@10"\nminimum = 0.1\n'
     )
     gold = graded_set(tmp_path)
     service = served(store, tmp_path, gold, gates)
-    kept(service, gold, "e", [f"d{n}" for n in range(10)])
-    assert overview(service).headline in ("ship", "inconclusive", "failing", "judged")
+    kept(service, gold, "e", DOCS)
+    before = overview(service)
+    assert before.headline in ("ship", "inconclusive", "failing", "judged")
     (tmp_path / "copy").mkdir()
     copy = graded_set(tmp_path / "copy")
     seen = overview(served(store, tmp_path / "copy", copy, gates))
-    assert (seen.headline, seen.subject) == ("no_runs", None)
-    assert (seen.verdicts, seen.latest) == ([], None)
-
-
-def test_rows_that_are_elsewhere_wait_for_nobody_here(store: Store, tmp_path: Path) -> None:
-    rows = '{"id": "g1", "query": "gift", "relevant_case_law_ids": ["a"], "source": "bootstrap"}\n'
-    for name in ("one", "two"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "rows.jsonl").write_text(rows)
-        service = served(store, tmp_path / name, tmp_path / name / "rows.jsonl")
-        fill_queue(service)
-    waits = overview(service).waiting
-    assert (waits.rows, waits.strays, waits.total) == (1, 1, 1)
+    assert (seen.headline, seen.subject) == (before.headline, before.subject)
 
 
 def test_ten_thousand_pairs_are_looked_at_fast(store: Store, tmp_path: Path) -> None:

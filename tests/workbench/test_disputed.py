@@ -10,7 +10,7 @@ import pytest
 from assay.core.types import Vote
 from assay.judging.disputes import is_disputed
 from assay.judging.policy import Policy, labels, write_policy
-from assay.judging.votes import RULING, Pair, append, read_votes, votes_path
+from assay.judging.votes import RULING, Pair, log_path, read_votes
 from assay.workbench.desk import desk_of
 from assay.workbench.disputed import (
     disputes_of,
@@ -18,6 +18,7 @@ from assay.workbench.disputed import (
     pair_as_it_stands,
     uncounted,
 )
+from assay.workbench.voting import give
 from judged_pages import both, judged_set
 
 ONE, TWO, THREE = ("q1", "d1"), ("q1", "d2"), ("q2", "d4")
@@ -46,7 +47,7 @@ def waiting(dataset: Path) -> set[Pair]:
     """As it is kept; and held against all votes, read from the beginning."""
     desk = desk_of(dataset)
     kept = {(label.query_id, label.doc_id) for label in open_labels(desk)}
-    made = labels(read_votes(votes_path(dataset)), desk.policy)
+    made = labels(read_votes(dataset), desk.policy)
     ids = set(desk.gold.query_ids)
     assert kept == {pair for pair, label in made.items() if pair[0] in ids and is_disputed(label)}
     return kept
@@ -63,24 +64,24 @@ def test_every_vote_is_looked_at_as_it_comes(dataset: Path) -> None:
         (vote("Dora", THREE, 1, 6, RULING), set()),
     ]
     for given, expected in steps:
-        append(votes_path(dataset), [given])
+        give(dataset, [given])
         assert waiting(dataset) == expected
 
 
 def test_another_file_and_another_policy_are_read_from_the_beginning(dataset: Path) -> None:
-    append(votes_path(dataset), [vote("Ada", ONE, 2, 1), vote("Ben", ONE, 1, 2)])
+    give(dataset, [vote("Ada", ONE, 2, 1), vote("Ben", ONE, 1, 2)])
     assert waiting(dataset) == {ONE}
     write_policy(dataset, Policy(name="latest"))
     assert waiting(dataset) == set()
-    votes_path(dataset).unlink()
-    append(votes_path(dataset), [vote("Ada", TWO, 2, 3), vote("Ben", TWO, None, 4)])
+    log_path(dataset).unlink()
+    give(dataset, [vote("Ada", TWO, 2, 3), vote("Ben", TWO, None, 4)])
     write_policy(dataset, Policy())
     waiting(dataset)
 
 
 def test_a_query_that_left_the_set_waits_for_nobody(dataset: Path) -> None:
-    append(
-        votes_path(dataset),
+    give(
+        dataset,
         [vote(judge, THREE, grade, grade) for judge, grade in (("Ada", 0), ("Ben", 2))],
     )
     assert waiting(dataset) == {THREE}
@@ -98,7 +99,7 @@ def test_most_apart_comes_first_and_a_pair_can_be_looked_at(dataset: Path) -> No
         vote("Ada", TWO, 0, 3),
         vote("Ben", TWO, 2, 4),
     ]
-    append(votes_path(dataset), votes)
+    give(dataset, votes)
     desk = desk_of(dataset)
     found = [(each.query_id, each.doc_id) for each in disputes_of(desk, None)]
     assert found == [TWO, ONE]
@@ -109,7 +110,7 @@ def test_most_apart_comes_first_and_a_pair_can_be_looked_at(dataset: Path) -> No
 
 
 def test_what_is_not_in_the_labels_yet(dataset: Path) -> None:
-    append(votes_path(dataset), [vote("Ada", ONE, 2, 1), vote("Ben", ONE, 2, 2)])
+    give(dataset, [vote("Ada", ONE, 2, 1), vote("Ben", ONE, 2, 2)])
     assert uncounted(desk_of(dataset)) == 1
     content = json.loads(dataset.read_text())
     for query in content["queries"]:
@@ -117,5 +118,5 @@ def test_what_is_not_in_the_labels_yet(dataset: Path) -> None:
             query["relevance_judgments"] = [{"opinion_id": "d1", "score": 2, "rationale": "so"}]
     dataset.write_text(json.dumps(content))
     assert uncounted(desk_of(dataset)) == 0
-    append(votes_path(dataset), [vote("Ada", ONE, 1, 3), vote("Ben", ONE, 1, 4)])
+    give(dataset, [vote("Ada", ONE, 1, 3), vote("Ben", ONE, 1, 4)])
     assert uncounted(desk_of(dataset)) == 1

@@ -13,7 +13,7 @@ import pytest
 from assay.core.errors import InputError
 from assay.core.types import Vote
 from assay.judging.pool import read_pool
-from assay.judging.votes import append, current, read_votes, votes_path
+from assay.judging.votes import current, log_path, read_votes
 from assay.store import Store
 from assay.workbench.adding import add_to_pool, find_to_add
 from assay.workbench.agreed import (
@@ -39,6 +39,8 @@ from assay.workbench.grading import (
 from assay.workbench.grading_views import GivenVote, Saved
 from assay.workbench.opening import Service
 from assay.workbench.packing import write_packet
+from assay.workbench.trail import trail
+from assay.workbench.voting import give
 from judged_pages import HOSTILE, both, judged_set
 from voted_sets import labels
 
@@ -86,7 +88,7 @@ def say(
 
 
 def kept(service: Service) -> list[Vote]:
-    return read_votes(votes_path(service.gold_sets["set"]))
+    return read_votes(service.gold_sets["set"])
 
 
 def grades(service: Service, judge: str) -> dict[str, int | None]:
@@ -176,7 +178,7 @@ def test_an_earlier_reason_may_be_given_again(service: Service) -> None:
         at="2026-01-01",
         rationale="x",
     )
-    append(votes_path(service.gold_sets["set"]), [old])
+    give(service.gold_sets["set"], [old])
     say(service, "Ada", ONE, 1)
     assert say(service, "Ada", ONE, 2, why="x").holds
 
@@ -241,7 +243,7 @@ def test_pairs_of_nobody_are_everybodys_until_graded(store: Store, tmp_path: Pat
 
 def test_votes_of_another_program_are_seen(service: Service) -> None:
     say(service, "Ada", ONE, 2)
-    path = votes_path(service.gold_sets["set"])
+    path = log_path(service.gold_sets["set"])
     other = Vote(
         id="from-elsewhere",
         query_id="q1",
@@ -251,9 +253,10 @@ def test_votes_of_another_program_are_seen(service: Service) -> None:
         kind="human",
         at="2026",
     )
-    append(path, [other])
+    give(service.gold_sets["set"], [other])
     assert grades(service, "Ada") == {"d1": 2, "d2": 1}
-    path.write_text(path.read_text().splitlines(keepends=True)[1])  # another file altogether
+    begun, _, second = path.read_text().splitlines(keepends=True)
+    path.write_text(begun + second)  # another file altogether
     assert grades(service, "Ada") == {"d1": None, "d2": 1}
     path.unlink()
     assert grades(service, "Ada") == {"d1": None, "d2": None}
@@ -350,7 +353,7 @@ def test_an_issue_is_edited_and_all_else_stays(service: Service) -> None:
     travel = EditedIssue(set="set", topic="gifts", id="travel", name="Travel", description="d")
     edit_issue(service, travel, by="Dora")
     edit_issue(service, travel, by="Dora")  # says nothing new
-    assert len(service.store.audit(action="gold.issue_edited")) == 2
+    assert len(trail(service, action="gold.issue_edited")) == 2
     after = json.loads(path.read_text())
     first, second = after["taxonomy"]["gifts"].pop("issues")
     assert (first["name"], first["odd"], first["key_statutes"]) == (HOSTILE, 1, ["89503"])

@@ -14,7 +14,7 @@ from assay.store import Store
 from assay.store.records import Decision, SearchLog, Shown
 from assay.workbench.gold import Correction, bootstrap_gold, correct_row
 from assay.workbench.opening import Service
-from assay.workbench.review import suggest
+from assay.workbench.review import queue, suggest
 
 NOW = datetime(2026, 5, 31, 12, tzinfo=UTC)
 
@@ -54,7 +54,7 @@ def test_what_is_not_known_is_refused(service: Service, gold: Path) -> None:
         suggest(service, "gold-set", ("g001", "shwon"), 1, rationale="r", by="agent")
     assert "allow_unknown" in refused.value.hint
     assert gold.read_bytes() == before
-    assert service.store.review_items(kind="judgment") == []
+    assert queue(service, kind="judgment").items == []
 
 
 def test_what_is_allowed_by_name_is_taken(service: Service, gold: Path) -> None:
@@ -62,7 +62,7 @@ def test_what_is_allowed_by_name_is_taken(service: Service, gold: Path) -> None:
     correct_row(service, gold, "g001", change, by="D", why="w", allow_unknown=True)
     assert "shwon" in gold.read_text()
     suggest(service, "gold-set", ("g001", "new"), 1, rationale="r", by="agent", allow_unknown=True)
-    assert [item.doc_ids for item in service.store.review_items(kind="judgment")] == [("new",)]
+    assert [item.doc_ids for item in queue(service, kind="judgment").items] == [("new",)]
 
 
 def test_the_corpus_that_was_looked_at_is_named(service: Service, tmp_path: Path) -> None:

@@ -13,11 +13,12 @@ from assay.core.types import Vote
 from assay.judging.labelling import relabel
 from assay.judging.pool import PEOPLE, pool_path, read_pool, waiting
 from assay.judging.unchecked import unchecked
-from assay.judging.votes import RULING, SAMPLE, WITHDRAWN, append, current, read_votes, votes_path
+from assay.judging.votes import RULING, SAMPLE, WITHDRAWN, log_path, read_votes
 from assay.workbench.agreeing import agreement_between
-from assay.workbench.desk import Desk, Votes, desk_of
+from assay.workbench.desk import Desk, desk_of
 from assay.workbench.set_standing import set_standing
 from assay.workbench.tallied import tallied
+from assay.workbench.voting import give
 from judged_pages import both, judged_set
 
 PAIRS = [("q1", "d1"), ("q1", "d2"), ("q1", "d3"), ("q2", "d4"), ("q2", "d1")]
@@ -45,7 +46,7 @@ def told(desk: Desk) -> tuple[object, ...]:
 
 
 def from_the_beginning(desk: Desk) -> tuple[object, ...]:
-    votes, pool = read_votes(votes_path(desk.dataset)), read_pool(desk.dataset)
+    votes, pool = read_votes(desk.dataset), read_pool(desk.dataset)
     assert pool is not None
     agreed = agreement_between(desk.gold, votes, desk.dataset)
     return (
@@ -91,7 +92,7 @@ def test_vote_by_vote_is_the_same_as_from_the_beginning(dataset: Path, seed: int
     lot, given = random.Random(seed), list[Vote]()
     for number in range(60):
         vote = drawn(lot, number, given)
-        append(votes_path(dataset), [vote])
+        give(dataset, [vote])
         given += [vote] if vote.source != WITHDRAWN else []
         if number % 3 == 0:
             desk = desk_of(dataset)
@@ -100,7 +101,7 @@ def test_vote_by_vote_is_the_same_as_from_the_beginning(dataset: Path, seed: int
 
 def test_another_set_and_another_pool_are_seen(dataset: Path) -> None:
     lot = random.Random(7)
-    append(votes_path(dataset), [drawn(lot, number, []) for number in range(20)])
+    give(dataset, [drawn(lot, number, []) for number in range(20)])
     told(desk_of(dataset))
     content = json.loads(dataset.read_text())
     content["queries"][0]["relevance_judgments"] = [
@@ -116,7 +117,7 @@ def test_another_set_and_another_pool_are_seen(dataset: Path) -> None:
 
 def test_a_set_whose_rubric_is_not_here_stands_the_same(dataset: Path) -> None:
     lot = random.Random(3)
-    append(votes_path(dataset), [drawn(lot, number, []) for number in range(30)])
+    give(dataset, [drawn(lot, number, []) for number in range(30)])
     open_set = set_standing("set", dataset)
     content = json.loads(dataset.read_text())
     dataset.write_text(json.dumps(content | {"rubric": "nobody-has-this"}))
@@ -128,16 +129,17 @@ def test_a_set_whose_rubric_is_not_here_stands_the_same(dataset: Path) -> None:
 
 
 @pytest.mark.parametrize("at_once", [True, False])
-def test_an_undo_that_comes_before_its_vote_takes_it_back(tmp_path: Path, at_once: bool) -> None:
-    """Lines may come in any order, also in two readings."""
-    path = tmp_path / "set.votes.jsonl"
+def test_an_undo_that_comes_before_its_vote_takes_it_back(dataset: Path, at_once: bool) -> None:
+    """Lines may come in any order, as a merge leaves them, also in two readings."""
     vote = Vote(id="v", query_id="q1", doc_id="d1", grade=1, judge="Ada", kind="human",
                 at="2026-05-31T12:00:00+00:00")  # fmt: skip
     undo = msgspec.structs.replace(
         vote, id="u", grade=None, judge="Ben", source=WITHDRAWN, supersedes="v", at="2026-05-31"
     )
-    votes = Votes(path)
-    for part in [[undo, vote]] if at_once else [[undo], [vote]]:
-        append(path, part)
-        votes.refresh()
-    assert votes.everything(("q1", "d1")) == current(read_votes(path)) == []
+    give(dataset, [vote])
+    give(dataset, [undo])
+    log = log_path(dataset)
+    begun, given, taken = log.read_bytes().splitlines(keepends=True)
+    for part in [taken + given] if at_once else [taken, taken + given]:
+        log.write_bytes(begun + part)
+        assert desk_of(dataset).votes.everything(("q1", "d1")) == []

@@ -66,8 +66,8 @@ def bootstrap(
     if done.of_other_cases:
         say(
             f"{counted(done.of_other_cases, 'label')} only from decisions of another case than the "
-            "search was made for, marked from_other_cases; assay logs decisions --same-case makes "
-            "none of these"
+            "search was made for; the review page marks them, and assay logs decisions --same-case "
+            "makes none of these"
         )
 
 

@@ -64,7 +64,7 @@ def serve(
     there is nothing to sign in to. For a team, see --accounts and `assay people`."""
     from assay.web import app
     from assay.workbench.opening import Recording
-    from assay.workbench.review_queue import pending
+    from assay.workbench.review_queue import say_pending
 
     check_gold(gold)
     check_port(host, port)
@@ -80,7 +80,5 @@ def serve(
         proxy_secret=proxy_secret,
     )
     with opened(store, create=True, gold=gold or (), recording=recording) as service:
-        for name in service.gold_sets:
-            if waiting := len(pending(service, name)):
-                say(f"{waiting} of {name} wait for review")
+        say_pending(service)
         app.serve(service, serving, say=say)

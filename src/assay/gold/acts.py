@@ -19,8 +19,9 @@ FORMAT = 1
 
 # what an act can be; what is not in this list is kept and shown, and changes nothing
 BEGIN, VOTE, WITHDRAW, RULE = "begin", "vote", "withdraw", "rule"
-APPROVE, CORRECT, REJECT, PUBLISH = "approve", "correct", "reject", "publish"
-SUGGEST, FLAG, UNFLAG = "suggest", "flag", "unflag"
+APPROVE, CORRECT, REJECT, UNDO = "approve", "correct", "reject", "undo"
+SUGGEST, DISMISS, PUBLISH = "suggest", "dismiss", "publish"
+FLAG, UNFLAG = "flag", "unflag"
 BOOTSTRAP, LABEL, PROJECT, EDIT = "bootstrap", "label", "project", "edit"
 ADD_QUERY, EDIT_ISSUE = "add_query", "edit_issue"
 ADD_DOCUMENT, ASK_SECOND = "add_document", "ask_second"

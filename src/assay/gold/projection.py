@@ -142,7 +142,12 @@ class GoldRows:
                 continue
             at = numbers[key[0]]
             yield RowChange(
-                row=key[0], before=before, number=at, above=names[at], below=names[at + 2]
+                row=key[0],
+                before=before,
+                number=at,
+                above=names[at],
+                below=names[at + 2],
+                unended=not self.lines[at].raw.endswith(b"\n"),
             )
 
 
@@ -185,7 +190,8 @@ def with_line(lines: Sequence[Line], text: str, was: RowChange | None) -> list[L
     number = len(lines) if was is None else max(range(len(lines) + 1), key=fits)
     # a byte order mark stands only at the beginning of a file
     raw = (text.removeprefix("\ufeff") if number else text).encode()
-    line = gold_jsonl.line_of(raw + gold_jsonl.line_end(lines))
+    unended = was is not None and was.unended and number == len(lines)
+    line = gold_jsonl.line_of(raw + (b"" if unended else gold_jsonl.line_end(lines)))
     return [*lines[:number], line, *lines[number:]]
 
 

@@ -23,7 +23,7 @@ State = str | None  # of a row: its line; of a label: a digest of it. None where
 
 class RowChange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A row before and after an act. `number`, `above` and `below` say where a line was that left
-    the file, so that it can come back to its place."""
+    the file, and `unended` that it had no line end, so that it can come back as it was."""
 
     row: str
     doc: str = ""
@@ -32,6 +32,7 @@ class RowChange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     number: int = -1
     above: str = ""
     below: str = ""
+    unended: bool = False
 
     @property
     def key(self) -> Key:

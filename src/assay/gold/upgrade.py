@@ -26,6 +26,7 @@ from assay.formats.votes_jsonl import read_votes_file
 from assay.gold import acts
 from assay.gold.acts import FORMAT, Act, act_of
 from assay.gold.files import beside, content_of, is_rows, rows_in
+from assay.gold.people import BY_HAND
 from assay.gold.rows import Key, RowChange
 from assay.gold.votes import RULING, WITHDRAWN, role_of
 
@@ -163,8 +164,8 @@ _ACTIONS = {
     "review.approved": acts.APPROVE,
     "review.rejected": acts.REJECT,
     "review.published": acts.PUBLISH,
-    "review.pending_review": acts.WITHDRAW,
-    "review.withdrawn": acts.WITHDRAW,
+    "review.pending_review": acts.UNDO,
+    "review.withdrawn": acts.DISMISS,
     "gold.labelled": acts.LABEL,
     "gold.query_added": acts.ADD_QUERY,
     "gold.issue_edited": acts.EDIT_ISSUE,
@@ -216,7 +217,10 @@ class _Past:
             if entry.subject == subject and entry.before and "query" in entry.before:
                 return _line_text(entry.before)
         if item["ref"] in self._file:
-            return self._file[item["ref"]]
+            line = gold_jsonl.line_of(self._file[item["ref"]].encode())
+            if line.row is not None and line.row.source != "bootstrap":
+                line = gold_jsonl.edited_line(line, source="bootstrap")
+            return line.raw.decode()
         row = GoldRow(
             id=item["ref"],
             query=item["query"],
@@ -259,6 +263,8 @@ class _Past:
             named = [self._heads[c.key] for c in changes if c.key in self._heads]
             subject, suggestion = self._suggested(first)
             supersedes = tuple(dict.fromkeys([*named, *suggestion]))
+            by_hand = first.by == BY_HAND and action == acts.APPROVE
+            action = acts.EDIT if by_hand else action
             act = self._step(
                 action, first, subject=subject, rows=tuple(changes), supersedes=supersedes
             )

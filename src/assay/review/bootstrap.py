@@ -18,7 +18,7 @@ file, and a second run changes nothing."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,12 +30,13 @@ from assay.core.errors import InputError
 from assay.core.types import Vote
 from assay.formats import gold_jsonl
 from assay.formats.gold_jsonl import Approval, GoldRow, Line
-from assay.gold.acts import BEGIN, BOOTSTRAP, REJECT
+from assay.gold.acts import BEGIN, BOOTSTRAP, DISMISS
 from assay.gold.files import content_of
 from assay.gold.log import Log, open_log
 from assay.gold.projection import GoldRows, open_rows, row_of
 from assay.gold.votes import RULING
 from assay.law.queries import row_key
+from assay.review.queue import open_suggestions, rejections
 from assay.store.records import CITATION_SCORE, CLICK_SCORE, VOTE_SCORE, Support
 from assay.telemetry.feedback import ETA, position_weight
 
@@ -109,7 +110,20 @@ def bootstrap(
             at = now or datetime.now(UTC)
             act = rows.log.act(BOOTSTRAP, who="bootstrap", kind="citation", at=at, more=more)
             rows.commit(act, lines)
+        _dismiss_lost(rows.log, {row.id for row in gold_jsonl.rows(lines)}, now)
     return msgspec.structs.replace(outcome, dry_run=False)
+
+
+def _dismiss_lost(log: Log, ids: Set[str], now: datetime | None) -> None:
+    """Take suggestions out of the queue whose row has left the set."""
+    lost = [act.id for act in open_suggestions(log) if act.subject["query"] not in ids]
+    if lost:
+        why = "its row is no longer in the gold set"
+        named = tuple(lost)
+        act = log.act(
+            DISMISS, who="bootstrap", kind="citation", at=now, rationale=why, supersedes=named
+        )
+        log.append([act])
 
 
 def _plan(
@@ -154,7 +168,6 @@ class _Past:
     def __init__(self, log: Log) -> None:
         self.issued: dict[str, str] = {}
         self.queued: dict[str, str] = {}
-        self.rejected: set[str] = set()
         for act in log.acts.values():
             if act.action == BEGIN:
                 self.issued |= act.more.get("issued", {})
@@ -163,11 +176,9 @@ class _Past:
             texts = dict.fromkeys(s for one in changes for s in (one.before, one.after) if s)
             waited = [row.key for text in texts if (row := row_of(text)).source == "bootstrap"]
             self.issued |= dict.fromkeys(waited, id)
-            last = log.acts[log.rows.heads((id, ""))[-1].act]
-            if last.action == REJECT:
-                self.rejected |= {row_of(text).key for text in texts}
-            else:
-                self.queued |= dict.fromkeys(waited, id)
+            self.queued |= dict.fromkeys(waited, id)
+        self.rejected = {row_of(change.before or "").key for _, change in rejections(log)}
+        self.queued = {k: id for k, id in self.queued.items() if k not in self.rejected}
 
 
 # ── from feedback to groups ───────────────────────────────────────────────────────────────────────

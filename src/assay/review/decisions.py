@@ -21,10 +21,10 @@ from assay.core.types import Vote
 from assay.formats import gold_jsonl
 from assay.formats.gold_jsonl import Approval, GoldRow, Line
 from assay.gold import acts
-from assay.gold.acts import APPROVE, CORRECT, REJECT, WITHDRAW, Act, CastVote, new_id
-from assay.gold.files import is_rows
+from assay.gold.acts import APPROVE, CORRECT, DISMISS, REJECT, UNDO, Act, CastVote, new_id
+from assay.gold.files import is_rows, text_of
 from assay.gold.log import Log, writing
-from assay.gold.projection import GoldRows, open_rows, with_line
+from assay.gold.projection import GoldRows, open_rows, row_of, with_line
 from assay.gold.rows import RowChange, meaning
 from assay.gold.votes import RULING, WITHDRAWN
 from assay.review.queue import ReviewItem, decisions_on, row_items
@@ -307,11 +307,18 @@ def _votes_back(log: Log, act: Act, query: str) -> Iterator[CastVote]:
     """What undoes the votes of an act on one row: each is withdrawn, or where it replaced an
     earlier vote of the same judge, that one is given again."""
     for vote in _votes_of(log, act, query):
-        if vote.id not in {held.id for held in log.book.everything((query, vote.doc_id))}:
+        if (held := _held_as(log, vote)) is None:
             continue  # something else was said since
         before = [log.book.ids[id] for id in vote.supersedes.split() if id in log.book.ids]
         mine = [v for v in before if v.judge == vote.judge and v.source != WITHDRAWN]
-        yield _again(log, vote, mine[-1] if mine else None)
+        yield _again(log, held, mine[-1] if mine else None)
+
+
+def _held_as(log: Log, vote: Vote) -> Vote | None:
+    """The vote that holds and says what this one said: itself, or one that repeats it."""
+    said = (vote.judge, vote.grade, vote.rationale, vote.source)
+    held = log.book.everything((vote.query_id, vote.doc_id))
+    return next((v for v in held if (v.judge, v.grade, v.rationale, v.source) == said), None)
 
 
 def _again(log: Log, vote: Vote, before: Vote | None) -> CastVote:
@@ -364,7 +371,7 @@ def take_back(path: Path, items: Sequence[ReviewItem], word: Word) -> None:
             "rejection undone" if items[0].state == "rejected" else "approval undone"
         )
         given = msgspec.structs.replace(word, why=why)
-        act = _act(rows.log, WITHDRAW, given, votes=tuple(votes), supersedes=tuple(named))
+        act = _act(rows.log, UNDO, given, votes=tuple(votes), supersedes=tuple(named))
         rows.commit(act, lines)
 
 
@@ -401,11 +408,17 @@ def _undone(lines: list[Line], path: Path, item: ReviewItem, change: RowChange) 
     if change.after is None:
         return with_line(lines, change.before, change)
     place = place_of(lines, path, item.ref)
-    raw = lines[place].raw
-    if meaning(raw.decode().rstrip("\r\n")) != meaning(change.after):
+    line, then = lines[place], row_of(change.after)
+    if line.row != then:
         raise InputError("the row was changed after it was approved", where=item.ref)
-    end = raw[len(raw.rstrip(b"\r\n")) :]
-    return [*lines[:place], gold_jsonl.line_of(change.before.encode() + end), *lines[place + 1 :]]
+    if meaning(text_of(line)) == meaning(change.after):
+        end = line.raw[len(line.raw.rstrip(b"\r\n")) :]
+        back = gold_jsonl.line_of(change.before.encode() + end)
+    else:  # keys that are not ours were edited since: they stay
+        before = row_of(change.before)
+        names = [n for n in GoldRow.__struct_fields__ if getattr(before, n) != getattr(then, n)]
+        back = gold_jsonl.edited_line(line, **{name: getattr(before, name) for name in names})
+    return [*lines[:place], back, *lines[place + 1 :]]
 
 
 # ── suggestions ───────────────────────────────────────────────────────────────────────────────────
@@ -485,7 +498,7 @@ def withdraw(path: Path, items: Sequence[ReviewItem], word: Word) -> int:
     with writing(path) as log:
         open_ids = [item.id for item in items if item.id not in decisions_on(log)]
         if open_ids:
-            log.append([_act(log, WITHDRAW, word, supersedes=tuple(open_ids))])
+            log.append([_act(log, DISMISS, word, supersedes=tuple(open_ids))])
     return len(open_ids)
 
 
@@ -509,8 +522,7 @@ def _unsettling(log: Log, item: ReviewItem, word: Word) -> Act:
     act = decided[0]
     given = _votes_of(log, act, item.ref) if act.action == APPROVE else []
     said = [vote for vote in given if vote.doc_id in item.doc_ids]
-    held = {vote.id for v in said for vote in log.book.everything((item.ref, v.doc_id))}
-    if any(vote.id not in held for vote in said):
+    if any(_held_as(log, vote) is None for vote in said):
         raise InputError(
             "something else was said of the same document since",
             where=item.ref,
@@ -519,7 +531,7 @@ def _unsettling(log: Log, item: ReviewItem, word: Word) -> Act:
     why = "approval undone" if act.action == APPROVE else "rejection undone"
     return _act(
         log,
-        WITHDRAW,
+        UNDO,
         msgspec.structs.replace(word, why=word.why or why),
         subject={"query": item.ref, "doc": item.doc_ids[0]},
         supersedes=(act.id,),
@@ -531,7 +543,7 @@ def _refuse_decided(log: Log, item: ReviewItem) -> None:
     decided = decisions_on(log).get(item.id, [])
     if len({act.action for act in decided}) == 1:
         act = decided[-1]
-        state = {REJECT: "rejected", WITHDRAW: "rejected"}.get(act.action, "approved")
+        state = {REJECT: "rejected", DISMISS: "rejected"}.get(act.action, "approved")
         now = msgspec.structs.replace(item, state=state, decided_by=log.who(act), act=act.id)
         raise Overtaken([now])
 

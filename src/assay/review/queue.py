@@ -20,10 +20,11 @@ from assay import formats
 from assay.core.errors import AssayError
 from assay.formats import gold_jsonl
 from assay.formats.gold_jsonl import GoldRow, Line
-from assay.gold.acts import EDIT, PUBLISH, REJECT, SUGGEST, WITHDRAW, Act
+from assay.gold.acts import DISMISS, EDIT, PUBLISH, REJECT, SUGGEST, UNDO, Act
 from assay.gold.files import content_of, is_rows
 from assay.gold.log import Log, open_log
 from assay.gold.projection import row_of
+from assay.gold.rows import RowChange, Word
 from assay.law.queries import row_key
 
 ReviewState = Literal["pending_review", "approved", "rejected", "published"]
@@ -102,14 +103,28 @@ def row_items(gold: str, dataset: Path, log: Log, lines: Sequence[Line]) -> Iter
         here.add(row.id)
         if (item := _row_item(gold, dataset, log, row)) is not None:
             yield item
-    for key in log.rows.history:
-        heads = [(word, log.acts[word.act]) for word in log.rows.heads(key)]
-        if key[0] in here or key[1] or not heads or heads[-1][1].action != REJECT:
-            continue
-        word, act = heads[-1]
-        if word.change.before is not None:
-            row = row_of(word.change.before)
-            yield _decided(_item(gold, dataset, log, row), log, act, "rejected")
+    for act, change in rejections(log):
+        row = row_of(change.before or "")
+        if (item := _item(gold, dataset, log, row)).ref in here:
+            id = hashlib.sha256(f"{gold}\n{row.id}\n{act.id}".encode()).hexdigest()[:16]
+            item = msgspec.structs.replace(item, id=id)
+        yield _decided(item, log, act, "rejected")
+
+
+def rejections(log: Log) -> Iterator[tuple[Act, RowChange]]:
+    """The rejections that stand, row by row. A new row under the id of a rejected one is another
+    row, and changes nothing of that."""
+    for (_, doc), words in log.rows.history.items():
+        for word in words if not doc else ():
+            act = log.acts[word.act]
+            if act.action == REJECT and word.change.before and not _came_back(log, word, words):
+                yield act, word.change
+
+
+def _came_back(log: Log, rejected: Word, words: Sequence[Word]) -> bool:
+    key = row_of(rejected.change.before or "").key
+    later = [w for w in words if rejected.act in log.acts[w.act].supersedes]
+    return any(w.change.after is not None and row_of(w.change.after).key == key for w in later)
 
 
 def _row_item(gold: str, dataset: Path, log: Log, row: GoldRow) -> ReviewItem | None:
@@ -137,10 +152,14 @@ def _row_item(gold: str, dataset: Path, log: Log, row: GoldRow) -> ReviewItem | 
 
 
 def deciding_act(log: Log, row: str) -> Act | None:
-    """The last act on a row as a whole: a word on one of its documents decides nothing else."""
-    words = reversed(log.rows.history.get((row, ""), []))
-    acts = (log.acts[word.act] for word in words)
-    return next((act for act in acts if "doc" not in act.subject), None)
+    """The last act that decided on a row. What is said of one of its documents is about that one
+    alone, and an edit by hand decides where it changes who the row is from."""
+    for word in reversed(log.rows.history.get((row, ""), [])):
+        act, change = log.acts[word.act], word.change
+        sources = [row_of(s).source if s else "" for s in (change.before, change.after)]
+        if "doc" not in act.subject and (act.action != EDIT or sources[0] != sources[1]):
+            return act
+    return None
 
 
 def _item(gold: str, dataset: Path, log: Log, row: GoldRow) -> ReviewItem:
@@ -213,7 +232,7 @@ def _suggestions(gold: str, dataset: Path, log: Log, lines: Sequence[Line]) -> I
             suggested_by=log.who(act),
         )
         decided = standing.get(act.id, [])
-        if any(one.action == WITHDRAW for one in decided):
+        if any(one.action == DISMISS for one in decided):
             continue
         if len({one.action for one in decided}) == 1:
             state: ReviewState = "rejected" if decided[0].action == REJECT else "approved"
@@ -224,19 +243,23 @@ def _suggestions(gold: str, dataset: Path, log: Log, lines: Sequence[Line]) -> I
 def decisions_on(log: Log) -> dict[str, list[Act]]:
     """The acts that decide on each suggestion, without those that were undone."""
     decided: dict[str, list[Act]] = {}
-    undone = {
-        id
-        for act in log.acts.values()
-        if act.action == WITHDRAW
-        for id in act.supersedes
-        if id in log.acts and log.acts[id].action != SUGGEST
-    }
+    undone = {id for act in log.acts.values() if act.action == UNDO for id in act.supersedes}
     for act in log.acts.values():
         if act.action != SUGGEST and act.id not in undone:
             for id in act.supersedes:
                 if id in log.acts and log.acts[id].action == SUGGEST:
                     decided.setdefault(id, []).append(act)
     return decided
+
+
+def open_suggestions(log: Log) -> list[Act]:
+    """The suggestions that nobody has decided on, or that were decided differently."""
+    decided = decisions_on(log)
+    return [
+        act
+        for act in log.acts.values()
+        if act.action == SUGGEST and len({one.action for one in decided.get(act.id, ())}) != 1
+    ]
 
 
 def _queries(dataset: Path, lines: Sequence[Line]) -> Mapping[str, _Asked]:

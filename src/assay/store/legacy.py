@@ -33,8 +33,11 @@ _FLAGS = ("flag query", "unflag query")
 
 
 def identities(store: Store) -> dict[str, str]:
-    """Return identity -> short name of every gold set that had one."""
-    return {row["identity"]: row["name"] for row in _rows(store, select(_SETS))}
+    """Return identity -> short name of every gold set. The first versions kept no identities: their
+    name of a set is the stem of its file."""
+    named = {row["identity"]: row["name"] for row in _rows(store, select(_SETS))}
+    reviewed = {row["gold"] for row in _rows(store, select(_ITEMS.c.gold).distinct())}
+    return named | {f"./{name}.jsonl": name for name in sorted(reviewed - set(named.values()))}
 
 
 def review_items(store: Store, gold: str) -> list[Kept]:

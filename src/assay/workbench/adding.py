@@ -8,10 +8,11 @@ from assay.core.errors import NotHere
 from assay.core.types import Document
 from assay.gold.acts import ADD_DOCUMENT
 from assay.gold.log import writing
-from assay.judging.pool import Pool, PooledPair, read_pool, write_pool
+from assay.judging.pool import Pool, PooledPair, pool_path, read_pool, write_pool
 from assay.workbench.desk import desk_of
 from assay.workbench.making import with_pair
 from assay.workbench.opening import Service, gold_path
+from assay.workbench.outputs import or_undone
 from assay.workbench.shelves import reader_of
 
 
@@ -69,9 +70,10 @@ def add_to_pool(service: Service, name: str, query_id: str, doc_id: str, judge: 
         before = read_pool(desk.dataset) or Pool()
         pool = with_pair(desk.dataset, pair, judge=judge)
         already = pair.key in before.keys
-        if pool != before:
-            write_pool(desk.dataset, pool)
-        if not already:
-            subject, at = {"query": query.id, "doc": doc_id}, service.clock()
-            log.append([log.act(ADD_DOCUMENT, who=judge, kind="human", at=at, subject=subject)])
+        with or_undone(pool_path(desk.dataset)):
+            if pool != before:
+                write_pool(desk.dataset, pool)
+            if not already:
+                subject, at = {"query": query.id, "doc": doc_id}, service.clock()
+                log.append([log.act(ADD_DOCUMENT, who=judge, kind="human", at=at, subject=subject)])
     return Added(set=name, query_id=query.id, doc_id=doc_id, already=already)

@@ -15,6 +15,7 @@ from assay.gold.log import Log, writing
 from assay.workbench import making
 from assay.workbench.making import Made
 from assay.workbench.opening import Service, gold_path
+from assay.workbench.outputs import or_undone
 
 __all__ = ["EditedIssue", "Made", "NewQuery", "add_query", "edit_issue"]
 
@@ -78,8 +79,7 @@ def _edit(service: Service, log: Log, action: str, content: bytes, *, by: str, *
     """Write the file, then tell the log who changed it. The queries and the taxonomy are the
     file's own: an edit that a crash leaves unsigned is in the file all the same."""
     known = not log.path.exists() or digest_of(log.dataset.read_bytes()) == log.file
-    write_atomic(log.dataset, content)
-    file = (
-        digest_of(content) if known else ""
-    )  # labels that were edited by hand are still to be found
-    log.append([log.act(action, who=by, at=service.clock(), file=file, **more)])
+    file = digest_of(content) if known else ""  # else edits by hand would no longer be found
+    with or_undone(log.dataset):
+        write_atomic(log.dataset, content)
+        log.append([log.act(action, who=by, at=service.clock(), file=file, **more)])

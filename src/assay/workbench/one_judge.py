@@ -20,10 +20,11 @@ from assay.core.types import GoldSet, Hit, QueryResult
 from assay.evaluation.graded import graded_results
 from assay.gold.acts import ASK_SECOND
 from assay.gold.log import has_log, writing
-from assay.judging.pool import Pool, read_pool, with_second_look, write_pool
+from assay.judging.pool import Pool, pool_path, read_pool, with_second_look, write_pool
 from assay.judging.votes import Pair
 from assay.workbench.desk import Desk, desk_of
 from assay.workbench.kept import Kept
+from assay.workbench.outputs import or_undone
 from assay.workbench.tallied import tallied
 
 if TYPE_CHECKING:
@@ -160,7 +161,8 @@ def ask_second(service: Service, dataset: Path, pairs: Collection[Pair], *, by: 
         before = {pair.key: pair for pair in pool.pairs}
         new = sum(before.get(pair.key) != pair for pair in asked.pairs)
         if new:
-            write_pool(dataset, asked)
             more = {"documents": new}
-            log.append([log.act(ASK_SECOND, who=by, at=service.clock(), more=more)])
+            with or_undone(pool_path(dataset)):
+                write_pool(dataset, asked)
+                log.append([log.act(ASK_SECOND, who=by, at=service.clock(), more=more)])
     return new

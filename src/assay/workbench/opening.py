@@ -172,6 +172,8 @@ def gold_path(service: Service, name: str) -> Path:
     for path in service.gold_sets.values():
         if name in run_names(service, path):
             return path
+    if service.opens_files and name and Path(name).is_file():
+        return Path(name)
     known_names = ", ".join(service.gold_sets)
     hint = f"Known: {known_names or 'none yet. Name one in assay.toml or with --gold'}."
     raise NotHere(f"no gold set {name!r}", hint=hint)
@@ -217,8 +219,6 @@ def stored_names(service: Service, gold: str) -> list[str]:
         return []
     with contextlib.suppress(NotHere):
         return run_names(service, gold_path(service, gold))
-    if service.opens_files and Path(gold).is_file():
-        return run_names(service, Path(gold))
     known = service.store.run_golds()
     if gold not in known:
         names = ", ".join(dict.fromkeys([*service.gold_sets, *known]))

@@ -1,10 +1,13 @@
-"""Before work that takes long: can what it will write be written, and does it spare its inputs?"""
+"""Files that are written: whether they can be, before work that takes long; whether they spare the
+inputs; and a change that is undone where it cannot be recorded."""
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 
-from assay.core.errors import UsageError
+from assay.core.errors import InputError, UsageError
 from assay.core.files import refuse_unwritable, write_atomic
 
 
@@ -33,3 +36,17 @@ def write_text(text: str, output: Path) -> Path:
     """A whole file, or none."""
     write_atomic(output, text)
     return output
+
+
+@contextlib.contextmanager
+def or_undone(path: Path) -> Iterator[None]:
+    """Change a file, then record the change. Where the record is refused, the file is as before."""
+    before = path.read_bytes() if path.exists() else None
+    try:
+        yield
+    except InputError:
+        if before is None:
+            path.unlink(missing_ok=True)
+        else:
+            write_atomic(path, before)
+        raise

@@ -81,8 +81,8 @@ def items(service: Service, gold: str = "") -> list[ReviewItem]:
         try:
             path = gold_path(service, name)
             if gold or path.exists():
-                known = next(key for key, file in service.gold_sets.items() if file == path)
-                found += items_of(known, path)
+                named = (key for key, file in service.gold_sets.items() if file == path)
+                found += items_of(next(named, path.stem), path)
         except (AssayError, OSError):
             if gold:
                 raise
@@ -101,6 +101,18 @@ def find_items(service: Service, ids: Sequence[str]) -> dict[str, ReviewItem]:
 
 def pending(service: Service, gold: str = "") -> list[ReviewItem]:
     return [item for item in items(service, gold) if item.state == "pending_review"]
+
+
+def say_pending(service: Service) -> None:
+    """Tell who starts a server how much of each set is pending, and which set cannot be read."""
+    for name in service.gold_sets:
+        try:
+            waiting = len(pending(service, name))
+        except (AssayError, OSError) as error:
+            service.say(f"{name} cannot be read: {error}")
+            continue
+        if waiting:
+            service.say(f"{name}: {waiting} pending review")
 
 
 def asked_for(service: Service, asked: Asked) -> list[ReviewItem]:

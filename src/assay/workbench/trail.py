@@ -28,11 +28,10 @@ TOLD = {
     acts.CORRECT: "review.approved",
     acts.REJECT: "review.rejected",
     acts.PUBLISH: "review.published",
-    acts.WITHDRAW: "review.pending_review",
-    acts.SUGGEST: "review.suggested",
+    acts.UNDO: "review.pending_review",
+    acts.DISMISS: "review.withdrawn",
     acts.FLAG: "flag query",
     acts.UNFLAG: "unflag query",
-    acts.BOOTSTRAP: "gold.bootstrapped",
     acts.LABEL: "gold.labelled",
     acts.EDIT: "gold.edited",
     acts.ADD_QUERY: "gold.query_added",
@@ -91,9 +90,6 @@ def entries_of(name: str, dataset: Path) -> Iterator[AuditEntry]:
 def _entries(name: str, log: Log, act: Act) -> Iterator[AuditEntry]:
     """One for each row of an act on rows, else one."""
     told = TOLD[act.action]
-    before = (log.acts.get(id) for id in act.supersedes)
-    if act.action == acts.WITHDRAW and any(one and one.action == acts.SUGGEST for one in before):
-        told = "review.withdrawn"
     rows = [row for row in act.rows if not row.doc]
     for number, row in enumerate(rows):
         yield AuditEntry(
@@ -107,6 +103,20 @@ def _entries(name: str, log: Log, act: Act) -> Iterator[AuditEntry]:
             after=_values(row.after),
         )
     if rows:
+        return
+    for id in act.supersedes if act.action == acts.DISMISS else ():
+        suggestion = log.acts.get(id)
+        if suggestion is not None:
+            yield AuditEntry(
+                id=f"{act.id}.{id}",
+                at=act.moment,
+                by=log.who(act),
+                action=told,
+                subject=f"{name}/{suggestion.subject['query']}",
+                reason=act.rationale,
+                before=msgspec.to_builtins(suggestion),
+            )
+    if act.action == acts.DISMISS:
         return
     about = "/".join(act.subject.get(key, "") for key in ("topic", "issue", "query")).strip("/")
     values = {"doc_id": act.subject.get("doc"), "grade": act.grade}
