@@ -69,6 +69,7 @@ def served(store: Store, folder: Path, gold: Path, toml: str = "") -> Service:
         store=store,
         gold_sets={gold.stem: gold},
         config=config,
+        project=folder,
         home=folder,
         clock=lambda: NOW,
     )

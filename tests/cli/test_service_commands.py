@@ -255,5 +255,6 @@ def test_a_value_that_cannot_be(assay_cli: Assay, command: tuple[str, ...]) -> N
         ".assay",
         "decisions.jsonl",
         "gold-set.jsonl",
+        "gold-set.log.jsonl",
         "log.jsonl",
     ]

@@ -12,9 +12,18 @@ import pytest
 
 from assay.core.errors import InputError
 from assay.core.types import Document, GoldSet, Query, Vote, judgment_frame
-from assay.formats.votes_jsonl import RULING, SAMPLE
 from assay.judging.policy import Policy, judgment_of, labels, policy_path, read_policy, write_policy
-from assay.judging.votes import IMPORTED, document_fingerprint, stale, stale_in, votes_of_labels
+from assay.judging.votes import (
+    EDITED,
+    IMPORTED,
+    RULING,
+    SAMPLE,
+    book_of,
+    document_fingerprint,
+    stale,
+    stale_in,
+    votes_of_labels,
+)
 
 AT = "2026-05-31T12:00:00+00:00"
 
@@ -74,11 +83,47 @@ def test_moments_that_are_the_same_are_a_tie_unless_somebody_ruled() -> None:
         assert ruled(*order, name="senior", seniors=("cy", "bea")) == (0, "", ["r"])
         assert ruled(*two, name="senior", seniors=("cy",)) == (None, "tie", [])
         assert ruled(*two, vote("c", 1, judge="cy"), name="majority") == (1, "", ["b", "c"])
-    # of two rulings the later
+    # of two rulings the one that supersedes; else they wait for a third
     late = vote("s", 1, judge="cy", source=RULING, at="2026-05-31T12:00:01+00:00")
-    assert ruled(late, chair) == (1, "", ["s"])
-    level = vote("s", 1, judge="cy", source=RULING)
-    assert ruled(chair, level) == (None, "tie", [])
+    for name in ("adjudicated", "majority", "latest"):
+        assert ruled(late, chair, name=name) == (None, "tie", [])
+    last = msgspec.structs.replace(chair, supersedes="s")
+    assert ruled(late, last) == ruled(last, late) == (0, "", ["r"])
+    third = vote("t", 2, judge="eve", source=RULING, supersedes="r s")
+    assert ruled(late, chair, third) == (2, "", ["t"])
+
+
+def test_a_judge_who_said_two_things_in_two_copies_waits_for_a_ruling() -> None:
+    """Under every policy, also where another judge would outvote them."""
+    here, there = vote("a", 2), vote("b", 1, at="2026-05-31T13:00:00+00:00")
+    bea = vote("c", 1, judge="bea")
+    for name in ("adjudicated", "majority", "latest"):
+        assert ruled(here, there, name=name) == (None, "tie", [])
+        assert ruled(here, there, bea, name=name) == (None, "tie", [])
+    assert ruled(here, there, name="senior", seniors=("ada",)) == (None, "tie", [])
+    chair = vote("r", 0, judge="chair", source=RULING)
+    assert ruled(here, there, chair) == (0, "", ["r"])
+    again = vote("d", 2, supersedes="a b")
+    assert ruled(here, there, again) == (2, "", ["d"])
+    same = vote("b", 2, at="2026-05-31T13:00:00+00:00")
+    assert ruled(here, same) == (2, "", ["b"])
+
+
+@pytest.mark.parametrize("name", ["adjudicated", "majority", "senior", "latest"])
+def test_a_label_that_was_edited_by_hand_stands_under_every_policy(name: str) -> None:
+    seniors = ("ada",) if name == "senior" else ()
+    said = vote("a", 2), vote("b", 2, judge="bea"), vote("m", 2, judge="bot", kind="machine")
+    edited = vote("e", 0, judge="file", source=EDITED, at="2026-01-01")
+    assert ruled(*said, edited, name=name, seniors=seniors) == (0, "", ["e"])
+    gone = vote("e", None, judge="file", source=EDITED)
+    assert ruled(*said, gone, name=name, seniors=seniors) == (None, "", [])
+    two = vote("f", 1, judge="file", source=EDITED)  # in another copy
+    assert ruled(*said, edited, two, name=name, seniors=seniors) == (None, "tie", [])
+    unaware = vote("r", 2, judge="chair", source=RULING)
+    assert ruled(*said, edited, unaware, name=name, seniors=seniors) == (None, "tie", [])
+    assert ruled(*said, gone, unaware, name=name, seniors=seniors) == (None, "tie", [])
+    chair = vote("r", 1, judge="chair", source=RULING, supersedes="e f")
+    assert ruled(*said, edited, two, chair)[0] == 1
 
 
 def test_who_stands_behind_a_label() -> None:
@@ -113,14 +158,17 @@ def test_labels_are_votes_of_nobody() -> None:
             rationale=["", "", "so", ""], source=["", "", "", "s"], at=["", AT, "", ""],
         ),
     )  # fmt: skip
-    found = votes_of_labels(gold, [vote("v", doc_id="z"), vote("w", query_id="z", doc_id="a")])
+    found = votes_of_labels(
+        gold, book_of([vote("v", doc_id="z"), vote("w", query_id="z", doc_id="a")])
+    )
     told = [(v.doc_id, v.grade, v.judge, v.source, v.at, v.kind) for v in found]
     assert told == [
         ("a", 2, IMPORTED, IMPORTED, "", "human"), ("b", 1, "bea", "", AT, "human"),
         ("c", 0, IMPORTED, "", "", "human"), ("d", 1, IMPORTED, "s", "", "human")]  # fmt: skip
-    assert votes_of_labels(gold) == found
+    assert votes_of_labels(gold, book_of([])) == found
     assert len({v.id for v in found}) == 4
-    assert [v.doc_id for v in votes_of_labels(gold, [vote("v", doc_id="b")])] == ["a", "c", "d"]
+    voted = book_of([vote("v", doc_id="b")])
+    assert [v.doc_id for v in votes_of_labels(gold, voted)] == ["a", "c", "d"]
 
 
 def test_a_document_that_reads_otherwise_makes_votes_stale() -> None:

@@ -4,8 +4,7 @@ beside it that is taken (benchmarks/mutants.py)."""
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, timedelta
-from pathlib import Path
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -13,11 +12,10 @@ import pytest
 from assay.core.errors import InputError
 from assay.core.types import GoldSet, Query, Vote, judgment_frame
 from assay.formats.ballots import Ballot, Ballots, Problem
-from assay.formats.votes_jsonl import RULING, SAMPLE, WITHDRAWN, append, appending, read_votes
 from assay.judging import merge
 from assay.judging.merge import NOTHING, SHOWN, Bounds, Cast, Said, bounds, cast
 from assay.judging.reasons import LONGEST
-from assay.judging.votes import IMPORTED, current, not_before
+from assay.judging.votes import IMPORTED, RULING, SAMPLE, WITHDRAWN, current, not_before
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 AT = "2026-05-31T12:00:00+00:00"
@@ -244,23 +242,26 @@ def test_what_says_nothing_new(row: dict[str, Any], there: dict[str, Any], new: 
 
 
 def test_a_later_vote_supersedes_and_an_earlier_one_does_not() -> None:
-    for at, supersedes in (("2026-05-31T12:00:00Z", "a"), ("2026-05-31T11:59:59Z", "")):
-        (new,) = taken(ballot(grade=2, at=at), votes=[vote("a")]).new
-        assert new.supersedes == supersedes
+    (new,) = taken(ballot(grade=2, at="2026-05-31T12:00:00Z"), votes=[vote("a")]).new
+    assert new.supersedes == "a"
+    late = taken(ballot(grade=2, at="2026-05-31T11:59:59Z"), votes=[vote("a")])
+    assert (late.new, late.already, late.outdated) == ([], 1, 1)
     (kept,) = taken(ballot(grade=2, id="x", at="2026-06-01"), votes=[vote("a")]).new
-    assert kept.supersedes == ""
+    assert kept.supersedes == "a"
+    (kept,) = taken(ballot(grade=2, id="x", at=AT, supersedes="b"), votes=[vote("a")]).new
+    assert kept.supersedes == "b a"  # what it said itself stays
     # of two files the second supersedes what the first brought
     files = [Ballots(rows=[ballot(grade=g, at=f"2026-05-3{g}")]) for g in (0, 1)]
     first, second = cast(files, limits(), Said(at=NOW)).new
     assert (first.supersedes, second.supersedes) == ("", first.id)
     older = [Ballots(rows=[ballot(grade=g, at=f"2026-05-3{1 - g}")]) for g in (0, 1)]
-    assert [each.supersedes for each in cast(older, limits(), Said(at=NOW)).new] == ["", ""]
+    assert [each.supersedes for each in cast(older, limits(), Said(at=NOW)).new] == [""]
     third = Ballots(rows=[ballot(grade=2, at="2026-05-31T15:00:00Z")])
     *_, last = cast([*older, third], limits(), Said(at=NOW)).new
     assert last.supersedes == cast(older, limits(), Said(at=NOW)).new[0].id
 
 
-@pytest.mark.parametrize("times", [("", ""), ("2026-05-31", "2026-05-31")])
+@pytest.mark.parametrize("times", [("", ""), ("2026-06-01", "2026-06-01")])
 def test_the_order_in_which_files_are_named_decides_nothing(times: tuple[str, str]) -> None:
     """Two words of one judge at one moment: neither is taken, and both places are told."""
     files = [
@@ -322,58 +323,7 @@ def test_the_refusals_are_asked_in_their_order() -> None:
                      "_no_rationale", "_long_rationale"]  # fmt: skip
 
 
-# ── the file of votes ─────────────────────────────────────────────────────────────────────────────
-
-
-def test_a_file_that_cannot_be_written_says_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "set.votes.jsonl"
-    append(path, [vote("a")])
-    before = path.read_bytes()
-
-    def full(*_: object) -> None:
-        with path.open("ab") as stream:
-            stream.write(b'{"half')
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("assay.formats.votes_jsonl._write", full)
-    with pytest.raises(InputError, match="cannot write: no space left on device") as error:
-        append(path, [vote("b")])
-    assert (error.value.where, error.value.hint) == (str(path), "Nothing was changed.")
-    assert path.read_bytes() == before
-
-
-def test_nothing_to_append_makes_no_file(tmp_path: Path) -> None:
-    path = tmp_path / "set.votes.jsonl"
-    append(path, [])
-    with appending(path) as write:
-        write([])
-    assert not path.exists()
-    assert read_votes(path) == []
-    path.touch()
-    assert read_votes(path) == []
-    append(path, [vote("a")])
-    assert [each.id for each in read_votes(path)] == ["a"]
-
-
-def test_what_a_system_left_of_a_line_is_no_vote(tmp_path: Path) -> None:
-    path = tmp_path / "set.votes.jsonl"
-    for tail in (b"\0\0\0", b'{"id": "b"\0\0'):
-        append(path, [vote("a")])
-        path.write_bytes(path.read_bytes() + tail)
-        assert [each.id for each in read_votes(path)] == ["a"]
-        append(path, [vote("c")])
-        assert [each.id for each in read_votes(path)] == ["a", "c"]
-        path.unlink()
-
-
-def test_a_vote_twice_says_where_it_was_first(tmp_path: Path) -> None:
-    path = tmp_path / "set.votes.jsonl"
-    append(path, [vote("a"), vote("b"), vote("a")])
-    with pytest.raises(InputError, match="the vote 'a' is on line 1 already") as error:
-        read_votes(path)
-    assert error.value.where == f"{path}:3"
+# ── times ─────────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_a_new_word_comes_after_what_the_clock_has_not_seen() -> None:
@@ -386,17 +336,3 @@ def test_a_new_word_comes_after_what_the_clock_has_not_seen() -> None:
         (["2026-06-09"], datetime(2026, 6, 9, 0, 0, 1, tzinfo=UTC)),
     ):
         assert not_before(at, [vote("v", at=each) for each in given], NOW) == moment, given
-
-
-def test_what_was_taken_back_is_as_if_not_given() -> None:
-    def holding(*votes: Vote) -> list[str]:
-        return [each.id for each in current(votes)]
-
-    later = (NOW + timedelta(hours=1)).isoformat()
-    gone = vote("x", None, at=later, judge="chair", supersedes="a", source=WITHDRAWN)
-    assert holding(vote("a"), gone) == []
-    assert holding(vote("a"), vote("b", judge="bea"), gone) == ["b"]
-    assert holding(vote("a"), gone, vote("c", at=later)) == ["c"]
-    assert holding(vote("a", at=later), vote("b")) == ["a"]
-    assert holding(vote("a"), vote("b", source=RULING), vote("c", source=SAMPLE)) == ["a", "b", "c"]
-    assert holding(vote("a"), vote("b", source=IMPORTED)) == ["b"]

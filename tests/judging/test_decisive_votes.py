@@ -4,7 +4,6 @@ through (benchmarks/mutants.py)."""
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,7 +16,7 @@ from assay.formats.ballots import Ballot, Ballots
 from assay.judging.merge import Bounds, Said, cast
 from assay.judging.next import next_to_judge, standing
 from assay.judging.policy import Policy, judgment_of, labels
-from assay.judging.votes import IMPORTED, UNNAMED, current, votes_from
+from assay.judging.votes import IMPORTED, UNNAMED
 
 AT = "2026-05-31T12:00:00+00:00"
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
@@ -26,14 +25,6 @@ NOW = datetime(2026, 6, 1, tzinfo=UTC)
 def vote(id: str, grade: int = 1, **more: Any) -> Vote:
     fields = {"judge": "ada", "kind": "human", "at": AT} | more
     return Vote(id=id, query_id="q", doc_id="d", grade=grade, **fields)
-
-
-def test_of_two_votes_at_one_moment_the_later_line_holds() -> None:
-    assert [each.id for each in current([vote("first"), vote("second", 2)])] == ["second"]
-
-
-def test_nothing_has_been_appended_to_a_file_that_is_not_there(tmp_path: Path) -> None:
-    assert votes_from(tmp_path / "none.votes.jsonl", 5) == ([], 0)
 
 
 @pytest.mark.parametrize(

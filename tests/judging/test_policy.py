@@ -25,8 +25,9 @@ from assay.judging.policy import (
 
 
 def _votes(*said: str) -> list[Vote]:
-    """ "ada 2", "bot 1 machine", "cy 0 human adjudication", "ada ?", in the order of time."""
-    votes = []
+    """ "ada 2", "bot 1 machine", "cy 0 human adjudication", "ada ?", in the order of time. A later
+    vote of a judge supersedes the earlier one."""
+    votes, last = [], dict[tuple[str, str], str]()
     for day, text in enumerate(said, start=1):
         judge, grade, kind, source, *_ = [*text.split(), "", ""]
         fields: dict[str, Any] = {"kind": kind or "human", "source": source}
@@ -39,9 +40,11 @@ def _votes(*said: str) -> list[Vote]:
                 judge=judge,
                 at=f"2026-01-{day:02d}",
                 rationale=f"{judge} wrote this",
+                supersedes=last.get((judge, source), ""),
                 **fields,
             )
         )
+        last[judge, source] = f"v{day}"
     return votes
 
 
@@ -120,6 +123,7 @@ ballots = st.tuples(
     st.sampled_from([None, 0, 1, 2]),
     sources,
     st.integers(1, 4),
+    st.booleans(),
 )
 
 
@@ -129,22 +133,26 @@ ballots = st.tuples(
     st.randoms(use_true_random=False),
 )
 def test_labels_do_not_depend_on_the_order_of_lines(
-    said: list[tuple[str, str, int | None, str, int]], policy: Policy, lots: random.Random
+    said: list[tuple[str, str, int | None, str, int, bool]], policy: Policy, lots: random.Random
 ) -> None:
-    votes = [
-        Vote(
-            id=f"v{n}",
-            query_id=query,
-            doc_id="d",
-            grade=grade,
-            judge=judge,
-            kind="machine" if judge == "bot" else "human",
-            at=f"2026-01-{day:02d}",
-            rationale=f"{n}",
-            source=source,
+    """Some votes know of the last one of their judge, and others are from another copy."""
+    votes, last = [], dict[tuple[str, str, str], str]()
+    for n, (judge, query, grade, source, day, knows) in enumerate(said):
+        votes.append(
+            Vote(
+                id=f"v{n}",
+                query_id=query,
+                doc_id="d",
+                grade=grade,
+                judge=judge,
+                kind="machine" if judge == "bot" else "human",
+                at=f"2026-01-{day:02d}",
+                rationale=f"{n}",
+                source=source,
+                supersedes=last.get((judge, query, source), "") if knows else "",
+            )
         )
-        for n, (judge, query, grade, source, day) in enumerate(said)
-    ]
+        last[judge, query, source] = f"v{n}"
     other = list(votes)
     lots.shuffle(other)
 

@@ -186,13 +186,13 @@ def test_every_page_says_one_fact_in_the_same_words(
     words = words_of("decide", lang)
     first = kept(service, gold(service), "a", DOCS, days=1)
     second = kept(service, gold(service), "b", ["d1", "d0", *DOCS[2:]])
-    facts = Words(lang).with_directions(engine="b", other="a", gold="set")
+    facts = Words(lang).with_directions(engine="b", other="a", gold="set.json")
 
     def told(key: str, system: str, baseline: str) -> str:
         """As every report says it."""
         sentence = Words(lang)(key, system=system, baseline=baseline)
         return str(words["unproven"]).format(
-            **Words(lang).with_directions(gold="set", said=sentence)
+            **Words(lang).with_directions(gold="set.json", said=sentence)
         )
 
     for address in (f"/compare?a={first.id}&b={second.id}", "/?x=1", "/runs?x=1"):

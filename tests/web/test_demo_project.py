@@ -161,7 +161,7 @@ def test_a_second_start_keeps_what_was_done(sample: tuple[httpx.Client, str], pl
     vote = {"id": "sam-votes-once", "set": "opinions", "query_id": "q021", "doc_id": doc}
     given = client.post("/api/votes", json={**vote, "grade": 1, "rationale": "It says who files."})
     assert given.status_code == 200, given.text
-    votes = place / "assay-demo" / "opinions.votes.jsonl"
+    votes = place / "assay-demo" / "opinions.log.jsonl"
     assert "sam-votes-once" in votes.read_text(encoding="utf-8")
     with started(place) as (again, said):
         assert "as you left it" in said

@@ -70,7 +70,7 @@ def test_a_store_that_hangs_is_not_ready(store: Store, monkeypatch: pytest.Monke
     held = threading.Event()
 
     class Hangs:
-        def waiting(self) -> None:
+        def append_audit(self, entries: object) -> None:
             held.wait(5)
 
     monkeypatch.setattr(journal, "READY_SECONDS", 0.05)

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from assay.core.extras import SHOWN
+from assay.workbench.opening import open_service
+from assay.workbench.review import suggest
 from command_line import Assay
 
 
@@ -38,22 +40,19 @@ def test_store_corpora_and_gold_in_one_screen(assay_cli: Assay) -> None:
         ("corpus", "import", "jsonl", "docs.jsonl", "--name", "docs"),
     ):
         assert assay_cli(*command).code == 0
-    Path("gold-set.jsonl").write_text("")
+    with open_service() as service:
+        suggest(service, "gold-set", ("g001", "a"), 1, rationale="on point", by="agent")
+    Path("gold-set.jsonl").write_text("# nothing yet\n")
     found = assay_cli("doctor", "--json").json
     assert found["store"]["rows"]["search_logs"] == 1
     assert found["index"]["corpora"]["docs"]["index"] == "there is no index yet"
-    assert found["gold"]["without_a_row"] == {"gold-set": 1}
+    assert found["gold"]["without_a_query"] == {"gold-set": 1}
+    assert found["gold"]["notes"]
     assert found["halacha_backlog"]["pending_review"] == 1
     assert "docs: documents 1" in assay_cli("doctor").out
-    assert "1 of these have no row" in assay_cli("backlog").err
+    assert "assay gold withdraw" in assay_cli("backlog").err
     assert "1 withdrawn" in assay_cli("gold", "withdraw", "gold-set", "--by", "D").err
     assert assay_cli("backlog", "--json").json["total"] == 0
-    Path("gold-set.jsonl").unlink()
-    assert assay_cli("gold", "bootstrap").code == 0
-    Path("gold-set.jsonl").unlink()
-    done = assay_cli("gold", "withdraw", "gold-set", "--by", "D")
-    assert (done.code, "--gone" in done.err) == (2, True)
-    assert "1 withdrawn" in assay_cli("gold", "withdraw", "gold-set", "--by", "D", "--gone").err
 
 
 def test_an_index_that_lacks_a_file_is_damaged(assay_cli: Assay) -> None:

@@ -216,7 +216,9 @@ def test_a_late_vote_does_not_replace_a_newer_one(service: Service) -> None:
     late = say(service, "Ada", ONE, 0, ago=3600)
     assert not late.holds
     assert grades(service, "Ada")["d1"] == 2
-    assert len(kept(service)) == 2
+    assert [vote.grade for vote in kept(service)] == [2, 0, None], "kept, and taken back at once"
+    assert say(service, "Ada", ONE, 1).holds
+    assert grades(service, "Ada")["d1"] == 1
 
 
 def test_unsure_asks_one_more(service: Service) -> None:
@@ -251,7 +253,7 @@ def test_votes_of_another_program_are_seen(service: Service) -> None:
         grade=1,
         judge="Ada",
         kind="human",
-        at="2026",
+        at="2026-01-01",
     )
     give(service.gold_sets["set"], [other])
     assert grades(service, "Ada") == {"d1": 2, "d2": 1}

@@ -12,12 +12,13 @@ import pytest
 from assay.corpus.build import import_corpus
 from assay.store import Store
 from assay.workbench.backlog import backlog
+from assay.workbench.decisions import configured_name
+from assay.workbench.flags import FlagGiven, flag_query
 from assay.workbench.gold import bootstrap_gold, gold_list
 from assay.workbench.health import diagnostics
 from assay.workbench.logs import import_decisions, import_searches
-from assay.workbench.opening import Service, gold_path, open_service
+from assay.workbench.opening import Service, gold_path, open_service, stored_name
 from assay.workbench.review import queue
-from assay.workbench.review_queue import fill_queue
 from web_client import local_client
 
 NOW = datetime(2026, 5, 31, 12, tzinfo=UTC)
@@ -63,7 +64,7 @@ def test_a_set_is_listed_once(in_folder: Path) -> None:
 
 
 def test_a_gold_set_under_another_name_than_its_file(in_folder: Path) -> None:
-    """The store knows a set by its file, people by the name in assay.toml: both lead to it."""
+    """The name in assay.toml and the path in the project both lead to a set."""
     (in_folder / "assay.toml").write_text(
         '[gold.precedents]\npath = "gold-set.jsonl"\n[engines.e]\nrun = "x.json"\n'
     )
@@ -80,7 +81,7 @@ def test_a_gold_set_under_another_name_than_its_file(in_folder: Path) -> None:
         assert gold_path(service, item.gold) == gold_path(service, "precedents")
         assert (
             backlog(service, gold="precedents").pending_review
-            == backlog(service, gold="gold-set").pending_review
+            == backlog(service, gold="gold-set.jsonl").pending_review
             == 1
         )
 
@@ -93,18 +94,33 @@ def test_opening_needs_nothing(in_folder: Path) -> None:
 
 
 def test_two_files_of_one_name_both_have_pages(in_folder: Path) -> None:
-    """A name is one part of an address: it has no slash, also where the store knows it by one."""
+    """A name is one part of an address: it has no slash."""
     row = {"id": "g1", "query": "היטל", "relevant_case_law_ids": ["d1"], "source": "bootstrap"}
     for folder in ("north", "south"):
         (in_folder / folder).mkdir()
         lines(in_folder / folder / "gold-set.jsonl", row)
     given = [in_folder / folder / "gold-set.jsonl" for folder in ("north", "south")]
-    for gold in (given, ()):  # given, and then remembered by the store
+    for gold in (given, ()):  # given, and then found by their logs
         with open_service(gold=gold) as service:
-            fill_queue(service)
+            for name in service.gold_sets:
+                flag_query(service, FlagGiven(set=name, query_id="g1"), "Ada")
             assert len(service.gold_sets) == 2
             assert [name for name in service.gold_sets if "/" in name] == []
             client = local_client(service)
             for name in service.gold_sets:
                 for page in ("judge", "agreement"):
                     assert client.get(f"/{page}/{quote(name)}").status_code == 200
+
+
+def test_gates_of_a_set_are_not_those_of_another_with_its_file_name(in_folder: Path) -> None:
+    row = {"id": "g1", "query": "levy", "relevant_case_law_ids": ["d1"], "source": "bootstrap"}
+    for folder in ("a", "b"):
+        (in_folder / folder).mkdir()
+        lines(in_folder / folder / "gold.jsonl", row)
+    text = '[gold.gold]\npath = "b/gold.jsonl"\n[engines.e]\nengine = "bm25"\n'
+    (in_folder / "assay.toml").write_text(text)
+    with open_service(gold=[Path("a/gold.jsonl")]) as service:
+        assert set(service.gold_sets) == {"gold", "a:gold"}
+        kept = {name: stored_name(service, name) for name in service.gold_sets}
+        assert kept == {"gold": "gold", "a:gold": "a/gold.jsonl"}
+        assert [configured_name(service, kept[name]) for name in kept] == ["gold", ""]

@@ -297,6 +297,19 @@ def move_into_place(source: Path, target: Path) -> Path:
     return target
 
 
+Stamp = tuple[int, int, int]
+
+
+def stamp_of(path: Path) -> Stamp | None:
+    """What tells whether a file is still the same: its number, size and time; None where there is
+    none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns
+
+
 def sha256_of(path: Path) -> str:
     """The hash of a file, or of every file below a folder in name order."""
     digest = hashlib.sha256()

@@ -22,7 +22,7 @@ from typing import Any
 import msgspec
 
 from assay.core.errors import InputError
-from assay.core.files import os_message, sync_folder
+from assay.core.files import Stamp, os_message, stamp_of, sync_folder
 from assay.core.types import Vote
 from assay.formats.gold_jsonl import locked
 from assay.gold.acts import (
@@ -63,7 +63,7 @@ class Log:
         self._forget()
 
     def _forget(self) -> None:
-        self._stamp: tuple[int, int, int] | None = None
+        self._stamp: Stamp | None = None
         self._read_to, self._ends, self._lines = 0, b"", 0
         self._begin([])
 
@@ -85,7 +85,7 @@ class Log:
         with self.reading:
             names = self.people.renamed()
             renamed, self._renamed = names != self._renamed, names
-            stamp = _stamp(self.path)
+            stamp = stamp_of(self.path)
             if stamp is None:
                 if self.before.refresh() or renamed or self._stamp is not None:
                     self._forget()
@@ -99,7 +99,7 @@ class Log:
             self._ends = self._tail(self._read_to)
             self._stamp = stamp
 
-    def _goes_on(self, stamp: tuple[int, int, int]) -> bool:
+    def _goes_on(self, stamp: Stamp) -> bool:
         same = self._stamp is not None and stamp[0] == self._stamp[0]
         longer = stamp[1] >= self._read_to
         return same and longer and self._tail(self._read_to) == self._ends
@@ -315,14 +315,6 @@ def _written(dataset: Path) -> datetime | None:
         return datetime.fromtimestamp(dataset.stat().st_mtime, UTC)
     except OSError:
         return None
-
-
-def _stamp(path: Path) -> tuple[int, int, int] | None:
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def _write(path: Path, payload: bytes) -> None:

@@ -11,7 +11,7 @@ import secrets
 from pathlib import Path
 
 from assay.core.errors import InputError
-from assay.core.files import read_toml, write_atomic
+from assay.core.files import Stamp, read_toml, stamp_of, write_atomic
 from assay.formats.gold_jsonl import locked
 
 FILE = "people.toml"
@@ -38,7 +38,7 @@ class People:
 
     def __init__(self, dataset: Path) -> None:
         self._folder = dataset.resolve().parent
-        self._stamps: tuple[tuple[int, int] | None, ...] = ()
+        self._stamps: tuple[Stamp | None, ...] = ()
         self._names: dict[str, str] = {}
         self._ids: dict[str, str] = {}
         self._changes = 0
@@ -77,7 +77,7 @@ class People:
 
     def _refresh(self) -> None:
         files = self._files()
-        stamps = tuple(_stamp(file) for file in files)
+        stamps = tuple(stamp_of(file) for file in files)
         if stamps == self._stamps:
             return
         names = {id: name for file in files for id, name in _read(file).items()}
@@ -107,11 +107,3 @@ def _read(file: Path) -> dict[str, str]:
     except InputError as error:
         hint = "Every line is an id and a name. Where a merge left an id twice, keep one line."
         raise InputError(error.message, where=str(file), hint=hint) from error
-
-
-def _stamp(file: Path) -> tuple[int, int] | None:
-    try:
-        found = file.stat()
-    except OSError:
-        return None
-    return found.st_mtime_ns, found.st_size

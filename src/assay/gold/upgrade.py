@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from assay.core.errors import AssayError
+from assay.core.files import stamp_of
 from assay.core.types import Vote
 from assay.core.workspace import default_store
 from assay.formats import gold_jsonl
@@ -61,11 +62,7 @@ class Before:
     def refresh(self) -> bool:
         """Read again what has changed; tell whether anything has."""
         file = before_the_log(self._dataset)
-        try:
-            found = file.stat()
-            state: object = (found.st_mtime_ns, found.st_size, self._store)
-        except OSError:
-            state = (0, 0, self._store)
+        state = (stamp_of(file), self._store)
         if state == self._state:
             return False
         self._state = state

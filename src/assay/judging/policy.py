@@ -9,7 +9,8 @@
 A pair on which the votes are tied has no label until somebody rules, and neither has one on which a
 judge gave two grades in two copies of a project. Unsure votes never count, and spot checks measure
 labels and do not make them. A label that somebody edited in the gold file stands under every policy
-until somebody rules. The policy is kept beside the set, in STEM.policy.json."""
+until somebody rules; an edit and a ruling, or two edits, that do not know of each other wait for
+one. The policy is kept beside the set, in STEM.policy.json."""
 
 from __future__ import annotations
 
@@ -116,12 +117,15 @@ def label_of(pair: Pair, said: Sequence[Vote], policy: Policy) -> Label:
     counted = [vote for vote in making if vote.kind in policy.counts]
     graded = [vote for vote in counted if vote.grade is not None]
     standing: list[Vote] = []
-    if edited:
+    disputed = bool(edited) and len({v.grade for v in making if v.source in (EDITED, RULING)}) > 1
+    if edited and not disputed:
         standing = [vote for vote in edited[-1:] if vote.grade is not None]
-    elif graded and not _undecided(counted):
+    elif graded and not disputed and not _undecided(counted):
         standing = _POLICIES[policy.name](graded, policy)
     why: Literal["", "unsure", "tie", "not counted"] = ""
-    if not standing and not edited:
+    if disputed:
+        why = "tie"
+    elif not standing and not edited:
         why = "tie" if graded else "unsure" if counted else "not counted"
     return Label(
         query_id=pair[0],

@@ -18,6 +18,7 @@ import msgspec
 
 from assay import formats
 from assay.core.errors import AssayError
+from assay.core.files import stamp_of
 from assay.formats import gold_jsonl
 from assay.formats.gold_jsonl import GoldRow, Line
 from assay.gold.acts import DISMISS, EDIT, PUBLISH, REJECT, SUGGEST, UNDO, Act
@@ -66,7 +67,7 @@ def items_of(gold: str, dataset: Path) -> list[ReviewItem]:
     """Every item of a set, the oldest first. `gold` is what the set is called."""
     log = open_log(dataset)
     with log.reading:
-        state = (gold, log.life, len(log.acts), _stamp(dataset))
+        state = (gold, log.life, len(log.acts), stamp_of(dataset))
         with _lock:
             known = _known.get(log.path)
         if known is None or known[0] != state:
@@ -78,14 +79,6 @@ def items_of(gold: str, dataset: Path) -> list[ReviewItem]:
 
 _known: dict[Path, tuple[object, list[ReviewItem]]] = {}
 _lock = threading.Lock()
-
-
-def _stamp(path: Path) -> object:
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def _found(gold: str, dataset: Path, log: Log) -> list[ReviewItem]:

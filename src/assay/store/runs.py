@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Engine, select, update
+from sqlalchemy import Connection, Engine, bindparam, select, update
 
 from assay.store.database import reading, writing
-from assay.store.records import Kept, RunRecord
+from assay.store.records import RunRecord
 from assay.store.statements import insert_new, row_of
 from assay.store.tables import runs
 
@@ -51,19 +51,29 @@ class Runs:
         return [_record(row) for row in connection.execute(query).mappings()]
 
     @reading
+    def whole_runs(self, connection: Connection, run_ids: Sequence[str]) -> list[RunRecord]:
+        """Return several runs with their results."""
+        query = select(runs).where(runs.c.id.in_(run_ids))
+        return [_record(row) for row in connection.execute(query).mappings()]
+
+    @reading
     def run_golds(self, connection: Connection) -> list[str]:
         """Return the name of every gold set that has runs, in order."""
         return sorted(connection.execute(select(runs.c.gold).distinct()).scalars())
 
     @writing
-    def keep_summary(self, connection: Connection, run_id: str, summary: Kept) -> None:
-        connection.execute(update(runs).where(runs.c.id == run_id).values(summary=summary))
-
-    @writing
-    def keep_verdict(self, connection: Connection, run_id: str, asked: str, verdict: Kept) -> None:
-        """Keep the verdict on a run with the digest of the gates and baseline that it answers."""
-        kept = update(runs).where(runs.c.id == run_id).values(asked=asked, verdict=verdict)
-        connection.execute(kept)
+    def keep_summaries(self, connection: Connection, records: Sequence[RunRecord]) -> None:
+        """Keep the summary and the verdict of runs, with the digest of the gates and the baseline
+        that the verdict answers."""
+        names = ("summary", "verdict", "asked")
+        kept = update(runs).where(runs.c.id == bindparam("run"))
+        kept = kept.values({name: bindparam(f"new_{name}") for name in names})
+        rows = [
+            {"run": each.id} | {f"new_{name}": getattr(each, name) for name in names}
+            for each in records
+        ]
+        if rows:
+            connection.execute(kept, rows)
 
 
 def _record(row: Any) -> RunRecord:

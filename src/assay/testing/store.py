@@ -230,15 +230,14 @@ def a_run_keeps_its_summary_and_verdict(store: Store) -> None:
     other = replace(run, id="other")
     for each in (run, other):
         store.put_run(each)
-    store.keep_summary("r", {"ndcg": 0.5})
-    store.keep_verdict("r", "digest", {"passed": True})
     told = replace(run, summary={"ndcg": 0.5}, verdict={"passed": True}, asked="digest")
-    same((store.run("r"), store.run("other")), (told, other))
+    store.keep_summaries([told, replace(told, id="none")])
+    same((store.run("r"), store.run("other"), store.run("none")), (told, other, None))
     same(store.runs()[0], replace(told, results={}))
-    store.keep_verdict("r", "another", {"passed": False})
-    same(store.run("r"), replace(told, verdict={"passed": False}, asked="another"))
-    store.keep_summary("none", {})
-    same(store.run("none"), None)
+    same({each.id: each.results for each in store.whole_runs(["r", "none"])}, {"r": {"n": 1}})
+    again = replace(told, verdict={"passed": False}, asked="another")
+    store.keep_summaries([again])
+    same(store.run("r"), again)
 
 
 def the_audit_trail_comes_newest_first_and_in_pages(store: Store) -> None:

@@ -11,7 +11,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from assay.core.errors import InputError, NotHere
-from assay.core.remembered import Remembered
 from assay.core.results import Pair, Results
 from assay.reports import render, view
 from assay.reports.charts import moves
@@ -31,6 +30,7 @@ from assay.web.decide_parts import (
 )
 from assay.web.job_pages import JOB_ROUTES, queue_of
 from assay.web.shell import json, language_for, query, said, service_of
+from assay.workbench.computed import computed
 from assay.workbench.decisions import (
     Board,
     RunLine,
@@ -53,7 +53,6 @@ from assay.workbench.side_by_side import TwoRankings, two_rankings
 from assay.workbench.since import Seen, Since, named, seen, since_baseline, told
 from assay.workbench.trend import Trend, trends_by_set
 
-REPORTS = 16  # kept as they were written
 LISTED = 30  # runs in a list, and queries of a comparison, before the rest is folded away
 
 # ── home ──────────────────────────────────────────────────────────────────────────────────────────
@@ -160,7 +159,7 @@ def run(request: Request) -> Response:
         request,
         "run.html",
         kept=kept,
-        line=line_of(kept, verdict=verdict),
+        line=line_of(kept, kept.results, verdict),
         verdict=verdict,
         rests=rests,
         second=_second(service, kept.gold, rests),
@@ -204,15 +203,11 @@ def run_report(request: Request) -> Response:
     return Response(text, media_type="text/html; charset=utf-8", headers=headers)
 
 
-_reports = Remembered[tuple[str, str, str, bytes], str](REPORTS)
-
-
 def _report(address: str, kept: KeptRun, language: str, since: Since | None) -> str:
     """A run never changes, and with the same verdict and baseline neither does its report."""
     told = msgspec.json.encode((kept.results.verdict, kept.results.baseline))
-    return _reports.of(
-        (address, kept.id, language, told), lambda: _written(kept.results, language, since)
-    )
+    key = ("report", address, kept.id, language, told)
+    return computed(key, lambda: _written(kept.results, language, since))
 
 
 def _written(results: Results, language: str, since: Since | None) -> str:

@@ -17,8 +17,11 @@ import msgspec
 
 from assay import formats
 from assay.core.errors import InputError, NotHere
+from assay.core.files import Stamp, stamp_of
+from assay.core.fingerprints import gold_fingerprint
 from assay.core.types import GoldSet, Query, Vote
 from assay.formats.ballots import Ballot
+from assay.gold.acts import moment_of, new_id
 from assay.gold.log import Log, open_log, writing
 from assay.gold.votes import VoteBook
 from assay.judging import rubrics
@@ -28,7 +31,6 @@ from assay.judging.pool import Pool, PooledPair, pool_path, read_pool
 from assay.judging.rubrics import Rubric
 from assay.judging.votes import WITHDRAWN, Pair, votes_of_labels
 
-Stamp = tuple[int, int, int]
 Seat = tuple[str, str]  # judge and query
 
 
@@ -72,6 +74,11 @@ class Desk:
     @property
     def version(self) -> str:
         return rubrics.version(self.rubric)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Of the queries and labels of the set, as the receipt of a run has it."""
+        return gold_fingerprint(self.gold)
 
     @cached_property
     def asked_twice(self) -> frozenset[Pair]:
@@ -187,14 +194,6 @@ def _open(dataset: Path) -> Desk:
     )
 
 
-def stamp_of(path: Path) -> Stamp | None:
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_ino, found.st_size, found.st_mtime_ns
-
-
 def _stamps(dataset: Path, rubric: str) -> tuple[Stamp | None, ...]:
     home = dataset.resolve().parent
     own = (home / f"{rubric}.toml", home / "rubrics" / f"{rubric}.toml")
@@ -270,9 +269,14 @@ def _settle(desk: Desk, coming: _Coming, new: dict[str, Vote]) -> None:
         coming.refused = error
         return
     if known is None:
-        before = [one.id for one in _before(desk, kept, new)]
-        kept = msgspec.structs.replace(kept, supersedes=" ".join(before))
+        before = _before(desk, kept, new)
+        late = any(moment_of(kept.at) < moment_of(one.at) for one in before)
+        named = () if late else [one.id for one in before]
+        kept = msgspec.structs.replace(kept, supersedes=" ".join(named))
         new[kept.id] = kept
+        if late and kept.source != WITHDRAWN:
+            gone = _taken_back(kept)
+            new[gone.id] = gone
     coming.kept, coming.already = kept, known is not None
 
 
@@ -280,10 +284,17 @@ def _before(desk: Desk, vote: Vote, new: dict[str, Vote]) -> list[Vote]:
     """What the judge said of the pair last, also where it was taken back."""
     pair = (vote.query_id, vote.doc_id)
     here = [v for v in new.values() if (v.judge, v.query_id, v.doc_id) == (vote.judge, *pair)]
-    if here:
-        return here[-1:]
     first = [v for v in desk.first if (v.judge, v.query_id, v.doc_id) == (vote.judge, *pair)]
-    return desk.votes.last_of(vote.judge, pair) or first
+    gone = {id for v in here for id in v.supersedes.split()}
+    every = [*(desk.votes.last_of(vote.judge, pair) or first), *here]
+    return [v for v in every if v.id not in gone]
+
+
+def _taken_back(vote: Vote) -> Vote:
+    """The withdrawal of a vote that was sent late: its judge has said something else since."""
+    return msgspec.structs.replace(
+        vote, id=new_id(), grade=None, rationale="", supersedes=vote.id, source=WITHDRAWN
+    )
 
 
 def _refuse_overtaken(desk: Desk, coming: _Coming, new: dict[str, Vote]) -> None:

@@ -1,10 +1,7 @@
-"""Two runs face to face: is the second better, by how much, may it ship, and where did it change.
-
-Runs never change, so what is computed of two of them is kept; only the gates are asked anew."""
+"""Two runs compared: is the second better, by how much, may it ship, and where did it change."""
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Literal
 
@@ -12,7 +9,6 @@ import msgspec
 import numpy as np
 
 from assay.core.errors import AssayError, InputError
-from assay.core.remembered import Remembered
 from assay.core.results import (
     Entry,
     GoldenResults,
@@ -27,6 +23,7 @@ from assay.evaluation.comparison import Comparison, Difference, compare
 from assay.evaluation.doubts import is_closed
 from assay.evaluation.states import in_one_state
 from assay.judging.next import next_to_judge
+from assay.workbench.computed import computed
 from assay.workbench.decisions import (
     Board,
     RunLine,
@@ -61,7 +58,6 @@ Kind = Literal["leads", "leads_here", "ahead_of", "turnable", "turned", "level"]
 FEW = 10  # a slice with fewer queries tells little
 SLICES = ("type", "topic", "category", "language", "corpus")
 WEIGHTY = 20  # documents to judge where no number of them is expected to settle it
-KEPT = 64  # comparisons that are kept
 
 
 class QueryChange(msgspec.Struct, frozen=True, kw_only=True):
@@ -134,8 +130,8 @@ def duel(service: Service, first: str, second: str) -> Duel:
     change = _known_change(service.store.address, runs)
     on = _rests(service, runs, change.outcome)
     return Duel(
-        a=line_of(runs[0]),
-        b=line_of(runs[1], verdict=verdict),
+        a=line_of(runs[0], runs[0].results),
+        b=line_of(runs[1], runs[1].results, verdict),
         names=names_of(runs),
         change=change,
         lead=lead_by(names_of(runs), change.head, on.on.judge if on else ""),
@@ -198,16 +194,6 @@ def _told(runs: tuple[KeptRun, KeptRun]) -> Callable[[Sequence[Results]], Outcom
     return told
 
 
-def prepare(service: Service, pairs: Sequence[tuple[str, str]]) -> None:
-    """Compare runs that somebody is about to look at; what cannot be compared is left."""
-    known = {(first, second) for address, first, second in _changes.known()}
-    for first, second in pairs:
-        if (first, second) in known:
-            continue
-        with contextlib.suppress(AssayError):
-            duel(service, first, second)
-
-
 def names_of(runs: Sequence[KeptRun]) -> tuple[str, str]:
     """By engine; two runs of one engine by the day too, those of one day by the time."""
     for form in (
@@ -258,25 +244,18 @@ def _kind(head: Difference) -> Kind:
 
 def told_apart(service: Service, first: str, second: str) -> Kind:
     """What the comparison of two runs says first, without all that its page has beside it."""
-    key = (service.store.address, first, second)
-    change = _changes.get(key)
-    if change is not None:
-        return _kind(change.head)
 
     def kind() -> Kind:
         return _kind(_compared((kept_run(service, first), kept_run(service, second)))[1])
 
-    return _kinds.of(key, kind)
+    return computed(("kind of lead", service.store.address, first, second), kind)
 
 
 # ── the change ────────────────────────────────────────────────────────────────────────────────────
 
-_changes = Remembered[tuple[str, str, str], Change](KEPT)
-_kinds = Remembered[tuple[str, str, str], Kind](KEPT)
-
 
 def _known_change(address: str, runs: tuple[KeptRun, KeptRun]) -> Change:
-    return _changes.of((address, runs[0].id, runs[1].id), lambda: _change(runs))
+    return computed(("change", address, runs[0].id, runs[1].id), lambda: _change(runs))
 
 
 def _change(runs: tuple[KeptRun, KeptRun]) -> Change:

@@ -3,7 +3,6 @@ word on its rows."""
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -41,6 +40,7 @@ from assay.review import decisions
 from assay.review.bootstrap import Bootstrapped, Options, bootstrap
 from assay.review.decisions import Correction, Ruled, Word
 from assay.telemetry.feedback import days_before
+from assay.workbench.computed import computed
 from assay.workbench.known_ids import refuse_unknown
 from assay.workbench.making import now_in_utc, rubric_found_again
 from assay.workbench.opening import Service
@@ -183,17 +183,13 @@ def describe(name: str, path: Path) -> GoldSummary:
     try:
         if path.is_file():  # the time of a folder says nothing of the files in it
             status = path.stat()
-            summary = _known_summary(path, status.st_mtime_ns, status.st_size)
+            key = ("summary", path, status.st_mtime_ns, status.st_size)
+            summary = computed(key, lambda: _summary(path))
         else:
             summary = _summary(path)
     except (AssayError, OSError) as error:
         return GoldSummary(name=name, path=str(path), error=str(error))
     return replace(summary, name=name)
-
-
-@functools.lru_cache(maxsize=64)
-def _known_summary(path: Path, _changed: int, _size: int) -> GoldSummary:
-    return _summary(path)
 
 
 def _summary(path: Path) -> GoldSummary:

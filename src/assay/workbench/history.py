@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
 
 import msgspec
 
-from assay.core.errors import InputError, NotHere
+from assay.core.errors import AssayError, InputError, NotHere
 from assay.core.remembered import Remembered
 from assay.core.results import Results
 from assay.core.results_file import from_json
@@ -23,7 +24,6 @@ from assay.workbench.opening import (
     Service,
     gold_path,
     read_gold,
-    run_name,
     run_names,
     stored_names,
 )
@@ -50,7 +50,7 @@ __all__ = [
 
 
 LOOKED_AT = 500  # runs that an engine is looked for in
-READ = 16  # runs whose results are kept at hand
+READ = 32  # runs whose results are kept at hand
 
 
 class KeptRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,8 +74,7 @@ def evaluate(service: Service, gold: str, engine: str) -> KeptRun:
 
 def keep(service: Service, results: Results, path: Path, engine: str) -> KeptRun:
     """Keep results in the history."""
-    name, at = run_name(service, path), service.clock()
-    made = record(service.store, results, name, engine=engine, at=at)
+    made = record(service, results, path, engine=engine, at=service.clock())
     return _kept(made, results)
 
 
@@ -127,20 +126,31 @@ def _named(service: Service, record: RunRecord) -> RunRecord:
 def kept_run(service: Service, run_id: str) -> KeptRun:
     if not run_id:
         raise InputError("say which run")
-    record = service.store.run(run_id)
+    read = _runs.get((service.store.address, run_id))
+    record = read[0] if read is not None else service.store.run(run_id)
     if record is None:
         newest = run_records(service, limit=5)
         known = ", ".join(f"{run.id} ({run.engine!r} on {run.gold!r})" for run in newest)
         raise NotHere(f"no run {run_id!r}", hint=f"The newest: {known or 'none yet'}.")
-    return _kept(_named(service, record), _read(service.store.address, record))
+    return _kept(_named(service, record), _results_of(service, record))
 
 
-_results = Remembered[tuple[str, str], Results](READ)
+_runs = Remembered[tuple[str, str], tuple[RunRecord, Results]](READ)
 
 
-def _read(address: str, record: RunRecord) -> Results:
-    """A run never changes: pages that speak of the same few read them once."""
-    return _results.of((address, record.id), lambda: from_json(record.results))
+def _results_of(service: Service, whole: RunRecord) -> Results:
+    """A run never changes: pages that look at the same few read them once."""
+    record = msgspec.structs.replace(whole, results={})
+    key = (service.store.address, record.id)
+    return _runs.of(key, lambda: (record, from_json(whole.results)))[1]
+
+
+def read_ahead(service: Service, run_ids: Iterable[str]) -> None:
+    """Read the results of several runs in one statement, for a page that looks at all of them."""
+    unread = [id for id in run_ids if _runs.get((service.store.address, id)) is None]
+    for whole in service.store.whole_runs(unread[:READ]) if unread else ():
+        with contextlib.suppress(AssayError):  # a run that cannot be read says so on its page
+            _results_of(service, whole)
 
 
 def compare_runs(service: Service, run_ids: Sequence[str], *, force: bool = False) -> Comparison:

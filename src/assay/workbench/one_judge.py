@@ -22,8 +22,8 @@ from assay.gold.acts import ASK_SECOND
 from assay.gold.log import has_log, writing
 from assay.judging.pool import Pool, pool_path, read_pool, with_second_look, write_pool
 from assay.judging.votes import Pair
+from assay.workbench.computed import computed
 from assay.workbench.desk import Desk, desk_of
-from assay.workbench.kept import Kept
 from assay.workbench.outputs import or_undone
 from assay.workbench.tallied import tallied
 
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 __all__ = ["Rests", "ask_second", "rests", "second_asked", "with_one_judge"]
 
 JUDGES = 5  # that are looked at, those with most documents first
-KNOWN = 256  # answers that are kept
 
 Told = Callable[[Sequence[GradedResults]], str]
 
@@ -77,12 +76,10 @@ def rests(runs: Sequence[Results], dataset: Path, told: Told, key: Hashable = No
         if key is None:
             return _found(graded, desk, alone, told)
         state = (frozenset(alone.items()), desk.stamps)
-        return _answers.get((key, dataset), state, lambda: _found(graded, desk, alone, told))
+        asked = ("one judge", key, dataset, state)
+        return computed(asked, lambda: _found(graded, desk, alone, told))
     except AssayError:  # a set that cannot be judged, or a measure that cannot be computed again
         return None
-
-
-_answers: Kept[Hashable, Rests | None] = Kept(most=KNOWN)
 
 
 def _found(

@@ -27,8 +27,9 @@ from assay.workbench.decisions import (
     rests_on,
     run_at_hand,
     run_line,
+    summarise,
 )
-from assay.workbench.history import run_records
+from assay.workbench.history import read_ahead, run_records
 from assay.workbench.one_judge import Rests
 from assay.workbench.opening import Service, run_name
 from assay.workbench.review import strays
@@ -130,7 +131,7 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
 def overview(service: Service, *, whole_trail: bool = False) -> Overview:
     """With `whole_trail`, for those who may read the audit trail, what was done lately is all of
     it."""
-    records = run_records(service, limit=LOOKED_AT)
+    records = _latest_summarised(service, run_records(service, limit=LOOKED_AT))
     sets = set_lines(service, records)
     figures = backlog(service)
     engines = _engines(service, records)
@@ -168,6 +169,15 @@ def overview(service: Service, *, whole_trail: bool = False) -> Overview:
         telemetry=service.recorder.counts() if service.recorder is not None else None,
         at=service.clock(),
     )
+
+
+def _latest_summarised(service: Service, records: Sequence[RunRecord]) -> list[RunRecord]:
+    """The records, where the latest of every engine on every set has its summary."""
+    latest: dict[tuple[str, str], RunRecord] = {}
+    for record in records:
+        latest.setdefault((record.gold, record.engine), record)
+    made = {record.id: record for record in summarise(service, list(latest.values()))}
+    return [made.get(record.id, record) for record in records]
 
 
 def set_lines(service: Service, records: Sequence[RunRecord]) -> list[SetLine]:
@@ -324,6 +334,7 @@ def rests_of(service: Service, line: RunLine | None) -> Rests | None:
 
 def _alone(service: Service, lines: Iterable[RunLine]) -> dict[str, str]:
     shown = {line.id: line for line in lines}
+    read_ahead(service, [id for id, line in shown.items() if line.status in ("pass", "fail")])
     return {
         run: found.on.judge for run, line in shown.items() if (found := rests_of(service, line))
     }

@@ -6,7 +6,6 @@ from __future__ import annotations
 import hashlib
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -18,29 +17,33 @@ from assay.store import NoStore, open_store
 from assay.store.records import RunRecord
 from assay.workbench.config import CONFIG_NAME, read_config
 from assay.workbench.opening import Service, run_name
-
-if TYPE_CHECKING:
-    from assay.store import Store
+from assay.workbench.run_summary import as_recorded
 
 HOW = "not recorded: this workspace has no store; `assay serve` makes one, and later runs are kept"
 
 
 def record(
-    store: Store, results: Results, gold: str, *, engine: str = "", at: datetime | None = None
+    service: Service,
+    results: Results,
+    dataset: Path,
+    *,
+    engine: str = "",
+    at: datetime | None = None,
 ) -> RunRecord:
-    """Keep results under the name of their set. Without `at` it is now, and the
+    """Keep results under the name of their set, with their summary. Without `at` it is now, and the
     same results are kept once: `assay run` brings what is unchanged again and again."""
     kept = to_json(results)
     made = RunRecord(
         id=hashlib.sha256(msgspec.json.encode([kept, engine, at])).hexdigest()[:24],
         at=at or datetime.now(UTC),
         engine=engine or results.engine,
-        gold=gold,
+        gold=run_name(service, dataset),
         results=kept,
         gold_fingerprint=results.receipt.gold.fingerprint,
         corpus_fingerprint=results.receipt.corpus_fingerprint or "",
     )
-    store.put_run(made)
+    made = as_recorded(service, made, results)
+    service.store.put_run(made)
     return made
 
 
@@ -61,10 +64,7 @@ def record_here(
     try:
         config = read_config(Path(CONFIG_NAME)) if Path(CONFIG_NAME).exists() else None
         service = Service(store=opened, config=config)
-        made = [
-            record(opened, results, run_name(service, path), engine=engine)
-            for results, path, engine in runs
-        ]
+        made = [record(service, results, path, engine=engine) for results, path, engine in runs]
     except AssayError as error:
         return f"warning: not recorded: {error}"
     finally:

@@ -10,7 +10,7 @@ import tempfile
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -20,6 +20,7 @@ import msgspec
 
 from assay import formats
 from assay.core.errors import AssayError, InputError, NotHere
+from assay.core.files import stamp_of
 from assay.core.results import GoldenResults, Results
 from assay.core.types import Query
 from assay.core.workers import Failure, Job, run_jobs
@@ -31,12 +32,11 @@ from assay.judging.pool import pool_path
 from assay.store.records import RunRecord
 from assay.telemetry.recorder import new_id
 from assay.workbench.agreed import count_votes
+from assay.workbench.computed import computed
 from assay.workbench.config import GoldConfig
 from assay.workbench.decisions import configured_name, decided, rests_on, run_line
-from assay.workbench.desk import stamp_of
 from assay.workbench.fitting import refuse_elsewhere, refuse_unlisted
 from assay.workbench.history import KeptRun, keep, run_records
-from assay.workbench.kept import Kept
 from assay.workbench.one_judge import ask_second
 from assay.workbench.opening import Service, gold_path, stored_name
 from assay.workbench.overview import known_corpora
@@ -131,11 +131,10 @@ class _Order:
 
 
 class RunQueue:
-    """One for a server. What runs when it is closed goes with the server's process. `after` is done
-    with every new run before it is told, so that the pages that show it are ready."""
+    """One for a server. What runs when it is closed goes with the server's process."""
 
-    def __init__(self, service: Service, after: Callable[[str], None] = lambda run: None) -> None:
-        self._service, self._after = service, after
+    def __init__(self, service: Service) -> None:
+        self._service = service
         self._jobs: OrderedDict[str, RunJob] = OrderedDict()
         self._notes: Path | None = None  # a folder for what runs say of how far they are
         self._lock = threading.Condition()
@@ -248,7 +247,6 @@ class RunQueue:
             try:
                 job = self._with_votes(job)
                 run = self._run(job)
-                self._after(run)
                 over = {"state": "done", "run": run, "done": job.total}
             except _Cancelled:
                 over = {"state": "cancelled"}
@@ -356,10 +354,7 @@ def _fits(service: Service, gold: str, engine: str) -> bool:
             return False
         return True
 
-    return _fitting.get((service.store.address, path, engine), state, fits)
-
-
-_fitting: Kept[tuple[str, Path, str], bool] = Kept()
+    return computed(("fits", service.store.address, path, engine, state), fits)
 
 
 def _with_gates(

@@ -1,6 +1,4 @@
-"""Where a gold set stands: how much is judged, approved and agreed on, and what waits for people.
-
-Read from the files beside the set, and again when one of them changes: see `kept`."""
+"""Where a gold set stands: how much is judged, approved and agreed on, and what is pending."""
 
 from __future__ import annotations
 
@@ -12,11 +10,10 @@ from assay import formats
 from assay.core.errors import AssayError, InputError
 from assay.core.fingerprints import gold_fingerprint
 from assay.core.types import GoldSet, standing
-from assay.judging.policy import policy_path, read_policy
-from assay.judging.pool import pool_path, read_pool
-from assay.judging.votes import by_pair, current, log_path, read_votes
+from assay.judging.policy import read_policy
+from assay.judging.pool import read_pool
+from assay.judging.votes import by_pair, current, read_votes
 from assay.workbench.desk import desk_of
-from assay.workbench.kept import Kept
 from assay.workbench.tallied import Tally, tallied
 
 
@@ -45,33 +42,10 @@ class SetStanding(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def set_standing(name: str, path: Path) -> SetStanding:
-    found = _standings.get(path, _state(path), lambda: _looked_at(path))
-    return msgspec.structs.replace(found, name=name)
-
-
-def _looked_at(path: Path) -> SetStanding:
     try:
-        return _read(path)
+        return msgspec.structs.replace(_read(path), name=name)
     except (AssayError, OSError) as error:
-        return SetStanding(name=path.stem, path=str(path), error=str(error))
-
-
-_standings: Kept[Path, SetStanding] = Kept()
-
-
-def _state(path: Path) -> tuple[object, ...]:
-    """What tells that a file changed; of a folder the files in it."""
-    beside = [log_path(path), pool_path(path), policy_path(path)]
-    inside = sorted(path.rglob("*")) if path.is_dir() else []
-    return tuple(_stamp(file) for file in (path, *beside, *inside))
-
-
-def _stamp(file: Path) -> tuple[str, int, int]:
-    try:
-        status = file.stat()
-    except OSError:
-        return str(file), 0, -1
-    return str(file), status.st_mtime_ns, status.st_size
+        return SetStanding(name=name, path=str(path), error=str(error))
 
 
 def _read(path: Path) -> SetStanding:
@@ -80,7 +54,7 @@ def _read(path: Path) -> SetStanding:
     except InputError:  # a rubric that is not here: it can be looked at all the same
         return _unopened(path)
     with tallied(desk) as tally:
-        return _stands(path, desk.gold, tally)
+        return _stands(path, desk.gold, desk.fingerprint, tally)
 
 
 def _unopened(path: Path) -> SetStanding:
@@ -88,10 +62,10 @@ def _unopened(path: Path) -> SetStanding:
     tally.hold(gold, read_pool(path))
     for pair, said in by_pair(current(read_votes(path))).items():
         tally.take(pair, said)
-    return msgspec.structs.replace(_stands(path, gold, tally), uncounted=0)
+    return msgspec.structs.replace(_stands(path, gold, gold_fingerprint(gold), tally), uncounted=0)
 
 
-def _stands(path: Path, gold: GoldSet, tally: Tally) -> SetStanding:
+def _stands(path: Path, gold: GoldSet, fingerprint: str, tally: Tally) -> SetStanding:
     approved = gold.approved_rows if gold.from_logs else None
     total, ids = len(gold.queries), set(gold.query_ids)
     return SetStanding(
@@ -109,21 +83,10 @@ def _stands(path: Path, gold: GoldSet, tally: Tally) -> SetStanding:
         to_judge=len(tally.wanted),
         disputes=sum(pair[0] in ids for pair in tally.disputed),
         uncounted=0 if gold.from_logs else len(tally.uncounted),
-        fingerprint=_fingerprint(path, gold),
+        fingerprint=fingerprint,
         by_machine=gold.labelling.by_machine if gold.labelling else 0,
         right_to_left=_is_rtl(gold),
     )
-
-
-_prints: dict[Path, tuple[GoldSet, str]] = {}
-
-
-def _fingerprint(path: Path, gold: GoldSet) -> str:
-    """Found once as long as the set is the same: votes change every second, and a set seldom."""
-    known = _prints.get(path)
-    if known is None or known[0] is not gold:
-        known = _prints[path] = gold, gold_fingerprint(gold)
-    return known[1]
 
 
 def _is_rtl(gold: GoldSet) -> bool:

@@ -60,7 +60,7 @@ def ship_answer(service: Service, run: KeptRun) -> tuple[Ship, str]:
 def _standing(service: Service, run: KeptRun) -> tuple[Verdict | None, tuple[str, ...]]:
     """What the gates of today say, and the questions that must pass and did not."""
     verdict = decided(service, run, settle=False)
-    return verdict, line_of(run, verdict=verdict).musts
+    return verdict, line_of(run, run.results, verdict).musts
 
 
 def may_ship(service: Service, run: KeptRun) -> Shipping:

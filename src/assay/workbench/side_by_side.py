@@ -136,7 +136,7 @@ def _ranking(
     if isinstance(entry, GoldenEntry):
         value = float(entry.passed)
     return Ranking(
-        run=line_of(run),
+        run=line_of(run, run.results),
         name=name,
         value=None if value is None else float(value),
         documents=placed,

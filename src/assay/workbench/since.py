@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from assay.core.errors import AssayError
-from assay.core.remembered import Remembered
+from assay.core.files import stamp_of
 from assay.core.results import Baseline, GoldenResults, Recorded, Results, Verdict
 from assay.evaluation.comparison import Comparison, Difference, compare
 from assay.reports.doubted import as_sentence, gold_change, headlines, hidden_loss
@@ -16,8 +16,8 @@ from assay.reports.sentences import Sentences
 from assay.reports.view import failed_musts
 from assay.reports.words import Words
 from assay.workbench.baseline import against, read_baseline
+from assay.workbench.computed import computed
 from assay.workbench.decisions import baseline_of, decided, rests_on
-from assay.workbench.desk import stamp_of
 from assay.workbench.facing import Lead, lead_by
 from assay.workbench.history import KeptRun
 from assay.workbench.one_judge import Rests
@@ -25,8 +25,6 @@ from assay.workbench.opening import Service
 from assay.workbench.shipping import Ship, ship_of
 
 __all__ = ["Seen", "Since", "Told", "named", "seen", "since_baseline", "told"]
-
-KEPT = 64  # comparisons that are kept
 
 
 class Since(msgspec.Struct, frozen=True, kw_only=True):
@@ -91,16 +89,13 @@ def named(since: Since, language: str) -> Comparison:
     return msgspec.structs.replace(since.comparison, baseline=name)
 
 
-_found = Remembered[tuple[object, ...], Since | None](KEPT)
-
-
 def since_baseline(service: Service, run: KeptRun) -> Since | None:
     """None where no baseline is named, or it is of nothing that this run has."""
     path = baseline_of(service, run)
     if path is None:
         return None
-    key = (service.store.address, run.id, str(path), stamp_of(path))
-    return _found.of(key, lambda: _since(run, path))
+    key = ("since baseline", service.store.address, run.id, str(path), stamp_of(path))
+    return computed(key, lambda: _since(run, path))
 
 
 def _since(run: KeptRun, path: Path) -> Since | None:

@@ -48,9 +48,10 @@ class Agreed:
         for judge, _ in given:
             self._votes[judge] += by
         graded = [(judge, grade) for judge, grade in given if grade is not None]
-        self.shared += by * (len(graded) > 1)
+        self.shared += by * (len({judge for judge, _ in graded}) > 1)
         for (one, first), (other, second) in combinations(graded, 2):
-            self._met[one, other, first, second] += by
+            if one != other:  # a judge may have voted in two copies of the project
+                self._met[one, other, first, second] += by
 
     @property
     def judges(self) -> int:

@@ -4,32 +4,25 @@ and the commit that was measured."""
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable, Mapping
-from functools import lru_cache
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from assay.core.errors import AssayError, NotHere
+from assay.core.files import Stamp, stamp_of
 from assay.core.git import git
-from assay.core.remembered import Remembered
 from assay.core.results import GitState, GoldenResults, GradedEntry, Results, is_variant
 from assay.core.types import GoldSet
 from assay.evaluation import graded
-from assay.evaluation.trends import Commit, Event, Past, Step, Trend, steps
+from assay.evaluation.trends import Commit, Event, Past, Trend, steps
 from assay.formats import read_gold
 from assay.store.records import RunRecord
+from assay.workbench.computed import computed
 from assay.workbench.decisions import KNOWN, SHOWN, headline, run_line
-from assay.workbench.desk import Stamp, stamp_of
 from assay.workbench.history import kept_run, run_records
 from assay.workbench.opening import Service, run_names, stored_name
 
 __all__ = ["Trend", "trends", "trends_by_set"]
-
-KEPT = 2_000  # runs whose values are remembered
-TRACKS = 256  # rows of runs whose steps are
-
-_pasts = Remembered[tuple[str, str, Stamp | None], Past | None](KEPT)
-_stepped = Remembered[Hashable, list[Step]](TRACKS)
 
 
 def trends(service: Service, *, gold: str = "", engine: str = "") -> list[Trend]:
@@ -68,7 +61,7 @@ def _events(service: Service, gold: str, records: Iterable[RunRecord]) -> list[E
     known = (service.store.address, labels.stamp if labels else None)
     ids = tuple(readable[place][0].id for place in chosen)
     pasts = [readable[place][1] for place in chosen]
-    found = _stepped.of((*known, ids), lambda: steps(pasts))
+    found = computed(("steps", *known, ids), lambda: steps(pasts))
     return [
         Event(
             id=lines[place].id,
@@ -103,10 +96,11 @@ def _labels(service: Service, gold: str) -> _Labels | None:
     sets = service.gold_sets.values()
     path = next((each for each in sets if gold in run_names(service, each)), None)
     stamp = stamp_of(path) if path is not None else None
-    return _read(path, stamp) if path is not None and stamp is not None else None
+    if path is None or stamp is None:
+        return None
+    return computed(("labels", path, stamp), lambda: _read(path, stamp))
 
 
-@lru_cache(maxsize=16)
 def _read(path: Path, stamp: Stamp) -> _Labels | None:
     try:
         known = read_gold(path)
@@ -124,7 +118,8 @@ def _past(service: Service, record: RunRecord, labels: _Labels | None) -> Past |
         except AssayError:
             return None
 
-    return _pasts.of((service.store.address, record.id, labels.stamp if labels else None), values)
+    stamp = labels.stamp if labels else None
+    return computed(("past", service.store.address, record.id, stamp), values)
 
 
 def _values(results: Results, labels: _Labels | None) -> Past:
@@ -169,11 +164,11 @@ def _is_kept(results: Results, measure: str) -> bool:
 def _commit(git: GitState | None) -> Commit | None:
     if git is None or not re.fullmatch(r"[0-9a-f]{7,64}", git.commit):
         return None
-    by, _, subject = _told(git.commit, Path.cwd()).partition("\0")
+    key = ("commit", git.commit, Path.cwd())
+    by, _, subject = computed(key, lambda: _told(git.commit, Path.cwd())).partition("\0")
     return Commit(id=git.commit, dirty=git.dirty, by=by, subject=subject)
 
 
-@lru_cache(maxsize=1024)
 def _told(commit: str, folder: Path) -> str:
     """Author and subject of a commit of this repository."""
     asked = ("log", "-1", "--format=%an%x00%s", "--end-of-options", commit)
