@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from assay.judging.votes import votes_path
+from assay.judging.votes import log_path
 from assay.store import Store
 from assay.web.app import create_app
 from assay.workbench.opening import Service
@@ -156,7 +156,7 @@ def test_a_required_reason_is_asked_for_and_a_draft_is_kept(
     page.keyboard.type("half a sen")
     page.reload()
     ready(page)
-    assert not votes_path(dataset).exists()
+    assert not log_path(dataset).exists()
     assert page.locator("#why").input_value() == "half a sen"
     assert page.locator(".grade[aria-pressed=true] em").inner_text() == "2"
     page.keyboard.press("r")
@@ -184,7 +184,7 @@ def test_a_lost_connection_keeps_votes_and_sends_them_again(
     page.reload()  # still there, and shown as given
     ready(page)
     assert page.locator('.doc[data-doc="d1"] .given').inner_text() == "2"
-    assert not votes_path(dataset).exists()
+    assert not log_path(dataset).exists()
     page.unroute("**/api/votes")
     page.evaluate("votes.send()")
     sent(page)
@@ -429,7 +429,7 @@ def test_skip_move_read_flag_and_help(browser: Any, url: str, dataset: Path) -> 
     page.wait_for_selector("#flag[aria-pressed=true]")
     page.goto(f"{url}/judge/set")
     assert "too broad" in page.locator(".queries").inner_text()
-    assert not votes_path(dataset).exists()
+    assert not log_path(dataset).exists()
     assert said == []
 
 

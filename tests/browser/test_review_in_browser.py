@@ -20,7 +20,7 @@ from assay.workbench.backlog import backlog
 from assay.workbench.gold import bootstrap_gold, promote_rows
 from assay.workbench.opening import Service, gold_path
 from assay.workbench.review import queue
-from assay.workbench.review_queue import fill_queue
+from assay.workbench.trail import trail
 from browsing import expect, faults, listening
 
 SAMPLE = Path(__file__).parents[2] / "samples" / "he"
@@ -127,9 +127,7 @@ def test_a_chair_at_the_keyboard(page: Any, url: str, service: Service) -> None:
     expect(page.locator(".told")).to_be_visible()
     expect(page.locator(".place")).to_contain_text("1 מתוך 2")
     settled(page)
-    assert [(entry.action, entry.by) for entry in service.store.audit()] == [
-        ("review.approved", "דפנה")
-    ]
+    assert [(entry.action, entry.by) for entry in trail(service)] == [("review.approved", "דפנה")]
     page.keyboard.press("z")
     expect(page.locator(".place")).to_contain_text("1 מתוך 3")
     settled(page)
@@ -186,7 +184,7 @@ def test_two_presses_are_one_decision(page: Any, url: str, service: Service) -> 
     expect(page.locator(".told")).to_be_visible()
     page.goto(f"{url}/review/{item.id}")
     expect(page.locator(".decided")).to_contain_text("דפנה")
-    assert len(service.store.audit()) == 1
+    assert len(trail(service)) == 1
 
 
 @pytest.fixture
@@ -196,7 +194,6 @@ def sample(store: Store, tmp_path: Path) -> Service:
     shutil.copy(SAMPLE / "gold-set.jsonl", gold)
     import_corpus("jsonl", SAMPLE / "precedents.jsonl", name="precedents", home=tmp_path)
     made = Service(store=store, gold_sets={"gold-set": gold}, home=tmp_path)
-    fill_queue(made)
     item, other = queue(made).items[:2]
     shown = tuple(Shown(id, n) for n, id in enumerate((*item.doc_ids, *other.doc_ids), start=1))
     log = SearchLog(id="l", at=NOW, query=item.query, corpus=item.corpus, results=shown)

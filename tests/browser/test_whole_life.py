@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from assay.judging.pool import Pool, PooledPair, write_pool
-from assay.judging.votes import current, read_votes, votes_path
+from assay.judging.votes import current, read_votes
 from assay.workbench.corpora import import_corpus, index_corpus
 from browsing import expect, faults
 from voted_sets import labels
@@ -213,7 +213,7 @@ def test_from_the_first_admin_to_a_gate_that_passes(browser: Any, project: Path)
         expect(engineer.page.locator(".gates")).to_contain_text("there is no value")
         for judge, grade in zip(judges, (first_grade, second_grade), strict=True):
             judge.grade_everything(grade)
-        given = current(read_votes(votes_path(dataset)))
+        given = current(read_votes(dataset))
         assert {(vote.judge, vote.doc_id): vote.grade for vote in given} == {
             **{("דנה", doc): first_grade(doc) for doc in LETTERS},
             **{("Ben", doc): second_grade(doc) for doc in LETTERS},

@@ -179,7 +179,8 @@ def test_a_query_counts_where_all_that_the_measure_looks_at_is_judged(
 def test_two_machines_that_differ_still_predict(bench: Bench, score: Score) -> None:
     bench.vote("model", "machine", range(QUERIES))
     bench.vote("ann", "human", range(15))
-    add_votes(bench.dataset, [vote("other", "machine", 20, 0, 0), vote("other", "machine", 21, 0, None)])
+    others = [vote("other", "machine", 20, 0, 0), vote("other", "machine", 21, 0, None)]
+    add_votes(bench.dataset, others)
     outcome = score("--json")
     assert outcome.code == 0, outcome.err
     assert outcome.json["machine_estimate"]["figures"]["ndcg@10"]["queries"] == QUERIES

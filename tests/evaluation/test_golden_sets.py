@@ -18,7 +18,7 @@ from assay.evaluation.expectations import check_expectations
 from assay.evaluation.gates import DEFAULT_POLICY
 from assay.formats import read_gold
 from assay.judging.policy import labels, read_policy
-from assay.judging.votes import SAMPLE, read_votes, votes_path
+from assay.judging.votes import SAMPLE, read_votes
 from assay.law.matching import Known, known_document, place_of
 from assay.workbench.config import read_config
 
@@ -109,7 +109,7 @@ def test_the_dataset_of_opinions_is_what_its_votes_say() -> None:
         types = Counter(query.type for query in gold.queries if query.topic == topic)
         assert max(types.values()) - min(types.values()) <= 1
     assert sum(len(topic.issues) for topic in gold.taxonomy.values()) >= 30
-    votes = read_votes(votes_path(OPINIONS))
+    votes = read_votes(OPINIONS)
     readers = Counter((vote.query_id, vote.doc_id) for vote in votes if not vote.source)
     assert set(readers.values()) == {2}
     assert {vote.kind for vote in votes} == {"machine"}

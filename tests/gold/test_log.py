@@ -1,4 +1,4 @@
-"""The log of a set in hard places: damaged and foreign lines, lines of two copies, retries, names."""
+"""The log of a set: damaged lines, newer formats, retries, lines of two copies, and names."""
 
 from __future__ import annotations
 

@@ -49,6 +49,13 @@ def edits(path: Path) -> list[list[tuple[str, bool, bool]]]:
     ]
 
 
+def standing(project: Project) -> str:
+    """What `assay doctor` says of how gold files stand to their logs."""
+    with project.serve():
+        pass  # the doctor looks at gold sets where there is a store
+    return "\n".join(project.json("doctor")["gold"]["notes"])
+
+
 def listing(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
 
@@ -63,6 +70,7 @@ def test_a_label_that_was_edited_by_hand_wins_and_stays_as_written(
     judged.do("gold", "policy", judged.graded, *policy)
     edit(judged, regrade)
     written = label(judged)
+    assert "1 label edited by hand: q1 d1" in standing(judged)
     done = judged.do("gold", "merge", judged.graded, judged.packet("Cy", AGREED), "--unasked")
     assert "1 label edited by hand: q1 d1" in done.err
     assert label(judged) == written
@@ -75,6 +83,7 @@ def test_a_label_that_was_edited_by_hand_wins_and_stays_as_written(
         assert "by hand" not in told.err
         assert label(judged) == written
     assert len(edits(judged.graded)) == 1
+    assert standing(judged) == ""
 
 
 def test_a_label_that_was_edited_stands_until_somebody_rules(judged: Project) -> None:
@@ -134,7 +143,8 @@ def test_a_file_that_is_an_older_projection_is_written_again(judged: Project) ->
         assert "by hand" not in done.err
         assert judged.labels() == AGREED | {("q1", "d1"): 1}
     judged.graded.write_bytes(old)
-    assert "1 label of the file is behind its log" in judged.do("gold", "rebuild", judged.graded).err
+    rebuilt = judged.do("gold", "rebuild", judged.graded)
+    assert "1 label of the file is behind its log" in rebuilt.err
     assert judged.graded.read_bytes() == new
     assert "nothing to do" in judged.do("gold", "rebuild", judged.graded).err
     assert edits(judged.graded) == []
@@ -201,6 +211,26 @@ def test_a_conflict_of_git_in_the_labels_is_resolved_from_the_log(judged: Projec
     assert judged.graded.read_text() == text
 
 
+def test_labels_that_changed_twice_have_one_last_act(judged: Project) -> None:
+    """Else an edit of one label would show the others as they were before the first change."""
+    for time, grade in enumerate((1, 0, 1)):
+        grades = {("q1", "d1"): grade, ("q1", "d2"): grade}
+        for judge in ("Ada", "Ben"):
+            packet = judged.packet(judge, grades, rationale=f"read {time} times")
+            judged.do("gold", "merge", judged.graded, packet)
+    labels = [act for act in acts(judged.graded) if act["action"] == "label"]
+    assert all(act["supersedes"] for act in labels[1:])
+    edit(judged, lambda rows: rows[0].update(score=2))
+    assert "1 label edited by hand: q1 d1" in standing(judged)
+    judged.do("gold", "merge", judged.graded)
+    assert judged.labels() == {("q1", "d1"): 2, ("q1", "d2"): 1, ("q2", "d4"): 1}
+    assert edits(judged.graded) == [[("q1d1", True, True)]]
+    edit(judged, lambda rows: rows.pop())
+    judged.do("gold", "merge", judged.graded)
+    assert judged.labels() == {("q1", "d1"): 2, ("q2", "d4"): 1}
+    assert edits(judged.graded)[1:] == [[("q1d2", True, False)]]
+
+
 # ── rows ──────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -232,7 +262,7 @@ def replace(project: Project, old: str, new: str) -> None:
 def test_what_is_not_ours_stays_byte_for_byte(reviewed: Project) -> None:
     lines = reviewed.gold.read_text().splitlines()
     assert (lines[0], lines[2]) == ("// ours", "")
-    assert '"house": {"n": 1.50}' in lines[1]
+    assert '"house":{"n": 1.50}' in lines[1]
     assert reviewed.sources() == {"g001": "chair", "g002": "bootstrap", "g003": "bootstrap"}
 
 
@@ -262,7 +292,8 @@ def test_rows_of_an_older_file_are_written_again(reviewed: Project) -> None:
     new = reviewed.gold.read_bytes()
     count = len(edits(reviewed.gold))
     reviewed.gold.write_bytes(old)
-    assert "1 row of the file is behind its log" in reviewed.do("gold", "rebuild", reviewed.gold).err
+    rebuilt = reviewed.do("gold", "rebuild", reviewed.gold)
+    assert "1 row of the file is behind its log" in rebuilt.err
     assert reviewed.gold.read_bytes() == new
     reviewed.gold.write_bytes(old)
     approve(reviewed, "g003")
@@ -290,10 +321,8 @@ def test_a_conflict_of_git_in_rows_is_resolved_from_the_log(reviewed: Project) -
     )
     sides = f"<<<<<<< ours\n{one}\n=======\n{two}\n>>>>>>> theirs"
     reviewed.gold.write_text(ours.replace(one, sides))
-    with reviewed.serve() as server:
-        chair = server.visitor("Dafna")
-        answer = chair.post(f"/api/review/{'0' * 24}/approve", json={})
-        assert answer.status_code >= 400
+    assert "`assay gold rebuild" in reviewed.fail("gold", "stats", reviewed.gold)
+    assert "`assay gold rebuild" in reviewed.fail("gold", "bootstrap")
     done = reviewed.do("gold", "rebuild", reviewed.gold)
     assert "the conflict is resolved from the log" in done.err
     assert reviewed.gold.read_text() == theirs

@@ -28,9 +28,11 @@ def test_a_new_folder_is_well_and_stays_empty(assay_cli: Assay) -> None:
 
 
 def test_store_corpora_and_gold_in_one_screen(assay_cli: Assay) -> None:
-    Path("log.jsonl").write_text(
-        json.dumps({"id": "1", "at": "2026-05-01", "query": "q", "results": ["a"]})
-    )
+    searches = [
+        {"id": str(n), "at": "2026-05-01", "query": query, "results": ["a"]}
+        for n, query in enumerate(("first", "second"))
+    ]
+    Path("log.jsonl").write_text("".join(json.dumps(row) + "\n" for row in searches))
     Path("decisions.jsonl").write_text(json.dumps({"id": "D", "at": "2026-05-03", "cites": ["a"]}))
     Path("docs.jsonl").write_text('{"id":"a","title":"A","text":"about q"}\n')
     for command in (
@@ -42,17 +44,18 @@ def test_store_corpora_and_gold_in_one_screen(assay_cli: Assay) -> None:
         assert assay_cli(*command).code == 0
     with open_service() as service:
         suggest(service, "gold-set", ("g001", "a"), 1, rationale="on point", by="agent")
-    Path("gold-set.jsonl").write_text("# nothing yet\n")
+    rows = Path("gold-set.jsonl").read_text().splitlines(keepends=True)
+    Path("gold-set.jsonl").write_text("".join(row for row in rows if '"g001"' not in row))
     found = assay_cli("doctor", "--json").json
-    assert found["store"]["rows"]["search_logs"] == 1
+    assert found["store"]["rows"]["search_logs"] == 2
     assert found["index"]["corpora"]["docs"]["index"] == "there is no index yet"
     assert found["gold"]["without_a_query"] == {"gold-set": 1}
-    assert found["gold"]["notes"]
-    assert found["halacha_backlog"]["pending_review"] == 1
+    assert "1 row edited by hand: g001" in found["gold"]["notes"][0]
+    assert found["halacha_backlog"]["pending_review"] == 2
     assert "docs: documents 1" in assay_cli("doctor").out
     assert "assay gold withdraw" in assay_cli("backlog").err
     assert "1 withdrawn" in assay_cli("gold", "withdraw", "gold-set", "--by", "D").err
-    assert assay_cli("backlog", "--json").json["total"] == 0
+    assert assay_cli("backlog", "--json").json["total"] == 1
 
 
 def test_an_index_that_lacks_a_file_is_damaged(assay_cli: Assay) -> None:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assay.cli.options import CORPUS, GoldFile
-from assay.cli.output import Json, emit, say
+from assay.cli.output import Json, emit, say, tell
 from assay.core.errors import UsageError
+from assay.core.types import counted
 
 if TYPE_CHECKING:
     from assay.workbench.adjudicating import Ruled
@@ -306,11 +307,13 @@ def sample(
         )
 
 
-def rebuild(dataset: GoldFile) -> None:
+def rebuild(dataset: GoldFile, json: Json = False) -> None:
     """Write the gold file again from its log: after a merge in git, or where it is behind."""
     from assay.workbench import rebuilding
 
-    say(rebuilding.rebuild(dataset) or f"{dataset}: nothing to do")
+    said = rebuilding.rebuild(dataset)
+    answer = {"gold": str(dataset), "changed": bool(said), "said": said}
+    tell(answer, said or f"{dataset}: nothing to do", json=json)
 
 
 def export_votes(
@@ -319,11 +322,14 @@ def export_votes(
         Path | None,
         typer.Option("--output", "-o", help="The file to write.", show_default="STEM.votes.jsonl"),
     ] = None,
+    json: Json = False,
 ) -> None:
     """Write the votes of a set in the form of earlier versions, to go back to one."""
     from assay.workbench import rebuilding
 
-    say(rebuilding.export_votes(dataset, output))
+    written, votes = rebuilding.export_votes(dataset, output)
+    answer = {"gold": str(dataset), "written": str(written), "votes": votes}
+    tell(answer, f"{counted(votes, 'vote')} written to {written}", json=json)
 
 
 GOLD_COMMANDS = (merge, policy, adjudicate, sample, rebuild, export_votes)

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from assay.core import plugins
 from assay.core.errors import InputError
 from assay.core.types import GoldSet, Issue, Query, Run
+from assay.formats.schema import conflict_told
 
 if TYPE_CHECKING:
     from assay.core.runs import Block
@@ -89,7 +90,8 @@ def read_gold(path: Path | str, format: str | None = None) -> GoldSet:
         return listed
     path = Path(path)
     _must_exist(path)
-    gold: GoldSet = gold_format(format or detect_gold(path)).read_gold(path)
+    with conflict_told(path):
+        gold: GoldSet = gold_format(format or detect_gold(path)).read_gold(path)
     return gold
 
 

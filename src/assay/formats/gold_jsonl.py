@@ -22,7 +22,15 @@ import msgspec
 from assay.core.errors import InputError
 from assay.core.files import decode, refuse_long_lines, refuse_repeated_keys, write_atomic
 from assay.core.types import GoldSet, JsonObject, Judgment, Query, judgments_to_frame, standing
-from assay.formats.schema import expect, record, repeated, text_of, unique, unknown_keys
+from assay.formats.schema import (
+    conflict_told,
+    expect,
+    record,
+    repeated,
+    text_of,
+    unique,
+    unknown_keys,
+)
 
 _BOM = b"\xef\xbb\xbf"
 _NUMBERED = re.compile(r"g(\d+)")
@@ -188,10 +196,11 @@ def read_lines(path: Path) -> list[Line]:
 
 def lines_of(content: bytes, path: Path) -> list[Line]:
     """What a file has or had in it."""
-    return [
-        Line(raw, _row(values, where) if values is not None else None)
-        for where, raw, values in _parsed(content, path)
-    ]
+    with conflict_told(path, content):
+        return [
+            Line(raw, _row(values, where) if values is not None else None)
+            for where, raw, values in _parsed(content, path)
+        ]
 
 
 def find_row(path: Path, id: str) -> GoldRow | None:
@@ -240,11 +249,11 @@ def line_end(lines: Sequence[Line]) -> bytes:
 
 
 def edited_line(line: Line, **changes: str | tuple[str, ...]) -> Line:
-    """The same line with some values changed: other keys, also unknown ones, keep their value and
-    place."""
+    """The same line with some values changed: other keys, also unknown ones, keep their place, and
+    their value byte for byte."""
     end = line.raw[len(line.raw.rstrip(b"\r\n")) :]
     bom = _BOM if line.raw.startswith(_BOM) else b""
-    values = msgspec.json.decode(line.raw.removeprefix(_BOM)) | changes
+    values = msgspec.json.decode(line.raw.removeprefix(_BOM), type=dict[str, msgspec.Raw]) | changes
     encoded = msgspec.json.encode(values)
     return Line(bom + encoded + end, _row(msgspec.json.decode(encoded), Path("a changed row")))
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -140,3 +141,22 @@ def _kinds_in_words(kinds: str) -> str:
     names = kinds.split(" | ")
     told = [name for name in names if name != "int" or "float" not in names]
     return " or ".join(PLAIN.get(name, name) for name in told)
+
+
+_CONFLICT = re.compile(rb"^(<<<<<<<|>>>>>>>) ", re.MULTILINE)
+
+
+@contextlib.contextmanager
+def conflict_told(path: Path, content: bytes | None = None) -> Iterator[None]:
+    """Where a gold file cannot be read because git left a conflict in it, say how to resolve it."""
+    try:
+        yield
+    except InputError as error:
+        found = content if content is not None else path.read_bytes() if path.is_file() else b""
+        if not _CONFLICT.search(found):
+            raise
+        raise InputError(
+            "git left a conflict in the file",
+            where=str(path),
+            hint=f"`assay gold rebuild {path}` resolves it from the log of the set.",
+        ) from error

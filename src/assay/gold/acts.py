@@ -10,10 +10,10 @@ from typing import Any
 
 import msgspec
 
-from assay.core.types import Vote
+from assay.core.types import Vote, VoteKind
 from assay.gold.people import People
 from assay.gold.rows import RowChange
-from assay.gold.votes import EDITED, RULING, WITHDRAWN, VoteBook
+from assay.gold.votes import EDITED, RULING, WITHDRAWN, Held, VoteBook, held_of
 
 FORMAT = 1
 
@@ -115,49 +115,82 @@ class VoteReader:
 
     def __init__(self, people: People, book: VoteBook) -> None:
         self._people, self._book = people, book
+        self._names: dict[str, str] = {}
 
-    def votes(self, act: Act) -> Iterator[Vote]:
-        subject = act.subject
-        if act.action in (VOTE, *_SOURCES) and "query" in subject and "doc" in subject:
-            yield Vote(
+    def held(self, act: Act, place: int) -> Iterator[Held]:
+        """What is kept in memory of the votes of an act, which stands at a place in the log."""
+        if _is_vote(act):
+            yield Held(
                 id=act.id,
-                query_id=sys.intern(subject["query"]),
-                doc_id=sys.intern(subject["doc"]),
-                grade=act.grade,
+                query_id=sys.intern(act.subject["query"]),
+                doc_id=sys.intern(act.subject["doc"]),
                 judge=self._name(act.who),
-                kind=self._kind(act.kind),
-                at=act.at,
-                rationale=act.rationale,
-                rubric=sys.intern(act.rubric),
-                document=sys.intern(act.document),
-                seconds=act.seconds,
-                supersedes=self._superseded(act.supersedes),
+                kind=_kind(act.kind),
+                grade=act.grade,
                 source=_SOURCES.get(act.action) or sys.intern(act.source),
+                supersedes=self._superseded(act.supersedes),
+                place=place if place >= 0 else self.vote(act),
             )
         for cast in act.votes:
-            yield Vote(
-                id=cast.id,
-                query_id=sys.intern(cast.query),
-                doc_id=sys.intern(cast.doc),
-                grade=cast.grade,
-                judge=self._name(cast.who or act.who),
-                kind=self._kind(act.kind),
-                at=act.at,
-                rationale=act.rationale if cast.rationale is None else cast.rationale,
-                rubric=cast.rubric,
-                document=cast.document,
-                supersedes=cast.supersedes,
-                source=sys.intern(cast.source),
-            )
+            yield held_of(self._cast(act, cast))
+
+    def vote(self, act: Act) -> Vote:
+        """The vote that an act is."""
+        return Vote(
+            id=act.id,
+            query_id=act.subject["query"],
+            doc_id=act.subject["doc"],
+            grade=act.grade,
+            judge=self._name(act.who),
+            kind=_kind(act.kind),
+            at=act.at,
+            rationale=act.rationale,
+            rubric=act.rubric,
+            document=act.document,
+            seconds=act.seconds,
+            supersedes=" ".join(act.supersedes),
+            source=_SOURCES.get(act.action) or act.source,
+        )
+
+    def votes(self, act: Act) -> Iterator[Vote]:
+        if _is_vote(act):
+            yield self.vote(act)
+        for cast in act.votes:
+            yield self._cast(act, cast)
+
+    def _cast(self, act: Act, cast: CastVote) -> Vote:
+        return Vote(
+            id=cast.id,
+            query_id=sys.intern(cast.query),
+            doc_id=sys.intern(cast.doc),
+            grade=cast.grade,
+            judge=self._name(cast.who or act.who),
+            kind=_kind(act.kind),
+            at=act.at,
+            rationale=act.rationale if cast.rationale is None else cast.rationale,
+            rubric=cast.rubric,
+            document=cast.document,
+            supersedes=cast.supersedes,
+            source=sys.intern(cast.source),
+        )
 
     def _name(self, who: str) -> str:
-        return sys.intern(self._people.name_of(who))
-
-    def _kind(self, kind: str) -> Any:
-        return kind if kind in ("machine", "citation") else "human"
+        if who not in self._names:
+            self._names[who] = sys.intern(self._people.name_of(who))
+        return self._names[who]
 
     def _superseded(self, ids: Sequence[str]) -> str:
+        """The ids in one text; one that is known already is not kept twice."""
         if len(ids) != 1:
             return " ".join(ids)
         known = self._book.ids.get(ids[0])
         return known.id if known is not None else ids[0]
+
+
+def _is_vote(act: Act) -> bool:
+    is_one = act.action == VOTE or act.action in _SOURCES
+    return is_one and "query" in act.subject and "doc" in act.subject
+
+
+def _kind(kind: str) -> VoteKind:
+    return "machine" if kind == "machine" else "citation" if kind == "citation" else "human"

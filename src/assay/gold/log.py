@@ -70,7 +70,7 @@ class Log:
     def _begin(self, acts: Iterable[Act]) -> None:
         """Start over, with acts that are known."""
         self.life += 1
-        self.book, self.rows = VoteBook(), RowBook()
+        self.book, self.rows = VoteBook(self._vote_at), RowBook()
         self.acts: dict[str, Act] = {}  # those that are not plain votes
         self.files: dict[str, None] = {}  # digests of the gold file, as acts left it
         self.damaged: list[int] = []  # numbers of lines that cannot be read
@@ -78,7 +78,7 @@ class Log:
         self._named: set[str] = set()  # superseded by acts that were read first
         self._reader = VoteReader(self.people, self.book)
         for act in acts:
-            self._take(act)
+            self._take(act, -1)
 
     def refresh(self) -> None:
         """Read what was appended since; all of it where the file is another one."""
@@ -117,16 +117,15 @@ class Log:
         with self.path.open("rb") as stream:
             stream.seek(self._read_to)
             for raw in stream:
-                whole = raw.endswith(b"\n")
-                act = self._decoded(raw)
-                if whole:
+                place, act = self._read_to, self._decoded(raw)
+                if raw.endswith(b"\n"):
                     self._read_to += len(raw)
                     self._lines += 1
                     if act is None and raw.strip():
                         self.damaged.append(self._lines)
                 if act is not None:
                     late = late or act.id in self._named
-                    self._take(act)
+                    self._take(act, place)
         if late:  # an act came after one that supersedes it, as lines of two copies may
             self._begin_in_order()
 
@@ -155,14 +154,21 @@ class Log:
         self._begin(placed.values())
         self.damaged, self.newer, self._named = damaged, newer, set()
 
-    def _take(self, act: Act) -> None:
+    def _vote_at(self, place: int) -> Vote:
+        """The vote that stands at a place in the file."""
+        with self.path.open("rb") as stream:
+            stream.seek(place)
+            act = _ACT.decode(stream.readline())
+        return self._reader.vote(act)
+
+    def _take(self, act: Act, place: int) -> None:
         if act.id in self.acts or act.id in self.book.ids or act.v > FORMAT:
             return  # the same act, merged from another copy; or one that is not understood
         for id in act.supersedes:
             if id not in self.acts and id not in self.book.ids:
                 self._named.add(id)
         plain = act.action == VOTE
-        for vote in self._reader.votes(act):
+        for vote in self._reader.held(act, place):
             plain = plain or (act.action == WITHDRAW and vote.id == act.id)
             self.book.add(vote)
         if act.file:
@@ -180,7 +186,11 @@ class Log:
     def votes(self) -> list[Vote]:
         """Every vote ever given, in the order of the log."""
         with self.reading:
-            return list(self.book.ids.values())
+            if not self.path.exists():
+                return [vote for id in self.book.ids if (vote := self.book.vote(id)) is not None]
+            every = (v for act in read_acts(self.path) for v in self._reader.votes(act))
+            found = {vote.id: vote for vote in every if vote.id in self.book.ids}
+            return list(found.values())
 
     def who(self, act: Act) -> str:
         """The name of who did something."""

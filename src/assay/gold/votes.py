@@ -7,12 +7,14 @@ project: both hold, and where they differ a chair rules."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from datetime import UTC, datetime, timedelta
+
+import msgspec
 
 from assay.core.errors import InputError
 from assay.core.types import Vote, VoteKind
-from assay.gold.people import BY_HAND, IMPORTED
+from assay.gold.people import IMPORTED
 
 RULING = "adjudication"  # the source of a ruling
 SAMPLE = "sample"  # of a spot check
@@ -29,29 +31,60 @@ def role_of(source: str) -> str:
     return source if source in (RULING, SAMPLE, EDITED) else ""
 
 
-def superseded_by(vote: Vote) -> list[str]:
-    """The ids of the votes that a vote replaces."""
-    return vote.supersedes.split()
+class Held(msgspec.Struct, gc=False):
+    """What is kept in memory of a vote, of which a set may have a million. The rest stays in the
+    log, at `place`; a vote that has no line of its own is kept whole."""
+
+    id: str
+    query_id: str
+    doc_id: str
+    judge: str
+    kind: VoteKind
+    grade: int | None
+    source: str
+    supersedes: str
+    place: int | Vote
+
+    @property
+    def pair(self) -> Pair:
+        return self.query_id, self.doc_id
+
+
+def held_of(vote: Vote) -> Held:
+    return Held(
+        id=vote.id,
+        query_id=vote.query_id,
+        doc_id=vote.doc_id,
+        judge=vote.judge,
+        kind=vote.kind,
+        grade=vote.grade,
+        source=vote.source,
+        supersedes=vote.supersedes,
+        place=vote,
+    )
 
 
 class VoteBook:
-    """The votes of a set as they come, and which of them hold."""
+    """The votes of a set as they come, and which of them hold. `read` gives the vote that stands at
+    a place in the log."""
 
-    def __init__(self) -> None:
-        self.ids: dict[str, Vote] = {}
+    def __init__(self, read: Callable[[int], Vote] | None = None) -> None:
+        self._read = read
+        self.ids: dict[str, Held] = {}
         self.kinds: dict[str, VoteKind] = {}  # of every judge: a person or a machine, never both
         self.changed: dict[Pair, None] = {}  # since somebody who follows the votes looked
         self.voted: dict[tuple[str, str], list[str]] = {}  # judge and query: documents
         self.given: Counter[str] = Counter()  # votes of each query
-        self._heads: dict[Pair, tuple[Vote, ...]] = {}  # not superseded, also withdrawals
+        self._heads: dict[Pair, tuple[Held, ...]] = {}  # not superseded, also withdrawals
         self._early: set[str] = set()  # ids that were superseded before they were read
 
-    def add(self, vote: Vote) -> None:
-        old = superseded_by(vote)
+    def add(self, vote: Held) -> None:
+        old = vote.supersedes.split()
         before = [known for id in old if (known := self.ids.get(id)) is not None]
-        self._early.update(id for id in old if id not in self.ids)
-        whose = before[0] if vote.source == WITHDRAWN and before else vote
-        pair = (whose.query_id, whose.doc_id)
+        if len(before) < len(old):
+            self._early.update(id for id in old if id not in self.ids)
+        whose = self.whose(before[0]) if vote.source == WITHDRAWN and before else vote
+        pair = whose.pair
         self.ids[vote.id] = vote
         if vote.judge != IMPORTED and vote.source != WITHDRAWN:
             self.kinds[vote.judge] = vote.kind
@@ -60,13 +93,27 @@ class VoteBook:
         heads = self._heads.get(pair, ())
         if not role_of(whose.source) and not any(head.judge == whose.judge for head in heads):
             self.voted.setdefault((whose.judge, pair[0]), []).append(pair[1])
-        if old:
+        if old and heads:
             heads = tuple(head for head in heads if head.id not in old)
         self._heads[pair] = heads if vote.id in self._early else (*heads, vote)
 
+    def vote(self, id: str) -> Vote | None:
+        held = self.ids.get(id)
+        return None if held is None else self._whole(held)
+
+    def _whole(self, held: Held) -> Vote:
+        if not isinstance(held.place, int):
+            return held.place
+        assert self._read is not None
+        return self._read(held.place)
+
+    def heads(self, pair: Pair) -> list[Held]:
+        """What holds of a pair, rulings and spot checks too, without what was written."""
+        return [vote for vote in self._heads.get(pair, ()) if vote.source != WITHDRAWN]
+
     def everything(self, pair: Pair) -> list[Vote]:
         """What holds of a pair, rulings and spot checks too."""
-        return [vote for vote in self._heads.get(pair, ()) if vote.source != WITHDRAWN]
+        return [self._whole(vote) for vote in self.heads(pair)]
 
     def has(self, pair: Pair) -> bool:
         """Whether anybody ever voted on a pair."""
@@ -74,35 +121,44 @@ class VoteBook:
 
     def holding(self, pair: Pair) -> list[Vote]:
         """What judges say of a pair, without rulings and spot checks."""
-        return [vote for vote in self.everything(pair) if not role_of(vote.source)]
+        return [self._whole(v) for v in self.heads(pair) if not role_of(v.source)]
+
+    def graded(self, pair: Pair, kinds: Container[str]) -> int:
+        """How many judges of these kinds have graded a pair."""
+        heads = (vote for vote in self.heads(pair) if not role_of(vote.source))
+        return sum(vote.grade is not None and vote.kind in kinds for vote in heads)
+
+    def has_voted(self, judge: str, pair: Pair) -> bool:
+        """Whether a vote of a judge holds on a pair."""
+        return any(v.judge == judge and not role_of(v.source) for v in self.heads(pair))
 
     def of(self, judge: str, pair: Pair) -> Vote | None:
         """What a judge says of a pair now."""
-        mine = [vote for vote in self.holding(pair) if vote.judge == judge]
-        return mine[-1] if mine else None
+        mine = [v for v in self.heads(pair) if v.judge == judge and not role_of(v.source)]
+        return self._whole(mine[-1]) if mine else None
 
     def last_of(self, judge: str, pair: Pair) -> list[Vote]:
         """The last votes of a judge on a pair, also where they were taken back: what the next one
         supersedes."""
         return [
-            vote
+            self._whole(vote)
             for vote in self._heads.get(pair, ())
             if not role_of((whose := self.whose(vote)).source) and whose.judge == judge
         ]
 
-    def whose(self, vote: Vote) -> Vote:
+    def whose(self, vote: Held) -> Held:
         """The vote that a withdrawal takes back; any other vote itself."""
         while vote.source == WITHDRAWN:
-            before = next((self.ids[id] for id in superseded_by(vote) if id in self.ids), None)
-            if before is None:
+            before = (self.ids.get(id) for id in vote.supersedes.split())
+            if (known := next((one for one in before if one is not None), None)) is None:
                 return vote
-            vote = before
+            vote = known
         return vote
 
     def current(self) -> Iterator[Vote]:
         """Every vote that holds, by pair."""
-        for heads in self._heads.values():
-            yield from (vote for vote in heads if vote.source != WITHDRAWN)
+        for pair in self._heads:
+            yield from self.everything(pair)
 
     def pairs(self) -> Iterator[Pair]:
         return iter(self._heads)
@@ -111,7 +167,7 @@ class VoteBook:
 def book_of(votes: Iterable[Vote]) -> VoteBook:
     book = VoteBook()
     for vote in votes:
-        book.add(vote)
+        book.add(held_of(vote))
     return book
 
 
@@ -161,22 +217,3 @@ def _last_moment(votes: Iterable[Vote]) -> datetime | None:
     if not last:
         return None
     return datetime.fromisoformat(last + _FIRST_DAY[len(last) :]).replace(tzinfo=UTC)
-
-
-__all__ = [
-    "BY_HAND",
-    "EDITED",
-    "IMPORTED",
-    "RULING",
-    "SAMPLE",
-    "WITHDRAWN",
-    "Pair",
-    "VoteBook",
-    "book_of",
-    "by_pair",
-    "contradicts_itself",
-    "current",
-    "not_before",
-    "role_of",
-    "superseded_by",
-]

@@ -62,8 +62,7 @@ def agreement(
     figures = figures_of(seen)
     names = list(votes_by_judge(among))
     mine = differences(among)
-    every = (book.ids[id] for id in asked)
-    given = votes_by_judge(vote for vote in every if _is_of(vote, chosen))
+    given = votes_by_judge(vote for vote in votes if vote.id in asked and _is_of(vote, chosen))
     return Agreement(
         dataset=gold.name,
         kind=chosen,

@@ -85,8 +85,7 @@ def _as_edited(label: Label, own: Mapping[Pair, Judgment]) -> Judgment | None:
 
 def grade_given(label: Label) -> int | None:
     """The grade that the set will have of a pair; None where it will have none."""
-    judgment = judgment_of(label) if _makes(label) else None
-    return None if judgment is None else judgment.grade
+    return label.grade if _makes(label) else None
 
 
 def waits(label: Label) -> bool:

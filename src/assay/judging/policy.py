@@ -146,7 +146,9 @@ def _undecided(counted: Sequence[Vote]) -> bool:
 def _majority(graded: Sequence[Vote], policy: Policy) -> list[Vote]:
     """The votes for the grade that most judges gave. Where two grades are level it is for a ruling
     to decide. Who ruled after voting is one judge, and the ruling is what they say now."""
-    by_judge = {vote.judge: vote for vote in sorted(graded, key=_when)}
+    by_judge = {vote.judge: vote for vote in graded}
+    if len(by_judge) < len(graded):
+        by_judge = {vote.judge: vote for vote in sorted(graded, key=_when)}
     counts = Counter(vote.grade for vote in by_judge.values()).most_common()
     if len(counts) > 1 and counts[0][1] == counts[1][1]:
         rulings = [vote for vote in graded if vote.source == RULING]

@@ -8,18 +8,17 @@ that turns on such votes rests on one person's word."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import numpy as np
 
 from assay.core.types import Vote
 from assay.evaluation import concordance
-from assay.judging.votes import RULING, UNNAMED, Pair, by_pair, current
+from assay.gold.votes import Held
+from assay.judging.votes import EDITED, RULING, UNNAMED, Pair, by_pair, current
 
 SHARED = 10  # documents that a judge and others graded, before the rest of their votes is believed
 AGREES = 0.4  # weighted kappa with them; below it agreement is minimal (McHugh 2012)
-
-Graded = tuple[str, int, str]  # judge, grade and source of a vote
 
 
 def unchecked(votes: Iterable[Vote]) -> dict[str, frozenset[Pair]]:
@@ -27,33 +26,28 @@ def unchecked(votes: Iterable[Vote]) -> dict[str, frozenset[Pair]]:
     a check, and so is a spot check by somebody else."""
     found = Unchecked()
     for pair, said in by_pair(current(votes)).items():
-        found.take(pair, said)
+        found.count(pair, said)
     return found.by_judge()
 
 
 class Unchecked:
-    """The same of votes that come one by one: a vote changes one pair, so one is looked at."""
+    """The same of votes that come one by one: a vote changes one pair, so one is counted again."""
 
     def __init__(self) -> None:
-        self._graded: dict[Pair, list[Graded]] = {}
         self._alone: dict[str, set[Pair]] = {}
         self._shared: dict[str, Counter[tuple[int, int]]] = {}
 
-    def take(self, pair: Pair, said: Iterable[Vote]) -> None:
-        """What holds of a pair now."""
-        self._count(pair, self._graded.pop(pair, []), -1)
-        self._graded[pair] = [
+    def count(self, pair: Pair, said: Iterable[Vote | Held], by: int = 1) -> None:
+        """Count what holds of a pair, or with `by` -1 no longer does."""
+        graded = [
             (vote.judge, vote.grade, vote.source)
             for vote in said
             if vote.kind == "human" and vote.grade is not None
         ]
-        self._count(pair, self._graded[pair], 1)
-
-    def _count(self, pair: Pair, graded: Sequence[Graded], by: int) -> None:
         judges = {judge for judge, *_ in graded}
         if len(judges) == 1:
             (judge,) = judges
-            if judge != UNNAMED and all(source != RULING for *_, source in graded):
+            if judge != UNNAMED and not any(source in (RULING, EDITED) for *_, source in graded):
                 alone = self._alone.setdefault(judge, set())
                 alone.add(pair) if by > 0 else alone.discard(pair)
             return

@@ -309,7 +309,7 @@ def _votes_back(log: Log, act: Act, query: str) -> Iterator[CastVote]:
     for vote in _votes_of(log, act, query):
         if (held := _held_as(log, vote)) is None:
             continue  # something else was said since
-        before = [log.book.ids[id] for id in vote.supersedes.split() if id in log.book.ids]
+        before = [v for id in vote.supersedes.split() if (v := log.book.vote(id)) is not None]
         mine = [v for v in before if v.judge == vote.judge and v.source != WITHDRAWN]
         yield _again(log, held, mine[-1] if mine else None)
 
@@ -341,16 +341,13 @@ def _again(log: Log, vote: Vote, before: Vote | None) -> CastVote:
 def _votes_of(log: Log, act: Act, query: str) -> list[Vote]:
     """The votes that an act gave on a row. Those of earlier versions stand in lines of their own,
     at the same moment."""
-    own = {vote.id for vote in act.votes}
-    if own:
-        return [log.book.ids[id] for id in own if log.book.ids[id].query_id == query]
+    if act.votes:
+        found = [log.book.vote(vote.id) for vote in act.votes]
+        return [vote for vote in found if vote is not None and vote.query_id == query]
     judge = log.who(act)
-    return [
-        vote
-        for vote in log.book.ids.values()
-        if (vote.query_id, vote.judge, vote.at) == (query, judge, act.at)
-        and vote.source != WITHDRAWN
-    ]
+    mine = [v.id for v in log.book.ids.values() if (v.query_id, v.judge) == (query, judge)]
+    votes = (vote for id in mine if (vote := log.book.vote(id)) is not None)
+    return [vote for vote in votes if vote.at == act.at and vote.source != WITHDRAWN]
 
 
 # ── taking back ───────────────────────────────────────────────────────────────────────────────────

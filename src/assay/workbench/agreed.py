@@ -126,7 +126,7 @@ def newer_votes(service: Service, name: str, agreed: Agreement) -> int:
 def _computed(dataset: Path) -> tuple[Agreement, int]:
     desk = desk_of(dataset)
     with desk.log.reading:
-        votes = list(desk.votes.ids.values())
+        votes = desk.log.votes()
     return agreement_between(desk.gold, votes, dataset), len(votes)
 
 

@@ -119,7 +119,7 @@ class Desk:
                 known = self._counts.get((judge, query_id))
                 if known is None or known.state != state:
                     mine = self.mine(query_id, judge)
-                    judged = sum(self.votes.of(judge, pair.key) is not None for pair in mine)
+                    judged = sum(self.votes.has_voted(judge, pair.key) for pair in mine)
                     known = self._counts[judge, query_id] = Count(state, len(mine), judged)
                 counted[query_id] = known
         return counted
@@ -132,11 +132,7 @@ class Desk:
         """Whether a pair that is dealt to nobody still wants a judge."""
         if not self.votes.has(pair.key):
             return pair.wanted > 1 or pair.key not in self.labelled
-        graded = sum(
-            vote.grade is not None and vote.kind in self.policy.counts
-            for vote in self.votes.holding(pair.key)
-        )
-        return graded < pair.wanted
+        return self.votes.graded(pair.key, self.policy.counts) < pair.wanted
 
 
 # ── opening ───────────────────────────────────────────────────────────────────────────────────────
@@ -260,7 +256,7 @@ def _write(desk: Desk, batch: Sequence[_Coming]) -> None:
 
 
 def _settle(desk: Desk, coming: _Coming, new: dict[str, Vote]) -> None:
-    known = desk.votes.ids.get(coming.vote.id) or new.get(coming.vote.id)
+    known = desk.votes.vote(coming.vote.id) or new.get(coming.vote.id)
     try:
         if known is None:
             _refuse_overtaken(desk, coming, new)
@@ -327,7 +323,7 @@ def _checked(desk: Desk, vote: Vote) -> Vote:
             hint="One name is a person or a machine, never both.",
         )
     asked = next((each for each in desk.asked.get(pair[0], ()) if each.doc_id == pair[1]), None)
-    judges = {held.judge for held in desk.votes.holding(pair)}
+    judges = {held.judge for held in desk.votes.heads(pair)}
     mine = bool(desk.votes.last_of(vote.judge, pair))
     if asked is not None and asked.judges and not mine and vote.judge not in asked.judges:
         raise InputError(f"{vote.doc_id!r} on query {vote.query_id!r} is dealt to somebody else")

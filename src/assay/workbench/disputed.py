@@ -17,7 +17,8 @@ def open_labels(desk: Desk) -> list[Label]:
     """The labels that wait for a ruling, of queries that the set has."""
     ids = set(desk.gold.query_ids)
     with tallied(desk) as tally:
-        return [label for label in tally.disputed.values() if label.query_id in ids]
+        pairs = [pair for pair in tally.disputed if pair[0] in ids]
+        return [label_of(pair, desk.votes.everything(pair), desk.policy) for pair in pairs]
 
 
 def uncounted(desk: Desk) -> int:

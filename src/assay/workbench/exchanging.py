@@ -16,14 +16,13 @@ from assay.judging import rubrics
 from assay.judging.policy import read_policy
 from assay.judging.pool import read_pool, waiting
 from assay.judging.votes import (
-    RULING,
-    SAMPLE,
     Pair,
     by_pair,
     current,
     document_fingerprint,
     log_path,
     read_votes,
+    role_of,
 )
 from assay.workbench.outputs import refuse_output
 from assay.workbench.sparing import spare_judgments
@@ -83,8 +82,8 @@ def export_pairs(
 
 
 def votes_apart(votes: Iterable[Vote]) -> list[Vote]:
-    """What judges said that holds now, without rulings and spot checks."""
-    return [vote for vote in current(votes) if vote.source not in (RULING, SAMPLE)]
+    """What judges said that holds now, without rulings, spot checks and edits by hand."""
+    return [vote for vote in current(votes) if not role_of(vote.source)]
 
 
 def _asked(

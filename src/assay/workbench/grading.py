@@ -213,7 +213,7 @@ def progress_of(desk: Desk, query_id: str, judge: str, flags: dict[str, Flag]) -
         pairs = list(desk.mine(query_id, judge))
         votes = [vote for pair in pairs if (vote := desk.votes.of(judge, pair.key))]
         anybody = sum(
-            bool(desk.votes.holding(pair.key)) or pair.key in desk.labelled
+            bool(desk.votes.heads(pair.key)) or pair.key in desk.labelled
             for pair in desk.asked.get(query_id, ())
         )
     grades = Counter(vote.grade for vote in votes if vote.grade is not None)
@@ -378,7 +378,7 @@ def _refuse_no_reason(desk: Desk, given: GivenVote, before: Vote | None) -> None
         if (before.grade, before.rationale) == (given.grade, told):
             return
         earlier = before.supersedes.split()
-        before = desk.votes.ids.get(earlier[0]) if earlier else None
+        before = desk.votes.vote(earlier[0]) if earlier else None
     raise InputError(f"{told[:80]!r} is no reason yet", hint=f"Expected: {EXPECTED}.")
 
 

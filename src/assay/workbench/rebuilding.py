@@ -8,7 +8,6 @@ from pathlib import Path
 from assay import formats
 from assay.core.errors import InputError, UsageError
 from assay.core.files import write_atomic
-from assay.core.types import counted
 from assay.formats import gold_jsonl
 from assay.gold.files import content_of, is_rows
 from assay.gold.log import has_log, open_log
@@ -87,8 +86,9 @@ def _without_labels(dataset: Path, side: bytes) -> object:
     return gold.queries, gold.taxonomy
 
 
-def export_votes(dataset: Path, output: Path | None = None) -> str:
-    """Write the votes of a set as STEM.votes.jsonl, the form of earlier versions."""
+def export_votes(dataset: Path, output: Path | None = None) -> tuple[Path, int]:
+    """Write the votes of a set as STEM.votes.jsonl, the form of earlier versions; return the file
+    and how many votes it has."""
     target = output or before_the_log(dataset)
     if target.exists():
         raise UsageError(
@@ -98,4 +98,4 @@ def export_votes(dataset: Path, output: Path | None = None) -> str:
     if not votes:
         raise UsageError("nobody has voted on this set", where=str(dataset))
     write_atomic(target, plain(votes))
-    return f"{counted(len(votes), 'vote')} written to {target}"
+    return target, len(votes)

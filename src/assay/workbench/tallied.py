@@ -9,14 +9,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import combinations
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 
 from assay.core.types import GoldSet, Vote
 from assay.evaluation import concordance
+from assay.gold.votes import Held, VoteBook
 from assay.judging.disputes import is_disputed
 from assay.judging.labelling import grade_given
-from assay.judging.policy import Label, Policy, label_of
+from assay.judging.policy import Policy, label_of
 from assay.judging.pool import Pool, PooledPair, still_wanted
 from assay.judging.unchecked import Unchecked
 from assay.judging.votes import Pair, role_of
@@ -27,24 +29,20 @@ class Agreed:
     """How far people agree who judged apart from each other, without intervals."""
 
     def __init__(self) -> None:
-        self._grades: dict[Pair, list[tuple[str, int | None]]] = {}
         self._votes: Counter[str] = Counter()
         self._met: Counter[tuple[str, str, int, int]] = Counter()  # two judges and their grades
         self.shared = 0  # documents that two of them graded
 
-    def take(self, pair: Pair, said: Iterable[Vote]) -> None:
-        self._count(self._grades.pop(pair, []), -1)
-        self._grades[pair] = sorted(
+    def count(self, said: Iterable[Vote | Held], by: int) -> None:
+        """Count what holds of a pair, or with `by` -1 no longer does."""
+        given = sorted(
             (
                 (vote.judge, vote.grade)
                 for vote in said
                 if vote.kind == "human" and not role_of(vote.source)
             ),
-            key=lambda given: given[0],
+            key=lambda each: each[0],
         )
-        self._count(self._grades[pair], 1)
-
-    def _count(self, given: Sequence[tuple[str, int | None]], by: int) -> None:
         for judge, _ in given:
             self._votes[judge] += by
         graded = [(judge, grade) for judge, grade in given if grade is not None]
@@ -78,27 +76,26 @@ class Tally:
 
     def __init__(self, policy: Policy) -> None:
         self.policy = policy
-        self.disputed: dict[Pair, Label] = {}  # what waits for a ruling
+        self.disputed: set[Pair] = set()  # what waits for a ruling
         self.alone = Unchecked()
         self.agreed = Agreed()
         self.uncounted: set[Pair] = set()  # whose label in the set is another one
         self.wanted: set[Pair] = set()  # pairs of the pool that still want a judge
         self._grades: dict[Pair, int | None] = {}  # what the labels will be
-        self._said: dict[Pair, Sequence[Vote]] = {}
+        self._said: dict[Pair, Sequence[Vote | Held]] = {}
         self._labels: dict[Pair, int] = {}
         self._queries: frozenset[str] = frozenset()
         self._pooled: dict[Pair, PooledPair] = {}
 
-    def take(self, pair: Pair, said: Sequence[Vote]) -> None:
+    def take(self, pair: Pair, said: Sequence[Vote | Held]) -> None:
         """What holds of a pair now."""
-        label = label_of(pair, said, self.policy)
+        before = self._said.get(pair, ())
+        label = label_of(pair, cast("Sequence[Vote]", said), self.policy)
         self._said[pair], self._grades[pair] = said, grade_given(label)
-        if is_disputed(label):
-            self.disputed[pair] = label
-        else:
-            self.disputed.pop(pair, None)
-        self.alone.take(pair, said)
-        self.agreed.take(pair, said)
+        _put(self.disputed, pair, is_disputed(label))
+        for counted, by in ((before, -1), (said, 1)):
+            self.alone.count(pair, counted, by)
+            self.agreed.count(counted, by)
         self._stand(pair)
 
     def hold(self, gold: GoldSet, pool: Pool | None) -> None:
@@ -116,7 +113,8 @@ class Tally:
         _put(self.uncounted, pair, counts and self._grades[pair] != self._labels.get(pair))
         pooled = self._pooled.get(pair)
         said = self._said.get(pair, ())
-        wanted = pooled is not None and still_wanted(pooled, said, pair in self._labels)
+        given = cast("Sequence[Vote]", said)
+        wanted = pooled is not None and still_wanted(pooled, given, pair in self._labels)
         _put(self.wanted, pair, bool(wanted))
 
 
@@ -141,8 +139,16 @@ class _Read:
             self.tally.hold(desk.gold, desk.pool)
             self.desk = desk
         for pair in votes.changed:
-            self.tally.take(pair, votes.everything(pair))
+            self.tally.take(pair, _enough_of(votes, pair, desk.policy))
         votes.changed.clear()
+
+
+def _enough_of(votes: VoteBook, pair: Pair, policy: Policy) -> Sequence[Vote | Held]:
+    """What a label is made of. Most labels need no more of a vote than is kept in memory; the times
+    of votes count where somebody ruled or checked, and where the last vote decides."""
+    heads = votes.heads(pair)
+    timed = policy.name == "latest" or any(role_of(vote.source) for vote in heads)
+    return votes.everything(pair) if timed else heads
 
 
 _tallies: dict[Path, _Read] = {}

@@ -205,18 +205,20 @@ def save(
         voted.dataset, labelled.judgments, labelling=labelled.labelling, status=labelled.status
     )
     content = voted.content if content is None else content
-    rows = _changed_rows(voted, labelled.judgments)
+    first, rows = _first_acts(voted), _changed_rows(voted, labelled.judgments)
     if policy is not None:
         write_policy(voted.dataset, policy)
     if not given and not voted.first and content == voted.content and not rows and policy is None:
         return labelled
-    file = digest_of(content)
+    file, replaced = digest_of(content), _replaced(voted, rows, first)
     if len(given) == 1 and given[0].action == RULE:
-        given = [msgspec.structs.replace(given[0], rows=rows, file=file)]
+        named = tuple(dict.fromkeys([*given[0].supersedes, *replaced]))
+        given = [msgspec.structs.replace(given[0], rows=rows, file=file, supersedes=named)]
     else:
         counts = {"labels": len(labelled.judgments), "changed": len(labelled.changes)}
-        given.append(log.act(LABEL, who=by, at=at, rows=rows, file=file, more=counts))
-    log.append([*_first_acts(voted), *given])
+        label = log.act(LABEL, who=by, at=at, rows=rows, file=file, more=counts)
+        given.append(msgspec.structs.replace(label, supersedes=replaced))
+    log.append([*first, *given])
     if content != voted.content:
         project(voted.dataset, content)
     return labelled
@@ -241,7 +243,22 @@ def _first_acts(voted: Voted) -> list[Act]:
         for vote in by_hand
     )
     rows = tuple(voted.edited)
-    return [*plain, log.act(EDIT, who=BY_HAND, kind="human", rows=rows, votes=votes)]
+    named = _replaced(voted, rows)
+    edit = log.act(EDIT, who=BY_HAND, kind="human", rows=rows, votes=votes, supersedes=named)
+    return [*plain, edit]
+
+
+def _replaced(
+    voted: Voted, rows: Sequence[RowChange], first: Sequence[Act] = ()
+) -> tuple[str, ...]:
+    """The acts on these labels that stand until now; edits by hand among `first` come after
+    them."""
+    edited = {row.key: act.id for act in first for row in act.rows}
+    heads = (
+        [edited[row.key]] if row.key in edited else [w.act for w in voted.log.rows.heads(row.key)]
+        for row in rows
+    )
+    return tuple(dict.fromkeys(id for ids in heads for id in ids))
 
 
 def _changed_rows(voted: Voted, judgments: Sequence[Judgment]) -> tuple[RowChange, ...]:
