@@ -71,7 +71,7 @@ def test_a_damaged_line_is_skipped_counted_and_left(
     at = place % (len(lines) + 1)
     log.write_bytes(b"".join([*lines[:at], damage + b"\n", *lines[at:]]))
     before = log.read_bytes()
-    assert f"1 line cannot be read and is skipped: {at + 1}" in damaged(judged)
+    assert f"1 damaged line, skipped: {at + 1}" in damaged(judged)
     assert judged.grades() == {pair: {"Ada": n, "Ben": n} for pair, n in AGREED.items()}
     assert log.read_bytes() == before
     assert merge(judged, "Cy", AGREED)["added"] == 3
@@ -102,7 +102,7 @@ def test_a_last_line_without_its_end_gets_one_before_the_next(judged: Project, w
     assert log.read_bytes().startswith((content if whole else content[:-20]) + b"\n")
     assert ids(judged)[: len(known) - 1] == known[:-1]
     assert (known[-1] in ids(judged)) == whole
-    assert damaged(judged).endswith("" if whole else f"is skipped: {len(known)}")
+    assert damaged(judged).endswith("" if whole else f"skipped: {len(known)}")
     assert bool(damaged(judged)) != whole
     assert len(lines) == len(set(lines))
 

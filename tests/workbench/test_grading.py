@@ -217,6 +217,8 @@ def test_a_late_vote_does_not_replace_a_newer_one(service: Service) -> None:
     assert not late.holds
     assert grades(service, "Ada")["d1"] == 2
     assert [vote.grade for vote in kept(service)] == [2, 0, None], "kept, and taken back at once"
+    assert not say(service, "Ada", ONE, None, withdrawn=True, ago=3600).holds
+    assert grades(service, "Ada")["d1"] == 2
     assert say(service, "Ada", ONE, 1).holds
     assert grades(service, "Ada")["d1"] == 1
 

@@ -130,12 +130,8 @@ class Log:
             self._begin_in_order()
 
     def _decoded(self, raw: bytes) -> Act | None:
-        try:
-            act = _ACT.decode(raw)
-            moment_of(act.at)
-        except (msgspec.MsgspecError, ValueError, RecursionError):
-            return None
-        if act.v > FORMAT:
+        act = _decoded(raw)
+        if act is not None and act.v > FORMAT:
             self.newer = max(self.newer, act.v)
         return act
 
@@ -313,11 +309,16 @@ _ACT = msgspec.json.Decoder(Act)
 def read_acts(path: Path) -> Iterator[Act]:
     """The acts of a log in the order of its lines, without those that cannot be read."""
     with path.open("rb") as stream:
-        for raw in stream:
-            try:
-                yield _ACT.decode(raw)
-            except (msgspec.MsgspecError, RecursionError):
-                continue
+        yield from (act for raw in stream if (act := _decoded(raw)) is not None)
+
+
+def _decoded(raw: bytes) -> Act | None:
+    try:
+        act = _ACT.decode(raw)
+        moment_of(act.at)
+    except (msgspec.MsgspecError, ValueError, OverflowError, RecursionError):
+        return None
+    return act
 
 
 def _written(dataset: Path) -> datetime | None:
@@ -392,15 +393,16 @@ def has_log(dataset: Path) -> bool:
     return log_path(dataset).exists() or before_the_log(dataset).exists()
 
 
-def lines_since(dataset: Path, content: bytes) -> int | None:
-    """How many lines the log has since the gold file had this content; None where the log does not
-    know the file so. It looks at the bytes alone: scoring loads no log."""
-    path = log_path(dataset)
-    if not path.exists():
-        return 0
-    lines = path.read_bytes()
+def votes_since(dataset: Path, content: bytes) -> int | None:
+    """How many votes and rulings the log has since the gold file had this content; None where the
+    log does not know the file so. It looks at the bytes alone: scoring loads no log."""
+    lines = log_path(dataset).read_bytes()
     place = lines.rfind(f'"file":"{digest_of(content)}"'.encode())
-    return None if place < 0 else lines.count(b"\n", lines.find(b"\n", place) + 1)
+    if place < 0:
+        return None
+    actions = (b'"action":"vote"', b'"action":"rule"', b'"action":"withdraw"')
+    end = lines.find(b"\n", place)
+    return sum(lines.count(action, end) for action in actions)
 
 
 def _keys(act: Act) -> Iterator[tuple[str, str]]:

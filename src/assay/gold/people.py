@@ -33,11 +33,19 @@ def project_of(dataset: Path) -> Path:
     return next((one for one in (folder, *folder.parents) if (one / CONFIG).is_file()), folder)
 
 
+def people_files(dataset: Path) -> list[Path]:
+    """Where the names of a set's people may be, from the project down to the set: a project may
+    have been made around a set that had its own."""
+    project, folder = project_of(dataset), dataset.resolve().parent
+    below = [folder, *folder.parents]
+    return [each / FILE for each in reversed(below) if each.is_relative_to(project)]
+
+
 class People:
     """The names that a set's project has. They are read again when a file changes."""
 
     def __init__(self, dataset: Path) -> None:
-        self._folder = dataset.resolve().parent
+        self._dataset = dataset
         self._stamps: tuple[Stamp | None, ...] = ()
         self._names: dict[str, str] = {}
         self._ids: dict[str, str] = {}
@@ -68,15 +76,8 @@ class People:
         self._refresh()
         return self._changes
 
-    def _files(self) -> list[Path]:
-        """From the project down to the set: a project may have been made around a set that had
-        its own."""
-        project = project_of(self._folder / "set")
-        below = [self._folder, *self._folder.parents]
-        return [folder / FILE for folder in reversed(below) if folder.is_relative_to(project)]
-
     def _refresh(self) -> None:
-        files = self._files()
+        files = people_files(self._dataset)
         stamps = tuple(stamp_of(file) for file in files)
         if stamps == self._stamps:
             return
@@ -86,7 +87,7 @@ class People:
         self._ids = {name: id for id, name in reversed(names.items()) if name}
 
     def _add(self, name: str) -> str:
-        file = self._files()[0]
+        file = people_files(self._dataset)[0]
         with locked(file):
             self._refresh()
             if name in self._ids:  # another was faster

@@ -168,6 +168,7 @@ class _Box:
         self.kinds = {vote.judge: vote.kind for vote in votes if vote.judge != UNNAMED}
         self.new: list[Vote] = []
         self.already = self.outdated = 0
+        self._ruled: dict[Pair, list[str]] = {}  # the last ruling of these files, by pair
         self._brought: dict[Seat, tuple[_Given, Vote | None]] = {}  # by these files, and before it
         # without these files, whose order decides nothing
         self._earlier = by_pair(votes)
@@ -228,14 +229,16 @@ class _Box:
         self.kinds[vote.judge] = vote.kind
         self._past.setdefault(seat, []).append(vote)
         self.new.append(vote)
+        if vote.source == RULING:
+            self._ruled[vote.query_id, vote.doc_id] = [vote.id]
 
     def _replaced(self, vote: Vote) -> list[str]:
         """The votes that a new one replaces: its judge's own; for a ruling, every ruling on the
         pair, and a label that was edited by hand."""
         pair = (vote.query_id, vote.doc_id)
         if vote.source == RULING:
-            held = self._book.everything(pair)
-            return [one.id for one in held if one.source in (RULING, EDITED)]
+            held = [v.id for v in self._book.heads(pair) if v.source in (RULING, EDITED)]
+            return self._ruled.get(pair) or held
         if role_of(vote.source):
             before = self.holds.get(_seat(vote))
             return [before.id] if before is not None else []

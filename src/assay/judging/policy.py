@@ -24,6 +24,7 @@ import msgspec
 from assay.core.errors import InputError
 from assay.core.files import read_json, write_atomic
 from assay.core.types import Judgment, Vote, VoteKind
+from assay.gold.people import People
 from assay.judging.votes import (
     EDITED,
     IMPORTED,
@@ -84,7 +85,8 @@ def read_policy(dataset: Path) -> Policy:
             where=str(path),
             hint='Expected {"name": "adjudicated", "counts": ["human"]} or the like.',
         ) from error
-    return checked(policy, str(path))
+    named = tuple(map(People(dataset).name_of, policy.seniors))
+    return checked(msgspec.structs.replace(policy, seniors=named), str(path))
 
 
 def checked(policy: Policy, where: str = "") -> Policy:
@@ -101,7 +103,9 @@ def checked(policy: Policy, where: str = "") -> Policy:
 
 
 def write_policy(dataset: Path, policy: Policy) -> None:
-    content = msgspec.json.format(msgspec.json.encode(policy), indent=2)
+    ids = tuple(map(People(dataset).id_of, policy.seniors))
+    kept = msgspec.structs.replace(policy, seniors=ids)
+    content = msgspec.json.format(msgspec.json.encode(kept), indent=2)
     write_atomic(policy_path(dataset), content + b"\n")
 
 

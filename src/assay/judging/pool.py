@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -18,6 +18,7 @@ import msgspec
 from assay.core.errors import InputError
 from assay.core.files import read_strict_json, write_atomic
 from assay.core.types import GoldSet, Vote, VoteKind
+from assay.gold.people import People
 from assay.judging.dealing import deal, doubles_wanted
 from assay.judging.votes import Pair, beside, by_pair, current
 
@@ -93,11 +94,25 @@ def read_pool(dataset: Path) -> Pool | None:
         if len(set(pair.judges)) < len(pair.judges):
             raise InputError(f"a judge is asked twice for {pair.doc_id!r}", where=at)
         seen.add(pair.key)
-    return pool
+    return _renamed(pool, People(dataset).name_of)
 
 
 def write_pool(dataset: Path, pool: Pool) -> None:
-    write_atomic(pool_path(dataset), pool_content(pool))
+    """The file has the ids of people, and not their names."""
+    write_atomic(pool_path(dataset), pool_content(_renamed(pool, People(dataset).id_of)))
+
+
+def _renamed(pool: Pool, called: Callable[[str], str]) -> Pool:
+    names = {name: called(name) for pair in pool.pairs for name in pair.judges}
+    names |= {name: called(name) for name in pool.judges}
+    if all(old == new for old, new in names.items()):
+        return pool
+    pairs = (
+        msgspec.structs.replace(pair, judges=tuple(names[name] for name in pair.judges))
+        for pair in pool.pairs
+    )
+    judges = tuple(names[name] for name in pool.judges)
+    return msgspec.structs.replace(pool, judges=judges, pairs=tuple(pairs))
 
 
 def pool_content(pool: Pool) -> bytes:

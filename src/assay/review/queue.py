@@ -245,6 +245,11 @@ def decisions_on(log: Log) -> dict[str, list[Act]]:
     return decided
 
 
+def is_stray(item: ReviewItem) -> bool:
+    """Whether a suggestion is pending whose query has left the set."""
+    return item.kind == "judgment" and item.state == "pending_review" and not item.query
+
+
 def open_suggestions(log: Log) -> list[Act]:
     """The suggestions that nobody has decided on, or that were decided differently."""
     decided = decisions_on(log)

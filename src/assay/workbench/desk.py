@@ -21,8 +21,9 @@ from assay.core.files import Stamp, stamp_of
 from assay.core.fingerprints import gold_fingerprint
 from assay.core.types import GoldSet, Query, Vote
 from assay.formats.ballots import Ballot
-from assay.gold.acts import moment_of, new_id
+from assay.gold.acts import new_id
 from assay.gold.log import Log, open_log, writing
+from assay.gold.people import people_files
 from assay.gold.votes import VoteBook
 from assay.judging import rubrics
 from assay.judging.merge import Bounds, bounds, refuse_unfit
@@ -193,7 +194,8 @@ def _open(dataset: Path) -> Desk:
 def _stamps(dataset: Path, rubric: str) -> tuple[Stamp | None, ...]:
     home = dataset.resolve().parent
     own = (home / f"{rubric}.toml", home / "rubrics" / f"{rubric}.toml")
-    return tuple(map(stamp_of, (dataset, pool_path(dataset), policy_path(dataset), *own)))
+    beside = (pool_path(dataset), policy_path(dataset), *people_files(dataset))
+    return tuple(map(stamp_of, (dataset, *beside, *own)))
 
 
 # ── voting ────────────────────────────────────────────────────────────────────────────────────────
@@ -266,11 +268,11 @@ def _settle(desk: Desk, coming: _Coming, new: dict[str, Vote]) -> None:
         return
     if known is None:
         before = _before(desk, kept, new)
-        late = any(moment_of(kept.at) < moment_of(one.at) for one in before)
+        late = any(kept.at < one.at for one in before)  # times compare as text
         named = () if late else [one.id for one in before]
         kept = msgspec.structs.replace(kept, supersedes=" ".join(named))
         new[kept.id] = kept
-        if late and kept.source != WITHDRAWN:
+        if late:
             gone = _taken_back(kept)
             new[gone.id] = gone
     coming.kept, coming.already = kept, known is not None

@@ -36,6 +36,7 @@ from assay.workbench.health import (
     checked,
     diagnostics,
     engines_health,
+    gold_health,
     index_health,
 )
 from assay.workbench.opening import Service, sets_of
@@ -206,6 +207,7 @@ def _stored(store: str, home: Path | None, config: Config | None, probe: bool) -
             store=_unopened(error, named=bool(store or os.environ.get(STORE))),
             index=checked(lambda: index_health(home)),
             engines=checked(lambda: engines_health(config, probe)),
+            gold=checked(lambda: gold_health(sets_of(config))),
             backlogs=their_backlogs(config.backlog if config else {}, datetime.now(UTC)),
         )
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -23,6 +23,7 @@ from assay.engines.indexed import index_state
 from assay.gold.log import has_log, open_log
 from assay.gold.projection import how_it_stands
 from assay.review.outside import TheirBacklog
+from assay.review.queue import is_stray, items_of
 from assay.review.waiting import (
     Backlog,
     HalachaBacklog,
@@ -35,7 +36,6 @@ from assay.telemetry.recorder import Counts
 from assay.workbench.backlog import backlog, backlog_figures, counted_lately
 from assay.workbench.config import Config
 from assay.workbench.opening import Service
-from assay.workbench.review import strays
 
 if TYPE_CHECKING:
     from assay.store import Store
@@ -130,7 +130,7 @@ def diagnostics(service: Service, *, probe: bool = False) -> Diagnostics:
     store = checked(lambda: store_health(service.store))
     index = checked(lambda: index_health(service.home))
     engines = checked(lambda: engines_health(service.config, probe))
-    gold = checked(lambda: gold_health(service))
+    gold = checked(lambda: gold_health(service.gold_sets))
     figures = backlog_figures(service) if store.status == "ok" else None
     theirs = figures.backlogs if figures is not None else counted_lately(service)
     parts = (store, index, engines, gold, *theirs.values())
@@ -170,26 +170,28 @@ def store_health(store: Store) -> StoreHealth:
     )
 
 
-def gold_health(service: Service) -> GoldHealth:
+def gold_health(gold_sets: Mapping[str, Path]) -> GoldHealth:
     notes, damaged, unreadable = list[str](), list[str](), list[str]()
-    for name, path in sorted(service.gold_sets.items()):
+    lost: Counter[str] = Counter()
+    for name, path in sorted(gold_sets.items()):
         if not has_log(path) or not path.exists():
             continue
         try:
             log = open_log(path)
             notes += filter(None, [how_it_stands(path)])
+            lost[name] = sum(map(is_stray, items_of(name, path)))
         except (AssayError, OSError) as error:
             unreadable.append(f"{name}: {error}")
             continue
         if log.damaged:
             lines = ", ".join(map(str, log.damaged[:5]))
-            said = f"{counted(len(log.damaged), 'line')} cannot be read and is skipped"
+            said = f"{counted(len(log.damaged), 'damaged line')}, skipped"
             damaged.append(f"{log.path}: {said}: {lines}")
         if log.newer:
             unreadable.append(f"{log.path}: it has lines of a newer Assay; upgrade")
     return GoldHealth(
         status="failed" if damaged or unreadable else "ok",
-        without_a_query=dict(Counter(item.gold for item in strays(service))),
+        without_a_query={name: many for name, many in lost.items() if many},
         notes=notes,
         damaged=damaged,
         unreadable=unreadable,

@@ -25,6 +25,8 @@ from assay.workbench.demo import samples
 SAMPLE = "sample"
 SAMPLE_FILES = ("dataset.json", "corpus.jsonl", "my_engine.py")
 NOWHERE = "none"
+ATTRIBUTES = ".gitattributes"
+MERGED = ("*.log.jsonl text eol=lf merge=union", "people.toml text eol=lf merge=union")
 CI = {"github": ".github/workflows/assay.yml", "gitlab": ".gitlab-ci.yml"}
 SAVED = (".json", ".trec", ".run", ".txt")
 
@@ -60,10 +62,20 @@ def begin(answers: Answers, folder: Path | None = None) -> Begun:
     copies = SAMPLE_FILES if answers.dataset == SAMPLE else ()
     for name in copies:
         shutil.copyfile(samples() / "en" / name, folder / name)
+    files[ATTRIBUTES] = _attributes(folder / ATTRIBUTES)
     for name, text in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         write_atomic(folder / name, text)
     return Begun(files=[*files, *copies], next="assay run")
+
+
+def _attributes(file: Path) -> str:
+    """How git merges what two people judged at the same time: line by line. What the file has
+    already stays."""
+    before = file.read_text(encoding="utf-8") if file.exists() else ""
+    missing = [line for line in MERGED if line not in before.splitlines()]
+    start = before if not before or before.endswith("\n") else before + "\n"
+    return start + "".join(f"{line}\n" for line in missing)
 
 
 # ── each answer alone, so that a wrong one is told before the next question ───────────────────────

@@ -25,7 +25,7 @@ from assay.judging.reasons import LONGEST, refuse_long
 from assay.judging.votes import Pair, document_fingerprint
 from assay.review import decisions
 from assay.review.decisions import Word
-from assay.review.queue import ReviewItem, items_of
+from assay.review.queue import ReviewItem, is_stray, items_of
 from assay.store.records import Feedback
 from assay.telemetry.feedback import signs_for
 from assay.workbench.history import KeptRun, kept_run, runs
@@ -295,7 +295,7 @@ def publish(service: Service | None, gold: Path, baseline: Path, content: bytes,
 
 def strays(service: Service, gold: str = "") -> list[ReviewItem]:
     """Suggestions that cannot be accepted, since their query has left the set."""
-    return [item for item in pending(service, gold) if item.kind == "judgment" and not item.query]
+    return [item for item in pending(service, gold) if is_stray(item)]
 
 
 def withdraw(service: Service, gold: str, *, by: str, why: str = "", gone: bool = False) -> int:

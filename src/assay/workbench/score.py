@@ -281,8 +281,35 @@ def _score_graded(gold: GoldSet, request: ScoreRequest, progress: Progress, say:
         *_empty_warnings(results),
         *_elsewhere(results, gold, request.dataset),
         *doubts(gold, request.dataset),
+        *_log_warnings(gold, request.dataset),
     )
     return Scored(results=results, warnings=warnings, failed=counts["n_failed"])
+
+
+def _log_warnings(gold: GoldSet, dataset: Path) -> Iterable[str]:
+    """Whether the log of the set has moved on since its labels were made. The figures are those of
+    the gold file alone."""
+    from assay.core.types import counted
+    from assay.gold.files import log_path
+
+    if not log_path(dataset).exists():
+        return
+    from assay.gold.log import votes_since
+
+    since = votes_since(dataset, dataset.read_bytes())
+    if since is None:
+        yield (
+            f"{dataset} is not as its log left it: somebody edited it, or it is behind; "
+            "the next command that writes to the set records the edit or writes the file again"
+        )
+    elif since and not gold.from_logs:
+        new = counted(since, "new judgment")
+        verb = "is" if since == 1 else "are"
+        yield f"{new} {verb} not counted yet: `assay gold merge {dataset}` updates the labels"
+    if gold.labelling is not None and gold.labelling.open:
+        waiting = counted(gold.labelling.open, "pair")
+        verb = "waits" if gold.labelling.open == 1 else "wait"
+        yield f"{waiting} {verb} for a ruling: `assay gold adjudicate {dataset}` lists them"
 
 
 def primary_of(request: ScoreRequest, gold: GoldSet, measures: Sequence[str]) -> str:
