@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+import web_client  # noqa: F401 - the server takes the host name of the test client from now on
 from assay.workbench import passwords
 from stores import migrated_file, postgres_server, postgres_url, store, url_for
 

@@ -694,6 +694,7 @@ class TestStarting:
         service = client.app.state.service  # type: ignore[attr-defined]
         path = service.gold_sets["set"]
         kept(service, path, "מנוע", DOCS)
+        give(path, votes_of("Sam", range(10, 11)))  # a new person is a new line of people.toml
         pages, read = ("/", "/judge/set", "/agreement/set"), list[str]()
         for page in pages:
             assert client.get(page).status_code == 200

@@ -67,7 +67,7 @@ def test_every_page_in_every_language_escapes_what_was_stored(
     client: TestClient, language: str
 ) -> None:
     for judge, grade in (("Ada", 2), ("Ben", 0)):
-        assert (a := vote(client, judge, "d1", grade)).status_code == 200, a.text
+        assert vote(client, judge, "d1", grade).status_code == 200
     client.post("/api/flags", json={"set": "set", "query_id": "q1", "reason": HOSTILE})
     for path in PAGES:
         answer = client.get(f"{path}{'&' if '?' in path else '?'}lang={language}")

@@ -11,7 +11,9 @@ A line that cannot be read is set aside: skipped, left in the file, counted, and
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
+import secrets
 import threading
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
@@ -42,6 +44,7 @@ from assay.gold.rows import RowBook
 from assay.gold.upgrade import Before, before_the_log
 from assay.gold.votes import VoteBook
 
+_log = logging.getLogger("assay.gold")
 _ENDS = 200  # bytes before the place that was read to: they tell whether the file is the same
 
 # ── reading ───────────────────────────────────────────────────────────────────────────────────────
@@ -225,8 +228,8 @@ class Log:
         is_new = not self.path.exists()
         if is_new and not self._first_acts:
             self.prepare()
-        first = [self._by_id(act) for act in self._first_acts] if is_new else []
-        self._append([*first, *acts], is_new)
+        first = self._first_acts if is_new else self.before.later_votes(self.book.ids)
+        self._append([*map(self._by_id, first), *acts], is_new)
 
     def begin(self, at: datetime) -> None:
         """Start the log of a set that has none, as of a day."""
@@ -249,17 +252,17 @@ class Log:
         self._first_acts = []
 
     def _append(self, lines: Sequence[Act], is_new: bool) -> None:
+        payload = b"".join(msgspec.json.encode(act) + b"\n" for act in lines)
         try:
-            _write(self.path, b"".join(msgspec.json.encode(act) + b"\n" for act in lines))
+            (_create if is_new else _write)(self.path, payload)
         except OSError as error:
             raise InputError(
                 f"cannot write: {os_message(error)}",
                 where=str(self.path),
                 hint="Nothing was changed.",
             ) from error
-        if is_new:
-            sync_folder(self.path.parent)
-            self.before.put_away()
+        if said := self.before.put_away(self.path):
+            _log.warning("%s", said)
         self.refresh()
 
     def _first(self, at: datetime | None) -> list[Act]:
@@ -326,6 +329,21 @@ def _written(dataset: Path) -> datetime | None:
         return datetime.fromtimestamp(dataset.stat().st_mtime, UTC)
     except OSError:
         return None
+
+
+def _create(path: Path, payload: bytes) -> None:
+    """A new log is there with all that it begins with, or not at all."""
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        with draft.open("xb") as stream:
+            stream.write(payload)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.replace(draft, path)
+        sync_folder(path.parent)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
 
 
 def _write(path: Path, payload: bytes) -> None:

@@ -8,6 +8,7 @@ log alone, and nothing that only reads writes anything."""
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,6 +26,8 @@ from assay.gold.files import content_of, digest_of, found_in, is_rows, rows_in
 from assay.gold.log import Log, open_log, writing
 from assay.gold.people import BY_HAND
 from assay.gold.rows import Compared, Key, RowBook, RowChange, State, compare
+
+_log = logging.getLogger("assay.gold")
 
 
 class Unwritten(InputError):
@@ -101,6 +104,8 @@ class GoldRows:
             file=digest_of(content),
         )
         self.log.append([*([edit] if edit else []), done])
+        if self.edited:
+            _log.warning("%s. The log has it now", said_of_edits(self.log.dataset, self.edited))
         if content != self._content:
             project(self.log.dataset, content)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import groupby, pairwise
 from pathlib import Path
@@ -89,12 +89,29 @@ class Before:
             finally:
                 store.close()
 
-    def put_away(self) -> None:
+    def later_votes(self, known: Container[str]) -> list[Act]:
+        """The votes of a votes file beside a log that the log does not have: somebody went back to
+        an earlier version for a while."""
         file = before_the_log(self._dataset)
-        if file.exists():
-            with contextlib.suppress(OSError):
-                file.rename(file.with_name(f"{file.name}{PUT_AWAY}"))
+        votes = in_order(read_votes_file(file)) if file.exists() else []
+        return [act_of(vote, vote.judge) for vote in votes if vote.id not in known]
+
+    def put_away(self, log: Path) -> str:
+        """Once a log has everything, the votes file gets a name that says so. Tells what was done,
+        where anything was."""
+        file, reviewed = before_the_log(self._dataset), any(act.rows for act in self.acts)
         self.acts, self.issued = [], {}
+        told = f"{log.name} has the votes and decisions of earlier versions now"
+        if not file.exists():
+            return told if reviewed else ""
+        kept = file.with_name(f"{file.name}{PUT_AWAY}")
+        number = 1
+        while kept.exists():
+            number += 1
+            kept = file.with_name(f"{file.name}{PUT_AWAY}-{number}")
+        with contextlib.suppress(OSError):
+            file.rename(kept)
+        return f"{told}; {file.name} is kept as {kept.name}"
 
     def _add_store(self, store: Store, votes: Sequence[Vote]) -> None:
         from assay.store import legacy

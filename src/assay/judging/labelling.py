@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 
 import msgspec
 
 from assay.core.errors import InputError
 from assay.core.types import GoldSet, Judgment, Labelling, Vote, counted
-from assay.judging.policy import Label, Policy, judgment_of, labels
+from assay.judging.policy import Called, Label, Policy, as_named, judgment_of, labels
 from assay.judging.votes import EDITED, RULING, SAMPLE, Pair
 
 
@@ -42,7 +42,7 @@ def relabel(
     policy: Policy,
     *,
     grades: Set[int] | None = None,
-    called: Callable[[str], str] = str,
+    called: Called = as_named,
 ) -> Labelled:
     """The labels that the policy makes of the votes. Votes on queries that have left the set stay
     in the log, and make no label. `called` gives the id that the file has for a person. A label

@@ -195,7 +195,14 @@ _POLICIES: dict[PolicyName, Callable[[Sequence[Vote], Policy], list[Vote]]] = {
 }
 
 
-def judgment_of(label: Label, called: Callable[[str], str] = str) -> Judgment | None:
+Called = Callable[[str, str], str]  # from the name and kind of a judge to what a file calls them
+
+
+def as_named(judge: str, kind: str) -> str:
+    return judge
+
+
+def judgment_of(label: Label, called: Called = as_named) -> Judgment | None:
     """The label as it stands in the gold set: who is behind it (as `called`), what they wrote, and
     when."""
     if label.grade is None:
@@ -211,7 +218,7 @@ def judgment_of(label: Label, called: Callable[[str], str] = str) -> Judgment | 
         doc_id=label.doc_id,
         grade=label.grade,
         rationale=" · ".join(text for text in wrote if text),
-        judge=", ".join(dict.fromkeys(called(vote.judge) for vote in named)),
+        judge=", ".join(dict.fromkeys(called(vote.judge, vote.kind) for vote in named)),
         source=", ".join(sources),
         rubric=behind[-1].rubric,
         at=behind[-1].at,

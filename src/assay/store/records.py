@@ -12,12 +12,7 @@ import msgspec
 Kept = dict[str, Any]  # a JSON object, kept as it was given
 
 FeedbackKind = Literal["citation", "vote", "click"]
-ReviewState = Literal["pending_review", "approved", "rejected", "published"]
-ReviewKind = Literal["gold_row", "judgment"]
 
-REVIEW_STATES: tuple[ReviewState, ...] = ("pending_review", "approved", "rejected", "published")
-LOST = "its row is no longer in the gold set"  # why what waited is withdrawn
-EVERYTHING = 2**31 - 1  # a limit that is none
 CITATION_SCORE = 3  # a decision relied on it
 VOTE_SCORE = 2  # a person said it is right
 CLICK_SCORE = 1  # a person opened it
@@ -96,31 +91,6 @@ class CaseCounts(msgspec.Struct, frozen=True, kw_only=True):
     own: int = 0
     other: int = 0
     unknown: int = 0
-
-
-class ReviewItem(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that waits for an expert: a bootstrapped gold row, or a judgment somebody suggests.
-
-    (gold, kind, key) is its identity: asking for the same review twice asks once.
-    """
-
-    id: str
-    gold: str
-    kind: ReviewKind
-    key: str
-    ref: str
-    query: str
-    created_at: datetime
-    corpus: str = ""
-    practice_area: str = ""
-    doc_ids: tuple[str, ...] = ()
-    grade: int | None = None
-    rationale: str = ""
-    suggested_by: str = ""
-    state: ReviewState = "pending_review"
-    decided_at: datetime | None = None
-    decided_by: str = ""
-    reason: str = ""
 
 
 class AuditEntry(msgspec.Struct, frozen=True, kw_only=True):

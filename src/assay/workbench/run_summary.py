@@ -159,8 +159,9 @@ def with_line(record: RunRecord, line: RunLine, asked: str) -> RunRecord:
 
 
 def as_recorded(service: Service, record: RunRecord, results: Results) -> RunRecord:
-    """A new run with its summary. Its verdict counts as that of today where it has one, or where no
-    gates are configured; else the first page that shows the run asks them."""
-    final = results.verdict is not None or not configured_name(service, record.gold)
+    """A new run with its summary. Its verdict is final where no gates are configured for the set;
+    else the first page that shows the run asks the gates of today, which may not be those that the
+    run was scored with."""
+    final = not configured_name(service, record.gold)
     asked = asked_of(service, record.gold) if final else ""
     return with_line(record, line_of(record, results), asked)

@@ -20,7 +20,6 @@ from assay.workbench.opening import Service
 
 __all__ = ["AuditEntry", "note", "trail"]
 
-EVERYTHING = 2**31 - 1
 # what the pages call an act (`did ACTION` in their words); other acts are not told
 TOLD = {
     acts.RULE: "gold.ruled",
@@ -62,7 +61,7 @@ def trail(
 ) -> list[AuditEntry]:
     """`subject` is a set and what of it, as in `gold-set/g001`."""
     wanted = offset + limit
-    people = service.store.audit(subject=subject, action=action, limit=min(wanted, EVERYTHING))
+    people = service.store.audit(subject=subject, action=action, limit=wanted)
     of_sets = [
         (
             entry
