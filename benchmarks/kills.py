@@ -1,632 +1,590 @@
-"""Processes killed at any moment (SIGKILL), and what is left of their work.
+"""Kill judging and review at any moment (SIGKILL), and check what is left.
 
-    python benchmarks/kills.py [--kills 200] [--seed 1] [--act judging] [--keep FOLDER]
+    python benchmarks/kills.py [--kills 250] [--seed 1] [--act vote] [--keep FOLDER]
 
-Each act (import, index, run, bootstrap, judging, adjudication, review, undo, editing, baseline,
-migration, logging, and merges, rulings and backups beside a process that takes decisions) is done
-in a process of its own that says on a pipe what it has acknowledged. It is timed once, then killed
-at a random moment, again and again, on the same files. After every kill another process opens
-everything as the next start would: what was acknowledged must be there, what is there must be
-whole, and `assay doctor` must be well. Exits with 1 where something is not.
+Each act is done as a user does it, by commands and by HTTP on `assay serve`, in a group of
+processes that reports every step twice: before it is sent, and when it is acknowledged (the command
+ended, the answer came). The act is timed once, then the group is killed at a random moment, again
+and again, on the same project. After every kill a new process checks that
 
-A kill ends a process, not the machine: what the system had taken into its memory is written. That
-files and folders are synced before anything is acknowledged is held by tests, not by this."""
+- every acknowledged step is in the log exactly once, and no step is there more often than it was
+  tried, nor any line twice;
+- the gold file is whole: as some act left it, or as it was edited by hand;
+- after the next command that writes, the gold file agrees with its log, and nothing is doubled;
+- the votes that hold, the labels and the states of rows are those of the last steps;
+- `assay doctor` finds nothing wrong.
+
+A step over HTTP that was not acknowledged is sent again in the next round with the same id.
+`kills_of_files.py` has the acts on corpora, runs and the store. Exits with 1 if a check failed.
+
+A kill ends a process, not the machine: what the system had taken into its memory is still written.
+Tests hold that files are synced before anything is acknowledged; this script cannot."""
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import hashlib
+import http.client
 import json
 import os
 import random
-import select
-import shutil
-import signal
+import re
+import socket
 import sys
 import tempfile
 import time
-import traceback
+import uuid
 from collections import Counter
-from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
-os.environ |= {"OPENBLAS_NUM_THREADS": "1", "POLARS_MAX_THREADS": "1"}
-os.environ.pop("ASSAY_HOME", None)  # every act has a workspace of its own
-
-from assay.core.types import Vote
-from assay.corpus.build import import_corpus
-from assay.corpus.disk import open_corpus
-from assay.engines.indexed import index_corpus, open_indexed
+import kills_of_files
+from assay import formats
 from assay.formats import gold_jsonl
-from assay.formats.results_json import read_results
-from assay.judging.votes import RULING, current, read_votes, votes_path
-from assay.review import rulings
-from assay.review.bootstrap import Options, bootstrap
-from assay.store import migrate, open_store
-from assay.store.database import connect
-from assay.store.records import Decision, SearchLog, Shown
-from assay.workbench import adjudicating, review_word, voting
-from assay.workbench.backup import make_backup, restore_backup
-from assay.workbench.baseline import update_baseline
-from assay.workbench.config import read_config
-from assay.workbench.corpora import check_corpus
+from assay.gold.acts import APPROVE, BOOTSTRAP, CORRECT, EDIT, REJECT, RULE, UNDO, VOTE, WITHDRAW
+from assay.gold.acts import Act as Line
+from assay.gold.files import digest_of, is_rows, log_path
+from assay.gold.log import open_log, read_acts
+from assay.gold.projection import how_it_stands
+from assay.gold.votes import role_of
 from assay.workbench.doctor import examine
-from assay.workbench.editing import NewQuery, add_query
-from assay.workbench.opening import open_service
-from assay.workbench.run import run_all
-from assay.workbench.score import ScoreRequest, score
+from killing import Act, Tell, all_at_once, command, forked, killed_often
 
-NOW = datetime(2026, 5, 31, 12, tzinfo=UTC)
-Ack = Callable[[str], None]
-STEPS = 60  # of an act that is many small ones
+ROWS, GRADED = "gold-set.jsonl", "dataset.json"
+QUERIES, DOCS = 40, 12  # of the graded set
 MERGED = 30  # votes of a file that is merged
+CHAIR = "Dafna"
+CONFIG = f'[gold.gold-set]\npath = "{ROWS}"\n[gold.dataset]\npath = "{GRADED}"\n'
+
+# ── the project ───────────────────────────────────────────────────────────────────────────────────
 
 
-class Act(NamedTuple):
-    """`prepare` once; `do` in the process that is killed, with the number of the round; `wrong`
-    says what is not as it must be, given all that was ever acknowledged."""
-
-    prepare: Callable[[Path], None]
-    do: Callable[[Path, int, Ack], None]
-    wrong: Callable[[Path, list[str]], list[str]]
-
-
-# ── corpora ───────────────────────────────────────────────────────────────────────────────────────
-
-
-def _write_corpus(path: Path, word: str) -> None:
+def _log_searches(home: Path, numbers: Sequence[int]) -> None:
     rows = [
-        {"id": f"d{n}", "title": f"Opinion {n}", "text": f"{word} number {n} " + "of a gift " * 200}
-        for n in range(300)
-    ]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-
-
-def _two_sources(home: Path) -> None:
-    for word in ("alpha", "beta"):
-        _write_corpus(home / f"{word}.jsonl", word)
-    import_corpus("jsonl", home / "alpha.jsonl", name="killed", home=home)
-
-
-def _import(home: Path, round_: int, ack: Ack) -> None:
-    for step in range(2):
-        word = ("alpha", "beta")[(round_ + step) % 2]
-        import_corpus("jsonl", home / f"{word}.jsonl", name="killed", home=home)
-        ack(word)
-
-
-def _wrong_corpus(home: Path, acked: list[str]) -> list[str]:
-    corpus = open_corpus(home, "killed")
-    texts = {document.text.split()[0] for document in corpus.iter()}
-    said = [] if texts in ({"alpha"}, {"beta"}) and len(corpus) == 300 else [f"a mixture: {texts}"]
-    return said + [
-        f"check: {finding.message}"
-        for finding in check_corpus("killed", home)
-        if finding.level == "error"
-    ]
-
-
-def _index(home: Path, round_: int, ack: Ack) -> None:
-    index_corpus("killed", home=home, dense=False, fresh=True)
-    ack(str(round_))
-
-
-def _wrong_index(home: Path, acked: list[str]) -> list[str]:
-    engine = open_indexed("killed", home=home)
-    found = [hit.doc_id for hit in engine.search("alpha number 7", 3)]
-    return [] if found[:1] == ["d7"] else [f"another answer: {found}"]
-
-
-# ── runs and baselines ────────────────────────────────────────────────────────────────────────────
-
-
-def _scored_set(home: Path) -> None:
-    queries = [
-        {"id": f"q{n}", "text": f"question {n}",
-         "relevance_judgments": [{"opinion_id": f"d{d}", "score": d % 3} for d in range(20)]}
-        for n in range(30)
+        {"id": f"s{n}", "at": "2026-05-01T12:00:00Z", "query": f"question {n}", "corpus": "c",
+         "results": [f"c{n}", f"e{n}"]} for n in numbers
     ]  # fmt: skip
-    (home / "set.json").write_text(json.dumps({"queries": queries}))
-    lines = [
-        f"q{n} Q0 d{(d * 7 + n) % 20} {d + 1} {20 - d} run" for n in range(30) for d in range(20)
-    ]
-    (home / "run.trec").write_text("\n".join(lines) + "\n")
-    (home / "assay.toml").write_text(
-        '[gold.set]\npath = "set.json"\n[engines.saved]\nrun = "run.trec"\n'
-    )
+    cited = [{"id": f"D{n}", "at": "2026-05-02", "cites": [f"c{n}", f"e{n}"]} for n in numbers]
+    for name, lines in (("import", rows), ("decisions", cited)):
+        file = home / f"{name}-{numbers[0]}.jsonl"
+        file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        command("logs", name, file)
+        file.unlink()
 
 
-def _run(home: Path, round_: int, ack: Ack) -> None:
+def _make_rows(home: Path) -> None:
     os.chdir(home)
-    run_all(read_config(Path("assay.toml")), Path())
-    ack(str(round_))
+    (home / "assay.toml").write_text(CONFIG)
+    _make_graded(home)
+    _log_searches(home, range(400))
+    command("gold", "bootstrap")
 
 
-def _wrong_results(home: Path, acked: list[str]) -> list[str]:
-    found = [
-        path for path in home.rglob("*.json") if path.name != "set.json" and path.parent != home
-    ]
-    whole = [path for path in found if path.suffix == ".json" and not path.name.startswith(".")]
-    for path in whole:
-        json.loads(path.read_bytes())
-    return ["no results file"] if acked and not whole else []
+def _make_graded(home: Path) -> None:
+    """A graded set on which Ada and Bea differ."""
+    os.chdir(home)
+    (home / "assay.toml").write_text(CONFIG)
+    queries = [{"id": f"q{n}", "text": f"question {n}", "type": "keyword", "topic": "t",
+                "issue": "i"} for n in range(QUERIES)]  # fmt: skip
+    issue = {"id": "i", "name": "I", "description": "i"}
+    taxonomy = {"t": {"name": "T", "description": "t", "issues": [issue]}}
+    whole = {"version": "1", "created_at": "2026-01-01T00:00:00Z", "description": "",
+             "rubric": "fppc-relevance-2", "taxonomy": taxonomy, "queries": queries}  # fmt: skip
+    (home / GRADED).write_text(json.dumps(whole, indent=1) + "\n")
+    pairs = [(f"q{q}", f"d{d}") for q in range(QUERIES) for d in range(DOCS)]
+    pool = {"format": 1, "corpus": "", "judges": [],
+            "pairs": [{"query_id": q, "doc_id": d, "wanted": 30} for q, d in pairs]}  # fmt: skip
+    (home / "dataset.pool.json").write_text(json.dumps(pool))
+    for judge, grade in (("Ada", 0), ("Bea", 2)):
+        _merge(home, judge, [(q, d, grade) for q, d in pairs])
 
 
-def _baseline(home: Path, round_: int, ack: Ack) -> None:
-    results = score(ScoreRequest(dataset=home / "set.json", run=home / "run.trec")).results
-    for step in range(STEPS):
-        why = f"{round_ * STEPS + step}"
-        update_baseline(results, home / "baseline.json", by="chair", why=why)
-        ack(why)
+def _merge(home: Path, judge: str, votes: Sequence[tuple[str, str, int]]) -> None:
+    sent = home / f"{judge}.csv"
+    lines = [f"{query},{doc},{grade},{judge} says so\n" for query, doc, grade in votes]
+    sent.write_text("query_id,doc_id,grade,rationale\n" + "".join(lines))
+    command("gold", "merge", GRADED, sent, "--judge", judge)
 
 
-def _wrong_baseline(home: Path, acked: list[str]) -> list[str]:
-    if not acked:
-        return []
-    recorded = read_results(home / "baseline.json").recorded
-    there = int(recorded.why) if recorded else -1
-    return [] if there >= int(acked[-1]) else [f"the baseline of {acked[-1]} is lost: {there}"]
+# ── servers ───────────────────────────────────────────────────────────────────────────────────────
 
 
-# ── votes ─────────────────────────────────────────────────────────────────────────────────────────
+def served() -> int:
+    """Start `assay serve` in a process of its own; returns its port."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = int(free.getsockname()[1])
+    forked("serve", "--port", port)
+    for _ in range(600):
+        with socket.socket() as asked:
+            if asked.connect_ex(("127.0.0.1", port)) == 0:
+                return port
+        time.sleep(0.02)
+    raise SystemExit("the server does not start")
 
 
-def _judged_set(home: Path) -> None:
-    queries = [{"id": f"q{n}", "text": f"question {n}"} for n in range(40)]
-    (home / "set.json").write_text(
-        json.dumps({"rubric": "fppc-relevance-2", "queries": queries}, indent=1)
-    )
+class Refused(Exception):
+    """The server says no."""
 
 
-def _judge(home: Path, round_: int, ack: Ack) -> None:
-    for step in range(STEPS):
-        name = f"v{round_}-{step}"
-        vote = Vote(
-            id=name, query_id=f"q{step % 40}", doc_id=f"d{round_}", grade=step % 3, judge="ada",
-            kind="human", at=(NOW + timedelta(seconds=round_ * STEPS + step)).isoformat(),
-            rationale="It decides the point.",
-        )  # fmt: skip
-        voting.give(home / "set.json", [vote])
-        ack(name)
+class Browser:
+    """One person at a server."""
+
+    def __init__(self, port: int, name: str) -> None:
+        self._link = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        self._cookies: dict[str, str] = {}
+        self._headers: dict[str, str] = {}
+        page = self._answer("GET", "/me", "")[1]
+        token = re.search(r'name="csrf" content="([^"]+)"', page)
+        assert token, page
+        self._headers["x-csrf-token"] = token[1]
+        self._answer("POST", "/me", f"name={name}", "application/x-www-form-urlencoded")
+
+    def _answer(
+        self, method: str, path: str, body: str, kind: str = "application/json"
+    ) -> tuple[int, str]:
+        cookie = "; ".join(f"{name}={value}" for name, value in self._cookies.items())
+        headers = self._headers | {"cookie": cookie, "content-type": kind}
+        self._link.request(method, path, body or None, headers)
+        answer = self._link.getresponse()
+        for name, value in answer.getheaders():
+            if name.lower() == "set-cookie":
+                key, _, rest = value.partition("=")
+                self._cookies[key] = rest.partition(";")[0]
+        return answer.status, answer.read().decode()
+
+    def ask(self, path: str) -> Any:
+        status, said = self._answer("GET", path, "")
+        assert status == 200, (path, status, said)
+        return json.loads(said)
+
+    def send(self, path: str, **body: Any) -> Any:
+        """Send what is accepted."""
+        status, said = self._answer("POST", path, json.dumps(body))
+        if status in (400, 409):
+            raise Refused(said)
+        assert status == 200, (path, status, said)
+        return json.loads(said)
+
+    def waiting(self) -> list[dict[str, Any]]:
+        listed = self.ask("/api/review?state=pending_review&kind=gold_row&limit=40")
+        return [line["item"] for line in listed["items"]]
+
+    def decide(self, item: dict[str, Any], verb: str, tell: Tell) -> None:
+        token = f"{verb} {item['ref']}"
+        tell(f"? {token}")
+        self.send(f"/api/review/{item['id']}/{verb}", reason=token)
+        tell(f"! {token}")
+
+    def undo(self, items: Sequence[dict[str, Any]], tell: Tell) -> None:
+        token = f"undo {_together(item['ref'] for item in items)}"
+        tell(f"? {token}")
+        done = self.send("/api/review/undo", ids=[item["id"] for item in items])
+        assert not done["refused"], done
+        tell(f"! {token}")
+
+    def vote(self, token: str, tell: Tell) -> None:
+        """Send a vote that is written as `vote ID QUERY DOCUMENT GRADE`; without a grade it takes
+        the last one back."""
+        _, id, query, doc, grade = token.split()
+        vote = {"id": id, "set": "dataset", "query_id": query, "doc_id": doc}
+        said = {"withdrawn": True} if grade == "-" else {"grade": int(grade), "rationale": WHY}
+        tell(f"? {token}")
+        self.send("/api/votes", **vote, **said)
+        tell(f"! {token}")
 
 
-def _wrong_votes(home: Path, acked: list[str]) -> list[str]:
-    there = {vote.id for vote in read_votes(votes_path(home / "set.json"))}
-    if there:
-        voting.label_again(home / "set.json")
-    return [f"the vote {name} is lost" for name in acked if name not in there]
+WHY = "It decides the very point that the query asks about."
 
 
-def _two_judges(home: Path) -> None:
-    _judged_set(home)
-    voting.give(
-        home / "set.json",
-        [
-            Vote(id=f"{judge}{q}-{d}", query_id=f"q{q}", doc_id=f"d{d}", grade=grade, judge=judge,
-                 kind="human", at=NOW.isoformat(), rationale="So.")
-            for judge, grade in (("ada", 0), ("bea", 2)) for q in range(40) for d in range(12)
-        ],
-    )  # fmt: skip
+def _together(refs: Iterable[str]) -> str:
+    return ",".join(sorted(refs))
 
 
-def _adjudicate(home: Path, round_: int, ack: Ack) -> None:
-    for step in range(STEPS // 4):
-        query, doc, grade = f"q{(round_ * 7 + step) % 40}", f"d{round_ % 12}", (round_ + step) % 3
-        adjudicating.rule(
-            home / "set.json", query, doc, grade, rationale=f"round {round_}", by="chair"
-        )
-        ack(f"{query} {doc} {grade}")
+def _vote_token(n: int, grade: int | str) -> str:
+    return f"vote {uuid.uuid4()} q{n % QUERIES} d{n // QUERIES % DOCS} {grade}"
 
 
-def _wrong_rulings(home: Path, acked: list[str]) -> list[str]:
-    voting.label_again(home / "set.json")
-    last = {tuple(said.split()[:2]): int(said.split()[2]) for said in acked}
-    ruled: dict[tuple[str, ...], set[int | None]] = {}
-    for vote in read_votes(votes_path(home / "set.json")):
-        if vote.source == RULING:
-            ruled.setdefault((vote.query_id, vote.doc_id), set()).add(vote.grade)
-    return [
-        f"the ruling on {pair} is lost" for pair, g in last.items() if g not in ruled.get(pair, ())
-    ]
+# ── acts ──────────────────────────────────────────────────────────────────────────────────────────
 
 
-# ── the store ─────────────────────────────────────────────────────────────────────────────────────
+def _vote(home: Path, round_: int, tell: Tell, left: Sequence[str]) -> None:
+    judge = Browser(served(), "Cid")
+    for token in left:  # sent, and no answer came: the page sends it again
+        judge.vote(token, tell)
+    for step in range(60):
+        judge.vote(_vote_token(round_ * 60 + step, step % 3), tell)
 
 
-def _searched(number: int, moment: datetime = NOW) -> SearchLog:
-    shown = (Shown(f"c{number}", 1), Shown("other", 2))
-    return SearchLog(
-        id=f"s{number}", at=moment, query=f"question {number}", corpus="c", results=shown
-    )
+def _vote_and_undo(home: Path, round_: int, tell: Tell, left: Sequence[str]) -> None:
+    judge = Browser(served(), "Cid")
+    for token in left:
+        judge.vote(token, tell)
+    for step in range(20):
+        for grade in (step % 3, "-", (step + 1) % 3):
+            judge.vote(_vote_token(round_ * 20 + step, grade), tell)
 
 
-def _log(home: Path, round_: int, ack: Ack) -> None:
-    store = open_store(home / "assay.db")
-    for step in range(STEPS):
-        number = round_ * STEPS + step
-        store.add_searches([_searched(number)])
-        ack(f"s{number}")
+def _rule(home: Path, round_: int, tell: Tell, left: Sequence[str]) -> None:
+    for step in range(4):
+        n = round_ * 4 + step
+        _one_ruling(n, f"ruling {round_}-{step}", tell)
 
 
-def _wrong_log(home: Path, acked: list[str]) -> list[str]:
-    store = open_store(home / "assay.db")
-    there = {
-        search.id
-        for start in range(0, len(acked), 500)
-        for search in store.searches(acked[start : start + 500])
-    }
-    store.close()
-    return [f"the search {name} is lost" for name in acked if name not in there]
+def _one_ruling(n: int, why: str, tell: Tell) -> None:
+    given = ("--grade", n % 3, "--rationale", why, "--by", CHAIR)
+    tell(f"? rule {why}")
+    command("gold", "adjudicate", GRADED, f"q{n % QUERIES}", f"d{n % DOCS}", *given)
+    tell(f"! rule {why}")
 
 
-def _decided(store_path: Path, numbers: range) -> None:
-    store = open_store(store_path)
-    store.add_searches([_searched(number) for number in numbers])
-    store.add_decisions(
-        [Decision(id=f"D{n}", at=NOW + timedelta(days=1), cites=(f"c{n}",)) for n in numbers]
-    )
-    store.close()
+def _approve(home: Path, round_: int, tell: Tell, left: Sequence[str]) -> None:
+    chair = Browser(served(), CHAIR)
+    for item in chair.waiting()[:12]:
+        chair.decide(item, "approve", tell)
 
 
-def _bootstrap(home: Path, round_: int, ack: Ack) -> None:
-    for step in range(5):
-        numbers = range((round_ * 5 + step) * 10, (round_ * 5 + step) * 10 + 10)
-        _decided(home / "assay.db", numbers)
-        store = open_store(home / "assay.db")
-        bootstrap(store, home / "gold-set.jsonl", Options(), now=NOW)
-        store.close()
-        ack(f"{numbers[0]}")
+def _reject(home: Path, round_: int, tell: Tell, left: Sequence[str]) -> None:
+    for ref in _pending(home)[:4]:
+        tell(f"? reject {ref}")
+        command("gold", "reject", ref, "--by", CHAIR, "--why", f"reject {ref}")
+        tell(f"! reject {ref}")
 
 
-def _wrong_gold(home: Path, acked: list[str]) -> list[str]:
-    path = home / "gold-set.jsonl"
-    if not path.exists():
-        return ["the gold set is lost"] if acked else []
-    rows = {row.query: row for row in gold_jsonl.rows(gold_jsonl.read_lines(path))}
-    wanted = [f"question {int(start) + n}" for start in acked for n in range(10)]
-    lost = [f"the row of {query!r} is lost" for query in wanted if query not in rows]
-    store = open_store(home / "assay.db")
-    ids = {row.query: row.id for row in rows.values()}
-    bootstrap(store, path, Options(), now=NOW)
-    again = bootstrap(store, path, Options(), now=NOW)
-    store.close()
-    after = {row.query: row.id for row in gold_jsonl.rows(gold_jsonl.read_lines(path))}
-    moved = [f"{query!r} has another id" for query, id in ids.items() if after.get(query) != id]
-    return lost + moved + (["a second bootstrap changes the file"] if again.changed else [])
+def _pending(home: Path) -> list[str]:
+    rows = gold_jsonl.rows(gold_jsonl.read_lines(home / ROWS))
+    return [row.id for row in rows if row.source == "bootstrap"]
 
 
-def _review_set(home: Path) -> None:
-    _decided(home / "assay.db", range(600))
-    store = open_store(home / "assay.db")
-    bootstrap(store, home / "gold-set.jsonl", Options(), now=NOW)
-    store.close()
+def _decide_and_undo(home: Path, round_: int, tell: Tell, left: Sequence[str]) -> None:
+    chair = Browser(served(), CHAIR)
+    for item in chair.waiting()[:4]:
+        chair.decide(item, "approve", tell)
+        chair.undo([item], tell)
+        chair.decide(item, "reject", tell)
+        chair.undo([item], tell)
+    chair.decide(chair.waiting()[round_ % 5], ("approve", "reject")[round_ % 2], tell)
 
 
-def _review(home: Path, round_: int, ack: Ack) -> None:
-    path = home / "gold-set.jsonl"
-    with open_service(str(home / "assay.db"), gold=[path]) as service:
-        waiting = [
-            r.id for r in gold_jsonl.rows(gold_jsonl.read_lines(path)) if r.source != "chair"
-        ]
-        for name in waiting[:20]:
-            word = rulings.Word(by="chair", why="right", at=NOW)
-            rulings.promote(service.store, path, [name], word)
-            ack(name)
+def _bulk(home: Path, round_: int, tell: Tell, left: Sequence[str]) -> None:
+    chair = Browser(served(), CHAIR)
+    for again in range(3):
+        items = chair.waiting()[: 15 if again == 2 else 40]
+        asked = "&".join(f"id={item['id']}" for item in items)
+        lines = chair.ask(f"/api/review/bulk?{asked}")["lines"]
+        picks = [{"id": line["item"]["id"], "seen": line["seen"]} for line in lines]
+        token = f"approve {_together(item['ref'] for item in items)}"
+        tell(f"? {token}")
+        assert not chair.send("/api/review/bulk", items=picks, reason="all")["refused"]
+        tell(f"! {token}")
+        if again < 2:
+            chair.undo(items, tell)
 
 
-def _wrong_review(home: Path, acked: list[str]) -> list[str]:
-    path = home / "gold-set.jsonl"
-    with open_service(str(home / "assay.db"), gold=[path]) as service:
-        chair = {r.id for r in gold_jsonl.rows(gold_jsonl.read_lines(path)) if r.source == "chair"}
-        name = path.stem
-        items = service.store.review_items(kind="gold_row", state="approved", limit=10**6)
-        approved = {item.ref for item in items}
-        audited = {
-            e.subject.rpartition("/")[2]
-            for e in service.store.audit(limit=10**6)
-            if e.action == "review.approved"
-        }
-        voted = {vote.query_id for vote in read_votes(votes_path(path))}
-    said = [f"the approval of {row} is lost" for row in acked if row not in chair & approved]
-    if not chair == approved == audited or not chair <= voted:
-        said.append(
-            f"{name}: {len(chair)} in the file, {len(approved)} in the store, "
-            f"{len(audited)} audited, {len(voted)} voted on"
-        )
-    return said
-
-
-def _undo(home: Path, round_: int, ack: Ack) -> None:
-    """Approve, take back, reject and take back, row by row."""
-    path = home / "gold-set.jsonl"
-    with open_service(str(home / "assay.db"), gold=[path]) as service:
-        waiting = service.store.review_items(state="pending_review", limit=5)
-        said = review_word.Said(reason="so")
-        for item in waiting:
-            for step in (review_word.approve, None, review_word.reject, None):
-                if step is None:
-                    review_word.take_back(service, [item.id], by="chair")
-                else:
-                    step(service, item.id, said, by="chair")
-                ack(item.ref)
-        # one that stays as it was decided
-        review_word.approve(service, waiting[round_ % 5].id, said, by="chair")
-        ack(waiting[round_ % 5].ref)
-
-
-def _wrong_undone(home: Path, acked: list[str]) -> list[str]:
-    path = home / "gold-set.jsonl"
-    with open_service(str(home / "assay.db"), gold=[path]) as service:
-        rows = {r.id: r.source for r in gold_jsonl.rows(gold_jsonl.read_lines(path))}
-        items = service.store.review_items(kind="gold_row", limit=10**6)
-        steps = Counter(
-            entry.subject.rpartition("/")[2] for entry in service.store.audit(limit=10**6)
-        )
-    standing = {(vote.query_id, vote.grade) for vote in current(read_votes(votes_path(path)))}
-    expected = {
-        "pending_review": lambda ref: ("bootstrap", set()),
-        "approved": lambda ref: ("chair", {(ref, 1)}),
-        "rejected": lambda ref: (None, {(ref, 0)}),
-    }
-    said = [
-        f"{item.ref} is {item.state}, {rows.get(item.ref)} in the file, with {votes}"
-        for item in items
-        if (rows.get(item.ref), votes := {vote for vote in standing if vote[0] == item.ref})
-        != expected[item.state](item.ref)
-    ]
-    lost = [ref for ref, count in Counter(acked).items() if steps[ref] < count]
-    return said + [f"a step on {ref} is lost" for ref in lost]
-
-
-def _edit(home: Path, round_: int, ack: Ack) -> None:
-    """Queries that are added on a page."""
-    with open_service(str(home / "assay.db"), gold=[home / "set.json"]) as service:
-        for step in range(STEPS // 2):
-            text = f"question {step} of round {round_}"
-            add_query(service, NewQuery(set="set", text=text), by="chair")
-            ack(text)
-
-
-def _wrong_edits(home: Path, acked: list[str]) -> list[str]:
-    with open_service(str(home / "assay.db"), gold=[home / "set.json"]) as service:
-        trail = service.store.audit(action="gold.query_added", limit=10**6)
-    noted = {entry.after["text"] for entry in trail if entry.after}
-    added = {query["text"] for query in json.loads((home / "set.json").read_text())["queries"]}
-    said = [f"the query {text!r} is lost" for text in acked if text not in added]
-    odd = noted ^ {text for text in added if "round" in text}
-    return said + [f"{text!r} is in the file or in the trail alone" for text in odd]
-
-
-def _old_store(home: Path) -> None:
-    """As the first version left it, in the oldest schema."""
-    store = open_store(home / "old.db")
-    store.add_searches([_searched(number) for number in range(2000)])
-    store.close()
-    engine = connect(str(home / "old.db"))
-    migrate.downgrade(engine, "0001")
-    engine.dispose()
-    open_store(home / "assay.db").close()
-
-
-def _migrate(home: Path, round_: int, ack: Ack) -> None:
+def _merge_files(home: Path, round_: int, tell: Tell, left: Sequence[str]) -> None:
     for step in range(3):
-        place = home / f"{round_}-{step}.db"
-        shutil.copy(home / "old.db", place)
-        ack(place.name)  # from here on its rows are in our hands
-        open_store(place).close()
+        judge, n = f"m{round_}-{step}", round_ * 3 + step
+        tell(f"? merge {judge}")
+        _merge(home, judge, [(f"q{k}", f"d{n % DOCS}", (n + k) % 3) for k in range(MERGED)])
+        tell(f"! merge {judge}")
 
 
-def _wrong_migrated(home: Path, acked: list[str]) -> list[str]:
-    said = []
-    for name in acked:
-        if not (home / name).exists():
-            continue  # looked at and found well before
-        store = open_store(home / name)
-        facts = store.health()
-        if facts.rows["search_logs"] != 2000 or facts.schema != migrate.HEAD:
-            said.append(f"{name}: {facts}")
-        store.close()
-        for left in home.glob(f"{name}*"):
-            left.unlink()
-    return said
+def _bootstrap(home: Path, round_: int, tell: Tell, left: Sequence[str]) -> None:
+    for step in range(2):
+        start = 1000 + (round_ * 2 + step) * 10
+        _log_searches(home, range(start, start + 10))
+        tell("? bootstrap")
+        command("gold", "bootstrap")
+        tell("! bootstrap")
 
 
-# ── commands beside a server ──────────────────────────────────────────────────────────────────────
+def _edit_by_hand(home: Path, round_: int, tell: Tell, left: Sequence[str]) -> None:
+    """Notes that somebody writes on rows in the file itself, each followed by a decision on another
+    row."""
+    for step in range(3):
+        edited, decided = random.sample(_pending(home), 2)
+        note = f"by hand {round_}-{step}"
+        _write_note(home, edited, note, tell)
+        tell(f"? edit {edited} {note}")
+        tell(f"? approve {decided}")
+        command("gold", "promote", decided, "--by", CHAIR)
+        tell(f"! edit {edited} {note}")
+        tell(f"! approve {decided}")
 
 
-def _both_sets(home: Path) -> None:
-    _two_judges(home)
-    _review_set(home)
-
-
-def _beside(home: Path, round_: int, ack: Ack) -> None:
-    """Merges, rulings and backups while another process takes decisions and votes. That one is
-    killed half-way, and a second has its place."""
-    os.chdir(home)
-    for half in range(2):
-        server = os.fork()
-        if server == 0:
-            try:
-                _take_work(home, f"{round_}-{half}", ack)
-            finally:
-                os._exit(0)
-        _command_work(home, f"{round_}-{half}", ack)
-        os.kill(server, signal.SIGKILL)
-        os.waitpid(server, 0)
-
-
-def _take_work(home: Path, name: str, ack: Ack) -> None:
-    with open_service(str(home / "assay.db"), gold=[home / "gold-set.jsonl"]) as service:
-        for step, item in enumerate(service.store.review_items(state="pending_review", limit=500)):
-            review_word.approve(service, item.id, review_word.Said(reason="so"), by="chair")
-            ack(f"row {item.ref}")
-            vote = Vote(
-                id=f"eve-{name}-{step}", query_id=f"q{step % 40}", doc_id=f"d{step % 12}", grade=1,
-                judge="eve", kind="human", at=datetime.now(UTC).isoformat(), rationale="So.",
-            )  # fmt: skip
-            voting.give(home / "set.json", [vote])
-            ack(f"vote {vote.id}")
-
-
-def _command_work(home: Path, name: str, ack: Ack) -> None:
-    sent = home / "sent.csv"
-    rows = [f"q{n},d{n % 12},{n % 3},Because of {name}.\n" for n in range(MERGED)]
-    sent.write_text("query_id,doc_id,grade,rationale\n" + "".join(rows))
-    allow = voting.Allowed(unasked=True)
-    voting.merge_files(home / "set.json", [sent], judge=f"m{name}", allow=allow)
-    ack(f"merge m{name}")
-    adjudicating.rule(home / "set.json", "q0", "d0", 1, rationale=f"by {name}", by="chair")
-    ack(f"rule by {name}")
-    sets = [home / "set.json", home / "gold-set.jsonl"]
-    make_backup(home / f"{name}.zip", store=str(home / "assay.db"), gold=sets)
-    ack(f"backup {name}.zip")
-
-
-def _wrong_beside(home: Path, acked: list[str]) -> list[str]:
-    said = _wrong_review(home, [line[4:] for line in acked if line.startswith("row ")])
-    said += _wrong_set(home, acked)
-    saved = [at for at, line in enumerate(acked) if line.startswith("backup ")]
-    if not saved:
-        return said
-    own = acked[saved[-1]].removeprefix("backup ").removesuffix(".zip")
-    before = acked[: acked.index(f"rule by {own}") + 1]  # what came later may be in it
-    to = home / f"back-{own}"
-    if not to.exists():
-        restore_backup(home / f"{own}.zip", to, store=str(to / "assay.db"))
-        os.chdir(to)
-        rows = [line[4:] for line in before if line.startswith("row ")]
-        said += [f"restored: {one}" for one in _wrong_review(to, rows) + _wrong_set(to, before)]
-        os.chdir(home)
-    return said
-
-
-def _wrong_set(home: Path, acked: list[str]) -> list[str]:
-    votes = read_votes(votes_path(home / "set.json"))
-    by = Counter(vote.judge for vote in votes)
-    there = {f"vote {vote.id}" for vote in votes}
-    there |= {f"merge {judge}" for judge, count in by.items() if count == MERGED}
-    there |= {f"rule {vote.rationale}" for vote in votes if vote.source == RULING}
-    half = [judge for judge, count in by.items() if judge[0] == "m" and count != MERGED]
-    lost = [line for line in acked if line.split()[0] in ("vote", "merge", "rule")]
-    return [f"{line} is lost" for line in lost if line not in there] + [
-        f"half of a merge of {judge}" for judge in half
+def _write_note(home: Path, ref: str, note: str, tell: Tell) -> None:
+    """As an editor saves a file."""
+    lines = [
+        gold_jsonl.edited_line(line, note=note) if line.row and line.row.id == ref else line
+        for line in gold_jsonl.read_lines(home / ROWS)
     ]
+    content = gold_jsonl.assemble(lines)
+    tell(f"hand {digest_of(content)}")
+    (home / "editor").write_bytes(content)
+    (home / "editor").replace(home / ROWS)
+
+
+def _rebuild(home: Path, round_: int, tell: Tell, left: Sequence[str]) -> None:
+    """An old file comes back, as from git or a copy; `assay gold rebuild` writes it again."""
+    for _ in range(3):
+        name = (ROWS, GRADED)[round_ % 2]
+        old = (home / name).read_bytes()
+        if name == ROWS:
+            (ref,) = _pending(home)[:1]
+            tell(f"? approve {ref}")
+            command("gold", "promote", ref, "--by", CHAIR)
+            tell(f"! approve {ref}")
+        else:
+            _one_ruling(random.randrange(1000), f"ruling {uuid.uuid4()}", tell)
+        (home / "editor").write_bytes(old)
+        (home / "editor").replace(home / name)
+        command("gold", "rebuild", name)
+        tell("rebuilt")
+
+
+def _backup(home: Path, round_: int, tell: Tell, left: Sequence[str]) -> None:
+    """Backups beside a chair who decides, and what they restore."""
+    port = served()
+
+    def decide() -> None:
+        chair = Browser(port, CHAIR)
+        for item in chair.waiting():
+            chair.decide(item, "approve", tell)
+
+    def back_up() -> None:
+        for step in range(2):
+            file = home.parent / f"{round_}-{step}.tar.gz"
+            tell(f"backup {file.name}")
+            command("backup", file)
+            to = home.parent / f"back-{round_}-{step}"
+            command("restore", file, "--to", to)
+            tell(f"restored {to}")
+
+    all_at_once([decide, back_up])
+
+
+def _judges(home: Path, round_: int, tell: Tell, left: Sequence[str]) -> None:
+    """Twenty judges at once, who do not wait between votes."""
+    port = served()
+
+    def judge(number: int) -> None:
+        browser = Browser(port, f"Judge{number}")
+        for token in left[number::20]:
+            with contextlib.suppress(Refused):  # it may be another judge's
+                browser.vote(token, tell)
+        for step in range(15):
+            browser.vote(_vote_token(round_ * 15 + step, (step + number) % 3), tell)
+
+    all_at_once([partial(judge, number) for number in range(20)])
+
+
+def _beside(home: Path, round_: int, tell: Tell, left: Sequence[str]) -> None:
+    """Two servers on one folder, a chair and a judge at each, and commands beside them. Whoever
+    comes second on a row is told."""
+    ports = [served(), served()]
+
+    def chair(place: int) -> None:
+        browser = Browser(ports[place], (CHAIR, "Moshe")[place])
+        for item in browser.waiting()[:12]:
+            with contextlib.suppress(Refused):  # the other chair was first
+                browser.decide(item, "approve", tell)
+
+    def judge(place: int) -> None:
+        browser = Browser(ports[place], ("Cid", "Dan")[place])
+        for step in range(20):
+            browser.vote(_vote_token(round_ * 20 + step, step % 3), tell)
+
+    def commands() -> None:
+        _merge_files(home, round_, tell, left)
+        _one_ruling(round_, f"ruling {round_}", tell)
+
+    all_at_once([*(partial(who, place) for who in (chair, judge) for place in (0, 1)), commands])
+
+
+# ── checks ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def steps_in(lines: Sequence[Line], names: dict[str, str]) -> Counter[str]:
+    """The steps that a log has, written as the acts report them. A merge is whole or is none."""
+    found: Counter[str] = Counter()
+    votes: Counter[str] = Counter(names.get(x.who, x.who) for x in lines if x.action == VOTE)
+    for judge, count in votes.items():
+        if judge.startswith("m"):
+            found[f"merge {judge}" if count == MERGED else f"part of merge {judge}"] += 1
+    for act in lines:
+        refs = _together(change.row for change in act.rows)
+        if act.action in (VOTE, WITHDRAW):
+            found[f"vote {act.id}"] += 1
+        elif act.action == RULE:
+            found[f"rule {act.rationale}"] += 1
+        elif act.action in (APPROVE, CORRECT, REJECT, UNDO):
+            found[f"{act.action} {refs}"] += 1
+        elif act.action == BOOTSTRAP:
+            found["bootstrap"] += 1
+        elif act.action == EDIT:
+            for change in act.rows:
+                note = json.loads(change.after or "{}").get("note", "")
+                found[f"edit {change.row} {note}"] += 1
+    return found
+
+
+def _plain(token: str) -> str:
+    return " ".join(token.split()[:2]) if token.startswith("vote ") else token
+
+
+def wrong_log(dataset: Path, told: Sequence[str]) -> list[str]:
+    """What a log lacks, or has too often, of the steps that were told of."""
+    log = open_log(dataset)
+    lines = list(read_acts(log.path))
+    names = {act.who: log.who(act) for act in lines}
+    found = steps_in(lines, names)
+    mine = [t for t in told if _is_of(t[2:], dataset)]
+    tried = Counter(_plain(t[2:]) for t in mine if t.startswith("? "))
+    acked = Counter(_plain(t[2:]) for t in mine if t.startswith("! "))
+    said = [f"lost: {token}" for token in acked if found[token] < _once(token, acked)]
+    said += [f"doubled: {token}" for token in tried if found[token] > _once(token, tried)]
+    said += [f"half of it: {token}" for token in found if token.startswith("part")]
+    ids = Counter(id for act in lines for id in (act.id, *(vote.id for vote in act.votes)))
+    return said + [f"the id {id} is there {n} times" for id, n in ids.items() if n > 1]
+
+
+def _once(token: str, counted: Counter[str]) -> int:
+    return 1 if token.startswith("vote ") else counted[token]  # its id is the same when sent again
+
+
+def _is_of(token: str, dataset: Path) -> bool:
+    return is_rows(dataset) != token.startswith(("vote", "rule", "merge"))
+
+
+def wrong_file(dataset: Path, told: Sequence[str]) -> list[str]:
+    content = dataset.read_bytes()
+    formats.read_gold(dataset)
+    by_hand = {one.split()[1] for one in told if one.startswith("hand ")}
+    digest = digest_of(content)
+    known = digest in open_log(dataset).files or digest in by_hand
+    return [] if known else [f"{dataset.name} is as nobody left it"]
+
+
+def wrong_rows(dataset: Path) -> list[str]:
+    """Each row as the last decision on it: its source in the file, and the votes on its
+    documents."""
+    log = open_log(dataset)
+    last: dict[str, str] = {}
+    for act in read_acts(log.path):
+        if act.action in (APPROVE, CORRECT, REJECT, UNDO):
+            last |= dict.fromkeys((change.row for change in act.rows), act.action)
+    sources = {row.id: row.source for row in gold_jsonl.rows(gold_jsonl.read_lines(dataset))}
+    grades: dict[str, set[int | None]] = {}
+    for vote in log.book.current():
+        grades.setdefault(vote.query_id, set()).add(vote.grade)
+    wanted = {APPROVE: ("chair", {1}), CORRECT: ("chair", {1}), REJECT: (None, {0})}
+    refs = [*sources, *(ref for ref in last if ref not in sources)]
+    now = {ref: (sources.get(ref), grades.get(ref, set())) for ref in refs}
+    return [
+        f"{ref}: {now[ref]} after {last.get(ref, 'nothing')}"
+        for ref in refs
+        if now[ref] != wanted.get(last.get(ref, ""), ("bootstrap", set()))
+    ]
+
+
+def wrong_labels(dataset: Path) -> list[str]:
+    """The votes that hold are the last of each judge, line by line; a label is the last ruling, or
+    what all judges say."""
+    log = open_log(dataset)
+    held: dict[tuple[str, str], dict[str, int | None]] = {}
+    ruled: dict[tuple[str, str], int | None] = {}
+    for act in read_acts(log.path):
+        if act.action not in (VOTE, WITHDRAW, RULE):
+            continue
+        pair = act.subject["query"], act.subject["doc"]
+        if act.action == RULE:
+            ruled[pair] = act.grade
+        elif act.action == VOTE:
+            held.setdefault(pair, {})[log.who(act)] = act.grade
+        else:
+            held[pair].pop(log.who(act))
+    holds = {(v.query_id, v.doc_id, v.judge, v.grade) for v in log.book.current()
+             if not role_of(v.source)}  # fmt: skip
+    wanted = {(*pair, judge, g) for pair, said in held.items() for judge, g in said.items()}
+    same = {pair: set(said.values()) for pair, said in held.items()}
+    labels = {pair: grades.pop() for pair, grades in same.items() if len(grades) == 1} | ruled
+    found = {
+        (row.query_id, row.doc_id): row.grade for row in formats.read_gold(dataset).iter_judgments()
+    }
+    said = [f"a vote holds that should not, or does not: {x}" for x in holds ^ wanted]
+    return said + [f"another label: {x}" for x in found.items() ^ labels.items()]
+
+
+def wrong_set(home: Path, told: Sequence[str], name: str) -> list[str]:
+    """Before and after the next command that writes."""
+    dataset = home / name
+    if not log_path(dataset).exists():
+        return []
+    said = wrong_log(dataset, told) + wrong_file(dataset, told)
+    if name == ROWS and int(hashlib.sha256(str(len(told)).encode()).hexdigest(), 16) % 2:
+        ref = _pending(home)[-1]
+        command("gold", "promote", ref, "--by", CHAIR)
+    command("gold", "rebuild", name)
+    said += wrong_log(dataset, told)
+    if stands := how_it_stands(dataset):
+        said.append(stands)
+    return said + (wrong_rows(dataset) if name == ROWS else wrong_labels(dataset))
+
+
+def _wrong(home: Path, told: Sequence[str]) -> list[str]:
+    said = []
+    for name in (ROWS, GRADED):
+        if (home / name).exists():
+            said += [f"{name}: {one}" for one in wrong_set(home, told, name)]
+    checkup = examine()
+    return said if checkup.status == "ok" else [*said, f"doctor: {checkup.gold}"]
+
+
+def _wrong_restored(home: Path, told: Sequence[str]) -> list[str]:
+    """What was acknowledged before a backup began is in what it restores."""
+    said = _wrong(home, told)
+    for place, line in enumerate(told):
+        if not line.startswith("restored "):
+            continue
+        to = Path(line.split()[1])
+        if to.exists():
+            os.chdir(to)
+            began = max(n for n in range(place) if told[n].startswith("backup "))
+            tried = [one for one in told if one.startswith("? ")]
+            sure = [one for one in told[:began] if one.startswith("! ")]
+            said += [f"restored: {one}" for one in _wrong(to, [*tried, *sure])]
+            os.chdir(home)
+            to.rename(to.with_name(f"seen-{to.name}"))
+    return said
 
 
 ACTS = {
-    "judging": Act(_judged_set, _judge, _wrong_votes),
-    "review": Act(_review_set, _review, _wrong_review),
-    "undo": Act(_review_set, _undo, _wrong_undone),
-    "editing": Act(_judged_set, _edit, _wrong_edits),
-    "bootstrap": Act(lambda home: None, _bootstrap, _wrong_gold),
-    "adjudication": Act(_two_judges, _adjudicate, _wrong_rulings),
-    "beside": Act(_both_sets, _beside, _wrong_beside),
-    "baseline": Act(_scored_set, _baseline, _wrong_baseline),
-    "migration": Act(_old_store, _migrate, _wrong_migrated),
-    "logging": Act(lambda home: None, _log, _wrong_log),
-    "import": Act(_two_sources, _import, _wrong_corpus),
-    "index": Act(_two_sources, _index, _wrong_index),
-    "run": Act(_scored_set, _run, _wrong_results),
+    "vote": Act(_make_graded, _vote, _wrong),
+    "undo-vote": Act(_make_graded, _vote_and_undo, _wrong),
+    "ruling": Act(_make_graded, _rule, _wrong),
+    "approve": Act(_make_rows, _approve, _wrong),
+    "reject": Act(_make_rows, _reject, _wrong),
+    "undo": Act(_make_rows, _decide_and_undo, _wrong),
+    "bulk": Act(_make_rows, _bulk, _wrong),
+    "merge": Act(_make_graded, _merge_files, _wrong),
+    "bootstrap": Act(_make_rows, _bootstrap, _wrong),
+    "hand-edit": Act(_make_rows, _edit_by_hand, _wrong),
+    "rebuild": Act(_make_rows, _rebuild, _wrong),
+    "backup": Act(_make_rows, _backup, _wrong_restored),
+    "judges": Act(_make_graded, _judges, _wrong),
+    "beside": Act(_make_rows, _beside, _wrong),
 }
 
 
-# ── killing ───────────────────────────────────────────────────────────────────────────────────────
-
-
-def apart(work: Callable[[Ack], None], seconds: float = 600.0) -> tuple[list[str], str]:
-    """Do something in a process of its own that is killed after so many seconds with all that it
-    started: what it acknowledged, and how it ended ("" is well)."""
-    read, write = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.setpgid(0, 0)
-        os.close(read)
-        try:
-            work(lambda said: os.write(write, f"{said}\n".encode()) and None)
-            os._exit(0)
-        except BaseException:
-            traceback.print_exc()
-            os._exit(70)
-    os.close(write)
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.setpgid(child, child)
-    content, limit, ended = b"", time.monotonic() + seconds, "killed"
-    while (left := limit - time.monotonic()) > 0:
-        if select.select([read], [], [], left)[0]:
-            block = os.read(read, 65536)
-            if not block:  # it has come to its end
-                ended = ""
-                break
-            content += block
-    if ended:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(child, signal.SIGKILL)
-    _, status = os.waitpid(child, 0)
-    with contextlib.suppress(ProcessLookupError):  # what it has left behind
-        os.killpg(child, signal.SIGKILL)
-    while block := os.read(read, 65536):  # acknowledged before the kill
-        content += block
-    os.close(read)
-    if os.WIFEXITED(status) and os.WEXITSTATUS(status):
-        ended = "failed"
-    return content.decode().splitlines(), ended
-
-
-def looked_at(act: Act, home: Path, acked: list[str]) -> list[str]:
-    """What the next start finds wrong, and what the doctor says."""
-
-    def look(tell: Ack) -> None:
-        os.chdir(home)
-        for said in act.wrong(home, acked):
-            tell(said)
-        named = str(home / "assay.db") if (home / "assay.db").exists() else ""
-        checkup = examine(named, home=home)
-        if checkup.status != "ok":
-            tell(f"doctor: {checkup.store} {checkup.index} {checkup.gold}")
-
-    said, ended = apart(look)
-    return said + (["it cannot be opened"] if ended else [])
-
-
-class Killed(NamedTuple):
-    kills: int  # that met the act at work
-    after: int  # that came when it was done already
-    acknowledged: int
-    wrong: list[str]
-
-
-def killed_often(name: str, kills: int, home: Path, dice: random.Random) -> Killed:
-    act = ACTS[name]
-    home.mkdir(parents=True)
-    _, ended = apart(lambda ack: act.prepare(home))
-    if ended:
-        raise SystemExit(f"{name}: cannot be prepared")
-    began = time.monotonic()
-    acked, ended = apart(lambda ack: act.do(home, 0, ack))
-    whole = time.monotonic() - began
-    wrong = looked_at(act, home, acked) + ([f"the act itself {ended}"] if ended else [])
-    met = 0
-    for round_ in range(1, kills + 1):
-        now, ended = apart(
-            lambda ack, round_=round_: act.do(home, round_, ack),  # type: ignore[misc]
-            whole * dice.uniform(0.0, 1.05),
-        )
-        met += ended == "killed"
-        acked += now
-        found = looked_at(act, home, acked)
-        wrong += [f"after kill {round_}: {said}" for said in found]
-        if ended == "failed":
-            wrong.append(f"round {round_} failed by itself")
-    return Killed(met, kills - met, len(acked), wrong)
-
-
 def main() -> int:
+    every = ACTS | kills_of_files.ACTS
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--kills", type=int, default=200)
+    parser.add_argument("--kills", type=int, default=250)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--act", action="append", choices=list(ACTS))
+    parser.add_argument("--act", action="append", choices=list(every))
     parser.add_argument("--keep", type=Path, help="a folder that stays, to look into")
     args = parser.parse_args()
     dice = random.Random(args.seed)
@@ -635,16 +593,15 @@ def main() -> int:
     began, totals, wrong = time.monotonic(), [0, 0, 0], 0
     with tempfile.TemporaryDirectory() as scratch:
         for place, name in enumerate(chosen):
-            home = (args.keep or Path(scratch)) / name
-            done = killed_often(name, share + (place < more), home, dice)
+            home = (args.keep or Path(scratch)) / name / "project"
+            done = killed_often(every[name], share + (place < more), home, dice)
             totals = [a + b for a, b in zip(totals, done[:3], strict=True)]
             wrong += len(done.wrong)
             sys.stdout.write(
-                f"{name:13} {done.kills:4} kills at work, {done.after:3} after it, "
+                f"{name:10} {done.kills:4} kills at work, {done.after:3} after it, "
                 f"{done.acknowledged:6} acknowledged, {len(done.wrong)} wrong\n"
             )
-            for said in done.wrong[:10]:
-                sys.stdout.write(f"    {said}\n")
+            sys.stdout.writelines(f"    {said}\n" for said in done.wrong[:10])
             sys.stdout.flush()
     sys.stdout.write(
         f"{totals[0]} kills at work, {totals[1]} after it, {totals[2]} acknowledged, "

@@ -73,12 +73,19 @@ class Act(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return moment_of(self.at)
 
 
+_FIRST_DAY = "0001-01-01"
+
+
 def new_id() -> str:
     return secrets.token_hex(12)
 
 
 def moment_of(at: str) -> datetime:
-    given = datetime.fromisoformat(at or "0001-01-01")
+    """The time of an act. Labels that became votes may say no more than a year, or a word."""
+    try:
+        given = datetime.fromisoformat(at + _FIRST_DAY[len(at) :])
+    except ValueError:
+        given = datetime.fromisoformat(_FIRST_DAY)
     return given.replace(tzinfo=UTC) if given.tzinfo is None else given
 
 

@@ -35,7 +35,6 @@ from assay.gold.acts import (
     Act,
     VoteReader,
     act_of,
-    moment_of,
     new_id,
 )
 from assay.gold.files import digest_of, first_rows, log_path
@@ -141,15 +140,16 @@ class Log:
     def _begin_in_order(self) -> None:
         acts = {act.id: act for act in read_acts(self.path)}
         damaged, newer, placed = self.damaged, self.newer, dict[str, Act]()
+        opened: set[str] = set()
         for each in acts.values():
-            chain: dict[str, Act] = {}
             waiting = [each]
             while waiting:
-                act = waiting.pop()
-                if act.id not in placed and act.id not in chain:
-                    chain[act.id] = act
-                    waiting += [acts[id] for id in act.supersedes if id in acts]
-            placed |= reversed(chain.items())
+                act = waiting[-1]
+                new = [acts[id] for id in act.supersedes if id in acts and id not in opened]
+                opened.add(act.id)
+                waiting += new
+                if not new:
+                    placed.setdefault(act.id, waiting.pop())
         self._begin(placed.values())
         self.damaged, self.newer, self._named = damaged, newer, set()
 
@@ -317,11 +317,9 @@ def read_acts(path: Path) -> Iterator[Act]:
 
 def _decoded(raw: bytes) -> Act | None:
     try:
-        act = _ACT.decode(raw)
-        moment_of(act.at)
-    except (msgspec.MsgspecError, ValueError, OverflowError, RecursionError):
+        return _ACT.decode(raw)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
         return None
-    return act
 
 
 def _written(dataset: Path) -> datetime | None:

@@ -39,10 +39,9 @@ class Unwritten(InputError):
 
 def compared(log: Log, content: bytes, found: Callable[[], Mapping[Key, str]]) -> Compared:
     """The file against the log. A row that no act knows was there before the log began."""
-    digest = digest_of(content)
-    if digest == log.file or not log.rows.history:
+    if not log.rows.history:
         return Compared({}, [])
-    result = compare(log.rows, found(), digest, log.files)
+    result = compare(log.rows, found(), digest_of(content), log.files)
     if log.path.exists():
         return result
     known = [one for one in result.edited if one.key in log.rows.history]
@@ -53,7 +52,7 @@ def how_it_stands(dataset: Path) -> str:
     """Whether the gold file is behind its log, or was edited by hand since, in a sentence; empty
     where it is neither. Nothing is written."""
     log, content = open_log(dataset), content_of(dataset)
-    if not content or not log.path.exists():
+    if not dataset.exists() or not log.path.exists():
         return ""
     behind, edited = compared(log, content, lambda: found_in(dataset, content))
     noun = "row" if is_rows(dataset) else "label"
@@ -78,6 +77,12 @@ def said_of_edits(dataset: Path, edited: Sequence[RowChange]) -> str:
 # ── rows of a gold-set.jsonl ──────────────────────────────────────────────────────────────────────
 
 
+def as_logged(log: Log, content: bytes, lines: list[Line]) -> tuple[list[Line], list[RowChange]]:
+    """The lines of a file, with rows that are behind as the log has them, and the edits by hand."""
+    behind, edited = compared(log, content, lambda: rows_in(lines))
+    return _with_rows(lines, behind, log.rows), edited
+
+
 class GoldRows:
     """A gold-set.jsonl for its only writer: its lines with what was behind written again, and the
     edits by hand that the next commit records."""
@@ -86,8 +91,7 @@ class GoldRows:
         self.log, self._content = log, content
         lines = gold_jsonl.lines_of(content, log.dataset)
         gold_jsonl.refuse_same_ids(lines, log.dataset)
-        behind, self.edited = compared(log, content, lambda: rows_in(lines))
-        self.lines = _with_rows(lines, behind, log.rows)
+        self.lines, self.edited = as_logged(log, content, lines)
 
     def commit(self, act: Act, lines: Sequence[Line]) -> None:
         """Append the act with the rows that it changes, then replace the file."""

@@ -12,7 +12,7 @@ row of the file is compared with what the log wrote:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -40,10 +40,11 @@ class RowChange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Word(NamedTuple):
-    """An act on a row: its id and what it changed."""
+    """An act on a row: its id, what it changed, and the acts that it replaces."""
 
     act: str
     change: RowChange
+    supersedes: Sequence[str] = ()
 
 
 class RowBook:
@@ -56,7 +57,7 @@ class RowBook:
 
     def add(self, act: str, supersedes: Sequence[str], rows: Sequence[RowChange]) -> None:
         for change in rows:
-            word = Word(act, change)
+            word = Word(act, change, supersedes)
             self.history.setdefault(change.key, []).append(word)
             heads = self._heads.get(change.key, [])
             self._heads[change.key] = [h for h in heads if h.act not in supersedes] + [word]
@@ -68,17 +69,42 @@ class RowBook:
         without each other."""
         return self._heads.get(key, [])
 
+    def standing(self, key: Key) -> list[Word]:
+        """The heads that say something of their own. Two copies may each have found a row as it
+        was; where one of them went on from there, the other has said nothing."""
+        heads = self.heads(key)
+        if len(heads) < 2:
+            return heads
+        passed = {meaning(state) for head in heads for state in self._past(key, head)}
+        found = [h for h in heads if h.change.before is None and meaning(h.change.after) in passed]
+        return [head for head in heads if head not in found]
+
     def is_disputed(self, key: Key) -> bool:
         """Whether acts that know nothing of each other say different things of a row."""
-        heads = self.heads(key)
+        heads = self.standing(key)
         return len(heads) > 1 and len({meaning(head.change.after) for head in heads}) > 1
 
     def wanted(self, key: Key) -> State:
-        """The row as the log wants it. A disputed one stays as it was before the dispute."""
-        heads = self.heads(key)
+        """The row as the log wants it. A disputed one stays as it was before the dispute; two rows
+        that got the same id have no such past, and one of them stays."""
+        heads = self.standing(key)
         if not heads:
             return None
-        return heads[0].change.before if self.is_disputed(key) else heads[-1].change.after
+        if not self.is_disputed(key):
+            return heads[-1].change.after
+        first, *others = sorted(heads)
+        pasts = [{meaning(state) for state in self._past(key, other)} for other in others]
+        shared = (s for s in self._past(key, first) if all(meaning(s) in past for past in pasts))
+        return next(shared, None) or first.change.after
+
+    def _past(self, key: Key, head: Word) -> Iterator[str]:
+        """The states of a row before an act, the last first."""
+        words, waiting = {word.act: word for word in self.history[key]}, [head]
+        while waiting:
+            word = waiting.pop(0)
+            if word.change.before is not None:
+                yield word.change.before
+            waiting += [words.pop(id) for id in word.supersedes if id in words]
 
     def states(self, key: Key) -> set[str | None]:
         """What the log has ever written of a row, by meaning."""
@@ -91,14 +117,14 @@ class RowBook:
         with any."""
         known = {key: now for key, now in file.items() if now in self.states(key)}
         now: dict[Key, str | None] = {}
-        matched, best, at = 0, 0, -1
+        matched, best, at = 0, 0, -1  # the first of those that fit: later rows were not there yet
         for number, (_, rows) in enumerate(self._acts):
             for change in rows:
                 key = change.key
                 matched -= key in known and now.get(key) == known[key]
                 now[key] = meaning(change.after)
                 matched += key in known and now[key] == known[key]
-            if matched and matched >= best:
+            if matched > best:
                 best, at = matched, number
         if best < len(known) or at < 0:
             return set()
@@ -133,17 +159,17 @@ def compare(book: RowBook, file: Mapping[Key, str], digest: str, known: Iterable
     by hand."""
     behind: dict[Key, State] = {}
     edited: list[RowChange] = []
-    now = {key: meaning(state) or "" for key, state in file.items()}
     exact = digest in set(known)
     for key, state in file.items():
         wanted = book.wanted(key)
-        if now[key] == meaning(wanted):
+        if state == wanted or meaning(state) == meaning(wanted):
             continue
-        if exact or now[key] in book.states(key):
+        if exact or meaning(state) in book.states(key):
             behind[key] = wanted
         else:
             edited.append(RowChange(row=key[0], doc=key[1], before=wanted, after=state))
     missing = [key for key in book.history if key not in file and book.wanted(key) is not None]
+    now = {key: meaning(state) or "" for key, state in file.items()} if missing else {}
     had = book.descends(now) if missing and not exact else set[Key]()
     for key in missing:
         if key in had:

@@ -110,6 +110,7 @@ def _asked(
     queries = set(gold.query_ids)
     counts = dict.fromkeys(LeftOut.__struct_fields__, 0)
     asked = dict[str, None]()
+    held = {vote.id for pair in book.pairs() for vote in book.heads(pair)}
     for vote in votes:
         source = book.whose(vote).source
         reasons = {
@@ -120,7 +121,9 @@ def _asked(
             "unknown_queries": vote.query_id not in queries,
         }
         why = next((name for name, holds in reasons.items() if holds), "")
-        if why:
+        if why in ("rulings", "spot_checks"):
+            counts[why] += vote.id in held  # one that was undone is no ruling any more
+        elif why:
             counts[why] += 1
         else:
             asked[vote.id] = None

@@ -206,23 +206,18 @@ def _decide(
                 for id in done
                 for vote in _votes_on(rows.log, before[id], changed[places[id]], word)
             ]
-            act = _act(
-                rows.log, action, word, votes=tuple(votes), rows=_same_rows(rows, done, kept)
-            )
+            same = [id for id in done if changed[places[id]] == lines[places[id]]]
+            act = _act(rows.log, action, word, votes=tuple(votes), rows=_same_rows(rows, same))
             rows.commit(act, kept)
     state = "rejected" if action == REJECT else "approved"
     approval = gold_jsonl.approval(gold_jsonl.rows(kept))
     return Ruled(state=state, ids=done, already=already, approval=approval)
 
 
-def _same_rows(rows: GoldRows, ids: Sequence[str], kept: Sequence[Line]) -> tuple[RowChange, ...]:
+def _same_rows(rows: GoldRows, ids: Sequence[str]) -> tuple[RowChange, ...]:
     """Disputed rows that a decision leaves as they are: it ends the dispute all the same."""
-    texts = {line.row.id: line.raw.decode().rstrip("\r\n") for line in kept if line.row}
-    return tuple(
-        RowChange(row=id, before=rows.log.rows.wanted((id, "")), after=texts.get(id))
-        for id in ids
-        if rows.log.rows.is_disputed((id, ""))
-    )
+    texts = {line.row.id: text_of(line) for line in rows.lines if line.row is not None}
+    return tuple(RowChange(row=id, before=texts[id], after=texts[id]) for id in ids)
 
 
 def _act(log: Log, action: str, word: Word, **more: Any) -> Act:
@@ -287,10 +282,12 @@ def place_of(lines: Sequence[Line], path: Path, id: str) -> int:
 
 
 def _votes_on(log: Log, before: GoldRow, after: Line | None, word: Word) -> Iterator[CastVote]:
-    """What a decision says of each document that the row has or had; in a rejected row none is
-    right."""
+    """What a decision says of each document that the row has or had, also in the other decisions
+    of a dispute; in a rejected row none is right."""
     right = after.row.relevant_case_law_ids if after is not None and after.row is not None else ()
-    for doc in dict.fromkeys((*before.relevant_case_law_ids, *right)):
+    states = [word.change.after for word in log.rows.heads((before.id, ""))]
+    others = [doc for state in states if state for doc in row_of(state).relevant_case_law_ids]
+    for doc in dict.fromkeys((*before.relevant_case_law_ids, *right, *others)):
         ruled = [v.id for v in log.book.everything((before.id, doc)) if v.source == RULING]
         yield CastVote(
             id=new_id(),
@@ -362,7 +359,9 @@ def take_back(path: Path, items: Sequence[ReviewItem], word: Word) -> None:
         for item in items:
             act, change = _decision_on(rows, item)
             lines = _undone(lines, path, item, change)
-            votes += _votes_back(rows.log, act, item.ref)
+            same = [rows.log.acts[id] for id in rows.heads((item.ref, "")) if id != act.id]
+            for each in (act, *same):  # two copies may have decided the same
+                votes += _votes_back(rows.log, each, item.ref)
             named.append(act.id)
         why = word.why or (
             "rejection undone" if items[0].state == "rejected" else "approval undone"
@@ -502,12 +501,13 @@ def withdraw(path: Path, items: Sequence[ReviewItem], word: Word) -> int:
 def _settling(
     log: Log, action: str, item: ReviewItem, word: Word, vote: CastVote | None = None
 ) -> Act:
+    before = [act.id for act in decisions_on(log).get(item.id, ())]  # in two copies, differently
     return _act(
         log,
         action,
         word,
         subject={"query": item.ref, "doc": item.doc_ids[0]},
-        supersedes=(item.id,),
+        supersedes=(item.id, *before),
         votes=(vote,) if vote is not None else (),
     )
 

@@ -21,10 +21,20 @@ from assay.core.errors import AssayError
 from assay.core.files import stamp_of
 from assay.formats import gold_jsonl
 from assay.formats.gold_jsonl import GoldRow, Line
-from assay.gold.acts import DISMISS, EDIT, PUBLISH, REJECT, SUGGEST, UNDO, Act
+from assay.gold.acts import (
+    BEGIN,
+    BOOTSTRAP,
+    DISMISS,
+    EDIT,
+    PUBLISH,
+    REJECT,
+    SUGGEST,
+    UNDO,
+    Act,
+)
 from assay.gold.files import content_of, is_rows
 from assay.gold.log import Log, open_log
-from assay.gold.projection import row_of
+from assay.gold.projection import as_logged, row_of
 from assay.gold.rows import RowChange, Word
 from assay.law.queries import row_key
 
@@ -82,7 +92,10 @@ _lock = threading.Lock()
 
 
 def _found(gold: str, dataset: Path, log: Log) -> list[ReviewItem]:
-    lines = gold_jsonl.lines_of(content_of(dataset), dataset) if is_rows(dataset) else []
+    lines: list[Line] = []
+    if is_rows(dataset):  # a file that is behind its log is shown as it will be written
+        content = content_of(dataset)
+        lines, _ = as_logged(log, content, gold_jsonl.lines_of(content, dataset))
     found = [*row_items(gold, dataset, log, lines), *_suggestions(gold, dataset, log, lines)]
     return sorted(found, key=lambda item: (item.created_at, item.ref, item.id))
 
@@ -107,17 +120,23 @@ def row_items(gold: str, dataset: Path, log: Log, lines: Sequence[Line]) -> Iter
 def rejections(log: Log) -> Iterator[tuple[Act, RowChange]]:
     """The rejections that stand, row by row. A new row under the id of a rejected one is another
     row, and changes nothing of that."""
-    for (_, doc), words in log.rows.history.items():
-        for word in words if not doc else ():
+    for key_of_row, words in log.rows.history.items():
+        if key_of_row[1]:
+            continue  # a label
+        disputed = log.rows.heads(key_of_row) if log.rows.is_disputed(key_of_row) else []
+        found: dict[str, tuple[Act, RowChange]] = {}  # two copies may have rejected the same row
+        for word in words:
             act = log.acts[word.act]
-            if act.action == REJECT and word.change.before and not _came_back(log, word, words):
-                yield act, word.change
+            if act.action == REJECT and word.change.before and word not in disputed:
+                key = row_of(word.change.before).key
+                if not _came_back(word, key, words):
+                    found[key] = act, word.change
+        yield from found.values()
 
 
-def _came_back(log: Log, rejected: Word, words: Sequence[Word]) -> bool:
-    key = row_of(rejected.change.before or "").key
-    later = [w for w in words if rejected.act in log.acts[w.act].supersedes]
-    return any(w.change.after is not None and row_of(w.change.after).key == key for w in later)
+def _came_back(rejected: Word, key: str, words: Sequence[Word]) -> bool:
+    later = [w.change.after for w in words if rejected.act in w.supersedes]
+    return any(after is not None and row_of(after).key == key for after in later)
 
 
 def _row_item(gold: str, dataset: Path, log: Log, row: GoldRow) -> ReviewItem | None:
@@ -126,7 +145,8 @@ def _row_item(gold: str, dataset: Path, log: Log, row: GoldRow) -> ReviewItem | 
     item = _item(gold, dataset, log, row)
     heads = [log.acts[word.act] for word in log.rows.heads(key)]
     if log.rows.is_disputed(key):
-        said = " and ".join(f"{log.who(act)} ({act.action})" for act in heads)
+        differ = [log.acts[word.act] for word in log.rows.standing(key)]
+        said = " and ".join(f"{log.who(act)} ({act.action})" for act in differ)
         return msgspec.structs.replace(item, reason=f"decided differently by {said}")
     if row.source == "bootstrap":
         return item
@@ -150,7 +170,9 @@ def deciding_act(log: Log, row: str) -> Act | None:
     for word in reversed(log.rows.history.get((row, ""), [])):
         act, change = log.acts[word.act], word.change
         sources = [row_of(s).source if s else "" for s in (change.before, change.after)]
-        if "doc" not in act.subject and (act.action != EDIT or sources[0] != sources[1]):
+        found = act.action in (BEGIN, BOOTSTRAP)
+        by_hand = act.action == EDIT and sources[0] == sources[1]
+        if "doc" not in act.subject and not found and not by_hand:
             return act
     return None
 
@@ -236,13 +258,17 @@ def _suggestions(gold: str, dataset: Path, log: Log, lines: Sequence[Line]) -> I
 def decisions_on(log: Log) -> dict[str, list[Act]]:
     """The acts that decide on each suggestion, without those that were undone."""
     decided: dict[str, list[Act]] = {}
-    undone = {id for act in log.acts.values() if act.action == UNDO for id in act.supersedes}
     for act in log.acts.values():
-        if act.action != SUGGEST and act.id not in undone:
-            for id in act.supersedes:
-                if id in log.acts and log.acts[id].action == SUGGEST:
-                    decided.setdefault(id, []).append(act)
-    return decided
+        for id in act.supersedes if act.action not in (SUGGEST, UNDO) else ():
+            if id in log.acts and log.acts[id].action == SUGGEST:
+                decided.setdefault(id, []).append(act)
+    undoing = [act for act in log.acts.values() if act.action == UNDO]
+    undone = {(id, act.subject.get("doc")) for act in undoing for id in act.supersedes}
+    for id, made in decided.items():
+        doc = log.acts[id].subject["doc"]
+        later = {other for act in made for other in act.supersedes}
+        decided[id] = [a for a in made if a.id not in later and (a.id, doc) not in undone]
+    return {id: made for id, made in decided.items() if made}
 
 
 def is_stray(item: ReviewItem) -> bool:

@@ -208,7 +208,9 @@ def save(
     first, rows = _first_acts(voted), _changed_rows(voted, labelled.judgments)
     if policy is not None:
         write_policy(voted.dataset, policy)
-    if not given and not voted.first and content == voted.content and not rows and policy is None:
+    is_upgrade = bool(log.before.acts) and not log.path.exists()
+    same = content == voted.content and not rows and policy is None
+    if not given and not voted.first and same and not is_upgrade:
         return labelled
     file, replaced = digest_of(content), _replaced(voted, rows, first)
     if len(given) == 1 and given[0].action == RULE:
