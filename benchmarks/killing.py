@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 os.environ |= {"OPENBLAS_NUM_THREADS": "1", "POLARS_MAX_THREADS": "1", "NO_COLOR": "1"}
-for _name in ("ASSAY_HOME", "ASSAY_STORE"):  # every act has a project of its own
-    os.environ.pop(_name, None)
+os.environ.pop("ASSAY_HOME", None)  # every act has a project of its own
+os.environ.pop("ASSAY_STORE", None)
 
 import assay.cli
-import assay.web.app  # noqa: F401 - loaded once, before processes are forked
+import assay.web.app
 
 Tell = Callable[[str], None]
 WAIT = 120.0  # seconds until the first step of an act

@@ -24,7 +24,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import hashlib
 import http.client
 import json
 import os
@@ -35,29 +34,37 @@ import sys
 import tempfile
 import time
 import uuid
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import kills_of_files
-from assay import formats
-from assay.formats import gold_jsonl
-from assay.gold.acts import APPROVE, BOOTSTRAP, CORRECT, EDIT, REJECT, RULE, UNDO, VOTE, WITHDRAW
-from assay.gold.acts import Act as Line
-from assay.gold.files import digest_of, is_rows, log_path
-from assay.gold.log import open_log, read_acts
-from assay.gold.projection import how_it_stands
-from assay.gold.votes import role_of
-from assay.workbench.doctor import examine
 from killing import Act, Tell, all_at_once, command, forked, killed_often
+from kills_checks import (
+    GRADED,
+    MERGED,
+    ROWS,
+    pending,
+    together,
+    wrong_project,
+    wrong_restored,
+)
 
-ROWS, GRADED = "gold-set.jsonl", "dataset.json"
+from assay.formats import gold_jsonl
+from assay.gold.files import digest_of
+
 QUERIES, DOCS = 40, 12  # of the graded set
-MERGED = 30  # votes of a file that is merged
 CHAIR = "Dafna"
-CONFIG = f'[gold.gold-set]\npath = "{ROWS}"\n[gold.dataset]\npath = "{GRADED}"\n'
+CONFIG = f"""\
+[gold.gold-set]
+path = "{ROWS}"
+[gold.dataset]
+path = "{GRADED}"
+[engines.words]
+engine = "bm25"
+corpus = "corpus.jsonl"
+"""
 
 # ── the project ───────────────────────────────────────────────────────────────────────────────────
 
@@ -76,8 +83,6 @@ def _log_searches(home: Path, numbers: Sequence[int]) -> None:
 
 
 def _make_rows(home: Path) -> None:
-    os.chdir(home)
-    (home / "assay.toml").write_text(CONFIG)
     _make_graded(home)
     _log_searches(home, range(400))
     command("gold", "bootstrap")
@@ -87,6 +92,7 @@ def _make_graded(home: Path) -> None:
     """A graded set on which Ada and Bea differ."""
     os.chdir(home)
     (home / "assay.toml").write_text(CONFIG)
+    (home / "corpus.jsonl").write_text('{"id": "d0", "text": "A gift."}\n')
     queries = [{"id": f"q{n}", "text": f"question {n}", "type": "keyword", "topic": "t",
                 "issue": "i"} for n in range(QUERIES)]  # fmt: skip
     issue = {"id": "i", "name": "I", "description": "i"}
@@ -180,7 +186,7 @@ class Browser:
         tell(f"! {token}")
 
     def undo(self, items: Sequence[dict[str, Any]], tell: Tell) -> None:
-        token = f"undo {_together(item['ref'] for item in items)}"
+        token = f"undo {together(item['ref'] for item in items)}"
         tell(f"? {token}")
         done = self.send("/api/review/undo", ids=[item["id"] for item in items])
         assert not done["refused"], done
@@ -198,10 +204,6 @@ class Browser:
 
 
 WHY = "It decides the very point that the query asks about."
-
-
-def _together(refs: Iterable[str]) -> str:
-    return ",".join(sorted(refs))
 
 
 def _vote_token(n: int, grade: int | str) -> str:
@@ -248,15 +250,10 @@ def _approve(home: Path, round_: int, tell: Tell, left: Sequence[str]) -> None:
 
 
 def _reject(home: Path, round_: int, tell: Tell, left: Sequence[str]) -> None:
-    for ref in _pending(home)[:4]:
+    for ref in pending(home)[:4]:
         tell(f"? reject {ref}")
         command("gold", "reject", ref, "--by", CHAIR, "--why", f"reject {ref}")
         tell(f"! reject {ref}")
-
-
-def _pending(home: Path) -> list[str]:
-    rows = gold_jsonl.rows(gold_jsonl.read_lines(home / ROWS))
-    return [row.id for row in rows if row.source == "bootstrap"]
 
 
 def _decide_and_undo(home: Path, round_: int, tell: Tell, left: Sequence[str]) -> None:
@@ -276,7 +273,7 @@ def _bulk(home: Path, round_: int, tell: Tell, left: Sequence[str]) -> None:
         asked = "&".join(f"id={item['id']}" for item in items)
         lines = chair.ask(f"/api/review/bulk?{asked}")["lines"]
         picks = [{"id": line["item"]["id"], "seen": line["seen"]} for line in lines]
-        token = f"approve {_together(item['ref'] for item in items)}"
+        token = f"approve {together(item['ref'] for item in items)}"
         tell(f"? {token}")
         assert not chair.send("/api/review/bulk", items=picks, reason="all")["refused"]
         tell(f"! {token}")
@@ -305,7 +302,7 @@ def _edit_by_hand(home: Path, round_: int, tell: Tell, left: Sequence[str]) -> N
     """Notes that somebody writes on rows in the file itself, each followed by a decision on another
     row."""
     for step in range(3):
-        edited, decided = random.sample(_pending(home), 2)
+        edited, decided = random.sample(pending(home), 2)
         note = f"by hand {round_}-{step}"
         _write_note(home, edited, note, tell)
         tell(f"? edit {edited} {note}")
@@ -333,7 +330,7 @@ def _rebuild(home: Path, round_: int, tell: Tell, left: Sequence[str]) -> None:
         name = (ROWS, GRADED)[round_ % 2]
         old = (home / name).read_bytes()
         if name == ROWS:
-            (ref,) = _pending(home)[:1]
+            (ref,) = pending(home)[:1]
             tell(f"? approve {ref}")
             command("gold", "promote", ref, "--by", CHAIR)
             tell(f"! approve {ref}")
@@ -404,178 +401,23 @@ def _beside(home: Path, round_: int, tell: Tell, left: Sequence[str]) -> None:
     all_at_once([*(partial(who, place) for who in (chair, judge) for place in (0, 1)), commands])
 
 
-# ── checks ────────────────────────────────────────────────────────────────────────────────────────
-
-
-def steps_in(lines: Sequence[Line], names: dict[str, str]) -> Counter[str]:
-    """The steps that a log has, written as the acts report them. A merge is whole or is none."""
-    found: Counter[str] = Counter()
-    votes: Counter[str] = Counter(names.get(x.who, x.who) for x in lines if x.action == VOTE)
-    for judge, count in votes.items():
-        if judge.startswith("m"):
-            found[f"merge {judge}" if count == MERGED else f"part of merge {judge}"] += 1
-    for act in lines:
-        refs = _together(change.row for change in act.rows)
-        if act.action in (VOTE, WITHDRAW):
-            found[f"vote {act.id}"] += 1
-        elif act.action == RULE:
-            found[f"rule {act.rationale}"] += 1
-        elif act.action in (APPROVE, CORRECT, REJECT, UNDO):
-            found[f"{act.action} {refs}"] += 1
-        elif act.action == BOOTSTRAP:
-            found["bootstrap"] += 1
-        elif act.action == EDIT:
-            for change in act.rows:
-                note = json.loads(change.after or "{}").get("note", "")
-                found[f"edit {change.row} {note}"] += 1
-    return found
-
-
-def _plain(token: str) -> str:
-    return " ".join(token.split()[:2]) if token.startswith("vote ") else token
-
-
-def wrong_log(dataset: Path, told: Sequence[str]) -> list[str]:
-    """What a log lacks, or has too often, of the steps that were told of."""
-    log = open_log(dataset)
-    lines = list(read_acts(log.path))
-    names = {act.who: log.who(act) for act in lines}
-    found = steps_in(lines, names)
-    mine = [t for t in told if _is_of(t[2:], dataset)]
-    tried = Counter(_plain(t[2:]) for t in mine if t.startswith("? "))
-    acked = Counter(_plain(t[2:]) for t in mine if t.startswith("! "))
-    said = [f"lost: {token}" for token in acked if found[token] < _once(token, acked)]
-    said += [f"doubled: {token}" for token in tried if found[token] > _once(token, tried)]
-    said += [f"half of it: {token}" for token in found if token.startswith("part")]
-    ids = Counter(id for act in lines for id in (act.id, *(vote.id for vote in act.votes)))
-    return said + [f"the id {id} is there {n} times" for id, n in ids.items() if n > 1]
-
-
-def _once(token: str, counted: Counter[str]) -> int:
-    return 1 if token.startswith("vote ") else counted[token]  # its id is the same when sent again
-
-
-def _is_of(token: str, dataset: Path) -> bool:
-    return is_rows(dataset) != token.startswith(("vote", "rule", "merge"))
-
-
-def wrong_file(dataset: Path, told: Sequence[str]) -> list[str]:
-    content = dataset.read_bytes()
-    formats.read_gold(dataset)
-    by_hand = {one.split()[1] for one in told if one.startswith("hand ")}
-    digest = digest_of(content)
-    known = digest in open_log(dataset).files or digest in by_hand
-    return [] if known else [f"{dataset.name} is as nobody left it"]
-
-
-def wrong_rows(dataset: Path) -> list[str]:
-    """Each row as the last decision on it: its source in the file, and the votes on its
-    documents."""
-    log = open_log(dataset)
-    last: dict[str, str] = {}
-    for act in read_acts(log.path):
-        if act.action in (APPROVE, CORRECT, REJECT, UNDO):
-            last |= dict.fromkeys((change.row for change in act.rows), act.action)
-    sources = {row.id: row.source for row in gold_jsonl.rows(gold_jsonl.read_lines(dataset))}
-    grades: dict[str, set[int | None]] = {}
-    for vote in log.book.current():
-        grades.setdefault(vote.query_id, set()).add(vote.grade)
-    wanted = {APPROVE: ("chair", {1}), CORRECT: ("chair", {1}), REJECT: (None, {0})}
-    refs = [*sources, *(ref for ref in last if ref not in sources)]
-    now = {ref: (sources.get(ref), grades.get(ref, set())) for ref in refs}
-    return [
-        f"{ref}: {now[ref]} after {last.get(ref, 'nothing')}"
-        for ref in refs
-        if now[ref] != wanted.get(last.get(ref, ""), ("bootstrap", set()))
-    ]
-
-
-def wrong_labels(dataset: Path) -> list[str]:
-    """The votes that hold are the last of each judge, line by line; a label is the last ruling, or
-    what all judges say."""
-    log = open_log(dataset)
-    held: dict[tuple[str, str], dict[str, int | None]] = {}
-    ruled: dict[tuple[str, str], int | None] = {}
-    for act in read_acts(log.path):
-        if act.action not in (VOTE, WITHDRAW, RULE):
-            continue
-        pair = act.subject["query"], act.subject["doc"]
-        if act.action == RULE:
-            ruled[pair] = act.grade
-        elif act.action == VOTE:
-            held.setdefault(pair, {})[log.who(act)] = act.grade
-        else:
-            held[pair].pop(log.who(act))
-    holds = {(v.query_id, v.doc_id, v.judge, v.grade) for v in log.book.current()
-             if not role_of(v.source)}  # fmt: skip
-    wanted = {(*pair, judge, g) for pair, said in held.items() for judge, g in said.items()}
-    same = {pair: set(said.values()) for pair, said in held.items()}
-    labels = {pair: grades.pop() for pair, grades in same.items() if len(grades) == 1} | ruled
-    found = {
-        (row.query_id, row.doc_id): row.grade for row in formats.read_gold(dataset).iter_judgments()
-    }
-    said = [f"a vote holds that should not, or does not: {x}" for x in holds ^ wanted]
-    return said + [f"another label: {x}" for x in found.items() ^ labels.items()]
-
-
-def wrong_set(home: Path, told: Sequence[str], name: str) -> list[str]:
-    """Before and after the next command that writes."""
-    dataset = home / name
-    if not log_path(dataset).exists():
-        return []
-    said = wrong_log(dataset, told) + wrong_file(dataset, told)
-    if name == ROWS and int(hashlib.sha256(str(len(told)).encode()).hexdigest(), 16) % 2:
-        ref = _pending(home)[-1]
-        command("gold", "promote", ref, "--by", CHAIR)
-    command("gold", "rebuild", name)
-    said += wrong_log(dataset, told)
-    if stands := how_it_stands(dataset):
-        said.append(stands)
-    return said + (wrong_rows(dataset) if name == ROWS else wrong_labels(dataset))
-
-
-def _wrong(home: Path, told: Sequence[str]) -> list[str]:
-    said = []
-    for name in (ROWS, GRADED):
-        if (home / name).exists():
-            said += [f"{name}: {one}" for one in wrong_set(home, told, name)]
-    checkup = examine()
-    return said if checkup.status == "ok" else [*said, f"doctor: {checkup.gold}"]
-
-
-def _wrong_restored(home: Path, told: Sequence[str]) -> list[str]:
-    """What was acknowledged before a backup began is in what it restores."""
-    said = _wrong(home, told)
-    for place, line in enumerate(told):
-        if not line.startswith("restored "):
-            continue
-        to = Path(line.split()[1])
-        if to.exists():
-            os.chdir(to)
-            began = max(n for n in range(place) if told[n].startswith("backup "))
-            tried = [one for one in told if one.startswith("? ")]
-            sure = [one for one in told[:began] if one.startswith("! ")]
-            said += [f"restored: {one}" for one in _wrong(to, [*tried, *sure])]
-            os.chdir(home)
-            to.rename(to.with_name(f"seen-{to.name}"))
-    return said
-
+# ── the acts ──────────────────────────────────────────────────────────────────────────────────────
 
 ACTS = {
-    "vote": Act(_make_graded, _vote, _wrong),
-    "undo-vote": Act(_make_graded, _vote_and_undo, _wrong),
-    "ruling": Act(_make_graded, _rule, _wrong),
-    "approve": Act(_make_rows, _approve, _wrong),
-    "reject": Act(_make_rows, _reject, _wrong),
-    "undo": Act(_make_rows, _decide_and_undo, _wrong),
-    "bulk": Act(_make_rows, _bulk, _wrong),
-    "merge": Act(_make_graded, _merge_files, _wrong),
-    "bootstrap": Act(_make_rows, _bootstrap, _wrong),
-    "hand-edit": Act(_make_rows, _edit_by_hand, _wrong),
-    "rebuild": Act(_make_rows, _rebuild, _wrong),
-    "backup": Act(_make_rows, _backup, _wrong_restored),
-    "judges": Act(_make_graded, _judges, _wrong),
-    "beside": Act(_make_rows, _beside, _wrong),
+    "vote": Act(_make_graded, _vote, wrong_project),
+    "undo-vote": Act(_make_graded, _vote_and_undo, wrong_project),
+    "ruling": Act(_make_graded, _rule, wrong_project),
+    "approve": Act(_make_rows, _approve, wrong_project),
+    "reject": Act(_make_rows, _reject, wrong_project),
+    "undo": Act(_make_rows, _decide_and_undo, wrong_project),
+    "bulk": Act(_make_rows, _bulk, wrong_project),
+    "merge": Act(_make_graded, _merge_files, wrong_project),
+    "bootstrap": Act(_make_rows, _bootstrap, wrong_project),
+    "hand-edit": Act(_make_rows, _edit_by_hand, wrong_project),
+    "rebuild": Act(_make_rows, _rebuild, wrong_project),
+    "backup": Act(_make_rows, _backup, wrong_restored),
+    "judges": Act(_make_graded, _judges, wrong_project),
+    "beside": Act(_make_rows, _beside, wrong_project),
 }
 
 

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from killing import Act, Tell
+
 from assay.corpus.build import import_corpus
 from assay.corpus.disk import open_corpus
 from assay.engines.indexed import index_corpus, open_indexed
@@ -20,7 +22,6 @@ from assay.workbench.config import read_config
 from assay.workbench.corpora import check_corpus
 from assay.workbench.run import run_all
 from assay.workbench.score import ScoreRequest, score
-from killing import Act, Tell
 
 NOW = datetime(2026, 5, 31, 12, tzinfo=UTC)
 STEPS = 60  # of an act that is many small ones
@@ -55,7 +56,6 @@ def _import(home: Path, round_: int, tell: Tell, left: Sequence[str]) -> None:
 
 
 def _wrong_corpus(home: Path, told: Sequence[str]) -> list[str]:
-    acked = _acked(told)
     corpus = open_corpus(home, "killed")
     texts = {document.text.split()[0] for document in corpus.iter()}
     said = [] if texts in ({"alpha"}, {"beta"}) and len(corpus) == 300 else [f"a mixture: {texts}"]
@@ -68,11 +68,10 @@ def _wrong_corpus(home: Path, told: Sequence[str]) -> list[str]:
 
 def _index(home: Path, round_: int, tell: Tell, left: Sequence[str]) -> None:
     index_corpus("killed", home=home, dense=False, fresh=True)
-    tell(f"! {str(round_)}")
+    tell(f"! {round_}")
 
 
 def _wrong_index(home: Path, told: Sequence[str]) -> list[str]:
-    acked = _acked(told)
     engine = open_indexed("killed", home=home)
     found = [hit.doc_id for hit in engine.search("alpha number 7", 3)]
     return [] if found[:1] == ["d7"] else [f"another answer: {found}"]
@@ -99,7 +98,7 @@ def _scored_set(home: Path) -> None:
 
 def _run(home: Path, round_: int, tell: Tell, left: Sequence[str]) -> None:
     run_all(read_config(Path("assay.toml")), Path())
-    tell(f"! {str(round_)}")
+    tell(f"! {round_}")
 
 
 def _wrong_results(home: Path, told: Sequence[str]) -> list[str]:

@@ -9,164 +9,173 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
-from assay.core.errors import AssayError
-from assay.core.types import Vote
-from assay.formats import gold_jsonl
-from assay.formats.results_json import read_results
-from assay.judging.votes import RULING, read_votes, votes_path
-from assay.review import rulings
-from assay.review.bootstrap import Options, bootstrap
-from assay.store import open_store
-from assay.store.records import Decision, SearchLog, Shown
-from assay.workbench import adjudicating, voting
-from assay.workbench.baseline import update_baseline
-from assay.workbench.corpora import import_corpus, index_corpus, open_indexed
-from assay.workbench.doctor import examine
-from assay.workbench.opening import open_service
-from assay.workbench.score import ScoreRequest, score
+from kit import Project, Server, Visitor
 
-NOW = datetime(2026, 5, 31, 12, tzinfo=UTC)
 DISK = Path(sys.argv[1])
-STORE, GOLD, SET = DISK / "assay.db", DISK / "gold-set.jsonl", DISK / "set.json"
+WHY = "It decides the point that the query asks about. "
 
 
-def prepare() -> None:
-    store = open_store(STORE)
-    store.add_searches([searched(n) for n in range(40)])
-    decisions = [
-        Decision(id=f"D{n}", at=NOW + timedelta(days=1), cites=(f"c{n}",)) for n in range(40)
-    ]
-    store.add_decisions(decisions)
-    bootstrap(store, GOLD, Options(), now=NOW)
-    store.close()
-    queries = [{"id": f"q{n}", "text": f"question {n}"} for n in range(20)]
-    SET.write_text(json.dumps({"rubric": "fppc-relevance-2", "queries": queries}))
-    both = [vote(judge, grade) for judge, grade in (("ada", 0), ("bea", 2))]
-    voting.give(SET, both)
-    (DISK / "run.trec").write_text("q0 Q0 d1 1 1.0 run\n")
-    rows = [{"id": f"d{n}", "text": f"gift {n} " * 50} for n in range(30)]
-    (DISK / "corpus.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    import_corpus("jsonl", DISK / "corpus.jsonl", name="c", home=DISK)
-    index_corpus("c", home=DISK, dense=False)
-
-
-def searched(n: int) -> SearchLog:
-    return SearchLog(id=f"s{n}", at=NOW, query=f"q {n}", corpus="c", results=(Shown(f"c{n}", 1),))
-
-
-def vote(judge: str, grade: int, doc: str = "d1") -> Vote:
-    return Vote(
-        id=f"{judge}-{doc}-{grade}",
-        query_id="q0",
-        doc_id=doc,
-        grade=grade,
-        judge=judge,
-        kind="human",
-        at=NOW.isoformat(),
-        rationale="It decides the point. " * 200,
-    )
+def prepare() -> Project:
+    """Forty rows that wait, and a graded set on which two judges differ; a baseline and a corpus
+    with its index."""
+    project = Project.make(DISK / "project")
+    project.searches([{"query": f"question {n}", "results": [f"c{n}"]} for n in range(40)])
+    for n in range(40):
+        project.cite(f"D{n}", f"c{n}")
+    project.do("gold", "bootstrap")
+    project.grade_set(*[("q1", f"d{n}") for n in range(1, 6)], judges=("Ada", "Ben", "Cy"))
+    both = [project.packet(judge, {("q1", "d1"): grade}) for judge, grade in (("Ada", 0), ("Ben", 2))]
+    project.do("gold", "merge", project.graded, *both)
+    (project.folder / "run.trec").write_text("q1 Q0 d1 1 1.0 run\n")
+    project.do("corpus", "import", "jsonl", "corpus.jsonl", "--name", "c")
+    return project
 
 
 class Work:
-    """Every act, and whether what it acknowledged is there."""
+    """Every act, and whether what it acknowledged is there. A vote that was refused is sent again
+    with its id."""
 
-    def __init__(self) -> None:
-        self.round = 0
+    def __init__(self, project: Project, server: Server) -> None:
+        self.project, self.round, self.unsent = project, 0, list[dict[str, Any]]()
+        self.judge: Visitor = server.visitor("Cy")
+        self.chair: Visitor = server.visitor("Dafna")
         self.done: dict[str, set[str]] = {}
 
     def acts(self) -> dict[str, Callable[[], str]]:
         return {
             "vote": self._vote,
             "rule": self._rule,
-            "log": self._log,
+            "approve": self._approve,
             "promote": self._promote,
+            "log": self._log,
             "bootstrap": self._bootstrap,
             "baseline": self._baseline,
             "import": self._import,
-            "index": self._index,
         }
 
     def all_once(self) -> dict[str, str]:
         self.round += 1
         told = {}
         for name, act in self.acts().items():
+            before = self._files()
             try:
                 self.done.setdefault(name, set()).add(act())
                 told[name] = "done"
-            except AssayError as error:
-                told[name] = f"refused: {error}"
+            except Refused as refused:
+                told[name] = f"refused: {refused}"
+                if self._files() != before:
+                    told[name] = f"refused, and changed: {refused}"
         return told
 
+    def _files(self) -> dict[str, bytes]:
+        """The sets and their logs."""
+        found = [*self.project.folder.glob("*.log.jsonl"), self.project.gold, self.project.graded]
+        return {path.name: path.read_bytes() for path in found}
+
+    def _command(self, *args: object) -> None:
+        outcome = self.project.run(*args)
+        if outcome.code:
+            assert outcome.code in (1, 2), outcome
+            raise Refused(outcome.err)
+
+    def _send(self, visitor: Visitor, path: str, body: dict[str, Any]) -> Any:
+        answer = visitor.client.post(path, json=body)
+        if answer.status_code != 200:
+            assert answer.status_code in (400, 503), answer.text
+            raise Refused(answer.json()["error"])
+        return answer.json()
+
     def _vote(self) -> str:
-        given = vote("cid", 1, f"d{self.round}")
-        voting.give(SET, [given])
-        return given.id
+        vote = {"id": f"vote-{self.round:04}", "set": "dataset", "query_id": "q1"}
+        vote |= {"doc_id": f"d{self.round % 5 + 1}", "grade": 1, "rationale": WHY * 100}
+        self.unsent.append(vote)
+        while self.unsent:
+            self._send(self.judge, "/api/votes", self.unsent[0])
+            self.done.setdefault("vote", set()).add(self.unsent.pop(0)["id"])
+        return str(vote["id"])
 
     def _rule(self) -> str:
-        adjudicating.rule(SET, "q0", "d1", 1, rationale=f"{self.round} " * 500, by="chair")
+        given = ("--grade", self.round % 3, "--rationale", f"{self.round} " * 1500, "--by", "Dafna")
+        self._command("gold", "adjudicate", self.project.graded, "q1", "d1", *given)
         return str(self.round)
 
-    def _log(self) -> str:
-        store = open_store(STORE)
-        with contextlib.closing(store):
-            logs = [searched(1000 * self.round + n) for n in range(100)]
-            store.add_searches(logs)
-            return logs[-1].id
+    def _waiting(self) -> str:
+        return next(id for id, source in self.project.sources().items() if source == "bootstrap")
+
+    def _approve(self) -> str:
+        ref = self._waiting()
+        body = {"reason": "right " * 1000}
+        self._send(self.chair, f"/api/review/{self.chair.id(ref)}/approve", body)
+        return ref
 
     def _promote(self) -> str:
-        store = open_store(STORE)
-        with contextlib.closing(store):
-            rows = gold_jsonl.rows(gold_jsonl.read_lines(GOLD))
-            waiting = [row.id for row in rows if row.source != "chair"]
-            word = rulings.Word(by="chair", why="right " * 2000, at=NOW)
-            rulings.promote(store, GOLD, waiting[:1], word)
-            return waiting[0]
+        ref = self._waiting()
+        self._command("gold", "promote", ref, "--by", "Moshe", "--why", "right " * 1000)
+        return ref
 
-    def _bootstrap(self) -> str:
-        store = open_store(STORE)
-        with contextlib.closing(store):
-            store.add_decisions(
-                [Decision(id=f"E{self.round}", at=NOW + timedelta(days=2), cites=("c1", "c2"))]
-            )
-            bootstrap(store, GOLD, Options(), now=NOW)
+    def _log(self) -> str:
+        rows = [{"id": f"s{self.round}-{n}", "query": f"q {n}", "results": [f"c{n}"] * 1,
+                 "at": "2026-05-01T12:00:00Z", "corpus": "c"} for n in range(300)]  # fmt: skip
+        source = DISK.parent / f"searches{self.round}.jsonl"  # on the disk that has room
+        source.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        self._command("logs", "import", source)
         return str(self.round)
 
+    def _bootstrap(self) -> str:
+        name, searches = DISK.parent / "decisions.jsonl", DISK.parent / "searches.jsonl"
+        at = "2026-05-01T12:00:00Z"
+        search = {"query": f"new {self.round}", "results": ["n"], "at": at, "corpus": "c"}
+        searches.write_text(json.dumps(search) + "\n")
+        name.write_text(json.dumps({"id": f"E{self.round}", "at": "2026-05-03", "cites": ["n"]}))
+        self._command("logs", "import", searches)
+        self._command("logs", "decisions", name)
+        self._command("gold", "bootstrap")
+        return f"new {self.round}"
+
     def _baseline(self) -> str:
-        results = score(ScoreRequest(dataset=SET, run=DISK / "run.trec")).results
-        update_baseline(results, DISK / "baseline.json", by="chair", why=str(self.round))
+        scored = ("--run", "run.trec", "--update-baseline", "baseline.json")
+        why = ("--by", "Dafna", "--why", str(self.round))
+        self._command("score", "--dataset", self.project.graded, *scored, *why)
         return str(self.round)
 
     def _import(self) -> str:
         rows = [{"id": f"d{n}", "text": f"gift {n} {self.round} " * 50} for n in range(30)]
-        source = DISK.parent / f"corpus{self.round}.jsonl"  # on the disk that has room
+        source = DISK.parent / f"corpus{self.round}.jsonl"
         source.write_text("".join(json.dumps(row) + "\n" for row in rows))
-        return import_corpus("jsonl", source, name="c", home=DISK).fingerprint
-
-    def _index(self) -> str:
-        index_corpus("c", home=DISK, dense=False, fresh=True)
+        self._command("corpus", "import", "jsonl", source, "--name", "c")
         return str(self.round)
 
     def lost(self) -> list[str]:
-        votes = read_votes(votes_path(SET))
-        ruled = {v.rationale.split()[0] for v in votes if v.source == RULING}
-        store = open_store(STORE)
-        logged = {log.id for log in store.searches(sorted(self.done["log"]))}
-        approved = {i.ref for i in store.review_items(state="approved", kind="gold_row")}
-        store.close()
-        rows = gold_jsonl.rows(gold_jsonl.read_lines(GOLD))
-        chair = {row.id for row in rows if row.source == "chair"}
-        there = {"vote": {v.id for v in votes}, "rule": ruled, "log": logged}
-        there["promote"] = approved & chair if approved == chair else set()
-        lost = [f"{name}: {self.done[name] - there[name]}" for name in there
-                if self.done[name] - there[name]]  # fmt: skip
-        recorded = read_results(DISK / "baseline.json").recorded
-        if recorded is None or recorded.why != max(self.done["baseline"]):
-            lost.append(f"baseline: {recorded}")
-        hits = open_indexed("c", home=DISK).search("gift 7", 3)
-        return lost + ([] if hits[0].doc_id == "d7" else [f"search: {hits}"])
+        """What was acknowledged and is not there once, file by file."""
+        graded, rows = (self._acts(self.project.folder / name)
+                        for name in ("dataset.log.jsonl", "gold-set.log.jsonl"))  # fmt: skip
+        ruled = [act["rationale"].split()[0] for act in graded if act["action"] == "rule"]
+        approved = [c["row"] for act in rows if act["action"] == "approve" for c in act["rows"]]
+        there = {
+            "vote": [act["id"] for act in graded if act["action"] == "vote"],
+            "rule": ruled,
+            "approve": approved,
+            "promote": approved,
+            "bootstrap": [row["query"] for row in self.project.rows().values()],
+        }
+        lost = [f"{name}: {one}" for name, found in there.items() for one in self.done[name]
+                if found.count(one) != 1]  # fmt: skip
+        sources = self.project.sources()
+        chair = {id for id, source in sources.items() if source == "chair"}
+        return lost + ([] if chair == set(approved) else [f"rows of the chair: {chair}"])
+
+    def _acts(self, log: Path) -> list[dict[str, Any]]:
+        """Every line of a log: none is damaged, none is there twice."""
+        lines = [json.loads(line) for line in log.read_text().splitlines()]
+        assert len({line["id"] for line in lines}) == len(lines)
+        return lines
+
+
+class Refused(Exception):
+    """An act that was not done."""
 
 
 def fill(room: int) -> None:
@@ -186,7 +195,7 @@ def set_to(state: str) -> None:
 
 def tried(work: Work, state: str) -> list[dict[str, str]]:
     """Everything once on a disk with no room, and with a little; or on one that cannot be
-    written. Afterwards a start with a disk that is well."""
+    written."""
     told = []
     for room in (0, 8192, 65536, 262144) if state == "full" else (0,):
         if state == "full":
@@ -198,20 +207,20 @@ def tried(work: Work, state: str) -> list[dict[str, str]]:
             (DISK / "filler").unlink()
         else:
             set_to("rw")
-        with open_service(str(STORE), gold=[GOLD]):
-            pass
     return told
 
 
 def main() -> None:
-    os.chdir(DISK)
-    prepare()
-    work = Work()
-    before = work.all_once()
-    during = tried(work, sys.argv[2])
-    after = work.all_once()
-    well = examine(str(STORE), home=DISK).status
-    told = {"before": before, "during": during, "after": after, "lost": work.lost(), "doctor": well}
+    project = prepare()
+    with project.serve() as server:
+        work = Work(project, server)
+        before = work.all_once()
+        during = tried(work, sys.argv[2])
+        after = work.all_once()
+    for path in (project.gold, project.graded):
+        project.do("gold", "rebuild", path)
+    told = {"before": before, "during": during, "after": after, "lost": work.lost()}
+    told["doctor"] = project.json("doctor")["status"]
     sys.stdout.write(json.dumps(told))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -29,7 +30,10 @@ def test_nothing_is_lost_and_work_goes_on(state: str, tmp_path: Path) -> None:
     mount = f"mount -t tmpfs -o size=12m none '{disk}'"
     work = f"'{sys.executable}' '{WORK}' '{disk}' {state}"
     command = ["unshare", "-rm", "sh", "-c", f"{mount} && {work}"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    inside = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "COLUMNS": "200"}
+    for name in ("ASSAY_HOME", "ASSAY_STORE"):
+        inside.pop(name, None)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=inside)
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     assert set(told["before"].values()) == {"done"}

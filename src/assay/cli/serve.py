@@ -64,6 +64,7 @@ def serve(
     there is nothing to sign in to. For a team, see --accounts and `assay people`."""
     from assay.web import app
     from assay.workbench.opening import Recording
+    from assay.workbench.one_host import only_on_this_host
     from assay.workbench.review_queue import say_pending
 
     check_gold(gold)
@@ -79,6 +80,9 @@ def serve(
         token=token,
         proxy_secret=proxy_secret,
     )
-    with opened(store, create=True, gold=gold or (), recording=recording) as service:
+    with (
+        only_on_this_host(),
+        opened(store, create=True, gold=gold or (), recording=recording) as service,
+    ):
         say_pending(service)
         app.serve(service, serving, say=say)

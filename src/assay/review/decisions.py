@@ -285,8 +285,10 @@ def _votes_on(log: Log, before: GoldRow, after: Line | None, word: Word) -> Iter
     """What a decision says of each document that the row has or had, also in the other decisions
     of a dispute; in a rejected row none is right."""
     right = after.row.relevant_case_law_ids if after is not None and after.row is not None else ()
-    states = [word.change.after for word in log.rows.heads((before.id, ""))]
-    others = [doc for state in states if state for doc in row_of(state).relevant_case_law_ids]
+    key = (before.id, "")
+    heads = log.rows.heads(key) if log.rows.is_disputed(key) else []
+    states = [head.change.after for head in heads if head.change.after is not None]
+    others = [doc for state in states for doc in row_of(state).relevant_case_law_ids]
     for doc in dict.fromkeys((*before.relevant_case_law_ids, *right, *others)):
         ruled = [v.id for v in log.book.everything((before.id, doc)) if v.source == RULING]
         yield CastVote(
@@ -347,6 +349,8 @@ def _votes_of(log: Log, act: Act, query: str) -> list[Vote]:
     return [vote for vote in votes if vote.at == act.at and vote.source != WITHDRAWN]
 
 
+_DECISIONS = (APPROVE, CORRECT, REJECT)
+
 # ── taking back ───────────────────────────────────────────────────────────────────────────────────
 
 
@@ -359,7 +363,8 @@ def take_back(path: Path, items: Sequence[ReviewItem], word: Word) -> None:
         for item in items:
             act, change = _decision_on(rows, item)
             lines = _undone(lines, path, item, change)
-            same = [rows.log.acts[id] for id in rows.heads((item.ref, "")) if id != act.id]
+            others = [rows.log.acts[id] for id in rows.heads((item.ref, "")) if id != act.id]
+            same = [x for x in others if x.action in _DECISIONS and "doc" not in x.subject]
             for each in (act, *same):  # two copies may have decided the same
                 votes += _votes_back(rows.log, each, item.ref)
             named.append(act.id)
@@ -390,7 +395,7 @@ def reopen(path: Path, id: str, word: Word) -> Ruled:
 def _decision_on(rows: GoldRows, item: ReviewItem) -> tuple[Act, RowChange]:
     for word in reversed(rows.log.rows.history.get((item.ref, ""), [])):
         act = rows.log.acts[word.act]
-        if act.id == item.act and act.action in (APPROVE, CORRECT, REJECT):
+        if act.id == item.act and act.action in _DECISIONS:
             return act, word.change
     raise InputError(
         "the approval was not given on this page",

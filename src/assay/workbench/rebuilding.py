@@ -3,15 +3,21 @@ the votes of a log in the form of earlier versions."""
 
 from __future__ import annotations
 
+import difflib
+import json
+from collections.abc import Mapping
 from pathlib import Path
 
 from assay import formats
 from assay.core.errors import InputError, UsageError
 from assay.core.files import write_atomic
+from assay.core.types import GoldSet
 from assay.formats import gold_jsonl
-from assay.gold.files import content_of, is_rows
-from assay.gold.log import has_log, open_log
+from assay.formats.gold_jsonl import Line
+from assay.gold.files import content_of, is_rows, labels_in, text_of
+from assay.gold.log import Log, has_log, open_log
 from assay.gold.projection import GoldRows, how_it_stands, open_rows, project, sides_of
+from assay.gold.rows import Key, meaning
 from assay.gold.upgrade import before_the_log, plain
 from assay.workbench.voting import opened_set, save
 
@@ -50,40 +56,77 @@ def _merge_sides(dataset: Path) -> str:
     if is_rows(dataset):
         project(dataset, _both(dataset, ours, theirs))
         return f"{dataset}: the conflict is resolved from the log"
-    questions = [_without_labels(dataset, side) for side in (ours, theirs)]
-    if questions[0] != questions[1]:
+    log, golds = open_log(dataset), [_read_side(dataset, side) for side in (ours, theirs)]
+    if _without_labels(dataset, golds[0], ours) != _without_labels(dataset, golds[1], theirs):
         raise InputError(
             "the two sides differ in more than labels",
             where=str(dataset),
             hint="Resolve the queries by hand, then rebuild: the labels come from the log.",
         )
-    project(dataset, ours)
+    edited = [
+        {key: state for key, state in labels_in(gold).items() if state not in log.rows.states(key)}
+        for gold in golds
+    ]
+    if edited[0] and edited[1] and edited[0] != edited[1]:
+        raise _edited_twice(dataset, *edited[0], *edited[1])
+    project(dataset, theirs if edited[1] else ours)
     return f"{dataset}: the conflict is resolved from the log"
 
 
 def _both(dataset: Path, ours: bytes, theirs: bytes) -> bytes:
-    """The lines of both sides, each row once: the log says what becomes of it."""
-    log = open_log(dataset)
-    lines = gold_jsonl.lines_of(ours, dataset)
-    known = {line.row.id for line in lines if line.row is not None}
-    for line in gold_jsonl.lines_of(theirs, dataset):
-        if (
-            line.row is not None
-            and line.row.id not in known
-            and (line.row.id, "") not in log.rows.history
-        ):
-            lines.append(line)
+    """The lines of both sides, each row once. A row that one side edited by hand stays so; of the
+    others the log says what becomes of them."""
+    log, mine = open_log(dataset), gold_jsonl.lines_of(ours, dataset)
+    other = gold_jsonl.lines_of(theirs, dataset)
+    rows = {line.row.id: line for line in other if line.row is not None}
+    known = {line.row.id for line in mine if line.row is not None}
+    names = [[x.row.id if x.row else x.raw.strip() for x in side] for side in (mine, other)]
+    lines: list[Line] = []
+    for tag, a, b, c, d in difflib.SequenceMatcher(None, *names, autojunk=False).get_opcodes():
+        lines += [_chosen(log, line, rows) for line in mine[a:b]]
+        new = [x for x in other[c:d] if x.row is None or x.row.id not in known]
+        lines += new if tag != "equal" else []
     return gold_jsonl.assemble(GoldRows(log, gold_jsonl.assemble(lines)).lines)
 
 
-def _without_labels(dataset: Path, side: bytes) -> object:
+def _chosen(log: Log, line: Line, rows: Mapping[str, Line]) -> Line:
+    other = rows.get(line.row.id) if line.row is not None else None
+    if other is None or line.row is None or meaning(text_of(other)) == meaning(text_of(line)):
+        return line
+    key = line.row.id, ""
+    mine, theirs = (meaning(text_of(x)) not in log.rows.states(key) for x in (line, other))
+    if mine and theirs:
+        raise _edited_twice(log.dataset, key)
+    return other if theirs else line
+
+
+def _edited_twice(dataset: Path, *keys: Key) -> InputError:
+    named = ", ".join(dict.fromkeys(" ".join(filter(None, key)) for key in keys))
+    return InputError(
+        f"both sides were edited by hand: {named}",
+        where=str(dataset),
+        hint="Resolve these by hand, then rebuild: the rest comes from the log.",
+    )
+
+
+def _read_side(dataset: Path, side: bytes) -> GoldSet:
     draft = dataset.with_name(f".{dataset.name}.side")
     write_atomic(draft, side)
     try:
-        gold = formats.read_gold(draft, formats.detect_gold(dataset))
+        return formats.read_gold(draft, formats.detect_gold(dataset))
     finally:
         draft.unlink(missing_ok=True)
-    return gold.queries, gold.taxonomy
+
+
+def _without_labels(dataset: Path, gold: GoldSet, side: bytes) -> object:
+    if dataset.suffix != ".json":
+        return gold.queries, gold.taxonomy
+    content = json.loads(side)
+    for name in ("labels", "status"):
+        content.pop(name, None)
+    for query in content["queries"]:
+        query.pop("relevance_judgments", None)
+    return content
 
 
 def export_votes(dataset: Path, output: Path | None = None) -> tuple[Path, int]:
