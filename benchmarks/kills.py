@@ -29,6 +29,7 @@ import json
 import os
 import random
 import re
+import shutil
 import socket
 import sys
 import tempfile
@@ -47,6 +48,7 @@ from kills_checks import (
     ROWS,
     pending,
     together,
+    wrong_begun,
     wrong_project,
     wrong_restored,
 )
@@ -93,13 +95,18 @@ def _make_graded(home: Path) -> None:
     os.chdir(home)
     (home / "assay.toml").write_text(CONFIG)
     (home / "corpus.jsonl").write_text('{"id": "d0", "text": "A gift."}\n')
-    queries = [{"id": f"q{n}", "text": f"question {n}", "type": "keyword", "topic": "t",
-                "issue": "i"} for n in range(QUERIES)]  # fmt: skip
+    asked = {"type": "keyword", "topic": "t", "issue": "i"}
+    queries: list[dict[str, Any]] = [
+        {"id": f"q{n}", "text": f"question {n}"} | asked for n in range(QUERIES)
+    ]
     issue = {"id": "i", "name": "I", "description": "i"}
     taxonomy = {"t": {"name": "T", "description": "t", "issues": [issue]}}
     whole = {"version": "1", "created_at": "2026-01-01T00:00:00Z", "description": "",
              "rubric": "fppc-relevance-2", "taxonomy": taxonomy, "queries": queries}  # fmt: skip
     (home / GRADED).write_text(json.dumps(whole, indent=1) + "\n")
+    for query in queries:
+        query["relevance_judgments"] = [{"opinion_id": f"d{n}", "score": n % 3} for n in range(8)]
+    (home / "labelled.template").write_text(json.dumps(whole))
     pairs = [(f"q{q}", f"d{d}") for q in range(QUERIES) for d in range(DOCS)]
     pool = {"format": 1, "corpus": "", "judges": [],
             "pairs": [{"query_id": q, "doc_id": d, "wanted": 30} for q, d in pairs]}  # fmt: skip
@@ -298,6 +305,20 @@ def _bootstrap(home: Path, round_: int, tell: Tell, left: Sequence[str]) -> None
         tell("! bootstrap")
 
 
+def _begin(home: Path, round_: int, tell: Tell, left: Sequence[str]) -> None:
+    """The first act on a set: it has labels, or votes of an earlier version beside it."""
+    for step in range(3):
+        name = f"begun-{round_}-{step}"
+        shutil.copy(home / "dataset.pool.json", home / f"{name}.pool.json")
+        shutil.copy(home / (GRADED if step else "labelled.template"), home / f"{name}.json")
+        if step:
+            command("gold", "export-votes", GRADED, "--output", home / f"{name}.votes.jsonl")
+        given = ("--grade", 1, "--rationale", "the first act", "--by", CHAIR)
+        tell(f"? begin {name}")
+        command("gold", "adjudicate", f"{name}.json", "q0", "d0", *given)
+        tell(f"! begin {name}")
+
+
 def _edit_by_hand(home: Path, round_: int, tell: Tell, left: Sequence[str]) -> None:
     """Notes that somebody writes on rows in the file itself, each followed by a decision on another
     row."""
@@ -412,6 +433,7 @@ ACTS = {
     "undo": Act(_make_rows, _decide_and_undo, wrong_project),
     "bulk": Act(_make_rows, _bulk, wrong_project),
     "merge": Act(_make_graded, _merge_files, wrong_project),
+    "begin": Act(_make_graded, _begin, wrong_begun),
     "bootstrap": Act(_make_rows, _bootstrap, wrong_project),
     "hand-edit": Act(_make_rows, _edit_by_hand, wrong_project),
     "rebuild": Act(_make_rows, _rebuild, wrong_project),

@@ -14,6 +14,7 @@ from assay import formats
 from assay.formats import gold_jsonl
 from assay.gold.acts import (
     APPROVE,
+    BEGIN,
     BOOTSTRAP,
     CORRECT,
     EDIT,
@@ -200,4 +201,36 @@ def wrong_restored(home: Path, told: Sequence[str]) -> list[str]:
             said += [f"restored: {one}" for one in wrong_project(to, [*tried, *sure])]
             os.chdir(home)
             to.rename(to.with_name(f"seen-{to.name}"))
+    return said
+
+
+def wrong_begun(home: Path, told: Sequence[str]) -> list[str]:
+    """A log that was begun has all votes of the earlier version once, and its first line; the next
+    command that writes begins one that was not."""
+    said = wrong_project(home, told)
+    votes = {vote.id for vote in open_log(home / GRADED).votes()}
+    for dataset in sorted(home.glob("begun-*.json")):
+        step = dataset.stem.rpartition("-")[2]
+        if dataset.stem.endswith(".pool") or not dataset.stat().st_size:
+            continue
+        if step != "0" and not list(home.glob(f"{dataset.stem}.votes.jsonl*")):
+            continue  # killed before its votes were there
+        acked = f"! begin {dataset.stem}" in told
+        given = ("--grade", 2, "--rationale", "the next act", "--by", "Noa")
+        if acked and not log_path(dataset).exists():
+            said.append(f"{dataset.stem}: no log")
+        command("gold", "adjudicate", dataset.name, "q0", "d1", *given)
+        lines = list(read_acts(log_path(dataset)))
+        ids = Counter(act.id for act in lines)
+        first = sum(act.rationale == "the first act" for act in lines)
+        lost = votes - ids.keys() if step != "0" else set[str]()
+        checks = {
+            "its first line": lines[0].action == BEGIN,
+            "each vote once": not lost and max(ids.values()) == 1,
+            "the first act once": first == 1 if acked else first <= 1,
+            "a file that agrees": not how_it_stands(dataset),
+        }
+        said += [f"{dataset.stem}: not {what}" for what, holds in checks.items() if not holds]
+        for file in home.glob(f"{dataset.stem}.*"):
+            file.unlink()  # looked at
     return said

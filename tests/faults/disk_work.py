@@ -8,7 +8,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,9 @@ def prepare() -> Project:
         project.cite(f"D{n}", f"c{n}")
     project.do("gold", "bootstrap")
     project.grade_set(*[("q1", f"d{n}") for n in range(1, 6)], judges=("Ada", "Ben", "Cy"))
-    both = [project.packet(judge, {("q1", "d1"): grade}) for judge, grade in (("Ada", 0), ("Ben", 2))]
+    both = [
+        project.packet(judge, {("q1", "d1"): grade}) for judge, grade in (("Ada", 0), ("Ben", 2))
+    ]
     project.do("gold", "merge", project.graded, *both)
     (project.folder / "run.trec").write_text("q1 Q0 d1 1 1.0 run\n")
     project.do("corpus", "import", "jsonl", "corpus.jsonl", "--name", "c")
@@ -38,11 +40,11 @@ class Work:
     """Every act, and whether what it acknowledged is there. A vote that was refused is sent again
     with its id."""
 
-    def __init__(self, project: Project, server: Server) -> None:
+    def __init__(self, project: Project) -> None:
         self.project, self.round, self.unsent = project, 0, list[dict[str, Any]]()
-        self.judge: Visitor = server.visitor("Cy")
-        self.chair: Visitor = server.visitor("Dafna")
+        self.visitors: dict[str, Visitor] = {}
         self.done: dict[str, set[str]] = {}
+        self.before: dict[str, bytes] = {}  # the files, as the last act that was done left them
 
     def acts(self) -> dict[str, Callable[[], str]]:
         return {
@@ -56,17 +58,21 @@ class Work:
             "import": self._import,
         }
 
+    def visit(self, server: Server | None) -> None:
+        """Work with this server from now on."""
+        self.visitors = {name: server.visitor(name) for name in ("Cy", "Dafna")} if server else {}
+
     def all_once(self) -> dict[str, str]:
         self.round += 1
         told = {}
         for name, act in self.acts().items():
-            before = self._files()
+            self.before = self._files()
             try:
                 self.done.setdefault(name, set()).add(act())
                 told[name] = "done"
             except Refused as refused:
                 told[name] = f"refused: {refused}"
-                if self._files() != before:
+                if self._files() != self.before:
                     told[name] = f"refused, and changed: {refused}"
         return told
 
@@ -78,11 +84,13 @@ class Work:
     def _command(self, *args: object) -> None:
         outcome = self.project.run(*args)
         if outcome.code:
-            assert outcome.code in (1, 2), outcome
+            assert outcome.code in (2, 4), outcome  # 4: the store cannot be used
             raise Refused(outcome.err)
 
-    def _send(self, visitor: Visitor, path: str, body: dict[str, Any]) -> Any:
-        answer = visitor.client.post(path, json=body)
+    def _send(self, name: str, path: str, body: dict[str, Any]) -> Any:
+        if name not in self.visitors:
+            raise Refused("no server runs")
+        answer = self.visitors[name].client.post(path, json=body)
         if answer.status_code != 200:
             assert answer.status_code in (400, 503), answer.text
             raise Refused(answer.json()["error"])
@@ -90,15 +98,16 @@ class Work:
 
     def _vote(self) -> str:
         vote = {"id": f"vote-{self.round:04}", "set": "dataset", "query_id": "q1"}
-        vote |= {"doc_id": f"d{self.round % 5 + 1}", "grade": 1, "rationale": WHY * 100}
+        vote |= {"doc_id": f"d{self.round % 5 + 1}", "grade": 1, "rationale": WHY * 80}
         self.unsent.append(vote)
         while self.unsent:
-            self._send(self.judge, "/api/votes", self.unsent[0])
+            self._send("Cy", "/api/votes", self.unsent[0])
             self.done.setdefault("vote", set()).add(self.unsent.pop(0)["id"])
+            self.before = self._files()
         return str(vote["id"])
 
     def _rule(self) -> str:
-        given = ("--grade", self.round % 3, "--rationale", f"{self.round} " * 1500, "--by", "Dafna")
+        given = ("--grade", self.round % 3, "--rationale", f"{self.round} " * 1200, "--by", "Dafna")
         self._command("gold", "adjudicate", self.project.graded, "q1", "d1", *given)
         return str(self.round)
 
@@ -107,17 +116,18 @@ class Work:
 
     def _approve(self) -> str:
         ref = self._waiting()
-        body = {"reason": "right " * 1000}
-        self._send(self.chair, f"/api/review/{self.chair.id(ref)}/approve", body)
+        body = {"reason": "right " * 600}
+        item = self.visitors["Dafna"].id(ref) if self.visitors else ""
+        self._send("Dafna", f"/api/review/{item}/approve", body)
         return ref
 
     def _promote(self) -> str:
         ref = self._waiting()
-        self._command("gold", "promote", ref, "--by", "Moshe", "--why", "right " * 1000)
+        self._command("gold", "promote", ref, "--by", "Moshe", "--why", "right " * 600)
         return ref
 
     def _log(self) -> str:
-        rows = [{"id": f"s{self.round}-{n}", "query": f"q {n}", "results": [f"c{n}"] * 1,
+        rows = [{"id": f"s{self.round}-{n}", "query": f"q {n}", "results": [f"c{n}"],
                  "at": "2026-05-01T12:00:00Z", "corpus": "c"} for n in range(300)]  # fmt: skip
         source = DISK.parent / f"searches{self.round}.jsonl"  # on the disk that has room
         source.write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -136,7 +146,7 @@ class Work:
         return f"new {self.round}"
 
     def _baseline(self) -> str:
-        scored = ("--run", "run.trec", "--update-baseline", "baseline.json")
+        scored = ("--run", "run.trec", "--baseline", "baseline.json", "--update-baseline")
         why = ("--by", "Dafna", "--why", str(self.round))
         self._command("score", "--dataset", self.project.graded, *scored, *why)
         return str(self.round)
@@ -189,38 +199,58 @@ def fill(room: int) -> None:
     os.truncate(filler, max(filler.stat().st_size - room, 0))
 
 
-def set_to(state: str) -> None:
-    subprocess.run(["mount", "-o", f"remount,{state}", str(DISK)], check=True)
+def mount(*options: str) -> None:
+    subprocess.run(["mount", *options], check=True)
+
+
+@contextlib.contextmanager
+def made(state: str, project: Project, room: int) -> Iterator[None]:
+    """The disk is full, or cannot be written; or the logs on it cannot."""
+    logs = [str(path) for path in project.folder.glob("*.log.jsonl")]
+    if state == "full":
+        fill(room)
+    elif state == "read-only":
+        mount("-o", "remount,ro", str(DISK))
+    for log in logs if state == "read-only-logs" else ():
+        mount("--bind", log, log)
+        mount("-o", "remount,bind,ro", log)
+    yield
+    if state == "full":
+        (DISK / "filler").unlink()
+    elif state == "read-only":
+        mount("-o", "remount,rw", str(DISK))
+    for log in logs if state == "read-only-logs" else ():
+        subprocess.run(["umount", log], check=True)
 
 
 def tried(work: Work, state: str) -> list[dict[str, str]]:
-    """Everything once on a disk with no room, and with a little; or on one that cannot be
-    written."""
+    """Everything once on a disk with no room, and with a little; or on one that cannot be written.
+    A disk with a server at work on it does not become read-only."""
     told = []
     for room in (0, 8192, 65536, 262144) if state == "full" else (0,):
-        if state == "full":
-            fill(room)
-        else:
-            set_to("ro")
-        told.append(work.all_once())
-        if state == "full":
-            (DISK / "filler").unlink()
-        else:
-            set_to("rw")
+        with made(state, work.project, room):
+            told.append(work.all_once())
     return told
 
 
 def main() -> None:
-    project = prepare()
+    project, state = prepare(), sys.argv[2]
+    work = Work(project)
+    told: dict[str, Any] = {}
     with project.serve() as server:
-        work = Work(project, server)
-        before = work.all_once()
-        during = tried(work, sys.argv[2])
-        after = work.all_once()
+        work.visit(server)
+        told["before"] = work.all_once()
+        if state != "read-only":
+            told["during"] = tried(work, state)
+    if state == "read-only":
+        work.visit(None)
+        told["during"] = tried(work, state)
+    with project.serve() as server:
+        work.visit(server)
+        told["after"] = work.all_once()
     for path in (project.gold, project.graded):
         project.do("gold", "rebuild", path)
-    told = {"before": before, "during": during, "after": after, "lost": work.lost()}
-    told["doctor"] = project.json("doctor")["status"]
+    told |= {"lost": work.lost(), "doctor": project.json("doctor")["status"]}
     sys.stdout.write(json.dumps(told))
 
 

@@ -13,10 +13,10 @@ import pytest
 from assay.core.errors import InputError
 from assay.core.types import Vote
 from assay.formats import gold_jsonl
-from assay.judging.votes import RULING, WITHDRAWN, current, not_before, read_votes, votes_path
+from assay.gold.log import open_log
+from assay.gold.votes import RULING, WITHDRAWN, current, not_before
 from assay.review.bootstrap import Options, bootstrap
-from assay.review.rulings import Word, promote, reject
-from assay.review.taking_back import reopen
+from assay.review.decisions import Word, promote, reject, reopen
 from assay.store import open_store
 from assay.store.records import Decision, SearchLog, Shown
 from assay.workbench import adjudicating, review, review_word, voting
@@ -79,7 +79,7 @@ def test_the_time_is_after_a_day_that_is_still_to_come(day: str) -> None:
 def test_nothing_follows_a_vote_at_the_end_of_time(tmp_path: Path) -> None:
     path = write_set(tmp_path)
     voting.give(path, [vote("9999-12-31T23:59:59.999999+00:00", rationale="so")])
-    with pytest.raises(InputError, match="no word can follow it"):
+    with pytest.raises(InputError, match="none can follow it"):
         adjudicating.rule(path, "q0", "d", 2, rationale="on reflection", by="chair")
 
 
@@ -91,7 +91,7 @@ def test_a_judge_corrects_a_vote_that_is_dated_by_the_next_day(tmp_path: Path) -
         file = tmp_path / f"{number}.jsonl"
         file.write_text(json.dumps(row | ballot) + "\n")
         voting.merge_files(path, [file], allow=voting.Allowed(unasked=True))
-    assert [each.grade for each in current(read_votes(votes_path(path)))] == [0]
+    assert [each.grade for each in open_log(path).book.current()] == [0]
 
 
 def test_a_ruling_after_the_clock_was_put_back_stands(tmp_path: Path) -> None:
@@ -111,13 +111,13 @@ def test_reviewing_goes_on_with_times_in_any_order(tmp_path: Path) -> None:
     bootstrap(store, gold, Options(), now=NOW)
     for hours, act in enumerate((promote, reject)):
         word = Word(by="Dafna", why="so", at=NOW - timedelta(hours=hours))
-        assert act(store, gold, ["g001"], word).ids == ("g001",)
+        assert act(gold, ["g001"], word).ids == ("g001",)
     assert not gold.read_text().strip()
-    reopen(store, gold, "g001", Word(by="Dafna", why="so", at=NOW - timedelta(hours=3)))
+    reopen(gold, "g001", Word(by="Dafna", why="so", at=NOW - timedelta(hours=3)))
     again = bootstrap(store, gold, Options(), now=NOW - timedelta(hours=4))
     assert (again.approval.total, again.approval.approved) == (1, 1)
-    states = [entry.action for entry in store.audit(subject="gold-set/g001")]
-    assert sorted(states) == ["review.approved", "review.approved", "review.rejected"]
+    steps = [act.action for act in open_log(gold).acts.values()]
+    assert steps == ["begin", "bootstrap", "approve", "reject", "undo"]
     store.close()
 
 
@@ -149,15 +149,15 @@ def test_the_last_word_on_a_suggestion_stands(
             assert review_word.take_back(service, [mine.id], by="dana").done == [item.id]
             last = None
         elif step == "merge" and name == "set.json":
-            voting.merge_store(service, path)
+            voting.label_again(path)
         elif step != "merge":
             last = int(step)
             review.rule_suggestion(service, item.id, accept=True, by="dana", grade=last)
         clock.now += timedelta(hours=hours)
-    holds = {vote.doc_id: vote.grade for vote in current(read_votes(votes_path(path)))}
+    holds = {vote.doc_id: vote.grade for vote in open_log(path).book.current()}
     assert holds.get("d2") == last
     if name == "set.json":
-        voting.merge_store(service, path)
+        voting.label_again(path)
         assert labels(path).get(("q1", "d2")) == last
     else:
         (row,) = gold_jsonl.rows(gold_jsonl.read_lines(path))

@@ -25,25 +25,22 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from assay.core.types import Query, Vote
+from assay.core.types import Vote
 from assay.formats import gold_jsonl
+from assay.gold.log import open_log
+from assay.gold.projection import how_it_stands
+from assay.gold.votes import RULING, WITHDRAWN, current, not_before
 from assay.judging.policy import Policy, labels
-from assay.judging.votes import (
-    RULING,
-    WITHDRAWN,
-    append,
-    current,
-    not_before,
-    read_votes,
-    votes_path,
-)
-from assay.review import rulings, taking_back
+from assay.judging.pool import Pool, PooledPair, write_pool
+from assay.review import decisions
 from assay.review.bootstrap import Options, bootstrap
-from assay.review.one_step import record_alone
-from assay.review.queue import judgment_item
-from assay.review.rulings import Correction, Word
+from assay.review.decisions import Correction, Word
+from assay.review.queue import ReviewItem, items_of
 from assay.store import open_store
-from assay.store.records import Decision, Feedback, Ruling, SearchLog, Shown
+from assay.store.records import Decision, Feedback, SearchLog, Shown
+from assay.workbench import adjudicating, review, review_word
+from assay.workbench.desk import desk_of, put
+from assay.workbench.opening import Service
 
 NOW = datetime(2026, 5, 31, 12, tzinfo=UTC)
 LONG = int(os.environ.get("ASSAY_MACHINES", "0"))
@@ -72,87 +69,101 @@ JUDGES, DOCS, GRADES = st.sampled_from("ab"), st.sampled_from(["d1", "d2"]), st.
 
 
 class Votes(Machine):
-    """The model: what each judge last said of a document, as a vote and as a ruling."""
+    """The model: what each judge last said of a document, and the last ruling on it."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.path = self.folder / "set.votes.jsonl"
-        self.said: dict[tuple[str, str, str], tuple[str, int | None]] = {}
+        self.path = self.folder / "set.json"
+        queries = [{"id": "q", "text": "first"}]
+        self.path.write_text(json.dumps({"rubric": "fppc-relevance-2", "queries": queries}))
+        pairs = tuple(PooledPair(query_id="q", doc_id=doc) for doc in ("d1", "d2"))
+        write_pool(self.path, Pool(corpus="", judges=(), pairs=pairs))
+        self.said: dict[tuple[str, str], tuple[str, int | None]] = {}
+        self.ruled: dict[str, int] = {}
         self.ids: list[str] = []
+        self.torn = 0
         self.is_cut = False
 
-    def give(self, judge: str, doc: str, grade: int | None, source: str, over: str = "") -> None:
-        """As the pages give it: after what was said of the document, but for an undo, which names
-        what it takes back."""
-        now = self.tick()
-        said = [vote for vote in read_votes(self.path) if vote.doc_id == doc and not over]
-        at = not_before(now, said, now).isoformat()
+    def give(self, judge: str, doc: str, grade: int | None, source: str = "") -> str:
+        """As the page gives it."""
+        now, log = self.tick(), open_log(self.path)
+        pair = ("q", doc)
+        at = not_before(now, [*log.book.everything(pair), *log.book.last_of(judge, pair)], now)
         vote = Vote(id=f"v{self.count}", query_id="q", doc_id=doc, grade=grade, judge=judge,
-                    kind="human", at=at, source=source, supersedes=over)  # fmt: skip
-        append(self.path, [vote])
+                    kind="human", at=at.isoformat(), source=source,
+                    rationale="" if grade is None else "It decides the point.")  # fmt: skip
+        put(desk_of(self.path), vote)
+        put(desk_of(self.path), vote)  # the answer was lost, and it is sent again
         self.ids.append(vote.id)
         self.is_cut = False
+        return vote.id
 
     @rule(judge=JUDGES, doc=DOCS, grade=GRADES | st.none())
     def vote(self, judge: str, doc: str, grade: int | None) -> None:
-        self.give(judge, doc, grade, "")
-        self.said[judge, doc, ""] = (self.ids[-1], grade)
+        self.said[judge, doc] = (self.give(judge, doc, grade), grade)
 
     @rule(judge=JUDGES, doc=DOCS, grade=GRADES)
     def rule_on(self, judge: str, doc: str, grade: int) -> None:
-        self.give(judge, doc, grade, RULING)
-        self.said[judge, doc, RULING] = (self.ids[-1], grade)
+        why = f"ruling {self.count}"
+        adjudicating.rule(self.path, "q", doc, grade, rationale=why, by=f"chair {judge}")
+        last = open_log(self.path).votes()[-1]
+        assert (last.source, last.grade, last.rationale) == (RULING, grade, why)
+        assert not how_it_stands(self.path)
+        self.count += 1
+        self.ids.append(last.id)
+        self.ruled[doc] = grade
+        self.is_cut = False
 
     @precondition(lambda self: self.said)
     @rule(data=st.data())
     def take_back(self, data: st.DataObject) -> None:
-        key = data.draw(st.sampled_from(sorted(self.said)))
-        judge, doc, _ = key
-        self.give(judge, doc, None, WITHDRAWN, over=self.said.pop(key)[0])
+        judge, doc = key = data.draw(st.sampled_from(sorted(self.said)))
+        self.give(judge, doc, None, WITHDRAWN)
+        self.said.pop(key)
 
     @rule(hours=st.sampled_from([-3, 2, 30]))
     def put_the_clock_back(self, hours: int) -> None:
         self.put_back += timedelta(hours=hours)
 
-    @precondition(lambda self: not self.is_cut)  # the next write mends the end first
+    @precondition(lambda self: self.ids and not self.is_cut)  # the next write mends the end first
     @rule(part=st.integers(1, 80))
     def be_cut_off(self, part: int) -> None:
         """A write that a crash cut: it was never acknowledged."""
         self.is_cut = True
+        self.torn += 1
         line = (
-            b'{"id":"torn","query_id":"q","doc_id":"d1","grade":2,"judge":"\xc3\xa4","kind":"human"'
+            b'{"v":1,"id":"torn","at":"2026-05-31T12:00:00+00:00","who":"\xc3\xa4","kind":"human",'
         )
-        with self.path.open("ab") as stream:
+        with open_log(self.path).path.open("ab") as stream:
             stream.write(line[:part])
 
     @invariant()
     def every_vote_is_there(self) -> None:
-        assert [vote.id for vote in read_votes(self.path)] == self.ids
+        log = open_log(self.path)
+        assert [vote.id for vote in log.votes()] == self.ids
+        assert len(log.damaged) == self.torn - self.is_cut
 
     @invariant()
     def what_holds_is_what_was_said_last(self) -> None:
-        holds = {
-            (vote.judge, vote.doc_id, vote.source): (vote.id, vote.grade)
-            for vote in current(read_votes(self.path))
-        }
-        assert holds == self.said
-        turned = current(reversed(read_votes(self.path)))  # lines may come in any order
-        assert sorted(vote.id for vote in turned) == sorted(id for id, _ in self.said.values())
+        votes = open_log(self.path).votes()
+        for lines in (votes, votes[::-1]):  # lines may come in any order
+            held = current(lines)
+            said = {(v.judge, v.doc_id): (v.id, v.grade) for v in held if v.source != RULING}
+            assert said == self.said
+            assert {v.doc_id: v.grade for v in held if v.source == RULING} == self.ruled
 
     @invariant()
     def labels_follow(self) -> None:
-        made = labels(read_votes(self.path), Policy())
+        made = labels(open_log(self.path).votes(), Policy())
         for doc in ("d1", "d2"):
             label = made.get(("q", doc))
             assert (label.grade if label else None) == self.expected(doc)
 
     def expected(self, doc: str) -> int | None:
-        ruled = [(int(id[1:]), grade) for (_, about, kind), (id, grade) in self.said.items()
-                 if about == doc and kind == RULING]  # fmt: skip
-        if ruled:
-            return max(ruled)[1]
-        given = Counter(grade for (_, about, kind), (_, grade) in self.said.items()
-                        if about == doc and kind == "" and grade is not None)  # fmt: skip
+        if doc in self.ruled:
+            return self.ruled[doc]
+        given = Counter(grade for (_, about), (_, grade) in self.said.items()
+                        if about == doc and grade is not None)  # fmt: skip
         most = given.most_common(2)
         return most[0][0] if most and (len(most) == 1 or most[0][1] > most[1][1]) else None
 
@@ -177,6 +188,9 @@ class Review(Machine):
         self.left: dict[str, tuple[list[bytes], set[tuple[object, ...]]]] = {}  # what was rejected
         self.cited = 0
         self.notes = 0
+        self.service = Service(
+            store=self.store, gold_sets={"gold-set": self.path}, home=self.folder, clock=self.tick
+        )
 
     def teardown(self) -> None:
         self.store.close()
@@ -199,6 +213,9 @@ class Review(Machine):
         for row in gold_jsonl.rows(gold_jsonl.read_lines(self.path)):
             assert self.ids.setdefault(row.query, row.id) == row.id
 
+    def items(self) -> list[ReviewItem]:
+        return [x for x in items_of("gold-set", self.path) if x.kind == "gold_row"]
+
     def one(self, data: st.DataObject, *states: str) -> str | None:
         waiting = sorted(query for query, state in self.known.items() if state in states)
         return data.draw(st.sampled_from(waiting)) if waiting else None
@@ -209,7 +226,7 @@ class Review(Machine):
     def looks(self, query: str) -> tuple[list[bytes], set[tuple[object, ...]]]:
         """The line of a row, and the votes on it that stand."""
         lines = [x.raw for x in gold_jsonl.read_lines(self.path) if x.row and x.row.query == query]
-        votes = current(read_votes(votes_path(self.path)))
+        votes = open_log(self.path).book.current()
         of_row = [vote for vote in votes if vote.query_id == self.ids[query]]
         return lines, {(vote.judge, vote.doc_id, vote.grade) for vote in of_row}
 
@@ -217,7 +234,7 @@ class Review(Machine):
     def put_the_clock_back(self, hours: int) -> None:
         self.put_back += timedelta(hours=hours)
 
-    @rule(data=st.data(), verb=st.sampled_from([rulings.promote, rulings.reject]))
+    @rule(data=st.data(), verb=st.sampled_from([decisions.promote, decisions.reject]))
     def edit_and_decide(self, data: st.DataObject, verb: Callable[..., object]) -> None:
         """Somebody changes a row that waits in the file; who has not seen it is refused, and then
         sees it."""
@@ -225,6 +242,7 @@ class Review(Machine):
         if query is None:
             return
         self.count += 1
+        seen = [item for item in self.items() if item.query == query]
         lines = [
             gold_jsonl.edited_line(
                 line, relevant_case_law_ids=(*line.row.relevant_case_law_ids, f"new {self.count}")
@@ -234,10 +252,10 @@ class Review(Machine):
             for line in gold_jsonl.read_lines(self.path)
         ]
         gold_jsonl.save(self.path, lines)
-        ids, votes = [self.ids[query]], read_votes(votes_path(self.path))
-        with pytest.raises(rulings.Stale):
-            verb(self.store, self.path, ids, self.word())
-        assert read_votes(votes_path(self.path)) == votes
+        ids, votes = [self.ids[query]], open_log(self.path).votes()
+        with pytest.raises(decisions.Stale):
+            verb(self.path, ids, self.word(), seen)
+        assert open_log(self.path).votes() == votes
 
     def decided(self, query: str, state: str, *, who: str = "chair", back: bool = False) -> None:
         """`back`: whether it is an approval that can be taken back."""
@@ -260,28 +278,28 @@ class Review(Machine):
     @rule(data=st.data())
     def turn_a_suggestion_down(self, data: st.DataObject) -> None:
         if query := self.one(data, "pending_review", "approved", "rejected"):
-            asked = Query(id=self.ids[query], text=query, corpus="c")
-            by = f"m{self.count}"
-            item = judgment_item("gold-set", asked, "d9", by=by, at=self.tick(), grade=1)
-            self.store.add_review_items([item])
-            ruling = Ruling(item=item, state="rejected", by="second", at=self.tick(), reason="no")
-            record_alone(self.store, ruling)
+            pair, by = (self.ids[query], f"d{self.count}"), f"m{self.count}"
+            item = review.suggest(
+                self.service, "gold-set", pair, 1, rationale="", by=by, allow_unknown=True
+            )
+            review.rule_suggestion(self.service, item.id, accept=False, by="second", why="no")
 
     @precondition(lambda self: self.steps)
     @rule()
     def take_the_last_step_back(self) -> None:
         query, back = self.steps[-1]
-        last = self.store.last_decided("chair")
+        last = review_word.last_step(self.service, "chair")
         assert [item.query for item in last] == [query]
         if back:
-            taking_back.unapprove(self.store, self.path, last, self.word())
+            done = review_word.take_back(self.service, [item.id for item in last], by="chair")
+            assert done.done
             self.known[query] = "pending_review"
             self.steps.pop()
 
     @rule(data=st.data())
     def promote(self, data: st.DataObject) -> None:
         if query := self.one(data, "pending_review", "approved"):
-            done = rulings.promote(self.store, self.path, [self.ids[query]], self.word())
+            done = decisions.promote(self.path, [self.ids[query]], self.word())
             if done.ids:
                 self.decided(query, "approved", back=True)
 
@@ -289,20 +307,20 @@ class Review(Machine):
     def correct(self, data: st.DataObject, text: str) -> None:
         if query := self.one(data, "pending_review", "approved"):
             change = Correction(note=text, add=(f"extra {self.count}",))
-            rulings.correct(self.store, self.path, self.ids[query], change, self.word())
+            decisions.correct(self.path, self.ids[query], change, self.word())
             self.decided(query, "approved", back=self.known[query] == "pending_review")
 
     @rule(data=st.data(), who=CHAIRS)
     def reject(self, data: st.DataObject, who: str) -> None:
         if query := self.one(data, "pending_review", "approved"):
             self.left[query] = self.looks(query)
-            rulings.reject(self.store, self.path, [self.ids[query]], self.word(who))
+            decisions.reject(self.path, [self.ids[query]], self.word(who))
             self.decided(query, "rejected", who=who)
 
     @rule(data=st.data(), who=CHAIRS)
     def reopen(self, data: st.DataObject, who: str) -> None:
         if query := self.one(data, "rejected"):
-            done = taking_back.reopen(self.store, self.path, self.ids[query], self.word(who))
+            done = decisions.reopen(self.path, self.ids[query], self.word(who))
             assert self.looks(query) == self.left.pop(query)
             self.decided(query, done.state, who=who)
 
@@ -312,8 +330,8 @@ class Review(Machine):
         if query := self.one(data, "pending_review", "approved"):
             before, state = self.path.read_bytes(), self.known[query]
             self.left[query] = self.looks(query)
-            rulings.reject(self.store, self.path, [self.ids[query]], self.word(who))
-            done = taking_back.reopen(self.store, self.path, self.ids[query], self.word(back))
+            decisions.reject(self.path, [self.ids[query]], self.word(who))
+            done = decisions.reopen(self.path, self.ids[query], self.word(back))
             assert (self.path.read_bytes(), done.state) == (before, state)
             assert self.looks(query) == self.left.pop(query)
             self.decided(query, done.state, who=back)
@@ -326,13 +344,13 @@ class Review(Machine):
         self.notes += 1
 
     @invariant()
-    def file_and_store_say_the_same(self) -> None:
+    def file_and_queue_say_the_same(self) -> None:
         rows = gold_jsonl.rows(gold_jsonl.read_lines(self.path))
         in_file = {r.query: "approved" if r.source == "chair" else "pending_review" for r in rows}
         left = {query: state for query, state in self.known.items() if state != "rejected"}
         assert in_file == left
-        items = self.store.review_items(kind="gold_row", limit=10**6)
-        assert {item.query: item.state for item in items} == self.known
+        if self.path.exists():
+            assert {item.query: item.state for item in self.items()} == self.known
         content = self.path.read_bytes() if self.path.exists() else b""
         assert content.count(b"# mine\n") == self.notes
 

@@ -264,6 +264,7 @@ def test_the_order_of_lines_decides_nothing(judged: Project) -> None:
 FULL = """
 import resource, sys
 from assay.cli import main
+sys.dont_write_bytecode = True  # or a compiled module is cut off too, for good
 limit = int(sys.argv.pop())
 resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 main()

@@ -201,10 +201,10 @@ def test_edits_of_two_copies_wait_for_a_ruling(judged: Project) -> None:
 
 
 def test_a_conflict_of_git_in_the_labels_is_resolved_from_the_log(judged: Project) -> None:
+    old = judged.graded.read_text()
+    judged.do("gold", "adjudicate", judged.graded, "q1", "d1", "--grade", 1, *RULING)
     text = judged.graded.read_text()
-    line = next(each for each in text.splitlines() if '"score": 2' in each)
-    sides = f"<<<<<<< ours\n{line}\n=======\n{line.replace('2', '0')}\n>>>>>>> theirs"
-    judged.graded.write_text(text.replace(line, sides))
+    judged.graded.write_text(f"<<<<<<< ours\n{old}=======\n{text}>>>>>>> theirs\n")
     assert "rebuild" in judged.fail("gold", "merge", judged.graded)
     done = judged.do("gold", "rebuild", judged.graded)
     assert "the conflict is resolved from the log" in done.err

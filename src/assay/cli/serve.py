@@ -63,8 +63,8 @@ def serve(
     """Open the workbench in the browser, with calls for programs (/api/docs). On your own machine
     there is nothing to sign in to. For a team, see --accounts and `assay people`."""
     from assay.web import app
-    from assay.workbench.opening import Recording
     from assay.workbench.one_host import only_on_this_host
+    from assay.workbench.opening import Recording
     from assay.workbench.review_queue import say_pending
 
     check_gold(gold)

@@ -77,11 +77,11 @@ def _content(path: Path) -> bytes:
         raise InputError((error.strerror or str(error)).lower(), where=str(path)) from error
 
 
-def _parsed(content: bytes, path: Path) -> Iterator[tuple[Path, bytes, JsonObject | None]]:
+def _parsed(content: bytes, path: Path) -> Iterator[tuple[str, bytes, JsonObject | None]]:
     """(file:line, bytes, object) of every line; no object on a blank line or a comment."""
     decode(content, path)
     for number, raw in enumerate(_split(content), start=1):
-        yield Path(f"{path}:{number}"), raw, _object(raw, path, number)
+        yield f"{path}:{number}", raw, _object(raw, path, number)
 
 
 def _split(content: bytes) -> list[bytes]:
@@ -107,7 +107,7 @@ def _object(raw: bytes, path: Path, number: int) -> JsonObject | None:
     return values
 
 
-def _strict_row(values: JsonObject, where: Path) -> GoldRow:
+def _strict_row(values: JsonObject, where: str) -> GoldRow:
     try:
         return record(values, GoldRow, where, "$", _TO_MEND)
     except InputError as error:
@@ -153,11 +153,11 @@ def _query(row: GoldRow, extra: JsonObject) -> Query:
     )
 
 
-def _judgments(row: GoldRow, where: Path) -> list[Judgment]:
+def _judgments(row: GoldRow, where: str) -> list[Judgment]:
     ids = row.relevant_case_law_ids
     if (twice := repeated(ids)) is not None:
         message = f"document {twice!r} comes twice on query {row.id!r}"
-        raise InputError(message, where=str(where), hint="Keep it once.")
+        raise InputError(message, where=where, hint="Keep it once.")
     return [Judgment(query_id=row.id, doc_id=doc_id, grade=1, source=row.source) for doc_id in ids]
 
 
@@ -212,11 +212,11 @@ def find_row(path: Path, id: str) -> GoldRow | None:
     for number, raw in enumerate(_split(path.read_bytes()), start=1):
         values = _object(raw, path, number) if written in raw else None
         if values is not None and values.get("id") == id:
-            return _row(values, path)
+            return _row(values, str(path))
     return next((row for row in rows(read_lines(path)) if row.id == id), None)
 
 
-def _row(values: JsonObject, where: Path) -> GoldRow:
+def _row(values: JsonObject, where: str) -> GoldRow:
     """A bootstrap row must be right, since it will be rewritten. Of a person's row only what can be
     used is taken."""
     if values.get("source") == "bootstrap":
@@ -239,7 +239,7 @@ def row_line(row: GoldRow, end: bytes = b"\n", **more: tuple[str, ...]) -> Line:
 
 def line_of(raw: bytes) -> Line:
     """The row that these bytes are, as they were in a file before."""
-    return Line(raw, _row(msgspec.json.decode(raw.removeprefix(_BOM)), Path("a row of before")))
+    return Line(raw, _row(msgspec.json.decode(raw.removeprefix(_BOM)), "a row of before"))
 
 
 def line_end(lines: Sequence[Line]) -> bytes:
@@ -255,7 +255,7 @@ def edited_line(line: Line, **changes: str | tuple[str, ...]) -> Line:
     bom = _BOM if line.raw.startswith(_BOM) else b""
     values = msgspec.json.decode(line.raw.removeprefix(_BOM), type=dict[str, msgspec.Raw]) | changes
     encoded = msgspec.json.encode(values)
-    return Line(bom + encoded + end, _row(msgspec.json.decode(encoded), Path("a changed row")))
+    return Line(bom + encoded + end, _row(msgspec.json.decode(encoded), "a changed row"))
 
 
 def assemble(lines: Sequence[Line]) -> bytes:

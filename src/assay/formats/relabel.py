@@ -63,10 +63,11 @@ def _as_json(
         if rows or "relevance_judgments" in query:
             query["relevance_judgments"] = rows
     dataset = _with_standing(dataset, labelling, status)
-    if dataset == json.loads(text):
+    if json.loads(json.dumps(dataset)) == json.loads(text):
         return None
     indent = re.search(r"\n([ \t]+)", text)
     written = json.dumps(dataset, indent=indent[1] if indent else None, ensure_ascii="\\u" in text)
+    written = written.replace("\n", "\r\n") if "\r\n" in text else written
     return (written + text[len(text.rstrip()) :]).encode()
 
 

@@ -21,7 +21,7 @@ MAX_QUERY_CHARACTERS = 100_000
 MAX_ID_CHARACTERS = 4_096
 
 
-def record(value: Any, kind: type[T], path: Path, at: str, hint: str = "") -> T:
+def record(value: Any, kind: type[T], path: Path | str, at: str, hint: str = "") -> T:
     """Convert one JSON object; unknown keys are ignored here (`unknown_keys` collects them)."""
     try:
         return msgspec.convert(value, kind)
@@ -29,7 +29,9 @@ def record(value: Any, kind: type[T], path: Path, at: str, hint: str = "") -> T:
         raise complaint(error, path, at, hint) from error
 
 
-def complaint(error: msgspec.ValidationError, path: Path, at: str, hint: str = "") -> InputError:
+def complaint(
+    error: msgspec.ValidationError, path: Path | str, at: str, hint: str = ""
+) -> InputError:
     """What msgspec says, in the words of people who edit JSON, with the place."""
     message, _, inner = str(error).partition(" - at `$")
     return InputError(_plain(message), where=f"{path}: {at}{inner.rstrip('`')}", hint=hint)
@@ -40,13 +42,13 @@ def unknown_keys(value: JsonObject, kind: type[msgspec.Struct]) -> JsonObject:
     return {key: item for key, item in value.items() if key not in known}
 
 
-def expect(value: Any, kind: type | tuple[type, ...], path: Path, at: str, name: str) -> Any:
+def expect(value: Any, kind: type | tuple[type, ...], path: Path | str, at: str, name: str) -> Any:
     if not isinstance(value, kind) or isinstance(value, bool):
         raise InputError(f"expected {name}, got {describe(value)}", where=f"{path}: {at}")
     return value
 
 
-def text_of(value: str, path: Path, at: str) -> str:
+def text_of(value: str, path: Path | str, at: str) -> str:
     if not value.strip():
         raise InputError(
             "the text is empty", where=f"{path}: {at}", hint="Every query needs its text."
@@ -59,7 +61,7 @@ def text_of(value: str, path: Path, at: str) -> str:
     return value
 
 
-def unique(name: str, seen: set[str], path: Path, at: str, what: str) -> None:
+def unique(name: str, seen: set[str], path: Path | str, at: str, what: str) -> None:
     if name in seen:
         raise InputError(
             f"the {what} {name!r} comes twice", where=f"{path}: {at}", hint="Ids must be unique."

@@ -74,7 +74,8 @@ class Log:
         self.life += 1
         self.book, self.rows = VoteBook(self._vote_at), RowBook()
         self.acts: dict[str, Act] = {}  # those that are not plain votes
-        self.files: dict[str, None] = {}  # digests of the gold file, as acts left it
+        self.files: set[str] = set()  # digests of the gold file, as acts left it
+        self.agreed = ("", 0)  # a gold file that was found to agree with so many acts on rows
         self.damaged: list[int] = []  # numbers of lines that cannot be read
         self.newer = 0  # the format of a line that this version does not know
         self._named: set[str] = set()  # superseded by acts that were read first
@@ -171,16 +172,18 @@ class Log:
             plain = plain or (act.action == WITHDRAW and vote.id == act.id)
             self.book.add(vote)
         if act.file:
-            self.files.pop(act.file, None)
-            self.files[act.file] = None
+            self.files.add(act.file)
         if not plain:
             self.acts[act.id] = act
             self.rows.add(act.id, act.supersedes, act.rows)
 
-    @property
-    def file(self) -> str:
-        """The digest of the gold file as the last act left it."""
-        return next(reversed(self.files), "")
+    def agrees(self, digest: str) -> bool:
+        """Whether a gold file was found to agree with the log as it is now."""
+        return self.agreed == (digest, self.rows.count)
+
+    def settle(self, digest: str) -> None:
+        """A gold file agrees with the log as it is now."""
+        self.agreed = digest, self.rows.count
 
     def votes(self) -> list[Vote]:
         """Every vote ever given, in the order of the log."""
@@ -231,17 +234,11 @@ class Log:
         first = self._first_acts if is_new else self.before.later_votes(self.book.ids)
         self._append([*map(self._by_id, first), *acts], is_new)
 
-    def begin(self, at: datetime) -> None:
-        """Start the log of a set that has none, as of a day."""
-        if not self.path.exists():
-            self.prepare(at)
-            self._append([self._by_id(act) for act in self._first_acts], True)
-
-    def prepare(self, at: datetime | None = None) -> None:
+    def prepare(self) -> None:
         """Under the lock of the set: what a new log begins with is known before it is written, so
         that the first act can name what it replaces."""
         if not self.path.exists():
-            self._first_acts = self._first(at)
+            self._first_acts = self._first()
             self._begin(self._first_acts)
 
     def release(self) -> None:
@@ -265,11 +262,10 @@ class Log:
             _log.warning("%s", said)
         self.refresh()
 
-    def _first(self, at: datetime | None) -> list[Act]:
+    def _first(self) -> list[Act]:
         """What a new log begins with: whose it is, the rows that it finds, and what an earlier
         version kept elsewhere. The rows have been there since the file was written."""
         self.before.ask_store()
-        at = at or _written(self.dataset)
         digest, rows = first_rows(
             self.dataset, {row for act in self.before.acts for row in _keys(act)}
         )
@@ -277,7 +273,7 @@ class Log:
             BEGIN,
             who=BY_HAND,
             kind="human",
-            at=at,
+            at=_written(self.dataset),
             subject={"set": self.dataset.resolve().name},
             rows=rows,
             file="" if self.before.acts else digest,
@@ -396,12 +392,6 @@ def writing(dataset: Path, *, wait: float = 5.0) -> Iterator[Log]:
             yield log
         finally:
             log.release()
-
-
-def begin_log(dataset: Path, at: datetime) -> None:
-    """Start the log of a set with the rows that it has, as of a day."""
-    with writing(dataset) as log:
-        log.begin(at)
 
 
 def has_log(dataset: Path) -> bool:

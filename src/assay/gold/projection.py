@@ -39,9 +39,12 @@ class Unwritten(InputError):
 
 def compared(log: Log, content: bytes, found: Callable[[], Mapping[Key, str]]) -> Compared:
     """The file against the log. A row that no act knows was there before the log began."""
-    if not log.rows.history:
+    digest = digest_of(content)
+    if log.agrees(digest) or not log.rows.history:
         return Compared({}, [])
-    result = compare(log.rows, found(), digest_of(content), log.files)
+    result = compare(log.rows, found(), digest, log.files)
+    if not result.behind and not result.edited:
+        log.settle(digest)
     if log.path.exists():
         return result
     known = [one for one in result.edited if one.key in log.rows.history]
@@ -112,6 +115,7 @@ class GoldRows:
             _log.warning("%s. The log has it now", said_of_edits(self.log.dataset, self.edited))
         if content != self._content:
             project(self.log.dataset, content)
+        self.log.settle(done.file)
 
     def heads(self, key: Key) -> tuple[str, ...]:
         return tuple(word.act for word in self.log.rows.heads(key))

@@ -64,6 +64,11 @@ class RowBook:
         if rows:
             self._acts.append((act, tuple(rows)))
 
+    @property
+    def count(self) -> int:
+        """How many acts were on rows."""
+        return len(self._acts)
+
     def heads(self, key: Key) -> list[Word]:
         """The acts on a row that no other replaces: several where two copies of a project decided
         without each other."""

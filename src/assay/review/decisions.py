@@ -209,6 +209,8 @@ def _decide(
             same = [id for id in done if changed[places[id]] == lines[places[id]]]
             act = _act(rows.log, action, word, votes=tuple(votes), rows=_same_rows(rows, same))
             rows.commit(act, kept)
+        else:
+            rows.rebuild()  # the file may be behind: its writer died, and the same is sent again
     state = "rejected" if action == REJECT else "approved"
     approval = gold_jsonl.approval(gold_jsonl.rows(kept))
     return Ruled(state=state, ids=done, already=already, approval=approval)
@@ -233,7 +235,8 @@ def _refuse_overtaken(rows: GoldRows, seen: Seen) -> None:
     """Each item is as the person saw it, decided by the same act or by none."""
     if not seen:
         return
-    found = row_items(seen[0].gold, rows.log.dataset, rows.log, rows.lines)
+    refs = {item.ref for item in seen}
+    found = row_items(seen[0].gold, rows.log.dataset, rows.log, rows.lines, refs)
     now = {item.id: item for item in found}
     others = [
         now[item.id]
@@ -380,7 +383,7 @@ def reopen(path: Path, id: str, word: Word) -> Ruled:
     """Undo the rejection of a row, by its id."""
     with _opened(path) as rows:
         here = {line.row.id for line in rows.lines if line.row is not None}
-        found = row_items("", rows.log.dataset, rows.log, rows.lines)
+        found = row_items("", rows.log.dataset, rows.log, rows.lines, {id})
         item = next((x for x in found if x.ref == id and x.state == "rejected"), None)
         if item is None or id in here:
             raise InputError(f"row {id!r} is not rejected", where=str(path))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
@@ -103,13 +103,18 @@ def _found(gold: str, dataset: Path, log: Log) -> list[ReviewItem]:
 # ── rows ──────────────────────────────────────────────────────────────────────────────────────────
 
 
-def row_items(gold: str, dataset: Path, log: Log, lines: Sequence[Line]) -> Iterator[ReviewItem]:
+def row_items(
+    gold: str, dataset: Path, log: Log, lines: Sequence[Line], only: Container[str] | None = None
+) -> Iterator[ReviewItem]:
+    """The items of a set's rows, or of some."""
     here = set[str]()
     for row in gold_jsonl.rows(lines):
         here.add(row.id)
+        if only is not None and row.id not in only:
+            continue
         if (item := _row_item(gold, dataset, log, row)) is not None:
             yield item
-    for act, change in rejections(log):
+    for act, change in rejections(log, only):
         row = row_of(change.before or "")
         if (item := _item(gold, dataset, log, row)).ref in here:
             id = hashlib.sha256(f"{gold}\n{row.id}\n{act.id}".encode()).hexdigest()[:16]
@@ -117,12 +122,12 @@ def row_items(gold: str, dataset: Path, log: Log, lines: Sequence[Line]) -> Iter
         yield _decided(item, log, act, "rejected")
 
 
-def rejections(log: Log) -> Iterator[tuple[Act, RowChange]]:
+def rejections(log: Log, only: Container[str] | None = None) -> Iterator[tuple[Act, RowChange]]:
     """The rejections that stand, row by row. A new row under the id of a rejected one is another
     row, and changes nothing of that."""
     for key_of_row, words in log.rows.history.items():
-        if key_of_row[1]:
-            continue  # a label
+        if key_of_row[1] or (only is not None and key_of_row[0] not in only):
+            continue  # a label, or a row that nobody asks for
         disputed = log.rows.heads(key_of_row) if log.rows.is_disputed(key_of_row) else []
         found: dict[str, tuple[Act, RowChange]] = {}  # two copies may have rejected the same row
         for word in words:

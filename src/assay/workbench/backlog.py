@@ -53,7 +53,11 @@ def backlog(service: Service, *, gold: str = "", weeks: int = 4) -> Backlog:
 
 
 def check_backlog(service: Service, limits: Limits, *, gold: str = "") -> tuple[Backlog, list[str]]:
-    """The backlog and what is over its limit."""
+    """The backlog and what is over its limit. A set that cannot be read is refused: a limit would
+    hold because nothing of it is counted."""
+    for name, path in service.gold_sets.items() if not gold else ():
+        if path.exists():
+            items(service, name)
     figures = backlog(service, gold=gold)
     return figures, breaches(figures, limits)
 

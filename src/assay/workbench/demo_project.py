@@ -22,7 +22,6 @@ from assay.core.results_file import encode
 from assay.core.workspace import HOME, STORE
 from assay.formats.gold_jsonl import locked
 from assay.gold.files import is_rows
-from assay.gold.log import begin_log
 from assay.workbench import corpora
 from assay.workbench.adjudicating import rule
 from assay.workbench.config import CONFIG_NAME
@@ -240,7 +239,8 @@ def _rest(service: Service, story: _Story, now: datetime) -> None:
         given = FlagGiven(set="opinions", query_id=flag.query_id, reason=flag.reason)
         flag_query(_then(service, now, 1), given, flag.by)
     for path in (path for path in service.gold_sets.values() if is_rows(path)):
-        begin_log(path, now - timedelta(days=QUEUED))
+        then = (now - timedelta(days=QUEUED)).timestamp()
+        os.utime(path, (then, then))
     for said in story.suggestions:
         suggest(
             _then(service, now, 2),

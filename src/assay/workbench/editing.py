@@ -12,6 +12,7 @@ from assay.core.types import Issue, Query
 from assay.gold.acts import ADD_QUERY, EDIT_ISSUE
 from assay.gold.files import digest_of
 from assay.gold.log import Log, writing
+from assay.gold.projection import how_it_stands
 from assay.workbench import making
 from assay.workbench.making import Made
 from assay.workbench.opening import Service, gold_path
@@ -78,8 +79,8 @@ def edit_issue(service: Service, given: EditedIssue, *, by: str) -> Issue:
 def _edit(service: Service, log: Log, action: str, content: bytes, *, by: str, **more: Any) -> None:
     """Write the file, then tell the log who changed it. The queries and the taxonomy are the
     file's own: an edit that a crash leaves unsigned is in the file all the same."""
-    known = not log.path.exists() or digest_of(log.dataset.read_bytes()) == log.file
-    file = digest_of(content) if known else ""  # else edits by hand would no longer be found
+    # a digest says that no edit of a label by hand is still to be found
+    file = digest_of(content) if not how_it_stands(log.dataset) else ""
     with or_undone(log.dataset):
         write_atomic(log.dataset, content)
         log.append([log.act(action, who=by, at=service.clock(), file=file, **more)])

@@ -14,6 +14,7 @@ from assay.core.files import write_atomic
 from assay.core.types import GoldSet
 from assay.formats import gold_jsonl
 from assay.formats.gold_jsonl import Line
+from assay.formats.relabel import relabelled
 from assay.gold.files import content_of, is_rows, labels_in, text_of
 from assay.gold.log import Log, has_log, open_log
 from assay.gold.projection import GoldRows, how_it_stands, open_rows, project, sides_of
@@ -69,8 +70,22 @@ def _merge_sides(dataset: Path) -> str:
     ]
     if edited[0] and edited[1] and edited[0] != edited[1]:
         raise _edited_twice(dataset, *edited[0], *edited[1])
-    project(dataset, theirs if edited[1] else ours)
+    if edited[1]:
+        golds, ours = golds[::-1], theirs
+    project(dataset, ours)
+    _add_labels(dataset, *golds)
     return f"{dataset}: the conflict is resolved from the log"
+
+
+def _add_labels(dataset: Path, gold: GoldSet, other: GoldSet) -> None:
+    """Labels that only one side has are not deleted by the other: the log decides on them too."""
+    labels = {(row.query_id, row.doc_id): row for g in (other, gold) for row in g.iter_judgments()}
+    made = gold.labelling or other.labelling
+    if made is not None:
+        rows = list(labels.values())
+        content = relabelled(dataset, rows, labelling=made, status=gold.status)
+        if content is not None:
+            project(dataset, content)
 
 
 def _both(dataset: Path, ours: bytes, theirs: bytes) -> bytes:
@@ -80,9 +95,10 @@ def _both(dataset: Path, ours: bytes, theirs: bytes) -> bytes:
     other = gold_jsonl.lines_of(theirs, dataset)
     rows = {line.row.id: line for line in other if line.row is not None}
     known = {line.row.id for line in mine if line.row is not None}
-    names = [[x.row.id if x.row else x.raw.strip() for x in side] for side in (mine, other)]
+    first, second = ([x.row.id if x.row else text_of(x) for x in side] for side in (mine, other))
+    aligned = difflib.SequenceMatcher(None, first, second, autojunk=False)
     lines: list[Line] = []
-    for tag, a, b, c, d in difflib.SequenceMatcher(None, *names, autojunk=False).get_opcodes():
+    for tag, a, b, c, d in aligned.get_opcodes():
         lines += [_chosen(log, line, rows) for line in mine[a:b]]
         new = [x for x in other[c:d] if x.row is None or x.row.id not in known]
         lines += new if tag != "equal" else []

@@ -334,7 +334,8 @@ def _problem(item: ReviewItem | None, seen: str) -> Refused | None:
 
 
 def last_step(service: Service, by: str) -> list[ReviewItem]:
-    """What a person decided last: one item, or all of a step on many."""
+    """What a person decided last: one item, or all of a step on many. The order of a log says what
+    is last in a set; between sets the time does."""
     if not by:
         return []
     found = [item for item in items(service) if item.decided_by == by and item.act]
@@ -342,8 +343,10 @@ def last_step(service: Service, by: str) -> list[ReviewItem]:
     for item in found:
         if item.state in ("approved", "rejected") and _is_decision(service, item):
             steps.setdefault(item.act, []).append(item)
-    last = max(steps.values(), key=lambda some: some[0].decided_at or NEVER, default=[])
-    return last
+    golds = dict.fromkeys(some[0].gold for some in steps.values())
+    acts = (reversed(open_log(gold_path(service, gold)).acts) for gold in golds)
+    last = [steps[next(act for act in of_set if act in steps)] for of_set in acts]
+    return max(last, key=lambda some: some[0].decided_at or NEVER, default=[])
 
 
 def _is_decision(service: Service, item: ReviewItem) -> bool:

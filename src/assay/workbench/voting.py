@@ -223,6 +223,7 @@ def save(
     log.append([*first, *given])
     if content != voted.content:
         project(voted.dataset, content)
+    log.settle(file)
     return labelled
 
 
