@@ -635,7 +635,8 @@ def started(*args: str | Path, largest: int = 0) -> subprocess.Popen[str]:
         stdout=subprocess.DEVNULL,
         text=True,
         preexec_fn=limit,
-        env=os.environ | {"PYTHONPATH": str(Path(assay.__file__).parents[1])},
+        env=os.environ
+        | {"PYTHONPATH": str(Path(assay.__file__).parents[1]), "PYTHONDONTWRITEBYTECODE": "1"},
     )
 
 

@@ -292,7 +292,8 @@ class _Past:
         """The suggestion that an entry decided on or withdrew: what it is about, and its id."""
         ref = entry.subject.removeprefix(f"{self._name}/")
         if entry.action == "review.withdrawn" and (gone := entry.before or {}):
-            return (_pair(gone), [gone["id"]]) if gone["kind"] == "judgment" else ({}, [])
+            is_row = gone["kind"] != "judgment"
+            return ({"query": ref}, []) if is_row else (_pair(gone), [gone["id"]])
         for item in self._items:
             decided = item["decided_at"] and _moment(item["decided_at"])
             by = (item["ref"], item["decided_by"], decided) == (ref, entry.by, entry.at)

@@ -12,6 +12,8 @@ from assay.store.records import AuditEntry
 from assay.store.statements import row_of
 from assay.store.tables import audit_trail
 
+OF_SETS = ("review.", "gold.", "flag query", "unflag query")  # actions of earlier versions
+
 
 class AuditTrail:
     """The methods of a store for the audit trail. Entries are never changed or removed, and the
@@ -33,11 +35,12 @@ class AuditTrail:
         limit: int = 100,
         offset: int = 0,
     ) -> list[AuditEntry]:
-        """Return entries, newest first."""
+        """Return entries, newest first. What earlier versions noted of sets is in their logs."""
         query = select(audit_trail).order_by(audit_trail.c.at.desc(), audit_trail.c.id.desc())
         query = query.limit(limit).offset(offset)
         query = query.where(audit_trail.c.subject == subject) if subject else query
         query = query.where(audit_trail.c.action == action) if action else query
+        query = query.where(*(audit_trail.c.action.notlike(f"{start}%") for start in OF_SETS))
         return [AuditEntry(**row) for row in connection.execute(query).mappings()]
 
 

@@ -115,7 +115,7 @@ def _entries(name: str, log: Log, act: Act) -> Iterator[AuditEntry]:
                 reason=act.rationale,
                 before=msgspec.to_builtins(suggestion),
             )
-    if act.action == acts.DISMISS:
+    if act.action == acts.DISMISS and act.supersedes:
         return
     about = "/".join(act.subject.get(key, "") for key in ("topic", "issue", "query")).strip("/")
     values = {"doc_id": act.subject.get("doc"), "grade": act.grade}
