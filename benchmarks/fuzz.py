@@ -70,7 +70,8 @@ def parsers() -> dict[str, tuple[Parser, list[bytes]]]:
     from assay.formats.ballots import read_ballots
     from assay.formats.query_lists import read_queries
     from assay.formats.results_json import read_results
-    from assay.formats.votes_jsonl import read_votes
+    from assay.formats.votes_jsonl import read_votes_file
+    from assay.gold.log import read_acts
     from assay.judging import rubrics
     from assay.workbench.config import read_config
 
@@ -103,6 +104,8 @@ def parsers() -> dict[str, tuple[Parser, list[bytes]]]:
         "a", {"doc_id": "b", "score": 1.0}], "latency_ms": 1.0, "error": None}]}  # fmt: skip
     search = {"id": "s", "query": "x", "at": "2026-05-31T12:00:00Z", "millis": 1.5,
               "results": [{"doc_id": "a", "rank": 1}]}  # fmt: skip
+    act = {"v": 1, "id": "a1", "at": "2026-05-31T12:00:00+00:00", "who": "p-1", "kind": "human",
+           "action": "vote", "subject": {"query": "q1", "doc": "a"}, "grade": 2}  # fmt: skip
     table = b"query_id,query,doc_id,grade,rationale,judge\nq1,x,a,2,so,ada\n"
     return {
         "gold sets, JSON": (_file(".json", read_gold), [_json(dataset), _json(golden)]),
@@ -111,7 +114,8 @@ def parsers() -> dict[str, tuple[Parser, list[bytes]]]:
         "TREC qrels": (_file(".qrels", read_gold), [b"q1 0 a 2\nq1 0 b 0\n"]),
         "TREC runs": (_file(".run", read_run), [b"q1 Q0 a 1 2.5 r\nq1 Q0 b 2 1e-3 r\n"]),
         "runs, JSON": (_file(".json", read_run), [_json(answered), b'{"q1":{"a":1.0,"b":2}}']),
-        "votes": (_file(".jsonl", read_votes), [b"".join(votes[:2])]),
+        "votes": (_file(".jsonl", read_votes_file), [b"".join(votes[:2])]),
+        "logs": (_file(".jsonl", lambda path: list(read_acts(path))), [_json(act) + b"\n"]),
         "ballots": (
             _one_of(*(_file(end, read_ballots) for end in (".csv", ".jsonl", ".json"))),
             [b"\0" + table, b"\1" + votes[0], b"\2[]"],

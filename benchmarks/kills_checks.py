@@ -161,15 +161,19 @@ def _majority(said: dict[str, int | None]) -> int | None:
     return first[0] if first[1] > second[1] else None
 
 
+def _next_command(home: Path, name: str) -> tuple[object, ...]:
+    if name == ROWS:
+        return "promote", pending(home)[-1], "--by", "Noa"
+    return "adjudicate", name, "q39", "d11", "--grade", 1, "--rationale", "next", "--by", "Noa"
+
+
 def wrong_set(home: Path, told: Sequence[str], name: str) -> list[str]:
     """Before and after the next command that writes."""
     dataset = home / name
     if not log_path(dataset).exists():
         return []
     said = wrong_log(dataset, told) + wrong_file(dataset, told)
-    if name == ROWS and len(told) % 2:
-        command("gold", "promote", pending(home)[-1], "--by", "Noa")
-    command("gold", "rebuild", name)
+    command("gold", *_next_command(home, name) if len(told) % 2 else ("rebuild", name))
     said += wrong_log(dataset, told)
     if stands := how_it_stands(dataset):
         said.append(stands)

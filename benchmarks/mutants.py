@@ -101,7 +101,7 @@ PARTS = {
         ),
     ),
     "votes": Part(
-        ("judging/votes.py", "judging/policy.py", "formats/votes_jsonl.py"),
+        ("gold/votes.py", "judging/votes.py", "judging/policy.py", "formats/votes_jsonl.py"),
         (
             "judging/test_policy.py",
             "judging/test_votes.py",
@@ -135,23 +135,32 @@ PARTS = {
     "bootstrap": Part(
         ("review/bootstrap.py",),
         (
-            "review/test_decisive_rows.py",
             "review/test_decisive_support.py",
-            "review/test_bootstrap.py",
-            "review/test_gold_identity.py",
+            "review/test_bootstrap_command.py",
             "workbench/test_decision_texts.py",
         ),
     ),
-    "rulings": Part(
-        ("review/rulings.py", "review/intents.py", "review/taking_back.py"),
+    "log": Part(
+        ("gold/log.py", "gold/rows.py", "gold/projection.py"),
         (
-            "review/test_decisive_rulings.py",
-            "review/test_rulings.py",
-            "review/test_intents.py",
-            "review/test_unapproved.py",
-            "workbench/test_review.py",
+            "gold/test_log.py",
+            "gold/test_projection.py",
+            "gold/test_clones.py",
+            "faults/test_machines.py",
         ),
-        "postgresql",
+    ),
+    "decisions": Part(
+        ("review/decisions.py", "review/queue.py"),
+        (
+            "review/test_approve.py",
+            "review/test_correct.py",
+            "review/test_reject.py",
+            "review/test_undo.py",
+            "review/test_bulk.py",
+            "review/test_suggestions.py",
+            "review/test_queue_page.py",
+            "faults/test_machines.py",
+        ),
     ),
     "matching": Part(
         ("law/matching.py",),
@@ -188,9 +197,8 @@ PARTS = {
             "formats/test_gold_jsonl.py",
             "formats/test_gold_formats.py",
             "formats/test_gold_lock.py",
-            "review/test_gold_identity.py",
-            "review/test_rulings.py",
-            "review/test_bootstrap.py",
+            "gold/test_projection.py",
+            "review/test_bootstrap_command.py",
         ),
         "postgresql",
     ),

@@ -30,8 +30,8 @@ from urllib.parse import quote, urlencode
 
 from big_workspace import JUDGES, build, environment
 
+from assay.gold.log import open_log
 from assay.judging.pool import read_pool
-from assay.judging.votes import read_votes, votes_path
 from assay.web.app import TABLES
 
 LIMIT = 150.0  # milliseconds
@@ -120,7 +120,7 @@ class Votes:
     def __init__(self, served: Served, dataset: Path) -> None:
         pool = read_pool(dataset)
         assert pool is not None
-        done = {(vote.query_id, vote.doc_id) for vote in read_votes(votes_path(dataset))}
+        done = {(vote.query_id, vote.doc_id) for vote in open_log(dataset).votes()}
         waits = [pair for pair in pool.pairs if pair.key not in done] or list(pool.pairs)
         self._served, self._next = served, itertools.cycle(waits)
         self._grades = itertools.cycle((0, 1, 2))

@@ -26,7 +26,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from assay.review import rulings
+from assay.gold.files import log_path
+from assay.review import decisions as deciding
 from assay.review.bootstrap import Options, bootstrap
 from assay.store import Store, open_store
 from assay.store.records import Decision, SearchLog, Shown
@@ -150,14 +151,22 @@ def wait_for_writing(gold: Path, process: Any) -> None:
         time.sleep(0.0002)
 
 
-def kill_often(target: str, gold: Path, old: bytes, new: bytes, kills: int) -> dict[str, int]:
+def put_back(gold: Path, old: tuple[bytes, bytes]) -> None:
+    gold.write_bytes(old[0])
+    log_path(gold).write_bytes(old[1])
+
+
+def kill_often(
+    target: str, gold: Path, old: tuple[bytes, bytes], new: bytes, kills: int
+) -> dict[str, int]:
     """Half of the kills at any moment, half as soon as the new file is being written beside the old
-    one. The first run is timed, not killed."""
+    one. The first run is timed, not killed. `old` are the file and its log as they are before
+    each."""
     context, dice = multiprocessing.get_context("fork"), random.Random(7)
     outcome = {"kills": kills, "old_file": 0, "new_file": 0, "neither": 0}
     seconds = 0.0
     for n in range(kills + 1):
-        gold.write_bytes(old)
+        put_back(gold, old)
         process = context.Process(target=one_bootstrap, args=(target, gold, 1))
         started = time.perf_counter()
         process.start()
@@ -173,7 +182,7 @@ def kill_often(target: str, gold: Path, old: bytes, new: bytes, kills: int) -> d
         os.kill(process.pid or 0, signal.SIGKILL)
         process.join()
         data = gold.read_bytes()
-        outcome["old_file" if data == old else "new_file" if data == new else "neither"] += 1
+        outcome["old_file" if data == old[0] else "new_file" if data == new else "neither"] += 1
     return outcome
 
 
@@ -206,8 +215,8 @@ def simulate(args: argparse.Namespace, target: str, gold: Path) -> dict[str, Any
     done = bootstrap(store, gold, Options(min_support=2))
     figures["bootstrap_s"] = time.perf_counter() - first
     chosen = [f"g{n:03d}" for n in range(1, 1 + done.added // 10)]
-    rulings.promote(store, gold, chosen, rulings.Word(by="chair"))
-    old = gold.read_bytes()
+    deciding.promote(gold, chosen, deciding.Word(by="chair"))
+    old = gold.read_bytes(), log_path(gold).read_bytes()
     bootstrap(store, gold, Options(min_support=1))
     new = gold.read_bytes()
     again = time.perf_counter()
@@ -224,7 +233,7 @@ def simulate(args: argparse.Namespace, target: str, gold: Path) -> dict[str, Any
         figures["store_mib"] = round(Path(target).stat().st_size / 2**20)
     store.close()
     figures["killed"] = kill_often(target, gold, old, new, args.kills)
-    gold.write_bytes(old)
+    put_back(gold, old)
     one_bootstrap(target, gold, 1)
     figures["after_the_kills_it_still_works"] = gold.read_bytes() == new
     return figures

@@ -28,7 +28,7 @@ from typing import Any
 
 from judge_load import SECRET, Server, make_set
 
-from assay.judging.votes import read_votes, votes_path
+from assay.gold.log import open_log
 from assay.store import open_store
 from assay.web.visitors import NAME_COOKIE, Access, name_cookie, signed
 
@@ -178,7 +178,7 @@ def told(
     store = open_store(folder / "store.db")
     there = {log.id for log in store.searches(sorted(visitor.logged))}
     store.close()
-    votes = Counter(vote.id for vote in read_votes(votes_path(folder / "set.json")))
+    votes = Counter(vote.id for vote in open_log(folder / "set.json").votes())
     sizes = [size for _, size in memory]
     quarter = max(len(sizes) // 4, 1)
     second, last = (

@@ -32,7 +32,6 @@ from assay.web.visitors import Access
 from assay.workbench import agreed, grading, people
 from assay.workbench.demo_project import ENGLISH, FINNISH, HEBREW, inside, prepare
 from assay.workbench.opening import Service, open_service
-from assay.workbench.warming import warm
 
 DAY = datetime(2026, 11, 16, 9, 30, tzinfo=UTC)
 PASSWORD = "correct horse battery"
@@ -72,7 +71,6 @@ def served(project: Path) -> Iterator[tuple[str, Service]]:
     prepare(project, now=DAY)
     with inside(project), open_service() as opened:
         service = replace(opened, clock=lambda: DAY)
-        warm(service, threading.Event())
         app = create_app(
             service, access=Access(accounts=True, secret=people.server_secret(service))
         )

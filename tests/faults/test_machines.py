@@ -277,7 +277,7 @@ class Review(Machine):
 
     @rule(data=st.data())
     def turn_a_suggestion_down(self, data: st.DataObject) -> None:
-        if query := self.one(data, "pending_review", "approved", "rejected"):
+        if query := self.one(data, "pending_review", "approved"):
             pair, by = (self.ids[query], f"d{self.count}"), f"m{self.count}"
             item = review.suggest(
                 self.service, "gold-set", pair, 1, rationale="", by=by, allow_unknown=True

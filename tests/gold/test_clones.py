@@ -8,6 +8,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -740,8 +741,18 @@ def test_a_project_keeps_its_history_wherever_it_is(graded: Project, named: bool
     commit(graded)
     rule(graded, ("q1", "d1"), 0, "Dora")
     decide(graded, "Dafna", approve("g001"), reject("g002"))
+    with graded.serve() as server:
+        chair = server.visitor("Dafna")
+        asked = {"gold": "dataset", "engine": "words"}
+        job = chair.post("/api/runs/jobs", json=asked).json()["id"]
+        for _ in range(600):
+            if (run := chair.ask(f"/api/runs/jobs/{job}"))["state"] not in ("waiting", "running"):
+                break
+            time.sleep(0.1)
+        assert run["run"], run
     expected = history(graded)
     assert len(expected[0]) == 3
+    assert [gold for _, gold in expected[2]] == ["dataset" if named else "dataset.json"]
     git(graded, "remote", "add", "origin", "https://example.org/one.git")
     assert history(graded) == expected
     git(graded, "remote", "set-url", "origin", "git@example.org:two/other.git")

@@ -84,7 +84,9 @@ def test_the_audit_trail_runs_and_accounts_are_as_they_were(old: Project) -> Non
     with old.serve() as server:
         entries = part(server.visitor("Dafna").audit(), *keys)
         runs = server.agent().ask("list_runs", limit=10)["runs"]
-    for entry in part(EXPECTED["audit"], *keys):
+    by_hand = {"action": "gold.edited"}  # what an approval in the file itself is called now
+    expected = [e | by_hand if e["by"] == "file" else e for e in EXPECTED["audit"]]
+    for entry in part(expected, *keys):
         assert entry in entries
     assert part(runs, "run_id", "engine", "gold", "at") == part(
         EXPECTED["runs"], "run_id", "engine", "gold", "at"

@@ -113,9 +113,10 @@ class GoldRows:
         self.log.append([*([edit] if edit else []), done])
         if self.edited:
             _log.warning("%s. The log has it now", said_of_edits(self.log.dataset, self.edited))
-        if content != self._content:
-            project(self.log.dataset, content)
-        self.log.settle(done.file)
+        if content == self._content or project(self.log.dataset, content, self._content):
+            self.log.settle(done.file)
+        else:  # somebody saved the file meanwhile: their edit is recorded, the rest written again
+            GoldRows(self.log, content_of(self.log.dataset)).rebuild()
 
     def heads(self, key: Key) -> tuple[str, ...]:
         return tuple(word.act for word in self.log.rows.heads(key))
@@ -227,9 +228,9 @@ def row_of(text: str) -> GoldRow:
 # ── writing ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def project(dataset: Path, content: bytes) -> None:
+def project(dataset: Path, content: bytes, was: bytes | None = None) -> bool:
     """Replace the gold file in one step. It is synced once; its name is not, since a file that is
-    behind is written again."""
+    behind is written again. A file that is not what it `was` any more stays, and this is False."""
     place = dataset.resolve()
     try:
         handle, temporary = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.")
@@ -239,6 +240,9 @@ def project(dataset: Path, content: bytes) -> None:
                 stream.flush()
                 os.fsync(stream.fileno())
             os.chmod(temporary, _mode(place))
+            if was is not None and content_of(place) != was:
+                os.unlink(temporary)
+                return False
             os.replace(temporary, place)
         except BaseException:
             Path(temporary).unlink(missing_ok=True)
@@ -249,6 +253,7 @@ def project(dataset: Path, content: bytes) -> None:
             where=str(dataset),
             hint="Nothing is lost. The file follows with the next command that writes.",
         ) from error
+    return True
 
 
 def _mode(place: Path) -> int:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,7 @@ __all__ = ["NoStore", "NotOpen", "Recording", "Service", "gold_path", "open_serv
 
 
 SEPARATOR = ":"  # between folder and file: a name is one part of the address of a page
+FIRST_LINES = 1000  # of a log, among which is the one that says whose it is
 DEPTH = 3  # folders below the project in which sets are found by their logs
 
 
@@ -128,9 +130,9 @@ def _found(project: Path) -> Iterator[Path]:
         for log in sorted(project.glob("*/" * depth + "*.log.jsonl")):
             if any(part.startswith(".") for part in log.relative_to(project).parts):
                 continue
-            first = next(iter(read_acts(log)), None)
-            if first is not None and first.action == BEGIN:
-                dataset = log.with_name(Path(first.subject.get("set", "")).name)
+            first = (act for act in islice(read_acts(log), FIRST_LINES) if act.action == BEGIN)
+            if (begun := next(first, None)) is not None:
+                dataset = log.with_name(Path(begun.subject.get("set", "")).name)
                 if dataset.is_file():
                     yield dataset
 

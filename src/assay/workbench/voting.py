@@ -117,7 +117,7 @@ def opened_set(dataset: Path) -> Iterator[Voted]:
 
 def read_voted(dataset: Path) -> Voted:
     """The set and its votes as they are, for somebody who only looks."""
-    gold, log, content = formats.read_gold(dataset), open_log(dataset), content_of(dataset)
+    content, gold, log = content_of(dataset), formats.read_gold(dataset), open_log(dataset)
     votes = log.votes()
     if not votes and gold.labelling is not None and gold.judgments.height:
         made = gold.labelling.by_machine
@@ -221,10 +221,10 @@ def save(
         label = log.act(LABEL, who=by, at=at, rows=rows, file=file, more=counts)
         given.append(msgspec.structs.replace(label, supersedes=replaced))
     log.append([*first, *given])
-    if content != voted.content:
-        project(voted.dataset, content)
-    log.settle(file)
-    return labelled
+    if content == voted.content or project(voted.dataset, content, voted.content):
+        log.settle(file)
+        return labelled
+    return save(read_voted(voted.dataset))  # somebody saved the file meanwhile: labels follow both
 
 
 def _first_acts(voted: Voted) -> list[Act]:
