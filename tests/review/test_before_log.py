@@ -86,8 +86,10 @@ def test_the_audit_trail_runs_and_accounts_are_as_they_were(old: Project) -> Non
         runs = server.agent().ask("list_runs", limit=10)["runs"]
     by_hand = {"action": "gold.edited"}  # what an approval in the file itself is called now
     expected = [e | by_hand if e["by"] == "file" else e for e in EXPECTED["audit"]]
+    told = [entry[1:] for entry in entries]
     for entry in part(expected, *keys):
-        assert entry in entries
+        # a ruling has the time of its vote, which its entry followed
+        assert entry in entries or (entry[2] == "gold.ruled" and entry[1:] in told), entry
     assert part(runs, "run_id", "engine", "gold", "at") == part(
         EXPECTED["runs"], "run_id", "engine", "gold", "at"
     )
