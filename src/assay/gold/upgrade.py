@@ -183,6 +183,7 @@ _ACTIONS = {
     "gold.labelled": acts.LABEL,
     "gold.query_added": acts.ADD_QUERY,
     "gold.issue_edited": acts.EDIT_ISSUE,
+    "gold.document_added": acts.ADD_DOCUMENT,
     "gold.second_asked": acts.ASK_SECOND,
     "flag query": acts.FLAG,
     "unflag query": acts.UNFLAG,
@@ -330,7 +331,9 @@ class _Past:
         subject = {"query": rest} if rest else {}
         kind, supersedes = "chair", tuple[str, ...]()
         more = {k: v for k, v in (("before", entry.before), ("after", entry.after)) if v}
-        if action == acts.EDIT_ISSUE:
+        if action == acts.ADD_DOCUMENT:
+            subject["doc"] = str((entry.after or {}).get("doc_id", ""))
+        elif action == acts.EDIT_ISSUE:
             topic, _, issue = rest.partition("/")
             subject = {"topic": topic, "issue": issue}
         elif action == acts.FLAG:
