@@ -212,13 +212,14 @@ def wrong_begun(home: Path, told: Sequence[str]) -> list[str]:
     """A log that was begun has all votes of the earlier version once, and its first line; the next
     command that writes begins one that was not."""
     said = wrong_project(home, told)
-    votes = {vote.id for vote in open_log(home / GRADED).votes()}
     for dataset in sorted(home.glob("begun-*.json")):
         step = dataset.stem.rpartition("-")[2]
         if dataset.stem.endswith(".pool") or not dataset.stat().st_size:
             continue
-        if step != "0" and not list(home.glob(f"{dataset.stem}.votes.jsonl*")):
+        before = list(home.glob(f"{dataset.stem}.votes.jsonl*"))
+        if step != "0" and not before:
             continue  # killed before its votes were there
+        votes = {json.loads(x)["id"] for file in before for x in file.read_text().splitlines()}
         acked = f"! begin {dataset.stem}" in told
         given = ("--grade", 2, "--rationale", "the next act", "--by", "Noa")
         if acked and not log_path(dataset).exists():
@@ -227,10 +228,9 @@ def wrong_begun(home: Path, told: Sequence[str]) -> list[str]:
         lines = list(read_acts(log_path(dataset)))
         ids = Counter(act.id for act in lines)
         first = sum(act.rationale == "the first act" for act in lines)
-        lost = votes - ids.keys() if step != "0" else set[str]()
         checks = {
             "its first line": lines[0].action == BEGIN,
-            "each vote once": not lost and max(ids.values()) == 1,
+            "each vote once": votes <= ids.keys() and max(ids.values()) == 1,
             "the first act once": first == 1 if acked else first <= 1,
             "a file that agrees": not how_it_stands(dataset),
         }

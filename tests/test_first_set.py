@@ -76,6 +76,7 @@ def test_ten_commands_from_nothing_to_an_agreed_set(assay_cli: Assay) -> None:
     assert len(gold.queries) == 5
     assert gold.judgments.height >= 50
     assert open_pairs > 0
+    assert assay_cli("gold", "export-votes", "set.json").code == 0
     votes = [json.loads(line) for line in Path("set.votes.jsonl").read_text().splitlines()]
     assert {vote["judge"] for vote in votes} == {"ada", "ben", "Dora"}
     assert len(votes) == 2 * gold.judgments.height + open_pairs
@@ -96,6 +97,7 @@ def test_the_same_in_python(assay_cli: Assay) -> None:
     exec(before, names)
     judge(Path("ada.jsonl"), Path("ada.jsonl"), strict=False)
     exec(mark + after, names)
+    assert assay_cli("gold", "export-votes", "set.json").code == 0
     votes = [json.loads(line) for line in Path("set.votes.jsonl").read_text().splitlines()]
     assert {vote["judge"] for vote in votes} == {"ada", "Dora"}
     assert votes[-1]["source"] == "adjudication"

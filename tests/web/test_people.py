@@ -495,7 +495,7 @@ def test_what_was_done_to_people_is_for_those_who_may_read_the_trail(
 ) -> None:
     guest = join(app, invited(admin, "Gil", role))
     note(service, "Ada", "people.removed", "Rita Reader", reason="see the HR file")
-    note(service, "Ada", "gold.ruled", "set/q1", reason="he misread the rule", after={"grade": 2})
+    note(service, "Ada", "run.cancelled", "set/q1", reason="he misread the rule", after={"n": 2})
     for answer in (guest.get("/?lang=en"), guest.get("/api/overview")):
         assert answer.status_code == 200
         assert "set/q1" in answer.text

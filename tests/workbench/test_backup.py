@@ -443,9 +443,18 @@ def in_manifest(old: str, new: str) -> Callable[[str, bytes], bytes | None]:
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        (lambda name, raw: raw[:-1] if "votes" in name else raw, "is not what was backed up"),
-        (lambda name, raw: raw + b" " if "votes" in name else raw, "is not what was backed up"),
-        (lambda name, raw: None if "votes" in name else raw, "not those that were backed up"),
+        (
+            lambda name, raw: raw[:-1] if name.endswith(".log.jsonl") else raw,
+            "is not what was backed up",
+        ),
+        (
+            lambda name, raw: raw + b" " if name.endswith(".log.jsonl") else raw,
+            "is not what was backed up",
+        ),
+        (
+            lambda name, raw: None if name.endswith(".log.jsonl") else raw,
+            "not those that were backed up",
+        ),
         (lambda name, raw: None if name == MANIFEST else raw, "cannot be restored"),
         (lambda name, raw: b"[]" if name == MANIFEST else raw, "cannot be restored"),
         (lambda name, raw: b"[" * 100_000 if name == MANIFEST else raw, "cannot be restored"),

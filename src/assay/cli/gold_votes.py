@@ -12,7 +12,6 @@ import typer
 from assay.cli.options import CORPUS, GoldFile
 from assay.cli.output import Json, emit, say, tell
 from assay.core.errors import UsageError
-from assay.core.types import counted
 
 if TYPE_CHECKING:
     from assay.workbench.adjudicating import Ruled
@@ -325,6 +324,7 @@ def export_votes(
     json: Json = False,
 ) -> None:
     """Write the votes of a set in the form of earlier versions, to go back to one."""
+    from assay.core.types import counted
     from assay.workbench import rebuilding
 
     written, votes = rebuilding.export_votes(dataset, output)

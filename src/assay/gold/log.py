@@ -13,7 +13,6 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-import secrets
 import threading
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
@@ -24,7 +23,7 @@ from typing import Any
 import msgspec
 
 from assay.core.errors import InputError
-from assay.core.files import Stamp, os_message, stamp_of, sync_folder
+from assay.core.files import Stamp, os_message, stamp_of, write_atomic
 from assay.core.types import Vote
 from assay.formats.gold_jsonl import locked
 from assay.gold.acts import (
@@ -251,7 +250,8 @@ class Log:
     def _append(self, lines: Sequence[Act], is_new: bool) -> None:
         payload = b"".join(msgspec.json.encode(act) + b"\n" for act in lines)
         try:
-            (_create if is_new else _write)(self.path, payload)
+            # a new log is there with all that it begins with, or not at all
+            (write_atomic if is_new else _write)(self.path, payload)
         except OSError as error:
             raise InputError(
                 f"cannot write: {os_message(error)}",
@@ -323,21 +323,6 @@ def _written(dataset: Path) -> datetime | None:
         return datetime.fromtimestamp(dataset.stat().st_mtime, UTC)
     except OSError:
         return None
-
-
-def _create(path: Path, payload: bytes) -> None:
-    """A new log is there with all that it begins with, or not at all."""
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    try:
-        with draft.open("xb") as stream:
-            stream.write(payload)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(draft, path)
-        sync_folder(path.parent)
-    except BaseException:
-        draft.unlink(missing_ok=True)
-        raise
 
 
 def _write(path: Path, payload: bytes) -> None:
