@@ -317,6 +317,22 @@ def test_a_row_that_left_the_file_is_no_longer_in_the_queue(reviewed: Project) -
     assert reviewed.counts() == (2, 0, 0, 0)
 
 
+def test_the_same_act_sent_again_does_nothing(reviewed: Project) -> None:
+    """A client that lost the answer sends the decision again, even after it was undone."""
+    with reviewed.serve() as server:
+        chair = server.visitor("Dafna")
+        item = chair.id("g001")
+        sent = {"act": "act-of-this-client", "reason": "right"}
+        first = chair.post(f"/api/review/{item}/approve", json=sent).json()
+        assert (first["already"], first["item"]["act"]) == (False, sent["act"])
+        assert chair.post(f"/api/review/{item}/approve", json=sent).json()["already"]
+        chair.undo(item)
+        assert chair.post(f"/api/review/{item}/approve", json=sent).json()["already"]
+        assert chair.by_id(item)["state"] == "pending_review"
+        bad = chair.post(f"/api/review/{item}/approve", json={"act": "no id"})
+        assert bad.status_code == 400
+
+
 def test_an_unknown_item_is_not_found(reviewed: Project) -> None:
     """The page gives back what was typed; the routes answer 404."""
     with reviewed.serve() as server:

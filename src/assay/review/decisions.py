@@ -32,12 +32,14 @@ from assay.review.queue import ReviewItem, decisions_on, row_items
 
 class Word(msgspec.Struct, frozen=True, kw_only=True):
     """A decision: who makes it, why, and when. `rationale` is what that person wrote, where `why`
-    was written for them; `note_seen` is the note of the row that they were shown, if any."""
+    was written for them; `note_seen` is the note of the row that they were shown, if any. `act` is
+    the id that the client gave the act, so that sending it again does nothing."""
 
     by: str
     why: str = ""
     rationale: str | None = None
     note_seen: str | None = None
+    act: str = ""
     at: datetime = msgspec.field(default_factory=lambda: datetime.now(UTC))
 
 
@@ -223,7 +225,8 @@ def _same_rows(rows: GoldRows, ids: Sequence[str]) -> tuple[RowChange, ...]:
 
 
 def _act(log: Log, action: str, word: Word, **more: Any) -> Act:
-    return log.act(action, who=word.by, at=word.at, rationale=word.why, **more)
+    given = {"id": word.act} if word.act else {}
+    return log.act(action, who=word.by, at=word.at, rationale=word.why, **given, **more)
 
 
 def _row(line: Line) -> GoldRow:

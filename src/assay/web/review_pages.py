@@ -3,6 +3,8 @@ and taking back. Forms work without scripts; `review.js` adds keys and keeps wha
 
 from __future__ import annotations
 
+import re
+import secrets
 from dataclasses import dataclass
 from datetime import datetime
 from urllib.parse import urlencode
@@ -31,6 +33,7 @@ from assay.workbench.review_queue import Asked, around, find_item, listing
 from assay.workbench.review_word import Bulk, Pick, Refused, Said, last_step
 
 WORDS = ("review",)
+ACT = re.compile(r"[A-Za-z0-9_-]{8,64}")
 SAID = ("approved", "rejected", "already", "taken_back", "waits_already")
 
 
@@ -104,6 +107,7 @@ class Given:
     documents: tuple[str, ...]
     seen: tuple[str, ...] | None
     row: str | None
+    act: str = ""
 
     def ticked(self, doc_id: str, in_row: bool) -> bool:
         """A document of the row that the chair has not seen yet is ticked, as on a new page."""
@@ -140,6 +144,7 @@ def _item(
         view=view,
         item=item,
         shown=fingerprint(item, view.note),
+        act=secrets.token_hex(12),
         kept=kept_query(asked),
         asked=asked,
         whole=whole_text(service, item, asked_whole) if asked_whole else None,
@@ -186,6 +191,7 @@ def decide(request: Request) -> Response:
             note=given.note,
             reason=given.why,
             grade=int(given.grade) if given.grade in tuple("0123456789") else None,
+            act=given.act,
         )
         if given.action == "approve":
             done = review_word.approve(service, given.item, said, by=by)
@@ -214,6 +220,7 @@ def _given(item: str, sent: Form) -> Given:
         documents=sent.texts("doc"),
         seen=sent.texts("seen") if "seen" in sent else None,
         row=sent.text("row") if "row" in sent else None,
+        act=act if ACT.fullmatch(act := sent.text("act")) else "",
     )
 
 

@@ -236,6 +236,7 @@ def rule_suggestion(
     by: str,
     why: str = "",
     grade: int | None = None,
+    act: str = "",
 ) -> ReviewItem:
     """Decide on a suggestion; `grade` where the suggestion has none, or another one. Accepted, it
     is a vote; in a gold-set.jsonl the document joins the row, or leaves it at grade 0. The other
@@ -249,7 +250,7 @@ def rule_suggestion(
     top = top_grade(service, item) if accept else 0
     if accept and (final is None or not 0 <= final <= top):
         raise InputError(f"give the document a grade from 0 to {top}")
-    word = Word(by=by, why=why.strip(), rationale=why.strip(), at=service.clock())
+    word = Word(by=by, why=why.strip(), rationale=why.strip(), at=service.clock(), act=act)
     path = gold_path(service, item.gold)
     if accept:
         vote = _vote(service, item, final)

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -72,7 +72,8 @@ class Said(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """What a chair says of an item. `documents` are those that the row has from now on, and `seen`
     those that the chair had before them: when the row has others by now, nothing is decided. `row`
     is the fingerprint of all that was shown, as a preview has it: the question too.
-    `grade` is for a suggestion, where its own is not right or it has none."""
+    `grade` is for a suggestion, where its own is not right or it has none. `act` is an id that the
+    client makes: sending the same decision again does nothing."""
 
     documents: tuple[str, ...] | None = None
     seen: tuple[str, ...] | None = None
@@ -80,6 +81,7 @@ class Said(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     note: str = ""
     reason: str = ""
     grade: int | None = None
+    act: Annotated[str, msgspec.Meta(pattern="^([A-Za-z0-9_-]{8,64})?$")] = ""
 
 
 class Decided(msgspec.Struct, frozen=True, kw_only=True):
@@ -104,12 +106,13 @@ def approve(service: Service, item_id: str, said: Said, *, by: str) -> Decided:
     changes the pair that it names and nothing else."""
     _refuse_long(said)
     with _one_at_a_time:
-        item = _open_item(service, item_id, "approved", by)
+        item = _open_item(service, item_id, "approved", by, said.act)
         if isinstance(item, Decided):
             return item
         note = _refuse_stale(service, item, said)
         decide = _settle if item.kind == "judgment" else _approve_row
-        word = Word(by=by, why=said.reason.strip(), at=service.clock(), note_seen=note)
+        why, at = said.reason.strip(), service.clock()
+        word = Word(by=by, why=why, at=at, note_seen=note, act=said.act)
         with _in_words(service, item):
             unwritten = _made(partial(decide, service, item, said, word))
         return _done(service, item, "approved", unwritten)
@@ -124,13 +127,14 @@ def reject(service: Service, item_id: str, said: Said, *, by: str) -> Decided:
     """Turn an item down, with a reason: a row leaves the set, a suggestion changes nothing."""
     _refuse_long(said)
     with _one_at_a_time:
-        item = _open_item(service, item_id, "rejected", by)
+        item = _open_item(service, item_id, "rejected", by, said.act)
         if isinstance(item, Decided):
             return item
         note = _refuse_stale(service, item, said)
         if not said.reason.strip():
             raise Refused("reason")
-        word = Word(by=by, why=said.reason, at=service.clock(), note_seen=note)
+        at = service.clock()
+        word = Word(by=by, why=said.reason, at=at, note_seen=note, act=said.act)
         with _in_words(service, item):
             unwritten = _made(partial(_reject, service, item, word))
         return _done(service, item, "rejected", unwritten)
@@ -138,7 +142,9 @@ def reject(service: Service, item_id: str, said: Said, *, by: str) -> Decided:
 
 def _reject(service: Service, item: ReviewItem, word: Word) -> None:
     if item.kind == "judgment":
-        review.rule_suggestion(service, item.id, accept=False, by=word.by, why=word.why)
+        review.rule_suggestion(
+            service, item.id, accept=False, by=word.by, why=word.why, act=word.act
+        )
     else:
         decisions.reject(gold_path(service, item.gold), [item.ref], word, [item])
 
@@ -152,13 +158,17 @@ def _made(step: Callable[[], object]) -> str:
     return ""
 
 
-def _open_item(service: Service, item_id: str, wanted: Outcome, by: str) -> ReviewItem | Decided:
+def _open_item(
+    service: Service, item_id: str, wanted: Outcome, by: str, act: str
+) -> ReviewItem | Decided:
     """The item while it waits; what has been done where it is done."""
     if not by.strip():
         raise Refused("name")
     item = find_item(service, item_id)
     if item is None:
         raise Gone()
+    if act and act in open_log(gold_path(service, item.gold)).acts:
+        return Decided(item=item, outcome=wanted, already=True)
     if item.state == "pending_review":
         return item
     if item.state == wanted and item.decided_by == by:
@@ -211,7 +221,7 @@ def _settle(service: Service, item: ReviewItem, said: Said, word: Word) -> None:
     if item.grade is None and said.grade is None:
         raise Refused("grade")
     review.rule_suggestion(
-        service, item.id, accept=True, by=word.by, why=said.reason, grade=said.grade
+        service, item.id, accept=True, by=word.by, why=said.reason, grade=said.grade, act=word.act
     )
 
 
