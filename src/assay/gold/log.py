@@ -60,6 +60,7 @@ class Log:
         self.coming: deque[Any] = deque()  # votes that wait to be written together
         self.life = 0  # grows where the file is another one
         self._renamed = 0  # how often people were renamed, when the log was read
+        self._told: list[int] = []  # damaged lines that were reported
         self.before = Before(dataset)  # what an earlier version kept elsewhere
         self._forget()
 
@@ -215,6 +216,10 @@ class Log:
                 where=str(self.path),
                 hint="Upgrade Assay. Nothing was written.",
             )
+        if self.damaged and self.damaged != self._told:
+            self._told = list(self.damaged)
+            lines = ", ".join(map(str, self.damaged[:5]))
+            _log.warning("%s: damaged and skipped: line %s", self.path, lines)
         if self.path.exists() and not os.access(self.path, os.W_OK):
             raise InputError(
                 "the log cannot be written", where=str(self.path), hint="Nothing was changed."

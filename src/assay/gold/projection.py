@@ -42,7 +42,8 @@ def compared(log: Log, content: bytes, found: Callable[[], Mapping[Key, str]]) -
     digest = digest_of(content)
     if log.agrees(digest) or not log.rows.history:
         return Compared({}, [])
-    result = compare(log.rows, found(), digest, log.files)
+    # where lines of the log are damaged it does not know all that was decided: the file wins
+    result = compare(log.rows, found(), digest, () if log.damaged else log.files)
     if not result.behind and not result.edited:
         log.settle(digest)
     if log.path.exists():
@@ -95,6 +96,7 @@ class GoldRows:
         lines = gold_jsonl.lines_of(content, log.dataset)
         gold_jsonl.refuse_same_ids(lines, log.dataset)
         self.lines, self.edited = as_logged(log, content, lines)
+        self._redone = self.lines != lines
 
     def commit(self, act: Act, lines: Sequence[Line]) -> None:
         """Append the act with the rows that it changes, then replace the file."""
@@ -113,6 +115,8 @@ class GoldRows:
         self.log.append([*([edit] if edit else []), done])
         if self.edited:
             _log.warning("%s. The log has it now", said_of_edits(self.log.dataset, self.edited))
+        if self._redone and act.action != PROJECT:
+            _log.warning("%s was behind its log and is written again", self.log.dataset)
         if content == self._content or project(self.log.dataset, content, self._content):
             self.log.settle(done.file)
         else:  # somebody saved the file meanwhile: their edit is recorded, the rest written again

@@ -169,6 +169,8 @@ def compare(book: RowBook, file: Mapping[Key, str], digest: str, known: Iterable
         wanted = book.wanted(key)
         if state == wanted or meaning(state) == meaning(wanted):
             continue
+        if key not in book.history and exact:
+            continue  # the act that made it is lost: a row is never removed for that
         if exact or meaning(state) in book.states(key):
             behind[key] = wanted
         else:

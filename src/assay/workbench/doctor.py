@@ -39,7 +39,7 @@ from assay.workbench.health import (
     gold_health,
     index_health,
 )
-from assay.workbench.opening import Service, sets_of
+from assay.workbench.opening import Service, attach_past, sets_of
 from assay.workbench.rebuilding import rebuild
 
 if TYPE_CHECKING:
@@ -225,6 +225,7 @@ def _unopened(error: AssayError, *, named: bool) -> NoStoreYet | Failed:
 
 def _with_store(store: Store, home: Path | None, config: Config | None, probe: bool) -> Stored:
     sets = sets_of(config, (), None, store)
+    attach_past(store, sets.values())
     service = Service(store=store, gold_sets=sets, config=config, home=home)
     parts = diagnostics(service, probe=probe)
     healthy = isinstance(parts.store, StoreHealth)

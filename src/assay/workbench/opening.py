@@ -81,7 +81,7 @@ def open_service(
     project = path.resolve().parent
     try:
         sets = sets_of(settings, gold, project, opened)
-        _attach(opened, sets.values())
+        attach_past(opened, sets.values())
         yield Service(
             store=opened,
             gold_sets=sets,
@@ -97,7 +97,7 @@ def open_service(
         opened.close()
 
 
-def _attach(store: Store, paths: Iterable[Path]) -> None:
+def attach_past(store: Store, paths: Iterable[Path]) -> None:
     """Sets that have no log yet may have a past in the tables of an earlier version."""
     from assay.store import legacy
 

@@ -17,7 +17,7 @@ from assay.formats.gold_jsonl import Line
 from assay.formats.relabel import relabelled
 from assay.gold.files import content_of, is_rows, labels_in, text_of
 from assay.gold.log import Log, has_log, open_log
-from assay.gold.projection import GoldRows, how_it_stands, open_rows, project, sides_of
+from assay.gold.projection import GoldRows, open_rows, project, sides_of
 from assay.gold.rows import Key, meaning
 from assay.gold.upgrade import before_the_log, plain
 from assay.workbench.voting import opened_set, save
@@ -26,7 +26,7 @@ from assay.workbench.voting import opened_set, save
 def rebuild(dataset: Path) -> str:
     """Write a gold file again as its log has it, and say what was done; nothing where it is so
     already. What people edited by hand stays. Where git left a conflict, both sides are merged."""
-    if not dataset.exists():
+    if not dataset.exists() and not (is_rows(dataset) and has_log(dataset)):
         raise InputError("no such gold set", where=str(dataset), hint="Check the path.")
     if not has_log(dataset):
         raise InputError(
@@ -35,7 +35,6 @@ def rebuild(dataset: Path) -> str:
             hint="A log begins with the first vote or decision.",
         )
     merged = _merge_sides(dataset)
-    stood = how_it_stands(dataset)
     if is_rows(dataset):
         with open_rows(dataset) as rows:
             changed = rows.rebuild()
@@ -43,9 +42,21 @@ def rebuild(dataset: Path) -> str:
         with opened_set(dataset) as voted:
             save(voted)
             changed = content_of(dataset) != voted.content or bool(voted.edited)
+    disputed = _disputed(dataset)
     if not changed and not merged:
+        return disputed
+    done = merged or f"{dataset}: written again from its log"
+    return "; ".join(filter(None, (done, disputed)))
+
+
+def _disputed(dataset: Path) -> str:
+    book = open_log(dataset).rows
+    keys = [key for key in book.history if is_rows(dataset) and book.is_disputed(key)]
+    if not keys:
         return ""
-    return merged or stood or f"{dataset}: rebuilt"
+    named = ", ".join(key[0] for key in keys[:5])
+    verb = "was" if len(keys) == 1 else "were"
+    return f"{named} {verb} decided differently in two copies: decide again on the review page"
 
 
 def _merge_sides(dataset: Path) -> str:
