@@ -103,22 +103,25 @@ def apart(work: Callable[[Tell], None], seconds: float | None = None) -> Ended:
     os.close(write)
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.setpgid(child, child)
-    content, ended, status = b"", "killed", None
-    select.select([read], [], [], WAIT)
-    began = time.monotonic()
-    limit = began + (10 * WAIT if seconds is None else seconds)
-    while status is None and (left := limit - time.monotonic()) > 0:
-        if select.select([read], [], [], min(left, 0.01))[0]:
-            content += os.read(read, 65536)
-        found, code = os.waitpid(child, os.WNOHANG)
-        status = code if found else None
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(child, signal.SIGKILL)  # servers too, where the work is done
+    content, ended, status, began = b"", "killed", None, 0.0
+    limit = time.monotonic() + WAIT  # until the first step
+    try:
+        while status is None and time.monotonic() < limit:
+            if select.select([read], [], [], min(max(limit - time.monotonic(), 0), 0.01))[0]:
+                content += os.read(read, 65536)
+                if not began:
+                    began = time.monotonic()
+                    limit = began + (10 * WAIT if seconds is None else seconds)
+            found, code = os.waitpid(child, os.WNOHANG)
+            status = code if found else None
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(child, signal.SIGKILL)  # servers too, where the work is done
     if status is None:
         _, status = os.waitpid(child, 0)
     else:
         ended = "" if status == 0 else "failed"
-    took = time.monotonic() - began
+    took = time.monotonic() - (began or time.monotonic())
     while block := os.read(read, 65536):  # told before the kill
         content += block
     os.close(read)

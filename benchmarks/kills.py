@@ -30,6 +30,7 @@ import os
 import random
 import re
 import shutil
+import signal
 import socket
 import sys
 import tempfile
@@ -452,6 +453,7 @@ def main() -> int:
     parser.add_argument("--act", action="append", choices=list(every))
     parser.add_argument("--keep", type=Path, help="a folder that stays, to look into")
     args = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # the groups end too
     dice = random.Random(args.seed)
     chosen = args.act or list(ACTS)
     share, more = divmod(args.kills, len(chosen))

@@ -22,7 +22,7 @@ Corpus = Annotated[
     typer.Option(help=f"The corpus that was judged: {CORPUS}.", show_default="the pool's"),
 ]
 Partial = Annotated[
-    bool, typer.Option("--partial", help="Take the rows that can be taken; exit 1 where not all.")
+    bool, typer.Option("--partial", help="Import valid rows; exit 1 if any were rejected.")
 ]
 LEFT_OUT = 10  # rows that are named
 Kind = Annotated[
@@ -34,7 +34,7 @@ def merge(
     dataset: GoldFile,
     files: Annotated[
         list[Path] | None,
-        typer.Argument(help="What judges sent back; none: compute the labels anew."),
+        typer.Argument(help="What judges sent back. If omitted, recompute the labels."),
     ] = None,
     judge: Annotated[
         str,
@@ -109,7 +109,7 @@ def _say_merged(merged: Merged) -> None:
 
 def _say_edited(sentence: str) -> None:
     if sentence:
-        say(f"{sentence}. They stay as the file has them", style="yellow")
+        say(f"{sentence}; the file wins", style="yellow")
 
 
 def _say_left_out(sentences: list[str]) -> None:
@@ -128,7 +128,9 @@ def _say_standing(gold: str, not_counted: int, by_machine: int, waiting: int) ->
             f"do not count; `assay gold policy {gold} --counts human,machine` counts machines"
         )
     if by_machine:
-        say(f"provisional: {counted(by_machine, 'label')} rest on machines alone", style="yellow")
+        verb = "rests" if by_machine == 1 else "rest"
+        labels = counted(by_machine, "label")
+        say(f"provisional: {labels} {verb} on machines alone", style="yellow")
     if waiting:
         verb = "waits" if waiting == 1 else "wait"
         say(

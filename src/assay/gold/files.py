@@ -56,7 +56,9 @@ def labels_in(gold: GoldSet) -> dict[Key, str]:
 def found_in(dataset: Path, content: bytes) -> dict[Key, str]:
     """The rows of a gold file, or its labels."""
     if is_rows(dataset):
-        return rows_in(gold_jsonl.lines_of(content, dataset))
+        lines = gold_jsonl.lines_of(content, dataset)
+        gold_jsonl.refuse_same_ids(lines, dataset)
+        return rows_in(lines)
     return labels_in(formats.read_gold(dataset))
 
 

@@ -39,7 +39,7 @@ class RowChange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return self.row, self.doc
 
 
-class Word(NamedTuple):
+class RowAct(NamedTuple):
     """An act on a row: its id, what it changed, and the acts that it replaces."""
 
     act: str
@@ -51,13 +51,13 @@ class RowBook:
     """Every row that the log knows: what was done to it, and which acts stand."""
 
     def __init__(self) -> None:
-        self.history: dict[Key, list[Word]] = {}
-        self._heads: dict[Key, list[Word]] = {}
+        self.history: dict[Key, list[RowAct]] = {}
+        self._heads: dict[Key, list[RowAct]] = {}
         self._acts: list[tuple[str, tuple[RowChange, ...]]] = []  # in order: one projection each
 
     def add(self, act: str, supersedes: Sequence[str], rows: Sequence[RowChange]) -> None:
         for change in rows:
-            word = Word(act, change, supersedes)
+            word = RowAct(act, change, supersedes)
             self.history.setdefault(change.key, []).append(word)
             heads = self._heads.get(change.key, [])
             self._heads[change.key] = [h for h in heads if h.act not in supersedes] + [word]
@@ -69,12 +69,12 @@ class RowBook:
         """How many acts were on rows."""
         return len(self._acts)
 
-    def heads(self, key: Key) -> list[Word]:
+    def heads(self, key: Key) -> list[RowAct]:
         """The acts on a row that no other replaces: several where two copies of a project decided
         without each other."""
         return self._heads.get(key, [])
 
-    def standing(self, key: Key) -> list[Word]:
+    def standing(self, key: Key) -> list[RowAct]:
         """The heads that say something of their own. Two copies may each have found a row as it
         was; where one of them went on from there, the other has said nothing."""
         heads = self.heads(key)
@@ -102,7 +102,7 @@ class RowBook:
         shared = (s for s in self._past(key, first) if all(meaning(s) in past for past in pasts))
         return next(shared, None) or first.change.after
 
-    def _past(self, key: Key, head: Word) -> Iterator[str]:
+    def _past(self, key: Key, head: RowAct) -> Iterator[str]:
         """The states of a row before an act, the last first."""
         words, waiting = {word.act: word for word in self.history[key]}, [head]
         while waiting:

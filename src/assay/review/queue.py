@@ -35,7 +35,7 @@ from assay.gold.acts import (
 from assay.gold.files import content_of, is_rows
 from assay.gold.log import Log, open_log
 from assay.gold.projection import as_logged, row_of
-from assay.gold.rows import RowChange, Word
+from assay.gold.rows import RowAct, RowChange
 from assay.law.queries import row_key
 
 ReviewState = Literal["pending_review", "approved", "rejected", "published"]
@@ -139,7 +139,7 @@ def rejections(log: Log, only: Container[str] | None = None) -> Iterator[tuple[A
         yield from found.values()
 
 
-def _came_back(rejected: Word, key: str, words: Sequence[Word]) -> bool:
+def _came_back(rejected: RowAct, key: str, words: Sequence[RowAct]) -> bool:
     later = [w.change.after for w in words if rejected.act in w.supersedes]
     return any(after is not None and row_of(after).key == key for after in later)
 
