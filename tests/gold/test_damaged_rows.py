@@ -44,6 +44,18 @@ def test_lines_that_are_lost_cost_no_row(decided: Project, line: int, how: str) 
     assert after["g008"]["note"] == "z"
 
 
+def test_a_cut_last_line_is_reported_before_anything_is_appended(decided: Project) -> None:
+    """The rejection is in the file and no longer in the log: nobody deleted its row by hand."""
+    log = decided.folder / "gold-set.log.jsonl"
+    log.write_bytes(log.read_bytes()[:-20])
+    gold = json.loads(decided.run("doctor", "--json").out)["gold"]
+    assert "1 damaged line" in str(gold["damaged"])
+    assert "1 row differs from the log, which has damaged lines" in str(gold["notes"])
+    before = decided.rows()
+    decided.do("gold", "correct", "g008", "--by", "Eli", "--why", "z", "--note", "z")
+    assert set(decided.rows()) >= set(before)
+
+
 def test_a_missing_file_is_rebuilt_from_its_log(decided: Project) -> None:
     """With the decisions that the log has."""
     before = decided.rows()

@@ -117,15 +117,16 @@ class Log:
         """The lines from where reading stopped. A last line without an end is read too, where it
         is whole: an editor may have taken its end away."""
         late = False
+        self.damaged = [number for number in self.damaged if number <= self._lines]
         with self.path.open("rb") as stream:
             stream.seek(self._read_to)
             for raw in stream:
                 place, act = self._read_to, self._decoded(raw)
+                if act is None and raw.strip():
+                    self.damaged.append(self._lines + 1)
                 if raw.endswith(b"\n"):
                     self._read_to += len(raw)
                     self._lines += 1
-                    if act is None and raw.strip():
-                        self.damaged.append(self._lines)
                 if act is not None:
                     late = late or act.id in self._named
                     self._take(act, place)

@@ -66,9 +66,11 @@ def how_it_stands(dataset: Path) -> str:
             f"{'is' if len(behind) == 1 else 'are'} behind its log; "
             f"`assay gold rebuild {dataset}` writes it again"
         )
-    if edited:
-        return said_of_edits(dataset, edited)
-    return ""
+    if edited and log.damaged:
+        many = "differs" if len(edited) == 1 else "differ"
+        count = counted(len(edited), noun)
+        return f"{dataset}: {count} {many} from the log, which has damaged lines"
+    return said_of_edits(dataset, edited) if edited else ""
 
 
 def said_of_edits(dataset: Path, edited: Sequence[RowChange]) -> str:
