@@ -9,7 +9,7 @@
 
 `Project` is a folder with an `assay.toml`, a gold set from logs and a graded set; `Server` is the
 web application on that folder; `Visitor` is one person's browser; `Agent` calls MCP tools. Only
-`kit.server` imports the inside of Assay."""
+`kit.server` and `kit.surface` import the inside of Assay."""
 
 from kit.commands import Outcome, run_command
 from kit.projects import GOLD, GRADED, Project
