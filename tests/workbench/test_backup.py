@@ -205,10 +205,16 @@ def test_a_crafted_backup_reaches_no_table_of_another_program(
 
 
 @pytest.mark.parametrize("store_url", ["postgresql"], indirect=True)
-def test_a_table_that_cannot_be_loaded(project: Assay, store_url: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("content", [b"garbage\n", None])
+def test_a_table_that_cannot_be_loaded(
+    project: Assay, store_url: str, tmp_path: Path, content: bytes | None
+) -> None:
     done(project("backup", "../b.tar.gz"))
     target = empty_database(store_url)
-    members = unpacked(tmp_path / "b.tar.gz") | {"store/search_logs.copy": b"garbage\n"}
+    members = unpacked(tmp_path / "b.tar.gz")
+    del members["store/search_logs.copy"]
+    if content is not None:
+        members["store/search_logs.copy"] = content
     bad = packed(tmp_path / "bad", members)
     refused = project("restore", bad, "--to", "../there", "--store", target)
     assert refused.code == 2
@@ -223,6 +229,30 @@ def test_indexes_can_be_left_out(project: Assay, tmp_path: Path) -> None:
     names = unpacked(tmp_path / "b.tar.gz")
     assert not [name for name in names if "indexes" in name]
     assert "workspace/corpora/c/corpus.json" in names
+
+
+@SQLITE
+def test_a_corpus_on_another_disk_is_in_it(project: Assay, tmp_path: Path) -> None:
+    put("../disk/corpus.json", "[]")
+    Path(".assay/corpora/linked").symlink_to(tmp_path / "disk")
+    put(".assay/corpora/linked/.hidden/x.json", "{}")
+    told = done(project("backup", "../store", "--json"))  # any name will do for the file
+    assert "left_out" not in told.json
+    names = [name for name in unpacked(tmp_path / "store") if "linked" in name]
+    assert names == ["workspace/corpora/linked/corpus.json"]
+
+
+@SQLITE
+def test_a_project_elsewhere_without_a_store(
+    project: Assay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put("assay.toml", '[engines.words]\nengine = "bm25"\ncorpus = "x.jsonl"\n')
+    shutil.rmtree(".assay")
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    told = done(project("backup", "../b.tar.gz", "--config", "../project/assay.toml", "--json"))
+    assert told.json["gold_sets"] == ["gold-set"]
+    assert "project/eval/gold-set.log.jsonl" in unpacked(tmp_path / "b.tar.gz")
 
 
 @SQLITE
@@ -458,7 +488,7 @@ def in_manifest(old: str, new: str) -> Callable[[str, bytes], bytes | None]:
         (lambda name, raw: None if name == MANIFEST else raw, "cannot be restored"),
         (lambda name, raw: b"[]" if name == MANIFEST else raw, "cannot be restored"),
         (lambda name, raw: b"[" * 100_000 if name == MANIFEST else raw, "cannot be restored"),
-        (in_manifest('"project/eval', '"project/../eval'), "holds only data"),
+        (in_manifest('"project/eval', '"project/../eval'), "not those that were backed up"),
         (in_manifest('"project/eval', '"project/evil'), "not those that were backed up"),
         (in_manifest('"format": 2', '"format": 3'), "newer Assay"),
         (in_manifest('"schema": "0', '"schema": "9'), "newer Assay"),
@@ -560,7 +590,7 @@ def test_a_member_that_comes_twice_is_refused(small: Assay, tmp_path: Path) -> N
             member.size = len(content)
             archive.addfile(member, io.BytesIO(content))
     (tmp_path / "bad").write_bytes(raw.getvalue())
-    refused_for(small, tmp_path / "bad", "not those that were backed up")
+    refused_for(small, tmp_path / "bad", "'project/gold.jsonl' twice")
 
 
 def test_what_the_disk_cannot_hold_is_not_unpacked(small: Assay, tmp_path: Path) -> None:

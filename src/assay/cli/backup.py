@@ -27,10 +27,10 @@ def backup(
     """Back up the store, the gold sets with their logs, and the workspace into one file. Others can
     keep working."""
     from assay.reports import listing
-    from assay.workbench.backup import make_backup, summary
+    from assay.workbench.backup import make_backup
 
     check_gold(gold)
-    done = summary(make_backup(file, store=store, gold=gold or (), config=config, indexes=indexes))
+    done = make_backup(file, store=store, gold=gold or (), config=config, indexes=indexes)
     emit(done, lambda: listing.key_values(done), json=json)
     if done.left_out:
         say("A backup holds only data. Other files were left out.", style="yellow")
