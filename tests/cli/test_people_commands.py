@@ -82,8 +82,13 @@ def test_what_cannot_be_done(assay_cli: Assay, words: tuple[str, ...], message: 
     assert (done.code, message in done.err) == (2, True), done.err
 
 
-def test_serving_others_needs_accounts(assay_cli: Assay) -> None:
-    done = assay_cli("serve", "--host", "0.0.0.0", "--port", "18357", "--token", "q7zp2mxv9lkt4wbn")
-    assert done.code == 2
-    assert "lets other machines in" in done.err
-    assert "--accounts" in done.err
+def test_serving_others_needs_a_proxy_and_accounts(assay_cli: Assay) -> None:
+    on_all = ("serve", "--host", "0.0.0.0", "--port", "18357", "--token", "q7zp2mxv9lkt4wbn")
+    without, behind = assay_cli(*on_all), assay_cli(*on_all, "--behind-proxy", "::1")
+    assert (without.code, behind.code) == (2, 2)
+    assert "lets other machines in" in without.err
+    assert "--behind-proxy ADDRESS" in without.err
+    assert "lets other machines in" in behind.err
+    assert "Give --accounts" in behind.err
+    done = assay_cli(*on_all, "--behind-proxy", "proxy.example")
+    assert (done.code, "is not an IP address" in done.err) == (2, True), done.err

@@ -24,7 +24,6 @@ from assay.store import Store, open_store
 from assay.telemetry.recorder import Recorder
 from assay.web import journal
 from assay.web.app import Serving, create_app, prepare
-from assay.web.connections import Patient
 from assay.web.journal import JsonLines, write_json_lines
 from assay.workbench.opening import Service
 
@@ -155,7 +154,7 @@ def test_a_stop_lets_a_request_end_and_writes_what_was_logged(tmp_path: Path) ->
     recorder = Recorder(lambda: open_store(path))
     service = Service(store=store, recorder=recorder)
     app = create_app(service)
-    config = uvicorn.Config(app, port=0, log_level="error", http=Patient)
+    config = uvicorn.Config(app, port=0, log_level="error", http="h11")
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()

@@ -1,113 +1,27 @@
-"""Nobody keeps everybody out: half-sent requests, a locked store, short secrets, files by name."""
+"""Nobody keeps everybody out: slow bodies, a locked store, short secrets, files by name."""
 
 from __future__ import annotations
 
 import asyncio
-import socket
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import anyio
 import pytest
-import uvicorn
-from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse
-from starlette.routing import Route
 from starlette.testclient import TestClient
 from starlette.types import Message
 
 from assay.core.errors import InputError
 from assay.store import Store
-from assay.web import access, connections, visitors
+from assay.web import access, visitors
 from assay.web.access import Access, Refusal, User
 from assay.web.app import Serving, create_app, prepare
-from assay.web.connections import Opening, Patient
 from assay.web.limits import LONGEST_LINE, Desks, at_desk
 from assay.workbench.opening import Service
 from web_client import local_client, take_token
-
-
-@contextmanager
-def served() -> Iterator[int]:
-    async def body(request: Request) -> PlainTextResponse:
-        return PlainTextResponse(await request.body())
-
-    async def slow(request: Request) -> PlainTextResponse:
-        await asyncio.sleep(5)
-        return PlainTextResponse("late")
-
-    app = Starlette(
-        routes=[
-            Route("/", lambda request: PlainTextResponse("here")),
-            Route("/", body, methods=["POST"]),
-            Route("/slow", slow),
-            Route("/long", lambda request: PlainTextResponse("x" * 2**24)),
-        ]
-    )
-    config = uvicorn.Config(app, port=0, log_level="error", http=Patient, lifespan="off")
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    while not server.started:
-        time.sleep(0.01)
-    yield server.servers[0].sockets[0].getsockname()[1]
-    server.should_exit = True
-    thread.join(5)
-
-
-def test_the_address_is_told_when_visitors_can_come_in() -> None:
-    def come() -> None:
-        port = server.servers[0].sockets[0].getsockname()[1]
-        with socket.create_connection(("127.0.0.1", port), timeout=5):
-            came.append(port)
-        server.should_exit = True
-
-    came: list[int] = []
-    server = Opening(uvicorn.Config(Starlette(), port=0, log_level="error"), come)
-    server.run()
-    assert came
-
-
-def half_sent(port: int) -> socket.socket:
-    made = socket.create_connection(("127.0.0.1", port), timeout=5)
-    made.sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ")
-    return made
-
-
-def get(port: int) -> bytes:
-    with socket.create_connection(("127.0.0.1", port), timeout=5) as made:
-        made.sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
-        return b"".join(iter(lambda: made.recv(4096), b""))
-
-
-def is_closed(made: socket.socket) -> bool:
-    try:
-        return made.recv(1) == b""
-    except ConnectionResetError:
-        return True
-
-
-def test_half_sent_requests_keep_nobody_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "MOST", 3)
-    with served() as port:
-        halves = [half_sent(port) for _ in range(8)]
-        assert get(port).endswith(b"here")
-        assert all(is_closed(made) for made in halves[:5])
-        for made in halves:
-            made.close()
-
-
-def test_a_request_is_not_waited_for_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(connections.PATIENCE, "request", 0.05)
-    with served() as port, half_sent(port) as made:
-        assert is_closed(made)
-        assert get(port).endswith(b"here")
 
 
 @pytest.mark.parametrize("limit", ["BODY_SECONDS", "CHUNK_SECONDS", "STRANGERS_SECONDS"])
@@ -147,86 +61,6 @@ def test_whoever_is_not_signed_in_sends_little() -> None:
     assert ask(User("ada", "judge"))
     with pytest.raises(InputError, match=r"larger than 0\.25 MiB"):
         ask(None)
-
-
-def opened(port: int, sent: bytes, address: str = "127.0.0.1") -> socket.socket:
-    made = socket.create_connection(("127.0.0.1", port), timeout=5, source_address=(address, 0))
-    made.sendall(sent)
-    return made
-
-
-BODILESS = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n"
-UNREAD = b"GET /long HTTP/1.1\r\nHost: a\r\n\r\n"
-
-
-@pytest.mark.parametrize("sent", [BODILESS, UNREAD])
-def test_bodies_that_never_come_and_answers_that_nobody_reads_keep_nobody_out(
-    sent: bytes, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(connections, "MOST", 3)
-    with served() as port:
-        held = []
-        for _ in range(8):
-            held.append(opened(port, sent))
-            assert get(port).endswith(b"here")
-        for made in held:
-            made.close()
-
-
-@pytest.mark.parametrize(("awaited", "sent"), [("body", BODILESS), ("reading", UNREAD)])
-def test_each_kind_of_waiting_has_an_end(
-    awaited: str, sent: bytes, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(connections.PATIENCE, awaited, 0.05)
-    with served() as port, opened(port, sent) as made:
-        until = time.monotonic() + 5
-        while Patient.open and time.monotonic() < until:
-            time.sleep(0.01)
-        assert not Patient.open
-        assert not Patient.held
-        made.close()
-
-
-def test_an_address_that_has_few_is_let_in_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One address takes all that there are: those of the others stay, and others come in."""
-    monkeypatch.setattr(connections, "MOST", 4)
-    with served() as port:
-        mine = opened(port, BODILESS, "127.0.0.2")
-        theirs = [opened(port, BODILESS) for _ in range(12)]
-        assert get(port).endswith(b"here")
-        assert Patient.held["127.0.0.2"] == 1
-        for made in (mine, *theirs):
-            made.close()
-
-
-ASKED = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
-
-
-def ask_in_turn(made: socket.socket, times: int) -> None:
-    for _ in range(times):
-        made.sendall(ASKED)
-        said = b""
-        while not said.endswith(b"here"):
-            said += made.recv(4096)
-
-
-def test_one_request_is_answered_at_a_time() -> None:
-    with served() as port, opened(port, ASKED * 50) as made:
-        said = b""
-        with suppress(ConnectionResetError):
-            said = b"".join(iter(lambda: made.recv(4096), b""))
-        assert said.count(b"HTTP/1.1 200") <= 1
-    with served() as port, opened(port, b"") as made:
-        ask_in_turn(made, 3)
-
-
-def test_where_all_are_at_work_the_busiest_makes_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "MOST", 1)
-    with served() as port, opened(port, b"") as made:
-        ask_in_turn(made, connections.FEW + 1)
-        made.sendall(ASKED.replace(b"/ ", b"/slow ", 1))
-        assert get(port).endswith(b"here")
-        assert is_closed(made)
 
 
 def test_the_addresses_of_one_network_are_one() -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -412,12 +413,38 @@ class TestAProxyThatSignsIn:
 
 
 class TestFromWhere:
-    def test_other_machines_need_accounts(self, service: Service) -> None:
+    def test_other_machines_need_a_proxy_and_accounts(self, service: Service) -> None:
+        with pytest.raises(InputError, match="slow or half-sent requests") as refused:
+            prepare(service, Serving(host="192.0.2.1", accounts=True))
+        assert "--behind-proxy ADDRESS" in str(refused.value.hint)
+        proxied = Serving(host="192.0.2.1", behind_proxy=("192.0.2.2",))
         with pytest.raises(InputError, match="lets other machines in"):
-            prepare(service, Serving(host="192.0.2.1", token="a-token-is-no-account"))
+            prepare(service, replace(proxied, token="k7Qx2mZp9vLw4TnB"))
+        for host in ("192.0.2.1", "0.0.0.0", "127.0.0.1"):
+            with pytest.raises(InputError, match="under which name"):
+                prepare(service, replace(proxied, host=host, accounts=True))
         with pytest.raises(InputError, match="under which name"):
-            prepare(service, Serving(host="0.0.0.0", accounts=True))
-        serving = Serving(host="0.0.0.0", accounts=True, address="https://assay.example")
+            prepare(service, Serving(host="::", accounts=True, behind_proxy=("192.0.2.2",)))
+
+    @pytest.mark.parametrize("address", ["proxy.example", "*", "", "10.0.0.5/24"])
+    def test_a_proxy_is_named_by_its_address(self, service: Service, address: str) -> None:
+        for host in ("0.0.0.0", "127.0.0.1"):
+            serving = Serving(host=host, accounts=True, behind_proxy=("10.0.0.5", address))
+            with pytest.raises(InputError, match="is not an IP address or network"):
+                prepare(service, serving)
+
+    @pytest.mark.parametrize("network", ["0.0.0.0/0", "::/0"])
+    def test_nobody_is_believed_who_is_not_the_proxy(self, service: Service, network: str) -> None:
+        with pytest.raises(InputError, match="choose their own address"):
+            prepare(service, Serving(accounts=True, behind_proxy=(network,)))
+
+    def test_a_server_on_all_addresses(self, service: Service) -> None:
+        serving = Serving(
+            host="0.0.0.0",
+            accounts=True,
+            address="https://assay.example",
+            behind_proxy=("10.0.0.0/24", "fd00::5"),
+        )
         app, way_in = prepare(service, serving)
         assert way_in.startswith("https://assay.example/invite/")
         here = TestClient(app, base_url="https://assay.example", follow_redirects=False)

@@ -44,6 +44,14 @@ def serve(
         str,
         typer.Option(help="The address people use, where a reverse proxy stands in front."),
     ] = "",
+    behind_proxy: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="The IP address or network that the reverse proxy connects from. Needed where "
+            "--host is not this machine alone. Repeat for more.",
+        ),
+    ] = None,
     allowed_host: Annotated[
         list[str] | None, typer.Option(help="Another name of the server. Repeat for more.")
     ] = None,
@@ -75,6 +83,7 @@ def serve(
         port=port,
         accounts=accounts,
         address=address,
+        behind_proxy=tuple(behind_proxy or ()),
         allowed_hosts=tuple(allowed_host or ()),
         log_format=log_format,
         token=token,

@@ -11,6 +11,7 @@ import ipaddress
 import logging
 import re
 import signal
+import socket
 import sys
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,6 +19,7 @@ from itertools import pairwise
 from typing import Any
 from urllib.parse import quote, urlsplit
 
+import uvicorn
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -69,6 +71,11 @@ DIFFERENT = 8  # of them
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz"
 _FORWARD = (_ALPHABET, "01234567890", "qwertyuiop", "asdfghjkl", "zxcvbnm")
 _ROWS = tuple(row[::way] for row in _FORWARD for way in (1, -1))
+# uvicorn's limits; where other machines come in, the proxy in front has stricter ones
+MOST_HEADERS = 32 * 2**10  # bytes of a request before its body
+MOST_CONNECTIONS = 400  # at a time, then 503; the usual limit of open files is 1,024
+IDLE_SECONDS = 5  # between two requests on one connection; uvicorn's default
+STOP_SECONDS = 10  # for requests under way when the server stops
 _log = logging.getLogger(__name__)
 
 LOCAL = ("localhost", "127.0.0.1", "[::1]")
@@ -225,12 +232,14 @@ def _from_another_site(request: Request) -> bool:
 @dataclass(frozen=True, kw_only=True)
 class Serving:
     """Where and how to serve. `address` is the one people use, where a reverse proxy stands in
-    front; `allowed_hosts` are other names; see `Access` for the rest."""
+    front; `behind_proxy` are the IP addresses or networks that the proxy connects from;
+    `allowed_hosts` are other names; see `Access` for the rest."""
 
     host: str = "127.0.0.1"
     port: int = 8350
     accounts: bool = False
     address: str = ""
+    behind_proxy: tuple[str, ...] = ()
     allowed_hosts: tuple[str, ...] = ()
     log_format: LogFormat = "text"
     token: str = field(default="", repr=False)
@@ -258,7 +267,8 @@ def _hard_to_guess(secret: str) -> bool:
 
 def prepare(service: Service, serving: Serving) -> tuple[Starlette, str]:
     """The application, and the link for the first admin where there is none yet. Other machines
-    are let in with accounts only; once somebody has an account, everybody needs one."""
+    are let in through a proxy and with accounts only; once somebody has an account, everybody
+    needs one."""
     accounts = serving.accounts or bool(serving.proxy_secret) or people.has_accounts(service)
     for name, secret in (("token", serving.token), ("proxy secret", serving.proxy_secret)):
         if secret and not _hard_to_guess(secret):
@@ -267,6 +277,7 @@ def prepare(service: Service, serving: Serving) -> tuple[Starlette, str]:
                 hint=f"Give at least {SHORTEST} characters, {DIFFERENT} different ones, no blanks, "
                 "and nothing in a row or repeated: openssl rand -hex 16",
             )
+    _check_proxy(serving)
     if not _is_loopback(serving.host) and not accounts:
         raise InputError(
             f"serving on {serving.host} lets other machines in",
@@ -274,7 +285,7 @@ def prepare(service: Service, serving: Serving) -> tuple[Starlette, str]:
         )
     named = urlsplit(serving.address).hostname or ""
     hosts = [*serving.allowed_hosts, *([named] if named else [])]
-    if serving.host in ("0.0.0.0", "::") and not hosts:
+    if (serving.behind_proxy or serving.host in ("0.0.0.0", "::")) and not hosts:
         raise InputError(
             f"serving on {serving.host}: under which name do people reach it?",
             hint="Give --address https://NAME, or --allowed-host NAME.",
@@ -292,6 +303,32 @@ def prepare(service: Service, serving: Serving) -> tuple[Starlette, str]:
     return create_app(service, hosts=names, access=access), way_in
 
 
+def _check_proxy(serving: Serving) -> None:
+    """Refuse to let other machines in without a reverse proxy, and proxies that are not named by
+    their IP addresses."""
+    if not _is_loopback(serving.host) and not serving.behind_proxy:
+        raise InputError(
+            f"serving on {serving.host} lets other machines in, and this server has no TLS and "
+            "waits for slow or half-sent requests",
+            hint="Put a reverse proxy such as nginx in front of it, and name the address that the "
+            "proxy connects from: --behind-proxy ADDRESS --accounts --address https://NAME. Or "
+            "serve on 127.0.0.1.",
+        )
+    for address in serving.behind_proxy:
+        try:
+            trusted = ipaddress.ip_network(address)
+        except ValueError as error:
+            raise InputError(
+                f"--behind-proxy {address} is not an IP address or network",
+                hint="Give the address that the proxy connects from: 127.0.0.1, or 10.0.0.0/24.",
+            ) from error
+        if not trusted.prefixlen:
+            raise InputError(
+                f"--behind-proxy {address} would let all visitors choose their own address",
+                hint="Give the address of the proxy, or its network: 10.0.0.0/24.",
+            )
+
+
 def _is_loopback(host: str) -> bool:
     try:
         return ipaddress.ip_address(host).is_loopback
@@ -299,42 +336,59 @@ def _is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def serve(service: Service, serving: Serving, *, say: Callable[[str], None]) -> None:
-    """Run the server until it is interrupted."""
-    import uvicorn
+class AnnouncingServer(uvicorn.Server):
+    """A uvicorn server that calls `announce` once it accepts connections, so that the address it
+    prints can be used at once."""
 
-    from assay.web.connections import MOST_HEADERS, Opening, Patient, raise_handles
+    def __init__(self, config: uvicorn.Config, announce: Callable[[], None]) -> None:
+        super().__init__(config)
+        self.announce = announce
 
-    app, way_in = prepare(service, serving)
-    _make_ready(service)  # before anybody is told the address
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            self.announce()
 
-    def tell() -> None:
-        say(f"serving on {serving.address or serving.own_address}/ (Ctrl-C stops it)")
-        if way_in:
-            say(f"the first admin joins here, once, within a day: {way_in}")
 
-    raise_handles()
-    with contextlib.suppress(ValueError):  # in a thread, which no signal ends
-        # uvicorn sends itself the signal once more when it has ended. By default that kills the
-        # process before the store is closed, and all of it may be in its log
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
-    if serving.log_format == "json":
-        write_json_lines()
-    config = uvicorn.Config(
+def server_config(app: ASGIApp, serving: Serving) -> uvicorn.Config:
+    """The settings of uvicorn: its limits, and whose word on visitors' addresses it takes."""
+    return uvicorn.Config(
         app,
         host=serving.host,
         port=serving.port,
         log_level="warning",
         log_config=None if serving.log_format == "json" else uvicorn.config.LOGGING_CONFIG,
         access_log=False,
-        http=Patient,
         # without a proxy in front, visitors would choose the address that limits go by
-        proxy_headers=bool(serving.address),
+        proxy_headers=bool(serving.address or serving.behind_proxy),
+        forwarded_allow_ips=list(serving.behind_proxy) or None,  # None: a proxy on this machine
+        http="h11",  # the protocol that has the limit on headers
         ws="none",  # there are none, and they would have no limits
         h11_max_incomplete_event_size=MOST_HEADERS,
-        timeout_graceful_shutdown=10,
+        limit_concurrency=MOST_CONNECTIONS,
+        backlog=MOST_CONNECTIONS,
+        timeout_keep_alive=IDLE_SECONDS,
+        timeout_graceful_shutdown=STOP_SECONDS,
     )
-    server = Opening(config, tell)
+
+
+def serve(service: Service, serving: Serving, *, say: Callable[[str], None]) -> None:
+    """Run the server until it is interrupted."""
+    app, way_in = prepare(service, serving)
+    _make_ready(service)  # before anybody is told the address
+
+    def announce() -> None:
+        say(f"serving on {serving.address or serving.own_address}/ (Ctrl-C stops it)")
+        if way_in:
+            say(f"the first admin joins here, once, within a day: {way_in}")
+
+    with contextlib.suppress(ValueError):  # in a thread, which no signal ends
+        # uvicorn sends itself the signal once more when it has ended. By default that kills the
+        # process before the store is closed, and all of it may be in its log
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+    if serving.log_format == "json":
+        write_json_lines()
+    server = AnnouncingServer(server_config(app, serving), announce)
     with contextlib.suppress(KeyboardInterrupt):
         server.run()
     if not server.started:
