@@ -15,7 +15,7 @@ from pathlib import Path
 from assay.core.types import Document, Vote
 from assay.core.workspace import workspace
 from assay.corpus.disk import Corpus
-from assay.corpus.named import corpus_named
+from assay.corpus.lookup import corpus_named
 from assay.judging.pool import read_pool
 from assay.judging.votes import document_fingerprint
 from assay.workbench.voting import give, label_again, rubric_version

@@ -53,7 +53,7 @@ def processor() -> float:
 
 
 def write_texts(corpus: str, path: Path, size: int) -> None:
-    from assay.corpus.named import corpus_named
+    from assay.corpus.lookup import corpus_named
 
     rng = random.Random(0)
     sentences: list[str] = []

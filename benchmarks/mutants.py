@@ -175,7 +175,7 @@ PARTS = {
         "evidence",
     ),
     "resolve": Part(
-        ("corpus/resolve.py",),
+        ("corpus/citations.py",),
         ("corpus/test_resolve.py", "corpus/test_in_force.py", "corpus/test_corpus.py"),
         "real",
     ),

@@ -30,7 +30,7 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlencode
 
 from assay.core.types import Document
-from assay.corpus.named import documents
+from assay.corpus.lookup import documents
 
 JAR = "ASSAY_ANSERINI_JAR"
 KEPT = Path.home() / ".cache" / "assay" / "anserini.jar"

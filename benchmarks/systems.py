@@ -20,7 +20,7 @@ import numpy as np
 
 from assay.core.types import SearchEngine
 from assay.corpus.disk import Corpus
-from assay.corpus.named import corpus_named
+from assay.corpus.lookup import corpus_named
 from assay.engines.indexed import open_indexed
 from assay.search.dense import named_encoder
 from assay.search.engine import Engine

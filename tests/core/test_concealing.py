@@ -10,8 +10,8 @@ import pytest
 from assay.cli import output
 from assay.cli.output import printable
 from assay.core import conninfo
-from assay.core.concealing import is_keywords, without_password
 from assay.core.errors import AssayError, InputError
+from assay.core.redaction import is_keywords, without_password
 from assay.core.results_file import encode
 from assay.corpus.build import _recipe
 from assay.corpus.importers.kinds import importer

@@ -14,8 +14,7 @@ from test_corpus import write_lines as write_source
 from assay.core.errors import InputError
 from assay.core.types import Document
 from assay.corpus import freeze, import_corpus, open_corpus, open_frozen
-from assay.corpus.disk import Corpus
-from assay.corpus.positioned import FILES, LINES, open_lines, write_lines
+from assay.corpus.disk import FILES, LINES, Corpus, open_lines, write_lines
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pytest
 from drawn_reports import Sheet, drawn
 
 from assay.corpus.importers.kinds import Problem
-from assay.corpus.importers.report_pages import (
+from assay.corpus.importers.pdf.report import (
     Passage,
     ReadPage,
     ReadTable,

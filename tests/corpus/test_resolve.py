@@ -242,7 +242,7 @@ def test_a_range_around_the_citing_section_means_the_others(tmp_path: Path) -> N
 def test_the_names_of_laws_help_to_read_unless_they_are_too_many(
     finnish: Corpus, monkeypatch: pytest.MonkeyPatch, many: int, known: int
 ) -> None:
-    monkeypatch.setattr("assay.corpus.resolve.MANY_LAWS", many)
+    monkeypatch.setattr("assay.corpus.citations.MANY_LAWS", many)
     assert len(Resolver.of_corpus(finnish).scheme.laws) == known
 
 

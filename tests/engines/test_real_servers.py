@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.corpus.named import documents
+from assay.corpus.lookup import documents
 from command_line import Assay
 
 ROOT = Path(__file__).parents[2]

@@ -11,8 +11,7 @@ from assay.core.errors import InputError, UsageError
 from assay.core.runs import run_from_results
 from assay.core.types import GoldSet, Hit, QueryResult, judgment_frame
 from assay.evaluation.golden_checks import Outcome, check, check_all, checks_of, results_of
-from assay.law.matching import Known, place_of
-from assay.law.named_cells import CellText
+from assay.law.matching import CellText, Known, place_of
 from golden_cases import hit, outcome, question
 
 S1, S2 = {"section": "1"}, {"section": "2", "moment": "3"}

@@ -11,22 +11,24 @@ import pytest
 from assay.core.types import Document, Hit, Locator
 from assay.law.matching import (
     NOWHERE,
+    CellText,
     Known,
     Place,
     close_versions,
     hit_place,
     in_force,
+    is_column,
     is_near,
     known_document,
     label,
     matches,
     normal_laws,
+    normal_row,
     parse_node_id,
     place_of,
     same_law,
     unreadable,
 )
-from assay.law.named_cells import CellText, is_column, normal_row
 
 FULL = Place(
     doc_ids=frozenset({"d"}), act_numbers=frozenset({"410/2015"}),

@@ -5,9 +5,8 @@ from __future__ import annotations
 
 import pytest
 
-from assay.law.matching import Known, Place, close_versions, in_force, is_near
+from assay.law.matching import CellText, Known, Place, close_versions, in_column, in_force, is_near
 from assay.law.matching import one_language as language_of
-from assay.law.named_cells import CellText, in_column
 
 ACT = frozenset({"410/2015"})
 OTHER = frozenset({"624/2006"})

@@ -24,12 +24,11 @@ from talking import call, refused
 from assay.core.errors import InputError
 from assay.core.results import GradedEntry, GradedResults, Unjudged
 from assay.core.types import Document
+from assay.corpus.citations import VERSION, Resolver, _with_moment, imported_by_older
 from assay.corpus.disk import Corpus, Manifest
 from assay.corpus.importers.kinds import importer
 from assay.corpus.in_force import standings
 from assay.corpus.laws import Standing
-from assay.corpus.older import imported_by_older
-from assay.corpus.resolve import VERSION, Resolver, _with_moment
 from assay.law.citation import Resolution
 from assay.law.parse import parse
 from assay.mcp.models import Metrics

@@ -23,8 +23,7 @@ from assay.core.errors import InputError
 from assay.core.types import Hit
 from assay.store import Store, StoreError, StoreUnavailable, open_store
 from assay.store.records import SearchLog, Shown
-from assay.telemetry.entries import shown
-from assay.telemetry.recorder import Recorder, Recording
+from assay.telemetry.recorder import Recorder, Recording, shown
 from assay.telemetry.redact import Redaction, names_rule, redact, redactor
 
 

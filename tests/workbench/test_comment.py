@@ -9,7 +9,6 @@ from typing import Any
 
 import msgspec
 
-from assay.core.estimates import OneJudge
 from assay.core.results import (
     Check,
     Gate,
@@ -18,6 +17,7 @@ from assay.core.results import (
     GradedResults,
     Verdict,
 )
+from assay.core.verdicts import OneJudge
 from assay.reports import render, view
 from assay.reports.comment import Scored, comment
 from command_line import Assay

@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from urllib.parse import quote, urlencode
 
-from assay.core.concealing import MASK, is_keywords, without_password
 from assay.core.errors import AssayError, InputError
 from assay.core.extras import imported
+from assay.core.redaction import MASK, is_keywords, without_password
 
 SCHEMES = ("postgresql:", "postgres:", "postgresql+psycopg:")
 HINT = "Write postgresql://USER:PASSWORD@HOST:PORT/DATABASE, with @ / : ? # % in a password as %40."

@@ -28,7 +28,7 @@ class InputError(AssayError):
     exit_code = 2
 
     def __init__(self, message: str, *, where: str = "", hint: str = "") -> None:
-        from assay.core.concealing import without_password  # most commands have nothing to tell
+        from assay.core.redaction import without_password  # most commands have nothing to tell
 
         self.message = without_password(message)
         self.where = without_password(where)

@@ -11,7 +11,6 @@ from typing import TypeGuard, TypeVar
 
 import msgspec
 
-from assay.core.estimates import MachineEstimate
 from assay.core.types import Finding, JsonObject, standing
 from assay.core.verdicts import (
     BOUNDS,
@@ -22,6 +21,7 @@ from assay.core.verdicts import (
     LIMITS,
     Check,
     Gate,
+    MachineEstimate,
     Pair,
     Status,
     Verdict,

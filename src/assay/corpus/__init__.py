@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from assay.corpus.build import ImportReport, Progress, import_corpus
+    from assay.corpus.citations import Resolved, Resolver, cite
     from assay.corpus.disk import Corpus, Manifest, list_corpora, open_corpus
     from assay.corpus.frozen import freeze, open_frozen
     from assay.corpus.importers.kinds import KINDS, Problem
     from assay.corpus.quality import Stats, check, near_duplicates, stats
-    from assay.corpus.resolve import Resolved, Resolver, cite
     from assay.law.locators import format_locator, parse_locator
     from assay.law.parse import Citation, Scheme, format, parse
 
@@ -58,7 +58,7 @@ _ROOMS = {
     "assay.corpus.frozen": "freeze open_frozen",
     "assay.corpus.importers.kinds": "KINDS Problem",
     "assay.corpus.quality": "Stats check near_duplicates stats",
-    "assay.corpus.resolve": "Resolved Resolver cite",
+    "assay.corpus.citations": "Resolved Resolver cite",
     "assay.law.locators": "format_locator parse_locator",
     "assay.law.parse": "Citation Scheme format parse",
 }

@@ -36,11 +36,14 @@ import numpy as np
 import polars as pl
 
 from assay.core import conninfo
-from assay.core.concealing import without_password
 from assay.core.errors import AssayError, InputError
 from assay.core.files import os_message, sha256_of, write_atomic
+from assay.core.redaction import without_password
 from assay.core.workers import Failure, Job, run_jobs
-from assay.corpus import disk, resolve
+from assay.corpus import citations as resolve
+from assay.corpus import disk
+from assay.corpus.citation_graph import link
+from assay.corpus.citations import Resolver
 from assay.corpus.disk import (
     FORMAT,
     MANIFEST,
@@ -52,7 +55,6 @@ from assay.corpus.disk import (
     read_arrow,
     write_ids,
 )
-from assay.corpus.graph import link
 from assay.corpus.importers.kinds import (
     Importer,
     Options,
@@ -73,7 +75,6 @@ from assay.corpus.parts import (
     read_batch,
     write_arrow,
 )
-from assay.corpus.resolve import Resolver
 
 Progress = Callable[[str, int, int], None]  # stage, done, total
 PARALLEL_BYTES = 32 * 2**20  # below this, starting workers costs more than it saves

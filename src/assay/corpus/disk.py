@@ -22,13 +22,15 @@ of an earlier version has no documents.*, and reads one from the Arrow files: mu
 from __future__ import annotations
 
 import hashlib
+import mmap
+import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 import numpy as np
@@ -39,9 +41,92 @@ from assay.core.errors import InputError
 from assay.core.files import read_json
 from assay.core.types import Document, Locator, counted
 from assay.core.workspace import workspace
-from assay.corpus import positioned
 from assay.corpus.importers.kinds import Options, Problem
 from assay.law.citation import Scheme
+
+# ── every document once more ──────────────────────────────────────────────────────────────────────
+
+LINES = "documents.jsonl"
+OFFSETS = "documents.offsets.npy"
+FILES = frozenset({LINES, OFFSETS})
+T = TypeVar("T")
+Offsets = np.ndarray[Any, np.dtype[np.int64]]
+
+_document: msgspec.json.Decoder[Document] = msgspec.json.Decoder(Document)
+
+
+class _Id(msgspec.Struct, frozen=True):
+    id: str
+
+
+_id: msgspec.json.Decoder[_Id] = msgspec.json.Decoder(_Id)
+
+
+@dataclass(frozen=True)
+class Lines:
+    """The documents of an open corpus, by row."""
+
+    path: Path
+    lines: mmap.mmap
+    offsets: Offsets
+
+    def at(self, row: int) -> Document:
+        return self._decoded(row, _document)
+
+    def has_id(self, row: int, doc_id: str) -> bool:
+        """Whether this is its document: a line begins with the id."""
+        begin = b'{"id":' + msgspec.json.encode(doc_id)
+        start = self.offsets[row]
+        return self.lines[start : start + len(begin)] == begin
+
+    def id_at(self, row: int) -> str:
+        return self._decoded(row, _id).id
+
+    def _decoded(self, row: int, decoder: msgspec.json.Decoder[T]) -> T:
+        try:
+            return decoder.decode(self.lines[self.offsets[row] : self.offsets[row + 1]])
+        except msgspec.MsgspecError as error:
+            raise InputError(
+                f"cannot read document {row} of the corpus: {error}",
+                where=str(self.path),
+                hint=f"Delete {LINES}; `assay index` writes it again.",
+            ) from error
+
+
+def open_lines(folder: Path, documents: int) -> Lines | None:
+    """None where there are none, or not those of all documents."""
+    try:
+        # an array of its own: a mapped one costs more to look into than the number is worth
+        offsets = np.array(np.load(folder / OFFSETS, allow_pickle=False), np.int64)
+        with (folder / LINES).open("rb") as stream:
+            lines = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+    except (OSError, ValueError, EOFError):
+        return None
+    is_whole = len(offsets) == documents + 1 and int(offsets[-1]) == len(lines)
+    return Lines(folder / LINES, lines, offsets) if is_whole else None
+
+
+def write_lines(folder: Path, documents: Iterable[Document]) -> None:
+    """The offsets come last and in one step: with them, the lines are whole."""
+    encode = msgspec.json.Encoder().encode
+    offsets = [0]
+    temporary = folder / f".{LINES}.{os.getpid()}"
+    try:
+        with temporary.open("wb") as stream:
+            for document in documents:
+                offsets.append(offsets[-1] + stream.write(encode(document) + b"\n"))
+            stream.flush()
+            os.fsync(stream.fileno())
+        (folder / OFFSETS).unlink(missing_ok=True)
+        temporary.replace(folder / LINES)
+        with temporary.open("wb") as stream:
+            np.save(stream, np.array(offsets, np.int64), allow_pickle=False)
+        temporary.replace(folder / OFFSETS)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+# ────────────────────────────────────────────────────────────────────────────────────────────────
 
 FORMAT = 1
 MANIFEST = "corpus.json"
@@ -164,7 +249,7 @@ class Corpus:
         is: it can be read all the same."""
         if self._lines is None:
             with suppress(OSError):
-                positioned.write_lines(self.data_folder, self.iter())
+                write_lines(self.data_folder, self.iter())
                 del self.__dict__["_lines"]
 
     def iter(self) -> Iterator[Document]:
@@ -231,13 +316,13 @@ class Corpus:
         return np.asarray(hashes), np.asarray(self._array("ids.row.npy"))
 
     @property
-    def lines(self) -> positioned.Lines | None:
+    def lines(self) -> Lines | None:
         """The documents once more, for quick reading, where they are there."""
         return self._lines
 
     @cached_property
-    def _lines(self) -> positioned.Lines | None:
-        return positioned.open_lines(self.data_folder, len(self))
+    def _lines(self) -> Lines | None:
+        return open_lines(self.data_folder, len(self))
 
     @cached_property
     def _starts(self) -> Rows:

@@ -24,9 +24,9 @@ import polars as pl
 from assay.core.errors import InputError
 from assay.core.files import os_message, sha256_of, write_atomic
 from assay.core.workspace import workspace
-from assay.corpus import positioned
+from assay.corpus import disk
 from assay.corpus.disk import MANIFEST, Corpus, Manifest, open_path, refuse_unsafe, write_ids
-from assay.corpus.trust import (
+from assay.corpus.validation import (
     altered,
     refuse_bad_citations,
     refuse_bad_graph,
@@ -59,7 +59,7 @@ def freeze(corpus: Corpus, path: Path) -> Path:
     files = sorted(
         file
         for file in corpus.data_folder.iterdir()
-        if file.is_file() and file.name not in positioned.FILES
+        if file.is_file() and file.name not in disk.FILES
     )
     manifest = msgspec.structs.replace(
         corpus.manifest, data_folder="data", seconds=0.0, created_at="", source=""
@@ -138,7 +138,7 @@ def _unpack(
         data = inside / "data"
         data.mkdir(parents=True)
         manifest = msgspec.structs.replace(manifest, data_folder=data.name)
-        files = {file: digest for file, digest in sums.items() if file not in positioned.FILES}
+        files = {file: digest for file, digest in sums.items() if file not in disk.FILES}
         _refuse_bomb(archive, path, files)
         for file, digest in files.items():
             _unpack_file(archive, path, data, file, digest)

@@ -32,7 +32,7 @@ from typing import NamedTuple
 from assay.core.types import Document
 from assay.law import en
 from assay.law.citation import Citation, Facts, Resolution, narrowed
-from assay.law.en_opinions import OPINION
+from assay.law.en import OPINION
 
 # How much a claim to a number is worth, by where the number stands.
 HEADING = 4

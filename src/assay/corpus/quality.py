@@ -28,7 +28,7 @@ from assay.core.types import Finding
 from assay.corpus.disk import Corpus, read_arrow
 from assay.corpus.importers.kinds import importer
 from assay.corpus.letters import LATER, REPAIRED
-from assay.corpus.trust import altered
+from assay.corpus.validation import altered
 
 # what is read all the same; the same twice is no loss
 ODD = "duplicate no-id odd-id bad-date future-date wrong-folder html left-out empty-section twice"

@@ -16,10 +16,10 @@ from assay.core.extras import need
 from assay.core.files import os_message, write_atomic
 from assay.core.types import Document
 from assay.core.workspace import workspace
+from assay.corpus.citations import OLDER, imported_by_older
 from assay.corpus.disk import Corpus
 from assay.corpus.in_force import standings_of
-from assay.corpus.named import corpus_named
-from assay.corpus.older import OLDER, imported_by_older
+from assay.corpus.lookup import corpus_named
 from assay.search import encoding, index, index_files
 from assay.search.dense import SHIPPED, named_encoder
 from assay.search.engine import Engine

@@ -21,7 +21,7 @@ import numpy as np
 
 from assay.core.errors import InputError
 from assay.corpus.disk import Corpus
-from assay.corpus.named import corpus_named
+from assay.corpus.lookup import corpus_named
 from assay.engines.carried import SAMPLE, About, Carrier, LoadedRow
 from assay.engines.indexed import index_folder, open_indexed
 from assay.language.analysis import analyzer, grams

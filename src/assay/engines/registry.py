@@ -39,7 +39,7 @@ def searched(config: EngineConfig) -> Path | None:
 
 def is_indexed_name(name: str) -> bool:
     """Whether the name stands for Assay's own engine on a corpus. A baseline's name never does."""
-    from assay.corpus.named import is_corpus
+    from assay.corpus.lookup import is_corpus
 
     return name not in BASELINES and is_corpus(name)
 
@@ -78,7 +78,7 @@ def _make_engine(name: str, factory: Callable[..., Any], corpus: Path | None) ->
     if "documents" in _parameters(factory):
         if corpus is None:
             raise UsageError(f"engine {name!r} needs --corpus FILE.jsonl")
-        from assay.corpus.named import documents
+        from assay.corpus.lookup import documents
 
         given = [documents(corpus)]
     try:

@@ -9,8 +9,8 @@ import os
 import re
 from collections.abc import Callable, Iterable
 
-from assay.core.concealing import MASK, without_password
 from assay.core.errors import InputError
+from assay.core.redaction import MASK, without_password
 
 NAMED = re.compile(r"\benv:([A-Za-z_][A-Za-z0-9_]*)")
 SHORTEST = 6  # a part of a key that is this long is one

@@ -13,8 +13,7 @@ from typing import NamedTuple
 from assay.core.types import Hit
 from assay.language.amounts import amount_in, factor_of, unit_in
 from assay.language.terms import contains_term, has_number, number_asked
-from assay.law.matching import Known, Locate
-from assay.law.named_cells import CellText, in_column
+from assay.law.matching import CellText, Known, Locate, in_column
 
 
 class Evidence(NamedTuple):

@@ -21,7 +21,6 @@ import msgspec
 import numpy as np
 
 from assay.core.errors import InputError
-from assay.core.estimates import WIDE
 from assay.core.results import (
     BOUNDS,
     COUNT_AS_WRONG,
@@ -39,7 +38,7 @@ from assay.core.results import (
     Why,
     worst,
 )
-from assay.core.verdicts import ROUNDING, rounded
+from assay.core.verdicts import ROUNDING, WIDE, rounded
 from assay.evaluation.gate_limits import golden_mistake, latency_mistake
 from assay.evaluation.gate_values import (
     ALIASES,

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.core.estimates import WIDE
+from assay.core.verdicts import WIDE
 from assay.evaluation import bounded
 from assay.evaluation.bounded import Scale
 

@@ -20,7 +20,6 @@ from functools import lru_cache, partial
 from typing import NamedTuple
 
 from assay.language.hebrew import PREFIX_LETTERS, number_of
-from assay.law.brackets import end_of, placed
 from assay.law.citation import Citation, Kind, Scheme, citation_at
 from assay.law.he_names import (
     BRACKETS,
@@ -33,7 +32,7 @@ from assay.law.he_names import (
     key_of,
     same_law,
 )
-from assay.law.spellings import spelled
+from assay.law.spellings import end_of, placed, spelled
 
 ORDINALS = tuple("ראשונה שנייה שלישית רביעית חמישית שישית שביעית שמינית תשיעית עשירית".split())
 OTHER_ORDINALS = {"שניה": "שנייה", "ששית": "שישית"}

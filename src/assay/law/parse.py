@@ -1,9 +1,9 @@
 """Citations in running text: find them, print them in normal form.
 
 Every language is a row of GRAMMARS in `law/spellings.py` and a module with `parse(text, scheme)`,
-`format(kind, parts)` and `law_name(name)`. Resolving against a corpus is in `assay.corpus.resolve`;
-one section written in a field, and what a citation says in the same words for all languages, in
-`assay.law.places`."""
+`format(kind, parts)` and `law_name(name)`. Resolving against a corpus is in
+`assay.corpus.citations`; one section written in a field, and what a citation says in the same words
+for all languages, in `assay.law.places`."""
 
 from __future__ import annotations
 

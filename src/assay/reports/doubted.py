@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from assay.core.estimates import WIDE
 from assay.core.results import Status
+from assay.core.verdicts import WIDE
 from assay.reports.numbers import PASS
 from assay.reports.sentences import ALPHA, BESIDE, FALL, Sentences
 from assay.reports.shapes import Answer

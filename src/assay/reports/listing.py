@@ -19,8 +19,8 @@ from assay.reports.words import Words
 
 if TYPE_CHECKING:
     from assay.corpus.build import ImportReport
+    from assay.corpus.citations import Resolved
     from assay.corpus.disk import LinkedDocument
-    from assay.corpus.resolve import Resolved
     from assay.judging.machine import Spent
     from assay.judging.next import Decision
     from assay.judging.picture import GoldPicture

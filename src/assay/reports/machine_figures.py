@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from assay.core.estimates import FEWEST, Doubt, MachineEstimate, MachineFigure
+from assay.core.verdicts import FEWEST, Doubt, MachineEstimate, MachineFigure
 from assay.reports.numbers import Numbers
 from assay.reports.shapes import ReportView
 from assay.reports.words import Words

@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from assay.core.estimates import OneJudge
 from assay.core.results import (
     BOUNDS,
     DROPS,
@@ -27,7 +26,7 @@ from assay.core.results import (
     standing_line,
 )
 from assay.core.types import Finding, standing
-from assay.core.verdicts import rounded
+from assay.core.verdicts import OneJudge, rounded
 from assay.reports.numbers import Numbers, is_rate
 from assay.reports.words import Words
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Literal, TypeVar, overload
 
 import msgspec
 
-from assay.core.estimates import WIDE, MachineEstimate
 from assay.core.results import (
     Baseline,
     Bounds,
@@ -24,6 +23,7 @@ from assay.core.results import (
     Status,
     Unjudged,
 )
+from assay.core.verdicts import WIDE, MachineEstimate
 
 if TYPE_CHECKING:
     from assay.evaluation.comparison import Comparison

@@ -21,10 +21,10 @@ from typing import Any, Concatenate, NamedTuple, ParamSpec, Protocol, TypeVar
 from sqlalchemy import URL, Connection, Engine, create_engine, event, exc, make_url, text
 
 from assay.core import conninfo
-from assay.core.concealing import without_password
 from assay.core.errors import InputError
 from assay.core.extras import need
 from assay.core.files import sync_folder
+from assay.core.redaction import without_password
 from assay.store.errors import NoStore, StoreError, StoreUnavailable
 
 T = TypeVar("T")

@@ -26,13 +26,116 @@ import msgspec
 
 from assay.store import StoreUnavailable
 from assay.store.records import CLICK_SCORE, VOTE_SCORE, AuditEntry, Feedback, SearchLog
-from assay.telemetry.ending import at_end_of_worker
-from assay.telemetry.entries import check_names, number, shown
 from assay.telemetry.feedback import days_before
 from assay.telemetry.redact import MAX_READ, Redaction, redacted, redactor
 
 if TYPE_CHECKING:
     from assay.store import Store
+import signal
+import sys
+from collections.abc import Mapping
+from decimal import Decimal
+from numbers import Real
+from typing import Protocol
+from uuid import UUID
+
+from assay.core.errors import InputError
+from assay.store.records import Shown
+
+# ── the end of a worker process ───────────────────────────────────────────────────────────────────
+
+
+class Ends(Protocol):
+    def close(self) -> None: ...
+
+    def patience(self) -> float:
+        """How long closing may take (seconds)."""
+        ...
+
+
+_waiting: list[Ends] = []
+
+
+def at_end_of_worker(one: Ends) -> None:
+    """A child of `multiprocessing` has a list of its own, which is run while its threads still do.
+    A pool that is used by `with` ends its workers by SIGTERM, which runs nothing at all."""
+    context = sys.modules.get("multiprocessing.process")
+    if context is None or context.parent_process() is None:
+        return
+    from multiprocessing.util import Finalize
+
+    Finalize(None, one.close, exitpriority=100)
+    _waiting.append(one)
+    unheard = signal.getsignal(signal.SIGTERM) is signal.SIG_DFL  # else the program has its own way
+    if unheard and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, _terminated)
+
+
+def _terminated(number: int, frame: object) -> None:
+    """Write what is queued, then end as asked. In threads of their own: the one that is interrupted
+    may hold a lock."""
+    closing = [(one, threading.Thread(target=one.close, daemon=True)) for one in _waiting]
+    for _, thread in closing:
+        thread.start()
+    for one, thread in closing:
+        thread.join(one.patience())
+    signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)
+
+
+# ── what one search or one click may hold ─────────────────────────────────────────────────────────
+
+# nobody looks further, and a caller that passes a million ids must not pay for them
+MAX_SHOWN = 200
+MAX_NAME = 500  # characters of an id or a name: a database's index takes no more
+NAMES = ("id", "corpus", "practice_area", "engine", "case_id", "by")  # of a search
+
+
+def check_names(record: SearchLog | Feedback) -> None:
+    """An id or a name that no database indexes is refused, never cut: two ids could become one."""
+    if isinstance(record, Feedback):
+        for name in ("log_id", "doc_id", "by"):
+            check_name(name, getattr(record, name))
+        return
+    for name in NAMES:
+        check_name(name, getattr(record, name))
+    for result in record.results:
+        check_name("doc_id", result.doc_id)
+
+
+def check_name(name: str, value: str) -> None:
+    if len(value) > MAX_NAME:
+        raise InputError(f"{name} has {len(value):,} characters, at most {MAX_NAME} are taken")
+
+
+def shown(results: Sequence[Any]) -> tuple[Shown, ...]:
+    """Results of any engine, in rank order. Only a list or tuple is read: an iterator would be used
+    up."""
+    if not isinstance(results, list | tuple):
+        raise TypeError(f"results are {type(results).__name__}, expected a list")
+    return tuple(_shown(item, rank) for rank, item in enumerate(results[:MAX_SHOWN], start=1))
+
+
+def _shown(item: Any, rank: int) -> Shown:
+    if isinstance(item, str | UUID):
+        return Shown(str(item), rank)
+    if isinstance(item, tuple) and len(item) == 2:
+        return Shown(str(item[0]), rank, number(item[1]))
+    if isinstance(item, Mapping):
+        for key in ("doc_id", "id", "_id", "case_law_id"):
+            if key in item:
+                return Shown(str(item[key]), rank, number(item.get("score")))
+    elif hasattr(item, "doc_id"):
+        return Shown(str(item.doc_id), rank, number(getattr(item, "score", None)))
+    raise TypeError(f"no document id in {type(item).__name__} at rank {rank}")
+
+
+def number(value: Any) -> float | None:
+    """Also of numpy's kinds, and of a database's decimals."""
+    return float(value) if isinstance(value, int | float | Real | Decimal) else None
+
+
+# ────────────────────────────────────────────────────────────────────────────────────────────────
 
 PIECE = 16  # records written before callers get a chance: about a millisecond of the interpreter
 ASIDE = 0.001  # seconds

@@ -13,9 +13,8 @@ import msgspec
 
 from assay.core.errors import InputError
 from assay.store.records import CLICK_SCORE, VOTE_SCORE, Decision, Feedback, SearchLog
-from assay.telemetry.entries import check_name, check_names, shown
 from assay.telemetry.feedback import decision_from, moment
-from assay.telemetry.recorder import new_id
+from assay.telemetry.recorder import check_name, check_names, new_id, shown
 
 
 class SentSearch(msgspec.Struct, kw_only=True):

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from assay.formats.ballots import Ballot, Ballots, read_ballots
-from assay.formats.blank_ballots import BlankBallot, write_blank
+from assay.formats.ballots import Ballot, Ballots, BlankBallot, read_ballots, write_blank
 from assay.judging.disputes import Dispute, Opinion, find_disputes, one_line
 from assay.judging.merge import Bounds, Said, cast
 from assay.judging.votes import RULING, Pair, not_before

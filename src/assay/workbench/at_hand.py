@@ -13,7 +13,7 @@ from assay.core.workspace import workspace
 from assay.corpus.build import import_corpus
 from assay.corpus.disk import open_corpus
 from assay.corpus.frozen import freeze
-from assay.corpus.named import is_corpus
+from assay.corpus.lookup import is_corpus
 
 _UNUSUAL = re.compile(r"[^\w.-]|^[^\w]")
 KINDS = {".jsonl": "jsonl", ".csv": "csv", ".parquet": "parquet"}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import Any, TypeVar
 
-from assay.core.remembered import Remembered
+from assay.core.lru import Remembered
 
 T = TypeVar("T")
 

@@ -11,12 +11,12 @@ import msgspec
 from assay.core.errors import InputError, NotHere
 from assay.core.types import Document, Finding
 from assay.corpus.build import ImportReport, import_corpus
+from assay.corpus.citations import Resolved, cite
 from assay.corpus.disk import LinkedDocument, Manifest, list_corpora, open_corpus
 from assay.corpus.frozen import freeze
 from assay.corpus.importers.kinds import Problem
-from assay.corpus.named import corpus_named, documents, is_corpus, require_corpus
+from assay.corpus.lookup import corpus_named, documents, is_corpus, require_corpus
 from assay.corpus.quality import Stats, check, stats
-from assay.corpus.resolve import Resolved, cite
 from assay.engines.indexed import (
     Indexed,
     Say,

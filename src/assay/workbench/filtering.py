@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 
 from assay.core.errors import InputError
-from assay.core.remembered import Remembered
+from assay.core.lru import Remembered
 from assay.core.types import Hit
 from assay.corpus.disk import Corpus
 from assay.corpus.in_force import standings_of

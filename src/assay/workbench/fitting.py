@@ -99,7 +99,7 @@ def _searched(engine: EngineConfig, home: Path | None) -> list[Corpus]:
         name = (part.corpus if part.engine in BASELINES else part.engine) or ""
         if not name:
             return []
-        from assay.corpus.named import corpus_named, is_corpus
+        from assay.corpus.lookup import corpus_named, is_corpus
 
         if not is_corpus(name, home):
             return []
@@ -110,7 +110,7 @@ def _searched(engine: EngineConfig, home: Path | None) -> list[Corpus]:
 def _holding(named: Collection[str], home: Path | None) -> list[Corpus]:
     """The corpora of the workspace that have documents of a set."""
     from assay.corpus.disk import list_corpora
-    from assay.corpus.named import corpus_named
+    from assay.corpus.lookup import corpus_named
 
     some = sorted(named)[:LOOKED_AT]
     opened = (corpus_named(name, home) for name in list_corpora(home))

@@ -21,9 +21,8 @@ from assay.core.results import (
     Results,
 )
 from assay.core.types import Document, GoldSet, Query, counted
+from assay.corpus.citations import OLDER, Resolved, imported_by_older
 from assay.corpus.disk import list_corpora
-from assay.corpus.older import OLDER, imported_by_older
-from assay.corpus.resolve import Resolved
 from assay.judging import rubrics
 from assay.judging.passages import passages
 from assay.judging.pool import read_pool

@@ -24,7 +24,7 @@ from assay.core.types import (
     standing,
 )
 from assay.corpus.letters import only_asks
-from assay.corpus.named import cited_numbers, documents
+from assay.corpus.lookup import cited_numbers, documents
 from assay.evaluation.expectations import check_expectations
 from assay.formats import gold_jsonl
 from assay.formats.exchange import same_text

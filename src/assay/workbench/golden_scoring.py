@@ -9,7 +9,7 @@ import msgspec
 
 from assay.core.results import GoldenResults
 from assay.core.types import Finding, GoldSet, QueryResult
-from assay.corpus.named import documents
+from assay.corpus.lookup import documents
 from assay.engines.described import EngineConfig
 from assay.engines.registry import searched
 from assay.evaluation.golden import evaluate_golden

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from assay.core.errors import AssayError, InputError, NotHere
-from assay.core.remembered import Remembered
+from assay.core.lru import Remembered
 from assay.core.results import Results
 from assay.core.results_file import from_json
 from assay.engines.described import EngineConfig

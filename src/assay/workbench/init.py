@@ -16,7 +16,7 @@ from assay.core import plugins
 from assay.core.errors import InputError, UsageError
 from assay.core.files import write_atomic
 from assay.corpus.disk import list_corpora
-from assay.corpus.named import require_corpus
+from assay.corpus.lookup import require_corpus
 from assay.engines.module import find_engine
 from assay.engines.registry import BASELINES, ENGINES, is_indexed_name
 from assay.workbench.config import CONFIG_NAME, read_config

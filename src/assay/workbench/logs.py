@@ -9,9 +9,9 @@ import msgspec
 
 from assay.core.errors import InputError
 from assay.core.files import iter_json_lines
+from assay.corpus.citations import cite
 from assay.corpus.disk import Corpus, open_corpus
-from assay.corpus.named import corpus_named
-from assay.corpus.resolve import cite
+from assay.corpus.lookup import corpus_named
 from assay.store.records import CaseCounts, Purged, SearchLog
 from assay.telemetry.feedback import days_before, infer_relevance_from_citations
 from assay.telemetry.redact import Redaction, redacted, redactor

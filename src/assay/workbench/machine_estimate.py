@@ -17,9 +17,9 @@ import msgspec
 import numpy as np
 
 from assay.core.errors import InputError
-from assay.core.estimates import FEWEST, Bounds, Doubt, MachineEstimate, MachineFigure
 from assay.core.results import GradedResults
 from assay.core.types import GoldSet, Query, Run, Vote, counted, judgment_frame
+from assay.core.verdicts import FEWEST, Bounds, Doubt, MachineEstimate, MachineFigure
 from assay.evaluation.graded import FAILED, evaluate
 from assay.evaluation.measures import Measure, parse_measure
 from assay.evaluation.prediction_powered import Estimates, estimate, lopsided, shift

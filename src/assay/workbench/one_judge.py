@@ -12,11 +12,11 @@ import msgspec
 import polars as pl
 
 from assay.core.errors import AssayError
-from assay.core.estimates import OneJudge
 from assay.core.fingerprints import gold_fingerprint
 from assay.core.results import GradedResults, Results, Verdict
 from assay.core.runs import run_from_results
 from assay.core.types import GoldSet, Hit, QueryResult
+from assay.core.verdicts import OneJudge
 from assay.evaluation.graded import graded_results
 from assay.gold.acts import ASK_SECOND
 from assay.gold.log import has_log, writing

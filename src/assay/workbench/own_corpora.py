@@ -11,7 +11,7 @@ from pathlib import Path
 
 from assay.core.errors import InputError, UsageError
 from assay.core.types import Finding, GoldSet
-from assay.corpus.named import is_corpus, require_corpus
+from assay.corpus.lookup import is_corpus, require_corpus
 from assay.engines.registry import searched
 from assay.workbench.config import CONFIG_NAME, read_config
 

@@ -11,7 +11,7 @@ from assay import formats
 from assay.core.errors import InputError, UsageError
 from assay.core.files import write_atomic
 from assay.core.types import GoldSet, counted
-from assay.corpus.named import corpus_named, is_corpus
+from assay.corpus.lookup import corpus_named, is_corpus
 from assay.judging import rubrics
 from assay.judging.packets import Packet, as_csv, as_jsonl, left_to_judge, make_packet
 from assay.judging.policy import policy_path, read_policy

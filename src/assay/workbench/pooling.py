@@ -21,7 +21,7 @@ from assay.core.results_file import encode
 from assay.core.runs import run_from_results
 from assay.core.types import GoldSet, Run, counted
 from assay.corpus.disk import Corpus
-from assay.corpus.named import corpus_named, documents, is_corpus, require_corpus
+from assay.corpus.lookup import corpus_named, documents, is_corpus, require_corpus
 from assay.engines.answering import ask_engine
 from assay.engines.described import EngineConfig
 from assay.engines.registry import BASELINES, searched

@@ -13,7 +13,7 @@ from assay.core.errors import InputError
 from assay.core.files import os_message
 from assay.core.types import Document
 from assay.core.workers import Failure, Job, run_jobs
-from assay.corpus.named import corpus_named
+from assay.corpus.lookup import corpus_named
 from assay.judging.machine import Machine, Spent, secret
 from assay.judging.machine_prompt import Message
 from assay.judging.question_writing import Drafted, messages_for, write

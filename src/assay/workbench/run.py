@@ -21,7 +21,7 @@ from assay.core.results import EXIT, Gate, GoldenResults, Results, Status
 from assay.core.results_file import encode, to_json
 from assay.core.workers import Failure, Job, run_jobs
 from assay.core.workspace import workspace
-from assay.corpus.named import corpus_named, is_corpus
+from assay.corpus.lookup import corpus_named, is_corpus
 from assay.engines.answering import failed_process, quiet_of
 from assay.engines.described import EngineConfig
 from assay.evaluation.gate_values import ALIASES

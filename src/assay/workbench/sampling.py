@@ -11,7 +11,7 @@ from assay import formats
 from assay.core.errors import InputError, UsageError
 from assay.core.files import write_atomic
 from assay.core.types import GoldSet
-from assay.formats.blank_ballots import BlankBallot, write_blank
+from assay.formats.ballots import BlankBallot, write_blank
 from assay.formats.gold_jsonl import locked
 from assay.judging import rubrics
 from assay.judging.packets import make_packet

@@ -139,7 +139,7 @@ def score(
     request = _resolved(request)
     refuse_output(request.output, request.dataset, request.run, request.corpus)
     if request.corpus is not None:
-        from assay.corpus.named import require_corpus
+        from assay.corpus.lookup import require_corpus
 
         require_corpus(request.corpus)
     gold = formats.read_gold(request.dataset)

@@ -15,7 +15,7 @@ from pathlib import Path
 from assay.core.errors import InputError
 from assay.core.types import Document
 from assay.corpus.disk import MANIFEST, Corpus
-from assay.corpus.named import corpus_named, documents, is_corpus, require_corpus
+from assay.corpus.lookup import corpus_named, documents, is_corpus, require_corpus
 from assay.engines.indexed import Say, index_folder, is_indexed, open_indexed, silent
 from assay.judging.pool import Pool
 from assay.judging.votes import document_fingerprint

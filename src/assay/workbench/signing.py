@@ -75,6 +75,6 @@ def _searched(run: Path | None, engine: EngineConfig) -> Path | None:
 
 def _fingerprint(corpus: Path) -> str:
     """Of a corpus of the workspace; empty for a file or folder."""
-    from assay.corpus.named import corpus_named, is_corpus
+    from assay.corpus.lookup import corpus_named, is_corpus
 
     return f"corpus:{corpus_named(str(corpus)).fingerprint}" if is_corpus(str(corpus)) else ""

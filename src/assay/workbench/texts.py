@@ -11,7 +11,7 @@ import polars as pl
 from assay.core.errors import InputError, UsageError
 from assay.core.types import Document, Vote
 from assay.corpus.disk import Corpus, documents_of
-from assay.corpus.named import corpus_named, documents, is_corpus, require_corpus
+from assay.corpus.lookup import corpus_named, documents, is_corpus, require_corpus
 from assay.judging.pool import Pool, pool_path, read_pool
 from assay.judging.votes import Pair, stale_in
 

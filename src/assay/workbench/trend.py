@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from assay.core.errors import AssayError, NotHere
 from assay.core.files import Stamp, stamp_of
-from assay.core.git import git
+from assay.core.fingerprints import git
 from assay.core.results import GitState, GoldenResults, GradedEntry, Results, is_variant
 from assay.core.types import GoldSet
 from assay.evaluation import graded

@@ -7,7 +7,7 @@ import numpy as np
 
 from assay.core.types import Document
 from assay.corpus.in_force import standings_of, today
-from assay.corpus.named import corpus_named
+from assay.corpus.lookup import corpus_named
 from assay.law.versions import IN_FORCE
 from assay.workbench.filtering import Columns, Numbers, columns_of
 from assay.workbench.opening import Service

@@ -22,7 +22,7 @@ from assay.core.errors import InputError
 from assay.core.files import read_json
 from assay.core.types import Document, Locator
 from assay.corpus.importers.kinds import Options, Problem, Unit, files_below, path_of
-from assay.corpus.importers.report_pages import Passage, ReadPage, read_pages, survey
+from assay.corpus.importers.pdf.report import Passage, ReadPage, read_pages, survey
 from assay.corpus.importers.report_rows import RowText, grid_of, rows_of, told
 from assay.language.detect import detect
 from assay.language.finnish import without_dots

@@ -13,9 +13,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from assay.core import conninfo
-from assay.core.concealing import without_password
 from assay.core.errors import InputError
 from assay.core.extras import imported
+from assay.core.redaction import without_password
 from assay.corpus.importers import tabular
 from assay.corpus.importers.kinds import Options, Placed, Problem, Unit
 from assay.law.citation import PLAIN

@@ -11,9 +11,9 @@ from typing import Literal
 
 import msgspec
 
-from assay.core.concealing import without_password
 from assay.core.errors import InputError
 from assay.core.files import read_toml
+from assay.core.redaction import without_password
 from assay.formats.schema import complaint
 from assay.judging.rubrics.page import as_markdown
 from assay.judging.rubrics.scale import (

@@ -11,7 +11,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterable, Iterator, Sequence
 
-from assay.corpus.importers.pdf_page import Box, Line, Word
+from assay.corpus.importers.pdf.page import Box, Line, Word
 
 LEAST = 4  # lines with words on both sides of the strip
 STRIP = 0.8  # of the height of a line: how wide the strip is at the least

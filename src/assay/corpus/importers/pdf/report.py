@@ -20,13 +20,13 @@ from assay.core.errors import InputError
 from assay.core.extras import MissingExtra
 from assay.corpus.importers.foreign_json import unreadable
 from assay.corpus.importers.kinds import Problem
-from assay.corpus.importers.pdf_cells import Table, TableRow
-from assay.corpus.importers.pdf_columns import in_reading_order
-from assay.corpus.importers.pdf_file import PdfFile, open_pdf
-from assay.corpus.importers.pdf_headings import Setting, Style, headings_in, setting_of
-from assay.corpus.importers.pdf_page import Line, Page
-from assay.corpus.importers.pdf_tables import find_tables
-from assay.corpus.importers.pdf_words import cut, mended
+from assay.corpus.importers.pdf.cells import Table, TableRow
+from assay.corpus.importers.pdf.columns import in_reading_order
+from assay.corpus.importers.pdf.file import PdfFile, open_pdf
+from assay.corpus.importers.pdf.headings import Setting, Style, headings_in, setting_of
+from assay.corpus.importers.pdf.page import Line, Page
+from assay.corpus.importers.pdf.tables import find_tables
+from assay.corpus.importers.pdf.words import cut, mended
 from assay.language.amounts import MONEY, stated_unit, unit_in
 
 SAMPLE = 48  # pages that a report is surveyed on

@@ -11,13 +11,30 @@ from typing import ClassVar
 import msgspec
 import polars as pl
 
-from assay.corpus.disk import Corpus, open_path
+from assay.core.errors import AssayError
+from assay.corpus.disk import Corpus, Manifest, open_path
+from assay.corpus.importers.kinds import importer
 from assay.corpus.in_force import standings_of, today
 from assay.corpus.laws import Laws
 from assay.corpus.letters import Letters
 from assay.law.citation import PLAIN, Citation, Facts, Resolution, Scheme, Status, narrowed
 from assay.law.parse import parse
 from assay.law.versions import IN_FORCE
+
+# ── whether a corpus was imported by an older version ─────────────────────────────────────────────
+
+OLDER = "the corpus was imported by an older version; import it again"
+
+
+def imported_by_older(manifest: Manifest) -> bool:
+    try:
+        now = {"importer": importer(manifest.kind).VERSION, "resolve": VERSION}
+    except AssayError:  # an importer that is not installed here
+        return False
+    return any(manifest.versions.get(name, version) < version for name, version in now.items())
+
+
+# ────────────────────────────────────────────────────────────────────────────────────────────────
 
 VERSION = 13  # raised when the same texts give other citations
 MANY_LAWS = 5000  # beyond this, knowing all names does not help to read one

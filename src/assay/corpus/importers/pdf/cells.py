@@ -19,9 +19,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 
-from assay.corpus.importers.pdf_grid import Grid, GridRow
-from assay.corpus.importers.pdf_page import SHY, Box, Line, Word, around
-from assay.corpus.importers.pdf_words import (
+from assay.corpus.importers.pdf.grid import Grid, GridRow
+from assay.corpus.importers.pdf.page import SHY, Box, Line, Word, around
+from assay.corpus.importers.pdf.words import (
     NEAR,
     NUMBER,
     Cell,

@@ -26,16 +26,16 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from assay.corpus.importers.pdf_cells import (
+from assay.corpus.importers.pdf.cells import (
     Table,
     stands_over,
     table_of,
     tables_of_grid,
     with_heading,
 )
-from assay.corpus.importers.pdf_grid import grids_in, levels
-from assay.corpus.importers.pdf_page import SHY, Box, Line, Page, Word
-from assay.corpus.importers.pdf_words import NEAR, Cell, cut, is_year_row, mended
+from assay.corpus.importers.pdf.grid import grids_in, levels
+from assay.corpus.importers.pdf.page import SHY, Box, Line, Page, Word
+from assay.corpus.importers.pdf.words import NEAR, Cell, cut, is_year_row, mended
 
 HEADING = 1.15  # the size of a heading over that of what is in a table
 MOST_ABOVE = 4  # lines of headings over a grid

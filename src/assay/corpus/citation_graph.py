@@ -14,9 +14,9 @@ import msgspec
 import numpy as np
 import polars as pl
 
+from assay.corpus.citations import Resolver
 from assay.corpus.disk import Part, Rows, read_arrow
 from assay.corpus.parts import mentions_path, write_arrow
-from assay.corpus.resolve import Resolver
 from assay.law.citation import STATUSES, Citation, Resolution
 from assay.law.parse import parse
 

@@ -1,12 +1,19 @@
-"""What is drawn on a page beside its letters: rulings, the edges of filled cells, and images."""
+"""Reading the pages of a PDF file, one at a time. Needs pypdfium2, the extra `pdf`."""
 
 from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from assay.corpus.importers.pdf_page import Box, Frame
+from assay.core.errors import InputError
+from assay.core.extras import imported
+from assay.corpus.importers.pdf.letters import written
+from assay.corpus.importers.pdf.page import Box, Frame, Page
+
+# ── what is drawn on a page beside its letters ────────────────────────────────────────────────────
 
 MAX_RULINGS = 20_000  # of a page: a drawing of more is a picture
 MAX_SEGMENTS = 2_000  # of one path
@@ -103,3 +110,68 @@ def _edges_of(box: Box, width: float, height: float) -> list[Box]:
         Box(box.x0, box.y0, box.x0 + 0.5, box.y1),
         Box(box.x1 - 0.5, box.y0, box.x1, box.y1),
     ]
+
+
+# ────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class PdfFile:
+    path: Path
+    pages: int
+    _document: Any = field(repr=False)
+
+    def page(self, number: int) -> Page:
+        """A page, from 1 on. One that cannot be read is an InputError; the others still can."""
+        import pypdfium2  # type: ignore[import-untyped, unused-ignore]
+
+        try:
+            return _page(self._document, number)
+        except (pypdfium2.PdfiumError, OSError, ValueError) as error:
+            where = f"{self.path}: page {number}"
+            raise InputError(f"the page cannot be read: {error}", where=where) from error
+
+    def __iter__(self) -> Iterator[Page]:
+        return (self.page(number) for number in range(1, self.pages + 1))
+
+    def close(self) -> None:
+        self._document.close()
+
+
+def open_pdf(path: Path) -> PdfFile:
+    pypdfium2 = imported("pypdfium2", "reading PDF", "pdf", where=str(path))
+    try:
+        document = pypdfium2.PdfDocument(path)
+    except pypdfium2.PdfiumError as error:
+        reason = f"not a readable PDF: {error}"
+        hint = "Check that the file is complete."
+        if "assword" in str(error):
+            reason = "it is encrypted and needs a password"
+            hint = "Save a copy without the password."
+        raise InputError(reason, where=str(path), hint=hint) from error
+    return PdfFile(path, len(document), document)
+
+
+def _page(document: Any, number: int) -> Page:
+    import pypdfium2.raw as raw  # type: ignore[import-untyped, unused-ignore]
+
+    page = document[number - 1]
+    textpage = page.get_textpage()
+    try:
+        bounds = Box(*page.get_bbox())
+        text = written(textpage, raw, bounds, page.get_rotation() // 90)
+        frame = text.frame
+        drawings = drawn(page, raw, frame)
+        return Page(
+            number=number,
+            width=frame.width,
+            height=frame.height,
+            lines=text.lines,
+            rulings=drawings.rulings,
+            edges=drawings.edges,
+            images=drawings.images,
+            sideways=text.sideways,
+        )
+    finally:
+        textpage.close()
+        page.close()

@@ -19,8 +19,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from assay.corpus.importers.pdf_page import Line
-from assay.corpus.importers.pdf_words import mended
+from assay.corpus.importers.pdf.page import Line
+from assay.corpus.importers.pdf.words import mended
 
 LARGER = 1.14  # a heading's size over that of the text
 LONGEST = 160  # letters

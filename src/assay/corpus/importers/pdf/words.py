@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from assay.corpus.importers.pdf_page import SHY, Box, Line, Word, around
+from assay.corpus.importers.pdf.page import SHY, Box, Line, Word, around
 
 NUMBER = re.compile(
     r"[-–−+±]?\(?\d{1,3}(?:[  .]?\d{3})*(?:[,.]\d+)?\)?\s?(?:%|€|kpl|pv|htv)?|[-–−—]|\d+(?:,\d+)?%?"

@@ -14,8 +14,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from assay.corpus.importers.pdf_page import SHY, Box, Frame, Line, Word
-from assay.corpus.importers.pdf_words import with_signs_from_above
+from assay.corpus.importers.pdf.page import SHY, Box, Frame, Line, Word
+from assay.corpus.importers.pdf.words import with_signs_from_above
 
 BOLD = 500  # font weights above this
 HYPHENS = "\x02\ufffe"  # how PDFium marks a hyphen at the end of a line

@@ -19,9 +19,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from assay.corpus.importers.pdf_letters import lines_of
-from assay.corpus.importers.pdf_page import Box, Line, Page, Word
-from assay.corpus.importers.pdf_words import NEAR, NUMBER, YEARLIKE, cut, mended, signed
+from assay.corpus.importers.pdf.letters import lines_of
+from assay.corpus.importers.pdf.page import Box, Line, Page, Word
+from assay.corpus.importers.pdf.words import NEAR, NUMBER, YEARLIKE, cut, mended, signed
 
 COVERED = 0.6  # of a side, from where on a ruling stands along it
 NARROW = 5.0  # points: rulings that are nearer are one line
