@@ -8,6 +8,7 @@ again, never shown to the caller."""
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import random
 import shutil
@@ -25,7 +26,13 @@ from assay.core.concealing import without_password
 from assay.core.errors import InputError
 from assay.core.extras import need
 from assay.core.files import sync_folder
-from assay.store.errors import NoStore, StoreError, StoreUnavailable
+from assay.store.errors import (
+    MissingTable,
+    NoStore,
+    StoreError,
+    StoreReadOnly,
+    StoreUnavailable,
+)
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -35,6 +42,8 @@ BUSY_MILLIS = 10_000
 ROOM = 2**20  # bytes that a disk must have for a store to be opened
 RETRY_SECONDS = 120.0
 _FILE = "assay_file"  # of a connection: which file it has open
+CONTENTION = ("40001", "40P01", "55P03")  # states of PostgreSQL, as the next two
+READ_ONLY, UNDEFINED_TABLE = "25006", "42P01"
 LOG, SHARED = "-wal", "-shm"  # what SQLite keeps beside a file
 # Advisory locks of PostgreSQL. Writers of search logs share LOG_LOCK, and a writer of decisions has
 # it alone: neither sees what the other has not committed, and no feedback between them may be lost.
@@ -67,7 +76,9 @@ def url_of(target: str | Path) -> URL:
     )
 
 
-def connect(target: str | Path, *, create: bool = True) -> Engine:
+def connect(target: str | Path, *, create: bool = True, read_only: bool = False) -> Engine:
+    """Make an engine for a store. `StoreReadOnly` where a file cannot be written, unless it is
+    opened with `read_only`."""
     url = url_of(target)
     if url.get_backend_name() == "postgresql":
         return _postgres(url)
@@ -89,10 +100,13 @@ def connect(target: str | Path, *, create: bool = True) -> Engine:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise StoreUnavailable(f"{url.database}: {error.strerror or error}") from error
-    engine = create_engine(
-        url.set(database=str(path)), hide_parameters=True
-    )  # errors are shown; queries are not
+        if error.errno in (errno.EROFS, errno.EACCES):
+            raise read_only_store(str(path)) from error
+        raise StoreUnavailable(f"{path}: {error.strerror or error}") from error
+    if not read_only and not is_writable(path):
+        raise read_only_store(str(path))
+    # errors are shown; queries are not
+    engine = create_engine(url.set(database=str(path)), hide_parameters=True)
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
     file = DatabaseFile(path)
@@ -118,12 +132,20 @@ class DatabaseFile:
         self._was_open = self._is_torn = False
         _make_private(path)
 
-    def before_opening(self, *_: object) -> None:
-        """SQLite would make a new, empty one where ours was."""
+    def before_opening(
+        self, _dialect: object, _record: object, args: list[Any], options: Any
+    ) -> None:
+        """SQLite would make a new, empty file where ours was. A file that cannot be written is
+        opened as one that does not change, since SQLite would write even to read it, unless there
+        is a log to read too."""
         if self._is_torn:
             raise self._torn()
         if self._was_open and not self._path.exists():
             raise self._gone()
+        if not is_writable(self._path):
+            how = "mode=ro" if _beside(self._path, LOG).exists() else "immutable=1"
+            args[0] = f"{self._path.absolute().as_uri()}?{how}"
+            options["uri"] = True
 
     def opened(self, connection: Any, record: Any) -> None:
         self._was_open = True
@@ -197,6 +219,18 @@ def _make_private(path: Path) -> None:
                 path.chmod(mode & ~0o007)
     except OSError:
         pass  # SQLite says why
+
+
+def is_writable(path: Path) -> bool:
+    """Whether SQLite can write to a file: it also makes files beside it."""
+    return os.access(path.parent, os.W_OK) and (not path.exists() or os.access(path, os.W_OK))
+
+
+def read_only_store(where: str) -> StoreReadOnly:
+    return StoreReadOnly(
+        f"{where}: the store cannot be written. "
+        "Make the file and its folder writable, or name another store with --store."
+    )
 
 
 def missing(where: str) -> NoStore:
@@ -335,13 +369,16 @@ def _with_retries(engine: Engine, attempt: Callable[[], T]) -> T:
         pause = min(pause * 2, 0.5)
 
 
+def _codes(error: exc.DBAPIError) -> tuple[int, str]:
+    """The code of SQLite and the state of PostgreSQL; 0 and "" of the other one. The low byte is
+    the primary code: BUSY also comes as BUSY_SNAPSHOT and BUSY_RECOVERY."""
+    code = getattr(error.orig, "sqlite_errorcode", 0)
+    return code & 0xFF, getattr(error.orig, "sqlstate", None) or ""
+
+
 def _is_contention(error: exc.DBAPIError) -> bool:
-    original = error.orig
-    if isinstance(original, sqlite3.OperationalError):
-        # The low byte is the primary code: BUSY also comes as BUSY_SNAPSHOT and BUSY_RECOVERY.
-        code = getattr(original, "sqlite_errorcode", 0) & 0xFF
-        return code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
-    return getattr(original, "sqlstate", None) in ("40001", "40P01", "55P03")
+    code, state = _codes(error)
+    return code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED) or state in CONTENTION
 
 
 def _translated(engine: Engine, error: exc.DBAPIError) -> StoreError | InputError:
@@ -350,7 +387,12 @@ def _translated(engine: Engine, error: exc.DBAPIError) -> StoreError | InputErro
         if str(error.orig).strip()
         else type(error.orig).__name__
     )
-    if getattr(error.orig, "sqlite_errorcode", 0) == sqlite3.SQLITE_NOTADB:
+    code, state = _codes(error)
+    if code == sqlite3.SQLITE_READONLY or state == READ_ONLY:
+        return read_only_store(address(engine))
+    if first.startswith("no such table") or state == UNDEFINED_TABLE:
+        return MissingTable(f"{address(engine)}: {first}")
+    if code == sqlite3.SQLITE_NOTADB:
         return InputError(
             "not a store: the file is not a database",
             where=str(engine.url.database),
@@ -364,18 +406,13 @@ def _translated(engine: Engine, error: exc.DBAPIError) -> StoreError | InputErro
             where=address(engine),
             hint="Check --store and $ASSAY_STORE; a new database is made with createdb.",
         )
-    if getattr(error.orig, "sqlite_errorcode", 0) & 0xFF in (
-        sqlite3.SQLITE_FULL,
-        sqlite3.SQLITE_IOERR,
-    ):
+    if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
         first = _of_disk(Path(str(engine.url.database)), first)
     message = f"{address(engine)}: {without_password(first)}"
     gone = (
         isinstance(error, exc.OperationalError | exc.InterfaceError) or error.connection_invalidated
     )
-    if (getattr(error.orig, "sqlstate", None) or "").startswith(
-        "54"
-    ):  # too large for the server, and always will be
+    if state.startswith("54"):  # too large for the server, and always will be
         gone = False
     return StoreUnavailable(message) if gone else StoreError(message)
 

@@ -13,6 +13,16 @@ class StoreUnavailable(StoreError):
     """The store cannot be reached now; the same call may succeed later."""
 
 
+class StoreReadOnly(StoreUnavailable):
+    """The store cannot be written."""
+
+    exit_code = 2
+
+
+class MissingTable(StoreError):
+    """A statement names a table that the database does not have."""
+
+
 class StoreConflict(StoreError):
     """The store no longer allows the change, because of what it holds now.
 
@@ -26,3 +36,7 @@ class StoreConflict(StoreError):
 
 class NoStore(InputError):
     """The address names no store."""
+
+
+class StoreOutdated(InputError):
+    """The store has the schema of an earlier version, and was opened only to be read."""

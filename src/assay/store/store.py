@@ -28,11 +28,12 @@ class Store(Logs, Runs, Accounts, AuditTrail):
       error of a driver escapes. An address that names no store raises `InputError`.
     """
 
-    def __init__(self, target: str | Path, *, create: bool = True) -> None:
-        self._engine = connect(target, create=create)
+    def __init__(self, target: str | Path, *, create: bool = True, read_only: bool = False) -> None:
+        self.read_only = read_only
+        self._engine = connect(target, create=create, read_only=read_only)
         self.address = address(self._engine)  # without its password
         try:
-            self.created = migrate.upgrade(self._engine, create=create)  # whether it is new
+            self.created = migrate.upgrade(self._engine, create=create, read_only=read_only)
         except BaseException:
             self._engine.dispose()
             raise
