@@ -27,9 +27,9 @@ from assay.core.errors import InputError
 from assay.core.extras import need
 from assay.core.files import sync_folder
 from assay.store.errors import (
-    MissingTable,
     NoStore,
     StoreError,
+    StoreOutdated,
     StoreReadOnly,
     StoreUnavailable,
 )
@@ -42,8 +42,8 @@ BUSY_MILLIS = 10_000
 ROOM = 2**20  # bytes that a disk must have for a store to be opened
 RETRY_SECONDS = 120.0
 _FILE = "assay_file"  # of a connection: which file it has open
-CONTENTION = ("40001", "40P01", "55P03")  # states of PostgreSQL, as the next two
-READ_ONLY, UNDEFINED_TABLE = "25006", "42P01"
+# States of PostgreSQL.
+CONTENTION, UNDEFINED, READ_ONLY = ("40001", "40P01", "55P03"), ("42P01", "42703"), "25006"
 LOG, SHARED = "-wal", "-shm"  # what SQLite keeps beside a file
 # Advisory locks of PostgreSQL. Writers of search logs share LOG_LOCK, and a writer of decisions has
 # it alone: neither sees what the other has not committed, and no feedback between them may be lost.
@@ -108,6 +108,8 @@ def connect(target: str | Path, *, create: bool = True, read_only: bool = False)
     # errors are shown; queries are not
     engine = create_engine(url.set(database=str(path)), hide_parameters=True)
     event.listen(engine, "connect", _prepare_sqlite)
+    if not read_only:  # this changes a file that has no write-ahead log yet
+        event.listen(engine, "connect", lambda it, _: it.execute("PRAGMA journal_mode=WAL"))
     event.listen(engine, "begin", _begin_sqlite)
     file = DatabaseFile(path)
     event.listen(engine, "do_connect", file.before_opening)
@@ -227,9 +229,18 @@ def is_writable(path: Path) -> bool:
 
 
 def read_only_store(where: str) -> StoreReadOnly:
-    return StoreReadOnly(
-        f"{where}: the store cannot be written. "
-        "Make the file and its folder writable, or name another store with --store."
+    fix = "Make the file and its folder writable"
+    if "://" in where:
+        fix = "Use a server that accepts changes, and a role that may make them"
+    message = f"{where}: the store cannot be written. {fix}, or name another store with --store."
+    return StoreReadOnly(message)
+
+
+def outdated_store(where: str) -> StoreOutdated:
+    return StoreOutdated(
+        "the store is of an earlier version, and this needs a newer one",
+        where=where,
+        hint="Upgrade it with `assay doctor --repair`, or with any command that writes to it.",
     )
 
 
@@ -257,7 +268,6 @@ def _prepare_sqlite(connection: Any, _record: Any) -> None:
     connection.isolation_level = None  # BEGIN is ours: the driver's own would be DEFERRED
     for pragma in (
         f"busy_timeout={BUSY_MILLIS}",
-        "journal_mode=WAL",
         "synchronous=FULL",  # what was committed outlives a power cut
         "foreign_keys=ON",
         "temp_store=MEMORY",
@@ -390,8 +400,8 @@ def _translated(engine: Engine, error: exc.DBAPIError) -> StoreError | InputErro
     code, state = _codes(error)
     if code == sqlite3.SQLITE_READONLY or state == READ_ONLY:
         return read_only_store(address(engine))
-    if first.startswith("no such table") or state == UNDEFINED_TABLE:
-        return MissingTable(f"{address(engine)}: {first}")
+    if first.startswith(("no such table", "no such column")) or state in UNDEFINED:
+        return outdated_store(address(engine))
     if code == sqlite3.SQLITE_NOTADB:
         return InputError(
             "not a store: the file is not a database",

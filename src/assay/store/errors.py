@@ -19,10 +19,6 @@ class StoreReadOnly(StoreUnavailable):
     exit_code = 2
 
 
-class MissingTable(StoreError):
-    """A statement names a table that the database does not have."""
-
-
 class StoreConflict(StoreError):
     """The store no longer allows the change, because of what it holds now.
 
@@ -39,4 +35,5 @@ class NoStore(InputError):
 
 
 class StoreOutdated(InputError):
-    """The store has the schema of an earlier version, and was opened only to be read."""
+    """The store lacks a table or a column, since an earlier version made it and nothing has
+    upgraded it yet."""

@@ -8,7 +8,7 @@ from sqlalchemy import Executable, column, literal, select, table
 
 from assay.core.types import Vote
 from assay.store.database import read
-from assay.store.errors import MissingTable
+from assay.store.errors import StoreOutdated
 from assay.store.records import AuditEntry, Kept
 from assay.store.store import Store
 from assay.store.tables import Moment, Record, audit_trail
@@ -76,6 +76,6 @@ def audit(store: Store, prefix: str) -> list[AuditEntry]:
 def _rows(store: Store, query: Executable) -> list[Kept]:
     try:
         found = read(store._engine, lambda connection: connection.execute(query).mappings().all())
-    except MissingTable:
+    except StoreOutdated:
         return []
     return [dict(row) for row in found]

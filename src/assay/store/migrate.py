@@ -11,8 +11,16 @@ from typing import TYPE_CHECKING
 from sqlalchemy import Connection, Engine, inspect, text
 
 from assay.core.errors import InputError
-from assay.store.database import MIGRATION_LOCK, address, lock, missing, read, write
-from assay.store.errors import MissingTable, StoreError, StoreOutdated
+from assay.store.database import (
+    MIGRATION_LOCK,
+    address,
+    lock,
+    missing,
+    outdated_store,
+    read,
+    write,
+)
+from assay.store.errors import StoreError, StoreOutdated
 from assay.store.tables import LEGACY, metadata
 
 if TYPE_CHECKING:
@@ -22,36 +30,41 @@ _FOLDER = Path(__file__).parent / "migrations"
 # By the names of the files: a store that is up to date is opened without loading Alembic.
 SCHEMAS = sorted(path.name.partition("_")[0] for path in (_FOLDER / "versions").glob("[0-9]*_*.py"))
 HEAD = SCHEMAS[-1]
+OLDEST_READABLE = "0003"  # from here on every table that reviews were kept in has its last form
 _REVISION = text("SELECT version_num FROM alembic_version")
 
 
-def upgrade(engine: Engine, *, create: bool = True, read_only: bool = False) -> bool:
-    """Run the migrations that a store lacks, and return whether there was no store before. With
-    `read_only`, refuse a store that lacks any. Alembic is loaded only where it has to run."""
+def upgrade(engine: Engine, *, create: bool = True) -> bool:
+    """Run the migrations that a store lacks, and return whether there was no store before. Alembic
+    is loaded only where it has to run."""
     now = _schema(engine)
     if now is None and not create:
         raise missing(address(engine))
     if now == HEAD:
         return False
     _refuse_newer(now)
-    if read_only:
-        raise StoreOutdated(
-            f"the store is of an earlier version (schema {now}, now {HEAD}), and this command "
-            "only reads",
-            where=address(engine),
-            hint="Upgrade it with `assay doctor --repair`, or with any command that writes to it.",
-        )
     if now is None and engine.dialect.name == "sqlite":
         _refuse_foreign(engine)
     write(engine, lambda connection: _migrate(connection, "head"))
     return now is None
 
 
+def readable(engine: Engine) -> str:
+    """Return the schema of a store that is only read, if that can be done with this schema."""
+    now = _schema(engine)
+    if now is None:
+        raise missing(address(engine))
+    _refuse_newer(now)
+    if now < OLDEST_READABLE:
+        raise outdated_store(address(engine))
+    return now
+
+
 def _schema(engine: Engine) -> str | None:
     """The schema of a store, in one statement."""
     try:
         return read(engine, lambda connection: connection.execute(_REVISION).scalar())
-    except MissingTable:
+    except StoreOutdated:  # without the table of the schema
         return None
 
 

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sqlalchemy import Connection, func, select, text
+from sqlalchemy import Connection, func, inspect, select, text
 
 from assay.store import migrate
 from assay.store.accounts import Accounts
 from assay.store.audit import AuditTrail
-from assay.store.database import address, connect, reading
+from assay.store.database import address, connect, is_writable, reading
 from assay.store.logs import Logs
 from assay.store.records import StoreFacts
 from assay.store.runs import Runs
 from assay.store.tables import metadata
+
+NOT_WRITABLE = "the store cannot be written; it is only read"
+OUTDATED = (
+    "the store is of an earlier version (schema {schema}); what writes to it next upgrades it"
+)
 
 
 class Store(Logs, Runs, Accounts, AuditTrail):
@@ -29,11 +34,18 @@ class Store(Logs, Runs, Accounts, AuditTrail):
     """
 
     def __init__(self, target: str | Path, *, create: bool = True, read_only: bool = False) -> None:
-        self.read_only = read_only
         self._engine = connect(target, create=create, read_only=read_only)
         self.address = address(self._engine)  # without its password
+        self.read_only = read_only
+        self.created = False
+        self.notes: list[str] = []  # what keeps the store from being as it should
         try:
-            self.created = migrate.upgrade(self._engine, create=create, read_only=read_only)
+            if not read_only:
+                self.created = migrate.upgrade(self._engine, create=create)
+            elif (schema := migrate.readable(self._engine)) != migrate.HEAD:
+                self.notes.append(OUTDATED.format(schema=schema))
+            if self._engine.dialect.name == "sqlite" and not is_writable(Path(self.address)):
+                self.notes.append(NOT_WRITABLE)
         except BaseException:
             self._engine.dispose()
             raise
@@ -42,6 +54,7 @@ class Store(Logs, Runs, Accounts, AuditTrail):
     def health(self, connection: Connection) -> StoreFacts:
         """Return the backend, its version, the schema revision and the number of rows by table."""
         backend = connection.dialect.name
+        there = set(inspect(connection).get_table_names())
         version = "SHOW server_version" if backend == "postgresql" else "SELECT sqlite_version()"
         return StoreFacts(
             backend=backend,
@@ -50,6 +63,7 @@ class Store(Logs, Runs, Accounts, AuditTrail):
             rows={
                 name: int(connection.execute(select(func.count()).select_from(table)).scalar_one())
                 for name, table in metadata.tables.items()
+                if name in there
             },
         )
 
