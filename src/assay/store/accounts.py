@@ -15,7 +15,16 @@ from msgspec.structs import replace
 from sqlalchemy import Connection, Engine, delete, insert, select, update
 
 from assay.store.audit import add_entries
-from assay.store.database import ACCOUNT_LOCK, lock, read, reading, write, writing
+from assay.store.database import (
+    ACCOUNT_LOCK,
+    insert_new,
+    lock,
+    read,
+    reading,
+    row_of,
+    write,
+    writing,
+)
 from assay.store.errors import StoreConflict
 from assay.store.records import (
     TERMINAL,
@@ -30,7 +39,6 @@ from assay.store.records import (
     folded,
     may_manage,
 )
-from assay.store.statements import insert_new, row_of
 from assay.store.tables import invitations, server_secrets, service_keys, sessions, users
 
 FIRST_ADMIN = "the first admin"  # the subject of audit entries about an invitation without a name

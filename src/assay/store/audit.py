@@ -7,9 +7,8 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection, Engine, insert, select
 
-from assay.store.database import reading, writing
+from assay.store.database import reading, row_of, writing
 from assay.store.records import AuditEntry
-from assay.store.statements import row_of
 from assay.store.tables import audit_trail
 
 OF_SETS = ("review.", "gold.", "flag query", "unflag query")  # actions of earlier versions

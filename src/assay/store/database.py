@@ -14,12 +14,27 @@ import random
 import shutil
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from functools import wraps
 from pathlib import Path
 from typing import Any, Concatenate, NamedTuple, ParamSpec, Protocol, TypeVar
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, exc, make_url, text
+import msgspec
+from sqlalchemy import (
+    URL,
+    Connection,
+    Engine,
+    Row,
+    Select,
+    Table,
+    bindparam,
+    create_engine,
+    event,
+    exc,
+    make_url,
+    text,
+)
+from sqlalchemy.dialects import postgresql, sqlite
 
 from assay.core import conninfo
 from assay.core.concealing import without_password
@@ -33,6 +48,7 @@ from assay.store.errors import (
     StoreReadOnly,
     StoreUnavailable,
 )
+from assay.store.tables import Words
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -324,12 +340,7 @@ def reading(
 ) -> Callable[Concatenate[S, P], T]:
     """Make a method that takes a connection one read transaction. Callers do not pass the
     connection."""
-
-    @wraps(method)
-    def transaction(self: S, /, *args: P.args, **options: P.kwargs) -> T:
-        return read(self._engine, lambda connection: method(self, connection, *args, **options))
-
-    return transaction
+    return _transaction(read, method)
 
 
 def writing(
@@ -337,12 +348,52 @@ def writing(
 ) -> Callable[Concatenate[S, P], T]:
     """Make a method that takes a connection one write transaction, as `write` runs it. Callers do
     not pass the connection."""
+    return _transaction(write, method)
 
+
+def _transaction(
+    run: Callable[[Engine, Callable[[Connection], T]], T],
+    method: Callable[Concatenate[S, Connection, P], T],
+) -> Callable[Concatenate[S, P], T]:
     @wraps(method)
     def transaction(self: S, /, *args: P.args, **options: P.kwargs) -> T:
-        return write(self._engine, lambda connection: method(self, connection, *args, **options))
+        return run(self._engine, lambda connection: method(self, connection, *args, **options))
 
     return transaction
+
+
+# ── statements that both databases spell in their own dialect ─────────────────────────────────────
+
+CHUNK = 5000  # below both databases' limits on parameters in one statement
+IDS = bindparam("ids", type_=Words(), expanding=True)
+
+
+def chunks(items: Sequence[T]) -> Iterator[Sequence[T]]:
+    for start in range(0, len(items), CHUNK):
+        yield items[start : start + CHUNK]
+
+
+def rows_with(connection: Connection, query: Select[Any], ids: Sequence[str]) -> Iterator[Row[Any]]:
+    """Run a query with `IDS` in it for any number of ids."""
+    for some in chunks(ids):
+        yield from connection.execute(query, {"ids": some})
+
+
+def insert_into(connection: Connection, table: Table) -> Any:
+    """INSERT in the dialect of the connection, which can say what happens on a conflict."""
+    return (postgresql if connection.dialect.name == "postgresql" else sqlite).insert(table)
+
+
+def insert_new(connection: Connection, table: Table) -> Any:
+    """INSERT that leaves existing rows alone."""
+    return insert_into(connection, table).on_conflict_do_nothing()
+
+
+def row_of(record: msgspec.Struct) -> dict[str, Any]:
+    return {name: getattr(record, name) for name in record.__struct_fields__}
+
+
+# ── faults ────────────────────────────────────────────────────────────────────────────────────────
 
 
 def _require_file(connection: Connection) -> None:
