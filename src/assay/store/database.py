@@ -83,13 +83,14 @@ def url_of(target: str | Path) -> URL:
         url = make_url(text_)
     except (exc.ArgumentError, ValueError):  # it says what it could not read
         raise InputError("not a store URL", hint=SUPPORTED) from None
-    if url.get_backend_name() not in ("sqlite", "postgresql"):
-        raise InputError(f"no store on {url.get_backend_name()!r}", hint=SUPPORTED)
-    if url.get_backend_name() == "postgresql" and "@" in f"{url.host}{url.database}":
+    backend = url.get_backend_name()
+    if backend not in ("sqlite", "postgresql"):
+        raise InputError(f"no store on {backend!r}", hint=SUPPORTED)
+    if backend == "sqlite":
+        return url
+    if "@" in f"{url.host}{url.database}":
         raise InputError("not a store URL", hint=conninfo.HINT)
-    return (
-        url.set(drivername="postgresql+psycopg") if url.get_backend_name() == "postgresql" else url
-    )
+    return url.set(drivername="postgresql+psycopg")
 
 
 def connect(target: str | Path, *, create: bool = True, read_only: bool = False) -> Engine:
@@ -99,18 +100,12 @@ def connect(target: str | Path, *, create: bool = True, read_only: bool = False)
     if url.get_backend_name() == "postgresql":
         return _postgres(url)
     if url.database in (None, "", ":memory:"):
-        raise InputError(
-            "a store is a file or a server; "
-            "an in-memory database would be lost between connections",
-            hint=SUPPORTED,
-        )
+        message = "a store is a file or a server; an in-memory database would be lost"
+        raise InputError(f"{message} between connections", hint=SUPPORTED)
     path = Path(str(url.database)).expanduser()
     if path.is_dir():
-        raise InputError(
-            "is a folder, not a store",
-            where=str(path),
-            hint="Give the file, assay.db for instance.",
-        )
+        hint = "Give the file, assay.db for instance."
+        raise InputError("is a folder, not a store", where=str(path), hint=hint)
     if not create and not path.exists():
         raise missing(str(path))
     try:
@@ -161,8 +156,9 @@ class DatabaseFile:
         if self._was_open and not self._path.exists():
             raise self._gone()
         if not is_writable(self._path):
-            how = "mode=ro" if _beside(self._path, LOG).exists() else "immutable=1"
-            args[0] = f"{self._path.absolute().as_uri()}?{how}"
+            file = self._path.resolve()
+            how = "mode=ro" if _beside(file, LOG).exists() else "immutable=1"
+            args[0] = f"{file.as_uri()}?{how}"
             options["uri"] = True
 
     def opened(self, connection: Any, record: Any) -> None:
@@ -177,8 +173,7 @@ class DatabaseFile:
             now = self.place()
             if now.file != known.file:
                 self._set_aside(known)
-                message = f"{self._path}: the database was replaced by another file"
-                raise StoreUnavailable(message)
+                raise StoreUnavailable(f"{self._path}: the database was replaced by another file")
             if now.log != known.log:
                 self._is_torn = True
                 raise self._torn()
@@ -241,7 +236,8 @@ def _make_private(path: Path) -> None:
 
 def is_writable(path: Path) -> bool:
     """Whether SQLite can write to a file: it also makes files beside it."""
-    return os.access(path.parent, os.W_OK) and (not path.exists() or os.access(path, os.W_OK))
+    file = path.resolve()
+    return os.access(file.parent, os.W_OK) and (not file.exists() or os.access(file, os.W_OK))
 
 
 def read_only_store(where: str) -> StoreReadOnly:
@@ -420,9 +416,8 @@ def _with_retries(engine: Engine, attempt: Callable[[], T]) -> T:
             if not _is_contention(error):
                 raise _translated(engine, error) from error
             if time.monotonic() > deadline:
-                raise StoreUnavailable(
-                    f"{address(engine)}: busy for {RETRY_SECONDS:.0f} s"
-                ) from error
+                message = f"{address(engine)}: busy for {RETRY_SECONDS:.0f} s"
+                raise StoreUnavailable(message) from error
         except (exc.SQLAlchemyError, UnicodeEncodeError) as error:
             raise StoreError(f"{address(engine)}: {error}") from error
         # Random, so that writers that met once do not meet again.
@@ -443,25 +438,18 @@ def _is_contention(error: exc.DBAPIError) -> bool:
 
 
 def _translated(engine: Engine, error: exc.DBAPIError) -> StoreError | InputError:
-    first = (
-        str(error.orig).strip().splitlines()[0]
-        if str(error.orig).strip()
-        else type(error.orig).__name__
-    )
+    lines = str(error.orig).strip().splitlines()
+    first = lines[0] if lines else type(error.orig).__name__
     code, state = _codes(error)
     if code == sqlite3.SQLITE_READONLY or state == READ_ONLY:
         return read_only_store(address(engine))
     if first.startswith(("no such table", "no such column")) or state in UNDEFINED:
         return outdated_store(address(engine))
     if code == sqlite3.SQLITE_NOTADB:
-        return InputError(
-            "not a store: the file is not a database",
-            where=str(engine.url.database),
-            hint=SUPPORTED,
-        )
-    if (
-        "FATAL" in first and "does not exist" in first
-    ):  # a database or a role; the driver gives no code for it
+        message = "not a store: the file is not a database"
+        return InputError(message, where=address(engine), hint=SUPPORTED)
+    # a database or a role; the driver gives no code for it
+    if "FATAL" in first and "does not exist" in first:
         return NoStore(
             first.rpartition("FATAL:")[2].strip(),
             where=address(engine),
@@ -470,21 +458,18 @@ def _translated(engine: Engine, error: exc.DBAPIError) -> StoreError | InputErro
     if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
         first = _of_disk(Path(str(engine.url.database)), first)
     message = f"{address(engine)}: {without_password(first)}"
-    gone = (
-        isinstance(error, exc.OperationalError | exc.InterfaceError) or error.connection_invalidated
-    )
-    if state.startswith("54"):  # too large for the server, and always will be
-        gone = False
-    return StoreUnavailable(message) if gone else StoreError(message)
+    gone = isinstance(error, exc.OperationalError | exc.InterfaceError)
+    too_large = state.startswith("54")  # for the server, and always will be
+    if (gone or error.connection_invalidated) and not too_large:
+        return StoreUnavailable(message)
+    return StoreError(message)
 
 
 def _of_disk(file: Path, said: str) -> str:
     """SQLite says "disk I/O error" where it cannot make the files that it needs beside its own."""
     with contextlib.suppress(OSError):
         if shutil.disk_usage(file.parent).free < ROOM:
-            return (
-                "the disk is full. Reading needs a little room too: free 1 MB on it and try again"
-            )
+            return "the disk is full. Reading needs room too: free 1 MB on it and try again"
     return f"{said}: the disk has a fault, or no file may become so large"
 
 

@@ -11,7 +11,7 @@ from assay.store.database import read
 from assay.store.errors import StoreOutdated
 from assay.store.records import AuditEntry, Kept
 from assay.store.store import Store
-from assay.store.tables import Moment, Record, audit_trail
+from assay.store.tables import ABOUT_SETS, Moment, Record, audit_trail
 
 _SETS = table("gold_sets", column("identity"), column("name"))
 _IDS = table("issued_ids", column("gold"), column("key"), column("id"))
@@ -27,8 +27,6 @@ _ITEMS = table(
     column("created_at", Moment),
     column("decided_at", Moment),
 )
-_ACTIONS = ("review.", "gold.")
-_FLAGS = ("flag query", "unflag query")
 
 
 def identities(store: Store) -> dict[str, str]:
@@ -69,7 +67,7 @@ def audit(store: Store, prefix: str) -> list[AuditEntry]:
         AuditEntry(**row)
         for row in rows
         if (row["subject"] == prefix or row["subject"].startswith(f"{prefix}/"))
-        and (row["action"].startswith(_ACTIONS) or row["action"] in _FLAGS)
+        and row["action"].startswith(ABOUT_SETS)
     ]
 
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
-from sqlalchemy import Connection, func, inspect, select, text
+from sqlalchemy import Connection, func, insert, inspect, select, text
 
 from assay.store import migrate
 from assay.store.accounts import Accounts
-from assay.store.audit import AuditTrail
-from assay.store.database import address, connect, is_writable, reading
+from assay.store.database import address, connect, is_writable, reading, row_of, writing
 from assay.store.logs import Logs
-from assay.store.records import StoreFacts
+from assay.store.records import AuditEntry, StoreFacts
 from assay.store.runs import Runs
-from assay.store.tables import metadata
+from assay.store.tables import ABOUT_SETS, audit_trail, metadata
 
 NOT_WRITABLE = "the store cannot be written; it is only read"
 OUTDATED = (
@@ -21,7 +21,7 @@ OUTDATED = (
 )
 
 
-class Store(Logs, Runs, Accounts, AuditTrail):
+class Store(Logs, Runs, Accounts):
     """An open store. `assay.testing.check_store` checks these promises on both databases:
 
     - Every method is one transaction: all of it happens or none.
@@ -66,6 +66,32 @@ class Store(Logs, Runs, Accounts, AuditTrail):
                 if name in there
             },
         )
+
+    @writing
+    def append_audit(self, connection: Connection, entries: Sequence[AuditEntry]) -> None:
+        """Add entries to the audit trail of the server: who changed accounts, keys and settings,
+        when and why. The database itself refuses to change or remove them."""
+        if entries:
+            connection.execute(insert(audit_trail), [row_of(entry) for entry in entries])
+
+    @reading
+    def audit(
+        self,
+        connection: Connection,
+        *,
+        subject: str = "",
+        action: str = "",
+        limit: int = 100,
+        offset: int = 0,
+    ) -> list[AuditEntry]:
+        """Return entries, newest first. Those of earlier versions about gold sets are left out:
+        they are in the logs of the sets."""
+        query = select(audit_trail).order_by(audit_trail.c.at.desc(), audit_trail.c.id.desc())
+        query = query.limit(limit).offset(offset)
+        query = query.where(audit_trail.c.subject == subject) if subject else query
+        query = query.where(audit_trail.c.action == action) if action else query
+        query = query.where(*(audit_trail.c.action.notlike(f"{start}%") for start in ABOUT_SETS))
+        return [AuditEntry(**row) for row in connection.execute(query).mappings()]
 
     def close(self) -> None:
         self._engine.dispose()
