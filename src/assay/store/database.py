@@ -24,8 +24,7 @@ from sqlalchemy import (
     URL,
     Connection,
     Engine,
-    Row,
-    Select,
+    Executable,
     Table,
     bindparam,
     create_engine,
@@ -369,7 +368,7 @@ def chunks(items: Sequence[T]) -> Iterator[Sequence[T]]:
         yield items[start : start + CHUNK]
 
 
-def rows_with(connection: Connection, query: Select[Any], ids: Sequence[str]) -> Iterator[Row[Any]]:
+def rows_with(connection: Connection, query: Executable, ids: Sequence[str]) -> Iterator[Any]:
     """Run a query with `IDS` in it for any number of ids."""
     for some in chunks(ids):
         yield from connection.execute(query, {"ids": some})
