@@ -46,7 +46,7 @@ def backlog(
         raise UsageError("a webhook is an http or https address", where=webhook)
     limits = Limits(max_pending=max_pending, max_age_days=max_age)
     try:
-        with opened(store, create=False) as service:
+        with opened(store, read_only=True) as service:
             figures, problems = check_backlog(service, limits, gold=gold)
             lost = len(strays(service)) if not gold else 0
             theirs = own_backlogs(service) if not gold else {}

@@ -16,7 +16,10 @@ def doctor(
     probe: Annotated[bool, typer.Option(help="Ask every configured engine one query.")] = False,
     repair: Annotated[
         bool,
-        typer.Option("--repair", help="First write gold files again that are behind their logs."),
+        typer.Option(
+            "--repair",
+            help="First upgrade the store, and write gold files that are behind their logs.",
+        ),
     ] = False,
     config: Annotated[Path | None, typer.Option(help="The configuration.")] = None,
     store: StoreUrl = "",
@@ -25,9 +28,9 @@ def doctor(
     """Is everything well? Environment, extras, store, corpora and indexes, engines, gold, in one
     screen."""
     from assay.reports import listing
-    from assay.workbench.doctor import examine, rebuild_sets
+    from assay.workbench.doctor import examine, repair_project
 
-    for said in rebuild_sets(store, config=config) if repair else ():
+    for said in repair_project(store, config=config) if repair else ():
         say(said)
     checkup = examine(store, config=config, probe=probe)
     emit(checkup, lambda: listing.checkup(checkup), json=json)

@@ -95,7 +95,7 @@ def _queries(source: str, limit: int, store: str) -> list[Found]:
     if not source:
         return []
     if source == LOGS:
-        with opened(store, create=False) as service:
+        with opened(store, read_only=True) as service:
             return making.logged_queries(service, limit=limit)
     return making.listed(Path(source))
 

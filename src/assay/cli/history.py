@@ -22,6 +22,6 @@ def history(
     from assay.reports.terminal_trend import trend_lines
     from assay.workbench.trend import trends
 
-    with opened(store, create=False) as service:
+    with opened(store, read_only=True) as service:
         found = trends(service, gold=dataset, engine=engine)
     emit(found, lambda: trend_lines(found), json=json)

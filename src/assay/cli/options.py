@@ -61,7 +61,8 @@ def is_named(store: str) -> bool:
 def opened(
     store: str,
     *,
-    create: bool,
+    create: bool = False,
+    read_only: bool = False,
     gold: Sequence[Path] = (),
     config: Path | None = None,
     recording: Recording | None = None,
@@ -70,7 +71,13 @@ def opened(
     from assay.workbench.opening import open_service
 
     with open_service(
-        store, gold=gold, config=config, recording=recording, create=create, say=say
+        store,
+        gold=gold,
+        config=config,
+        recording=recording,
+        create=create,
+        read_only=read_only,
+        say=say,
     ) as service:
         yield service
 

@@ -30,7 +30,7 @@ def list_(store: StoreUrl = "", json: Json = False) -> None:
 
     from assay.workbench.people import everybody
 
-    with opened(store, create=False) as service:
+    with opened(store, read_only=True) as service:
         found = everybody(service)
 
     def table() -> Table:

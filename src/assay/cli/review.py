@@ -42,7 +42,7 @@ def bootstrap(
     from assay.core.types import counted
     from assay.workbench.gold import bootstrap_gold
 
-    with opened(store, create=False) as service, cluster.on(on):
+    with opened(store, read_only=dry_run) as service, cluster.on(on):
         done = bootstrap_gold(
             service,
             gold,

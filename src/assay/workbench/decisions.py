@@ -96,15 +96,18 @@ def run_line(service: Service, record: RunRecord) -> RunLine:
 
 
 def summarise(service: Service, records: Sequence[RunRecord]) -> list[RunRecord]:
-    """Runs with the summary and verdict of today. What is missing is computed and kept, all in one
-    statement: runs of an earlier version, or gates that have changed."""
+    """Runs with the summary and verdict of today. What is missing is computed and, in a store that
+    was opened for writing, kept, all in one statement: runs of an earlier version, or gates that
+    have changed."""
     asked = {gold: asked_of(service, gold) for gold in {record.gold for record in records}}
     old = [r for r in records if r.summary is None or r.asked != asked[r.gold]]
     if not old:
         return list(records)
     read_ahead(service, [record.id for record in old])
     made = {record.id: _summarised(service, record, asked[record.gold]) for record in old}
-    service.store.keep_summaries([one for one in made.values() if not (one.summary or {})["error"]])
+    if not service.store.read_only:
+        readable = [one for one in made.values() if not (one.summary or {})["error"]]
+        service.store.keep_summaries(readable)
     return [made.get(record.id, record) for record in records]
 
 

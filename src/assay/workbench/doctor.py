@@ -25,7 +25,7 @@ from assay.judging.machine import JUDGES
 from assay.review.outside import TheirBacklog, their_backlogs
 from assay.review.waiting import HalachaBacklog
 from assay.search.dense import ENCODERS
-from assay.store import NoStore, open_store
+from assay.store import NoStore, StoreOutdated, open_store
 from assay.workbench.config import CONFIG_NAME, Config, read_config
 from assay.workbench.health import (
     EnginesHealth,
@@ -41,9 +41,6 @@ from assay.workbench.health import (
 )
 from assay.workbench.opening import Service, attach_past, sets_of
 from assay.workbench.rebuilding import rebuild
-
-if TYPE_CHECKING:
-    from assay.store import Store
 
 if TYPE_CHECKING:
     from assay.store import Store
@@ -73,8 +70,9 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     note: str | UnsetType = UNSET
 
 
-class NoStoreYet(msgspec.Struct, frozen=True, kw_only=True):
-    """Nobody has named a store, and there is none: it is made when it is needed."""
+class UnopenedStore(msgspec.Struct, frozen=True, kw_only=True):
+    """A store that is not open although nothing is wrong: nobody has named one and there is none
+    yet, or it is of an earlier version."""
 
     status: str = "ok"
     note: str = "none yet"
@@ -95,7 +93,7 @@ class Checkup(msgspec.Struct, frozen=True, kw_only=True):
     extras: dict[str, str]
     workspace: WorkspaceHealth | Failed
     configuration: Configuration | Failed
-    store: StoreHealth | NoStoreYet | Failed
+    store: StoreHealth | UnopenedStore | Failed
     index: IndexHealth | Failed
     engines: EnginesHealth | Failed
     gold: GoldHealth | Failed | UnsetType = UNSET
@@ -106,7 +104,7 @@ class Checkup(msgspec.Struct, frozen=True, kw_only=True):
 class Stored(msgspec.Struct, frozen=True, kw_only=True):
     """What depends on the store, and what does not when there is none."""
 
-    store: StoreHealth | NoStoreYet | Failed
+    store: StoreHealth | UnopenedStore | Failed
     index: IndexHealth | Failed
     engines: EnginesHealth | Failed
     gold: GoldHealth | Failed | UnsetType = UNSET
@@ -119,11 +117,17 @@ class Stored(msgspec.Struct, frozen=True, kw_only=True):
         return any(not isinstance(part, UnsetType) and part.status == "failed" for part in parts)
 
 
-def rebuild_sets(store: str = "", *, config: Path | None = None) -> list[str]:
-    """Write gold files again that are behind their logs, in all sets that are known from here, and
-    say what was done. A set that cannot be written is named."""
+def repair_project(store: str = "", *, config: Path | None = None) -> list[str]:
+    """Upgrade the store, write gold files again that are behind their logs, in all sets that are
+    known from here, and say what was done. What cannot be written is named."""
     settings, _ = _read_configuration(config)
     said: list[str] = []
+    target = store or default_store()
+    if "://" in target or Path(target).exists():
+        try:
+            open_store(target, create=False).close()
+        except AssayError as error:
+            said.append(str(error))
     for path in sets_of(settings, (), (config or Path(CONFIG_NAME)).resolve().parent).values():
         try:
             said += filter(None, [rebuild(path)])
@@ -201,7 +205,7 @@ def _read_configuration(config: Path | None) -> tuple[Config | None, Configurati
 
 def _stored(store: str, home: Path | None, config: Config | None, probe: bool) -> Stored:
     try:
-        opened = open_store(store or default_store(), create=False)
+        opened = open_store(store or default_store(), read_only=True)
     except AssayError as error:
         return Stored(
             store=_unopened(error, named=bool(store or os.environ.get(STORE))),
@@ -216,11 +220,14 @@ def _stored(store: str, home: Path | None, config: Config | None, probe: bool) -
         opened.close()
 
 
-def _unopened(error: AssayError, *, named: bool) -> NoStoreYet | Failed:
-    """A store that nobody has named may be missing, and so may what opens one."""
+def _unopened(error: AssayError, *, named: bool) -> UnopenedStore | Failed:
+    """A store that nobody has named may be missing, and so may what opens one. One of an earlier
+    version waits for the first command that writes."""
     unwanted = isinstance(error, MissingExtra) and not Path(default_store()).exists()
     missing = (isinstance(error, NoStore) or unwanted) and not named
-    return NoStoreYet() if missing else Failed(error=str(error))
+    if isinstance(error, StoreOutdated):
+        return UnopenedStore(note=str(error))
+    return UnopenedStore() if missing else Failed(error=str(error))
 
 
 def _with_store(store: Store, home: Path | None, config: Config | None, probe: bool) -> Stored:
@@ -228,11 +235,12 @@ def _with_store(store: Store, home: Path | None, config: Config | None, probe: b
     attach_past(store, sets.values())
     service = Service(store=store, gold_sets=sets, config=config, home=home)
     parts = diagnostics(service, probe=probe)
-    healthy = isinstance(parts.store, StoreHealth)
+    opened = parts.store
+    if isinstance(opened, StoreHealth):
+        note = "; ".join(store.notes) or UNSET
+        opened = msgspec.structs.replace(opened, address=store.address, note=note)
     return Stored(
-        store=msgspec.structs.replace(parts.store, address=store.address)
-        if healthy
-        else parts.store,
+        store=opened,
         index=parts.index,
         engines=parts.engines,
         gold=parts.gold,

@@ -63,6 +63,7 @@ class StoreHealth(msgspec.Struct, frozen=True, kw_only=True):
     rows: dict[str, int]
     millis: float
     address: str | UnsetType = UNSET
+    note: str | UnsetType = UNSET
 
 
 class CorpusHealth(msgspec.Struct, frozen=True, kw_only=True):

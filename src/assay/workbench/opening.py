@@ -66,18 +66,22 @@ def open_service(
     home: Path | None = None,
     recording: Recording | None = None,
     create: bool = True,
+    read_only: bool = False,
     say: Callable[[str], None] = _ignore,
 ) -> Iterator[Service]:
     """A service on a store, with the gold sets and engines of `assay.toml` (where there is one),
     the gold sets given, and those of the project that have a log. With `recording` it logs
-    searches. Without `create`, there must be a store."""
+    searches. Without `create`, there must be a store; with `read_only`, nothing is written to
+    it."""
     target = store or default_store(home)
     path = config or Path(CONFIG_NAME)
     settings = read_config(path) if config is not None or path.exists() else None
-    opened = open_store(target, create=create)
+    opened = open_store(target, create=create, read_only=read_only)
     recorder = Recorder(lambda: open_store(target), recording) if recording is not None else None
     if opened.created:
         say(f"new store: {opened.address}")
+    for note in opened.notes:
+        say(f"{opened.address}: {note}")
     project = path.resolve().parent
     try:
         sets = sets_of(settings, gold, project, opened)

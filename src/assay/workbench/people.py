@@ -147,14 +147,7 @@ def everybody(service: Service) -> People:
             for one in service.store.accounts()
         ],
         links=[
-            OpenLink(
-                id=one.id,
-                kind=one.kind,
-                name=one.name,
-                role=one.role,
-                by=one.by,
-                expires_at=one.expires_at,
-            )
+            msgspec.convert(one, OpenLink, from_attributes=True)
             for one in service.store.invitations(now)
         ],
         keys=[
