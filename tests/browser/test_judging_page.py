@@ -65,7 +65,7 @@ def test_two_judges_by_keyboard_alone_and_the_chair_rules(
     page.wait_for_url("**/judge/set/q2*")
     ready(page)
     page.keyboard.press("u")
-    expect(page.locator("#donetext")).to_contain_text("That was the last one. Done, thank you.")
+    expect(page.locator("#donetext")).to_contain_text("That was the last one. Thank you.")
     page.keyboard.press("Enter")
     page.wait_for_url("**/judge/set")
     expect(page.locator("main")).to_contain_text("Done, thank you. 4 of 4 judged")
@@ -105,7 +105,7 @@ def test_what_waits_counts_down_while_one_judges(browser: Any, url: str) -> None
     assert page.locator(".list a[aria-current] progress").evaluate("bar => bar.value") == 1
     page.keyboard.press("z")
     expect(page.locator("#waits")).to_have_text("4 to judge")
-    expect(page.locator("#state")).to_have_text("Your vote is taken back.")
+    expect(page.locator("#state")).to_have_text("Vote undone.")
     page.reload()
     ready(page)
     assert page.locator("#waits").inner_text() == "4 to judge"
@@ -134,7 +134,7 @@ def test_what_would_settle_a_comparison_comes_one_after_the_other(
         page.wait_for_url(f"**doc={doc}&queued=1")
         ready(page)
     assert "Behested payments" in page.inner_text("#document")
-    page.click("text=Add it, then judge it")
+    page.click("text=Add and judge it")
     expect(page.locator(".doc.cur")).to_have_attribute("data-doc", "d5")
     ready(page)
     page.keyboard.press("u")
@@ -245,9 +245,7 @@ def test_undo_gives_a_vote_that_restores(browser: Any, url: str, dataset: Path) 
     ]
 
 
-@pytest.mark.parametrize(
-    ("button", "holds"), [("Keep 0", {"d1": 0}), ("Change it to 2", {"d1": 2})]
-)
+@pytest.mark.parametrize(("button", "holds"), [("Keep 0", {"d1": 0}), ("Change to 2", {"d1": 2})])
 def test_two_tabs_on_one_document_and_the_second_is_asked(
     browser: Any, url: str, dataset: Path, button: str, holds: dict[str, int]
 ) -> None:

@@ -53,12 +53,12 @@ def test_undo_takes_back_the_vote_on_the_query_before(queue: Any, dataset: Path)
     assert now(dataset, "Ada") == {"d1": None}
     queue.keyboard.press("z")
     queue.wait_for_url("**/q1?doc=d1&queued=1")
-    expect(queue.locator("#state")).to_have_text("Your vote is taken back.")
+    expect(queue.locator("#state")).to_have_text("Vote undone.")
     assert now(dataset, "Ada") == {}
     queue.reload()  # once, not again
     ready(queue)
     queue.keyboard.press("z")
-    expect(queue.locator("#state")).to_have_text("There is nothing to undo.")
+    expect(queue.locator("#state")).to_have_text("Nothing to undo.")
 
 
 def test_who_opens_a_query_otherwise_has_left_the_queue(queue: Any, url: str) -> None:

@@ -110,7 +110,7 @@ def test_a_vote_on_what_changed_meanwhile_is_not_taken(client: TestClient, datas
     assert overtaken.status_code == 412
     said = overtaken.json()
     assert (said["now"]["vote"], said["now"]["grade"]) == (first["id"], 0)
-    assert "meanwhile" in said["error"]
+    assert "in another window" in said["error"]
     assert said["now"]["at"][:19] in said["error"]
     assert [kept.grade for kept in read_votes(dataset)] == [0]
     assert vote(client, "Ada", "d1", 0, seen="").json()["already"], "the same one, sent again"
