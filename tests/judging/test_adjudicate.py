@@ -120,7 +120,7 @@ def test_who_alone_is_unsure_asks_for_another_judge_and_not_for_a_ruling(
     write_packet(tmp_path / "ada.jsonl", "ada", {("q0", "a"): "?", ("q0", "b"): 1})
     merged = assay_cli("gold", "merge", "set.json", "ada.jsonl", "--json")
     assert (merged.json["open"], merged.json["second"]) == (0, 1)
-    assert "1 pair waits for a second judge" in merged.err
+    assert "1 pair needs a second judge" in merged.err
     assert "ruling" not in merged.err
     assert _listed(assay_cli) == []
     write_packet(tmp_path / "ben.jsonl", "ben", {("q0", "a"): "?"})

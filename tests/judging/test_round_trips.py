@@ -79,9 +79,8 @@ def test_a_file_that_does_not_say_who_judged_is_refused(
     given, option = {"merge": ((), "--judge"), "adjudicate": (("--from",), "--by")}[command]
     asked = ("gold", command, "set.json", *given, "p.csv")
     refused = assay_cli(*asked)
-    assert (refused.code, f"Name the judge with {option} NAME" in refused.err) == (2, True), (
-        refused.err
-    )
+    hint = f"Name the judge with {option} NAME"
+    assert (refused.code, hint in refused.err) == (2, True), refused.err
     assert gold.read_bytes() == before
     assert assay_cli(*asked, option, "ada").code == 0
 

@@ -327,7 +327,7 @@ class TestOneJudge:
         assert client.post("/api/second", json={"run": run}).json() == {"documents": 0}
         assert ben.get("/api/judge").json()[0]["asked"] == 24
         for address in ("/judge", "/judge/set"):
-            assert "24 documents wait for a second" in ben.get(f"{address}?lang=en").text
+            assert "24 documents need a second" in ben.get(f"{address}?lang=en").text
         assert local_client(service, "Sam").get("/api/judge").json()[0]["judged"] == 24
         append_votes(path, votes_of("Ben", range(4, 8), queries=3))
         assert "rests on one judge" not in client.get("/?lang=en").text

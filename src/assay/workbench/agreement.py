@@ -15,7 +15,7 @@ from assay.judging import rubrics
 from assay.judging.agreement import agreement
 from assay.judging.agreement_figures import Agreement, Figure, Kind
 from assay.judging.votes import read_votes
-from assay.workbench.judging_session import open_session
+from assay.workbench.judging_session import JudgingSession, open_session
 from assay.workbench.opening import Service
 from assay.workbench.stale_cache import StaleCache
 from assay.workbench.vote_totals import vote_totals
@@ -125,10 +125,14 @@ def agreement_of(dataset: Path) -> tuple[Agreement, int]:
     """The agreement on a set, and how many votes are newer than the figures: 10,000 pairs take
     0.8 seconds, which no reader waits for after the first."""
     session = open_session(dataset)
-    votes = len(session.votes.ids)
-    state = session.stamps, session.log.life, votes
-    figures, counted = _figures.get(dataset, state, lambda: (judges_agreement(dataset), votes))
-    return figures, max(votes - counted, 0)
+    state = session.stamps, session.log.life, len(session.votes.ids)
+    figures, counted = _figures.get(dataset, state, lambda: _compute(session))
+    return figures, max(len(session.votes.ids) - counted, 0)
+
+
+def _compute(session: JudgingSession) -> tuple[Agreement, int]:
+    votes, relevant_from = session.log.votes(), session.rubric.relevant_from
+    return agreement(session.gold, votes, relevant_from=relevant_from), len(votes)
 
 
 _figures: StaleCache[Path, tuple[Agreement, int]] = StaleCache()
