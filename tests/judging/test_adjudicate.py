@@ -110,7 +110,7 @@ def test_many_rulings_come_from_a_file(assay_cli: Assay, tmp_path: Path) -> None
     filled = {**row, "grade": 0, "rationale": "not on it"}
     (tmp_path / "rest.jsonl").write_text(f"{json.dumps(header)}\n{json.dumps(filled)}\n")
     assert _rule(assay_cli, "--from", "rest.jsonl", "--by", "dora").code == 0
-    assert "nothing waits for a ruling" in _rule(assay_cli).out
+    assert "no pairs need a ruling" in _rule(assay_cli).out
 
 
 def test_who_alone_is_unsure_asks_for_another_judge_and_not_for_a_ruling(

@@ -347,10 +347,10 @@ def save_vote(service: Service, given: GivenVote, judge: str) -> Saved | Meanwhi
 
 def _vote(service: Service, session: JudgingSession, given: GivenVote, judge: str) -> Vote:
     if not VOTE_ID.fullmatch(given.id):
-        raise InputError(f"{given.id[:80]!r} is no id of a vote")
+        raise InputError(f"{given.id[:80]!r} is not a valid vote id")
     refuse_long(given.rationale)
     if given.withdrawn and given.grade is not None:
-        raise InputError("a vote that is taken back has no grade")
+        raise InputError("a withdrawn vote cannot have a grade")
     ago = min(max(given.ago, 0.0), LATEST.total_seconds())
     now = service.clock().astimezone(UTC)
     pair = (given.query_id, given.doc_id)
@@ -389,7 +389,7 @@ def _refuse_no_reason(session: JudgingSession, given: GivenVote, before: Vote | 
             return
         earlier = before.supersedes.split()
         before = session.votes.vote(earlier[0]) if earlier else None
-    raise InputError(f"{told[:80]!r} is no reason yet", hint=f"Expected: {EXPECTED}.")
+    raise InputError(f"{told[:80]!r} is not a full reason yet", hint=f"Expected: {EXPECTED}.")
 
 
 def _seconds(given: float | None) -> float | None:

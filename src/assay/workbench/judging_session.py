@@ -212,94 +212,49 @@ class VoteChanged(InputError):
         )
 
 
-@dataclass
-class PendingVote:
-    """A vote that waits to be written, and its outcome: `saved` or `refused`. `seen` is the id of
-    the vote that the judge's page showed, empty for none; None if the sender does not say."""
-
-    vote: Vote
-    seen: str | None = None
-    saved: Vote | None = None
-    already: bool = False
-    refused: Exception | None = None
-
-
 def write_vote(session: JudgingSession, vote: Vote, seen: str | None = None) -> tuple[Vote, bool]:
     """Write a vote to the log; it is on disk when this returns. The second value says whether it
-    was there already: the same vote may be sent any number of times. Votes that arrive together
-    share one sync. With `seen`, a vote that its judge has changed since is refused."""
-    pending = PendingVote(vote, seen)
-    queue = session.log.coming
-    queue.append(pending)
-    with session.log.writing:
-        if pending.saved is None and pending.refused is None:  # no other thread has written it
-            _write(session, [queue.popleft() for _ in range(len(queue))])
-    if pending.refused is not None:
-        raise pending.refused
-    return pending.saved or vote, pending.already
+    was there already: the same vote may be sent any number of times. `seen` is the id of the vote
+    that the judge's page showed, empty for none: if the judge has changed it since, the new vote is
+    refused. Without `seen` the later vote holds."""
+    with session.log.writing, writing(session.dataset) as log:
+        with log.reading:
+            known = session.votes.vote(vote.id)
+            if known is not None:
+                _refuse_reused_id(known, vote)
+                return known, True
+            before = _last_votes(session, vote)
+            if seen is not None:
+                _refuse_changed(vote, seen, before)
+            _refuse_unfit(session, vote)
+        is_late = any(vote.at < one.at for one in before)  # times compare as text
+        replaced = "" if is_late else " ".join(one.id for one in before)
+        saved = msgspec.structs.replace(vote, supersedes=replaced)
+        votes = [*session.first, saved]
+        if is_late:  # the judge has voted again since: the late vote is kept, and does not hold
+            withdrawal = msgspec.structs.replace(
+                vote, id=new_id(), grade=None, rationale="", supersedes=vote.id, source=WITHDRAWN
+            )
+            votes.append(withdrawal)
+        log.append([log.act_of(one) for one in votes])
+        session.first = []
+    return saved, False
 
 
-def _write(session: JudgingSession, batch: Sequence[PendingVote]) -> None:
-    """Check the votes of a batch and append those that pass, with one sync."""
-    try:
-        with writing(session.dataset) as log:
-            new: dict[str, Vote] = {}
-            with log.reading:
-                for pending in batch:
-                    _check(session, pending, new)
-            if new:
-                log.append([log.act_of(vote) for vote in (*session.first, *new.values())])
-                session.first = []
-    except Exception as error:
-        for pending in batch:
-            pending.refused = pending.refused or error
-
-
-def _check(session: JudgingSession, pending: PendingVote, new: dict[str, Vote]) -> None:
-    """Add a vote to the `new` ones, or note that it is known already or refused."""
-    vote = pending.vote
-    known = session.votes.vote(vote.id) or new.get(vote.id)
-    try:
-        if known is not None:
-            _refuse_reused_id(known, vote)
-            pending.saved, pending.already = known, True
-            return
-        before = _last_votes(session, vote, new)
-        _refuse_overtaken(pending, before)
-        _refuse_unfit(session, vote)
-    except InputError as error:
-        pending.refused = error
-        return
-    is_late = any(vote.at < one.at for one in before)  # times compare as text
-    replaced = "" if is_late else " ".join(one.id for one in before)
-    pending.saved = new[vote.id] = msgspec.structs.replace(vote, supersedes=replaced)
-    if is_late:  # the judge has voted again since: the late vote is kept, and does not hold
-        withdrawal = msgspec.structs.replace(
-            vote, id=new_id(), grade=None, rationale="", supersedes=vote.id, source=WITHDRAWN
-        )
-        new[withdrawal.id] = withdrawal
-
-
-def _last_votes(session: JudgingSession, vote: Vote, new: dict[str, Vote]) -> list[Vote]:
+def _last_votes(session: JudgingSession, vote: Vote) -> list[Vote]:
     """The last votes of the same judge on the same pair, withdrawals included."""
-    seat = (vote.judge, vote.query_id, vote.doc_id)
-    first, recent = (
-        [one for one in votes if (one.judge, one.query_id, one.doc_id) == seat]
-        for votes in (session.first, new.values())
-    )
-    replaced = {id for one in recent for id in one.supersedes.split()}
-    logged = session.votes.last_of(vote.judge, (vote.query_id, vote.doc_id))
-    return [one for one in (*(logged or first), *recent) if one.id not in replaced]
+    pair = (vote.query_id, vote.doc_id)
+    first = (one for one in session.first if (one.query_id, one.doc_id) == pair)
+    mine = [one for one in first if one.judge == vote.judge]
+    return session.votes.last_of(vote.judge, pair) or mine
 
 
-def _refuse_overtaken(pending: PendingVote, before: Sequence[Vote]) -> None:
+def _refuse_changed(vote: Vote, seen: str, before: Sequence[Vote]) -> None:
     """Two windows of one judge: the second must not overwrite a vote that it does not show."""
-    vote = pending.vote
     now = next((one for one in reversed(before) if one.source != WITHDRAWN), None)
-    if pending.seen is None or pending.seen == (now.id if now is not None else ""):
-        return
     held = None if now is None else (now.grade, now.rationale)
-    if held != (None if vote.source == WITHDRAWN else (vote.grade, vote.rationale)):
+    new = None if vote.source == WITHDRAWN else (vote.grade, vote.rationale)
+    if seen != (now.id if now is not None else "") and held != new:
         raise VoteChanged(vote, now)
 
 

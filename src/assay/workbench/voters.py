@@ -13,8 +13,6 @@ from assay.judging.votes import UNNAMED, role_of
 from assay.workbench.judging_session import JudgingSession, open_session
 from assay.workbench.opening import Service
 
-__all__ = ["Voter", "dealt_to_others", "voters"]
-
 
 class Voter(msgspec.Struct, frozen=True, kw_only=True):
     """A judge, how many votes of theirs hold on all sets, without rulings, and the time of the

@@ -44,26 +44,6 @@ from assay.workbench.judging_session import limits_under
 from assay.workbench.texts import Texts, known_texts, stale_votes
 from assay.workbench.vote_totals import uncounted
 
-__all__ = [
-    "Merged",
-    "PolicyView",
-    "VotedSet",
-    "append_votes",
-    "asked_pairs",
-    "count_new_votes",
-    "first_acts",
-    "judge_kind",
-    "merge_files",
-    "open_voted_set",
-    "read_voted_set",
-    "recompute_labels",
-    "require_signed",
-    "rubric_version",
-    "save_labels",
-    "set_policy",
-    "show_policy",
-]
-
 
 @dataclass(frozen=True, kw_only=True)
 class VotedSet:
