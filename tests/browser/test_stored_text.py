@@ -27,7 +27,7 @@ from assay.workbench.opening import Service
 from assay.workbench.packing import write_packet
 from assay.workbench.people import AT_THE_TERMINAL
 from assay.workbench.review import queue, suggest
-from assay.workbench.voting import give
+from assay.workbench.votes_to_labels import append_votes
 from browsing import faults, listening
 from decided import kept
 from every_page import PASSWORD, Team, Visitors, pages_of
@@ -104,7 +104,7 @@ def fill(service: Service, dataset: Path, logged: Path) -> None:
         for judge, grade in ((ADMIN, 2), (JUDGE, 0))
         for doc in DOCS
     ]
-    give(dataset, votes)
+    append_votes(dataset, votes)
     flag_query(service, FlagGiven(set=FILE, query_id="q0<x-harm>", reason=harm("flag")), JUDGE)
     ids = ["q0<x-harm>", "q1<x-harm>"]
     for days in (2, 1):

@@ -19,7 +19,7 @@ from assay.review.bootstrap import Options, bootstrap
 from assay.review.decisions import Word, promote, reject, reopen
 from assay.store import open_store
 from assay.store.records import Decision, SearchLog, Shown
-from assay.workbench import adjudicating, review, review_word, voting
+from assay.workbench import review, review_word, rulings, votes_to_labels
 from assay.workbench.grading import save_vote
 from assay.workbench.grading_views import GivenVote
 from assay.workbench.opening import Service
@@ -78,9 +78,9 @@ def test_the_time_is_after_a_day_that_is_still_to_come(day: str) -> None:
 
 def test_nothing_follows_a_vote_at_the_end_of_time(tmp_path: Path) -> None:
     path = write_set(tmp_path)
-    voting.give(path, [vote("9999-12-31T23:59:59.999999+00:00", rationale="so")])
+    votes_to_labels.append_votes(path, [vote("9999-12-31T23:59:59.999999+00:00", rationale="so")])
     with pytest.raises(InputError, match="none can follow it"):
-        adjudicating.rule(path, "q0", "d", 2, rationale="on reflection", by="chair")
+        rulings.rule(path, "q0", "d", 2, rationale="on reflection", by="chair")
 
 
 def test_a_judge_corrects_a_vote_that_is_dated_by_the_next_day(tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ def test_a_judge_corrects_a_vote_that_is_dated_by_the_next_day(tmp_path: Path) -
     for number, ballot in enumerate([{"grade": 2, "at": day}, {"grade": 0}]):
         file = tmp_path / f"{number}.jsonl"
         file.write_text(json.dumps(row | ballot) + "\n")
-        voting.merge_files(path, [file], allow=voting.Allowed(unasked=True))
+        votes_to_labels.merge_files(path, [file], unasked=True)
     assert [each.grade for each in open_log(path).book.current()] == [0]
 
 
@@ -98,8 +98,8 @@ def test_a_ruling_after_the_clock_was_put_back_stands(tmp_path: Path) -> None:
     path = write_set(tmp_path)
     ahead = (datetime.now(UTC) + timedelta(hours=1)).isoformat(timespec="seconds")
     earlier = vote(ahead, source=RULING, rationale="so")
-    voting.give(path, [earlier])
-    adjudicating.rule(path, "q0", "d", 2, rationale="on reflection", by="chair")
+    votes_to_labels.append_votes(path, [earlier])
+    rulings.rule(path, "q0", "d", 2, rationale="on reflection", by="chair")
     assert labels(path) == {("q0", "d"): 2}
 
 
@@ -149,7 +149,7 @@ def test_the_last_word_on_a_suggestion_stands(
             assert review_word.take_back(service, [mine.id], by="dana").done == [item.id]
             last = None
         elif step == "merge" and name == "set.json":
-            voting.label_again(path)
+            votes_to_labels.recompute_labels(path)
         elif step != "merge":
             last = int(step)
             review.rule_suggestion(service, item.id, accept=True, by="dana", grade=last)
@@ -157,7 +157,7 @@ def test_the_last_word_on_a_suggestion_stands(
     holds = {vote.doc_id: vote.grade for vote in open_log(path).book.current()}
     assert holds.get("d2") == last
     if name == "set.json":
-        voting.label_again(path)
+        votes_to_labels.recompute_labels(path)
         assert labels(path).get(("q1", "d2")) == last
     else:
         (row,) = gold_jsonl.rows(gold_jsonl.read_lines(path))
@@ -194,13 +194,13 @@ def test_an_undo_comes_after_what_it_names_whatever_its_time_and_line() -> None:
 def test_the_word_given_last_is_the_latest_of_all_judges(tmp_path: Path, act: str) -> None:
     path = write_set(tmp_path)
     ahead = (datetime.now(UTC) + timedelta(hours=2)).isoformat(timespec="seconds")
-    voting.give(path, [vote(ahead)])
-    voting.set_policy(path, "latest")
+    votes_to_labels.append_votes(path, [vote(ahead)])
+    votes_to_labels.set_policy(path, "latest")
     if act == "rule":
-        adjudicating.rule(path, "q0", "d", 2, rationale="so", by="chair")
+        rulings.rule(path, "q0", "d", 2, rationale="so", by="chair")
     else:
         (tmp_path / "b.csv").write_text("query_id,doc_id,grade,judge\nq0,d,2,ben\n")
-        voting.merge_files(path, [tmp_path / "b.csv"], allow=voting.Allowed(unasked=True))
+        votes_to_labels.merge_files(path, [tmp_path / "b.csv"], unasked=True)
     assert labels(path) == {("q0", "d"): 2}
 
 
@@ -211,20 +211,20 @@ def test_files_without_times_are_said_at_one_moment(tmp_path: Path) -> None:
         folder.mkdir()
         path = write_set(folder)
         ahead = (datetime.now(UTC) + timedelta(hours=2)).isoformat(timespec="seconds")
-        voting.give(path, [vote(ahead)])
-        voting.set_policy(path, "latest")
+        votes_to_labels.append_votes(path, [vote(ahead)])
+        votes_to_labels.set_policy(path, "latest")
         for name, grade in (("x", 2), ("y", 0)):
             row = f"query_id,doc_id,grade,judge\nq0,d,{grade},{name}\n"
             (folder / f"{name}.csv").write_text(row)
         files = [folder / f"{name}.csv" for name in order]
-        voting.merge_files(path, files, allow=voting.Allowed(unasked=True))
+        votes_to_labels.merge_files(path, files, unasked=True)
         assert labels(path) == {}
 
 
 def test_a_file_without_times_is_said_after_what_the_clock_has_not_seen(tmp_path: Path) -> None:
     path = write_set(tmp_path)
     ahead = (datetime.now(UTC) + timedelta(hours=2)).isoformat(timespec="seconds")
-    voting.give(path, [vote(ahead)])
+    votes_to_labels.append_votes(path, [vote(ahead)])
     (tmp_path / "b.csv").write_text("query_id,doc_id,grade,judge\nq0,d,2,a\n")
-    voting.merge_files(path, [tmp_path / "b.csv"], allow=voting.Allowed(unasked=True))
+    votes_to_labels.merge_files(path, [tmp_path / "b.csv"], unasked=True)
     assert labels(path) == {("q0", "d"): 2}

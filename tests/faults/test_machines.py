@@ -38,8 +38,8 @@ from assay.review.decisions import Correction, Word
 from assay.review.queue import ReviewItem, items_of
 from assay.store import open_store
 from assay.store.records import Decision, Feedback, SearchLog, Shown
-from assay.workbench import adjudicating, review, review_word
-from assay.workbench.desk import desk_of, put
+from assay.workbench import review, review_word, rulings
+from assay.workbench.judging_session import open_session, write_vote
 from assay.workbench.opening import Service
 
 NOW = datetime(2026, 5, 31, 12, tzinfo=UTC)
@@ -92,8 +92,8 @@ class Votes(Machine):
         vote = Vote(id=f"v{self.count}", query_id="q", doc_id=doc, grade=grade, judge=judge,
                     kind="human", at=at.isoformat(), source=source,
                     rationale="" if grade is None else "It decides the point.")  # fmt: skip
-        put(desk_of(self.path), vote)
-        put(desk_of(self.path), vote)  # the answer was lost, and it is sent again
+        write_vote(open_session(self.path), vote)
+        write_vote(open_session(self.path), vote)  # the answer was lost, and it is sent again
         self.ids.append(vote.id)
         self.is_cut = False
         return vote.id
@@ -105,7 +105,7 @@ class Votes(Machine):
     @rule(judge=JUDGES, doc=DOCS, grade=GRADES)
     def rule_on(self, judge: str, doc: str, grade: int) -> None:
         why = f"ruling {self.count}"
-        adjudicating.rule(self.path, "q", doc, grade, rationale=why, by=f"chair {judge}")
+        rulings.rule(self.path, "q", doc, grade, rationale=why, by=f"chair {judge}")
         last = open_log(self.path).votes()[-1]
         assert (last.source, last.grade, last.rationale) == (RULING, grade, why)
         assert not how_it_stands(self.path)

@@ -21,8 +21,7 @@ from assay.reports.doubted import answers
 from assay.reports.sentences import Sentences
 from assay.reports.words import Words
 from assay.store import Store, open_store
-from assay.workbench.agreed import count_votes, waiting_votes
-from assay.workbench.agreeing import judges_agreement
+from assay.workbench.agreement import judges_agreement
 from assay.workbench.corpora import import_corpus, index_corpus
 from assay.workbench.decisions import boards, decided, run_page
 from assay.workbench.facing import duel, lead_of
@@ -35,7 +34,8 @@ from assay.workbench.score import ScoreRequest, score
 from assay.workbench.set_standing import set_standing
 from assay.workbench.side_by_side import two_rankings
 from assay.workbench.trail import trail
-from assay.workbench.voting import give
+from assay.workbench.vote_totals import uncounted
+from assay.workbench.votes_to_labels import append_votes, count_new_votes
 from decided import HOSTILE, NOW, golden_set, graded_set, kept, ranking_file, served
 
 SAMPLES = Path(__file__).parents[2] / "samples"
@@ -82,7 +82,7 @@ class TestOverview:
             for n, two in enumerate(graded)
             for judge, grade in zip("ab", two, strict=True)
         ]
-        give(gold, votes)
+        append_votes(gold, votes)
         found = overview(served(store, tmp_path, gold))
         assert (found.waiting.judge, found.waiting.disputes) == (1, 1)
         standing = found.sets[0].standing
@@ -373,7 +373,7 @@ def vote_on(gold: Path, doc_id: str, grade: int, *, id: str = "v1") -> None:
         at="2026-05-01T00:00:00Z",
         rationale="so",
     )
-    give(gold, [vote])
+    append_votes(gold, [vote])
 
 
 class TestVotesAndLabels:
@@ -381,13 +381,13 @@ class TestVotesAndLabels:
         self, store: Store, gold: Path, tmp_path: Path
     ) -> None:
         service = served(store, tmp_path, gold)
-        assert waiting_votes(service, "set") == 0
+        assert uncounted(gold) == 0
         vote_on(gold, "new", 2)
-        assert waiting_votes(service, "set") == 1
+        assert uncounted(gold) == 1
         assert overview(service).sets[0].standing.uncounted == 1
-        assert count_votes(service, "set", by="me") == 1
-        assert waiting_votes(service, "set") == 0
-        assert count_votes(service, "set", by="me") == 0
+        assert count_new_votes(gold, by="me") == 1
+        assert uncounted(gold) == 0
+        assert count_new_votes(gold, by="me") == 0
         (entry,) = trail(service, action="gold.labelled")
         assert entry.by == "me"
 

@@ -38,8 +38,9 @@ def agreement(
     """How far judges agree who judged apart: exact, kappas, Krippendorff's alpha, with intervals;
     by judge, topic, type and grade; who is strict, and who drifts."""
     from assay.reports.terminal_agreement import agreement_page
-    from assay.workbench.agreeing import judges_agreement, stale_count, write_agreement
+    from assay.workbench.agreement import judges_agreement, write_agreement
     from assay.workbench.outputs import refuse_output
+    from assay.workbench.suite import stale_count
 
     refuse_output(output, dataset)
     named = [name.strip() for name in judges.split(",") if name.strip()]

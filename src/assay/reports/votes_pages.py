@@ -25,7 +25,7 @@ def disputes_page(found: Sequence[Dispute]) -> RenderableType:
     from assay.judging.disputes import one_line
 
     if not found:
-        return Text("nothing waits for a ruling")
+        return Text("no pairs need a ruling")
     lines = list[Text]()
     for dispute in found[:SHOWN]:
         far = f", {counted(dispute.apart, 'grade')} apart" if dispute.apart else ""

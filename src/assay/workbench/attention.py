@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from assay.core.errors import AssayError
 from assay.judging.pool import pool_path
-from assay.workbench.desk import desk_of
+from assay.workbench.judging_session import open_session
 from assay.workbench.opening import Service
 from assay.workbench.review_queue import pending
 
@@ -37,6 +37,6 @@ def _left(service: Service, gold: str, name: str) -> int:
     if not pool_path(path).exists():
         return 0
     try:
-        return desk_of(path).left(name)
+        return open_session(path).left(name)
     except (AssayError, OSError):
         return 0

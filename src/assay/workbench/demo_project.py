@@ -23,7 +23,6 @@ from assay.core.workspace import HOME, STORE
 from assay.formats.gold_jsonl import locked
 from assay.gold.files import is_rows
 from assay.workbench import corpora
-from assay.workbench.adjudicating import rule
 from assay.workbench.config import CONFIG_NAME
 from assay.workbench.demo import samples
 from assay.workbench.flags import FlagGiven, flag_query
@@ -33,8 +32,9 @@ from assay.workbench.making import init_gold
 from assay.workbench.opening import Service, open_service
 from assay.workbench.pooling import PoolRequest, pool_gold
 from assay.workbench.review import suggest
+from assay.workbench.rulings import rule
 from assay.workbench.shelves import open_shelf
-from assay.workbench.voting import Allowed, merge_files
+from assay.workbench.votes_to_labels import merge_files
 
 __all__ = ["FOLDER", "inside", "prepare"]
 
@@ -187,7 +187,7 @@ def _judge(service: Service, votes: Path, story: _Story, now: datetime) -> None:
     for days, rows in by_day.items():
         at = (now - timedelta(days=days, hours=1)).isoformat()
         with _as_lines([{**row, "at": at} for row in rows]) as file:
-            merge_files(SET, [file], corpus=Path(ENGLISH), allow=Allowed(unasked=True))
+            merge_files(SET, [file], corpus=Path(ENGLISH), unasked=True)
         if days == min(by_day):
             for said in story.rulings:
                 grade, why = said.grade, said.rationale

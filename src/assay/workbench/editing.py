@@ -1,5 +1,5 @@
-"""Changing a set from a page: queries, and issues of its taxonomy, by somebody who is named. The
-log of the set has what was changed."""
+"""Edits of a gold set on its page: new queries, and issues of the taxonomy. The log records who
+changed what."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ SHOWN = 200  # characters of a query in the audit trail
 
 
 class NewQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """A query to add to a set."""
+
     set: str
     text: str
     type: str = ""
@@ -32,6 +34,8 @@ class NewQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EditedIssue(msgspec.Struct, frozen=True, kw_only=True):
+    """An issue of the taxonomy, as the page sends it."""
+
     set: str
     topic: str
     id: str
@@ -77,9 +81,9 @@ def edit_issue(service: Service, given: EditedIssue, *, by: str) -> Issue:
 
 
 def _edit(service: Service, log: Log, action: str, content: bytes, *, by: str, **more: Any) -> None:
-    """Write the file, then tell the log who changed it. The queries and the taxonomy are the
-    file's own: an edit that a crash leaves unsigned is in the file all the same."""
-    # a digest says that no edit of a label by hand is still to be found
+    """Write the gold file, then record in the log who changed it. Queries and taxonomy live in the
+    file alone: after a crash in between, the edit is there without its record."""
+    # the digest claims that the log knows every label of the file: not while one is edited by hand
     file = digest_of(content) if not how_it_stands(log.dataset) else ""
     with or_undone(log.dataset):
         write_atomic(log.dataset, content)

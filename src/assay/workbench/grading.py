@@ -24,7 +24,6 @@ from assay.judging.rubrics import Rubric
 from assay.judging.rubrics.translated import translated
 from assay.judging.votes import WITHDRAWN, document_fingerprint, not_before
 from assay.reports.words import LANGUAGES
-from assay.workbench.desk import Count, Desk, Overtaken, desk_of, put
 from assay.workbench.flags import Flag, flags_of
 from assay.workbench.grading_views import (
     GivenVote,
@@ -37,6 +36,13 @@ from assay.workbench.grading_views import (
     Saved,
     SetDesk,
     SetRow,
+)
+from assay.workbench.judging_session import (
+    JudgeCount,
+    JudgingSession,
+    VoteChanged,
+    open_session,
+    write_vote,
 )
 from assay.workbench.opening import Service, gold_path
 from assay.workbench.shelves import reader_of
@@ -79,47 +85,47 @@ def sets_to_judge(service: Service, judge: str) -> list[SetRow]:
 
 def _set_row(service: Service, name: str, judge: str) -> SetRow:
     try:
-        desk = desk_of(gold_path(service, name))
-        counts = desk.counts(judge, desk.gold.query_ids).values()
+        session = open_session(gold_path(service, name))
+        counts = session.counts(judge, session.gold.query_ids).values()
         asked, judged = sum(one.asked for one in counts), sum(one.judged for one in counts)
     except AssayError as error:
         return SetRow(name=name, title=name, error=str(error))
     return SetRow(
         name=name,
-        title=desk.gold.name,
-        queries=len(desk.gold.queries),
+        title=session.gold.name,
+        queries=len(session.gold.queries),
         asked=asked,
         judged=judged,
-        pooled=desk.pool is not None,
-        from_logs=desk.gold.from_logs,
-        golden=any(query.checks for query in desk.gold.queries),
-        dealt_to=desk.pool.judges if desk.pool is not None else (),
+        pooled=session.pool is not None,
+        from_logs=session.gold.from_logs,
+        golden=any(query.checks for query in session.gold.queries),
+        dealt_to=session.pool.judges if session.pool is not None else (),
     )
 
 
 def set_desk(service: Service, name: str, judge: str, chair: bool = False) -> SetDesk:
-    desk = desk_of(gold_path(service, name))
-    flags = flags_of(desk.dataset, judge, chair)
-    counts = desk.counts(judge, desk.gold.query_ids)
-    rows = [_query_row(query, counts[query.id], flags) for query in desk.gold.queries]
-    places = {query_id: place for place, query_id in enumerate(desk.asked)}
+    session = open_session(gold_path(service, name))
+    flags = flags_of(session.dataset, judge, chair)
+    counts = session.counts(judge, session.gold.query_ids)
+    rows = [_query_row(query, counts[query.id], flags) for query in session.gold.queries]
+    places = {query_id: place for place, query_id in enumerate(session.asked)}
     rows.sort(key=lambda row: (not row.asked, places.get(row.id, len(places))))
     return SetDesk(
         name=name,
-        title=desk.gold.name,
-        rubric=desk.version,
-        pooled=desk.pool is not None,
-        from_logs=desk.gold.from_logs,
-        golden=any(query.checks for query in desk.gold.queries),
-        dealt_to=desk.pool.judges if desk.pool is not None else (),
+        title=session.gold.name,
+        rubric=session.version,
+        pooled=session.pool is not None,
+        from_logs=session.gold.from_logs,
+        golden=any(query.checks for query in session.gold.queries),
+        dealt_to=session.pool.judges if session.pool is not None else (),
         asked=sum(row.asked for row in rows),
         judged=sum(row.judged for row in rows),
         queries=rows,
-        topics=dict(desk.gold.taxonomy),
+        topics=dict(session.gold.taxonomy),
     )
 
 
-def _query_row(query: Query, count: Count, flags: dict[str, Flag]) -> QueryRow:
+def _query_row(query: Query, count: JudgeCount, flags: dict[str, Flag]) -> QueryRow:
     return QueryRow(
         id=query.id,
         text=query.text,
@@ -136,23 +142,23 @@ def query_desk(
     service: Service, name: str, query_id: str, judge: str, chair: bool = False
 ) -> QueryDesk:
     """The documents of a query that are asked of a judge, in an order of the judge's own."""
-    desk = desk_of(gold_path(service, name))
-    query = desk.query(query_id)
-    flags = flags_of(desk.dataset, judge, chair)
-    with desk.log.reading:
-        mine = _drawn(desk.mine(query_id, judge), judge)
-        pairs = [_judged(desk, pair, judge) for pair in mine]
-        counts = desk.counts(judge, desk.gold.query_ids)
-    queries = [each for each in desk.asked if counts[each].asked]
+    session = open_session(gold_path(service, name))
+    query = session.query(query_id)
+    flags = flags_of(session.dataset, judge, chair)
+    with session.log.reading:
+        mine = _drawn(session.pairs_for(judge, query_id), judge)
+        pairs = [_judged(session, pair, judge) for pair in mine]
+        counts = session.counts(judge, session.gold.query_ids)
+    queries = [each for each in session.asked if counts[each].asked]
     at = queries.index(query_id) if query_id in queries else -1
     others = [*queries[at + 1 :], *queries[: max(at, 0)]]
     near = queries[max(at - BEFORE, 0) : at + 1 + AFTER]
-    by_id = {each.id: each for each in desk.gold.queries}
-    topic = desk.gold.taxonomy.get(query.topic)
+    by_id = {each.id: each for each in session.gold.queries}
+    topic = session.gold.taxonomy.get(query.topic)
     issues = {issue.id: issue.name for issue in topic.issues} if topic is not None else {}
     return QueryDesk(
         set=name,
-        title=desk.gold.name,
+        title=session.gold.name,
         asked=sum(count.asked for count in counts.values()),
         judged=sum(count.judged for count in counts.values()),
         queries=len(queries),
@@ -164,7 +170,7 @@ def query_desk(
         topic=topic.name if topic is not None else query.topic,
         issue=issues.get(query.issue, query.issue),
         pairs=pairs,
-        progress=progress_of(desk, query_id, judge, flags),
+        progress=progress_of(session, query_id, judge, flags),
         before=queries[at - 1] if at > 0 else "",
         after=next((each for each in others if counts[each].judged < counts[each].asked), ""),
     )
@@ -179,8 +185,8 @@ def _drawn(pairs: Iterable[PooledPair], judge: str) -> list[PooledPair]:
     return sorted(pairs, key=lot)
 
 
-def _judged(desk: Desk, pair: PooledPair, judge: str) -> JudgedPair:
-    return _shown(pair.doc_id, desk.votes.of(judge, pair.key))
+def _judged(session: JudgingSession, pair: PooledPair, judge: str) -> JudgedPair:
+    return _shown(pair.doc_id, session.votes.of(judge, pair.key))
 
 
 def _shown(doc_id: str, vote: Vote | None) -> JudgedPair:
@@ -197,8 +203,8 @@ def _shown(doc_id: str, vote: Vote | None) -> JudgedPair:
 
 def with_titles(service: Service, shown: QueryDesk) -> QueryDesk:
     """For the list of all documents of a query."""
-    desk = desk_of(gold_path(service, shown.set))
-    shelf = reader_of(desk.pool, desk.dataset, service.home)
+    session = open_session(gold_path(service, shown.set))
+    shelf = reader_of(session.pool, session.dataset, service.home)
     titled = []
     for pair in shown.pairs:
         document = shelf.get(pair.doc_id)
@@ -207,14 +213,16 @@ def with_titles(service: Service, shown: QueryDesk) -> QueryDesk:
     return msgspec.structs.replace(shown, pairs=titled)
 
 
-def progress_of(desk: Desk, query_id: str, judge: str, flags: dict[str, Flag]) -> Progress:
-    rubric = desk.rubric
-    with desk.log.reading:
-        pairs = list(desk.mine(query_id, judge))
-        votes = [vote for pair in pairs if (vote := desk.votes.of(judge, pair.key))]
+def progress_of(
+    session: JudgingSession, query_id: str, judge: str, flags: dict[str, Flag]
+) -> Progress:
+    rubric = session.rubric
+    with session.log.reading:
+        pairs = list(session.pairs_for(judge, query_id))
+        votes = [vote for pair in pairs if (vote := session.votes.of(judge, pair.key))]
         anybody = sum(
-            bool(desk.votes.heads(pair.key)) or pair.key in desk.labelled
-            for pair in desk.asked.get(query_id, ())
+            bool(session.votes.heads(pair.key)) or pair.key in session.labelled
+            for pair in session.asked.get(query_id, ())
         )
     grades = Counter(vote.grade for vote in votes if vote.grade is not None)
     return Progress(
@@ -223,7 +231,7 @@ def progress_of(desk: Desk, query_id: str, judge: str, flags: dict[str, Flag]) -
         unsure=sum(vote.grade is None for vote in votes),
         grades={str(value): grades[value] for value in rubric.values},
         judged_by_anybody=anybody,
-        pooled=max(len(desk.asked.get(query_id, ())), len(pairs)),
+        pooled=max(len(session.asked.get(query_id, ())), len(pairs)),
         without_reason=sum(vote.grade is not None and not vote.rationale for vote in votes),
         again=sum(len(pair.judges) > 1 for pair in pairs),
         min_judged=rubric.checklist.min_judged,
@@ -239,8 +247,10 @@ def rubric_in_use(
 ) -> tuple[Rubric, dict[int, list[str]]]:
     """The rubric of a set, and for each grade some starts of sentences for a rationale; in a
     language, where somebody has translated it."""
-    desk = desk_of(gold_path(service, name))
-    rubric = translated(desk.rubric, language, beside=desk.dataset) if language else desk.rubric
+    session = open_session(gold_path(service, name))
+    rubric = (
+        translated(session.rubric, language, beside=session.dataset) if language else session.rubric
+    )
     return rubric, _starts(rubric)
 
 
@@ -262,16 +272,16 @@ def _start(criterion: str) -> str:
 def make_ready(service: Service, name: str) -> None:
     """The set, its votes and the corpus of its pool are opened, and a document of it is read."""
     set_desk(service, name, "")
-    desk = desk_of(gold_path(service, name))
-    if desk.pool is not None and desk.pool.pairs:
-        first = desk.pool.pairs[0]
+    session = open_session(gold_path(service, name))
+    if session.pool is not None and session.pool.pairs:
+        first = session.pool.pairs[0]
         read_pair(service, name, first.query_id, first.doc_id)
 
 
 def read_pair(service: Service, name: str, query_id: str, doc_id: str) -> Reading:
-    desk = desk_of(gold_path(service, name))
-    query = desk.query(query_id)
-    shelf = reader_of(desk.pool, desk.dataset, service.home)
+    session = open_session(gold_path(service, name))
+    query = session.query(query_id)
+    shelf = reader_of(session.pool, session.dataset, service.home)
     document = shelf.get(doc_id)
     if document is None:
         raise NotHere(f"the corpus has no document {doc_id!r}", where=shelf.corpus)
@@ -316,37 +326,37 @@ def _facts(document: Document) -> tuple[str, ...]:
 def save_vote(service: Service, given: GivenVote, judge: str) -> Saved | Meanwhile:
     """A vote, on disk when this returns; the same one may be sent any number of times. One that
     its judge has overtaken in another window is not taken, and they are told."""
-    desk = desk_of(gold_path(service, given.set))
-    vote = _vote(service, desk, given, judge)
+    session = open_session(gold_path(service, given.set))
+    vote = _vote(service, session, given, judge)
     try:
-        kept, already = put(desk, vote, given.seen)
-    except Overtaken as error:
+        kept, already = write_vote(session, vote, given.seen)
+    except VoteChanged as error:
         return Meanwhile(error=str(error), now=_shown(given.doc_id, error.now))
     if kept.grade is None and kept.source != WITHDRAWN and not already:
-        _ask_another(desk, kept)
-        desk = desk_of(desk.dataset)
-    held = desk.votes.last_of(judge, (kept.query_id, kept.doc_id))
+        _ask_another(session, kept)
+        session = open_session(session.dataset)
+    held = session.votes.last_of(judge, (kept.query_id, kept.doc_id))
     return Saved(
         id=kept.id,
         at=kept.at,
         already=already,
         holds=kept.id in {vote.id for vote in held},
-        progress=progress_of(desk, kept.query_id, judge, {}),
+        progress=progress_of(session, kept.query_id, judge, {}),
     )
 
 
-def _vote(service: Service, desk: Desk, given: GivenVote, judge: str) -> Vote:
+def _vote(service: Service, session: JudgingSession, given: GivenVote, judge: str) -> Vote:
     if not VOTE_ID.fullmatch(given.id):
-        raise InputError(f"{given.id[:80]!r} is no id of a vote")
+        raise InputError(f"{given.id[:80]!r} is not a valid vote id")
     refuse_long(given.rationale)
     if given.withdrawn and given.grade is not None:
-        raise InputError("a vote that is taken back has no grade")
+        raise InputError("a withdrawn vote cannot have a grade")
     ago = min(max(given.ago, 0.0), LATEST.total_seconds())
     now = service.clock().astimezone(UTC)
     pair = (given.query_id, given.doc_id)
-    last = desk.votes.last_of(judge, pair)
-    _refuse_no_reason(desk, given, last[-1] if last else None)
-    earlier = [*desk.votes.everything(pair), *last]
+    last = session.votes.last_of(judge, pair)
+    _refuse_no_reason(session, given, last[-1] if last else None)
+    earlier = [*session.votes.everything(pair), *last]
     at = not_before(now - timedelta(seconds=ago), earlier, now)
     return Vote(
         id=given.id,
@@ -357,42 +367,42 @@ def _vote(service: Service, desk: Desk, given: GivenVote, judge: str) -> Vote:
         kind="human",
         at=at.isoformat(timespec="milliseconds"),
         rationale=given.rationale.strip(),
-        rubric=desk.version,
+        rubric=session.version,
         document=given.document[:64],
         seconds=_seconds(given.seconds),
         source=WITHDRAWN if given.withdrawn else "",
     )
 
 
-def _refuse_no_reason(desk: Desk, given: GivenVote, before: Vote | None) -> None:
+def _refuse_no_reason(session: JudgingSession, given: GivenVote, before: Vote | None) -> None:
     """Where the rubric asks for a reason, a letter or a mere start is none. What the judge said
     before, and says again by undoing, is taken as it was."""
     told = given.rationale.strip()
-    if given.grade is None or not told or desk.rubric.rationale != "required":
+    if given.grade is None or not told or session.rubric.rationale != "required":
         return  # one that is missing is refused with the rest of what does not fit
-    said = (translated(desk.rubric, language, beside=desk.dataset) for language in LANGUAGES)
+    said = (translated(session.rubric, language, beside=session.dataset) for language in LANGUAGES)
     starts = [start for each in said for start in _starts(each).get(given.grade, ())]
-    if says_why(told, starts) or given.id in desk.votes.ids:
+    if says_why(told, starts) or given.id in session.votes.ids:
         return
     while before is not None:
         if (before.grade, before.rationale) == (given.grade, told):
             return
         earlier = before.supersedes.split()
-        before = desk.votes.vote(earlier[0]) if earlier else None
-    raise InputError(f"{told[:80]!r} is no reason yet", hint=f"Expected: {EXPECTED}.")
+        before = session.votes.vote(earlier[0]) if earlier else None
+    raise InputError(f"{told[:80]!r} is not a full reason yet", hint=f"Expected: {EXPECTED}.")
 
 
 def _seconds(given: float | None) -> float | None:
     return round(min(given, 86_400.0), 1) if given is not None and given >= 0 else None
 
 
-def _ask_another(desk: Desk, vote: Vote) -> None:
+def _ask_another(session: JudgingSession, vote: Vote) -> None:
     """Where everybody who was asked is unsure, one more judge is."""
-    if desk.pool is None or not desk.pool.judges:
+    if session.pool is None or not session.pool.judges:
         return
-    with desk.log.reading:
-        here = desk.votes.holding((vote.query_id, vote.doc_id))
-    with locked(desk.dataset):
-        pool = read_pool(desk.dataset)
+    with session.log.reading:
+        here = session.votes.holding((vote.query_id, vote.doc_id))
+    with locked(session.dataset):
+        pool = read_pool(session.dataset)
         if pool is not None and (asked := with_second_judges(pool, here)) != pool:
-            write_pool(desk.dataset, asked)
+            write_pool(session.dataset, asked)

@@ -94,9 +94,9 @@ def _waiting(tables: dict[str, object] | None, folder: Path) -> int | None:
 
 def _counted(pooled: list[Path], reviewed: list[Path]) -> int:
     from assay.review.queue import items_of
-    from assay.workbench.desk import desk_of
+    from assay.workbench.judging_session import open_session
 
-    left = sum(desk_of(path).left("") for path in pooled)
+    left = sum(open_session(path).left("") for path in pooled)
     found = [item for path in reviewed for item in items_of(path.stem, path)]
     return left + sum(item.state == "pending_review" for item in found)
 

@@ -38,7 +38,7 @@ from assay.judging.votes import (
     read_votes,
     votes_of_labels,
 )
-from assay.workbench import voting
+from assay.workbench import votes_to_labels
 from assay.workbench.config import CONFIG_NAME, read_config
 from assay.workbench.texts import texts_of
 
@@ -298,7 +298,7 @@ def judge_pairs(plan: Plan, *, by: str, tick: Tick = lambda done, of: None) -> J
         finally:
             append_receipt(plan.dataset, run.ended(name))
     if run.votes and "machine" in read_policy(plan.dataset).counts:
-        run.changed_labels = len(voting.label_again(plan.dataset).changed)
+        run.changed_labels = len(votes_to_labels.recompute_labels(plan.dataset).changed)
     return run.judged()
 
 
@@ -325,7 +325,9 @@ class _Run:
             if item.kept is not None and item.kept.verdict is not None
         ]
         if self.plan.items:
-            voting.give(self.plan.dataset, votes)  # after the labels that the set has
+            votes_to_labels.append_votes(
+                self.plan.dataset, votes
+            )  # after the labels that the set has
         self._count(votes)
         self.from_cache = len(votes)
 
@@ -372,7 +374,7 @@ class _Run:
         self.sent += [item] if answer.spent.requests else []
         if answer.verdict is not None:
             votes = [self._vote(item, answer.verdict, answer.seconds)]
-            voting.give(self.plan.dataset, votes)
+            votes_to_labels.append_votes(self.plan.dataset, votes)
             self._count(votes)
             self.bad_in_a_row = 0
         elif answer.state == "unusable":

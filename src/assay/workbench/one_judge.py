@@ -23,9 +23,9 @@ from assay.gold.log import has_log, writing
 from assay.judging.pool import Pool, pool_path, read_pool, with_second_look, write_pool
 from assay.judging.votes import Pair
 from assay.workbench.computed import computed
-from assay.workbench.desk import Desk, desk_of
+from assay.workbench.judging_session import JudgingSession, open_session
 from assay.workbench.outputs import or_undone
-from assay.workbench.tallied import tallied
+from assay.workbench.vote_totals import vote_totals
 
 if TYPE_CHECKING:
     from assay.workbench.opening import Service
@@ -63,32 +63,35 @@ def rests(runs: Sequence[Results], dataset: Path, told: Told, key: Hashable = No
     if len(graded) < len(runs) or not has_log(dataset):
         return None
     try:
-        desk = desk_of(dataset)
-        if desk.gold.from_logs:
+        session = open_session(dataset)
+        if session.gold.from_logs:
             return None
-        with tallied(desk) as tally:
-            alone = tally.alone.by_judge()
+        with vote_totals(session) as totals:
+            alone = totals.unchecked.by_judge()
         # votes that are in no label yet change nothing, and come every second
-        alone = {judge: pairs & desk.labelled for judge, pairs in alone.items()}
+        alone = {judge: pairs & session.labelled for judge, pairs in alone.items()}
         alone = {judge: pairs for judge, pairs in alone.items() if pairs}
         if not alone:
             return None
         if key is None:
-            return _found(graded, desk, alone, told)
-        state = (frozenset(alone.items()), desk.stamps)
+            return _found(graded, session, alone, told)
+        state = (frozenset(alone.items()), session.stamps)
         asked = ("one judge", key, dataset, state)
-        return computed(asked, lambda: _found(graded, desk, alone, told))
+        return computed(asked, lambda: _found(graded, session, alone, told))
     except AssayError:  # a set that cannot be judged, or a measure that cannot be computed again
         return None
 
 
 def _found(
-    runs: Sequence[GradedResults], desk: Desk, alone: dict[str, frozenset[Pair]], told: Told
+    runs: Sequence[GradedResults],
+    session: JudgingSession,
+    alone: dict[str, frozenset[Pair]],
+    told: Told,
 ) -> Rests | None:
-    print_now = gold_fingerprint(desk.gold)
+    print_now = gold_fingerprint(session.gold)
     now = told(runs)
     if any(run.receipt.gold.fingerprint != print_now for run in runs):
-        runs = [_again(run, desk.gold) for run in runs]
+        runs = [_again(run, session.gold) for run in runs]
         if told(runs) != now:  # with the labels of today it is another thing anyway
             return None
     hits = {
@@ -103,7 +106,7 @@ def _found(
         behind = pairs & hits
         if not behind:
             break
-        gold = _without(desk.gold, pairs)
+        gold = _without(session.gold, pairs)
         then = told([_again(run, gold) for run in runs])
         if then != now:
             on = OneJudge(judge=judge, documents=len(behind), without=then)
@@ -144,7 +147,7 @@ def _again(results: GradedResults, gold: GoldSet) -> GradedResults:
 def second_asked(dataset: Path, pairs: Collection[Pair]) -> bool:
     """Whether somebody else is asked for these already."""
     try:
-        asked = desk_of(dataset).asked_twice
+        asked = open_session(dataset).asked_twice
     except AssayError:
         return False
     return bool(pairs) and all(pair in asked for pair in pairs)

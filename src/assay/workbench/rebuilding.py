@@ -20,7 +20,7 @@ from assay.gold.log import Log, has_log, open_log
 from assay.gold.projection import GoldRows, open_rows, project, sides_of
 from assay.gold.rows import Key, meaning
 from assay.gold.upgrade import before_the_log, plain
-from assay.workbench.voting import opened_set, save
+from assay.workbench.votes_to_labels import open_voted_set, save_labels
 
 
 def rebuild(dataset: Path) -> str:
@@ -39,8 +39,8 @@ def rebuild(dataset: Path) -> str:
         with open_rows(dataset) as rows:
             changed = rows.rebuild()
     else:
-        with opened_set(dataset) as voted:
-            save(voted)
+        with open_voted_set(dataset) as voted:
+            save_labels(voted)
             changed = content_of(dataset) != voted.content or bool(voted.edited)
     disputed = _disputed(dataset)
     if not changed and not merged:

@@ -33,7 +33,7 @@ from assay.workbench.known_ids import refuse_unknown
 from assay.workbench.opening import Service, gold_path, read_gold, run_names
 from assay.workbench.paging import MAX_PAGE, Page, page_of, page_size
 from assay.workbench.review_queue import find_item, items, pending
-from assay.workbench.voting import first_acts, rubric_version
+from assay.workbench.votes_to_labels import first_acts, rubric_version
 
 __all__ = [
     "LONGEST",

@@ -31,7 +31,6 @@ from assay.judging.policy import read_policy
 from assay.judging.pool import pool_path
 from assay.store.records import RunRecord
 from assay.telemetry.recorder import new_id
-from assay.workbench.agreed import count_votes
 from assay.workbench.computed import computed
 from assay.workbench.config import GoldConfig
 from assay.workbench.decisions import configured_name, decided, rests_on, run_line
@@ -44,6 +43,7 @@ from assay.workbench.run import gates_on
 from assay.workbench.score import configured, score, verdict_on
 from assay.workbench.set_standing import set_standing
 from assay.workbench.trail import note
+from assay.workbench.votes_to_labels import count_new_votes
 
 __all__ = ["Choices", "RunJob", "RunQueue", "choices", "engines_again"]
 
@@ -171,10 +171,10 @@ class RunQueue:
     def again(self, gold: str, *, by: str) -> list[RunJob]:
         """Count what was judged since, and run the engines again whose latest run on a set is
         older than that: one press for what would be four."""
-        gold_path(self._service, gold)
+        dataset = gold_path(self._service, gold)
         engines = engines_again(self._service, gold)
         if not engines:
-            count_votes(self._service, gold, by=by)
+            count_new_votes(dataset, by=by)
         return [self.start(gold, engine, by=by) for engine in engines]
 
     def cancel(self, job_id: str, *, by: str) -> RunJob:
@@ -272,7 +272,7 @@ class RunQueue:
 
     def _with_votes(self, job: RunJob) -> RunJob:
         """A run is scored with everything that was judged before it."""
-        counted = count_votes(self._service, job.gold, by=job.by)
+        counted = count_new_votes(gold_path(self._service, job.gold), by=job.by)
         if counted:
             with self._lock:
                 job = self._jobs[job.id] = msgspec.structs.replace(job, counted=counted)

@@ -1,4 +1,4 @@
-"""Where a gold set stands: how much is judged, approved and agreed on, and what is pending."""
+"""The standing of a gold set: how much is judged, approved and agreed on, and what is pending."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from assay.core.types import GoldSet, standing
 from assay.judging.policy import read_policy
 from assay.judging.pool import read_pool
 from assay.judging.votes import by_pair, current, read_votes
-from assay.workbench.desk import desk_of
-from assay.workbench.tallied import Tally, tallied
+from assay.workbench.judging_session import open_session
+from assay.workbench.vote_totals import VoteTotals, vote_totals
 
 
 class SetStanding(msgspec.Struct, frozen=True, kw_only=True):
-    """`approved` of `queries` rows, where the set has rows to approve; `kappa` where two people
-    graded the same documents. `to_judge` are pairs of the pool, `disputes` wait for a ruling."""
+    """How far a gold set has come. `approved` is None if the set has no rows to approve, `kappa` if
+    no two people graded the same document. `to_judge` counts pairs of the pool that still need a
+    judge, `disputes` pairs that need a ruling."""
 
     name: str
     path: str
@@ -34,14 +35,15 @@ class SetStanding(msgspec.Struct, frozen=True, kw_only=True):
     judges: int = 0
     to_judge: int = 0
     disputes: int = 0
-    uncounted: int = 0  # documents judged since the labels were made
-    fingerprint: str = ""  # of its queries and labels, as the receipt of a run has it
+    uncounted: int = 0  # documents judged since the labels were computed
+    fingerprint: str = ""  # of the queries and labels, as the receipt of a run has it
     by_machine: int = 0
     right_to_left: bool = False
     error: str = ""
 
 
 def set_standing(name: str, path: Path) -> SetStanding:
+    """The standing of a gold set, under the name that people use."""
     try:
         return msgspec.structs.replace(_read(path), name=name)
     except (AssayError, OSError) as error:
@@ -50,24 +52,21 @@ def set_standing(name: str, path: Path) -> SetStanding:
 
 def _read(path: Path) -> SetStanding:
     try:
-        desk = desk_of(path)
-    except InputError:  # a rubric that is not here: it can be looked at all the same
-        return _unopened(path)
-    with tallied(desk) as tally:
-        return _stands(path, desk.gold, desk.fingerprint, tally)
+        session = open_session(path)
+    except InputError:  # its rubric is missing: nobody can judge it, but it can be shown
+        gold, totals = formats.read_gold(path), VoteTotals(read_policy(path))
+        totals.compare(gold, read_pool(path))
+        for pair, votes in by_pair(current(read_votes(path))).items():
+            totals.update(pair, votes)
+        totals.uncounted.clear()
+        return _standing(path, gold, gold_fingerprint(gold), totals)
+    with vote_totals(session) as totals:
+        return _standing(path, session.gold, session.fingerprint, totals)
 
 
-def _unopened(path: Path) -> SetStanding:
-    gold, tally = formats.read_gold(path), Tally(read_policy(path))
-    tally.hold(gold, read_pool(path))
-    for pair, said in by_pair(current(read_votes(path))).items():
-        tally.take(pair, said)
-    return msgspec.structs.replace(_stands(path, gold, gold_fingerprint(gold), tally), uncounted=0)
-
-
-def _stands(path: Path, gold: GoldSet, fingerprint: str, tally: Tally) -> SetStanding:
+def _standing(path: Path, gold: GoldSet, fingerprint: str, totals: VoteTotals) -> SetStanding:
     approved = gold.approved_rows if gold.from_logs else None
-    total, ids = len(gold.queries), set(gold.query_ids)
+    total = len(gold.queries)
     return SetStanding(
         name=gold.name,
         path=str(path),
@@ -77,12 +76,12 @@ def _stands(path: Path, gold: GoldSet, fingerprint: str, tally: Tally) -> SetSta
         status=standing(approved, total) if approved is not None else gold.status or "unknown",
         approved=approved,
         to_approve=total - approved if approved is not None else 0,
-        kappa=tally.agreed.kappa,
-        shared=tally.agreed.shared,
-        judges=tally.agreed.judges,
-        to_judge=len(tally.wanted),
-        disputes=sum(pair[0] in ids for pair in tally.disputed),
-        uncounted=0 if gold.from_logs else len(tally.uncounted),
+        kappa=totals.people.kappa,
+        shared=totals.people.shared,
+        judges=totals.people.judges,
+        to_judge=len(totals.wanted),
+        disputes=len(totals.disputes()),
+        uncounted=0 if gold.from_logs else len(totals.uncounted),
         fingerprint=fingerprint,
         by_machine=gold.labelling.by_machine if gold.labelling else 0,
         right_to_left=_is_rtl(gold),

@@ -17,9 +17,9 @@ from assay.workbench.decisions import (
     run_at_hand,
     run_line,
 )
-from assay.workbench.desk import desk_of
 from assay.workbench.facing import would_tell
 from assay.workbench.history import KeptRun, run_records
+from assay.workbench.judging_session import open_session
 from assay.workbench.one_judge import second_asked
 from assay.workbench.opening import Service, gold_path, kept_path, stored_name
 
@@ -51,7 +51,7 @@ def settling(service: Service, name: str, judge: str = "") -> Settling | None:
         gold = stored_name(service, name)
         records = run_records(service, gold=gold, limit=LOOKED_AT)
         leaders = board_of(gold, [run_line(service, record) for record in records]).leaders
-        if not leaders or desk_of(gold_path(service, name)).gold.from_logs:
+        if not leaders or open_session(gold_path(service, name)).gold.from_logs:
             return None
         run, other = leaders[0], leaders[1] if len(leaders) > 1 else None
         kept = run_at_hand(service, run.id)
@@ -76,24 +76,24 @@ def _for_a_second(
     path = kept_path(service, kept.gold)
     if found is None or found.on.judge == judge or not second_asked(path, found.pairs):
         return []
-    desk = desk_of(path)
-    with desk.log.reading:
-        left = [pair for pair in found.pairs if desk.votes.of(judge, pair) is None]
+    session = open_session(path)
+    with session.log.reading:
+        left = [pair for pair in found.pairs if session.votes.of(judge, pair) is None]
     return [Asked(query_id=query, doc_id=doc) for query, doc in left]
 
 
 def left_to_judge(service: Service, name: str, pairs: Sequence[Pair]) -> list[Pair]:
     """Without those that somebody who counts has graded since."""
     try:
-        desk = desk_of(gold_path(service, name))
+        session = open_session(gold_path(service, name))
     except AssayError:
         return list(pairs)
-    with desk.log.reading:
+    with session.log.reading:
         return [
             pair
             for pair in pairs
             if not any(
-                vote.grade is not None and vote.kind in desk.policy.counts
-                for vote in desk.votes.holding((pair.query_id, pair.doc_id))
+                vote.grade is not None and vote.kind in session.policy.counts
+                for vote in session.votes.holding((pair.query_id, pair.doc_id))
             )
         ]

@@ -1,21 +1,22 @@
-"""Who has judged here: the names that stand beside votes, also where nobody has an account."""
+"""The judges of a project: everybody who has voted, and everybody a pool is dealt to. They need no
+account."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import msgspec
 
 from assay.core.errors import AssayError
 from assay.core.types import VoteKind
-from assay.judging.votes import UNNAMED, has_log, role_of
-from assay.workbench.desk import desk_of
+from assay.judging.votes import UNNAMED, role_of
+from assay.workbench.judging_session import JudgingSession, open_session
 from assay.workbench.opening import Service
-
-__all__ = ["Voter", "dealt_names", "dealt_to_others", "voters"]
 
 
 class Voter(msgspec.Struct, frozen=True, kw_only=True):
-    """A name with the votes that hold now, on all sets and without rulings, as Agreement counts
-    them; and the moment of the last."""
+    """A judge, how many votes of theirs hold on all sets, without rulings, and the time of the
+    last."""
 
     name: str
     kind: VoteKind
@@ -23,40 +24,32 @@ class Voter(msgspec.Struct, frozen=True, kw_only=True):
     last: str
 
 
-def dealt_names(service: Service) -> list[str]:
-    """The judges that pools are dealt to."""
-    names: set[str] = set()
+def _sessions(service: Service) -> Iterator[JudgingSession]:
+    """The sets that can be opened; the page of a set explains why it cannot."""
     for path in service.gold_sets.values():
         try:
-            pool = desk_of(path).pool
-        except (AssayError, OSError):  # the set's own page says what is wrong with it
+            yield open_session(path)
+        except (AssayError, OSError):
             continue
-        names.update(pool.judges if pool is not None else ())
-    return sorted(names)
 
 
 def dealt_to_others(service: Service, name: str, role: str) -> list[str]:
-    """For a judge who is invited under a name that no pool knows: the names that pools know."""
-    names = dealt_names(service) if role == "judge" else []
-    return [] if name in names else names
+    """The judges that pools are dealt to, if a new judge is none of them."""
+    pools = (session.pool for session in _sessions(service))
+    names = {judge for pool in pools if pool is not None for judge in pool.judges}
+    return sorted(names) if role == "judge" and name not in names else []
 
 
 def voters(service: Service) -> list[Voter]:
-    """Those with most votes first."""
-    known: dict[tuple[str, VoteKind], list[str]] = {}
-    for path in service.gold_sets.values():
-        if not has_log(path):
-            continue
-        try:
-            desk = desk_of(path)
-        except (AssayError, OSError):  # the set's own page says what is wrong with it
-            continue
-        with desk.log.reading:
-            for vote in desk.votes.current():
+    """Everybody who has voted, most votes first."""
+    times: dict[tuple[str, VoteKind], list[str]] = {}
+    for session in _sessions(service):
+        with session.log.reading:
+            for vote in session.votes.current():
                 if vote.judge != UNNAMED and not role_of(vote.source):
-                    known.setdefault((vote.judge, vote.kind), []).append(vote.at)
+                    times.setdefault((vote.judge, vote.kind), []).append(vote.at)
     found = [
-        Voter(name=name, kind=kind, votes=len(moments), last=max(moments))
-        for (name, kind), moments in known.items()
+        Voter(name=name, kind=kind, votes=len(given), last=max(given))
+        for (name, kind), given in times.items()
     ]
     return sorted(found, key=lambda voter: (-voter.votes, voter.name))

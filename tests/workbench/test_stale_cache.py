@@ -9,8 +9,8 @@ from contextlib import contextmanager
 import pytest
 
 from assay.core.errors import InputError
-from assay.workbench import kept
-from assay.workbench.kept import Kept
+from assay.workbench import stale_cache
+from assay.workbench.stale_cache import StaleCache
 
 WAIT = 10.0  # seconds, so that a test that fails ends
 
@@ -35,8 +35,8 @@ class Made:
 class Values:
     """Kept values that one function makes."""
 
-    def __init__(self, made: Made, **options: int) -> None:
-        self._made, self._kept = made, Kept[str, str](**options)
+    def __init__(self, made: Made) -> None:
+        self._made, self._kept = made, StaleCache[str, str]()
 
     def get(self, key: str, state: int) -> str:
         return self._kept.get(key, state, lambda: self._made(key))
@@ -50,8 +50,8 @@ def made() -> Made:
 @pytest.fixture
 def slow(monkeypatch: pytest.MonkeyPatch) -> None:
     """Everything takes longer than a reader may wait, and may be computed again at once."""
-    monkeypatch.setattr(kept, "QUICK", -1.0)
-    monkeypatch.setattr(kept, "PATIENCE", 0)
+    monkeypatch.setattr(stale_cache, "QUICK", -1.0)
+    monkeypatch.setattr(stale_cache, "PATIENCE", 0)
 
 
 @contextmanager
@@ -74,12 +74,6 @@ def test_what_is_quick_is_new_at_once(made: Made) -> None:
     assert [values.get("a", 1), values.get("a", 2), values.get("a", 2)] == ["a1", "a2", "a2"]
 
 
-def test_the_oldest_are_forgotten(made: Made) -> None:
-    values = Values(made, most=2)
-    assert [values.get(key, 1) for key in "abc"] == ["a1", "b2", "c3"]
-    assert [values.get(key, 1) for key in "bca"] == ["b2", "c3", "a4"]
-
-
 @pytest.mark.usefixtures("slow")
 def test_what_takes_long_is_made_behind(made: Made) -> None:
     values = Values(made)
@@ -95,8 +89,8 @@ def test_what_takes_long_is_made_behind(made: Made) -> None:
 def test_what_took_long_is_not_made_again_and_again(
     made: Made, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kept, "QUICK", -1.0)
-    monkeypatch.setattr(kept, "PATIENCE", 1e12)
+    monkeypatch.setattr(stale_cache, "QUICK", -1.0)
+    monkeypatch.setattr(stale_cache, "PATIENCE", 1e12)
     values = Values(made)
     values.get("a", 1)
     with behind():

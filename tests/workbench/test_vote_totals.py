@@ -14,11 +14,11 @@ from assay.judging.labelling import relabel
 from assay.judging.pool import PEOPLE, pool_path, read_pool, waiting
 from assay.judging.unchecked import unchecked
 from assay.judging.votes import RULING, SAMPLE, WITHDRAWN, log_path, read_votes
-from assay.workbench.agreeing import agreement_between
-from assay.workbench.desk import Desk, desk_of
+from assay.workbench.agreement import judges_agreement
+from assay.workbench.judging_session import JudgingSession, open_session
 from assay.workbench.set_standing import set_standing
-from assay.workbench.tallied import tallied
-from assay.workbench.voting import give
+from assay.workbench.vote_totals import vote_totals
+from assay.workbench.votes_to_labels import append_votes
 from judged_pages import both, judged_set
 
 PAIRS = [("q1", "d1"), ("q1", "d2"), ("q1", "d3"), ("q2", "d4"), ("q2", "d1")]
@@ -34,27 +34,27 @@ def rounded(figure: float | None) -> float | None:
     return None if figure is None else round(figure, 12)
 
 
-def told(desk: Desk) -> tuple[object, ...]:
-    with tallied(desk) as tally:
+def told(session: JudgingSession) -> tuple[object, ...]:
+    with vote_totals(session) as totals:
         return (
-            tally.alone.by_judge(),
-            set(tally.wanted),
-            rounded(tally.agreed.kappa),
-            tally.agreed.shared,
-            len(tally.uncounted),
+            totals.unchecked.by_judge(),
+            set(totals.wanted),
+            rounded(totals.people.kappa),
+            totals.people.shared,
+            len(totals.uncounted),
         )
 
 
-def from_the_beginning(desk: Desk) -> tuple[object, ...]:
-    votes, pool = read_votes(desk.dataset), read_pool(desk.dataset)
+def from_the_beginning(session: JudgingSession) -> tuple[object, ...]:
+    votes, pool = read_votes(session.dataset), read_pool(session.dataset)
     assert pool is not None
-    agreed = agreement_between(desk.gold, votes, desk.dataset)
+    agreed = judges_agreement(session.dataset)
     return (
         unchecked(votes),
-        {pair.key for pair in waiting(pool, desk.gold, votes, PEOPLE)},
+        {pair.key for pair in waiting(pool, session.gold, votes, PEOPLE)},
         rounded(agreed.weighted_kappa.value),
         agreed.pairs,
-        len(relabel(desk.gold, votes, desk.policy).changes),
+        len(relabel(session.gold, votes, session.policy).changes),
     )
 
 
@@ -92,17 +92,17 @@ def test_vote_by_vote_is_the_same_as_from_the_beginning(dataset: Path, seed: int
     lot, given = random.Random(seed), list[Vote]()
     for number in range(60):
         vote = drawn(lot, number, given)
-        give(dataset, [vote])
+        append_votes(dataset, [vote])
         given += [vote] if vote.source != WITHDRAWN else []
         if number % 3 == 0:
-            desk = desk_of(dataset)
-            assert told(desk) == from_the_beginning(desk), number
+            session = open_session(dataset)
+            assert told(session) == from_the_beginning(session), number
 
 
 def test_another_set_and_another_pool_are_seen(dataset: Path) -> None:
     lot = random.Random(7)
-    give(dataset, [drawn(lot, number, []) for number in range(20)])
-    told(desk_of(dataset))
+    append_votes(dataset, [drawn(lot, number, []) for number in range(20)])
+    told(open_session(dataset))
     content = json.loads(dataset.read_text())
     content["queries"][0]["relevance_judgments"] = [
         {"opinion_id": "d1", "score": 2, "rationale": "so"}
@@ -111,13 +111,13 @@ def test_another_set_and_another_pool_are_seen(dataset: Path) -> None:
     pool = json.loads(pool_path(dataset).read_text())
     pool["pairs"] = pool["pairs"][:2]
     pool_path(dataset).write_text(json.dumps(pool))
-    desk = desk_of(dataset)
-    assert told(desk) == from_the_beginning(desk)
+    session = open_session(dataset)
+    assert told(session) == from_the_beginning(session)
 
 
 def test_a_set_whose_rubric_is_not_here_stands_the_same(dataset: Path) -> None:
     lot = random.Random(3)
-    give(dataset, [drawn(lot, number, []) for number in range(30)])
+    append_votes(dataset, [drawn(lot, number, []) for number in range(30)])
     open_set = set_standing("set", dataset)
     content = json.loads(dataset.read_text())
     dataset.write_text(json.dumps(content | {"rubric": "nobody-has-this"}))
@@ -136,10 +136,10 @@ def test_an_undo_that_comes_before_its_vote_takes_it_back(dataset: Path, at_once
     undo = msgspec.structs.replace(
         vote, id="u", grade=None, judge="Ben", source=WITHDRAWN, supersedes="v", at="2026-05-31"
     )
-    give(dataset, [vote])
-    give(dataset, [undo])
+    append_votes(dataset, [vote])
+    append_votes(dataset, [undo])
     log = log_path(dataset)
     begun, given, taken = log.read_bytes().splitlines(keepends=True)
     for part in [taken + given] if at_once else [taken, taken + given]:
         log.write_bytes(begun + part)
-        assert desk_of(dataset).votes.everything(("q1", "d1")) == []
+        assert open_session(dataset).votes.everything(("q1", "d1")) == []

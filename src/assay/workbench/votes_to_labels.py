@@ -1,6 +1,7 @@
-"""Votes and labels: what judges sent back becomes votes in the log of the set, and the labels are
-computed from the votes by the policy. The log is on disk before the gold file is written; where
-something stops in between, the next command that writes makes it good."""
+"""From votes to labels: votes go into the log of a set, and its labels are computed from them.
+
+`open_voted_set` reads a set with its votes under the lock, and `save_labels` writes: first the log,
+then the gold file. If a crash comes in between, the next command that writes completes the file."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from pathlib import Path
 import msgspec
 
 from assay import formats
-from assay.core.errors import InputError, UsageError
+from assay.core.errors import AssayError, InputError, UsageError
 from assay.core.types import GoldSet, Judgment, Labelling, Vote, VoteKind
 from assay.formats.ballots import Ballots, read_ballots
 from assay.formats.exchange import identified
@@ -39,55 +40,15 @@ from assay.judging.policy import (
 from assay.judging.pool import Pool, read_pool
 from assay.judging.sample import Draw, read_samples
 from assay.judging.votes import EDITED, RULING, SAMPLE, Pair, votes_of_labels
+from assay.workbench.judging_session import limits_under
 from assay.workbench.texts import Texts, known_texts, stale_votes
-
-__all__ = [
-    "Allowed",
-    "Merged",
-    "PolicyView",
-    "Voted",
-    "first_acts",
-    "give",
-    "label_again",
-    "merge_files",
-    "opened_set",
-    "require_signed",
-    "rubric_version",
-    "set_policy",
-    "show_policy",
-]
-
-
-class Merged(msgspec.Struct, frozen=True, kw_only=True):
-    """What merging did. `added` and `already` count votes, `without_grade` rows that nobody has
-    filled in, `outdated` rows that repeat what their judge has changed since, `spot_checks` votes
-    that measure labels; `judges` says whose votes were added, and how many of each. `left_out` are
-    sentences about what was not taken, and `edited` about labels that somebody edited by hand."""
-
-    gold: str
-    votes: int
-    added: int
-    judges: dict[str, int]
-    already: int
-    labels: int
-    changed: list[Change]
-    open: int
-    second: int = 0  # pairs whose only judge was unsure
-    spot_checks: int = 0
-    without_grade: int = 0
-    outdated: int = 0
-    stale: int | None = None  # None where the corpus is not known
-    not_counted: int = 0
-    by_machine: int = 0
-    left_out: list[str] = []
-    edited: str = ""
+from assay.workbench.vote_totals import uncounted
 
 
 @dataclass(frozen=True, kw_only=True)
-class Voted:
-    """A graded set with its votes. `first` are acts that must be in the log before others: labels
-    that nobody has voted on become votes, and so do labels that somebody edited by hand. `votes`
-    is all of them."""
+class VotedSet:
+    """A graded set with its votes. `first` are votes that must be in the log before new ones, and
+    are among `votes`: labels that nobody has voted on, and labels that were edited by hand."""
 
     dataset: Path
     gold: GoldSet
@@ -100,68 +61,60 @@ class Voted:
     limits: Bounds
 
     @property
-    def said(self) -> str:
-        """What was edited by hand, in a sentence."""
+    def edits_sentence(self) -> str:
+        """A sentence about labels that were edited by hand; empty if none were."""
         return said_of_edits(self.dataset, self.edited) if self.edited else ""
 
 
 @contextlib.contextmanager
-def opened_set(dataset: Path) -> Iterator[Voted]:
-    """The set and its votes, for the only writer."""
+def open_voted_set(dataset: Path) -> Iterator[VotedSet]:
+    """The set and its votes, under the lock: nobody else writes inside the block."""
     if not dataset.exists():
         raise InputError("no such gold set", where=str(dataset), hint="Check the path.")
     require_writable(dataset)
     with writing(dataset):
-        yield read_voted(dataset)
+        yield read_voted_set(dataset)
 
 
-def read_voted(dataset: Path) -> Voted:
-    """The set and its votes as they are, for somebody who only looks."""
+def read_voted_set(dataset: Path) -> VotedSet:
+    """The set and its votes, without the lock: for commands that only read."""
     content, gold, log = content_of(dataset), formats.read_gold(dataset), open_log(dataset)
     votes = log.votes()
     if not votes and gold.labelling is not None and gold.judgments.height:
-        made = gold.labelling.by_machine
-        raise InputError(
-            f"machines made {made} labels of this set, and their votes are gone"
-            if made
-            else "the labels of this set were made of votes, and the votes are gone",
-            where=str(log_path(dataset)),
-            hint="Put the file back: without it the labels would pass for votes of somebody.",
-        )
+        raise _votes_are_gone(dataset, gold.labelling)
     first = [] if gold.from_logs else votes_of_labels(gold, log.book)
     new = {(vote.query_id, vote.doc_id) for vote in first}
     found = [] if gold.from_logs else compared(log, content, lambda: labels_in(gold)).edited
     edited = [one for one in found if one.key not in new]
-    by_hand = _edits_as_votes(gold, log, edited)
-    every = [*votes, *first, *by_hand]
-    limits = bounds(gold, every)
-    if gold.rubric:
-        rubric = rubrics.find(gold.rubric, beside=dataset)
-        limits = replace(
-            limits,
-            grades={
-                grade.value
-                for grade in rubric.grades
-                if not gold.top_grade or grade.value <= gold.top_grade
-            },
-            needs_rationale=rubric.rationale == "required",
-            rubric=rubrics.version(rubric),
-        )
-    return Voted(
+    first += _edits_as_votes(gold, log, edited)
+    votes += first
+    rubric = rubrics.find(gold.rubric, beside=dataset) if gold.rubric else None
+    return VotedSet(
         dataset=dataset,
         gold=gold,
         content=content,
         log=log,
-        votes=every,
-        first=[*first, *by_hand],
+        votes=votes,
+        first=first,
         edited=edited,
         policy=read_policy(dataset),
-        limits=limits,
+        limits=limits_under(rubric, gold, votes) if rubric else bounds(gold, votes),
+    )
+
+
+def _votes_are_gone(dataset: Path, labelling: Labelling) -> InputError:
+    made = labelling.by_machine
+    return InputError(
+        f"machines made {made} labels of this set, and their votes are missing"
+        if made
+        else "the labels of this set were computed from votes, and the votes are missing",
+        where=str(log_path(dataset)),
+        hint="Restore the log: without it the labels would count as somebody's votes.",
     )
 
 
 def _edits_as_votes(gold: GoldSet, log: Log, edited: Sequence[RowChange]) -> list[Vote]:
-    """Labels that somebody changed in the gold file. They stand until somebody rules."""
+    """Labels that somebody changed in the gold file, as votes. They hold until somebody rules."""
     if not edited:
         return []
     labels = {(row.query_id, row.doc_id): row for row in gold.iter_judgments()}
@@ -170,7 +123,7 @@ def _edits_as_votes(gold: GoldSet, log: Log, edited: Sequence[RowChange]) -> lis
 
 
 def _edit_as_vote(log: Log, pair: Pair, label: Judgment | None, at: str) -> Vote:
-    held = [v.id for v in log.book.everything(pair) if v.source in (RULING, EDITED)]
+    replaced = [v.id for v in log.book.everything(pair) if v.source in (RULING, EDITED)]
     return Vote(
         id=new_id(),
         query_id=pair[0],
@@ -180,82 +133,87 @@ def _edit_as_vote(log: Log, pair: Pair, label: Judgment | None, at: str) -> Vote
         kind="human",
         at=at,
         rationale=label.rationale if label is not None else "",
-        supersedes=" ".join(held),
+        supersedes=" ".join(replaced),
         source=EDITED,
     )
 
 
-def save(
-    voted: Voted,
+# ── saving ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def save_labels(
+    voted: VotedSet,
     new: Sequence[Vote] = (),
     policy: Policy | None = None,
     *,
     by: str = "terminal",
-    at: datetime | None = None,
 ) -> Labelled:
-    """New votes in the log, then the gold file with the labels that follow. What cannot be labelled
-    is refused before anything is written."""
-    log, gold, chosen = voted.log, voted.gold, policy or voted.policy
-    every = [*voted.votes, *new]
-    relabel(gold, every, chosen, grades=voted.limits.grades)
-    given = [log.act_of(vote) for vote in new]
-    called = log.people.id_of
-    labelled = relabel(gold, every, chosen, grades=voted.limits.grades, called=called)
+    """Compute the labels, append new votes to the log, then write the gold file. Votes that cannot
+    be labelled are refused before anything is written."""
+    log = voted.log
+    labelled = relabel(
+        voted.gold,
+        [*voted.votes, *new],
+        policy or voted.policy,
+        grades=voted.limits.grades,
+        called=log.people.id_of,
+    )
     content = relabelled(
         voted.dataset, labelled.judgments, labelling=labelled.labelling, status=labelled.status
     )
     content = voted.content if content is None else content
-    first, rows = _first_acts(voted), _changed_rows(voted, labelled.judgments)
+    acts = [log.act_of(vote) for vote in new]
+    first, rows = _acts_before(voted), _changed_rows(voted, labelled.judgments)
     if policy is not None:
         write_policy(voted.dataset, policy)
     is_upgrade = bool(log.before.acts) and not log.path.exists()
-    same = content == voted.content and not rows and policy is None
-    if not given and not voted.first and same and not is_upgrade:
+    is_same = content == voted.content and not rows and policy is None
+    if is_same and not acts and not voted.first and not is_upgrade:
         return labelled
     file, replaced = digest_of(content), _replaced(voted, rows, first)
-    if len(given) == 1 and given[0].action == RULE:
-        named = tuple(dict.fromkeys([*given[0].supersedes, *replaced]))
-        given = [msgspec.structs.replace(given[0], rows=rows, file=file, supersedes=named)]
+    if len(acts) == 1 and acts[0].action == RULE:  # the ruling itself records the labels
+        named = tuple(dict.fromkeys([*acts[0].supersedes, *replaced]))
+        acts = [msgspec.structs.replace(acts[0], rows=rows, file=file, supersedes=named)]
     else:
         counts = {"labels": len(labelled.judgments), "changed": len(labelled.changes)}
-        label = log.act(LABEL, who=by, at=at, rows=rows, file=file, more=counts)
-        given.append(msgspec.structs.replace(label, supersedes=replaced))
-    log.append([*first, *given])
+        acts.append(log.act(LABEL, who=by, rows=rows, file=file, more=counts, supersedes=replaced))
+    log.append([*first, *acts])
     if content == voted.content or project(voted.dataset, content, voted.content):
         log.settle(file)
         return labelled
-    return save(read_voted(voted.dataset))  # somebody saved the file meanwhile: labels follow both
+    return save_labels(read_voted_set(voted.dataset))  # somebody edited the file meanwhile
 
 
-def _first_acts(voted: Voted) -> list[Act]:
+def _acts_before(voted: VotedSet) -> list[Act]:
+    """The acts that must be in the log before new votes. All edits by hand are one act."""
     log = voted.log
-    plain = [log.act_of(vote) for vote in voted.first if vote.source != EDITED]
-    by_hand = [vote for vote in voted.first if vote.source == EDITED]
-    if not by_hand:
-        return plain
-    votes = tuple(
-        CastVote(
-            id=vote.id,
-            query=vote.query_id,
-            doc=vote.doc_id,
-            grade=vote.grade,
-            rationale=vote.rationale,
-            source=EDITED,
-            supersedes=vote.supersedes,
+    acts = [log.act_of(vote) for vote in voted.first if vote.source != EDITED]
+    if voted.edited:
+        votes = tuple(
+            CastVote(
+                id=vote.id,
+                query=vote.query_id,
+                doc=vote.doc_id,
+                grade=vote.grade,
+                rationale=vote.rationale,
+                source=EDITED,
+                supersedes=vote.supersedes,
+            )
+            for vote in voted.first
+            if vote.source == EDITED
         )
-        for vote in by_hand
-    )
-    rows = tuple(voted.edited)
-    named = _replaced(voted, rows)
-    edit = log.act(EDIT, who=BY_HAND, kind="human", rows=rows, votes=votes, supersedes=named)
-    return [*plain, edit]
+        rows = tuple(voted.edited)
+        named = _replaced(voted, rows)
+        edit = log.act(EDIT, who=BY_HAND, kind="human", rows=rows, votes=votes, supersedes=named)
+        acts.append(edit)
+    return acts
 
 
 def _replaced(
-    voted: Voted, rows: Sequence[RowChange], first: Sequence[Act] = ()
+    voted: VotedSet, rows: Sequence[RowChange], first: Sequence[Act] = ()
 ) -> tuple[str, ...]:
-    """The acts on these labels that stand until now; edits by hand among `first` come after
-    them."""
+    """The ids of the acts that a change of these labels replaces; edits by hand in `first` come
+    after what the log has."""
     edited = {row.key: act.id for act in first for row in act.rows}
     heads = (
         [edited[row.key]] if row.key in edited else [w.act for w in voted.log.rows.heads(row.key)]
@@ -264,8 +222,8 @@ def _replaced(
     return tuple(dict.fromkeys(id for ids in heads for id in ids))
 
 
-def _changed_rows(voted: Voted, judgments: Sequence[Judgment]) -> tuple[RowChange, ...]:
-    """The labels that are not what the log knows them as."""
+def _changed_rows(voted: VotedSet, judgments: Sequence[Judgment]) -> tuple[RowChange, ...]:
+    """The labels that differ from what the log has."""
     book = voted.log.rows
     edited = {one.key: one.after for one in voted.edited}
     after = {(row.query_id, row.doc_id): label_digest(row) for row in judgments}
@@ -281,16 +239,29 @@ def _changed_rows(voted: Voted, judgments: Sequence[Judgment]) -> tuple[RowChang
 # ── merging ───────────────────────────────────────────────────────────────────────────────────────
 
 
-@dataclass(frozen=True, kw_only=True)
-class Allowed:
-    """Overrides that accept otherwise invalid votes: on pairs that nobody was asked for, and the
-    valid rows of a file in which others are not."""
+class Merged(msgspec.Struct, frozen=True, kw_only=True):
+    """The outcome of a merge. `added` and `already` count votes, `without_grade` rows that nobody
+    has filled in, `outdated` rows that repeat a vote that the judge has changed since, and
+    `spot_checks` votes that only measure labels; `judges` counts the new votes of each judge.
+    `left_out` are sentences about rejected rows, `edited` one about labels edited by hand."""
 
-    unasked: bool = False
-    partial: bool = False
-
-
-NOTHING_MORE = Allowed()
+    gold: str
+    votes: int
+    added: int
+    judges: dict[str, int]
+    already: int
+    labels: int
+    changed: list[Change]
+    open: int
+    second: int = 0  # pairs whose only judge was unsure
+    spot_checks: int = 0
+    without_grade: int = 0
+    outdated: int = 0
+    stale: int | None = None  # None if the corpus is not known
+    not_counted: int = 0
+    by_machine: int = 0
+    left_out: list[str] = []
+    edited: str = ""
 
 
 def merge_files(
@@ -301,50 +272,52 @@ def merge_files(
     kind: str = "",
     corpus: Path | None = None,
     sample: Set[Pair] | None = None,
-    allow: Allowed = NOTHING_MORE,
+    unasked: bool = False,
+    partial: bool = False,
 ) -> Merged:
-    """Take in what judges sent back. A row that cannot be of this set stops everything, unless
-    `allow` says that the rest is taken. `sample` are the pairs of a spot check, whose votes measure
-    labels and make none; a file with the pairs of a draw is one also where nobody says so."""
+    """Merge the files that judges sent back. One invalid row rejects everything, unless `partial`;
+    `unasked` accepts pairs that nobody was asked for. `sample` are the pairs of a spot check, whose
+    votes measure labels and make none; a file that has the pairs of a draw counts as one too."""
     draws, pool = read_samples(dataset).draws, read_pool(dataset)
     ballots = [_as_drawn(read_ballots(path), draws, pool) for path in files]
     for path, file in zip(files, ballots, strict=True):
         require_signed(path, file, judge, "--judge")
     said = Said(
         judge=judge,
-        kind=kind_of(kind),
+        kind=judge_kind(kind),
         source=SAMPLE if sample is not None else "",
         at=datetime.now(UTC),
     )
     texts = known_texts(dataset, corpus)
-    with opened_set(dataset) as voted:
+    with open_voted_set(dataset) as voted:
         asked = sample if sample is not None else asked_pairs(dataset)
         judged = frozenset[Pair]() if sample is not None else voted.limits.judged
         limits = replace(
             voted.limits,
-            asked=None if allow.unasked else asked,
+            asked=None if unasked else asked,
             judged=judged,
             documents=None if texts is None else texts.ids,
         )
         with_ids = [identified(file, voted.gold.queries) for file in ballots]
-        done = cast(with_ids, limits, said, partial=allow.partial)
-        labelled = save(voted, done.new)
+        done = cast(with_ids, limits, said, partial=partial)
+        labelled = save_labels(voted, done.new)
     return _merged(voted, ballots, done, labelled, texts)
 
 
 def require_signed(path: Path, file: Ballots, judge: str, option: str) -> None:
-    """Votes never change, so that nobody's are booked on who happens to bring them in."""
+    """Refuse a file without the names of its judges: votes never change, so none may be booked to
+    the person who happens to merge them."""
     if unsigned := next((row for row in file.rows if not (row.judge or judge).strip()), None):
         raise UsageError(
             "the file does not say who judged",
             where=unsigned.where or str(path),
-            hint=f"Say it with {option} NAME. Nothing was changed.",
+            hint=f"Name the judge with {option} NAME. Nothing was changed.",
         )
 
 
 def _as_drawn(file: Ballots, draws: Sequence[Draw], pool: Pool | None) -> Ballots:
-    """A file that has the pairs of a draw, and as many, is the spot check: as votes they would
-    change the labels that they are to measure. What was dealt to its judge is no spot check."""
+    """Mark a file that has exactly the pairs of a draw as a spot check: as votes they would change
+    the labels that they measure. A file whose pairs were dealt to its judge is not one."""
     pairs = {(row.query_id, row.doc_id) for row in file.rows}
     if not pairs or not any(
         file.size == len(draw.pairs) and pairs <= {pair.key for pair in draw.pairs}
@@ -359,7 +332,7 @@ def _as_drawn(file: Ballots, draws: Sequence[Draw], pool: Pool | None) -> Ballot
 
 
 def _merged(
-    voted: Voted,
+    voted: VotedSet,
     ballots: Sequence[Ballots],
     done: Cast,
     labelled: Labelled,
@@ -383,53 +356,61 @@ def _merged(
         not_counted=labelled.not_counted,
         by_machine=labelled.labelling.by_machine,
         left_out=[f"{each.where}: {each.message}" for each in done.left_out],
-        edited=voted.said,
+        edited=voted.edits_sentence,
     )
 
 
-def label_again(dataset: Path, *, corpus: Path | None = None, by: str = "terminal") -> Merged:
-    """Compute the labels again from the votes that there are."""
-    with opened_set(dataset) as voted:
+def recompute_labels(dataset: Path, *, corpus: Path | None = None, by: str = "terminal") -> Merged:
+    """Compute the labels again from the votes in the log."""
+    with open_voted_set(dataset) as voted:
         if len(voted.votes) == len(voted.first):
             raise UsageError(
-                "nobody has voted on this set, and no file of judgments is given",
-                hint="assay gold next and assay gold packet write some to fill in.",
+                "nobody has voted on this set yet",
+                hint="Write judging files with assay gold next or assay gold packet.",
             )
-        labelled = save(voted, by=by)
+        labelled = save_labels(voted, by=by)
     done = Cast(new=[], already=0, outdated=0)
     return _merged(voted, (), done, labelled, known_texts(dataset, corpus))
 
 
-def give(dataset: Path, votes: Sequence[Vote]) -> None:
-    """Votes given one by one: on disk when this returns. The labels change with the next merge."""
+def count_new_votes(dataset: Path, *, by: str) -> int:
+    """Recompute the labels if votes are newer, and return how many labels changed. A set that
+    cannot be labelled keeps its labels: Home shows the uncounted votes, Agreement the reason."""
+    try:
+        return len(recompute_labels(dataset, by=by).changed) if uncounted(dataset) else 0
+    except AssayError:
+        return 0
+
+
+def append_votes(dataset: Path, votes: Sequence[Vote]) -> None:
+    """Append votes to the log, on disk when this returns. A later merge computes the labels."""
     with writing(dataset) as log:
-        named = [_after_others(log, vote) for vote in votes]
-        first = [] if log.path.exists() else first_acts(dataset, log)
-        log.append([*first, *(log.act_of(vote) for vote in named)])
-
-
-def _after_others(log: Log, vote: Vote) -> Vote:
-    before = [v.id for v in log.book.last_of(vote.judge, (vote.query_id, vote.doc_id))]
-    named = dict.fromkeys([*vote.supersedes.split(), *before])
-    return msgspec.structs.replace(vote, supersedes=" ".join(named))
+        acts = [] if log.path.exists() else first_acts(dataset, log)
+        for vote in votes:
+            before = log.book.last_of(vote.judge, (vote.query_id, vote.doc_id))
+            named = dict.fromkeys([*vote.supersedes.split(), *(one.id for one in before)])
+            vote = msgspec.structs.replace(vote, supersedes=" ".join(named))
+            acts.append(log.act_of(vote))
+        log.append(acts)
 
 
 def first_acts(dataset: Path, log: Log) -> list[Act]:
-    """The labels of a graded set on which nobody has voted, as votes."""
+    """The labels of a graded set on which nobody has voted, as votes for its log."""
     gold = formats.read_gold(dataset)
     first = [] if gold.from_logs else votes_of_labels(gold, log.book)
     return [log.act_of(vote) for vote in first]
 
 
 def rubric_version(dataset: Path) -> str:
-    """The version of the rubric that the set names; empty where it names none."""
+    """The version of the rubric that the set names; empty if it names none."""
     name = formats.read_gold(dataset).rubric
     return rubrics.version(rubrics.find(name, beside=dataset)) if name else ""
 
 
-def kind_of(text: str) -> VoteKind | None:
+def judge_kind(text: str) -> VoteKind | None:
+    """The kind of judge that an option names; None if it names none."""
     if text not in _KINDS:
-        raise UsageError(f"no kind of judge {text!r}", hint="Expected human or machine.")
+        raise UsageError(f"unknown kind of judge: {text!r}", hint="Use human or machine.")
     return _KINDS[text]
 
 
@@ -437,6 +418,7 @@ _KINDS: dict[str, VoteKind | None] = {"": None, "human": "human", "machine": "ma
 
 
 def asked_pairs(dataset: Path) -> Set[Pair] | None:
+    """The pairs of the pool; None if the set has no pool."""
     pool = read_pool(dataset)
     return pool.keys if pool is not None else None
 
@@ -445,7 +427,7 @@ def asked_pairs(dataset: Path) -> Set[Pair] | None:
 
 
 class PolicyView(msgspec.Struct, frozen=True, kw_only=True):
-    """The policy, and what it makes of the votes."""
+    """A policy, and the labels that follow from it."""
 
     gold: str
     policy: Policy
@@ -454,12 +436,12 @@ class PolicyView(msgspec.Struct, frozen=True, kw_only=True):
     labelling: Labelling
     status: str
     not_counted: int
-    overruled: int  # pairs whose label is another grade than somebody has ruled
+    overruled: int  # pairs whose label differs from the last ruling
     changed: list[Change]
 
 
 def show_policy(dataset: Path) -> PolicyView:
-    voted = read_voted(dataset)
+    voted = read_voted_set(dataset)
     labelled = relabel(voted.gold, voted.votes, voted.policy, grades=voted.limits.grades)
     return _view(voted, voted.policy, labelled)
 
@@ -472,8 +454,8 @@ def set_policy(
     seniors: Sequence[str] = (),
     second: str = "",
 ) -> PolicyView:
-    """Another policy, and the labels that follow from it. What is not given stays."""
-    with opened_set(dataset) as voted:
+    """Change the policy and recompute the labels. Options that are not given stay as they are."""
+    with open_voted_set(dataset) as voted:
         before = voted.policy
         chosen = name or ("senior" if seniors else before.name)
         kept = before.seniors if chosen == "senior" else ()
@@ -492,11 +474,11 @@ def set_policy(
                 "second judge is asked where it is deciding, or never.",
             ) from None
         checked(policy)
-        labelled = save(voted, policy=policy)
+        labelled = save_labels(voted, policy=policy)
     return _view(voted, policy, labelled)
 
 
-def _view(voted: Voted, policy: Policy, labelled: Labelled) -> PolicyView:
+def _view(voted: VotedSet, policy: Policy, labelled: Labelled) -> PolicyView:
     return PolicyView(
         gold=str(voted.dataset),
         policy=policy,

@@ -1,4 +1,4 @@
-"""Pairs that wait for a ruling, kept while votes come in: always what all votes together say."""
+"""Disputes while votes come in: always what all votes together say; and rulings on them."""
 
 from __future__ import annotations
 
@@ -11,14 +11,10 @@ from assay.core.types import Vote
 from assay.judging.disputes import is_disputed
 from assay.judging.policy import Policy, labels, write_policy
 from assay.judging.votes import RULING, Pair, log_path, read_votes
-from assay.workbench.desk import desk_of
-from assay.workbench.disputed import (
-    disputes_of,
-    open_labels,
-    pair_as_it_stands,
-    uncounted,
-)
-from assay.workbench.voting import give
+from assay.workbench.judging_session import open_session
+from assay.workbench.rulings import dispute_count, open_disputes, rule, ruled_pair
+from assay.workbench.vote_totals import uncounted
+from assay.workbench.votes_to_labels import append_votes
 from judged_pages import both, judged_set
 
 ONE, TWO, THREE = ("q1", "d1"), ("q1", "d2"), ("q2", "d4")
@@ -45,16 +41,17 @@ def vote(judge: str, pair: Pair, grade: int | None, at: int, source: str = "") -
 
 def waiting(dataset: Path) -> set[Pair]:
     """As it is kept; and held against all votes, read from the beginning."""
-    desk = desk_of(dataset)
-    kept = {(label.query_id, label.doc_id) for label in open_labels(desk)}
-    made = labels(read_votes(dataset), desk.policy)
-    ids = set(desk.gold.query_ids)
+    session = open_session(dataset)
+    kept = {(each.query_id, each.doc_id) for each in open_disputes(dataset)}
+    assert dispute_count(dataset) == len(kept)
+    made = labels(read_votes(dataset), session.policy)
+    ids = set(session.gold.query_ids)
     assert kept == {pair for pair, label in made.items() if pair[0] in ids and is_disputed(label)}
     return kept
 
 
 def test_every_vote_is_looked_at_as_it_comes(dataset: Path) -> None:
-    assert open_labels(desk_of(dataset)) == []
+    assert open_disputes(dataset) == []
     steps: list[tuple[Vote, set[Pair]]] = [
         (vote("Ada", ONE, 2, 1), set()),
         (vote("Ben", ONE, 0, 2), {ONE}),
@@ -64,23 +61,23 @@ def test_every_vote_is_looked_at_as_it_comes(dataset: Path) -> None:
         (vote("Dora", THREE, 1, 6, RULING), set()),
     ]
     for given, expected in steps:
-        give(dataset, [given])
+        append_votes(dataset, [given])
         assert waiting(dataset) == expected
 
 
 def test_another_file_and_another_policy_are_read_from_the_beginning(dataset: Path) -> None:
-    give(dataset, [vote("Ada", ONE, 2, 1), vote("Ben", ONE, 1, 2)])
+    append_votes(dataset, [vote("Ada", ONE, 2, 1), vote("Ben", ONE, 1, 2)])
     assert waiting(dataset) == {ONE}
     write_policy(dataset, Policy(name="latest"))
     assert waiting(dataset) == set()
     log_path(dataset).unlink()
-    give(dataset, [vote("Ada", TWO, 2, 3), vote("Ben", TWO, None, 4)])
+    append_votes(dataset, [vote("Ada", TWO, 2, 3), vote("Ben", TWO, None, 4)])
     write_policy(dataset, Policy())
     waiting(dataset)
 
 
 def test_a_query_that_left_the_set_waits_for_nobody(dataset: Path) -> None:
-    give(
+    append_votes(
         dataset,
         [vote(judge, THREE, grade, grade) for judge, grade in (("Ada", 0), ("Ben", 2))],
     )
@@ -89,34 +86,35 @@ def test_a_query_that_left_the_set_waits_for_nobody(dataset: Path) -> None:
     content["queries"] = [query for query in content["queries"] if query["id"] != "q2"]
     dataset.write_text(json.dumps(content))
     assert waiting(dataset) == set()
-    assert uncounted(desk_of(dataset)) == 0
+    assert uncounted(dataset) == 0
 
 
-def test_most_apart_comes_first_and_a_pair_can_be_looked_at(dataset: Path) -> None:
+def test_most_apart_comes_first_and_a_ruled_pair_can_be_looked_at(dataset: Path) -> None:
     votes = [
         vote("Ada", ONE, 1, 1),
         vote("Ben", ONE, 2, 2),
         vote("Ada", TWO, 0, 3),
         vote("Ben", TWO, 2, 4),
     ]
-    give(dataset, votes)
-    desk = desk_of(dataset)
-    found = [(each.query_id, each.doc_id) for each in disputes_of(desk, None)]
+    append_votes(dataset, votes)
+    found = [(each.query_id, each.doc_id) for each in open_disputes(dataset)]
     assert found == [TWO, ONE]
-    stands = pair_as_it_stands(desk, ONE)
-    assert stands is not None
-    assert {each.judge: each.grade for each in stands.votes} == {"Ada": 1, "Ben": 2}
-    assert pair_as_it_stands(desk, THREE) is None, "nobody has voted on it"
+    assert ruled_pair(dataset, *ONE) is None, "nobody has ruled on it"
+    assert ruled_pair(dataset, *THREE) is None, "nobody has voted on it"
+    rule(dataset, *ONE, 2, rationale="it decides the point", by="Dora")
+    ruled = ruled_pair(dataset, *ONE)
+    assert ruled is not None
+    assert {each.judge: each.grade for each in ruled.votes} == {"Ada": 1, "Ben": 2, "Dora": 2}
 
 
 def test_what_is_not_in_the_labels_yet(dataset: Path) -> None:
-    give(dataset, [vote("Ada", ONE, 2, 1), vote("Ben", ONE, 2, 2)])
-    assert uncounted(desk_of(dataset)) == 1
+    append_votes(dataset, [vote("Ada", ONE, 2, 1), vote("Ben", ONE, 2, 2)])
+    assert uncounted(dataset) == 1
     content = json.loads(dataset.read_text())
     for query in content["queries"]:
         if query["id"] == "q1":
             query["relevance_judgments"] = [{"opinion_id": "d1", "score": 2, "rationale": "so"}]
     dataset.write_text(json.dumps(content))
-    assert uncounted(desk_of(dataset)) == 0
-    give(dataset, [vote("Ada", ONE, 1, 3), vote("Ben", ONE, 1, 4)])
-    assert uncounted(desk_of(dataset)) == 1
+    assert uncounted(dataset) == 0
+    append_votes(dataset, [vote("Ada", ONE, 1, 3), vote("Ben", ONE, 1, 4)])
+    assert uncounted(dataset) == 1
