@@ -36,7 +36,7 @@ from assay.mcp.models import Metrics
 from assay.mcp.search_models import SearchResults
 from assay.reports.sentences import Sentences
 from assay.reports.words import Words
-from assay.review.waiting import Ages
+from assay.review.backlog import Ages
 from assay.search.answers import FoundDocument
 from assay.workbench.backlog import Backlog, BacklogFigures
 from assay.workbench.for_agents import NO_GRADES, Elsewhere, passage_shown, verdicts

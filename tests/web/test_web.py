@@ -251,7 +251,7 @@ class TestNumbers:
 
     def test_a_limit_is_a_gate(self, service: Service) -> None:
         assert check_backlog(service, Limits(max_pending=2))[1] == [
-            "3 wait for review, more than 2"
+            "3 pending, the limit is 2"
         ]
         assert check_backlog(service, Limits(max_pending=3))[1] == []
 

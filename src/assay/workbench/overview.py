@@ -14,12 +14,12 @@ import msgspec
 
 from assay.core.errors import AssayError
 from assay.core.results import Pair, Status
-from assay.review.outside import TheirBacklog
-from assay.review.waiting import Backlog
+from assay.review.backlog import Backlog
+from assay.review.external_backlog import ExternalBacklog
 from assay.store.records import AuditEntry, RunRecord
 from assay.telemetry.recorder import Counts
 from assay.workbench import corpora
-from assay.workbench.backlog import backlog, counted_lately
+from assay.workbench.backlog import backlog, recent_external_backlogs
 from assay.workbench.decisions import (
     RunLine,
     configured_name,
@@ -116,7 +116,7 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
     alone: dict[str, str]  # run: the judge whom its verdict rests on alone, and nobody has checked
     waiting: Waiting
     backlog: Backlog
-    backlogs: dict[str, TheirBacklog]
+    backlogs: dict[str, ExternalBacklog]
     sets: list[SetLine]
     engines: list[EngineLine]
     verdicts: list[RunLine]
@@ -158,7 +158,7 @@ def overview(service: Service, *, whole_trail: bool = False) -> Overview:
         alone=_alone(service, [*verdicts, *(line.run for line in sets if line.run)]),
         waiting=_waiting(service, sets, figures),
         backlog=figures,
-        backlogs=counted_lately(service),
+        backlogs=recent_external_backlogs(service),
         sets=sets,
         engines=engines,
         verdicts=verdicts,
