@@ -40,8 +40,8 @@ from assay.review.backlog import Ages
 from assay.search.answers import FoundDocument
 from assay.workbench.backlog import Backlog, BacklogFigures
 from assay.workbench.for_agents import NO_GRADES, Elsewhere, passage_shown, verdicts
-from assay.workbench.review import _never_judged
 from assay.workbench.searching import FoundPage
+from assay.workbench.suggestions import _never_judged
 from mcp import Client
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from assay.core.extras import SHOWN
 from assay.workbench.opening import open_service
-from assay.workbench.review import suggest
+from assay.workbench.suggestions import suggest
 from command_line import Assay
 
 

@@ -18,7 +18,7 @@ from assay.workbench.gold import bootstrap_gold, gold_list
 from assay.workbench.health import diagnostics
 from assay.workbench.logs import import_decisions, import_searches
 from assay.workbench.opening import Service, gold_path, open_service, stored_name
-from assay.workbench.review import queue
+from assay.workbench.review_queue import queue
 from web_client import local_client
 
 NOW = datetime(2026, 5, 31, 12, tzinfo=UTC)

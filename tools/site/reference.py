@@ -207,7 +207,7 @@ def configuration() -> str:
         _keys(GateConfig),
         "## [judges.NAME]\n\nA [machine judge](../judging/machine.md).",
         _keys(Machine),
-        "## [backlog.NAME]\n\nA [backlog of your own](../backlogs.md).",
+        "## [backlog.NAME]\n\nAn [external backlog](../backlogs.md).",
         _keys(BacklogSource),
     ]
     intro = (

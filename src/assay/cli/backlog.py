@@ -42,7 +42,7 @@ def backlog(
         external_backlogs,
         notify,
     )
-    from assay.workbench.review import strays
+    from assay.workbench.review_queue import strays
 
     if webhook and not webhook.startswith(("http://", "https://")):
         raise UsageError("a webhook is an http or https address", where=webhook)

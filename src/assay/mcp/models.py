@@ -26,7 +26,7 @@ from assay.workbench.backlog import Backlog, BacklogFigures, ExternalBacklog, Ha
 from assay.workbench.for_agents import NO_GRADES, CitedDocument, Elsewhere, ReviewItem, Scale
 from assay.workbench.gold import GoldSummary
 from assay.workbench.paging import Page
-from assay.workbench.review import ToJudge
+from assay.workbench.suggestions import ToJudge
 
 SNIPPET = 400  # characters
 LONGEST = 1_950  # characters of an answer, where no more is asked for: an agent pays for every word

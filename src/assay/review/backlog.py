@@ -221,7 +221,7 @@ def external_metrics(backlogs: Mapping[str, ExternalBacklog]) -> str:
         up.append((f"{{{label}}}", float(table.status == "ok")))
     return "".join(
         [
-            metric("assay_backlog_items", "Rows of your own backlogs by state.", items),
+            metric("assay_backlog_items", "Rows of external backlogs by state.", items),
             metric("assay_backlog_items_all", "Rows in all states.", totals),
             metric(
                 "assay_backlog_oldest_pending_timestamp_seconds",

@@ -32,8 +32,7 @@ from assay.workbench.decisions import (
 from assay.workbench.history import read_ahead, run_records
 from assay.workbench.one_judge import Rests
 from assay.workbench.opening import Service, run_name
-from assay.workbench.review import strays
-from assay.workbench.review_queue import pending
+from assay.workbench.review_queue import pending, strays
 from assay.workbench.set_standing import SetStanding, set_standing
 from assay.workbench.settling import left_to_judge
 from assay.workbench.trail import trail
