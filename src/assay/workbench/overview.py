@@ -20,7 +20,11 @@ from assay.store.records import AuditEntry, RunRecord
 from assay.telemetry.recorder import Counts
 from assay.workbench import corpora
 from assay.workbench.backlog import backlog, recent_external_backlogs
-from assay.workbench.decisions import (
+from assay.workbench.history import read_ahead, run_records
+from assay.workbench.one_judge import Rests
+from assay.workbench.opening import Service, run_name
+from assay.workbench.review_queue import pending, strays
+from assay.workbench.run_boards import (
     RunLine,
     configured_name,
     decided,
@@ -29,10 +33,6 @@ from assay.workbench.decisions import (
     run_line,
     summarise,
 )
-from assay.workbench.history import read_ahead, run_records
-from assay.workbench.one_judge import Rests
-from assay.workbench.opening import Service, run_name
-from assay.workbench.review_queue import pending, strays
 from assay.workbench.set_standing import SetStanding, set_standing
 from assay.workbench.settling import left_to_judge
 from assay.workbench.trail import trail

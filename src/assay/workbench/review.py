@@ -54,6 +54,30 @@ from assay.workbench.review_queue import (
 )
 from assay.workbench.voting import first_acts, rubric_version
 
+__all__ = [
+    "ApprovedRow",
+    "BulkOutcome",
+    "Correction",
+    "DecisionForm",
+    "ItemOutcome",
+    "Outcome",
+    "Preview",
+    "Refused",
+    "approve",
+    "approve_many",
+    "correct_row",
+    "fingerprint",
+    "last_decided",
+    "preview",
+    "promote_rows",
+    "publish",
+    "reject",
+    "reject_rows",
+    "reopen_row",
+    "undo",
+    "withdraw",
+]
+
 AT_ONCE = 50  # rows that a person can look over before approving them together
 CORRECTED = "corrected on the review page"
 LOST = "its query is no longer in the gold set"
