@@ -115,13 +115,7 @@ _ONE = "/api/review/{item}"
 
 REVIEW_API_ROUTES = [
     Guarded(
-        "/api/review",
-        _list,
-        ("GET",),
-        "judge",
-        "The review queue",
-        query=ListQuery,
-        answer=Listing,
+        "/api/review", _list, ("GET",), "judge", "The review queue", query=ListQuery, answer=Listing
     ),
     Guarded(
         "/api/review/bulk",

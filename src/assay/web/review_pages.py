@@ -92,27 +92,6 @@ def _reviewer(request: Request) -> Reviewer:
 # ── one item ──────────────────────────────────────────────────────────────────────────────────────
 
 
-@dataclass(frozen=True, kw_only=True)
-class SentForm:
-    """The form that a chair sent. If it is refused, the page comes back filled in."""
-
-    item: str
-    action: str
-    why: str
-    note: str
-    grade: str
-    documents: tuple[str, ...]
-    seen: tuple[str, ...] | None
-    row: str | None
-    act: str = ""
-
-    def ticked(self, doc_id: str, in_row: bool) -> bool:
-        """Whether a document is ticked. One of the row that the chair has not seen yet is."""
-        if doc_id in self.documents:
-            return True
-        return in_row and self.seen is not None and doc_id not in self.seen
-
-
 def item_page(request: Request) -> Response:
     item = find_item(service_of(request), request.path_params["item"])
     if item is None:
@@ -126,7 +105,7 @@ def _item(
     *,
     status: int = 200,
     complaint: str = "",
-    sent: SentForm | None = None,
+    sent: DecisionForm | None = None,
 ) -> Response:
     service, chosen = service_of(request), query(request, QueueFilter)
     view = item_view(service, item, chosen)
@@ -167,38 +146,29 @@ def _sought(
 
 
 def _extra(
-    service: Service, item: ReviewItem, sent: SentForm | None, shown: set[str]
+    service: Service, item: ReviewItem, sent: DecisionForm | None, shown: set[str]
 ) -> list[Candidate]:
     """Documents that the chair had found and ticked before the form was refused."""
-    ticked = sent.documents if sent is not None else ()
+    ticked = (sent.documents or ()) if sent is not None else ()
     new = [id for id in ticked if id not in item.doc_ids and id not in shown]
     return [candidate_of(service, item, id) for id in new]
 
 
 def decide(request: Request) -> Response:
     """Approve or reject an item. A refusal is shown above the form that was sent."""
-    service, by = service_of(request), user_of(request).name
-    sent = _sent_form(request.path_params["item"], form(request))
-    chosen = query(request, QueueFilter)
+    service, by, item_id = service_of(request), user_of(request).name, request.path_params["item"]
+    chosen, sent = query(request, QueueFilter), _decision_form(form(request))
     try:
-        decision = DecisionForm(
-            documents=sent.documents,
-            seen=sent.seen,
-            row=sent.row,
-            note=sent.note,
-            reason=sent.why,
-            grade=int(sent.grade) if sent.grade in tuple("0123456789") else None,
-            act=sent.act,
-        )
-        if sent.action == "approve":
-            done = review.approve(service, sent.item, decision, by=by)
-        elif sent.action == "reject":
-            done = review.reject(service, sent.item, decision, by=by)
-        else:
-            raise Refused("action")
+        match form(request).text("action"):
+            case "approve":
+                done = review.approve(service, item_id, sent, by=by)
+            case "reject":
+                done = review.reject(service, item_id, sent, by=by)
+            case _:
+                raise Refused("action")
         beside = neighbours(service, chosen, done.item)
     except AssayError as error:
-        return _refused(request, sent, error)
+        return _refused(request, item_id, sent, error)
     if done.unwritten:
         return _list(request, ListQuery(), status=503, complaint=done.unwritten)
     next_id = beside.next or beside.previous
@@ -207,25 +177,25 @@ def decide(request: Request) -> Response:
     return RedirectResponse(place + kept_query(chosen, said=message), status_code=303)
 
 
-def _sent_form(item: str, values: Form) -> SentForm:
-    return SentForm(
-        item=item,
-        action=values.text("action"),
-        why=values.text("why"),
-        note=values.text("note"),
-        grade=values.text("grade"),
+def _decision_form(values: Form) -> DecisionForm:
+    grade, act = values.text("grade"), values.text("act")
+    return DecisionForm(
         documents=values.texts("doc"),
         seen=values.texts("seen") if "seen" in values else None,
         row=values.text("row") if "row" in values else None,
-        act=act if ACT.fullmatch(act := values.text("act")) else "",
+        note=values.text("note"),
+        reason=values.text("why"),
+        grade=int(grade) if grade in tuple("0123456789") else None,
+        act=act if ACT.fullmatch(act) else "",
     )
 
 
-def _refused(request: Request, sent: SentForm, error: AssayError) -> Response:
+def _refused(request: Request, item_id: str, sent: DecisionForm, error: AssayError) -> Response:
+    """The item with the form filled in as it was sent, so that nobody types twice."""
     complaint = _in_words(request, error)
     status = 404 if isinstance(error, NotHere) else 400 if isinstance(error, InputError) else 503
     try:
-        item = find_item(service_of(request), sent.item)
+        item = find_item(service_of(request), item_id)
         if item is not None:
             return _item(request, item, status=status, complaint=complaint, sent=sent)
     except AssayError:  # the store is away: the page does without it
@@ -236,6 +206,8 @@ def _refused(request: Request, sent: SentForm, error: AssayError) -> Response:
         status,
         words=WORDS,
         complaint=complaint,
+        item_id=item_id,
+        action=form(request).text("action"),
         sent=sent,
         again=status == 503,
     )

@@ -30,14 +30,9 @@ from assay.judging.reasons import refuse_long
 from assay.judging.votes import document_fingerprint
 from assay.reports.words import page_words
 from assay.review import decisions
-from assay.review.decisions import (
-    DECISIONS,
-    ChangedMeanwhile,
-    Correction,
-    DecidedMeanwhile,
-    Outcome,
-    ReviewDecision,
-)
+from assay.review.decisions import DECISIONS, ChangedMeanwhile, DecidedMeanwhile, ReviewDecision
+from assay.review.decisions import Correction as Correction
+from assay.review.decisions import Outcome as Outcome
 from assay.review.queue import ReviewItem, items_of
 from assay.workbench.known_ids import refuse_unknown
 from assay.workbench.opening import Service, gold_path
@@ -53,30 +48,6 @@ from assay.workbench.review_queue import (
     strays,
 )
 from assay.workbench.voting import first_acts, rubric_version
-
-__all__ = [
-    "ApprovedRow",
-    "BulkOutcome",
-    "Correction",
-    "DecisionForm",
-    "ItemOutcome",
-    "Outcome",
-    "Preview",
-    "Refused",
-    "approve",
-    "approve_many",
-    "correct_row",
-    "fingerprint",
-    "last_decided",
-    "preview",
-    "promote_rows",
-    "publish",
-    "reject",
-    "reject_rows",
-    "reopen_row",
-    "undo",
-    "withdraw",
-]
 
 AT_ONCE = 50  # rows that a person can look over before approving them together
 CORRECTED = "corrected on the review page"
@@ -180,7 +151,9 @@ def _decide(
         try:
             unwritten = _write(partial(record, service, item, form, decision))
         except InputError as error:
-            raise _refusal(service, item, error) from error
+            if (refusal := _refusal(service, item, error)) is not None:
+                raise refusal from error
+            raise
         now = find_item(service, item.id)
         if now is None or now.state != outcome:
             raise InputError("nothing was decided: the item is as it was", where=item.ref)
@@ -212,20 +185,22 @@ def _write(decide: Callable[[], object]) -> str:
     return ""
 
 
-def _refusal(service: Service, item: ReviewItem, error: InputError) -> InputError:
-    """The error that a chair reads, in the words of the page where it has them."""
+def _refusal(service: Service, item: ReviewItem, error: InputError) -> Refused | None:
+    """An error in the words of the page, if it has words for it."""
     if isinstance(error, DecidedMeanwhile):
         now = find_item(service, item.id)
         return Refused("decided", ref=item.ref, by=now.decided_by if now else "")
     if isinstance(error, ChangedMeanwhile):
         return Refused("changed", ref=item.ref)
     is_lost = not isinstance(error, Refused) and item in strays(service, item.gold)
-    return Refused("lost", ref=item.ref) if is_lost else error
+    return Refused("lost", ref=item.ref) if is_lost else None
 
 
 def _approve(
     service: Service, item: ReviewItem, form: DecisionForm, decision: ReviewDecision
 ) -> None:
+    """Record the approval of a row, as it is or with other documents or a note (then it is a
+    correction), or of a suggestion."""
     path = gold_path(service, item.gold)
     if item.kind == "judgment":
         vote = _vote_on_suggestion(service, item, form)

@@ -11,26 +11,10 @@ from typing import Literal
 import msgspec
 
 from assay.core.errors import AssayError
-from assay.review.queue import ReviewItem, is_stray, items_of
+from assay.review.queue import ReviewItem as ReviewItem
+from assay.review.queue import is_stray, items_of
 from assay.workbench.opening import Service, gold_path
 from assay.workbench.paging import Page, page_of, page_size
-
-__all__ = [
-    "Listing",
-    "Neighbours",
-    "QueueFilter",
-    "ReviewItem",
-    "filtered",
-    "find_item",
-    "find_items",
-    "items",
-    "listing",
-    "neighbours",
-    "pending",
-    "queue",
-    "say_pending",
-    "strays",
-]
 
 WEEK, MONTH = timedelta(days=7), timedelta(days=30)
 
