@@ -400,7 +400,7 @@ def test_a_changed_suggestion_is_not_dropped_unsaid(talk: Any) -> None:
         again = await call(client, "suggest_judgment", grade=0, **pair)
         assert first["item_id"] == again["item_id"]
         said = await refused(client, "suggest_judgment", grade=1, **pair)
-        assert "is pending, with grade 0; the new grade was not taken" in said
+        assert "is pending, with grade 0; the new grade was not recorded" in said
 
     talk(session)
 
