@@ -273,7 +273,7 @@ def test_what_is_lacking_is_said(sample: Service, browser: Any) -> None:
         page.goto(f"{url}/review?lang=en")
         assert many.inner_text().startswith("Approve all")
         page.locator("#bulk input[type=checkbox]").first.check()
-        assert many.inner_text().startswith("Approve the ticked")
+        assert many.inner_text().startswith("Approve selected")
         page.goto(f"{url}/review/{queue(sample).items[0].id}")
         settled(page)
         page.keyboard.press("a")
