@@ -17,7 +17,7 @@ from assay.workbench.history import kept_run, runs
 from assay.workbench.opening import Service, gold_path, open_service, read_gold
 from assay.workbench.packing import write_packet
 from assay.workbench.people import AT_THE_TERMINAL
-from assay.workbench.review import queue
+from assay.workbench.review_queue import queue
 from assay.workbench.rulings import open_disputes
 from assay.workbench.searching import Asked, find
 from browsing import listening

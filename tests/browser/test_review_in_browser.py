@@ -17,9 +17,10 @@ from assay.store import Store
 from assay.store.records import Decision, SearchLog, Shown
 from assay.web.app import create_app
 from assay.workbench.backlog import backlog
-from assay.workbench.gold import bootstrap_gold, promote_rows
+from assay.workbench.gold import bootstrap_gold
 from assay.workbench.opening import Service, gold_path
-from assay.workbench.review import queue
+from assay.workbench.review import promote_rows
+from assay.workbench.review_queue import queue
 from assay.workbench.trail import trail
 from browsing import expect, faults, listening
 
@@ -272,13 +273,13 @@ def test_what_is_lacking_is_said(sample: Service, browser: Any) -> None:
         page.goto(f"{url}/review?lang=en")
         assert many.inner_text().startswith("Approve all")
         page.locator("#bulk input[type=checkbox]").first.check()
-        assert many.inner_text().startswith("Approve the ticked")
+        assert many.inner_text().startswith("Approve selected")
         page.goto(f"{url}/review/{queue(sample).items[0].id}")
         settled(page)
         page.keyboard.press("a")
         page.wait_for_selector(".told")
         settled(page)
         page.keyboard.press("x")
-        expect(page.locator("#reason-help")).to_have_text("To reject, say why.")
+        expect(page.locator("#reason-help")).to_have_text("Give a reason to reject.")
         expect(page.locator("input[name=why]")).to_be_focused()
         expect(page.locator(".told")).to_have_count(0)

@@ -22,11 +22,13 @@ from assay.web.app import Serving, prepare
 from assay.workbench import people
 from assay.workbench.corpora import index_corpus
 from assay.workbench.flags import FlagGiven, flag_query
-from assay.workbench.gold import bootstrap_gold, reject_rows
+from assay.workbench.gold import bootstrap_gold
 from assay.workbench.opening import Service
 from assay.workbench.packing import write_packet
 from assay.workbench.people import AT_THE_TERMINAL
-from assay.workbench.review import queue, suggest
+from assay.workbench.review import reject_rows
+from assay.workbench.review_queue import queue
+from assay.workbench.suggestions import suggest
 from assay.workbench.votes_to_labels import append_votes
 from browsing import faults, listening
 from decided import kept

@@ -16,13 +16,14 @@ from assay.formats import gold_jsonl
 from assay.gold.log import open_log
 from assay.gold.votes import RULING, WITHDRAWN, current, not_before
 from assay.review.bootstrap import Options, bootstrap
-from assay.review.decisions import Word, promote, reject, reopen
+from assay.review.decisions import ReviewDecision, approve, reject, reopen
 from assay.store import open_store
 from assay.store.records import Decision, SearchLog, Shown
-from assay.workbench import review, review_word, rulings, votes_to_labels
+from assay.workbench import review, rulings, suggestions, votes_to_labels
 from assay.workbench.grading import save_vote
 from assay.workbench.grading_views import GivenVote
 from assay.workbench.opening import Service
+from assay.workbench.review import DecisionForm
 from judged_pages import both, judged_set
 from voted_sets import labels, write_set
 
@@ -109,11 +110,11 @@ def test_reviewing_goes_on_with_times_in_any_order(tmp_path: Path) -> None:
     store.add_searches([log])
     store.add_decisions([Decision(id="D", at=NOW + timedelta(days=1), cites=("a",))])
     bootstrap(store, gold, Options(), now=NOW)
-    for hours, act in enumerate((promote, reject)):
-        word = Word(by="Dafna", why="so", at=NOW - timedelta(hours=hours))
-        assert act(gold, ["g001"], word).ids == ("g001",)
+    for hours, act in enumerate((approve, reject)):
+        decision = ReviewDecision(by="Dafna", reason="so", at=NOW - timedelta(hours=hours))
+        assert act(gold, ["g001"], decision).ids == ("g001",)
     assert not gold.read_text().strip()
-    reopen(gold, "g001", Word(by="Dafna", why="so", at=NOW - timedelta(hours=3)))
+    reopen(gold, "g001", ReviewDecision(by="Dafna", reason="so", at=NOW - timedelta(hours=3)))
     again = bootstrap(store, gold, Options(), now=NOW - timedelta(hours=4))
     assert (again.approval.total, again.approval.approved) == (1, 1)
     steps = [act.action for act in open_log(gold).acts.values()]
@@ -141,18 +142,20 @@ def test_the_last_word_on_a_suggestion_stands(
         path.write_text(json.dumps({"queries": queries}))
     store = open_store(tmp_path / "assay.db")
     service = Service(store=store, gold_sets={"set": path}, home=tmp_path, clock=clock)
-    item = review.suggest(service, "set", ("q1", "d2"), 1, rationale="", by="m", allow_unknown=True)
+    item = suggestions.suggest(
+        service, "set", ("q1", "d2"), 1, rationale="", by="m", allow_unknown=True
+    )
     last: int | None = None
     for step in steps.split():
         if step == "undo":
-            (mine,) = review_word.last_step(service, "dana")
-            assert review_word.take_back(service, [mine.id], by="dana").done == [item.id]
+            (mine,) = review.last_decided(service, "dana")
+            assert review.undo(service, [mine.id], by="dana").done == [item.id]
             last = None
         elif step == "merge" and name == "set.json":
             votes_to_labels.recompute_labels(path)
         elif step != "merge":
             last = int(step)
-            review.rule_suggestion(service, item.id, accept=True, by="dana", grade=last)
+            review.approve(service, item.id, DecisionForm(grade=last), by="dana")
         clock.now += timedelta(hours=hours)
     holds = {vote.doc_id: vote.grade for vote in open_log(path).book.current()}
     assert holds.get("d2") == last
@@ -172,9 +175,12 @@ def test_what_a_person_decided_last_is_taken_back_first(tmp_path: Path) -> None:
     service = Service(store=store, gold_sets={"set": path}, home=tmp_path, clock=clock)
     for doc in ("d1", "d2", "d3"):
         pair = ("q1", doc)
-        item = review.suggest(service, "set", pair, 1, rationale="", by="m", allow_unknown=True)
-        review.rule_suggestion(service, item.id, accept=doc != "d3", by="dana")
-        assert [each.doc_ids for each in review_word.last_step(service, "dana")] == [(doc,)]
+        item = suggestions.suggest(
+            service, "set", pair, 1, rationale="", by="m", allow_unknown=True
+        )
+        decide = review.reject if doc == "d3" else review.approve
+        decide(service, item.id, DecisionForm(reason="so"), by="dana")
+        assert [each.doc_ids for each in review.last_decided(service, "dana")] == [(doc,)]
         clock.now -= timedelta(hours=2)
     store.close()
 

@@ -35,12 +35,12 @@ from assay.mcp.models import Metrics
 from assay.mcp.search_models import SearchResults
 from assay.reports.sentences import Sentences
 from assay.reports.words import Words
-from assay.review.waiting import Ages
+from assay.review.backlog import Ages
 from assay.search.answers import FoundDocument
 from assay.workbench.backlog import Backlog, BacklogFigures
 from assay.workbench.for_agents import NO_GRADES, Elsewhere, passage_shown, verdicts
-from assay.workbench.review import _never_judged
 from assay.workbench.searching import FoundPage
+from assay.workbench.suggestions import _never_judged
 from mcp import Client
 
 
@@ -399,7 +399,7 @@ def test_a_changed_suggestion_is_not_dropped_unsaid(talk: Any) -> None:
         again = await call(client, "suggest_judgment", grade=0, **pair)
         assert first["item_id"] == again["item_id"]
         said = await refused(client, "suggest_judgment", grade=1, **pair)
-        assert "is pending, with grade 0; the new grade was not taken" in said
+        assert "is pending, with grade 0; the new grade was not recorded" in said
 
     talk(session)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from assay.store import Store
-from assay.workbench.backlog import _counted, backlog_figures
+from assay.workbench.backlog import _recent, backlog_figures
 from assay.workbench.config import read_config
 from assay.workbench.for_agents import waits_elsewhere
 from assay.workbench.opening import Service
@@ -69,7 +69,7 @@ def test_a_table_called_halacha_is_the_block_of_the_specification(
         assert (block["pending_review"], block["approved"], block["total"]) == (9, 10, 20)
     (folder / "law.db").unlink()
     assert client.get("/api/backlog").json()["halacha_backlog"]["total"] == 20  # kept for a while
-    _counted.clear()
+    _recent.clear()
     away = client.get("/api/system/diagnostics")
     assert (away.status_code, away.json()["status"]) == (200, "degraded")
     assert away.json()["halacha_backlog"] is None
@@ -87,7 +87,7 @@ def test_on_the_command_line(assay_cli: Assay, folder: Path) -> None:
     assert "halacha: status ok, pending review 9" in assay_cli("doctor").out
     (folder / "law.db").unlink()
     for command in ("backlog", "doctor"):
-        _counted.clear()
+        _recent.clear()
         done = assay_cli(command)
         assert done.code == 4
         assert "there is no database" in " ".join((done.out + done.err).split())

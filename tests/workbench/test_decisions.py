@@ -23,12 +23,12 @@ from assay.reports.words import Words
 from assay.store import Store, open_store
 from assay.workbench.agreement import judges_agreement
 from assay.workbench.corpora import import_corpus, index_corpus
-from assay.workbench.decisions import boards, decided, run_page
 from assay.workbench.facing import duel, lead_of
 from assay.workbench.history import keep, kept_run
 from assay.workbench.opening import Service
 from assay.workbench.overview import overview
 from assay.workbench.recording import HOW, record_here
+from assay.workbench.run_boards import boards, decided, run_page
 from assay.workbench.run_queue import RunQueue, choices
 from assay.workbench.score import ScoreRequest, score
 from assay.workbench.set_standing import set_standing

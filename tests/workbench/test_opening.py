@@ -12,13 +12,13 @@ import pytest
 from assay.corpus.build import import_corpus
 from assay.store import Store
 from assay.workbench.backlog import backlog
-from assay.workbench.decisions import configured_name
 from assay.workbench.flags import FlagGiven, flag_query
 from assay.workbench.gold import bootstrap_gold, gold_list
 from assay.workbench.health import diagnostics
 from assay.workbench.logs import import_decisions, import_searches
 from assay.workbench.opening import Service, gold_path, open_service, stored_name
-from assay.workbench.review import queue
+from assay.workbench.review_queue import queue
+from assay.workbench.run_boards import configured_name
 from web_client import local_client
 
 NOW = datetime(2026, 5, 31, 12, tzinfo=UTC)

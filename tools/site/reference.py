@@ -187,7 +187,7 @@ def configuration() -> str:
     from assay.engines.connecting import kind_names, kind_of
     from assay.engines.described import Common
     from assay.judging.machine import Machine
-    from assay.review.outside import BacklogSource
+    from assay.review.external_backlog import BacklogSource
     from assay.workbench.config import GateConfig, GoldConfig
 
     parts = [
@@ -207,7 +207,7 @@ def configuration() -> str:
         _keys(GateConfig),
         "## [judges.NAME]\n\nA [machine judge](../judging/machine.md).",
         _keys(Machine),
-        "## [backlog.NAME]\n\nA [backlog of your own](../backlogs.md).",
+        "## [backlog.NAME]\n\nAn [external backlog](../backlogs.md).",
         _keys(BacklogSource),
     ]
     intro = (

@@ -29,7 +29,7 @@ from assay.cli.output import Json, emit, put, say, tell
 
 if TYPE_CHECKING:
     from assay.core.results import Pair
-    from assay.workbench.review import AskedPair
+    from assay.workbench.suggestions import AskedPair
 
 app = typer.Typer(
     help="Gold sets: make, judge, check, look at, convert, perturb.", no_args_is_help=True
@@ -157,7 +157,7 @@ def next_(
 ) -> None:
     """List the documents whose judgment would settle a decision soonest."""
     from assay.reports import listing
-    from assay.workbench import judge, review
+    from assay.workbench import judge, suggestions
     from assay.workbench.opening import open_service
     from assay.workbench.outputs import refuse_outputs
     from assay.workbench.sparing import spare_judgments
@@ -172,13 +172,13 @@ def next_(
     if queue is not None:
         pairs = _asked(decision.pairs[:limit])
         with open_service(store, gold=[queue]) as service:
-            new = review.queue_pairs(service, queue, pairs)
+            new = suggestions.queue_pairs(service, queue, pairs)
         say(f"{new} new pairs wait for review; `assay serve --gold {queue}` shows them")
     emit(decision, lambda: listing.decision_page(decision, limit), json=json)
 
 
 def _asked(pairs: Sequence[Pair]) -> list[AskedPair]:
-    from assay.workbench.review import AskedPair
+    from assay.workbench.suggestions import AskedPair
 
     return [
         AskedPair(query_id=pair.query_id, doc_id=pair.doc_id, narrowing=pair.narrowing)

@@ -22,11 +22,11 @@ from pydantic import (
 )
 
 from assay.core.types import Locator, counted
-from assay.workbench.backlog import Backlog, BacklogFigures, HalachaBacklog, TheirBacklog
+from assay.workbench.backlog import Backlog, BacklogFigures, ExternalBacklog, HalachaBacklog
 from assay.workbench.for_agents import NO_GRADES, CitedDocument, Elsewhere, ReviewItem, Scale
 from assay.workbench.gold import GoldSummary
 from assay.workbench.paging import Page
-from assay.workbench.review import ToJudge
+from assay.workbench.suggestions import ToJudge
 
 SNIPPET = 400  # characters
 LONGEST = 1_950  # characters of an answer, where no more is asked for: an agent pays for every word
@@ -178,7 +178,7 @@ class Metrics(Answer):
     backlog: Backlog = Field(
         description="Assay's own queue, with ages in days, throughput a week and forecast."
     )
-    backlogs: dict[str, TheirBacklog] = Field(
+    backlogs: dict[str, ExternalBacklog] = Field(
         default={}, description="The team's own tables, by the names they have in assay.toml."
     )
 

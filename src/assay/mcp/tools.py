@@ -42,7 +42,16 @@ from assay.mcp.search_models import (
     SearchResults,
     nearest,
 )
-from assay.workbench import backlog, corpora, for_agents, gold, history, review, searching
+from assay.workbench import (
+    backlog,
+    corpora,
+    for_agents,
+    gold,
+    history,
+    review_queue,
+    searching,
+    suggestions,
+)
 from assay.workbench.engines import engine_kinds
 from assay.workbench.filtering import NonePasses, read_filters
 from assay.workbench.opening import Service
@@ -66,7 +75,7 @@ Rationale = Annotated[
     str,
     Field(
         min_length=1,
-        max_length=review.LONGEST,
+        max_length=suggestions.LONGEST,
         description="Why, in a sentence or two, for the expert.",
     ),
 ]
@@ -74,7 +83,7 @@ By = Annotated[
     str,
     Field(
         min_length=1,
-        max_length=review.LONGEST_NAME,
+        max_length=suggestions.LONGEST_NAME,
         description="Who suggests: your name and version.",
     ),
 ]
@@ -191,7 +200,7 @@ def gold_tools(service: Service) -> tuple[Tool, ...]:
     ) -> Waiting:
         """The expert's review queue, the oldest first: what was suggested, by whom, why.
         Disagreements of judges and documents to judge wait elsewhere: they are only counted."""
-        page = review.queue(service, gold=gold, limit=limit or MOST, offset=offset)
+        page = review_queue.queue(service, gold=gold, limit=limit or MOST, offset=offset)
         total = backlog.backlog_figures(service, gold=gold).backlog.pending_review
         elsewhere = for_agents.waits_elsewhere(service, gold)
         answer = Waiting.of(page, total, elsewhere, for_agents.names_in_use(service))
@@ -267,7 +276,7 @@ def judging_tools(service: Service) -> tuple[Tool, ...]:
         """Suggest a judgment. It waits in the review queue for an expert, and does not change the
         gold set."""
         for_agents.check_suggestion(service, gold, query_id, doc_id, grade)
-        item = review.suggest(
+        item = suggestions.suggest(
             service,
             gold,
             (query_id, doc_id),

@@ -31,7 +31,14 @@ from assay.web.decide_parts import (
 from assay.web.job_pages import JOB_ROUTES, queue_of
 from assay.web.shell import json, language_for, query, said, service_of
 from assay.workbench.computed import computed
-from assay.workbench.decisions import (
+from assay.workbench.facing import Duel, SliceChange, duel, lead_of
+from assay.workbench.history import KeptRun, kept_run
+from assay.workbench.one_judge import Rests, second_asked
+from assay.workbench.opening import Service, kept_path
+from assay.workbench.overview import Overview, overview, rests_of
+from assay.workbench.paging import Page
+from assay.workbench.report import beside
+from assay.workbench.run_boards import (
     Board,
     RunLine,
     boards,
@@ -40,13 +47,6 @@ from assay.workbench.decisions import (
     rests_on,
     run_page,
 )
-from assay.workbench.facing import Duel, SliceChange, duel, lead_of
-from assay.workbench.history import KeptRun, kept_run
-from assay.workbench.one_judge import Rests, second_asked
-from assay.workbench.opening import Service, kept_path
-from assay.workbench.overview import Overview, overview, rests_of
-from assay.workbench.paging import Page
-from assay.workbench.report import beside
 from assay.workbench.run_queue import choices
 from assay.workbench.settling import left_to_judge
 from assay.workbench.side_by_side import TwoRankings, two_rankings

@@ -20,8 +20,8 @@ from assay.reports.shapes import CheckLine
 from assay.reports.words import Words
 from assay.web.access import user_of
 from assay.web.shell import language_for, page, service_of
-from assay.workbench.decisions import Board, board_of, run_at_hand, run_lines
 from assay.workbench.opening import Service, stored_name
+from assay.workbench.run_boards import Board, board_of, run_at_hand, run_lines
 from assay.workbench.run_queue import RunQueue, engines_again
 from assay.workbench.set_standing import set_standing
 from assay.workbench.side_by_side import TwoRankings

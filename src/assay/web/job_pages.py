@@ -14,11 +14,11 @@ from assay.core.errors import InputError
 from assay.web.access import Guarded, user_of
 from assay.web.decide_parts import back_to, decided_page, local_page, may_start
 from assay.web.shell import body, form, json, query, said, service_of
-from assay.workbench.decisions import decided, rests_on, run_at_hand, run_page
 from assay.workbench.facing import duel
 from assay.workbench.history import kept_run
 from assay.workbench.one_judge import ask_second
 from assay.workbench.opening import kept_path
+from assay.workbench.run_boards import decided, rests_on, run_at_hand, run_page
 from assay.workbench.run_queue import RunJob, RunQueue
 
 _making = threading.Lock()

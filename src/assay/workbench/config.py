@@ -18,8 +18,8 @@ from assay.evaluation.gates import mistake
 from assay.formats import is_irds
 from assay.judging import machine
 from assay.judging.machine import Machine
-from assay.review import outside
-from assay.review.outside import BacklogSource
+from assay.review import external_backlog
+from assay.review.external_backlog import BacklogSource
 
 CONFIG_NAME = "assay.toml"
 NAMED = re.compile(
@@ -76,7 +76,7 @@ def read_config(path: Path) -> Config:
         engines=read_tables(file.engines, path),
         gates=file.gates,
         judges=file.judges,
-        backlog={name: outside.located(one, folder) for name, one in file.backlog.items()},
+        backlog={name: external_backlog.located(one, folder) for name, one in file.backlog.items()},
     )
     if not config.judges and not config.engines and not config.backlog:
         require_pairs(config, path)
@@ -185,9 +185,11 @@ def _check_judges(config: Config, path: Path) -> None:
 
 def _check_backlogs(sources: Mapping[str, BacklogSource], path: Path) -> None:
     for name, source in sources.items():
-        key, wrong = outside.mistake(source)
+        key, wrong = external_backlog.mistake(source)
         if wrong:
-            raise InputError(wrong, where=f"{path}: backlog.{name}.{key}", hint=outside.HINT)
+            raise InputError(
+                wrong, where=f"{path}: backlog.{name}.{key}", hint=external_backlog.HINT
+            )
 
 
 def _absolute(gold: GoldConfig, folder: Path) -> GoldConfig:

@@ -31,9 +31,9 @@ from assay.workbench.logs import import_searches, record_decisions
 from assay.workbench.making import init_gold
 from assay.workbench.opening import Service, open_service
 from assay.workbench.pooling import PoolRequest, pool_gold
-from assay.workbench.review import suggest
 from assay.workbench.rulings import rule
 from assay.workbench.shelves import open_shelf
+from assay.workbench.suggestions import suggest
 from assay.workbench.votes_to_labels import merge_files
 
 __all__ = ["FOLDER", "inside", "prepare"]

@@ -22,8 +22,8 @@ from assay.corpus.importers.kinds import IMPORTERS
 from assay.engines.registry import ENGINES
 from assay.evaluation.measures import FORMULAS
 from assay.judging.machine import JUDGES
-from assay.review.outside import TheirBacklog, their_backlogs
-from assay.review.waiting import HalachaBacklog
+from assay.review.backlog import HalachaBacklog
+from assay.review.external_backlog import ExternalBacklog, count_external_backlogs
 from assay.search.dense import ENCODERS
 from assay.store import NoStore, StoreOutdated, open_store
 from assay.workbench.config import CONFIG_NAME, Config, read_config
@@ -82,7 +82,7 @@ class TheirHealth(msgspec.Struct, frozen=True, kw_only=True):
     """The backlogs of the user's own; left out where none is configured."""
 
     status: str
-    tables: dict[str, TheirBacklog]
+    tables: dict[str, ExternalBacklog]
 
 
 class Checkup(msgspec.Struct, frozen=True, kw_only=True):
@@ -109,7 +109,7 @@ class Stored(msgspec.Struct, frozen=True, kw_only=True):
     engines: EnginesHealth | Failed
     gold: GoldHealth | Failed | UnsetType = UNSET
     halacha_backlog: HalachaBacklog | UnsetType | None = UNSET
-    backlogs: dict[str, TheirBacklog] = {}
+    backlogs: dict[str, ExternalBacklog] = {}
 
     @property
     def failed(self) -> bool:
@@ -163,7 +163,7 @@ def examine(
     )
 
 
-def _their_health(tables: dict[str, TheirBacklog]) -> TheirHealth | UnsetType:
+def _their_health(tables: dict[str, ExternalBacklog]) -> TheirHealth | UnsetType:
     if not tables:
         return UNSET
     failed = any(table.status == "failed" for table in tables.values())
@@ -212,7 +212,7 @@ def _stored(store: str, home: Path | None, config: Config | None, probe: bool) -
             index=checked(lambda: index_health(home)),
             engines=checked(lambda: engines_health(config, probe)),
             gold=checked(lambda: gold_health(sets_of(config))),
-            backlogs=their_backlogs(config.backlog if config else {}, datetime.now(UTC)),
+            backlogs=count_external_backlogs(config.backlog if config else {}, datetime.now(UTC)),
         )
     try:
         return _with_store(opened, home, config, probe)

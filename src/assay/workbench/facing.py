@@ -24,7 +24,10 @@ from assay.evaluation.doubts import is_closed
 from assay.evaluation.states import in_one_state
 from assay.judging.next import next_to_judge
 from assay.workbench.computed import computed
-from assay.workbench.decisions import (
+from assay.workbench.history import KeptRun, kept_run
+from assay.workbench.one_judge import Rests, rests
+from assay.workbench.opening import Service, kept_path
+from assay.workbench.run_boards import (
     Board,
     RunLine,
     decided,
@@ -33,9 +36,6 @@ from assay.workbench.decisions import (
     rests_on,
     run_at_hand,
 )
-from assay.workbench.history import KeptRun, kept_run
-from assay.workbench.one_judge import Rests, rests
-from assay.workbench.opening import Service, kept_path
 from assay.workbench.shipping import Ship, ship_of
 
 __all__ = [

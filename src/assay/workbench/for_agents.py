@@ -32,6 +32,7 @@ from assay.reports import evaluation_report, view
 from assay.reports.doubted import COMMAND, answers
 from assay.reports.sentences import Sentences, inline
 from assay.reports.words import Words
+from assay.review.queue import ReviewItem
 from assay.workbench.corpora import CorpusRow, citations_in, corpus_named, corpus_rows
 from assay.workbench.filtering import acts_of
 from assay.workbench.history import Comparison, kept_run
@@ -39,11 +40,12 @@ from assay.workbench.in_memory import is_golden
 from assay.workbench.opening import Service, gold_path, read_gold, run_names
 from assay.workbench.paging import Page, page_of, page_size
 from assay.workbench.pooling import judged_now
-from assay.workbench.review import TOP_GRADE, ReviewItem, ToJudge, worth_looking_at
+from assay.workbench.review_item import TOP_GRADE
 from assay.workbench.searching import language_of
 from assay.workbench.set_standing import set_standing
 from assay.workbench.shelves import reader_named
 from assay.workbench.shipping import may_ship
+from assay.workbench.suggestions import ToJudge, worth_looking_at
 from assay.workbench.suite import rubric_of
 
 __all__ = [

@@ -1,5 +1,5 @@
-"""`assay gold`: look at a gold set, convert it, vary it; bootstrap it from logs, and the chair's
-word on its rows."""
+"""`assay gold`: look at a gold set, convert it, vary it, and bootstrap it from logs. Decisions on
+its rows are in `workbench/review.py`."""
 
 from __future__ import annotations
 
@@ -36,12 +36,9 @@ from assay.judging.pool import read_pool
 from assay.judging.validate import Known, validate
 from assay.judging.votes import document_fingerprint, read_votes
 from assay.law.matching import known_document
-from assay.review import decisions
 from assay.review.bootstrap import Bootstrapped, Options, bootstrap
-from assay.review.decisions import Correction, Ruled, Word
 from assay.telemetry.feedback import days_before
 from assay.workbench.computed import computed
-from assay.workbench.known_ids import refuse_unknown
 from assay.workbench.making import now_in_utc, rubric_found_again
 from assay.workbench.opening import Service
 from assay.workbench.own_corpora import ALL, corpora_of, split_corpora, unchecked
@@ -52,24 +49,18 @@ from assay.workbench.texts import pooled_corpus
 __all__ = [
     "Approval",
     "Bootstrapped",
-    "Correction",
     "GoldPicture",
     "GoldSummary",
-    "Ruled",
     "approval",
     "bootstrap_gold",
     "convert_gold",
     "corpus_pooled_from",
-    "correct_row",
     "describe",
     "gold_list",
     "gold_stats",
     "is_checked",
     "machine_note_of",
     "perturb_gold",
-    "promote_rows",
-    "reject_rows",
-    "reopen_row",
     "rubric_list",
     "rubric_object",
     "rubric_page",
@@ -77,7 +68,6 @@ __all__ = [
     "validate_gold",
 ]
 
-ALLOW = "Check the id, import the corpus that has it, or say --allow-unknown."
 SET_KEYS = ("taxonomy", "version", "created_at", "description", "rubric", "status", "targets")
 
 # ── looking ───────────────────────────────────────────────────────────────────────────────────────
@@ -228,7 +218,7 @@ def rubric_list(beside: Path | None = None) -> list[rubrics.Found]:
     return rubrics.available(beside=beside)
 
 
-# ── from logs, and the chair's word ───────────────────────────────────────────────────────────────
+# ── from logs ───────────────────────────────────────────────────────────────────────────────────
 
 
 def bootstrap_gold(
@@ -252,42 +242,6 @@ def bootstrap_gold(
         min_grade=min_grade,
     )
     return bootstrap(service.store, gold, options, dry_run=dry_run, now=now)
-
-
-def promote_rows(
-    service: Service, gold: Path, ids: Sequence[str], *, by: str, why: str = ""
-) -> Ruled:
-    return decisions.promote(gold, ids, _word(service, by, why))
-
-
-def correct_row(
-    service: Service,
-    gold: Path,
-    id: str,
-    correction: Correction,
-    *,
-    by: str,
-    why: str,
-    allow_unknown: bool = False,
-) -> Ruled:
-    """Change a row and approve it. A document that is added must be one that is known here, unless
-    unknown ones are allowed by name."""
-    row = gold_jsonl.find_row(gold, id)
-    if correction.add and row is not None and not allow_unknown:
-        refuse_unknown(service, gold, row.corpus, correction.add, hint=ALLOW)
-    return decisions.correct(gold, id, correction, _word(service, by, why))
-
-
-def reject_rows(service: Service, gold: Path, ids: Sequence[str], *, by: str, why: str) -> Ruled:
-    return decisions.reject(gold, ids, _word(service, by, why))
-
-
-def reopen_row(service: Service, gold: Path, id: str, *, by: str, why: str = "") -> Ruled:
-    return decisions.reopen(gold, id, _word(service, by, why))
-
-
-def _word(service: Service, by: str, why: str) -> Word:
-    return Word(by=by, why=why, at=service.clock())
 
 
 # ── other formats and variants ────────────────────────────────────────────────────────────────────

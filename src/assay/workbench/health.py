@@ -22,18 +22,18 @@ from assay.engines.described import EngineConfig
 from assay.engines.indexed import index_state
 from assay.gold.log import has_log, open_log
 from assay.gold.projection import how_it_stands
-from assay.review.outside import TheirBacklog
-from assay.review.queue import is_stray, items_of
-from assay.review.waiting import (
+from assay.review.backlog import (
     Backlog,
     HalachaBacklog,
     backlog_metrics,
+    external_metrics,
     metric,
-    their_metrics,
 )
+from assay.review.external_backlog import ExternalBacklog
+from assay.review.queue import is_stray, items_of
 from assay.store import StoreError
 from assay.telemetry.recorder import Counts
-from assay.workbench.backlog import backlog, backlog_figures, counted_lately
+from assay.workbench.backlog import backlog, backlog_figures, recent_external_backlogs
 from assay.workbench.config import Config
 from assay.workbench.opening import Service
 
@@ -119,7 +119,7 @@ class Diagnostics(msgspec.Struct, frozen=True, kw_only=True):
     telemetry: Counts | UnsetType = UNSET
     backlog: Backlog | UnsetType = UNSET
     halacha_backlog: HalachaBacklog | UnsetType | None = UNSET
-    backlogs: dict[str, TheirBacklog] = {}
+    backlogs: dict[str, ExternalBacklog] = {}
 
 
 # ── looking ───────────────────────────────────────────────────────────────────────────────────────
@@ -133,7 +133,7 @@ def diagnostics(service: Service, *, probe: bool = False) -> Diagnostics:
     engines = checked(lambda: engines_health(service.config, probe))
     gold = checked(lambda: gold_health(service.gold_sets))
     figures = backlog_figures(service) if store.status == "ok" else None
-    theirs = figures.backlogs if figures is not None else counted_lately(service)
+    theirs = figures.backlogs if figures is not None else recent_external_backlogs(service)
     parts = (store, index, engines, gold, *theirs.values())
     well = all(part.status == "ok" for part in parts)
     return Diagnostics(
@@ -267,7 +267,7 @@ def prometheus(service: Service) -> str:
     except StoreError:
         text, up = "", 0
     text += metric("assay_store_up", "Whether the store answers.", [("", up)])
-    text += their_metrics(counted_lately(service))
+    text += external_metrics(recent_external_backlogs(service))
     if service.recorder is None:
         return text
     counts = service.recorder.counts()

@@ -14,13 +14,17 @@ import msgspec
 
 from assay.core.errors import AssayError
 from assay.core.results import Pair, Status
-from assay.review.outside import TheirBacklog
-from assay.review.waiting import Backlog
+from assay.review.backlog import Backlog
+from assay.review.external_backlog import ExternalBacklog
 from assay.store.records import AuditEntry, RunRecord
 from assay.telemetry.recorder import Counts
 from assay.workbench import corpora
-from assay.workbench.backlog import backlog, counted_lately
-from assay.workbench.decisions import (
+from assay.workbench.backlog import backlog, recent_external_backlogs
+from assay.workbench.history import read_ahead, run_records
+from assay.workbench.one_judge import Rests
+from assay.workbench.opening import Service, run_name
+from assay.workbench.review_queue import pending, strays
+from assay.workbench.run_boards import (
     RunLine,
     configured_name,
     decided,
@@ -29,11 +33,6 @@ from assay.workbench.decisions import (
     run_line,
     summarise,
 )
-from assay.workbench.history import read_ahead, run_records
-from assay.workbench.one_judge import Rests
-from assay.workbench.opening import Service, run_name
-from assay.workbench.review import strays
-from assay.workbench.review_queue import pending
 from assay.workbench.set_standing import SetStanding, set_standing
 from assay.workbench.settling import left_to_judge
 from assay.workbench.trail import trail
@@ -116,7 +115,7 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
     alone: dict[str, str]  # run: the judge whom its verdict rests on alone, and nobody has checked
     waiting: Waiting
     backlog: Backlog
-    backlogs: dict[str, TheirBacklog]
+    backlogs: dict[str, ExternalBacklog]
     sets: list[SetLine]
     engines: list[EngineLine]
     verdicts: list[RunLine]
@@ -158,7 +157,7 @@ def overview(service: Service, *, whole_trail: bool = False) -> Overview:
         alone=_alone(service, [*verdicts, *(line.run for line in sets if line.run)]),
         waiting=_waiting(service, sets, figures),
         backlog=figures,
-        backlogs=counted_lately(service),
+        backlogs=recent_external_backlogs(service),
         sets=sets,
         engines=engines,
         verdicts=verdicts,

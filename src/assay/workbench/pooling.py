@@ -45,9 +45,9 @@ from assay.judging.votes import Pair, read_votes
 from assay.workbench.config import CONFIG_NAME, read_config
 from assay.workbench.opening import Service
 from assay.workbench.outputs import refuse_output, refuse_outputs
-from assay.workbench.review import AskedPair, queue_pairs
 from assay.workbench.score import Progress, Say, in_silence, unwatched
 from assay.workbench.sparing import spare_judgments
+from assay.workbench.suggestions import AskedPair, queue_pairs
 
 __all__ = ["PoolRequest", "Pooled", "pool_gold", "queue_pool", "refuse_results"]
 

@@ -1,5 +1,5 @@
-"""`assay gold rebuild` and `assay gold export-votes`: a gold file written again from its log, and
-the votes of a log in the form of earlier versions."""
+"""`assay gold rebuild` and `assay gold export-votes`: write a gold file again from its log, and the
+votes of a log in the format of earlier versions."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from assay.workbench.votes_to_labels import open_voted_set, save_labels
 
 
 def rebuild(dataset: Path) -> str:
-    """Write a gold file again as its log has it, and say what was done; nothing where it is so
-    already. What people edited by hand stays. Where git left a conflict, both sides are merged."""
+    """Write a gold file again from its log, and say what was done: nothing, if it was up to date.
+    Edits by hand stay. If git left a conflict, both sides are merged."""
     if not dataset.exists() and not (is_rows(dataset) and has_log(dataset)):
         raise InputError("no such gold set", where=str(dataset), hint="Check the path.")
     if not has_log(dataset):
         raise InputError(
-            "the set has no log to rebuild it from",
+            "the gold set has no log to rebuild it from",
             where=str(dataset),
-            hint="A log begins with the first vote or decision.",
+            hint="The first vote or decision starts a log.",
         )
     merged = _merge_sides(dataset)
     if is_rows(dataset):
@@ -60,7 +60,7 @@ def _disputed(dataset: Path) -> str:
 
 
 def _merge_sides(dataset: Path) -> str:
-    """Take the marks of a git conflict out of a gold file."""
+    """Resolve the conflict that git left in a gold file, and say so."""
     content = content_of(dataset)
     ours, theirs = sides_of(content)
     if ours == theirs:
@@ -89,7 +89,7 @@ def _merge_sides(dataset: Path) -> str:
 
 
 def _add_labels(dataset: Path, gold: GoldSet, other: GoldSet) -> None:
-    """Labels that only one side has are not deleted by the other: the log decides on them too."""
+    """Keep labels that only one side has: the log decides on them too."""
     labels = {(row.query_id, row.doc_id): row for g in (other, gold) for row in g.iter_judgments()}
     made = gold.labelling or other.labelling
     if made is not None:
@@ -100,8 +100,8 @@ def _add_labels(dataset: Path, gold: GoldSet, other: GoldSet) -> None:
 
 
 def _both(dataset: Path, ours: bytes, theirs: bytes) -> bytes:
-    """The lines of both sides, each row once. A row that one side edited by hand stays so; of the
-    others the log says what becomes of them."""
+    """The lines of both sides, each row once. A row that one side edited by hand keeps the edit;
+    the log decides on the others."""
     log, mine = open_log(dataset), gold_jsonl.lines_of(ours, dataset)
     other = gold_jsonl.lines_of(theirs, dataset)
     rows = {line.row.id: line for line in other if line.row is not None}
@@ -157,15 +157,15 @@ def _without_labels(dataset: Path, gold: GoldSet, side: bytes) -> object:
 
 
 def export_votes(dataset: Path, output: Path | None = None) -> tuple[Path, int]:
-    """Write the votes of a set as STEM.votes.jsonl, the form of earlier versions; return the file
-    and how many votes it has."""
+    """Write the votes of a gold set as STEM.votes.jsonl, the format of earlier versions; return the
+    file and the number of votes."""
     target = output or before_the_log(dataset)
     if target.exists():
         raise UsageError(
-            "the file is there already", where=str(target), hint="Give another with --output."
+            "the file already exists", where=str(target), hint="Give another with --output."
         )
     votes = open_log(dataset).votes() if has_log(dataset) else []
     if not votes:
-        raise UsageError("nobody has voted on this set", where=str(dataset))
+        raise UsageError("this gold set has no votes", where=str(dataset))
     write_atomic(target, plain(votes))
     return target, len(votes)

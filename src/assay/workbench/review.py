@@ -1,307 +1,539 @@
-"""Review: what is pending, what supports it, suggested judgments, publishing, and what to look at
-next. A gold set changes only by a chair's decision."""
+"""A chair's decisions: approve, reject, approve many rows, undo, publish. The pages, the JSON API
+and the commands of `assay gold` all call these.
+
+`approve` finds the pending item and checks that it is still what the chair saw. Then
+`review.decisions` appends one act to the log of the set and writes the gold file from it.
+
+Sending a decision twice is harmless. If somebody else decided first, or the item has changed since
+the page was opened, the decision is refused."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
-from dataclasses import dataclass
-from datetime import timedelta
+import hashlib
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
+from typing import Annotated, Literal
 
 import msgspec
 
-from assay import formats
 from assay.core.errors import InputError, NotHere
 from assay.core.files import write_atomic
-from assay.core.results import GradedResults
-from assay.core.types import ASKED, Document
-from assay.corpus.disk import list_corpora, open_corpus
-from assay.evaluation.doubts import is_closed
-from assay.gold.acts import SUGGEST, Act, CastVote, new_id
+from assay.formats import gold_jsonl
+from assay.gold.acts import CastVote, new_id
 from assay.gold.files import is_rows
-from assay.gold.log import writing
-from assay.judging.next import next_to_judge
-from assay.judging.reasons import LONGEST, refuse_long
-from assay.judging.votes import Pair, document_fingerprint
+from assay.gold.log import open_log
+from assay.gold.projection import Unwritten
+from assay.judging.reasons import refuse_long
+from assay.judging.votes import document_fingerprint
+from assay.reports.words import page_words
 from assay.review import decisions
-from assay.review.decisions import Word
-from assay.review.queue import ReviewItem, is_stray, items_of
-from assay.store.records import Feedback
-from assay.telemetry.feedback import signs_for
-from assay.workbench.history import KeptRun, kept_run, runs
+from assay.review.decisions import DECISIONS, ChangedMeanwhile, DecidedMeanwhile, ReviewDecision
+from assay.review.decisions import Correction as Correction
+from assay.review.decisions import Outcome as Outcome
+from assay.review.queue import ReviewItem, items_of
 from assay.workbench.known_ids import refuse_unknown
-from assay.workbench.opening import Service, gold_path, read_gold, run_names
-from assay.workbench.paging import MAX_PAGE, Page, page_of, page_size
-from assay.workbench.review_queue import find_item, items, pending
+from assay.workbench.opening import Service, gold_path
+from assay.workbench.paging import MAX_PAGE
+from assay.workbench.review_item import candidates, find_document, note_of, top_grade
+from assay.workbench.review_queue import (
+    QueueFilter,
+    filtered,
+    find_item,
+    find_items,
+    items,
+    pending,
+    strays,
+)
 from assay.workbench.votes_to_labels import first_acts, rubric_version
 
-__all__ = [
-    "LONGEST",
-    "AskedPair",
-    "Evidence",
-    "ReviewItem",
-    "ToJudge",
-    "changes_the_set",
-    "evidence",
-    "publish",
-    "queue",
-    "queue_pairs",
-    "rule_suggestion",
-    "strays",
-    "suggest",
-    "top_grade",
-    "withdraw",
-    "worth_looking_at",
-]
-
-LITTLE = 0.005  # of the doubt: less than this is shown as less than 1%
-FIRST_HITS = 10  # of a query that has no judgment
-TOP_GRADE = 4  # of sets whose format does not say
-SHOWN_DECISIONS = 5
-KNOWN = "Give an id that search or next_to_judge has shown, or allow_unknown."
-LONGEST_NAME = 500  # characters
+AT_ONCE = 50  # rows that a person can look over before approving them together
+CORRECTED = "corrected on the review page"
 LOST = "its query is no longer in the gold set"
+UNKNOWN_DOCUMENT = "Check the id, import the corpus that has it, or say --allow-unknown."
+NEVER = datetime.min.replace(tzinfo=UTC)
+NO_TIMES: Mapping[str, datetime] = {}
+
+# one decision at a time: of two people who decide at once, the second is told about the first
+_deciding = threading.Lock()
 
 
-class Evidence(msgspec.Struct, frozen=True, kw_only=True):
-    """What an expert needs to see of one document: its text where a corpus has it, the decisions
-    that rely on it, and which kinds of signs there are."""
+class Refused(InputError):
+    """A decision that cannot be made. `key` is the sentence in the words of the review pages, which
+    are in the reader's language."""
 
-    doc_id: str
-    document: Document | None
-    decisions: list[Feedback]
-    kinds: list[str]
+    def __init__(self, key: str, **values: str) -> None:
+        self.key, self.values = key, values
+        super().__init__(self.in_words_of(page_words("en", "review")))
 
-
-# ── looking ───────────────────────────────────────────────────────────────────────────────────────
-
-
-def queue(
-    service: Service,
-    *,
-    gold: str = "",
-    state: str = "pending_review",
-    kind: str = "",
-    limit: int = 50,
-    offset: int = 0,
-) -> Page[ReviewItem]:
-    """What is pending, or was decided, the oldest first."""
-    size = page_size(limit)
-    found = [
-        item
-        for item in items(service, gold)
-        if (not state or item.state == state) and (not kind or item.kind == kind)
-    ]
-    return page_of(found[offset : offset + size + 1], offset, size)
+    def in_words_of(self, words: dict[str, str]) -> str:
+        return words[f"refused_{self.key}"].format(**self.values)
 
 
-def evidence(service: Service, item: ReviewItem) -> list[Evidence]:
-    """What speaks for each document of an item."""
-    return [_evidence(service, item, doc_id) for doc_id in item.doc_ids]
+class NotInQueue(Refused, NotHere):
+    """The item is no longer in the queue: a page answers 404."""
+
+    def __init__(self) -> None:
+        super().__init__("gone")
 
 
-def _evidence(service: Service, item: ReviewItem, doc_id: str) -> Evidence:
-    signs = signs_of(service, item, doc_id)
-    decisions = {sign.decision_id: sign for sign in signs if sign.decision_id}
-    return Evidence(
-        doc_id=doc_id,
-        document=document_of(service, item.corpus, doc_id),
-        decisions=list(decisions.values())[:SHOWN_DECISIONS],
-        kinds=sorted({sign.kind for sign in signs}),
-    )
+# ── one item ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def signs_of(service: Service, item: ReviewItem, doc_id: str) -> list[Feedback]:
-    """What people's searches and decisions say for a document of an item."""
-    key = item.key if item.kind == "gold_row" else ""
-    return signs_for(service.store, item.query, doc_id, MAX_PAGE, key=key)
+class DecisionForm(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A chair's decision on one item, as a page or a program sends it. `documents` are those that
+    the row has from now on. `seen` are the documents that the chair was shown, and `row` is the
+    fingerprint of all that was shown: if the row is different by now, nothing is decided. `grade`
+    is for a suggestion, if it has none or another one is right. `act` is an id that the client
+    makes: sending the same decision again does nothing."""
+
+    documents: tuple[str, ...] | None = None
+    seen: tuple[str, ...] | None = None
+    row: str | None = None
+    note: str = ""
+    reason: str = ""
+    grade: int | None = None
+    act: Annotated[str, msgspec.Meta(pattern="^([A-Za-z0-9_-]{8,64})?$")] = ""
 
 
-def document_of(service: Service, corpus: str, doc_id: str) -> Document | None:
-    """The document from the corpus of that name, else from any that has it."""
-    known = list_corpora(service.home)
-    for name in [corpus] if corpus in known else known:
-        opened = open_corpus(service.home, name)
-        if doc_id in opened:
-            return opened.get(doc_id)
-    return None
+class ItemOutcome(msgspec.Struct, frozen=True, kw_only=True):
+    """The item after a decision; `already` if the same person had decided so before. `unwritten`
+    says why the gold file could not be written: the decision is recorded, and the file follows."""
+
+    item: ReviewItem
+    outcome: Literal["approved", "rejected"]
+    already: bool = False
+    unwritten: str = ""
 
 
-def top_grade(service: Service, item: ReviewItem) -> int:
-    """The highest grade on the scale of the item's gold set."""
-    return formats.read_gold(gold_path(service, item.gold)).top_grade or TOP_GRADE
+def approve(service: Service, item_id: str, form: DecisionForm, *, by: str) -> ItemOutcome:
+    """Approve a row with the documents that are relevant, or accept a suggestion, which changes the
+    pair that it names and nothing else."""
+    return _decide(service, item_id, form, by, "approved", _approve)
 
 
-def changes_the_set(service: Service, item: ReviewItem) -> bool:
-    """Whether accepting an item changes the gold set itself; else it is a vote, which `gold merge`
-    brings in."""
-    return is_rows(gold_path(service, item.gold))
+def reject(service: Service, item_id: str, form: DecisionForm, *, by: str) -> ItemOutcome:
+    """Reject an item, with a reason: a row leaves the set, a suggestion changes nothing."""
+    return _decide(service, item_id, form, by, "rejected", _reject)
 
 
-# ── suggesting ────────────────────────────────────────────────────────────────────────────────────
-
-
-def suggest(
-    service: Service,
-    gold: str,
-    pair: Pair,
-    grade: int,
-    *,
-    rationale: str,
-    by: str,
-    allow_unknown: bool = False,
-) -> ReviewItem:
-    """Put a judgment before the expert. It is never in a gold set until an expert says so. The
-    document must be one that is known here, unless `allow_unknown`."""
-    query_id, doc_id = pair
-    refuse_long(rationale, "the rationale")
-    for what, text in (("name", by), ("document", doc_id)):
-        if len(text) > LONGEST_NAME:
-            raise InputError(
-                f"the {what} has {len(text):,} characters, at most {LONGEST_NAME:,} are kept"
-            )
-    gold_set = read_gold(service, gold)
-    query = next((query for query in gold_set.queries if query.id == query_id), None)
-    if query is None:
-        raise NotHere(f"no query {query_id!r} in gold set {gold!r}")
-    top = gold_set.top_grade or TOP_GRADE
-    if not 0 <= grade <= top or not by.strip() or not doc_id.strip():
-        raise InputError(
-            f"a suggestion needs a document, a grade from 0 to {top}, and who makes it"
-        )
-    if not allow_unknown:
-        refuse_unknown(service, gold_path(service, gold), query.corpus, [doc_id], hint=KNOWN)
-    act = _suggested(service, gold_path(service, gold), [(query_id, doc_id)], grade, rationale, by)
-    kept = next(item for item in items(service, gold) if item.id == act[0].id)
-    if kept.grade != grade:
-        raise _suggested_before(kept)
-    return kept
-
-
-def _suggested(
-    service: Service,
-    dataset: Path,
-    pairs: Sequence[Pair],
-    grade: int | None,
-    rationale: str | Sequence[str],
-    by: str,
-) -> list[Act]:
-    """Suggestions in the log, in this order. One person suggests a pair once: what was suggested
-    before stays as it is."""
-    texts = [rationale] * len(pairs) if isinstance(rationale, str) else rationale
-    with writing(dataset) as log:
-        who = log.people.known_id(by)
-        known = {
-            (act.subject["query"], act.subject["doc"]): act
-            for act in log.acts.values()
-            if act.action == SUGGEST and act.who in (who, by)
-        }
-        new = [
-            log.act(
-                SUGGEST,
-                who=by,
-                kind="machine",
-                # the queue is in the order of time
-                at=service.clock() + timedelta(microseconds=place),
-                subject={"query": pair[0], "doc": pair[1]},
-                grade=grade,
-                rationale=text,
-            )
-            for place, (pair, text) in enumerate(zip(pairs, texts, strict=True))
-            if pair not in known
-        ]
-        log.append(new)
-    made = known | {(act.subject["query"], act.subject["doc"]): act for act in new}
-    return [made[pair] for pair in pairs]
-
-
-def _suggested_before(item: ReviewItem) -> InputError:
-    """What an expert reads does not change while it is read: the first word stays."""
-    told = "is pending" if item.state == "pending_review" else "was decided on already"
-    return InputError(
-        f"a suggestion of {item.suggested_by!r} for this document and query {told}, with grade "
-        f"{item.grade}; the new grade was not taken",
-        hint="Tell the expert that you think otherwise now, and why.",
-    )
-
-
-# ── deciding ──────────────────────────────────────────────────────────────────────────────────────
-
-
-def rule_suggestion(
+def _decide(
     service: Service,
     item_id: str,
-    *,
-    accept: bool,
+    form: DecisionForm,
     by: str,
-    why: str = "",
-    grade: int | None = None,
-    act: str = "",
-) -> ReviewItem:
-    """Decide on a suggestion; `grade` where the suggestion has none, or another one. Accepted, it
-    is a vote; in a gold-set.jsonl the document joins the row, or leaves it at grade 0. The other
-    documents stay as they are: a row that is pending stays pending."""
-    item = find_item(service, item_id)
-    if item is None or item.kind != "judgment":
-        raise NotHere(f"no suggestion {item_id!r}")
+    outcome: Literal["approved", "rejected"],
+    record: Callable[[Service, ReviewItem, DecisionForm, ReviewDecision], None],
+) -> ItemOutcome:
+    """Check that an item is pending and as the chair saw it, then record the decision."""
+    refuse_long(form.reason)
+    refuse_long(form.note, "the note")
+    _require_name(by)
+    with _deciding:
+        item = find_item(service, item_id)
+        if item is None:
+            raise NotInQueue()
+        sent_before = form.act and form.act in open_log(gold_path(service, item.gold)).acts
+        if sent_before or (item.state == outcome and item.decided_by == by):
+            return ItemOutcome(item=item, outcome=outcome, already=True)
+        if item.state != "pending_review":
+            raise Refused("decided", ref=item.ref, by=item.decided_by)
+        decision = ReviewDecision(
+            by=by,
+            reason=form.reason.strip(),
+            seen=(item,),
+            note_seen=_note_seen(service, item, form),
+            act_id=form.act,
+            at=service.clock(),
+        )
+        try:
+            unwritten = _write(partial(record, service, item, form, decision))
+        except InputError as error:
+            if (refusal := _refusal(service, item, error)) is not None:
+                raise refusal from error
+            raise
+        now = find_item(service, item.id)
+        if now is None or now.state != outcome:
+            raise InputError("nothing was decided: the item is as it was", where=item.ref)
+        return ItemOutcome(item=now, outcome=outcome, unwritten=unwritten)
+
+
+def _require_name(by: str) -> None:
     if not by.strip():
-        raise InputError("say who decides")
-    final = grade if grade is not None else item.grade
-    top = top_grade(service, item) if accept else 0
-    if accept and (final is None or not 0 <= final <= top):
-        raise InputError(f"give the document a grade from 0 to {top}")
-    word = Word(by=by, why=why.strip(), rationale=why.strip(), at=service.clock(), act=act)
+        raise Refused("name")
+
+
+def _note_seen(service: Service, item: ReviewItem, form: DecisionForm) -> str | None:
+    """The note that the chair was shown, if the fingerprint covers one. Refused if the item is not
+    what was shown."""
+    other_documents = form.seen is not None and form.seen != item.doc_ids
+    without_note = form.row in (None, fingerprint(item))
+    note = None if without_note else note_of(service, item)
+    if other_documents or not (without_note or form.row == fingerprint(item, note)):
+        raise Refused("changed", ref=item.ref)
+    return note
+
+
+def _write(decide: Callable[[], object]) -> str:
+    """Record a decision. Returns why its gold file could not be written, or an empty text."""
+    try:
+        decide()
+    except Unwritten as error:
+        return str(error)
+    return ""
+
+
+def _refusal(service: Service, item: ReviewItem, error: InputError) -> Refused | None:
+    """An error in the words of the page, if it has words for it."""
+    if isinstance(error, DecidedMeanwhile):
+        now = find_item(service, item.id)
+        return Refused("decided", ref=item.ref, by=now.decided_by if now else "")
+    if isinstance(error, ChangedMeanwhile):
+        return Refused("changed", ref=item.ref)
+    is_lost = not isinstance(error, Refused) and item in strays(service, item.gold)
+    return Refused("lost", ref=item.ref) if is_lost else None
+
+
+def _approve(
+    service: Service, item: ReviewItem, form: DecisionForm, decision: ReviewDecision
+) -> None:
+    """Record the approval of a row, as it is or with other documents or a note (then it is a
+    correction), or of a suggestion."""
     path = gold_path(service, item.gold)
-    if accept:
-        vote = _vote(service, item, final)
-        decisions.accept(path, item, vote, word, lambda log: first_acts(path, log))
-    else:
-        decisions.decline(path, item, word)
-    decided = find_item(service, item_id)
-    assert decided is not None
-    return decided
+    if item.kind == "judgment":
+        vote = _vote_on_suggestion(service, item, form)
+        decisions.accept_suggestion(path, item, vote, decision, partial(first_acts, path))
+        return
+    documents = item.doc_ids if form.documents is None else form.documents
+    documents = tuple(dict.fromkeys(id for id in documents if id.strip()))
+    if not documents:
+        raise Refused("documents")
+    _refuse_unknown_documents(service, item, documents)
+    note = form.note.strip()
+    if documents == item.doc_ids and not note:
+        decisions.approve(path, [item.ref], decision)
+        return
+    reason = decision.reason
+    decision = msgspec.structs.replace(decision, reason=reason or CORRECTED, vote_rationale=reason)
+    decisions.correct(path, item.ref, Correction(relevant=documents, note=note or None), decision)
 
 
-def _vote(service: Service, item: ReviewItem, grade: int | None) -> CastVote:
+def _vote_on_suggestion(service: Service, item: ReviewItem, form: DecisionForm) -> CastVote:
     """The chair's own vote on a suggested document."""
-    doc_id = item.doc_ids[0]
-    document = document_of(service, item.corpus, doc_id)
+    grade = form.grade if form.grade is not None else item.grade
+    if grade is None:
+        raise Refused("grade")
+    top = top_grade(service, item)
+    if not 0 <= grade <= top:
+        raise InputError(f"give the document a grade from 0 to {top}")
+    (doc_id,) = item.doc_ids
+    found = find_document(service, item.corpus, doc_id)
     return CastVote(
         id=new_id(),
         query=item.ref,
         doc=doc_id,
         grade=grade,
         rubric=rubric_version(gold_path(service, item.gold)),
-        document=document_fingerprint(document) if document is not None else "",
+        document=document_fingerprint(found[1]) if found is not None else "",
         source=item.suggested_by if item.grade is None else f"suggested by {item.suggested_by}",
     )
 
 
-def publish(service: Service | None, gold: Path, baseline: Path, content: bytes, *, by: str) -> int:
-    """Write a baseline; the approved rows that it was scored on are published from then on."""
-    write_atomic(baseline, content)
-    if service is None or not is_rows(gold) or not gold.exists():
-        return 0
-    name = next((key for key, path in service.gold_sets.items() if path == gold), "")
-    found = items_of(name or gold.stem, gold)
-    approved = [i.ref for i in found if i.state == "approved" and i.kind == "gold_row"]
-    if approved:
-        word = Word(by=by, why="in the committed baseline", at=service.clock())
-        decisions.publish(gold, approved, word)
-    return len(approved)
+def _refuse_unknown_documents(service: Service, item: ReviewItem, documents: Sequence[str]) -> None:
+    """A document that is added must be in a corpus here, or one that a search showed."""
+    added = [id for id in documents if id not in item.doc_ids]
+    missing = [id for id in added if find_document(service, item.corpus, id) is None]
+    shown = {candidate.doc_id for candidate in candidates(service, item)} if missing else set()
+    for id in missing:
+        if id not in shown:
+            raise Refused("document", id=id)
 
 
-# ── suggestions without a query ───────────────────────────────────────────────────────────────────
+def _reject(
+    service: Service, item: ReviewItem, form: DecisionForm, decision: ReviewDecision
+) -> None:
+    if not decision.reason:
+        raise Refused("reason")
+    path = gold_path(service, item.gold)
+    if item.kind == "judgment":
+        decisions.reject_suggestion(path, item, decision)
+    else:
+        decisions.reject(path, [item.ref], decision)
 
 
-def strays(service: Service, gold: str = "") -> list[ReviewItem]:
-    """Suggestions that cannot be accepted, since their query has left the set."""
-    return [item for item in pending(service, gold) if is_stray(item)]
+# ── many rows at once ─────────────────────────────────────────────────────────────────────────────
+
+
+class PreviewedRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A row that would be approved, with the titles of its documents. `seen` is its fingerprint."""
+
+    item: ReviewItem
+    titles: list[str]
+    seen: str
+
+
+class SetChange(msgspec.Struct, frozen=True, kw_only=True):
+    gold: str
+    rows: int
+    votes: int
+
+
+class Preview(msgspec.Struct, frozen=True, kw_only=True):
+    """The changes that approving many rows would make. `left_out` are the suggestions, which are
+    decided one by one, and the rows that cannot be approved; `more` items are left for later."""
+
+    lines: list[PreviewedRow]
+    sets: list[SetChange]
+    left_out: list[ReviewItem]
+    more: int
+
+
+def preview(service: Service, chosen: QueueFilter, ids: Sequence[str] = ()) -> Preview:
+    """What approving these items would change; without ids, all that pass the filter."""
+    if ids:
+        found = list(find_items(service, ids[:MAX_PAGE]).values())
+        more = len(ids) - len(found)
+    else:
+        every = filtered(service, chosen)
+        found, more = every[:AT_ONCE], max(len(every) - AT_ONCE, 0)
+    waiting = [item for item in found if item.state == "pending_review"]
+    rows = [item for item in waiting if item.kind == "gold_row"]
+    by_set: dict[str, list[ReviewItem]] = {}
+    for item in rows:
+        by_set.setdefault(item.gold, []).append(item)
+    return Preview(
+        lines=[
+            PreviewedRow(item=item, titles=_titles(service, item), seen=fingerprint(item))
+            for item in rows
+        ],
+        sets=[
+            SetChange(gold=gold, rows=len(some), votes=sum(len(item.doc_ids) for item in some))
+            for gold, some in by_set.items()
+        ],
+        left_out=[item for item in waiting if item not in rows],
+        more=more,
+    )
+
+
+def _titles(service: Service, item: ReviewItem) -> list[str]:
+    found = [(id, find_document(service, item.corpus, id)) for id in item.doc_ids]
+    return [place[1].title or id if place is not None else id for id, place in found]
+
+
+def fingerprint(item: ReviewItem, note: str | None = None) -> str:
+    """The fingerprint of what a chair approves: the query, its documents, and the note of the row
+    if that was shown."""
+    shown = [item.query, item.corpus, item.practice_area, item.doc_ids]
+    content = msgspec.json.encode(shown if note is None else [*shown, note])
+    return hashlib.sha256(content).hexdigest()[:16]
+
+
+class ApprovedRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A row to approve: its item, and its fingerprint in the preview."""
+
+    id: str
+    seen: str
+
+
+class BulkOutcome(msgspec.Struct, frozen=True, kw_only=True):
+    """The ids of the items that were changed, those that were so `already`, and those that were
+    `refused`, with the reason in English. `unwritten` says why a gold file could not be written:
+    the decision is recorded, and the file follows."""
+
+    done: list[str]
+    already: list[str] = []
+    refused: dict[str, str] = {}
+    unwritten: str = ""
+
+
+def approve_many(
+    service: Service, approved: Iterable[ApprovedRow], *, by: str, reason: str = ""
+) -> BulkOutcome:
+    """Approve rows as they were previewed, the rows of a set in one act. A row that has changed
+    since, or that somebody else decided on, is left as it is."""
+    refuse_long(reason)
+    wanted = {row.id: row.seen for row in approved}
+    _require_name(by)
+    if not wanted:
+        raise Refused("nothing")
+    if len(wanted) > MAX_PAGE:
+        raise InputError(f"{len(wanted)} rows are too many to approve at once, limit {MAX_PAGE}")
+    decision = _decision(service, by, reason.strip())
+    with _deciding:
+        known = find_items(service, list(wanted))
+        done, already, refused = list[str](), list[str](), dict[str, str]()
+        by_set: dict[str, list[ReviewItem]] = {}
+        for id, seen in wanted.items():
+            item = known.get(id)
+            if item is None:
+                refused[id] = str(NotInQueue())
+            elif item.state == "approved" and item.decided_by == by:
+                already.append(id)
+            elif problem := _bulk_refusal(item, seen):
+                refused[id] = str(problem)
+            else:
+                by_set.setdefault(item.gold, []).append(item)
+        unwritten = ""
+        for some in by_set.values():
+            unwritten = _approve_rows(service, some, decision, refused) or unwritten
+            done += [item.id for item in some if item.id not in refused]
+    return BulkOutcome(done=done, already=already, refused=refused, unwritten=unwritten)
+
+
+def _bulk_refusal(item: ReviewItem, seen: str) -> Refused | None:
+    if item.state != "pending_review":
+        return Refused("decided", ref=item.ref, by=item.decided_by)
+    if item.kind != "gold_row":
+        return Refused("one_by_one", ref=item.ref)
+    return Refused("changed", ref=item.ref) if seen != fingerprint(item) else None
+
+
+def _approve_rows(
+    service: Service, rows: Sequence[ReviewItem], decision: ReviewDecision, refused: dict[str, str]
+) -> str:
+    """Approve the rows of one set in one act, without those that have changed or were decided in
+    the meantime: they are added to `refused`. Returns why its file could not be written."""
+    path, left = gold_path(service, rows[0].gold), list(rows)
+    while left:
+        refs = [item.ref for item in left]
+        decision = msgspec.structs.replace(decision, seen=tuple(left))
+        try:
+            return _write(partial(decisions.approve, path, refs, decision))
+        except ChangedMeanwhile as error:
+            changed = [item for item in left if item.ref in error.refs]
+            new = {item.id: str(Refused("changed", ref=item.ref)) for item in changed}
+        except DecidedMeanwhile as error:
+            new = {
+                item.id: str(Refused("decided", ref=item.ref, by=item.decided_by))
+                for item in error.items
+            }
+        except InputError as error:
+            new = {item.id: str(error) for item in left}
+        refused |= new
+        left = [item for item in left if item.id not in new]
+    return ""
+
+
+# ── undo ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+def last_decided(service: Service, by: str) -> list[ReviewItem]:
+    """The items that a person decided last: one, or all rows of one act. Within a set, the order of
+    its log says which is last; between sets, the time does."""
+    by_act: dict[str, list[ReviewItem]] = {}
+    for item in items(service) if by else ():
+        if item.decided_by == by and item.act and item.state in ("approved", "rejected"):
+            by_act.setdefault(item.act, []).append(item)
+    last: list[list[ReviewItem]] = []
+    for gold in dict.fromkeys(some[0].gold for some in by_act.values()):
+        for act in reversed(open_log(gold_path(service, gold)).acts.values()):
+            if act.id in by_act and act.action in DECISIONS:
+                last.append(by_act[act.id])
+                break
+    return max(last, key=lambda some: some[0].decided_at or NEVER, default=[])
+
+
+def undo(
+    service: Service, ids: Sequence[str], *, by: str, seen: Mapping[str, datetime] = NO_TIMES
+) -> BulkOutcome:
+    """Undo the decisions on items: they are pending again, in the set and in the queue. An item
+    that is in a committed baseline, or was changed since, is refused.
+
+    `seen` has the time of the decision that the person saw, by item: a newer one is not undone. Of
+    items that it does not name, people undo their own decisions only."""
+    _require_name(by)
+    decision = ReviewDecision(by=by, vote_rationale="", at=service.clock())
+    with _deciding:
+        known = find_items(service, ids)
+        done, already, refused = list[str](), list[str](), dict[str, str]()
+        approved: dict[str, list[ReviewItem]] = {}  # the rows of a set are undone in one act
+        one_by_one: list[list[ReviewItem]] = []
+        for id in dict.fromkeys(ids):
+            item = known.get(id)
+            if item is None:
+                refused[id] = str(NotInQueue())
+            elif item.state == "pending_review":
+                already.append(id)
+            elif problem := _undo_refusal(item, seen.get(id), by):
+                refused[id] = str(problem)
+            elif item.state == "approved" and item.kind == "gold_row":
+                approved.setdefault(item.gold, []).append(item)
+            else:
+                one_by_one.append([item])
+        unwritten = ""
+        for some in (*one_by_one, *approved.values()):
+            step = decisions.undo if some[0].kind == "gold_row" else _undo_suggestion
+            undone = [item.id for item in some]
+            try:
+                path = gold_path(service, some[0].gold)
+                unwritten = _write(partial(step, path, some, decision)) or unwritten
+                done += undone
+            except InputError as error:
+                refused |= dict.fromkeys(undone, str(error))
+    return BulkOutcome(done=done, already=already, refused=refused, unwritten=unwritten)
+
+
+def _undo_suggestion(path: Path, some: Sequence[ReviewItem], decision: ReviewDecision) -> None:
+    decisions.undo_suggestion(path, some[0], decision)
+
+
+def _undo_refusal(item: ReviewItem, seen: datetime | None, by: str) -> Refused | None:
+    if item.state == "published":
+        return Refused("published", ref=item.ref)
+    if seen is None:
+        own = item.decided_by == by
+        return None if own else Refused("not_yours", ref=item.ref, by=item.decided_by)
+    same = item.decided_at == seen
+    return None if same else Refused("since", ref=item.ref, by=item.decided_by)
+
+
+# ── the commands of `assay gold` ──────────────────────────────────────────────────────────────────
+
+
+def promote_rows(
+    service: Service, gold: Path, ids: Sequence[str], *, by: str, why: str = ""
+) -> Outcome:
+    """Approve rows by their ids."""
+    return decisions.approve(gold, ids, _decision(service, by, why))
+
+
+def correct_row(
+    service: Service,
+    gold: Path,
+    id: str,
+    correction: Correction,
+    *,
+    by: str,
+    why: str,
+    allow_unknown: bool = False,
+) -> Outcome:
+    """Change a row and approve it. A document that is added must be known here, unless
+    `allow_unknown`."""
+    row = gold_jsonl.find_row(gold, id)
+    if correction.add and row is not None and not allow_unknown:
+        refuse_unknown(service, gold, row.corpus, correction.add, hint=UNKNOWN_DOCUMENT)
+    return decisions.correct(gold, id, correction, _decision(service, by, why))
+
+
+def reject_rows(service: Service, gold: Path, ids: Sequence[str], *, by: str, why: str) -> Outcome:
+    """Reject rows by their ids."""
+    return decisions.reject(gold, ids, _decision(service, by, why))
+
+
+def reopen_row(service: Service, gold: Path, id: str, *, by: str, why: str = "") -> Outcome:
+    """Undo the rejection of a row."""
+    return decisions.reopen(gold, id, _decision(service, by, why))
+
+
+def _decision(service: Service, by: str, reason: str) -> ReviewDecision:
+    return ReviewDecision(by=by, reason=reason, at=service.clock())
 
 
 def withdraw(service: Service, gold: str, *, by: str, why: str = "", gone: bool = False) -> int:
     """Take suggestions out of the queue whose query has left the set; the log keeps them. With
-    `gone`, all of them: the set itself is gone."""
+    `gone`, all suggestions of the set: its file is gone."""
     if not gold or not by.strip():
         raise InputError("say which gold set, and who withdraws")
     path = gold_path(service, gold)
@@ -311,138 +543,20 @@ def withdraw(service: Service, gold: str, *, by: str, why: str = "", gone: bool 
             hint="Put it back, or say with --gone that it is gone for good.",
         )
     lost = pending(service, gold) if gone else strays(service, gold)
-    word = Word(by=by, why=why or LOST, at=service.clock())
-    return decisions.withdraw(path, [item for item in lost if item.kind == "judgment"], word)
+    decision = _decision(service, by, why or LOST)
+    suggested = [item for item in lost if item.kind == "judgment"]
+    return decisions.dismiss_suggestions(path, suggested, decision)
 
 
-# ── what a comparison asks for, and what experts voted ────────────────────────────────────────────
-
-
-class AskedPair(msgspec.Struct, frozen=True, kw_only=True):
-    """A document that a query should be judged on; `narrowing` is the share of the doubt that its
-    grade takes away, where that is known."""
-
-    query_id: str
-    doc_id: str
-    narrowing: float | None = None
-
-
-def queue_pairs(
-    service: Service, gold: Path, pairs: Sequence[AskedPair], *, source: str = ASKED
-) -> int:
-    """Put pairs before the expert, the most useful first; the grade is the expert's to give.
-    Returns how many are new: a pair that waits already, or was decided, is not asked twice."""
-    queries = set(formats.read_gold(gold).query_ids)
-    if missing := next((pair for pair in pairs if pair.query_id not in queries), None):
-        raise InputError(
-            f"no query {missing.query_id!r} in the gold set",
-            where=str(gold),
-            hint="Give the gold set that the results were scored on.",
-        )
-    known = [(pair.query_id, pair.doc_id) for pair in pairs]
-    why = [_doubt(pair.narrowing) for pair in pairs]
-    before = service.clock()
-    made = _suggested(service, gold, known, None, why, source)
-    return sum(act.moment >= before for act in made)
-
-
-def _doubt(narrowing: float | None) -> str:
-    return f"its grade takes away {narrowing:.1%} of the doubt" if narrowing is not None else ""
-
-
-# ── what to judge next ────────────────────────────────────────────────────────────────────────────
-
-
-@dataclass(frozen=True, kw_only=True)
-class ToJudge:
-    """Something that an expert should look at, and why. `item_id` where it waits in the queue."""
-
-    query_id: str
-    query: str
-    doc_ids: list[str]
-    reason: str
-    item_id: str = ""
-    corpus: str = ""
-
-
-def worth_looking_at(
-    service: Service, gold: str, limit: int = 10, offset: int = 0, *, run_ids: Sequence[str] = ()
-) -> Page[ToJudge]:
-    """First what waits in the queue, the oldest first; then unjudged documents of these runs, else
-    of the newest, the one that narrows the decision between them most first; and last what waits
-    with a grade that somebody has suggested already. Runs that are named come before the queue."""
-    wanted = offset + limit + 1
-    queued_items = pending(service, gold)
-    waiting = [_waiting(item) for item in queued_items if item.grade is None]
-    suggested = [_waiting(item) for item in queued_items if item.grade is not None]
-    queued = {(item.ref, doc_id) for item in queued_items for doc_id in item.doc_ids}
-    room = wanted if run_ids else wanted - len(waiting)
-    more = _worth_judging(_runs_of(service, gold, run_ids), room, queued)
-    every = [*more, *waiting, *suggested] if run_ids else [*waiting, *more, *suggested]
-    return page_of(every[offset : offset + limit + 1], offset, limit)
-
-
-def _runs_of(service: Service, gold: str, run_ids: Sequence[str]) -> list[KeptRun]:
-    """These runs, or else the newest of two engines, or of one."""
-    if run_ids:
-        asked = [kept_run(service, run_id) for run_id in run_ids]
-        names = run_names(service, gold_path(service, gold))
-        if other := next((run for run in asked if run.gold not in names), None):
-            raise InputError(f"run {other.id!r} is not on the gold set {gold!r}")
-        return asked
-    newest: dict[str, str] = {}
-    for record in runs(service, gold=gold, limit=MAX_PAGE).items:
-        newest.setdefault(record.engine, record.id)
-    return [kept_run(service, run_id) for run_id in list(newest.values())[:2]]
-
-
-def _waiting(item: ReviewItem) -> ToJudge:
-    given = "" if item.grade is None else f": grade {item.grade} suggested by {item.suggested_by}"
-    return ToJudge(
-        item_id=item.id,
-        query_id=item.ref,
-        query=item.query,
-        doc_ids=list(item.doc_ids),
-        corpus=item.corpus,
-        reason=f"waits for an expert since {item.created_at:%Y-%m-%d}{given}",
-    )
-
-
-def _worth_judging(
-    kept: Sequence[KeptRun], limit: int, queued: Set[tuple[str, str]]
-) -> list[ToJudge]:
-    """Of two runs, or of one."""
-    results = [run.results for run in kept]
-    graded = [scored for scored in results if isinstance(scored, GradedResults)]
-    if limit < 1 or not graded or not graded[0].per_query or any(map(is_closed, results)):
-        return []  # closed sets have no grades to give
-    between = " against ".join(run.engine for run in kept)
-    told: list[ToJudge] = []
-    little: list[ToJudge] = []
-    for pair in next_to_judge(*(run.per_query for run in graded)).pairs:
-        is_little = pair.narrowing < LITTLE
-        share = "less than 1%" if is_little else f"{pair.narrowing:.0%}"
-        reason = f"unjudged, and {share} of the doubt about {between}"
-        one = ToJudge(
-            query_id=pair.query_id, query=pair.query_text, doc_ids=[pair.doc_id], reason=reason
-        )
-        (little if is_little else told).append(one)
-    every = [*told, *_never_judged(graded[0], kept[0].engine), *little]
-    return [one for one in every if (one.query_id, one.doc_ids[0]) not in queued][:limit]
-
-
-def _never_judged(results: GradedResults, engine: str) -> list[ToJudge]:
-    """The first hits of queries that have no judgment at all: these count in no comparison."""
-    bare = [entry for entry in results.per_query if not entry.judged]
-    return [
-        ToJudge(
-            query_id=entry.query_id,
-            query=entry.query_text,
-            doc_ids=[entry.results[rank]],
-            reason="nothing is judged for this query, so it does not count yet; "
-            f"rank {rank + 1} of {engine}",
-        )
-        for rank in range(FIRST_HITS)
-        for entry in bare
-        if rank < len(entry.results)
-    ]
+def publish(service: Service | None, gold: Path, baseline: Path, content: bytes, *, by: str) -> int:
+    """Write a baseline; the approved rows that it was scored on are published from then on. Returns
+    how many."""
+    write_atomic(baseline, content)
+    if service is None or not is_rows(gold) or not gold.exists():
+        return 0
+    name = next((key for key, path in service.gold_sets.items() if path == gold), gold.stem)
+    rows = [item for item in items_of(name, gold) if item.kind == "gold_row"]
+    approved = [item.ref for item in rows if item.state == "approved"]
+    if approved:
+        decisions.publish(gold, approved, _decision(service, by, "in the committed baseline"))
+    return len(approved)

@@ -1,5 +1,5 @@
-"""One item of the chair's queue, with all there is to read: every document of the row, what speaks
-for it, what else the searches showed, and a search for more."""
+"""One item of the review queue with everything to read: the documents of the row, the evidence for
+each, other documents that searches showed, and a search for more."""
 
 from __future__ import annotations
 
@@ -14,33 +14,21 @@ from assay.core.errors import InputError, NotHere
 from assay.core.types import Document
 from assay.corpus.disk import Corpus, list_corpora, open_corpus
 from assay.formats import gold_jsonl, read_gold
+from assay.gold.files import is_rows
 from assay.judging import rubrics
 from assay.judging.packets import PARTS
 from assay.judging.passages import WORD, passages
 from assay.law.queries import row_key
 from assay.review.queue import ReviewItem
 from assay.store.records import Feedback
+from assay.telemetry.feedback import signs_for
 from assay.workbench import searching
 from assay.workbench.opening import Service, gold_path
 from assay.workbench.paging import MAX_PAGE
-from assay.workbench.review import SHOWN_DECISIONS, TOP_GRADE, signs_of
-from assay.workbench.review_queue import Asked, Neighbours, around, asked_for
+from assay.workbench.review_queue import Neighbours, QueueFilter, filtered, neighbours
 
-__all__ = [
-    "Candidate",
-    "Grade",
-    "ItemView",
-    "Part",
-    "Piece",
-    "Reading",
-    "Whole",
-    "candidate_of",
-    "candidates",
-    "item_view",
-    "search_more",
-    "whole_text",
-]
-
+TOP_GRADE = 4  # of sets whose format does not say
+SHOWN_DECISIONS = 5
 MOST_CANDIDATES = 12
 MOST_FOUND = 10
 MAX_TEXT = 400_000  # characters of a document that are shown
@@ -57,8 +45,9 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Reading(msgspec.Struct, frozen=True, kw_only=True):
-    """What a chair reads of one document first: question and conclusion where it has them, and the
-    best passages. Where no corpus here has it (`corpus` is empty) only what speaks for it."""
+    """The parts of a document that a chair reads first: question and conclusion if it has them, the
+    best passages, and the evidence for it. If no corpus here has the document, `corpus` is empty,
+    and there is only the evidence."""
 
     doc_id: str
     title: str = ""
@@ -69,20 +58,20 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     passages: list[list[Piece]] = []
     words: int = 0  # of the whole text
     decisions: list[Feedback] = []
-    other_cases: list[str] = []  # those of the decisions that were of another case than the search
-    kinds: list[str] = []
+    other_cases: list[str] = []  # the decisions of another case than the search was made for
+    kinds: list[str] = []  # of evidence
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):
-    """A document that searches for the query showed, or that a search of the chair found, and that
-    is not in the row."""
+    """A document that is not in the row: searches for the query showed it, or the chair's own
+    search found it."""
 
     doc_id: str
     title: str
     snippet: list[Piece]
     corpus: str = ""
     searches: int = 0  # that showed it
-    kinds: list[str] = []  # of signs for it
+    kinds: list[str] = []  # of evidence
 
 
 class Whole(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,9 +87,9 @@ class Grade(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ItemView(msgspec.Struct, frozen=True, kw_only=True):
-    """`corpus` is the one to search for more documents, empty where none is here. `changes` says
-    whether approving changes the file of the set at once. `lost`: its row, or its set, is not
-    here."""
+    """An item with everything to read. `corpus` is the one to search for more documents, empty if
+    none is here. `changes` says whether approving changes the gold file at once. `lost`: the row or
+    the set is not here."""
 
     item: ReviewItem
     around: Neighbours
@@ -114,31 +103,35 @@ class ItemView(msgspec.Struct, frozen=True, kw_only=True):
     lost: bool
 
 
-def item_view(service: Service, item: ReviewItem, asked: Asked) -> ItemView:
-    """All of one item, and where it stands in what was asked for."""
-    documents = [reading(service, item, doc_id) for doc_id in item.doc_ids]
-    place = _place(service, item)
+def item_view(service: Service, item: ReviewItem, chosen: QueueFilter) -> ItemView:
+    """Everything about one item, and its place among those that pass the filter."""
+    in_set = _in_set(service, item)
     return ItemView(
         item=item,
-        around=around(service, asked, item),
-        total=len(asked_for(service, asked)),
-        documents=documents,
+        around=neighbours(service, chosen, item),
+        total=len(filtered(service, chosen)),
+        documents=[reading(service, item, doc_id) for doc_id in item.doc_ids],
         candidates=candidates(service, item) if item.kind == "gold_row" else [],
         corpus=corpus_to_search(service, item),
-        note=place.note,
-        grades=place.grades,
-        changes=place.changes,
-        lost=place.lost and item.state == "pending_review",
+        note=in_set.note,
+        grades=in_set.grades,
+        changes=in_set.changes,
+        lost=in_set.lost and item.state == "pending_review",
     )
 
 
 def note_of(service: Service, item: ReviewItem) -> str:
-    """As the file has it now."""
-    return _place(service, item).note
+    """The note of the row, as the file has it now."""
+    return _in_set(service, item).note
 
 
-class _Standing(msgspec.Struct, frozen=True, kw_only=True):
-    """What the file of the set says of an item."""
+def top_grade(service: Service, item: ReviewItem) -> int:
+    """The highest grade on the scale of the item's gold set."""
+    return read_gold(gold_path(service, item.gold)).top_grade or TOP_GRADE
+
+
+class _InSet(msgspec.Struct, frozen=True, kw_only=True):
+    """An item as the file of its gold set has it."""
 
     note: str = ""
     grades: list[Grade] = []
@@ -146,20 +139,19 @@ class _Standing(msgspec.Struct, frozen=True, kw_only=True):
     lost: bool = False
 
 
-def _place(service: Service, item: ReviewItem) -> _Standing:
+def _in_set(service: Service, item: ReviewItem) -> _InSet:
     try:
         path = gold_path(service, item.gold)
-        changes = path.suffix == ".jsonl"
         if item.kind == "judgment":
             gold = read_gold(path)
             query = next((query for query in gold.queries if query.id == item.ref), None)
             grades = _grades(gold.top_grade or TOP_GRADE, gold.rubric, path)
             note = query.notes if query is not None else ""
-            return _Standing(note=note, grades=grades, changes=changes, lost=query is None)
+            return _InSet(note=note, grades=grades, changes=is_rows(path), lost=query is None)
         row = gold_jsonl.find_row(path, item.ref)
-        return _Standing(note=row.note if row else "", changes=changes, lost=row is None)
-    except (InputError, OSError):  # it can be skipped, or turned down
-        return _Standing(lost=True)
+        return _InSet(note=row.note if row else "", changes=is_rows(path), lost=row is None)
+    except (InputError, OSError):  # the item can be skipped or rejected
+        return _InSet(lost=True)
 
 
 def _grades(top: int, rubric: str, path: Path) -> list[Grade]:
@@ -172,7 +164,9 @@ def _grades(top: int, rubric: str, path: Path) -> list[Grade]:
 
 
 def reading(service: Service, item: ReviewItem, doc_id: str) -> Reading:
-    signs = signs_of(service, item, doc_id)
+    """A document of an item to read, with the evidence for it."""
+    key = item.key if item.kind == "gold_row" else ""
+    signs = signs_for(service.store, item.query, doc_id, MAX_PAGE, key=key)
     decided = {sign.decision_id: sign for sign in signs if sign.decision_id}
     read = _read(item.query, item.corpus, doc_id, service)
     shown = list(decided.values())[:SHOWN_DECISIONS]
@@ -201,20 +195,22 @@ def whole_text(service: Service, item: ReviewItem, doc_id: str) -> Whole:
     )
 
 
-class _Place(NamedTuple):
-    """A corpus as it is now: one that is imported again has another fingerprint."""
+class CorpusState(NamedTuple):
+    """A corpus as it is now: after another import it has another fingerprint."""
 
     home: Path
     name: str
     fingerprint: str
 
 
-def find_document(service: Service, corpus: str, doc_id: str) -> tuple[_Place, Document] | None:
-    """The document and where it is: in the corpus of that name, else in any that has it."""
+def find_document(
+    service: Service, corpus: str, doc_id: str
+) -> tuple[CorpusState, Document] | None:
+    """A document and its corpus: the one of that name, else any that has the document."""
     known = list_corpora(service.home)
     for name in [corpus] if corpus in known else known:
         opened = open_corpus(service.home, name)
-        place = _Place(opened.path.parent.parent, name, opened.fingerprint)
+        place = CorpusState(opened.path.parent.parent, name, opened.fingerprint)
         document = _document(place, doc_id)
         if document is not None:
             return place, document
@@ -222,13 +218,13 @@ def find_document(service: Service, corpus: str, doc_id: str) -> tuple[_Place, D
 
 
 @lru_cache(maxsize=16)
-def _opened(place: _Place) -> Corpus:
-    """Kept open: what it has read of its index stays read."""
+def _opened(place: CorpusState) -> Corpus:
+    """A corpus that stays open, with what it has read of its index."""
     return open_corpus(place.home, place.name)
 
 
 @lru_cache(maxsize=1024)
-def _document(place: _Place, doc_id: str) -> Document | None:
+def _document(place: CorpusState, doc_id: str) -> Document | None:
     opened = _opened(place)
     return opened.get(doc_id) if doc_id in opened else None
 
@@ -239,7 +235,7 @@ def _read(query: str, corpus: str, doc_id: str, service: Service) -> Reading:
 
 
 @lru_cache(maxsize=1024)
-def _read_at(query: str, place: _Place, doc_id: str) -> Reading:
+def _read_at(query: str, place: CorpusState, doc_id: str) -> Reading:
     document = _document(place, doc_id)
     assert document is not None
     parts = [part for name in PARTS if (part := _part(document, name)) is not None]
@@ -266,7 +262,7 @@ def _part(document: Document, name: str) -> tuple[str, bool, str] | None:
 
 
 def marked(text: str, words: frozenset[str]) -> list[Piece]:
-    """The text in stretches, the words of the query apart."""
+    """The text in pieces, with the words of the query marked."""
     pieces: list[Piece] = []
     end = 0
     for found in WORD.finditer(text):
@@ -282,8 +278,8 @@ def marked(text: str, words: frozenset[str]) -> list[Piece]:
 
 
 def candidates(service: Service, item: ReviewItem) -> list[Candidate]:
-    """What searches for the query showed beside the row: first what people had a sign for, then
-    what was shown most."""
+    """Documents that searches for the query showed and that are not in the row: first those with
+    evidence, then those that were shown most."""
     spellings = _spellings(service, item)
     shown: dict[str, int] = {}
     for (query, corpus, doc_id), n in service.store.showings(spellings).items():
@@ -348,12 +344,12 @@ def corpus_to_search(service: Service, item: ReviewItem) -> str:
 
 
 def search_more(service: Service, item: ReviewItem, words: str) -> list[Candidate]:
-    """Documents to add, from the corpus of the row; what the row has is not among them."""
+    """Documents from the corpus of the row that can be added to it."""
     corpus = corpus_to_search(service, item)
     if not corpus:
         raise InputError(
             f"the corpus {item.corpus!r} is not here" if item.corpus else "no corpus is here",
-            hint="Import it with `assay corpus import`, then search.",
+            hint="Import it with `assay corpus import`, then search again.",
         )
     if not words.strip():
         return []

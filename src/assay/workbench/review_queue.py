@@ -1,4 +1,5 @@
-"""The chair's queue as a list: what is pending, by set, corpus, practice area, kind and age."""
+"""The review queue as a list: the pending and decided items of all gold sets, filtered by set,
+corpus, practice area, kind and age."""
 
 from __future__ import annotations
 
@@ -10,30 +11,28 @@ from typing import Literal
 import msgspec
 
 from assay.core.errors import AssayError
-from assay.review.queue import ReviewItem, items_of
+from assay.review.queue import ReviewItem as ReviewItem
+from assay.review.queue import is_stray, items_of
 from assay.workbench.opening import Service, gold_path
-from assay.workbench.paging import page_of, page_size
+from assay.workbench.paging import Page, page_of, page_size
 
-__all__ = ["Asked", "Choice", "Listing", "Neighbours", "Waiting", "around", "items", "listing"]
-
-Age = Literal["", "new", "week", "month"]
 WEEK, MONTH = timedelta(days=7), timedelta(days=30)
 
 
-class Asked(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Which part of the queue; what is empty is everything. `age`: `new` waits for a week at most,
-    `week` and `month` for longer than that."""
+class QueueFilter(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A part of the queue; an empty value leaves everything in. `age`: `new` is a week at most,
+    `week` and `month` are longer than that."""
 
     gold: str = ""
     corpus: str = ""
     practice_area: str = ""
     kind: str = ""
-    age: Age = ""
+    age: Literal["", "new", "week", "month"] = ""
     state: str = "pending_review"
 
 
 class Choice(msgspec.Struct, frozen=True):
-    """A value that can be asked for, and how many items have it."""
+    """A value of a filter, and how many pending items have it."""
 
     value: str
     items: int
@@ -46,26 +45,27 @@ class Choices(msgspec.Struct, frozen=True, kw_only=True):
     kind: list[Choice]
 
 
-class Waiting(msgspec.Struct, frozen=True, kw_only=True):
-    """One line of the list."""
+class QueuedItem(msgspec.Struct, frozen=True, kw_only=True):
+    """An item, and how many days ago it was queued."""
 
     item: ReviewItem
-    days: int  # since it was queued
+    days: int
 
 
 class Listing(msgspec.Struct, frozen=True, kw_only=True):
-    """A page of the list, how many pass, and what else could be asked for."""
+    """A page of the filtered queue. `total` counts the items that pass the filter, `waiting` all
+    pending items."""
 
-    items: list[Waiting]
+    items: list[QueuedItem]
     total: int
-    waiting: int  # whatever is asked for
+    waiting: int
     offset: int
     next_offset: int | None
     choices: Choices
 
 
 class Neighbours(msgspec.Struct, frozen=True):
-    """Where an item stands in a list: how many come before it, and the ids beside it."""
+    """The place of an item in a list: how many come before it, and the ids beside it."""
 
     place: int
     previous: str
@@ -73,8 +73,8 @@ class Neighbours(msgspec.Struct, frozen=True):
 
 
 def items(service: Service, gold: str = "") -> list[ReviewItem]:
-    """Everything that waits or was decided in one set, or in all; the oldest first. A set that
-    cannot be read says so on its own page."""
+    """The items of one gold set, or of all, pending and decided, the oldest first. Among all, a set
+    that cannot be read is left out: its own page says why."""
     names = [gold] if gold else list(service.gold_sets)
     found: list[ReviewItem] = []
     for name in names:
@@ -103,40 +103,59 @@ def pending(service: Service, gold: str = "") -> list[ReviewItem]:
     return [item for item in items(service, gold) if item.state == "pending_review"]
 
 
+def strays(service: Service, gold: str = "") -> list[ReviewItem]:
+    """Pending suggestions that cannot be accepted, since their query has left the gold set."""
+    return [item for item in items(service, gold) if is_stray(item)]
+
+
 def say_pending(service: Service) -> None:
     """Tell who starts a server how much of each set is pending, and which set cannot be read."""
     for name in service.gold_sets:
         try:
-            waiting = len(pending(service, name))
+            count = len(pending(service, name))
         except (AssayError, OSError) as error:
             service.say(f"{name} cannot be read: {error}")
             continue
-        if waiting:
-            service.say(f"{name}: {waiting} pending review")
+        if count:
+            service.say(f"{name}: {count} pending review")
 
 
-def asked_for(service: Service, asked: Asked) -> list[ReviewItem]:
-    """The items that pass, the oldest first."""
+def filtered(service: Service, chosen: QueueFilter) -> list[ReviewItem]:
+    """The items that pass a filter, the oldest first."""
     now = service.clock()
-    since = now - WEEK if asked.age == "new" else None
-    before = {"week": now - WEEK, "month": now - MONTH}.get(asked.age)
+    since = now - WEEK if chosen.age == "new" else None
+    before = {"week": now - WEEK, "month": now - MONTH}.get(chosen.age)
     names = ("corpus", "practice_area", "kind", "state")
-    wanted = {name: value for name in names if (value := getattr(asked, name))}
+    wanted = {name: value for name in names if (value := getattr(chosen, name))}
     return [
         item
-        for item in items(service, asked.gold)
+        for item in items(service, chosen.gold)
         if all(getattr(item, name) == value for name, value in wanted.items())
         and (since is None or item.created_at >= since)
         and (before is None or item.created_at < before)
     ]
 
 
-def listing(service: Service, asked: Asked, *, limit: int = 50, offset: int = 0) -> Listing:
-    """A page of what was asked for."""
-    passing, size, now = asked_for(service, asked), page_size(limit), service.clock()
-    start = max(offset, 0)
-    page = page_of(passing[start : start + size + 1], start, size)
-    waiting = pending(service)
+def queue(
+    service: Service,
+    *,
+    gold: str = "",
+    state: str = "pending_review",
+    kind: str = "",
+    limit: int = 50,
+    offset: int = 0,
+) -> Page[ReviewItem]:
+    """A page of the items in one state, the oldest first."""
+    size = page_size(limit)
+    found = filtered(service, QueueFilter(gold=gold, state=state, kind=kind))
+    return page_of(found[offset : offset + size + 1], offset, size)
+
+
+def listing(service: Service, chosen: QueueFilter, *, limit: int = 50, offset: int = 0) -> Listing:
+    """A page of the items that pass a filter, and the values that filters can have."""
+    passing, start = filtered(service, chosen), max(offset, 0)
+    page = page_of(passing[start : start + page_size(limit) + 1], start, page_size(limit))
+    waiting, now = pending(service), service.clock()
     choices = {
         name: [
             Choice(value, n)
@@ -146,7 +165,9 @@ def listing(service: Service, asked: Asked, *, limit: int = 50, offset: int = 0)
         for name in Choices.__struct_fields__
     }
     return Listing(
-        items=[Waiting(item=item, days=_days(item.created_at, now)) for item in page.items],
+        items=[
+            QueuedItem(item=item, days=max((now - item.created_at).days, 0)) for item in page.items
+        ],
         total=len(passing),
         waiting=len(waiting),
         offset=start,
@@ -155,9 +176,9 @@ def listing(service: Service, asked: Asked, *, limit: int = 50, offset: int = 0)
     )
 
 
-def around(service: Service, asked: Asked, item: ReviewItem) -> Neighbours:
-    """Where an item stands, or would stand, in what was asked for."""
-    others = [one for one in asked_for(service, asked) if one.id != item.id]
+def neighbours(service: Service, chosen: QueueFilter, item: ReviewItem) -> Neighbours:
+    """The place of an item among those that pass a filter, whether it passes itself or not."""
+    others = [one for one in filtered(service, chosen) if one.id != item.id]
     place = sum(_order(one) < _order(item) for one in others)
     return Neighbours(
         place=place,
@@ -168,7 +189,3 @@ def around(service: Service, asked: Asked, item: ReviewItem) -> Neighbours:
 
 def _order(item: ReviewItem) -> tuple[datetime, str, str]:
     return item.created_at, item.ref, item.id
-
-
-def _days(since: datetime, now: datetime) -> int:
-    return max((now - since).days, 0)

@@ -33,13 +33,13 @@ from assay.store.records import RunRecord
 from assay.telemetry.recorder import new_id
 from assay.workbench.computed import computed
 from assay.workbench.config import GoldConfig
-from assay.workbench.decisions import configured_name, decided, rests_on, run_line
 from assay.workbench.fitting import refuse_elsewhere, refuse_unlisted
 from assay.workbench.history import KeptRun, keep, run_records
 from assay.workbench.one_judge import ask_second
 from assay.workbench.opening import Service, gold_path, stored_name
 from assay.workbench.overview import known_corpora
 from assay.workbench.run import gates_on
+from assay.workbench.run_boards import configured_name, decided, rests_on, run_line
 from assay.workbench.score import configured, score, verdict_on
 from assay.workbench.set_standing import set_standing
 from assay.workbench.trail import note

@@ -9,7 +9,12 @@ import msgspec
 
 from assay.core.errors import AssayError
 from assay.core.results import Pair, Verdict
-from assay.workbench.decisions import (
+from assay.workbench.facing import would_tell
+from assay.workbench.history import KeptRun, run_records
+from assay.workbench.judging_session import open_session
+from assay.workbench.one_judge import second_asked
+from assay.workbench.opening import Service, gold_path, kept_path, stored_name
+from assay.workbench.run_boards import (
     RunLine,
     board_of,
     decided,
@@ -17,11 +22,6 @@ from assay.workbench.decisions import (
     run_at_hand,
     run_line,
 )
-from assay.workbench.facing import would_tell
-from assay.workbench.history import KeptRun, run_records
-from assay.workbench.judging_session import open_session
-from assay.workbench.one_judge import second_asked
-from assay.workbench.opening import Service, gold_path, kept_path, stored_name
 
 __all__ = ["Asked", "Settling", "left_to_judge", "settling"]
 

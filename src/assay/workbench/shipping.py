@@ -14,9 +14,9 @@ from assay.evaluation.gate_values import judged_of, measure_line, members, too_f
 from assay.evaluation.gates import DEFAULT_POLICY
 from assay.reports.sentences import Sentences
 from assay.reports.words import Words, page_counts, page_words
-from assay.workbench.decisions import decided, line_of, rests_on
 from assay.workbench.history import KeptRun
 from assay.workbench.opening import Service
+from assay.workbench.run_boards import decided, line_of, rests_on
 
 __all__ = ["Ship", "Shipping", "may_ship", "ship_answer", "ship_of"]
 

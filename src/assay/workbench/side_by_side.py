@@ -15,11 +15,11 @@ from assay.core.types import Document
 from assay.engines.indexed import is_indexed
 from assay.search.answers import found_documents
 from assay.workbench import corpora
-from assay.workbench.decisions import RunLine, headline, line_of
 from assay.workbench.facing import names_of
 from assay.workbench.grounds import Reason, reasons
 from assay.workbench.history import KeptRun, kept_run
 from assay.workbench.opening import Service
+from assay.workbench.run_boards import RunLine, headline, line_of
 from assay.workbench.shelves import Shelf, kept_shelf
 
 __all__ = ["Placed", "Ranking", "TwoRankings", "two_rankings"]

@@ -17,11 +17,11 @@ from assay.reports.view import failed_musts
 from assay.reports.words import Words
 from assay.workbench.baseline import against, read_baseline
 from assay.workbench.computed import computed
-from assay.workbench.decisions import baseline_of, decided, rests_on
 from assay.workbench.facing import Lead, lead_by
 from assay.workbench.history import KeptRun
 from assay.workbench.one_judge import Rests
 from assay.workbench.opening import Service
+from assay.workbench.run_boards import baseline_of, decided, rests_on
 from assay.workbench.shipping import Ship, ship_of
 
 __all__ = ["Seen", "Since", "Told", "named", "seen", "since_baseline", "told"]

@@ -1,5 +1,5 @@
-"""The audit trail: who did what to what, when and why, the newest first. What was done to a set is
-in its log; what was done to people and keys is in the store."""
+"""The audit trail: who did what, when and why, the newest first. Acts on a gold set are in its log;
+acts on people and keys are in the store."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from heapq import merge
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -20,8 +21,8 @@ from assay.workbench.opening import Service
 
 __all__ = ["AuditEntry", "note", "trail"]
 
-# what the pages call an act (`did ACTION` in their words); other acts are not told
-TOLD = {
+# the action of an entry, which the pages word as `did ACTION`; other acts are not in the trail
+AUDIT_ACTIONS = {
     acts.RULE: "gold.ruled",
     acts.APPROVE: "review.approved",
     acts.CORRECT: "review.approved",
@@ -43,7 +44,7 @@ TOLD = {
 def note(
     service: Service, by: str, action: str, subject: str, *, reason: str = "", after: object = None
 ) -> None:
-    """Tell the trail of something that is about no set."""
+    """Add an entry that is not about a gold set."""
     entry = AuditEntry(
         id=new_id(),
         at=service.clock(),
@@ -59,7 +60,7 @@ def note(
 def trail(
     service: Service, *, subject: str = "", action: str = "", limit: int = 200, offset: int = 0
 ) -> list[AuditEntry]:
-    """`subject` is a set and what of it, as in `gold-set/g001`."""
+    """A page of the trail; `subject` is a gold set and its row, as in `gold-set/g001`."""
     wanted = offset + limit
     people = service.store.audit(subject=subject, action=action, limit=wanted)
     of_sets = [
@@ -75,60 +76,55 @@ def trail(
 
 
 def entries_of(name: str, dataset: Path) -> Iterator[AuditEntry]:
-    """What was done to a set, the newest first. A set that cannot be read says so on its page."""
+    """The entries of one gold set, the newest first. None if it cannot be read: its own page says
+    why."""
     try:
         log = open_log(dataset)
     except (AssayError, OSError):
         return
     with log.reading:
-        done = [act for act in log.acts.values() if act.action in TOLD]
+        done = [act for act in log.acts.values() if act.action in AUDIT_ACTIONS]
     for act in sorted(done, key=lambda act: (act.moment, act.id), reverse=True):
         yield from _entries(name, log, act)
 
 
 def _entries(name: str, log: Log, act: Act) -> Iterator[AuditEntry]:
-    """One for each row of an act on rows, else one."""
-    told = TOLD[act.action]
+    """The entries of one act: one for each row or dismissed suggestion, else one."""
+    common: dict[str, Any] = {
+        "at": act.moment,
+        "by": log.who(act),
+        "action": AUDIT_ACTIONS[act.action],
+        "reason": act.rationale,
+    }
     rows = [row for row in act.rows if not row.doc]
     for number, row in enumerate(rows):
         yield AuditEntry(
             id=f"{act.id}.{number}" if number else act.id,
-            at=act.moment,
-            by=log.who(act),
-            action=told,
             subject=f"{name}/{row.row}",
-            reason=act.rationale,
             before=_values(row.before),
             after=_values(row.after),
+            **common,
         )
     if rows:
         return
-    for id in act.supersedes if act.action == acts.DISMISS else ():
-        suggestion = log.acts.get(id)
-        if suggestion is not None:
-            yield AuditEntry(
-                id=f"{act.id}.{id}",
-                at=act.moment,
-                by=log.who(act),
-                action=told,
-                subject=f"{name}/{suggestion.subject['query']}",
-                reason=act.rationale,
-                before=msgspec.to_builtins(suggestion),
-            )
     if act.action == acts.DISMISS and act.supersedes:
+        for suggestion in filter(None, map(log.acts.get, act.supersedes)):
+            yield AuditEntry(
+                id=f"{act.id}.{suggestion.id}",
+                subject=f"{name}/{suggestion.subject['query']}",
+                before=msgspec.to_builtins(suggestion),
+                **common,
+            )
         return
     about = "/".join(act.subject.get(key, "") for key in ("topic", "issue", "query")).strip("/")
     values = {"doc_id": act.subject.get("doc"), "grade": act.grade}
     after = {key: value for key, value in values.items() if value is not None}
     yield AuditEntry(
         id=act.id,
-        at=act.moment,
-        by=log.who(act),
-        action=told,
         subject="/".join(filter(None, (name, about))),
-        reason=act.rationale,
         before=act.more.get("before"),
         after=act.more.get("after") or (act.more or None) or (after or None),
+        **common,
     )
 
 

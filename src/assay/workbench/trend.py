@@ -18,9 +18,9 @@ from assay.evaluation.trends import Commit, Event, Past, Trend, steps
 from assay.formats import read_gold
 from assay.store.records import RunRecord
 from assay.workbench.computed import computed
-from assay.workbench.decisions import KNOWN, SHOWN, headline, run_line
 from assay.workbench.history import kept_run, run_records
 from assay.workbench.opening import Service, run_names, stored_name
+from assay.workbench.run_boards import KNOWN, SHOWN, headline, run_line
 
 __all__ = ["Trend", "trends", "trends_by_set"]
 

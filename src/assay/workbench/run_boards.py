@@ -1,5 +1,5 @@
-"""The runs in the history as somebody who decides reads them: one figure with its interval, over
-time and side by side."""
+"""Boards of runs: the headline figure of each run with its interval and verdict, over time and side
+by side, for the pages on which somebody decides between engines."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ __all__ = [
     "summarise",
 ]
 
-KNOWN = 4_000  # runs whose figures are kept at hand
+KNOWN = 4_000  # runs that boards look at
 SHOWN = 60  # runs of a set that are drawn
 
 
@@ -65,8 +65,8 @@ class Track(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Board(msgspec.Struct, frozen=True, kw_only=True):
-    """One set: its runs over time by engine, and the latest of each engine, the best first. Those
-    in `older` were scored on an earlier state of the set, and are not compared."""
+    """The runs of one gold set over time by engine, and the latest run of each engine, the best
+    first. Runs in `older` were scored on an earlier state of the set and are not compared."""
 
     gold: str
     measure: str
@@ -80,8 +80,8 @@ class Board(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def run_line(service: Service, record: RunRecord) -> RunLine:
-    """A run in a line. Its summary and its verdict are kept with it: results are read only where
-    the gates or the baseline are others than when it was last decided."""
+    """The summary and verdict of a run. Both are stored with the run: its results are read only if
+    the gates or the baseline have changed since."""
     (record,) = summarise(service, [record])
     summary = msgspec.convert(record.summary, RunLine)
     verdict = msgspec.convert(record.verdict, Decided) if record.verdict else Decided()
@@ -96,9 +96,9 @@ def run_line(service: Service, record: RunRecord) -> RunLine:
 
 
 def summarise(service: Service, records: Sequence[RunRecord]) -> list[RunRecord]:
-    """Runs with the summary and verdict of today. What is missing is computed and, in a store that
-    was opened for writing, kept, all in one statement: runs of an earlier version, or gates that
-    have changed."""
+    """Runs with their summary and their verdict under today's gates. Missing ones (runs of an
+    earlier version, changed gates) are computed and, in a store that was opened for writing, stored
+    in one statement."""
     asked = {gold: asked_of(service, gold) for gold in {record.gold for record in records}}
     old = [r for r in records if r.summary is None or r.asked != asked[r.gold]]
     if not old:
@@ -133,7 +133,7 @@ def run_at_hand(service: Service, run_id: str) -> KeptRun:
 def run_page(
     service: Service, *, gold: str = "", engine: str = "", limit: int = 30, offset: int = 0
 ) -> Page[RunLine]:
-    """The newest first; `gold` is the name that the history has for a set."""
+    """A page of runs, the newest first; `gold` is the name of a set in the history."""
     size = page_size(limit)
     records = run_records(service, gold=gold, engine=engine, limit=size + 1, offset=offset)
     lines = [run_line(service, record) for record in summarise(service, records)]
@@ -146,7 +146,7 @@ def run_lines(service: Service, *, gold: str = "", limit: int = SHOWN) -> list[R
 
 
 def boards(service: Service, *, gold: str = "") -> list[Board]:
-    """Every set that has runs, the one that was run last first."""
+    """The board of every gold set that has runs, the last one that was run first."""
     records = run_records(service, gold=gold, limit=KNOWN)
     by_gold: dict[str, list[RunRecord]] = {}
     for record in records:
@@ -162,7 +162,8 @@ def boards(service: Service, *, gold: str = "") -> list[Board]:
 
 
 def board_of(gold: str, lines: Sequence[RunLine], *, more: int = 0) -> Board:
-    """From the runs of one set, the newest first. A figure is drawn with others of its name."""
+    """The board of one gold set, from its runs, the newest first. Only runs with the measure of the
+    newest are drawn."""
     readable = [line for line in lines if not line.error and line.value is not None]
     measure = readable[0].measure if readable else ""
     drawn = [line for line in readable if line.measure == measure]
@@ -189,21 +190,23 @@ def _best_first(lines: Iterable[RunLine]) -> list[RunLine]:
 
 
 def decided(service: Service, run: KeptRun, *, settle: bool = True) -> Verdict | None:
-    """What the gates of today say of a run: where the configuration has any for it, these, else
-    those that it was scored with; the usual ones of a golden set are asked again where a baseline
-    is named. With `settle` also what to judge where they cannot tell."""
-    gates, baseline = _asked_today(service, run)
-    if not gates and not (baseline and _held_to_usual(run.results)):
+    """The verdict on a run under today's gates: those of the configuration if it has any for the
+    run, else those that it was scored with. The default gates of a golden set are checked again if
+    a baseline is named. With `settle`, the verdict also says what to judge if it is
+    inconclusive."""
+    gates, baseline = _gates_today(service, run)
+    if not gates and not (baseline and _has_default_gates(run.results)):
         return run.results.verdict
-    key = ("verdict", *_question(service, run, gates, baseline), settle)
+    key = ("verdict", *_cache_key(service, run, gates, baseline), settle)
     try:
         return computed(key, lambda: _verdict(run.results, gates, baseline, settle=settle))
     except AssayError:  # a gate on what the run did not measure
         return run.results.verdict
 
 
-def _held_to_usual(results: Results) -> bool:
-    """A golden set that nobody gave gates: the one on a drop could not tell without a baseline."""
+def _has_default_gates(results: Results) -> bool:
+    """Whether a golden set was scored with the default gates: those on a drop are inconclusive
+    without a baseline."""
     checks = results.verdict.checks if results.verdict else ()
     asked = [check.gate for check in checks if check.gate.measure not in ERRORS]
     return isinstance(results, GoldenResults) and all(gate in DEFAULT_POLICY for gate in asked)
@@ -212,8 +215,8 @@ def _held_to_usual(results: Results) -> bool:
 def _verdict(
     results: Results, gates: Sequence[Gate], baseline: Path | None, *, settle: bool
 ) -> Verdict:
-    """With a baseline that cannot be read it is as without one, and never as without the gates:
-    those on a drop cannot tell, and the others decide."""
+    """The verdict under these gates. If the baseline cannot be read, gates on a drop are
+    inconclusive, and the others decide."""
     try:
         then = read_baseline(baseline, golden=isinstance(results, GoldenResults))
     except AssayError:
@@ -221,7 +224,7 @@ def _verdict(
     return verdict_against(results, gates, then, settle=settle)
 
 
-def _asked_today(service: Service, run: KeptRun) -> tuple[list[Gate], Path | None]:
+def _gates_today(service: Service, run: KeptRun) -> tuple[list[Gate], Path | None]:
     """The gates that the configuration has for a run, and its baseline."""
     name = configured_name(service, run.gold)
     if service.config is None or not name:
@@ -236,25 +239,25 @@ def baseline_of(service: Service, run: KeptRun) -> Path | None:
     return Path(named) if named else None
 
 
-def _question(
+def _cache_key(
     service: Service, run: KeptRun, gates: Sequence[Gate], baseline: Path | None
 ) -> tuple[Hashable, ...]:
-    """What a verdict depends on."""
+    """The values that a verdict depends on, as the key of a cache."""
     state = stamp_of(baseline) if baseline else None
     return service.store.address, run.id, msgspec.json.encode(gates), str(baseline or ""), state
 
 
 def rests_on(service: Service, run: KeptRun, verdict: Verdict | None) -> Rests | None:
-    """Whether the verdict rests on what one judge said and nobody has checked."""
+    """Whether the verdict rests on the votes of one judge that nobody has checked."""
     if verdict is None or verdict.status == "inconclusive" or not verdict.checks:
         return None
-    gates, baseline = _asked_today(service, run)
+    gates, baseline = _gates_today(service, run)
     gates = gates or [check.gate for check in verdict.checks if check.gate.measure != "errors"]
     try:
         dataset = kept_path(service, run.gold)
     except AssayError:  # a set that is not open here
         return None
-    key = _question(service, run, gates, baseline)
+    key = _cache_key(service, run, gates, baseline)
     return rests(
         [run.results],
         dataset,

@@ -1,5 +1,5 @@
-"""What waits for the expert, as numbers. One function; every place that shows the backlog shows its
-answer."""
+"""The backlog of the review queue in figures: how much is pending, how old it is, how fast it is
+decided. Every page, command and metric shows these figures."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import http.client
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 import msgspec
 import numpy as np
 
 from assay.core.errors import AssayError, InputError
-from assay.review.outside import TheirBacklog
+from assay.review.external_backlog import ExternalBacklog
 from assay.review.queue import REVIEW_STATES, ReviewItem
 
 WEEK = timedelta(weeks=1)
@@ -23,7 +23,7 @@ DAY = timedelta(days=1)
 
 @dataclass(frozen=True, kw_only=True)
 class Ages:
-    """How many days what is pending has waited. None when nothing waits."""
+    """How many days the pending items have waited. None if nothing is pending."""
 
     p50: float | None
     p90: float | None
@@ -33,8 +33,8 @@ class Ages:
 
 @dataclass(frozen=True, kw_only=True)
 class HalachaBacklog:
-    """How many wait for an expert, and since when: the six that the specification names. The counts
-    sum to total."""
+    """The six figures that the specification names: items by state, which sum to `total`, and when
+    the oldest pending item was queued."""
 
     pending_review: int
     approved: int
@@ -46,9 +46,9 @@ class HalachaBacklog:
 
 @dataclass(frozen=True, kw_only=True)
 class Backlog(HalachaBacklog):
-    """With ages in days, throughput a week and forecast. `forecast_empty_at` is when the queue is
-    empty at the pace of the last weeks if nothing new arrives; where there is none, `forecast` says
-    why."""
+    """The figures with ages in days, throughput a week and a forecast. `forecast_empty_at` is when
+    the queue is empty at the pace of the last weeks if nothing new arrives; if it is None,
+    `forecast` says why."""
 
     age_days: Ages
     weeks: int
@@ -59,7 +59,7 @@ class Backlog(HalachaBacklog):
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """When a backlog is too much: more pending than this, or the oldest waiting longer."""
+    """The limits of a backlog: the number of pending items, and the age of the oldest."""
 
     max_pending: int | None = None
     max_age_days: float | None = None
@@ -68,7 +68,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 def backlog(items: Sequence[ReviewItem], *, now: datetime | None = None, weeks: int = 4) -> Backlog:
     """The backlog of the review queue of one gold set, or of several."""
     if weeks < 1:
-        raise InputError("throughput is over at least one week", hint="Give --weeks 1 or more.")
+        raise InputError("throughput needs at least one week", hint="Give 1 week or more.")
     moment = now or datetime.now(UTC)
     counts = {state: sum(item.state == state for item in items) for state in REVIEW_STATES}
     pending = [item.created_at for item in items if item.state == "pending_review"]
@@ -89,11 +89,6 @@ def backlog(items: Sequence[ReviewItem], *, now: datetime | None = None, weeks: 
     )
 
 
-def halacha_backlog(figures: Backlog) -> HalachaBacklog:
-    names = [field.name for field in fields(HalachaBacklog)]
-    return HalachaBacklog(**{name: getattr(figures, name) for name in names})
-
-
 def _ages(pending: Sequence[datetime], now: datetime) -> Ages:
     if not pending:
         return Ages(p50=None, p90=None, p99=None, max=None)
@@ -106,12 +101,12 @@ def _forecast(
     pending: int, throughput: float, now: datetime, weeks: int
 ) -> tuple[datetime | None, str]:
     if not pending:
-        return now, "nothing waits"
+        return now, "nothing is pending"
     if not throughput:
-        return None, f"nothing was reviewed in the last {weeks} weeks"
+        return None, f"no decisions in the last {weeks} weeks"
     needed = pending / throughput
     if needed > 52 * 100:
-        return None, "not in this century"
+        return None, "more than 100 years at this pace"
     return (
         now + needed * WEEK,
         f"{needed:.1f} weeks at {throughput:g} a week, if nothing new arrives",
@@ -122,14 +117,17 @@ def _forecast(
 
 
 def breaches(figures: Backlog, limits: Limits) -> list[str]:
-    """What is over its limit, one sentence each; nothing when all is well."""
-    said = []
+    """What is over its limit, one sentence each; empty if nothing is."""
+    problems = []
     if limits.max_pending is not None and figures.pending_review > limits.max_pending:
-        said.append(f"{figures.pending_review} wait for review, more than {limits.max_pending}")
+        problems.append(f"{figures.pending_review} pending, the limit is {limits.max_pending}")
     oldest = figures.age_days.max
     if limits.max_age_days is not None and oldest is not None and oldest > limits.max_age_days:
-        said.append(f"the oldest has waited {oldest:.1f} days, more than {limits.max_age_days:g}")
-    return said
+        problems.append(
+            f"the oldest item has been pending for {oldest:.1f} days, "
+            f"the limit is {limits.max_age_days:g}"
+        )
+    return problems
 
 
 def notify(
@@ -139,7 +137,7 @@ def notify(
     *,
     post: Callable[[str, bytes], None] | None = None,
 ) -> None:
-    """Tell a webhook. The message has a `text`, as chat services want it, and all the numbers."""
+    """Send a notice to a webhook: a `text`, as chat services want it, and all the figures."""
     if not url.startswith(("http://", "https://")):
         raise InputError("a webhook is an http or https address", where=url)
     text = f"Review backlog: {'; '.join(problems) or 'within its limits'}"
@@ -155,14 +153,14 @@ def _post(url: str, body: bytes) -> None:
         with urllib.request.urlopen(request, timeout=10):
             pass
     except (urllib.error.URLError, http.client.HTTPException, OSError, ValueError) as error:
-        raise AssayError(f"the webhook {url} did not take the notice: {error}") from error
+        raise AssayError(f"the webhook {url} did not accept the notice: {error}") from error
 
 
 # ── Prometheus ────────────────────────────────────────────────────────────────────────────────────
 
 
 def backlog_metrics(figures: Backlog) -> str:
-    """The same numbers in the text format of Prometheus 0.0.4."""
+    """The figures in the text format of Prometheus 0.0.4."""
     age = figures.age_days
     oldest = figures.oldest_pending_at
     families: list[tuple[str, str, list[tuple[str, float | None]]]] = [
@@ -206,9 +204,9 @@ def backlog_metrics(figures: Backlog) -> str:
     return "".join(metric(name, help, values) for name, help, values in families)
 
 
-def their_metrics(backlogs: Mapping[str, TheirBacklog]) -> str:
-    """The tables of the user's, each under its name. One that cannot be read is down, and nothing
-    else is said of it."""
+def external_metrics(backlogs: Mapping[str, ExternalBacklog]) -> str:
+    """The external backlogs in the same format. Of one that cannot be read, only that it is
+    down."""
     items: list[tuple[str, float | None]] = []
     totals: list[tuple[str, float | None]] = []
     oldest: list[tuple[str, float | None]] = []
@@ -223,7 +221,7 @@ def their_metrics(backlogs: Mapping[str, TheirBacklog]) -> str:
         up.append((f"{{{label}}}", float(table.status == "ok")))
     return "".join(
         [
-            metric("assay_backlog_items", "Rows of your own backlogs by state.", items),
+            metric("assay_backlog_items", "Rows of external backlogs by state.", items),
             metric("assay_backlog_items_all", "Rows in all states.", totals),
             metric(
                 "assay_backlog_oldest_pending_timestamp_seconds",
@@ -242,6 +240,6 @@ def _label(text: str) -> str:
 def metric(
     name: str, help: str, values: Sequence[tuple[str, float | None]], kind: str = "gauge"
 ) -> str:
-    """One metric family. What is not known is left out, as Prometheus wants it."""
+    """One metric family. Unknown values are left out, as Prometheus wants it."""
     known = [f"{name}{labels} {value:.17g}\n" for labels, value in values if value is not None]
     return f"# HELP {name} {help}\n# TYPE {name} {kind}\n{''.join(known)}" if known else ""
