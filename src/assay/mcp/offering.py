@@ -44,7 +44,7 @@ def _resources(server: MCPServer[Any], service: Service, words: Words) -> None:
     @server.resource("rubric://gold/{name}", name="rubric of a gold set", mime_type=MARKDOWN)
     def rubric(name: str) -> str:
         """The rubric of a gold set, by the name of the set."""
-        return told(lambda: for_agents.rubric_text(service, unquote(name))[1])
+        return told(lambda: for_agents.get_rubric(service, unquote(name)).text)
 
     @server.resource("document://{corpus}/{+doc_id}", name="document", mime_type="text/plain")
     def document(corpus: str, doc_id: str) -> str:
