@@ -37,14 +37,9 @@ from assay.reports.words import Words
 from assay.review.waiting import Ages
 from assay.search.answers import FoundDocument
 from assay.workbench.backlog import Backlog, BacklogFigures
-from assay.workbench.for_agents import (
-    NO_GRADES,
-    OutsideQueue,
-    metrics_of,
-    passage_shown,
-    search_results,
-    verdicts,
-)
+from assay.workbench.for_agents.documents import passage_shown, search_results
+from assay.workbench.for_agents.gold_sets import NO_GRADES, OutsideQueue, metrics_of
+from assay.workbench.for_agents.runs import verdicts
 from assay.workbench.review import _never_judged
 from assay.workbench.searching import FoundPage
 from mcp import Client

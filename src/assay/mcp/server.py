@@ -21,7 +21,8 @@ from assay import __version__
 from assay.core.errors import AssayError, InputError
 from assay.mcp.offering import offer
 from assay.mcp.tools import as_result, output_schema, signature_without_service
-from assay.workbench.for_agents import TOOLS, WRITING, SearchFilters
+from assay.workbench.for_agents import TOOLS, WRITING
+from assay.workbench.for_agents.documents import SearchFilters
 from assay.workbench.opening import Service
 
 INSTRUCTIONS = (
@@ -38,8 +39,8 @@ INSTRUCTIONS = (
 Transport = Literal["stdio", "streamable-http"]
 
 MOST_TEXT = 100_000  # characters of an argument
-LONGEST = 80  # of what is repeated
-MOST_TOLD = 2_000  # of an error
+MOST_QUOTED = 80  # characters of a wrong argument that an error repeats
+MOST_ERROR = 2_000  # characters of an error
 FILTERS = tuple(field.name for field in fields(SearchFilters))
 OUTPUT_SCHEMAS = {tool.__name__: output_schema(tool) for tool in TOOLS}
 SURROGATES = re.compile("[\ud800-\udfff]")
@@ -61,11 +62,11 @@ class Server(MCPServer[Any]):
             tool.name: list(tool.input_schema["properties"]) for tool in await self.list_tools()
         }
         if name not in tools:
-            raise ToolError(f"there is no tool {name[:LONGEST]!r}. Known: {', '.join(tools)}.")
+            raise ToolError(f"there is no tool {name[:MOST_QUOTED]!r}. Known: {', '.join(tools)}.")
         takes = f"{name} takes {', '.join(tools[name])}."
         unknown = [key for key in arguments if key not in tools[name]]
         if unknown:
-            raise ToolError(f"unknown argument {unknown[0][:LONGEST]!r}. {takes}")
+            raise ToolError(f"unknown argument {unknown[0][:MOST_QUOTED]!r}. {takes}")
         if wrong := _unreadable(arguments):
             raise ToolError(f"{wrong}. {takes}")
         try:
@@ -75,13 +76,13 @@ class Server(MCPServer[Any]):
         except ToolError as error:
             if isinstance(error.__cause__, ValidationError):
                 raise ToolError(
-                    f"{'; '.join(map(_said, error.__cause__.errors()))}. {takes}"
+                    f"{'; '.join(map(_wrong_argument, error.__cause__.errors()))}. {takes}"
                 ) from None
             raise ToolError(str(error).removeprefix(f"Error executing tool {name}: ")) from error
 
 
 def _unreadable(value: Any) -> str:
-    """What no tool takes, wherever it stands in the arguments; empty where all can be read."""
+    """Why no tool can read these arguments, nested ones included; empty if all can be read."""
     if isinstance(value, str):
         if len(value) > MOST_TEXT:
             return f"a text of more than {MOST_TEXT:,} characters"
@@ -93,8 +94,8 @@ def _unreadable(value: Any) -> str:
     return next(filter(None, map(_unreadable, parts)), "")
 
 
-def _said(error: Any) -> str:
-    """One wrong argument: which, what is wrong, what was given."""
+def _wrong_argument(error: Any) -> str:
+    """A sentence on one wrong argument: its name, what is wrong, and its value."""
     place = ".".join(map(str, error["loc"]))
     if error["type"] == "missing":
         return f"{place} is missing"
@@ -147,7 +148,7 @@ def run(
 
 
 def in_agents_words(error: AssayError) -> str:
-    """What is wrong and what to do, without commands that an agent cannot give and without the
+    """An error and what to do about it, without commands that an agent cannot run and without the
     folders of this machine."""
     if not isinstance(error, InputError):
         return FOLDERS.sub("", str(error))
@@ -168,7 +169,7 @@ def _callable_by_agents(
         try:
             return as_result(tool(service, **arguments))
         except AssayError as error:
-            raise ToolError(in_agents_words(error)[:MOST_TOLD]) from error
+            raise ToolError(in_agents_words(error)[:MOST_ERROR]) from error
 
     call.__signature__ = signature_without_service(tool)  # type: ignore[attr-defined]
     return call
