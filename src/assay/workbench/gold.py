@@ -4,7 +4,7 @@ word on its rows."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -158,16 +158,15 @@ def gold_stats(dataset: Path) -> GoldPicture:
     return picture_of(formats.read_gold(dataset), read_votes(dataset))
 
 
-@dataclass(frozen=True, kw_only=True)
-class GoldSummary:
+class GoldSummary(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One line of a list of gold sets; what cannot be read is in the list too, with its `error`.
     `status` is provisional (bootstrap-only) where no row is approved, partly approved, or approved;
     `approved_share`, of a set from logs, the share of approved rows."""
 
     name: str
     path: str
-    queries: int = 0
-    judgments: int = 0
+    queries: int
+    judgments: int
     status: str = ""
     approved_share: float | None = None
     rubric: str = ""
@@ -188,8 +187,8 @@ def describe(name: str, path: Path) -> GoldSummary:
         else:
             summary = _summary(path)
     except (AssayError, OSError) as error:
-        return GoldSummary(name=name, path=str(path), error=str(error))
-    return replace(summary, name=name)
+        return GoldSummary(name=name, path=str(path), queries=0, judgments=0, error=str(error))
+    return msgspec.structs.replace(summary, name=name)
 
 
 def _summary(path: Path) -> GoldSummary:

@@ -4,7 +4,6 @@ next. A gold set changes only by a chair's decision."""
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
-from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
@@ -353,9 +352,9 @@ def _doubt(narrowing: float | None) -> str:
 # ── what to judge next ────────────────────────────────────────────────────────────────────────────
 
 
-@dataclass(frozen=True, kw_only=True)
-class ToJudge:
-    """Something that an expert should look at, and why. `item_id` where it waits in the queue."""
+class ToJudge(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A query and documents that an expert should judge, and why. `item_id` is set if it is in the
+    review queue."""
 
     query_id: str
     query: str

@@ -6,7 +6,6 @@ import dataclasses
 import difflib
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -57,7 +56,7 @@ def list_gold_sets(service: Service, limit: Limit = 0, offset: Offset = 0) -> Go
     summaries = gold_list(service)
     end = offset + (limit or MOST)
     lines = [
-        dataclasses.replace(
+        msgspec.structs.replace(
             found,
             path=Path(found.path).name,
             status=found.status if found.status not in ("", "unknown") else NOT_RECORDED,
@@ -338,8 +337,7 @@ class DocumentToJudge(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
     passage: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class ItemToJudge(ToJudge):
+class ItemToJudge(ToJudge, frozen=True, kw_only=True):
     """A query and documents to judge, and why. `item_id` is set if it is in the review queue."""
 
     documents: list[DocumentToJudge]
@@ -378,7 +376,7 @@ def next_to_judge(
     def with_passages_of(room: int) -> NextToJudge:
         items = [
             ItemToJudge(
-                **vars(item),
+                **msgspec.structs.asdict(item),
                 documents=[
                     msgspec.structs.replace(document, passage=cut(document.passage, room, words))
                     for document, words in documents
