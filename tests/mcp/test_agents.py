@@ -31,14 +31,14 @@ from assay.corpus.in_force import standings
 from assay.corpus.laws import Standing
 from assay.law.citation import Resolution
 from assay.law.parse import parse
-from assay.mcp.models import Metrics
-from assay.mcp.search_models import SearchResults
 from assay.reports.sentences import Sentences
 from assay.reports.words import Words
 from assay.review.backlog import Ages
 from assay.search.answers import FoundDocument
 from assay.workbench.backlog import Backlog, BacklogFigures
-from assay.workbench.for_agents import NO_GRADES, Elsewhere, passage_shown, verdicts
+from assay.workbench.for_agents.documents import passage_shown, search_results
+from assay.workbench.for_agents.gold_sets import NO_GRADES, OutsideQueue, metrics_of
+from assay.workbench.for_agents.runs import verdicts
 from assay.workbench.searching import FoundPage
 from assay.workbench.suggestions import _never_judged
 from mcp import Client
@@ -378,7 +378,7 @@ def test_the_hits_of_a_question_without_an_answer_are_called_the_nearest(
         answered=answered,
         note=note,
     )
-    results = SearchResults.of("c", "q", page)
+    results = search_results("c", "q", page)
     assert results.answered is answered
     assert results.message.startswith(said)
     assert bool(results.message) == bool(said)
@@ -483,7 +483,7 @@ def test_ages_are_rounded() -> None:
         forecast="open",
     )
     figures = BacklogFigures(backlog=backlog, halacha_backlog=None)
-    told = Metrics.of(figures, Elsewhere(disagreements=0, to_judge=0)).backlog
+    told = metrics_of(figures, OutsideQueue(disagreements=0, to_judge=0)).backlog
     assert told.age_days == Ages(p50=0.0, p90=1.23, p99=None, max=2.0)
     assert told.throughput_per_week == 0.33
 

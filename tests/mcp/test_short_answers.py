@@ -15,8 +15,8 @@ pytest.importorskip("mcp", reason="needs the package mcp")
 from talking import call, refused
 
 from assay.core.errors import InputError
-from assay.mcp.models import cut
 from assay.mcp.server import in_agents_words
+from assay.workbench.for_agents.short_answers import cut
 from assay.workbench.history import _names
 from mcp import Client
 

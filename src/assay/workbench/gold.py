@@ -4,7 +4,7 @@ its rows are in `workbench/review.py`."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -148,16 +148,15 @@ def gold_stats(dataset: Path) -> GoldPicture:
     return picture_of(formats.read_gold(dataset), read_votes(dataset))
 
 
-@dataclass(frozen=True, kw_only=True)
-class GoldSummary:
+class GoldSummary(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One line of a list of gold sets; what cannot be read is in the list too, with its `error`.
     `status` is provisional (bootstrap-only) where no row is approved, partly approved, or approved;
     `approved_share`, of a set from logs, the share of approved rows."""
 
     name: str
     path: str
-    queries: int = 0
-    judgments: int = 0
+    queries: int
+    judgments: int
     status: str = ""
     approved_share: float | None = None
     rubric: str = ""
@@ -178,8 +177,8 @@ def describe(name: str, path: Path) -> GoldSummary:
         else:
             summary = _summary(path)
     except (AssayError, OSError) as error:
-        return GoldSummary(name=name, path=str(path), error=str(error))
-    return replace(summary, name=name)
+        return GoldSummary(name=name, path=str(path), queries=0, judgments=0, error=str(error))
+    return msgspec.structs.replace(summary, name=name)
 
 
 def _summary(path: Path) -> GoldSummary:

@@ -4,7 +4,6 @@ and what is worth judging next. A suggestion changes a gold set only when a chai
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
-from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
@@ -147,8 +146,7 @@ def queue_pairs(
 # ── what to judge next ────────────────────────────────────────────────────────────────────────────
 
 
-@dataclass(frozen=True, kw_only=True)
-class ToJudge:
+class ToJudge(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Documents that an expert should judge, and why. `item_id` is their item in the queue, if
     they are queued."""
 
