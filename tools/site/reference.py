@@ -432,9 +432,10 @@ def roles() -> str:
     return page(
         "Who may call what",
         "Every page and call of the workbench, with the lowest role that may use it: reader, "
-        "judge, chair, admin. *Anyone* needs no account. [Keys](../workbench/people.md#keys-for-services) "
-        "are of kind `log` or `watch`. Without accounts, on this machine alone, everybody is an "
-        "admin. `tests/web/test_roles.py` tries every call as every role.",
+        "judge, chair, admin. *Anyone* needs no account. "
+        "[Keys](../workbench/people.md#keys-for-services) are of kind `log` or `watch`. Without "
+        "accounts, on this machine alone, everybody is an admin. "
+        "`tests/web/test_roles.py` tries every call as every role.",
         role_table(row for rows in TABLES for row in rows).rstrip(),
     )
 
