@@ -19,7 +19,7 @@ from assay.core.errors import InputError
 from assay.core.types import JsonObject
 from assay.engines.connecting import EngineKind, kind_names, kind_of
 
-KEYS = "See docs/engines-keys.md for the keys."
+KEYS = "See docs/engines.md for the keys."
 PLAIN = ("search_module", "module", "engine", "run")
 DEFAULT_TIMEOUT = 60.0  # seconds for one query, where nobody says
 MOST_AT_ONCE = 256

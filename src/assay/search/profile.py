@@ -15,7 +15,7 @@ from outside the collection, the second on judged hits. benchmarks/reliability.p
 hits with a score of .8 are relevant. With another encoder other cosines mean other things, so that
 the models by words alone are used then.
 
-The figures behind every number here are in research and docs/search-quality.md.
+The figures behind every number here are in research and docs/measured.md.
 """
 
 from __future__ import annotations
