@@ -28,7 +28,7 @@ from hypothesis.stateful import (
 from assay.core.types import Vote
 from assay.formats import gold_jsonl
 from assay.gold.log import open_log
-from assay.gold.projection import how_it_stands
+from assay.gold.projection import state_of_file
 from assay.gold.votes import RULING, WITHDRAWN, current, not_before
 from assay.judging.policy import Policy, labels
 from assay.judging.pool import Pool, PooledPair, write_pool
@@ -109,7 +109,7 @@ class Votes(Machine):
         rulings.rule(self.path, "q", doc, grade, rationale=why, by=f"chair {judge}")
         last = open_log(self.path).votes()[-1]
         assert (last.source, last.grade, last.rationale) == (RULING, grade, why)
-        assert not how_it_stands(self.path)
+        assert not state_of_file(self.path)
         self.count += 1
         self.ids.append(last.id)
         self.ruled[doc] = grade

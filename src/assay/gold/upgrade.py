@@ -44,7 +44,7 @@ def before_the_log(dataset: Path) -> Path:
     return beside(dataset, "votes.jsonl")
 
 
-class Before:
+class EarlierVersion:
     """What there was before a set had a log. Names of people stand in it as they are: reading
     writes nothing, and the log gives them ids when it is written."""
 

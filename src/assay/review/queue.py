@@ -75,7 +75,7 @@ def items_of(gold: str, dataset: Path) -> list[ReviewItem]:
     """Every item of a gold set, the oldest first. `gold` is the name of the set."""
     log = open_log(dataset)
     with log.reading:
-        state = (gold, log.life, len(log.acts), stamp_of(dataset))
+        state = (gold, log.generation, len(log.acts), stamp_of(dataset))
         with _lock:
             known = _known.get(log.path)
         if known is None or known[0] != state:
@@ -148,7 +148,7 @@ def _row_item(gold: str, dataset: Path, log: Log, row: GoldRow) -> ReviewItem | 
     item = _item(gold, dataset, log, row)
     heads = [log.acts[entry.act] for entry in log.rows.heads(key)]
     if log.rows.is_disputed(key):
-        differ = [log.acts[entry.act] for entry in log.rows.standing(key)]
+        differ = [log.acts[entry.act] for entry in log.rows.distinct_heads(key)]
         people = " and ".join(f"{log.who(act)} ({act.action})" for act in differ)
         return msgspec.structs.replace(item, reason=f"decided differently by {people}")
     if row.source == "bootstrap":
@@ -158,7 +158,7 @@ def _row_item(gold: str, dataset: Path, log: Log, row: GoldRow) -> ReviewItem | 
     if not any(state is not None and row_of(state).source == "bootstrap" for state in states):
         return None
     act = deciding_act(log, row.id) or heads[-1]
-    after = log.rows.wanted(key)
+    after = log.rows.projected(key)
     if act.action == EDIT or after is None or row_of(after).source == "bootstrap":
         at = act.moment if act.action == EDIT else _changed(dataset)
         return msgspec.structs.replace(

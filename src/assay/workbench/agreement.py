@@ -125,7 +125,7 @@ def agreement_of(dataset: Path) -> tuple[Agreement, int]:
     """The agreement on a set, and how many votes are newer than the figures: 10,000 pairs take
     0.8 seconds, which no reader waits for after the first."""
     session = open_session(dataset)
-    state = session.stamps, session.log.life, len(session.votes.ids)
+    state = session.stamps, session.log.generation, len(session.votes.ids)
     figures, counted = _figures.get(dataset, state, lambda: _compute(session))
     return figures, max(len(session.votes.ids) - counted, 0)
 

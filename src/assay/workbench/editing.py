@@ -12,7 +12,7 @@ from assay.core.types import Issue, Query
 from assay.gold.acts import ADD_QUERY, EDIT_ISSUE
 from assay.gold.files import digest_of
 from assay.gold.log import Log, writing
-from assay.gold.projection import how_it_stands
+from assay.gold.projection import state_of_file
 from assay.workbench import making
 from assay.workbench.making import Made
 from assay.workbench.opening import Service, gold_path
@@ -84,7 +84,7 @@ def _edit(service: Service, log: Log, action: str, content: bytes, *, by: str, *
     """Write the gold file, then record in the log who changed it. Queries and taxonomy live in the
     file alone: after a crash in between, the edit is there without its record."""
     # the digest claims that the log knows every label of the file: not while one is edited by hand
-    file = digest_of(content) if not how_it_stands(log.dataset) else ""
+    file = digest_of(content) if not state_of_file(log.dataset) else ""
     with or_undone(log.dataset):
         write_atomic(log.dataset, content)
         log.append([log.act(action, who=by, at=service.clock(), file=file, **more)])

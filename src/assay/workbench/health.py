@@ -21,7 +21,7 @@ from assay.engines.asking import AllFailed
 from assay.engines.described import EngineConfig
 from assay.engines.indexed import index_state
 from assay.gold.log import has_log, open_log
-from assay.gold.projection import how_it_stands
+from assay.gold.projection import state_of_file
 from assay.review.backlog import (
     Backlog,
     HalachaBacklog,
@@ -179,7 +179,7 @@ def gold_health(gold_sets: Mapping[str, Path]) -> GoldHealth:
             continue
         try:
             log = open_log(path)
-            notes += filter(None, [how_it_stands(path)])
+            notes += filter(None, [state_of_file(path)])
             lost[name] = sum(map(is_stray, items_of(name, path)))
         except (AssayError, OSError) as error:
             unreadable.append(f"{name}: {error}")

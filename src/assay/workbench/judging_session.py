@@ -114,7 +114,7 @@ class JudgingSession:
         found = {}
         with self.log.reading:
             for query_id in query_ids:
-                state = self.log.life, self.votes.given[query_id]
+                state = self.log.generation, self.votes.given[query_id]
                 known, count = self._counts.get((judge, query_id), (None, JudgeCount(0, 0)))
                 if known != state:
                     pairs = self.pairs_for(judge, query_id)

@@ -110,7 +110,7 @@ def attach_past(store: Store, paths: Iterable[Path]) -> None:
     for path in paths:
         log = open_log(path)
         if not log.path.exists():
-            log.before.attach(store)
+            log.earlier.attach(store)
 
 
 def sets_of(

@@ -11,6 +11,7 @@ from pathlib import Path
 from assay import formats
 from assay.core.errors import InputError, UsageError
 from assay.core.files import write_atomic
+from assay.core.fingerprints import git
 from assay.core.types import GoldSet
 from assay.formats import gold_jsonl
 from assay.formats.gold_jsonl import Line
@@ -68,7 +69,14 @@ def _merge_sides(dataset: Path) -> str:
     if is_rows(dataset):
         project(dataset, _both(dataset, ours, theirs))
         return f"{dataset}: the conflict is resolved from the log"
-    log, golds = open_log(dataset), [_read_side(dataset, side) for side in (ours, theirs)]
+    try:
+        golds = [_read_side(dataset, side) for side in (ours, theirs)]
+    except InputError:  # git joined lines that do not belong together: it still has both files
+        ours, theirs = (_staged(dataset, stage) for stage in (2, 3))
+        if not ours or not theirs:
+            raise
+        golds = [_read_side(dataset, side) for side in (ours, theirs)]
+    log = open_log(dataset)
     if _without_labels(dataset, golds[0], ours) != _without_labels(dataset, golds[1], theirs):
         raise InputError(
             "the two sides differ in more than labels",
@@ -76,7 +84,11 @@ def _merge_sides(dataset: Path) -> str:
             hint="Resolve the queries by hand, then rebuild: the labels come from the log.",
         )
     edited = [
-        {key: state for key, state in labels_in(gold).items() if state not in log.rows.states(key)}
+        {
+            key: state
+            for key, state in labels_in(gold).items()
+            if state not in log.rows.known_states(key)
+        }
         for gold in golds
     ]
     if edited[0] and edited[1] and edited[0] != edited[1]:
@@ -121,7 +133,7 @@ def _chosen(log: Log, line: Line, rows: Mapping[str, Line]) -> Line:
     if other is None or line.row is None or meaning(text_of(other)) == meaning(text_of(line)):
         return line
     key = line.row.id, ""
-    mine, theirs = (meaning(text_of(x)) not in log.rows.states(key) for x in (line, other))
+    mine, theirs = (meaning(text_of(x)) not in log.rows.known_states(key) for x in (line, other))
     if mine and theirs:
         raise _edited_twice(log.dataset, key)
     return other if theirs else line
@@ -134,6 +146,13 @@ def _edited_twice(dataset: Path, *keys: Key) -> InputError:
         where=str(dataset),
         hint="Resolve these by hand, then rebuild: the rest comes from the log.",
     )
+
+
+def _staged(dataset: Path, stage: int) -> bytes:
+    """One side of a conflict as a whole file, which git keeps until the conflict is resolved: 2 is
+    ours, 3 is theirs. Empty if git has none."""
+    side = git("show", f":{stage}:./{dataset.name}", folder=dataset.parent)
+    return f"{side}\n".encode() if side else b""
 
 
 def _read_side(dataset: Path, side: bytes) -> GoldSet:

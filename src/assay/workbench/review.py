@@ -25,7 +25,7 @@ from assay.formats import gold_jsonl
 from assay.gold.acts import CastVote, new_id
 from assay.gold.files import is_rows
 from assay.gold.log import open_log
-from assay.gold.projection import Unwritten
+from assay.gold.projection import FileNotWritten
 from assay.judging.reasons import refuse_long
 from assay.judging.votes import document_fingerprint
 from assay.reports.words import page_words
@@ -180,7 +180,7 @@ def _write(decide: Callable[[], object]) -> str:
     """Record a decision. Returns why its gold file could not be written, or an empty text."""
     try:
         decide()
-    except Unwritten as error:
+    except FileNotWritten as error:
         return str(error)
     return ""
 

@@ -77,8 +77,8 @@ class VoteTotals:
     `uncounted` pairs, whose label in the gold file is not what the votes say, and `wanted` pairs
     of the pool, which still need a judge."""
 
-    def __init__(self, policy: Policy, life: int = 0) -> None:
-        self.policy, self.life = policy, life
+    def __init__(self, policy: Policy, generation: int = 0) -> None:
+        self.policy, self.generation = policy, generation
         self.session: JudgingSession | None = None  # whose gold file and pool were compared
         self.disputed: set[Pair] = set()
         self.uncounted: set[Pair] = set()
@@ -138,8 +138,11 @@ def vote_totals(session: JudgingSession) -> Iterator[VoteTotals]:
     path, votes = session.dataset.resolve(), session.votes
     with _lock, session.log.reading:
         totals = _totals.get(path)
-        if totals is None or (totals.policy, totals.life) != (session.policy, session.log.life):
-            totals = _totals[path] = VoteTotals(session.policy, session.log.life)
+        if totals is None or (totals.policy, totals.generation) != (
+            session.policy,
+            session.log.generation,
+        ):
+            totals = _totals[path] = VoteTotals(session.policy, session.log.generation)
             votes.changed |= dict.fromkeys(votes.pairs())
         if totals.session is not session:
             totals.compare(session.gold, session.pool)

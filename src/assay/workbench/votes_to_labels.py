@@ -24,7 +24,7 @@ from assay.gold.acts import EDIT, LABEL, RULE, Act, CastVote, new_id
 from assay.gold.files import content_of, digest_of, label_digest, labels_in, log_path
 from assay.gold.log import Log, open_log, writing
 from assay.gold.people import BY_HAND
-from assay.gold.projection import compared, project, said_of_edits
+from assay.gold.projection import compare_with_log, edits_sentence, project
 from assay.gold.rows import RowChange
 from assay.judging import rubrics
 from assay.judging.labelling import Change, Labelled, relabel
@@ -63,7 +63,7 @@ class VotedSet:
     @property
     def edits_sentence(self) -> str:
         """A sentence about labels that were edited by hand; empty if none were."""
-        return said_of_edits(self.dataset, self.edited) if self.edited else ""
+        return edits_sentence(self.dataset, self.edited) if self.edited else ""
 
 
 @contextlib.contextmanager
@@ -84,7 +84,7 @@ def read_voted_set(dataset: Path) -> VotedSet:
         raise _votes_are_gone(dataset, gold.labelling)
     first = [] if gold.from_logs else votes_of_labels(gold, log.book)
     new = {(vote.query_id, vote.doc_id) for vote in first}
-    found = [] if gold.from_logs else compared(log, content, lambda: labels_in(gold)).edited
+    found = [] if gold.from_logs else compare_with_log(log, content, lambda: labels_in(gold)).edited
     edited = [one for one in found if one.key not in new]
     first += _edits_as_votes(gold, log, edited)
     votes += first
@@ -166,7 +166,7 @@ def save_labels(
     first, rows = _acts_before(voted), _changed_rows(voted, labelled.judgments)
     if policy is not None:
         write_policy(voted.dataset, policy)
-    is_upgrade = bool(log.before.acts) and not log.path.exists()
+    is_upgrade = bool(log.earlier.acts) and not log.path.exists()
     is_same = content == voted.content and not rows and policy is None
     if is_same and not acts and not voted.first and not is_upgrade:
         return labelled
@@ -179,7 +179,7 @@ def save_labels(
         acts.append(log.act(LABEL, who=by, rows=rows, file=file, more=counts, supersedes=replaced))
     log.append([*first, *acts])
     if content == voted.content or project(voted.dataset, content, voted.content):
-        log.settle(file)
+        log.mark_matching(file)
         return labelled
     return save_labels(read_voted_set(voted.dataset))  # somebody edited the file meanwhile
 
@@ -228,7 +228,7 @@ def _changed_rows(voted: VotedSet, judgments: Sequence[Judgment]) -> tuple[RowCh
     edited = {one.key: one.after for one in voted.edited}
     after = {(row.query_id, row.doc_id): label_digest(row) for row in judgments}
     keys = dict.fromkeys([*after, *edited, *book.history])
-    states = ((key, edited.get(key, book.wanted(key)), after.get(key)) for key in keys)
+    states = ((key, edited.get(key, book.projected(key)), after.get(key)) for key in keys)
     return tuple(
         RowChange(row=key[0], doc=key[1], before=before, after=now)
         for key, before, now in states
