@@ -36,9 +36,9 @@ from assay.reports.words import Words
 from assay.review.backlog import Ages
 from assay.search.answers import FoundDocument
 from assay.workbench.backlog import Backlog, BacklogFigures
-from assay.workbench.for_agents.documents import passage_shown, search_results
-from assay.workbench.for_agents.gold_sets import NO_GRADES, OutsideQueue, metrics_of
-from assay.workbench.for_agents.runs import verdicts
+from assay.workbench.agents.documents import passage_shown, search_results
+from assay.workbench.agents.gold_sets import NO_GRADES, OutsideQueue, metrics_of
+from assay.workbench.agents.runs import verdicts
 from assay.workbench.searching import FoundPage
 from assay.workbench.suggestions import _never_judged
 from mcp import Client

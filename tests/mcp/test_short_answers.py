@@ -16,7 +16,7 @@ from talking import call, refused
 
 from assay.core.errors import InputError
 from assay.mcp.server import in_agents_words
-from assay.workbench.for_agents.short_answers import cut
+from assay.workbench.agents.short_answers import cut
 from assay.workbench.history import _names
 from mcp import Client
 

@@ -12,8 +12,8 @@ import pytest
 from assay.store import Store
 from assay.workbench.backlog import _recent
 from assay.workbench.config import read_config
-from assay.workbench.for_agents.gold_sets import get_metrics
-from assay.workbench.for_agents.short_answers import written
+from assay.workbench.agents.gold_sets import get_metrics
+from assay.workbench.agents.short_answers import written
 from assay.workbench.opening import Service
 from command_line import Assay
 from web_client import local_client

@@ -13,8 +13,8 @@ from mcp.types import INVALID_PARAMS
 
 from assay.core.errors import AssayError
 from assay.workbench import corpora, gold
-from assay.workbench.for_agents.gold_sets import get_rubric
-from assay.workbench.for_agents.runs import report_of
+from assay.workbench.agents.gold_sets import get_rubric
+from assay.workbench.agents.runs import report_of
 from assay.workbench.history import known_engine
 from assay.workbench.opening import Service
 

@@ -1,6 +1,6 @@
 """The MCP server: agents can search, read, measure and suggest, but put nothing into a gold set.
 
-Tools are functions of `workbench.for_agents`; resources and prompts are in `offering`. Here are the
+Tools are functions of `workbench.agents`; resources and prompts are in `offering`. Here are the
 server and its errors, in words that an agent can act on."""
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from assay import __version__
 from assay.core.errors import AssayError, InputError
 from assay.mcp.offering import offer
 from assay.mcp.tools import as_result, output_schema, signature_without_service
-from assay.workbench.for_agents import TOOLS, WRITING
-from assay.workbench.for_agents.documents import SearchFilters
+from assay.workbench.agents import TOOLS, WRITING
+from assay.workbench.agents.documents import SearchFilters
 from assay.workbench.opening import Service
 
 INSTRUCTIONS = (

@@ -14,7 +14,7 @@ import msgspec
 from mcp.types import CallToolResult, TextContent
 from pydantic import Field
 
-from assay.workbench.for_agents.short_answers import written
+from assay.workbench.agents.short_answers import written
 
 BOUNDS = ("description", "ge", "le", "min_length", "max_length")
 

@@ -7,7 +7,7 @@ more is asked for. In a line of a list, empty fields are left out."""
 
 from __future__ import annotations
 
-from assay.workbench.for_agents import documents, gold_sets, runs
+from assay.workbench.agents import documents, gold_sets, runs
 
 TOOLS = (
     documents.list_corpora,

@@ -22,7 +22,7 @@ from assay.judging.rubrics import Rubric
 from assay.law.citing import citation_of
 from assay.workbench import review_queue, suggestions
 from assay.workbench.backlog import Backlog, BacklogFigures, backlog_figures
-from assay.workbench.for_agents.short_answers import Limit, Offset, cut, fitted, room_for, rounded
+from assay.workbench.agents.short_answers import Limit, Offset, cut, fitted, room_for, rounded
 from assay.workbench.gold import GoldSummary, gold_list
 from assay.workbench.in_memory import is_golden
 from assay.workbench.opening import Service, gold_path, read_gold, run_names

@@ -26,8 +26,8 @@ from assay.reports.sentences import Sentences, inline
 from assay.reports.words import Words
 from assay.workbench import history
 from assay.workbench.engines import engine_kinds
-from assay.workbench.for_agents.gold_sets import GoldName, gold_names
-from assay.workbench.for_agents.short_answers import (
+from assay.workbench.agents.gold_sets import GoldName, gold_names
+from assay.workbench.agents.short_answers import (
     LONGEST,
     Limit,
     Offset,

@@ -19,7 +19,7 @@ from assay.search.told import Told
 from assay.workbench import corpora
 from assay.workbench.corpora import citations_in, corpus_named, corpus_rows
 from assay.workbench.filtering import NonePasses, acts_of, read_filters
-from assay.workbench.for_agents.short_answers import Limit, Offset, cut, fitted, room_for, rounded
+from assay.workbench.agents.short_answers import Limit, Offset, cut, fitted, room_for, rounded
 from assay.workbench.opening import Service
 from assay.workbench.searching import IN_FORCE, FoundDocument, FoundPage, found_page, language_of
 from assay.workbench.units import rest_of_section, when_in_force
