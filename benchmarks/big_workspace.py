@@ -18,7 +18,7 @@ from assay.corpus.disk import Corpus
 from assay.corpus.lookup import corpus_named
 from assay.judging.pool import read_pool
 from assay.judging.votes import document_fingerprint
-from assay.workbench.votes_to_labels import append_votes, recompute_labels, rubric_version
+from assay.workbench.judging.votes_to_labels import append_votes, recompute_labels, rubric_version
 
 JUDGES = ("Anna", "Bertil")
 DEPTH = 50

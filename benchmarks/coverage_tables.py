@@ -205,7 +205,7 @@ def quantiles(repeats: int) -> Iterator[str]:
 
 def real_values(folder: Path) -> list[Floats]:
     """[engine, query, measure] by the judgments as they are, and with the pooled ones."""
-    from assay.workbench.evaluate import evaluate
+    from assay.workbench.scoring.evaluate import evaluate
 
     data = json.loads((folder / "dataset-dev.json").read_text(encoding="utf-8"))
     grades = {

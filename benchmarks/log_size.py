@@ -22,7 +22,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from assay.core.types import Vote
-from assay.workbench.judging_session import open_session, write_vote
+from assay.workbench.judging.session import open_session, write_vote
 
 JUDGES, QUERIES, VOTES = 4, 1000, 20
 LIMITS = {"opening_s": 10.0, "memory_mb": 600.0, "vote_ms": 50.0}

@@ -12,14 +12,14 @@ from urllib.parse import quote
 
 from assay.reports import render, view
 from assay.web.app import TABLES, Serving, prepare
-from assay.workbench import demo_project, people
-from assay.workbench.history import kept_run, runs
-from assay.workbench.opening import Service, gold_path, open_service, read_gold
-from assay.workbench.packing import write_packet
-from assay.workbench.people import AT_THE_TERMINAL
-from assay.workbench.review_queue import queue
-from assay.workbench.rulings import open_disputes
-from assay.workbench.searching import Asked, find
+from assay.workbench.judging.packets import write_packet
+from assay.workbench.judging.rulings import open_disputes
+from assay.workbench.project import demo_project, people
+from assay.workbench.project.people import AT_THE_TERMINAL
+from assay.workbench.project.service import Service, gold_path, open_service, read_gold
+from assay.workbench.review.queue import queue
+from assay.workbench.scoring.history import kept_run, runs
+from assay.workbench.searching.search import Asked, find
 from browsing import listening
 
 SET = "opinions"

@@ -17,7 +17,7 @@ from assay.judging import rubrics
 from assay.law.spellings import BARE, SPELLINGS
 from assay.web.app import TABLES
 from assay.web.role_table import role_table
-from assay.workbench import config
+from assay.workbench.project import config
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"

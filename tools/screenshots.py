@@ -29,9 +29,11 @@ from playwright.sync_api import sync_playwright
 
 from assay.web.app import create_app
 from assay.web.visitors import Access
-from assay.workbench import grading, people, rulings
-from assay.workbench.demo_project import ENGLISH, FINNISH, HEBREW, inside, prepare
-from assay.workbench.opening import Service, gold_path, open_service
+from assay.workbench.judging import page as grading
+from assay.workbench.judging import rulings
+from assay.workbench.project import people
+from assay.workbench.project.demo_project import ENGLISH, FINNISH, HEBREW, inside, prepare
+from assay.workbench.project.service import Service, gold_path, open_service
 
 DAY = datetime(2026, 11, 16, 9, 30, tzinfo=UTC)
 PASSWORD = "correct horse battery"
@@ -149,7 +151,7 @@ def pictures(service: Service, language: str, invitation: str) -> list[Picture]:
 
 
 def service_ids(service: Service, corpus: str) -> list[str]:
-    from assay.workbench.corpora import corpus_named
+    from assay.workbench.searching.corpora import corpus_named
 
     return sorted(corpus_named(corpus, service.home).ids)
 

@@ -16,12 +16,12 @@ from assay.corpus.build import import_corpus
 from assay.store import Store
 from assay.store.records import Decision, SearchLog, Shown
 from assay.web.app import create_app
-from assay.workbench.backlog import backlog
-from assay.workbench.gold import bootstrap_gold
-from assay.workbench.opening import Service, gold_path
-from assay.workbench.review import promote_rows
-from assay.workbench.review_queue import queue
-from assay.workbench.trail import trail
+from assay.workbench.judging.gold_sets import bootstrap_gold
+from assay.workbench.project.audit_trail import trail
+from assay.workbench.project.service import Service, gold_path
+from assay.workbench.review.backlog import backlog
+from assay.workbench.review.decisions import promote_rows
+from assay.workbench.review.queue import queue
 from browsing import expect, faults, listening
 
 SAMPLE = Path(__file__).parents[2] / "samples" / "he"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from assay.workbench.gold import gold_list
-from assay.workbench.opening import gold_path, open_service
+from assay.workbench.judging.gold_sets import gold_list
+from assay.workbench.project.service import gold_path, open_service
 from command_line import Assay
 
 SEARCH = {

@@ -23,8 +23,8 @@ from assay.formats import read_gold
 from assay.search import index, signals
 from assay.search.profile import OPINIONS
 from assay.testing import check_engine
-from assay.workbench.corpora import import_corpus, index_corpus
-from assay.workbench.into import index_into
+from assay.workbench.searching.corpora import import_corpus, index_corpus
+from assay.workbench.searching.engine_loading import index_into
 from sample_home import SAMPLES, made_once, sample_home
 
 __all__ = ["sample_home"]
@@ -273,7 +273,7 @@ def test_what_was_loaded_is_asked_by_another_process(sample_home: Path, tmp_path
 
 
 def test_an_engine_with_another_ranking_is_refused(tmp_path: Path) -> None:
-    from assay.workbench.config import read_config
+    from assay.workbench.project.config import read_config
 
     file = tmp_path / "assay.toml"
     file.write_text('[engines.q]\nqdrant = "s"\ncollection = "c"\nranking = "best"\n')

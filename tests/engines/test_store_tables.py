@@ -22,7 +22,7 @@ from assay.engines.registry import open_engine
 from assay.engines.vector_store import query_vector
 from assay.search.dense import named_encoder
 from assay.testing import check_engine
-from assay.workbench.config import read_config
+from assay.workbench.project.config import read_config
 from command_line import Assay
 
 TEXTS = {

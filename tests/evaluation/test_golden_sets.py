@@ -22,7 +22,7 @@ from assay.formats import read_gold
 from assay.judging.policy import labels, read_policy
 from assay.judging.votes import SAMPLE, read_votes
 from assay.law.matching import Known, known_document, place_of
-from assay.workbench.config import read_config
+from assay.workbench.project.config import read_config
 
 EVAL = Path(__file__).parents[2] / "eval"
 KUNTALAKI = EVAL / "questions_kuntalaki_golden.json"

@@ -19,11 +19,11 @@ from assay.review.bootstrap import Options, bootstrap
 from assay.review.decisions import ReviewDecision, approve, reject, reopen
 from assay.store import open_store
 from assay.store.records import Decision, SearchLog, Shown
-from assay.workbench import review, rulings, suggestions, votes_to_labels
-from assay.workbench.grading import save_vote
-from assay.workbench.grading_views import GivenVote
-from assay.workbench.opening import Service
-from assay.workbench.review import DecisionForm
+from assay.workbench.judging import rulings, votes_to_labels
+from assay.workbench.judging.page import GivenVote, save_vote
+from assay.workbench.project.service import Service
+from assay.workbench.review import decisions, suggestions
+from assay.workbench.review.decisions import DecisionForm
 from judged_pages import both, judged_set
 from voted_sets import labels, write_set
 
@@ -148,14 +148,14 @@ def test_the_last_word_on_a_suggestion_stands(
     last: int | None = None
     for step in steps.split():
         if step == "undo":
-            (mine,) = review.last_decided(service, "dana")
-            assert review.undo(service, [mine.id], by="dana").done == [item.id]
+            (mine,) = decisions.last_decided(service, "dana")
+            assert decisions.undo(service, [mine.id], by="dana").done == [item.id]
             last = None
         elif step == "merge" and name == "set.json":
             votes_to_labels.recompute_labels(path)
         elif step != "merge":
             last = int(step)
-            review.approve(service, item.id, DecisionForm(grade=last), by="dana")
+            decisions.approve(service, item.id, DecisionForm(grade=last), by="dana")
         clock.now += timedelta(hours=hours)
     holds = {vote.doc_id: vote.grade for vote in open_log(path).book.current()}
     assert holds.get("d2") == last
@@ -178,9 +178,9 @@ def test_what_a_person_decided_last_is_taken_back_first(tmp_path: Path) -> None:
         item = suggestions.suggest(
             service, "set", pair, 1, rationale="", by="m", allow_unknown=True
         )
-        decide = review.reject if doc == "d3" else review.approve
+        decide = decisions.reject if doc == "d3" else decisions.approve
         decide(service, item.id, DecisionForm(reason="so"), by="dana")
-        assert [each.doc_ids for each in review.last_decided(service, "dana")] == [(doc,)]
+        assert [each.doc_ids for each in decisions.last_decided(service, "dana")] == [(doc,)]
         clock.now -= timedelta(hours=2)
     store.close()
 

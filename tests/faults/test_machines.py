@@ -38,10 +38,12 @@ from assay.review.decisions import Correction, ReviewDecision
 from assay.review.queue import ReviewItem, items_of
 from assay.store import open_store
 from assay.store.records import Decision, Feedback, SearchLog, Shown
-from assay.workbench import review, rulings, suggestions
-from assay.workbench.judging_session import open_session, write_vote
-from assay.workbench.opening import Service
-from assay.workbench.review import DecisionForm
+from assay.workbench.judging import rulings
+from assay.workbench.judging.session import open_session, write_vote
+from assay.workbench.project.service import Service
+from assay.workbench.review import decisions as review
+from assay.workbench.review import suggestions
+from assay.workbench.review.decisions import DecisionForm
 
 NOW = datetime(2026, 5, 31, 12, tzinfo=UTC)
 LONG = int(os.environ.get("ASSAY_MACHINES", "0"))

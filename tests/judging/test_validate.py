@@ -25,8 +25,7 @@ from assay.core.types import (
     judgments_to_frame,
 )
 from assay.judging import rubrics
-from assay.judging.similar import near_duplicates
-from assay.judging.validate import Known, validate
+from assay.judging.validate import Known, near_duplicates, validate
 
 RUBRIC = rubrics.load()
 TARGETS = rubrics.load("fppc-relevance-1").targets or Targets()  # stated once in a rubric

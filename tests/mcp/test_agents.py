@@ -15,8 +15,8 @@ import polars as pl
 import pytest
 
 from assay.mcp.server import in_agents_words
-from assay.workbench import history
-from assay.workbench.opening import open_service
+from assay.workbench.project.service import open_service
+from assay.workbench.scoring import history
 
 pytest.importorskip("mcp", reason="needs the package mcp")
 from talking import call, refused
@@ -35,12 +35,12 @@ from assay.reports.sentences import Sentences
 from assay.reports.words import Words
 from assay.review.backlog import Ages
 from assay.search.answers import FoundDocument
-from assay.workbench.backlog import Backlog, BacklogFigures
 from assay.workbench.agents.documents import passage_shown, search_results
 from assay.workbench.agents.gold_sets import NO_GRADES, OutsideQueue, metrics_of
 from assay.workbench.agents.runs import verdicts
-from assay.workbench.searching import FoundPage
-from assay.workbench.suggestions import _never_judged
+from assay.workbench.review.backlog import Backlog, BacklogFigures
+from assay.workbench.review.suggestions import _never_judged
+from assay.workbench.searching.search import FoundPage
 from mcp import Client
 
 

@@ -23,10 +23,10 @@ from assay.corpus.build import import_corpus
 from assay.mcp.server import OUTPUT_SCHEMAS, build_server, run
 from assay.store import open_store
 from assay.store.records import Decision, SearchLog, Shown
-from assay.workbench import corpora
-from assay.workbench.gold import bootstrap_gold
-from assay.workbench.history import Comparison
-from assay.workbench.opening import Service, open_service
+from assay.workbench.judging.gold_sets import bootstrap_gold
+from assay.workbench.project.service import Service, open_service
+from assay.workbench.scoring.history import Comparison
+from assay.workbench.searching import corpora
 
 pytest.importorskip("mcp", reason="needs the package mcp")
 from mcp import Client, StdioServerParameters, stdio_client

@@ -17,7 +17,7 @@ from talking import call, refused
 from assay.core.errors import InputError
 from assay.mcp.server import in_agents_words
 from assay.workbench.agents.short_answers import cut
-from assay.workbench.history import _names
+from assay.workbench.scoring.history import _names
 from mcp import Client
 
 SHORT = 2_000

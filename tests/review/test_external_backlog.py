@@ -26,7 +26,7 @@ from assay.review.external_backlog import (
     mistake,
 )
 from assay.telemetry import external_table
-from assay.workbench.config import read_config
+from assay.workbench.project.config import read_config
 
 NOW = datetime(2026, 5, 31, 12, tzinfo=UTC)
 ROWS = [

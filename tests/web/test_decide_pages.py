@@ -27,11 +27,11 @@ from assay.reports.words import LANGUAGES, Words
 from assay.reports.words import page_table as words_of
 from assay.store import Store
 from assay.web.app import create_app
-from assay.web.decide_pages import DECIDE_ROUTES
-from assay.workbench.opening import Service
-from assay.workbench.run import gates_on
-from assay.workbench.score import ScoreRequest, score
-from assay.workbench.votes_to_labels import append_votes, recompute_labels
+from assay.web.decision_pages import DECIDE_ROUTES
+from assay.workbench.judging.votes_to_labels import append_votes, recompute_labels
+from assay.workbench.project.service import Service
+from assay.workbench.scoring.run import gates_on
+from assay.workbench.scoring.score import ScoreRequest, score
 from decided import NOW, golden_set, graded_set, kept, served
 from web_client import local_client
 

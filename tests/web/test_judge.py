@@ -18,7 +18,7 @@ from assay.store import Store
 from assay.web import judge_pages, limits
 from assay.web.access import Role, User
 from assay.web.app import create_app
-from assay.workbench.opening import Service
+from assay.workbench.project.service import Service
 from decided import golden_set, graded_set
 from judged_pages import HOSTILE, both, judged_set
 from voted_sets import labels

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from assay.store import Store
-from assay.workbench.backlog import _recent
-from assay.workbench.config import read_config
 from assay.workbench.agents.gold_sets import get_metrics
 from assay.workbench.agents.short_answers import written
-from assay.workbench.opening import Service
+from assay.workbench.project.config import read_config
+from assay.workbench.project.service import Service
+from assay.workbench.review.backlog import _recent
 from command_line import Assay
 from web_client import local_client
 

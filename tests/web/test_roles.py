@@ -15,8 +15,8 @@ from starlette.testclient import TestClient
 from assay.store import Store
 from assay.web.access import ROLES, Access, Guarded
 from assay.web.app import TABLES, create_app
-from assay.workbench import people
-from assay.workbench.opening import Service
+from assay.workbench.project import people
+from assay.workbench.project.service import Service
 from web_client import local_client, take_token
 
 NOW = datetime(2026, 5, 31, 12, tzinfo=UTC)

@@ -19,12 +19,12 @@ from assay.store import Store, StoreUnavailable, open_store
 from assay.store.records import Decision, SearchLog, Shown
 from assay.telemetry.recorder import Recorder, Recording
 from assay.web.app import create_app
-from assay.workbench.backlog import Limits, backlog, check_backlog
-from assay.workbench.gold import bootstrap_gold
-from assay.workbench.logs import purge
-from assay.workbench.opening import Service, gold_path
-from assay.workbench.review import publish
-from assay.workbench.review_queue import queue
+from assay.workbench.judging.gold_sets import bootstrap_gold
+from assay.workbench.project.logs import purge
+from assay.workbench.project.service import Service, gold_path
+from assay.workbench.review.backlog import Limits, backlog, check_backlog
+from assay.workbench.review.decisions import publish
+from assay.workbench.review.queue import queue
 from web_client import local_client
 
 NOW = datetime(2026, 5, 31, 12, tzinfo=UTC)

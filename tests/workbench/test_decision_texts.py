@@ -10,10 +10,10 @@ import pytest
 
 from assay.corpus.build import import_corpus
 from assay.store import Store
-from assay.workbench.gold import bootstrap_gold
-from assay.workbench.logs import import_decisions, import_searches
-from assay.workbench.opening import Service
-from assay.workbench.review_queue import queue
+from assay.workbench.judging.gold_sets import bootstrap_gold
+from assay.workbench.project.logs import import_decisions, import_searches
+from assay.workbench.project.service import Service
+from assay.workbench.review.queue import queue
 from command_line import Assay
 from web_client import local_client
 

@@ -21,21 +21,21 @@ from assay.reports.doubted import answers
 from assay.reports.sentences import Sentences
 from assay.reports.words import Words
 from assay.store import Store, open_store
-from assay.workbench.agreement import judges_agreement
-from assay.workbench.corpora import import_corpus, index_corpus
-from assay.workbench.facing import duel, lead_of
-from assay.workbench.history import keep, kept_run
-from assay.workbench.opening import Service
-from assay.workbench.overview import overview
-from assay.workbench.recording import HOW, record_here
-from assay.workbench.run_boards import boards, decided, run_page
-from assay.workbench.run_queue import RunQueue, choices
-from assay.workbench.score import ScoreRequest, score
-from assay.workbench.set_standing import set_standing
-from assay.workbench.side_by_side import two_rankings
-from assay.workbench.trail import trail
-from assay.workbench.vote_totals import uncounted
-from assay.workbench.votes_to_labels import append_votes, count_new_votes
+from assay.workbench.deciding.run_boards import boards, decided, run_page
+from assay.workbench.deciding.run_comparison import duel, lead_of
+from assay.workbench.deciding.side_by_side import two_rankings
+from assay.workbench.judging.agreement import judges_agreement
+from assay.workbench.judging.progress import set_standing
+from assay.workbench.judging.vote_totals import uncounted
+from assay.workbench.judging.votes_to_labels import append_votes, count_new_votes
+from assay.workbench.project.audit_trail import trail
+from assay.workbench.project.home import overview
+from assay.workbench.project.service import Service
+from assay.workbench.scoring.history import keep, kept_run
+from assay.workbench.scoring.run_queue import RunQueue, choices
+from assay.workbench.scoring.run_records import HOW, record_here
+from assay.workbench.scoring.score import ScoreRequest, score
+from assay.workbench.searching.corpora import import_corpus, index_corpus
 from decided import HOSTILE, NOW, golden_set, graded_set, kept, ranking_file, served
 
 SAMPLES = Path(__file__).parents[2] / "samples"

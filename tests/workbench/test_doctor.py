@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from assay.core.extras import SHOWN
-from assay.workbench.opening import open_service
-from assay.workbench.suggestions import suggest
+from assay.workbench.project.service import open_service
+from assay.workbench.review.suggestions import suggest
 from command_line import Assay
 
 

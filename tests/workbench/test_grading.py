@@ -15,11 +15,12 @@ from assay.core.types import Vote
 from assay.judging.pool import read_pool
 from assay.judging.votes import current, log_path, read_votes
 from assay.store import Store
-from assay.workbench.adding import add_to_pool, find_to_add
-from assay.workbench.agreement import agreement_of, facts_of, strength_of
-from assay.workbench.editing import EditedIssue, edit_issue
-from assay.workbench.flags import Flag, FlagGiven, flag_query
-from assay.workbench.grading import (
+from assay.workbench.judging.agreement import agreement_of, facts_of, strength_of
+from assay.workbench.judging.flags import Flag, FlagGiven, flag_query
+from assay.workbench.judging.packets import write_packet
+from assay.workbench.judging.page import (
+    GivenVote,
+    Saved,
     query_desk,
     read_pair,
     rubric_in_use,
@@ -27,12 +28,11 @@ from assay.workbench.grading import (
     set_desk,
     sets_to_judge,
 )
-from assay.workbench.grading_views import GivenVote, Saved
-from assay.workbench.opening import Service
-from assay.workbench.packing import write_packet
-from assay.workbench.rulings import open_disputes, rule
-from assay.workbench.trail import trail
-from assay.workbench.votes_to_labels import append_votes, recompute_labels
+from assay.workbench.judging.rulings import open_disputes, rule
+from assay.workbench.judging.set_edits import EditedIssue, add_to_pool, edit_issue, find_to_add
+from assay.workbench.judging.votes_to_labels import append_votes, recompute_labels
+from assay.workbench.project.audit_trail import trail
+from assay.workbench.project.service import Service
 from judged_pages import HOSTILE, both, judged_set
 from voted_sets import labels
 

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from assay.core.types import Vote
-from assay.judging.disputes import is_disputed
+from assay.judging.labels import is_disputed
 from assay.judging.policy import Policy, labels, write_policy
 from assay.judging.votes import RULING, Pair, log_path, read_votes
-from assay.workbench.judging_session import open_session
-from assay.workbench.rulings import dispute_count, open_disputes, rule, ruled_pair
-from assay.workbench.vote_totals import uncounted
-from assay.workbench.votes_to_labels import append_votes
+from assay.workbench.judging.rulings import dispute_count, open_disputes, rule, ruled_pair
+from assay.workbench.judging.session import open_session
+from assay.workbench.judging.vote_totals import uncounted
+from assay.workbench.judging.votes_to_labels import append_votes
 from judged_pages import both, judged_set
 
 ONE, TWO, THREE = ("q1", "d1"), ("q1", "d2"), ("q2", "d4")

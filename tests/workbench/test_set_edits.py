@@ -12,14 +12,19 @@ from assay.core.errors import InputError
 from assay.gold import log as logs
 from assay.judging.pool import pool_path
 from assay.store import Store
-from assay.workbench.adding import add_to_pool
-from assay.workbench.editing import EditedIssue, NewQuery, add_query, edit_issue
-from assay.workbench.grading import GivenVote, save_vote
-from assay.workbench.one_judge import ask_second
-from assay.workbench.opening import Service
-from assay.workbench.rulings import rule
-from assay.workbench.trail import trail
-from assay.workbench.votes_to_labels import recompute_labels
+from assay.workbench.deciding.single_judge_risk import ask_second
+from assay.workbench.judging.page import GivenVote, save_vote
+from assay.workbench.judging.rulings import rule
+from assay.workbench.judging.set_edits import (
+    EditedIssue,
+    NewQuery,
+    add_query,
+    add_to_pool,
+    edit_issue,
+)
+from assay.workbench.judging.votes_to_labels import recompute_labels
+from assay.workbench.project.audit_trail import trail
+from assay.workbench.project.service import Service
 from judged_pages import both, judged_set
 
 QUERY = NewQuery(set="set", text="may a guest pay for dinner", type="keyword")

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 import pytest
 
 from assay.core.errors import InputError
-from assay.workbench import stale_cache
-from assay.workbench.stale_cache import StaleCache
+from assay.workbench.judging import agreement
+from assay.workbench.judging.agreement import StaleCache
 
 WAIT = 10.0  # seconds, so that a test that fails ends
 
@@ -50,8 +50,8 @@ def made() -> Made:
 @pytest.fixture
 def slow(monkeypatch: pytest.MonkeyPatch) -> None:
     """Everything takes longer than a reader may wait, and may be computed again at once."""
-    monkeypatch.setattr(stale_cache, "QUICK", -1.0)
-    monkeypatch.setattr(stale_cache, "PATIENCE", 0)
+    monkeypatch.setattr(agreement, "QUICK", -1.0)
+    monkeypatch.setattr(agreement, "PATIENCE", 0)
 
 
 @contextmanager
@@ -89,8 +89,8 @@ def test_what_takes_long_is_made_behind(made: Made) -> None:
 def test_what_took_long_is_not_made_again_and_again(
     made: Made, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stale_cache, "QUICK", -1.0)
-    monkeypatch.setattr(stale_cache, "PATIENCE", 1e12)
+    monkeypatch.setattr(agreement, "QUICK", -1.0)
+    monkeypatch.setattr(agreement, "PATIENCE", 1e12)
     values = Values(made)
     values.get("a", 1)
     with behind():

@@ -10,15 +10,14 @@ import msgspec
 import pytest
 
 from assay.core.types import Vote
-from assay.judging.labelling import relabel
+from assay.judging.labels import relabel, unchecked
 from assay.judging.pool import PEOPLE, pool_path, read_pool, waiting
-from assay.judging.unchecked import unchecked
 from assay.judging.votes import RULING, SAMPLE, WITHDRAWN, log_path, read_votes
-from assay.workbench.agreement import judges_agreement
-from assay.workbench.judging_session import JudgingSession, open_session
-from assay.workbench.set_standing import set_standing
-from assay.workbench.vote_totals import vote_totals
-from assay.workbench.votes_to_labels import append_votes
+from assay.workbench.judging.agreement import judges_agreement
+from assay.workbench.judging.progress import set_standing
+from assay.workbench.judging.session import JudgingSession, open_session
+from assay.workbench.judging.vote_totals import vote_totals
+from assay.workbench.judging.votes_to_labels import append_votes
 from judged_pages import both, judged_set
 
 PAIRS = [("q1", "d1"), ("q1", "d2"), ("q1", "d3"), ("q2", "d4"), ("q2", "d1")]

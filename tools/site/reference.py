@@ -188,7 +188,7 @@ def configuration() -> str:
     from assay.engines.described import Common
     from assay.judging.machine import Machine
     from assay.review.external_backlog import BacklogSource
-    from assay.workbench.config import GateConfig, GoldConfig
+    from assay.workbench.project.config import GateConfig, GoldConfig
 
     parts = [
         "## [gold.NAME]\n\nA gold set, and what is done with it.",
@@ -327,7 +327,7 @@ def measures() -> str:
 
 def mcp() -> str:
     from assay.mcp.server import INSTRUCTIONS, build_server
-    from assay.workbench.opening import open_service
+    from assay.workbench.project.service import open_service
 
     with tempfile.TemporaryDirectory() as folder:
         store = f"sqlite:///{folder}/assay.db"

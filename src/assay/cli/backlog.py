@@ -12,7 +12,7 @@ from assay.cli.output import Json, emit, say, show
 from assay.core.errors import AssayError, UsageError
 
 if TYPE_CHECKING:
-    from assay.workbench.backlog import Backlog, ExternalBacklog
+    from assay.workbench.review.backlog import Backlog, ExternalBacklog
 
 
 def backlog(
@@ -34,7 +34,7 @@ def backlog(
 ) -> None:
     """Show the review backlog: how much is pending, how old it is, how fast it is decided, and when
     it should be empty."""
-    from assay.workbench.backlog import (
+    from assay.workbench.review.backlog import (
         Limits,
         NoStore,
         check_backlog,
@@ -42,7 +42,7 @@ def backlog(
         external_backlogs,
         notify,
     )
-    from assay.workbench.review_queue import strays
+    from assay.workbench.review.queue import strays
 
     if webhook and not webhook.startswith(("http://", "https://")):
         raise UsageError("a webhook is an http or https address", where=webhook)

@@ -9,7 +9,19 @@ from typing import Annotated
 import typer
 
 from assay.cli.options import StoreUrl
-from assay.cli.output import Json, emit, say
+from assay.cli.output import Json, emit, say, show
+
+# ── `assay` alone ─────────────────────────────────────────────────────────────────────────────────
+
+
+def here() -> None:
+    from assay.reports.whereabouts import whereabouts
+    from assay.workbench.project.status import look_around
+
+    show(whereabouts(look_around()))
+
+
+# ────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def doctor(
@@ -28,7 +40,7 @@ def doctor(
     """Is everything well? Environment, extras, store, corpora and indexes, engines, gold, in one
     screen."""
     from assay.reports import listing
-    from assay.workbench.doctor import examine, repair_project
+    from assay.workbench.project.doctor import examine, repair_project
 
     for said in repair_project(store, config=config) if repair else ():
         say(said)
@@ -42,7 +54,7 @@ def plugins(json: Json = False) -> None:
     """List what is plugged in (importers, formats, engines, measures, encoders, judges), and
     whether each loads."""
     from assay.reports import listing
-    from assay.workbench.doctor import list_plugins
+    from assay.workbench.project.doctor import list_plugins
 
     rows = list_plugins()
     columns = ("kind", "name", "origin", "module", "status")

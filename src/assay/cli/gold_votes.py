@@ -1,5 +1,5 @@
-"""`assay gold merge`, `policy`, `adjudicate`, `sample`, `rebuild` and `export-votes`: from votes to
-labels. The work is done in `workbench/votes_to_labels.py`, `rulings.py` and `sampling.py`."""
+"""The commands of `assay gold` from votes to labels: merge, policy, adjudicate, sample, rebuild and
+export-votes."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from assay.cli.output import Json, emit, say, tell
 from assay.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from assay.workbench.rulings import Ruled
-    from assay.workbench.votes_to_labels import Merged
+    from assay.workbench.judging.rulings import Ruled
+    from assay.workbench.judging.votes_to_labels import Merged
 
 Corpus = Annotated[
     Path | None,
@@ -54,10 +54,10 @@ def merge(
 ) -> None:
     """Merge judges' votes into the set's log and update its labels."""
     from assay.reports import listing
-    from assay.workbench import sampling, votes_to_labels
+    from assay.workbench.judging import spot_checks, votes_to_labels
 
     if files:
-        pairs = sampling.sampled_pairs(dataset) if sample else None
+        pairs = spot_checks.sampled_pairs(dataset) if sample else None
         merged = votes_to_labels.merge_files(
             dataset,
             files,
@@ -169,7 +169,7 @@ def policy(
     """Show or set how labels are computed from votes; setting it updates the labels."""
     from assay.core.types import counted
     from assay.reports import votes_pages
-    from assay.workbench import votes_to_labels
+    from assay.workbench.judging import votes_to_labels
 
     if name or counts or senior or second:
         kinds = [kind.strip() for kind in counts.split(",") if kind.strip()]
@@ -218,9 +218,9 @@ def adjudicate(
     """List the pairs on which judges disagree, or rule on them."""
     from assay.core.types import counted
     from assay.reports import votes_pages
-    from assay.workbench import rulings
-    from assay.workbench.outputs import refuse_outputs
-    from assay.workbench.sparing import spare_judgments
+    from assay.workbench.judging import rulings
+    from assay.workbench.project.output_files import refuse_outputs
+    from assay.workbench.project.overwrite_guard import spare_judgments
 
     if query or completed is not None:
         if completed is not None:
@@ -289,12 +289,12 @@ def sample(
 ) -> None:
     """Draw labelled pairs to judge again, or report how many labels were wrong."""
     from assay.reports import votes_pages
-    from assay.workbench import sampling
-    from assay.workbench.outputs import refuse_outputs
-    from assay.workbench.sparing import spare_judgments
+    from assay.workbench.judging import spot_checks
+    from assay.workbench.project.output_files import refuse_outputs
+    from assay.workbench.project.overwrite_guard import spare_judgments
 
     if report:
-        checked = sampling.spot_check(dataset)
+        checked = spot_checks.spot_check(dataset)
         emit(checked, lambda: votes_pages.spot_check_page(checked), json=json)
         if checked.waiting:
             say(f"{checked.waiting} of {checked.drawn} pairs have no judgment yet")
@@ -307,7 +307,7 @@ def sample(
         return
     refuse_outputs(output)
     spare_judgments(output)
-    drawn = sampling.draw_sample(dataset, size, seed=seed, output=output, corpus=corpus)
+    drawn = spot_checks.draw_sample(dataset, size, seed=seed, output=output, corpus=corpus)
     emit(drawn, lambda: votes_pages.draw_page(drawn), json=json)
     if output is not None:
         say(
@@ -318,7 +318,7 @@ def sample(
 
 def rebuild(dataset: GoldFile, json: Json = False) -> None:
     """Rebuild the gold file from its log, for example after a git merge."""
-    from assay.workbench import rebuilding
+    from assay.workbench.review import rebuild as rebuilding
 
     said = rebuilding.rebuild(dataset)
     answer = {"gold": str(dataset), "changed": bool(said), "said": said}
@@ -335,7 +335,7 @@ def export_votes(
 ) -> None:
     """Export the votes of a set in the format of earlier versions of Assay."""
     from assay.core.types import counted
-    from assay.workbench import rebuilding
+    from assay.workbench.review import rebuild as rebuilding
 
     written, votes = rebuilding.export_votes(dataset, output)
     answer = {"gold": str(dataset), "written": str(written), "votes": votes}

@@ -15,7 +15,7 @@ from assay.cli.options import GOLD_SET, By, Gold, On, StoreUrl, Why, a_number, i
 from assay.cli.output import Json, put, say, tell
 
 if TYPE_CHECKING:
-    from assay.workbench.review import Outcome
+    from assay.workbench.review.decisions import Outcome
 
 
 def bootstrap(
@@ -39,7 +39,7 @@ def bootstrap(
     they are."""
     from assay.core import cluster
     from assay.core.types import counted
-    from assay.workbench.gold import bootstrap_gold
+    from assay.workbench.judging.gold_sets import bootstrap_gold
 
     with opened(store, read_only=dry_run) as service, cluster.on(on):
         done = bootstrap_gold(
@@ -79,7 +79,7 @@ def promote(
     json: Json = False,
 ) -> None:
     """Approve rows. A later bootstrap does not change them."""
-    from assay.workbench.review import promote_rows
+    from assay.workbench.review.decisions import promote_rows
 
     with opened(store, create=not is_named(store)) as service:
         done = promote_rows(service, gold, ids, by=by, why=why)
@@ -95,7 +95,7 @@ def reject(
     json: Json = False,
 ) -> None:
     """Reject rows. They leave the file, and a later bootstrap does not bring them back."""
-    from assay.workbench.review import reject_rows
+    from assay.workbench.review.decisions import reject_rows
 
     with opened(store, create=not is_named(store)) as service:
         done = reject_rows(service, gold, ids, by=by, why=why)
@@ -125,7 +125,7 @@ def correct(
     json: Json = False,
 ) -> None:
     """Change a row and approve it."""
-    from assay.workbench.review import Correction, correct_row
+    from assay.workbench.review.decisions import Correction, correct_row
 
     change = Correction(query=query, note=note, add=tuple(add or ()), remove=tuple(remove or ()))
     with opened(store, create=not is_named(store)) as service:
@@ -142,7 +142,7 @@ def reopen(
     json: Json = False,
 ) -> None:
     """Undo a rejection: the row is in the file again, as it was before."""
-    from assay.workbench.review import reopen_row
+    from assay.workbench.review.decisions import reopen_row
 
     with opened(store, create=False) as service:
         done = reopen_row(service, gold, id, by=by, why=why)
@@ -162,11 +162,11 @@ def withdraw(
 ) -> None:
     """Withdraw pending suggestions for queries that are no longer in the gold set."""
     from assay.core.types import counted
-    from assay.workbench import review
+    from assay.workbench.review import decisions
 
     files = [Path(gold)] if Path(gold).is_file() else []
     with opened(store, create=False, gold=files) as service:
-        count = review.withdraw(service, gold, by=by, why=why, gone=gone)
+        count = decisions.withdraw(service, gold, by=by, why=why, gone=gone)
     tell(
         {"gold": gold, "withdrawn": count},
         f"{gold}: {counted(count, 'suggestion')} withdrawn",
@@ -179,14 +179,14 @@ def publishing(gold: Path, by: str) -> Callable[[Path, bytes], None]:
     published."""
 
     def write(baseline: Path, content: bytes) -> None:
-        from assay.workbench import review
-        from assay.workbench.opening import NoStore
+        from assay.workbench.project.service import NoStore
+        from assay.workbench.review import decisions
 
         try:
             with opened("", create=False) as service:
-                count = review.publish(service, gold, baseline, content, by=by)
+                count = decisions.publish(service, gold, baseline, content, by=by)
         except NoStore:  # nobody has reviewed anything there
-            count = review.publish(None, gold, baseline, content, by=by)
+            count = decisions.publish(None, gold, baseline, content, by=by)
         if count:
             say(f"{count} approved {'row is' if count == 1 else 'rows are'} published")
 

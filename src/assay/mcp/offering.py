@@ -12,11 +12,12 @@ from mcp.shared.exceptions import MCPError
 from mcp.types import INVALID_PARAMS
 
 from assay.core.errors import AssayError
-from assay.workbench import corpora, gold
 from assay.workbench.agents.gold_sets import get_rubric
 from assay.workbench.agents.runs import report_of
-from assay.workbench.history import known_engine
-from assay.workbench.opening import Service
+from assay.workbench.judging import gold_sets as gold
+from assay.workbench.project.service import Service
+from assay.workbench.scoring.history import known_engine
+from assay.workbench.searching import corpora
 
 Words = Callable[[AssayError], str]
 MARKDOWN = "text/markdown"

@@ -23,7 +23,7 @@ from assay.mcp.offering import offer
 from assay.mcp.tools import as_result, output_schema, signature_without_service
 from assay.workbench.agents import TOOLS, WRITING
 from assay.workbench.agents.documents import SearchFilters
-from assay.workbench.opening import Service
+from assay.workbench.project.service import Service
 
 INSTRUCTIONS = (
     "Assay measures legal search and runs it. To find the law: list_corpora, then search in the "

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from assay.corpus.disk import LinkedDocument
     from assay.judging.machine import Spent
     from assay.judging.next import Decision
-    from assay.judging.picture import GoldPicture
+    from assay.judging.set_summary import GoldPicture
     from assay.review.backlog import Backlog
     from assay.review.external_backlog import ExternalBacklog
     from assay.search.answers import FoundDocument, SearchAnswer

@@ -11,13 +11,14 @@ from starlette.responses import RedirectResponse, Response
 from assay.reports.drawings import range_mark
 from assay.web.access import Guarded, user_of
 from assay.web.judge_pages import SetParams, is_chair
-from assay.web.shell import body, form, json, language_for, page, query, service_of
-from assay.workbench import agreement, grading, rulings
-from assay.workbench.agreement import Agreement, Figure
-from assay.workbench.opening import gold_path
-from assay.workbench.rulings import Dispute, Ruled
-from assay.workbench.vote_totals import uncounted
-from assay.workbench.votes_to_labels import Merged, recompute_labels
+from assay.web.page_frame import body, form, json, language_for, page, query, service_of
+from assay.workbench.judging import agreement, rulings
+from assay.workbench.judging import page as grading
+from assay.workbench.judging.agreement import Agreement, Figure
+from assay.workbench.judging.rulings import Dispute, Ruled
+from assay.workbench.judging.vote_totals import uncounted
+from assay.workbench.judging.votes_to_labels import Merged, recompute_labels
+from assay.workbench.project.service import gold_path
 
 WORDS = ("agreement", "judge")
 LISTED = 200  # disagreements on the page of a set; taste

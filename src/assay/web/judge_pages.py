@@ -9,12 +9,12 @@ from starlette.responses import Response
 
 from assay.core.types import Issue
 from assay.web.access import ROLES, Guarded, user_of
-from assay.web.shell import body, json, language_for, page, query, service_of
-from assay.workbench import adding, editing, flags, grading
-from assay.workbench.adding import Added, FoundToAdd
-from assay.workbench.editing import EditedIssue, Made, NewQuery
-from assay.workbench.flags import Flag, FlagGiven
-from assay.workbench.grading_views import (
+from assay.web.page_frame import body, json, language_for, page, query, service_of
+from assay.workbench.deciding.next_judgments import settling
+from assay.workbench.judging import flags, set_edits
+from assay.workbench.judging import page as grading
+from assay.workbench.judging.flags import Flag, FlagGiven
+from assay.workbench.judging.page import (
     GivenVote,
     Meanwhile,
     QueryDesk,
@@ -23,10 +23,10 @@ from assay.workbench.grading_views import (
     SetDesk,
     SetRow,
 )
-from assay.workbench.opening import gold_path
-from assay.workbench.run_queue import engines_again
-from assay.workbench.settling import settling
-from assay.workbench.vote_totals import uncounted
+from assay.workbench.judging.set_edits import Added, EditedIssue, FoundToAdd, Made, NewQuery
+from assay.workbench.judging.vote_totals import uncounted
+from assay.workbench.project.service import gold_path
+from assay.workbench.scoring.run_queue import engines_again
 
 WORDS = ("judge",)
 PRECONDITION_FAILED = 412  # the judge has changed this vote in another window
@@ -190,23 +190,23 @@ def flag(request: Request) -> Response:
 
 def look(request: Request) -> Response:
     asked = query(request, SearchParams)
-    return json(adding.find_to_add(service_of(request), asked.set, asked.query, asked.q))
+    return json(set_edits.find_to_add(service_of(request), asked.set, asked.query, asked.q))
 
 
 def add_document(request: Request) -> Response:
     given, judge = body(request, NewDocument), user_of(request).name
     service = service_of(request)
-    return json(adding.add_to_pool(service, given.set, given.query_id, given.doc_id, judge))
+    return json(set_edits.add_to_pool(service, given.set, given.query_id, given.doc_id, judge))
 
 
 def add_query(request: Request) -> Response:
     given = body(request, NewQuery)
-    return json(editing.add_query(service_of(request), given, by=user_of(request).name))
+    return json(set_edits.add_query(service_of(request), given, by=user_of(request).name))
 
 
 def edit_issue(request: Request) -> Response:
     given = body(request, EditedIssue)
-    return json(editing.edit_issue(service_of(request), given, by=user_of(request).name))
+    return json(set_edits.edit_issue(service_of(request), given, by=user_of(request).name))
 
 
 JUDGE_ROUTES = [

@@ -10,10 +10,16 @@ from starlette.responses import Response
 
 from assay.core.errors import NotHere
 from assay.web.access import Guarded, user_of
-from assay.web.shell import body, json, query, service_of
-from assay.workbench import review
-from assay.workbench.review import ApprovedRow, BulkOutcome, DecisionForm, ItemOutcome, Preview
-from assay.workbench.review_item import (
+from assay.web.page_frame import body, json, query, service_of
+from assay.workbench.review import decisions
+from assay.workbench.review.decisions import (
+    ApprovedRow,
+    BulkOutcome,
+    DecisionForm,
+    ItemOutcome,
+    Preview,
+)
+from assay.workbench.review.item import (
     Candidate,
     ItemView,
     Whole,
@@ -21,7 +27,7 @@ from assay.workbench.review_item import (
     search_more,
     whole_text,
 )
-from assay.workbench.review_queue import Listing, QueueFilter, ReviewItem, find_item, listing
+from assay.workbench.review.queue import Listing, QueueFilter, ReviewItem, find_item, listing
 
 
 class ListQuery(QueueFilter, frozen=True, kw_only=True, omit_defaults=True):
@@ -86,29 +92,29 @@ def _search(request: Request) -> Response:
 
 def _approve(request: Request) -> Response:
     form, item_id = body(request, DecisionForm), request.path_params["item"]
-    return json(review.approve(service_of(request), item_id, form, by=user_of(request).name))
+    return json(decisions.approve(service_of(request), item_id, form, by=user_of(request).name))
 
 
 def _reject(request: Request) -> Response:
     form, item_id = body(request, DecisionForm), request.path_params["item"]
-    return json(review.reject(service_of(request), item_id, form, by=user_of(request).name))
+    return json(decisions.reject(service_of(request), item_id, form, by=user_of(request).name))
 
 
 def _preview(request: Request) -> Response:
     chosen = query(request, BulkQuery)
-    return json(review.preview(service_of(request), chosen, chosen.id))
+    return json(decisions.preview(service_of(request), chosen, chosen.id))
 
 
 def _approve_many(request: Request) -> Response:
     sent, by = body(request, BulkBody), user_of(request).name
-    return json(review.approve_many(service_of(request), sent.items, by=by, reason=sent.reason))
+    return json(decisions.approve_many(service_of(request), sent.items, by=by, reason=sent.reason))
 
 
 def _undo(request: Request) -> Response:
     service, by = service_of(request), user_of(request).name
     sent = body(request, UndoBody)
-    ids = sent.ids or [*sent.decided] or [item.id for item in review.last_decided(service, by)]
-    return json(review.undo(service, ids, by=by, seen=sent.decided))
+    ids = sent.ids or [*sent.decided] or [item.id for item in decisions.last_decided(service, by)]
+    return json(decisions.undo(service, ids, by=by, seen=sent.decided))
 
 
 _ONE = "/api/review/{item}"

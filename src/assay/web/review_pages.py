@@ -16,19 +16,19 @@ from starlette.responses import RedirectResponse, Response
 from assay.core.errors import AssayError, InputError, NotHere
 from assay.reports.words import page_words
 from assay.web.access import ROLES, Guarded, user_of
+from assay.web.page_frame import Form, form, language_for, page, query, said, service_of
 from assay.web.review_api import BulkQuery, ListQuery
-from assay.web.shell import Form, form, language_for, page, query, said, service_of
-from assay.workbench import review
-from assay.workbench.opening import Service
-from assay.workbench.review import ApprovedRow, BulkOutcome, DecisionForm, Refused
-from assay.workbench.review_item import (
+from assay.workbench.project.service import Service
+from assay.workbench.review import decisions
+from assay.workbench.review.decisions import ApprovedRow, BulkOutcome, DecisionForm, Refused
+from assay.workbench.review.item import (
     Candidate,
     candidate_of,
     item_view,
     search_more,
     whole_text,
 )
-from assay.workbench.review_queue import QueueFilter, ReviewItem, find_item, listing, neighbours
+from assay.workbench.review.queue import QueueFilter, ReviewItem, find_item, listing, neighbours
 
 WORDS = ("review",)
 ACT = re.compile(r"[A-Za-z0-9_-]{8,64}")
@@ -84,7 +84,7 @@ class Reviewer:
 def _reviewer(request: Request) -> Reviewer:
     user = user_of(request)
     decides = ROLES.index(user.role) >= ROLES.index("chair")
-    last = review.last_decided(service_of(request), user.name) if decides else []
+    last = decisions.last_decided(service_of(request), user.name) if decides else []
     message = request.query_params.get("said", "")
     return Reviewer(decides=decides, last=last, message=message if message in MESSAGES else "")
 
@@ -119,7 +119,7 @@ def _item(
         words=WORDS,
         view=view,
         item=item,
-        shown=review.fingerprint(item, view.note),
+        shown=decisions.fingerprint(item, view.note),
         act=secrets.token_hex(12),
         kept=kept_query(chosen),
         chosen=chosen,
@@ -161,9 +161,9 @@ def decide(request: Request) -> Response:
     try:
         match form(request).text("action"):
             case "approve":
-                done = review.approve(service, item_id, sent, by=by)
+                done = decisions.approve(service, item_id, sent, by=by)
             case "reject":
-                done = review.reject(service, item_id, sent, by=by)
+                done = decisions.reject(service, item_id, sent, by=by)
             case _:
                 raise Refused("action")
         beside = neighbours(service, chosen, done.item)
@@ -231,7 +231,7 @@ def bulk_page(request: Request) -> Response:
 
 
 def _bulk(request: Request, chosen: BulkQuery, outcome: BulkOutcome | None = None) -> Response:
-    shown = review.preview(service_of(request), chosen, chosen.id)
+    shown = decisions.preview(service_of(request), chosen, chosen.id)
     return page(
         request,
         "review_bulk.html",
@@ -252,7 +252,7 @@ def approve_many(request: Request) -> Response:
     seen = dict(pair.rpartition(":")[::2] for pair in sent.texts("seen"))
     rows = [ApprovedRow(id=id, seen=seen.get(id, "")) for id in sent.texts("id")]
     try:
-        outcome = review.approve_many(
+        outcome = decisions.approve_many(
             service_of(request), rows, by=user_of(request).name, reason=sent.text("why")
         )
     except Refused as error:
@@ -271,7 +271,7 @@ def undo(request: Request) -> Response:
     service, chosen, sent = service_of(request), query(request, QueueFilter), form(request)
     ids = sent.texts("id")
     seen = {id: at for text in sent.texts("decided") for id, at in _decision(text)}
-    outcome = review.undo(service, ids, by=user_of(request).name, seen=seen)
+    outcome = decisions.undo(service, ids, by=user_of(request).name, seen=seen)
     if outcome.refused:
         complaint = "\n".join(dict.fromkeys(outcome.refused.values()))
         return _list(request, ListQuery(), status=400, complaint=complaint)

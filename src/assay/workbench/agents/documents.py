@@ -16,13 +16,19 @@ from assay.law.citing import citation_of
 from assay.reports.whys import told_why
 from assay.search.cells import Cell
 from assay.search.told import Told
-from assay.workbench import corpora
-from assay.workbench.corpora import citations_in, corpus_named, corpus_rows
-from assay.workbench.filtering import NonePasses, acts_of, read_filters
 from assay.workbench.agents.short_answers import Limit, Offset, cut, fitted, room_for, rounded
-from assay.workbench.opening import Service
-from assay.workbench.searching import IN_FORCE, FoundDocument, FoundPage, found_page, language_of
-from assay.workbench.units import rest_of_section, when_in_force
+from assay.workbench.project.service import Service
+from assay.workbench.searching import corpora
+from assay.workbench.searching.corpora import citations_in, corpus_named, corpus_rows
+from assay.workbench.searching.documents import rest_of_section, when_in_force
+from assay.workbench.searching.filters import NonePasses, acts_of, read_filters
+from assay.workbench.searching.search import (
+    IN_FORCE,
+    FoundDocument,
+    FoundPage,
+    found_page,
+    language_of,
+)
 
 FIRST_SEARCH = "It can be searched; the first search takes longer, since it builds the index."
 NEAREST = "These are only the nearest: say that there is no answer, or ask in other words."

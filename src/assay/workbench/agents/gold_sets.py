@@ -20,19 +20,19 @@ from assay.judging.passages import passages
 from assay.judging.pool import read_pool
 from assay.judging.rubrics import Rubric
 from assay.law.citing import citation_of
-from assay.workbench import review_queue, suggestions
-from assay.workbench.backlog import Backlog, BacklogFigures, backlog_figures
 from assay.workbench.agents.short_answers import Limit, Offset, cut, fitted, room_for, rounded
-from assay.workbench.gold import GoldSummary, gold_list
-from assay.workbench.in_memory import is_golden
-from assay.workbench.opening import Service, gold_path, read_gold, run_names
-from assay.workbench.paging import Page, page_of, page_size
-from assay.workbench.pooling import judged_now
-from assay.workbench.review_item import TOP_GRADE
-from assay.workbench.set_standing import set_standing
-from assay.workbench.shelves import reader_named
-from assay.workbench.suggestions import ToJudge, worth_looking_at
-from assay.workbench.suite import rubric_of
+from assay.workbench.judging.gold_sets import GoldSummary, gold_list
+from assay.workbench.judging.pool import judged_now
+from assay.workbench.judging.progress import set_standing
+from assay.workbench.project.paging import Page, page_of, page_size
+from assay.workbench.project.service import Service, gold_path, read_gold, run_names
+from assay.workbench.review import queue, suggestions
+from assay.workbench.review.backlog import Backlog, BacklogFigures, backlog_figures
+from assay.workbench.review.item import TOP_GRADE
+from assay.workbench.review.suggestions import ToJudge, worth_looking_at
+from assay.workbench.scoring.in_memory import is_golden
+from assay.workbench.scoring.rubric_settings import rubric_of
+from assay.workbench.searching.open_corpora import reader_named
 
 NOT_RECORDED = "not recorded: approval is counted for sets made from logs"
 NO_GRADES = "This is a golden set: its questions pass or fail, and take no grades."
@@ -252,7 +252,7 @@ def list_waiting(
 ) -> Waiting:
     """List the expert's review queue, the oldest item first: what was suggested, by whom and why.
     Disagreements of judges and documents to judge are not in this queue: they are only counted."""
-    page = review_queue.queue(service, gold=gold, limit=limit or MOST, offset=offset)
+    page = queue.queue(service, gold=gold, limit=limit or MOST, offset=offset)
     total = backlog_figures(service, gold=gold).backlog.pending_review
     outside = outside_queue(service, gold)
     names = gold_names(service)

@@ -24,8 +24,6 @@ from assay.reports import evaluation_report, view
 from assay.reports.doubted import COMMAND, answers
 from assay.reports.sentences import Sentences, inline
 from assay.reports.words import Words
-from assay.workbench import history
-from assay.workbench.engines import engine_kinds
 from assay.workbench.agents.gold_sets import GoldName, gold_names
 from assay.workbench.agents.short_answers import (
     LONGEST,
@@ -35,9 +33,11 @@ from assay.workbench.agents.short_answers import (
     rounded,
     written,
 )
-from assay.workbench.history import Comparison, Difference, kept_run
-from assay.workbench.opening import Service
-from assay.workbench.shipping import may_ship, ship_answer
+from assay.workbench.deciding.ship_gate import may_ship, ship_answer
+from assay.workbench.project.service import Service
+from assay.workbench.scoring import history
+from assay.workbench.scoring.engines import engine_kinds
+from assay.workbench.scoring.history import Comparison, Difference, kept_run
 
 CLOSE = (
     "Close means a neighbour of the expected place: another moment of its section, or the section, "
