@@ -19,7 +19,7 @@ import pytest
 from assay.core.errors import AssayError, EngineError, InputError
 from assay.core.extras import MissingExtra
 from assay.engines.registry import open_engine
-from assay.engines.vector_store import query_vector
+from assay.engines.stores.vector_store import query_vector
 from assay.search.dense import named_encoder
 from assay.testing import check_engine
 from assay.workbench.config import read_config

@@ -21,7 +21,7 @@ from assay.core.workers import Failure, Job, is_worker, note, run_apart, run_job
 from assay.core.workspace import workspace
 from assay.engines.asking import AllFailed, Progress, ask_all, stdout_to_stderr
 from assay.engines.calling import SLACK, longest
-from assay.engines.described import EngineConfig
+from assay.engines.engine_table import EngineConfig
 from assay.engines.module import load_engine
 
 Say = Callable[[str], None]

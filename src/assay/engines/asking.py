@@ -17,7 +17,7 @@ from assay.core.errors import AssayError, EngineError
 from assay.core.extras import MissingExtra
 from assay.core.types import Hit, Query, QueryResult, Run
 from assay.engines.calling import LATE, Crew, Late, Pace, patiently, time_limit
-from assay.engines.described import Calls
+from assay.engines.engine_table import Calls
 from assay.engines.module import engine_name, is_text
 from assay.engines.retrievers import settled
 from assay.engines.templates import ROW

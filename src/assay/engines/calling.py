@@ -18,7 +18,7 @@ from types import FrameType
 from typing import Generic, TypeVar
 
 from assay.core.errors import EngineError
-from assay.engines.described import Calls
+from assay.engines.engine_table import Calls
 
 T = TypeVar("T")
 Work = Callable[[int], T]  # the number of a query -> what its call gave

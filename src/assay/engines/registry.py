@@ -16,8 +16,7 @@ from typing import Any
 from assay.core import plugins
 from assay.core.errors import EngineError, UsageError
 from assay.core.workspace import workspace
-from assay.engines.connecting import kind_of
-from assay.engines.described import EngineConfig, settings_of
+from assay.engines.engine_table import EngineConfig, kind_of, settings_of
 from assay.engines.module import load_engine
 from assay.engines.retrievers import as_engine
 

@@ -9,7 +9,7 @@ import msgspec
 
 from assay.core import extras
 from assay.core.errors import InputError, UsageError
-from assay.engines.described import EngineConfig
+from assay.engines.engine_table import EngineConfig
 from assay.workbench import corpora
 from assay.workbench.report import report_file
 from assay.workbench.score import Progress, Scored, ScoreRequest, score, unwatched

@@ -10,7 +10,7 @@ import msgspec
 from assay.core.results import GoldenResults
 from assay.core.types import Finding, GoldSet, QueryResult
 from assay.corpus.named import documents
-from assay.engines.described import EngineConfig
+from assay.engines.engine_table import EngineConfig
 from assay.engines.registry import searched
 from assay.evaluation.golden import evaluate_golden
 from assay.law.matching import Known, close_versions, known_document, one_language

@@ -28,7 +28,7 @@ from assay.core.results import (
 from assay.core.results_file import encode, to_json
 from assay.core.runs import run_from_results
 from assay.core.types import GoldSet, Query, QueryResult, Run
-from assay.engines.described import EngineConfig, called, seconds_of
+from assay.engines.engine_table import EngineConfig, called, seconds_of
 from assay.evaluation.graded import graded_results
 from assay.evaluation.judged import UNJUDGED_QUERY, prepare
 from assay.evaluation.measures import is_handed, parse_measure, parse_measures

@@ -10,8 +10,8 @@ from assay.core.errors import AssayError, EngineError
 from assay.core.types import Hit, Query
 from assay.engines.answering import ask_engine, opened
 from assay.engines.asking import AllFailed
-from assay.engines.described import EngineConfig
-from assay.engines.over_http import RETRIED, HttpEngine
+from assay.engines.engine_table import EngineConfig
+from assay.engines.http import RETRIED, HttpEngine
 from assay.engines.transport import Request
 
 MOST = 20_000  # characters of an answer that are kept
