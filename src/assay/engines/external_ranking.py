@@ -36,6 +36,7 @@ from assay.search.index import VIEWS, is_citation, letters_of
 from assay.search.profile import Profile
 from assay.search.signals import FEEDBACK_HITS, FIRST_DENSE, TEMPERATURE, to_best
 
+OURS = "assay"  # the value of `ranking` in a table
 FORMAT = 1
 DEPTH = 200  # candidates of one signal
 DENSE = "dense"
@@ -125,6 +126,25 @@ def external_store(kind: str, name: str, table: Any) -> ExternalStore:
         )
     make: Callable[[str, Any], ExternalStore] = plugins.load(EXTERNAL_STORES, kind)
     return make(name, table)
+
+
+def own_or_external_ranking(kind: str, own: Callable[[str, Any], Any]) -> Callable[[str, Any], Any]:
+    """The maker of an engine: the store's `own` search, or with `ranking = "assay"` Assay's ranking
+    on what `assay index --into` loaded."""
+
+    def make(name: str, table: Any) -> Any:
+        if table.ranking != OURS:
+            return own(name, table)
+        return ExternalRankingEngine(name, external_store(kind, name, table))
+
+    return make
+
+
+def check_ranking(ranking: str) -> tuple[str, str] | None:
+    """The mistake in the key `ranking` of a table, if there is one."""
+    if ranking in ("", OURS):
+        return None
+    return "ranking", f"{ranking!r} is not {OURS!r}: leave it out for the store's own"
 
 
 class ExternalRankingEngine(SearchEngine):

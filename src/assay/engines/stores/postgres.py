@@ -26,16 +26,21 @@ from assay.core.errors import EngineError, InputError
 from assay.core.extras import imported
 from assay.core.types import Hit, SearchEngine
 from assay.engines.engine_table import EngineKind
-from assay.engines.external_ranking import LoadedCorpus, LoadedDocument, RowValues, TermWeights
+from assay.engines.external_ranking import (
+    LoadedCorpus,
+    LoadedDocument,
+    RowValues,
+    TermWeights,
+    check_ranking,
+    own_or_external_ranking,
+)
 from assay.engines.secrets import filled, hidden, values_of
 from assay.engines.stores.vector_store import (
     ENCODER,
     Filters,
     any_of,
     check_encoder,
-    check_ranking,
     first_line,
-    own_or_external_ranking,
     query_vector,
 )
 from assay.engines.templates import ROW

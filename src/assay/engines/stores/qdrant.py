@@ -28,17 +28,17 @@ from assay.engines.external_ranking import (
     LoadedDocument,
     RowValues,
     TermWeights,
+    check_ranking,
+    own_or_external_ranking,
 )
 from assay.engines.stores.vector_store import (
     Filters,
     StoreTable,
     VectorStore,
     any_of,
-    check_ranking,
     check_store_table,
     hashed,
     is_address,
-    own_or_external_ranking,
 )
 from assay.search.arrays import Floats
 

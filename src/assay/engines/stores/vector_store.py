@@ -24,7 +24,6 @@ ENCODER = "minilm-l6"  # the default encoder of queries
 ID_KEYS = ("doc_id", "document_id")  # default fields of a document's id
 # words in a store's error about a vector of the wrong length
 WRONG_LENGTH = ("dim", "shape", "vector column")
-OURS = "assay"  # the value of `ranking` for Assay's own ranking
 
 Scalar = str | int | float | bool
 Filters = Mapping[str, Scalar | Sequence[Scalar]]  # {field: value, or any of several}
@@ -248,23 +247,3 @@ def check_encoder(encoder: str) -> tuple[str, str]:
     except InputError as error:
         return "encoder", f"{error.message}. {error.hint}"
     return "", ""
-
-
-def check_ranking(ranking: str) -> tuple[str, str] | None:
-    if ranking in ("", OURS):
-        return None
-    return "ranking", f"{ranking!r} is not {OURS!r}: leave it out for the store's own"
-
-
-def own_or_external_ranking(kind: str, own: Callable[[str, Any], Any]) -> Callable[[str, Any], Any]:
-    """The maker of an engine: the store's `own` search, or with `ranking = "assay"` Assay's ranking
-    on what `assay index --into` loaded."""
-
-    def make(name: str, table: Any) -> Any:
-        if table.ranking != OURS:
-            return own(name, table)
-        from assay.engines.external_ranking import ExternalRankingEngine, external_store
-
-        return ExternalRankingEngine(name, external_store(kind, name, table))
-
-    return make
