@@ -60,8 +60,8 @@ RETRIED = frozenset((408, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524,
 
 
 class HttpEngine(SearchEngine):
-    """Asks the address of a table. It keeps to the limit of time itself, and may be asked from
-    several threads: each has a connection of its own."""
+    """The engine at the address of a table. It keeps to the time limit itself. Several threads may
+    search at once: each has a connection of its own."""
 
     keeps_time = True
 
@@ -87,7 +87,7 @@ class HttpEngine(SearchEngine):
         timeout: float = DEFAULT_TIMEOUT,
         **known: object,
     ) -> Answer[Hit]:
-        """`known` is what the row of a gold set knows, by the names of its places."""
+        """`known` has the values of the gold set's row, by the names of their placeholders."""
         request = self.request(query, top_k, known)
         response = self.send(request, timeout)
         reading = self.read(response, top_k)
@@ -100,7 +100,7 @@ class HttpEngine(SearchEngine):
     # ── the steps, which `engines test` takes one by one ──────────────────────────────────────────
 
     def request(self, query: str, top_k: int, known: dict[str, object]) -> Request:
-        """The request, with its secrets in it: not for people."""
+        """The request, with its secrets: it must not be shown."""
         values = {name: value for name, value in known.items() if value not in (None, "", {}, [])}
         values |= {"query": query, "top_k": top_k}
         pattern, table = self._pattern, self._table
@@ -114,8 +114,8 @@ class HttpEngine(SearchEngine):
         return Request(method=table.method, url=url, headers=self._headers, body=body)
 
     def send(self, request: Request, timeout: float, *, raising: bool = True) -> Response:
-        """The answer. Whatever keeps it from coming is raised in words, without the secrets; and
-        so is a status that may pass, unless it is to be looked at."""
+        """The answer. A failure is raised as an error without secrets, and so is a temporary status
+        if `raising`."""
         host = host_of(self._table.http)
         started = time.monotonic()
         try:
@@ -142,19 +142,19 @@ class HttpEngine(SearchEngine):
             raise Temporary(f"no answer from {host}: {said}") from None
         if raising and response.status in RETRIED:
             wait = wait_of(response.headers.get("retry-after", ""))
-            raise Temporary(self.said(response), wait)
+            raise Temporary(self.error_message(response), wait)
         return response
 
-    def read(self, response: Response, top_k: int) -> Reading:
-        """What the answer holds, or what is wrong with it."""
+    def read(self, response: Response, top_k: int) -> AnswerReading:
+        """The hits of the answer, or its mistakes."""
         if not 200 <= response.status < 300:
-            return not_read(self.said(response))
+            return not_read(self.error_message(response))
         reading = read_hits(response, self._pattern, top_k)
         wrong = tuple(self.shown(text) for text in reading.wrong)
         return msgspec.structs.replace(reading, wrong=wrong)
 
-    def said(self, response: Response) -> str:
-        """What an answer with an error says, in words and without the secrets."""
+    def error_message(self, response: Response) -> str:
+        """The message for an answer with an error status, without secrets."""
         host, status = host_of(self._table.http), response.status
         if 300 <= status < 400:
             target = urljoin(self._table.http, response.headers.get("location", ""))
@@ -174,14 +174,14 @@ class HttpEngine(SearchEngine):
         return f"{host} answers status {status}" + (f": {text}" if text else "")
 
     def shown(self, text: str) -> str:
-        """What others wrote, fit to be shown: the secrets go before it is cut, which could leave a
-        part of one."""
+        """A text of the server as it may be shown: secrets are removed before it is cut, since a cut
+        could leave a part of one."""
         text = hidden(text, self._secrets)
         text = "".join(character if character.isprintable() else " " for character in text)
         return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
 
     def shown_headers(self) -> dict[str, str]:
-        """The headers of the table, where a key is its name."""
+        """The headers as they may be shown, with secrets by their names."""
         shown = dict(self._headers)
         shown |= {name: value for name, value in self._table.headers.items() if value}
         if self._table.login:
@@ -193,7 +193,7 @@ class HttpEngine(SearchEngine):
         return hidden(text, self._secrets)
 
     def _naming(self) -> tuple[str, ...]:
-        """The texts of the table that may name a key."""
+        """The texts of the table that may name a secret."""
         table = self._table
         return (
             *table.headers.values(),
@@ -227,7 +227,7 @@ class HttpEngine(SearchEngine):
 
 
 def with_keys_of(table: HttpTable, where: str) -> Pattern:
-    """The pattern of a complete table, with the keys that its address, its body and its parameters
+    """The pattern of a complete table, with the secrets that its address, body and parameters
     name."""
     pattern = pattern_of(table, where)
     return msgspec.structs.replace(
@@ -242,7 +242,7 @@ def with_keys_of(table: HttpTable, where: str) -> Pattern:
 
 
 def _spellings(secret: str) -> tuple[str, ...]:
-    """How a key may be written where it is repeated."""
+    """The ways in which an answer may spell a secret."""
     in_json = msgspec.json.encode(secret).decode()[1:-1]
     return secret, quote(secret), quote(secret, safe=""), quote_plus(secret), in_json
 
@@ -253,7 +253,7 @@ def _plain(template: Template, values: Values) -> str:
 
 
 def wait_of(value: str) -> float | None:
-    """Retry-After: seconds, or a date."""
+    """The seconds to wait by a Retry-After header, which has seconds or a date."""
     try:
         seconds = float(value)
     except ValueError:
@@ -274,9 +274,9 @@ CLOSED_BY = {b"{": b"}", b"[": b"]"}
 LISTS = ("hits", "results", "docs", "documents", "items", "value", "children", "data", "candidates")
 
 
-class Reading(msgspec.Struct, frozen=True, kw_only=True):
-    """What was read. Nothing counts where something is wrong, which `may_pass` if the answer was
-    cut short; `notes` are for who looks."""
+class AnswerReading(msgspec.Struct, frozen=True, kw_only=True):
+    """The hits of an answer, or its mistakes in `wrong`, after which no hit counts. They `may_pass`
+    if the answer was cut short. `notes` are hints for `engines test`."""
 
     hits: tuple[Hit, ...] = ()
     wrong: tuple[str, ...] = ()
@@ -284,16 +284,16 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     may_pass: bool = False
 
 
-def not_read(why: str) -> Reading:
-    return Reading(wrong=(why,))
+def not_read(why: str) -> AnswerReading:
+    return AnswerReading(wrong=(why,))
 
 
-def read_hits(response: Response, pattern: Pattern, top_k: int) -> Reading:
-    """Where more hits came than were asked for, the first documents count: somebody may ask for
-    many passages to get enough documents."""
+def read_hits(response: Response, pattern: Pattern, top_k: int) -> AnswerReading:
+    """The hits of an answer. If there are more than `top_k`, the first documents count: a table may
+    ask for many passages to get enough documents."""
     answer, wrong, cut_short = _decoded(response)
     if wrong:
-        return Reading(wrong=(wrong,), may_pass=cut_short)
+        return AnswerReading(wrong=(wrong,), may_pass=cut_short)
     if pattern.error is not None and (said := _found(pattern.error, answer)):
         return not_read(f"the answer says: {said if isinstance(said, str) else _short(said)}")
     found = _found(pattern.hits, answer)
@@ -317,11 +317,11 @@ def read_hits(response: Response, pattern: Pattern, top_k: int) -> Reading:
             )
         hits.append(_hit(doc_id, score, pattern, item))
     notes = (*_notes(hits, pattern, found, top_k), *_unread_error(found, pattern, answer))
-    return Reading(hits=tuple(hits), notes=notes)
+    return AnswerReading(hits=tuple(hits), notes=notes)
 
 
 def _decoded(response: Response) -> tuple[Any, str, bool]:
-    """The JSON of an answer; else what is wrong with it, and whether it was cut short."""
+    """The JSON of an answer; or its mistake, and whether it was cut short."""
     for text in (response.body, _respelled(response)):
         try:
             return msgspec.json.decode(text), "", False
@@ -351,8 +351,8 @@ def _decoded(response: Response) -> tuple[Any, str, bool]:
 
 
 def _respelled(response: Response) -> str | bytes:
-    """The body by the letters that its header names, or that it begins with; JSON is UTF-8, and
-    some servers write it otherwise."""
+    """The body in the encoding that its header or its first bytes name; JSON is UTF-8, but some
+    servers use another."""
     _, _, named = response.headers.get("content-type", "").lower().partition("charset=")
     letters = named.partition(";")[0].strip(" \"'") or json.detect_encoding(response.body)
     if letters in ("utf-8", "utf8"):
@@ -364,7 +364,7 @@ def _respelled(response: Response) -> str | bytes:
 
 
 def _found(expression: Any, value: Any) -> Any:
-    """What an expression finds; a function that does not fit what it is given finds nothing."""
+    """The value that an expression finds; a function with unsuitable arguments finds nothing."""
     from jmespath.exceptions import JMESPathError
 
     try:
@@ -382,7 +382,7 @@ def _id(value: Any) -> str | None:
 
 
 def _number(value: Any) -> float | None:
-    """A number, or a text that is one: some servers write numbers so."""
+    """The number, which some servers write as a text."""
     if not isinstance(value, int | float | str) or isinstance(value, bool):
         return None
     try:
@@ -406,7 +406,7 @@ def _words(expression: Any, item: Any) -> str:
     return found if isinstance(found, str) else ""
 
 
-# ── in words ──────────────────────────────────────────────────────────────────────────────────────
+# ── messages ──────────────────────────────────────────────────────────────────────────────────────
 
 
 def _text(expression: Any) -> str:
@@ -445,7 +445,7 @@ def _no_list(pattern: Pattern, answer: Any, found: Any) -> str:
 
 
 def _is_null(pattern: Pattern, answer: Any) -> bool:
-    """Whether a plain path leads to a null, and not to nothing."""
+    """Whether a plain path leads to a null, and is not missing."""
     for name in pattern.hits.expression.split("."):
         if not isinstance(answer, dict) or name not in answer:
             return False
@@ -465,7 +465,7 @@ def _no_id(pattern: Pattern, item: Any, rank: int) -> str:
 
 
 def _lists_in(answer: Any, path: str = "", depth: int = 0) -> list[str]:
-    """Where lists of hits may be, the likely ones first."""
+    """The paths to possible lists of hits, the likely ones first."""
     if isinstance(answer, list) and depth == 0:
         return ["@"]
     if not isinstance(answer, dict) or depth > 3:
@@ -481,7 +481,7 @@ def _lists_in(answer: Any, path: str = "", depth: int = 0) -> list[str]:
     return [place for _, place in sorted(here, key=lambda pair: pair[0])] + below
 
 
-SCORES = ("score", "_score", "relevance", "similarity", "rank_score")  # what others call it
+SCORES = ("score", "_score", "relevance", "similarity", "rank_score")  # usual names
 
 
 def _notes(hits: list[Hit], pattern: Pattern, found: list[Any], top_k: int) -> list[str]:
@@ -508,11 +508,11 @@ def _notes(hits: list[Hit], pattern: Pattern, found: list[Any], top_k: int) -> l
     return notes
 
 
-ERRORS = ("error", "errors", "exception", "message", "detail")  # what others call it
+ERRORS = ("error", "errors", "exception", "message", "detail")  # usual names
 
 
 def _unread_error(found: list[Any], pattern: Pattern, answer: Any) -> list[str]:
-    """An answer without hits may say why, where the table does not look."""
+    """A note on an answer without hits that has an error which the table does not read."""
     if found or pattern.error is not None or not isinstance(answer, dict):
         return []
     key = next((key for key in ERRORS if answer.get(key)), "")

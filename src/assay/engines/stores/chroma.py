@@ -57,10 +57,10 @@ class ChromaStore(VectorStore):
 
     def _open(self, client: Any) -> Any:
         names = [str(getattr(each, "name", each)) for each in client.list_collections()]
-        if self._table.collection not in names:
+        if self._collection not in names:
             raise self._missing_collection(names)
         # without an embedding function: the vectors of queries are made here
-        return client.get_collection(self._table.collection, embedding_function=None)
+        return client.get_collection(self._collection, embedding_function=None)
 
     def _nearest(self, vector: list[float], top_k: int, filters: Filters) -> list[Hit]:
         terms: list[JsonObject] = [dict(self._table.filter)] if self._table.filter else []

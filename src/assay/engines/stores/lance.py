@@ -43,7 +43,7 @@ class LanceStore(VectorStore):
 
     def _open(self, client: Any) -> Any:
         try:
-            return client.open_table(self._table.collection)
+            return client.open_table(self._collection)
         except (ValueError, FileNotFoundError) as error:
             raise self._missing_collection(client.table_names()) from error
 

@@ -62,11 +62,6 @@ class MilvusStore(VectorStore):
     title = "Milvus"
     _table: MilvusTable
 
-    def __init__(self, name: str, table: MilvusTable) -> None:
-        super().__init__(name, table)
-        self._collection = table.collection
-        self._description = f"{table.collection}__assay"
-
     def _connect(self, place: str, key: str) -> Any:
         client = self._module().MilvusClient
         if place.endswith(".db"):
@@ -119,11 +114,8 @@ class MilvusStore(VectorStore):
 
     # ── loading ───────────────────────────────────────────────────────────────────────────────────
 
-    def target(self) -> tuple[str, str, str]:
-        return "collection", self._collection, "collection"
-
     def exists(self) -> bool:
-        return bool(self._call(lambda client: client.has_collection(self._collection)))
+        return bool(self._call("has_collection", self._collection))
 
     def begin(self, about: LoadedCorpus) -> None:
         types = self._module().DataType
@@ -155,11 +147,11 @@ class MilvusStore(VectorStore):
             if document.vector is not None:
                 entity[DENSE] = document.vector.tolist()
             entities.append(entity)
-        self._call(lambda client: client.insert(self._collection, entities))
+        self._call("insert", self._collection, entities)
 
     def finish(self, about: LoadedCorpus) -> None:
-        self._call(lambda client: client.flush(self._collection))
-        self._call(lambda client: client.load_collection(self._collection))
+        self._call("flush", self._collection)
+        self._call("load_collection", self._collection)
         self._describe(about)
 
     def _describe(self, about: LoadedCorpus) -> None:
@@ -173,32 +165,29 @@ class MilvusStore(VectorStore):
         text = msgspec.json.encode(about).decode()
         pieces = [text[start : start + PIECE] for start in range(0, len(text), PIECE)]
         rows = [{"id": n, "about": piece, "none": [1.0, 0.0]} for n, piece in enumerate(pieces)]
-        self._call(lambda client: client.insert(self._description, rows))
-        self._call(lambda client: client.flush(self._description))
+        self._call("insert", self._description, rows)
+        self._call("flush", self._description)
 
     def _create(
         self, collection: str, fields: Mapping[str, Mapping[str, Any]], indexes: Mapping[str, str]
     ) -> None:
         """Create a collection, empty, in place of one that exists."""
-
-        def create(client: Any) -> None:
-            client.drop_collection(collection)
-            schema = client.create_schema(auto_id=False)
-            for name, options in fields.items():
-                schema.add_field(name, **options)
-            params = client.prepare_index_params()
-            for name, index_type in indexes.items():
-                params.add_index(name, index_type=index_type, metric_type="IP")
-            client.create_collection(collection, schema=schema, index_params=params)
-
-        self._call(create)
+        client = self._client()
+        schema = client.create_schema(auto_id=False)
+        for name, options in fields.items():
+            schema.add_field(name, **options)
+        params = client.prepare_index_params()
+        for name, index_type in indexes.items():
+            params.add_index(name, index_type=index_type, metric_type="IP")
+        self._call("drop_collection", collection)
+        self._call("create_collection", collection, schema=schema, index_params=params)
 
     def about(self) -> LoadedCorpus | None:
-        if not self._call(lambda client: client.has_collection(self._description)):
+        if not self._call("has_collection", self._description):
             return None
         if self.exists():  # each process that searches must load it
-            self._call(lambda client: client.load_collection(self._collection))
-        self._call(lambda client: client.load_collection(self._description))
+            self._call("load_collection", self._collection)
+        self._call("load_collection", self._description)
         found = self._query(self._description, "id >= 0", ["id", "about"])
         text = "".join(row["about"] for row in sorted(found, key=lambda row: int(row["id"])))
         return msgspec.json.decode(text, type=LoadedCorpus) if text else None
@@ -216,14 +205,13 @@ class MilvusStore(VectorStore):
 
     def _find(self, query: Any, using: str, depth: int, among: Sequence[int] | None) -> RowValues:
         found = self._call(
-            lambda client: client.search(
-                self._collection,
-                data=[query],
-                anns_field=using,
-                limit=depth,
-                filter=f"row in {list(among)}" if among is not None else "",
-                output_fields=["row"],
-            )
+            "search",
+            self._collection,
+            data=[query],
+            anns_field=using,
+            limit=depth,
+            filter=f"row in {list(among)}" if among is not None else "",
+            output_fields=["row"],
         )
         return {int(hit["row"]): float(hit["distance"]) for hit in found[0]}
 
@@ -236,9 +224,7 @@ class MilvusStore(VectorStore):
         return {int(row["row"]): (row["doc_id"], row["title"]) for row in found}
 
     def _query(self, collection: str, condition: str, fields: list[str]) -> Any:
-        return self._call(
-            lambda client: client.query(collection, filter=condition, output_fields=fields)
-        )
+        return self._call("query", collection, filter=condition, output_fields=fields)
 
 
 def _shortened(text: str) -> str:

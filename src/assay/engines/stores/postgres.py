@@ -51,7 +51,7 @@ T = TypeVar("T")
 Embed = Callable[[str], Sequence[float]]
 
 
-class Places(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class PostgresPlaces(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The table and columns of the documents. `config` is a text-search configuration of the
     database ("simple", "english", …); `tsvector` a stored column of words, if there is one;
     `vector` a pgvector column, used when there is an embedder; `trigram` the column for trigrams,
@@ -80,13 +80,13 @@ class Places(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     timeout_s: float = 30.0
 
 
-class Settings(Places, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Settings(PostgresPlaces, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The places of the documents, with the address of the database."""
 
     url: str
 
 
-class PostgresTable(Places, frozen=True, kw_only=True):
+class PostgresTable(PostgresPlaces, frozen=True, kw_only=True):
     """The table of an engine in assay.toml. `encoder` reads the query if there is a `vector`."""
 
     postgres: str
@@ -237,27 +237,18 @@ class PostgresEngine(SearchEngine):
         settings = self._settings
         self._connections.get()
         wanted = {
-            "full_text": (FULL_TEXT, settings.full_text_weight, ""),
-            "vector": (
-                VECTOR,
-                settings.vector_weight if settings.vector else 0.0,
-                self._why_no_vectors(),
-            ),
-            "trigram": (
-                TRIGRAM,
-                settings.trigram_weight,
-                ""
-                if "pg_trgm" in self._extensions
-                else "the extension pg_trgm is not installed in this database",
-            ),
+            "full_text": (FULL_TEXT, settings.full_text_weight),
+            "vector": (VECTOR, settings.vector_weight if settings.vector else 0.0),
+            "trigram": (TRIGRAM, settings.trigram_weight),
         }
-        self.missing = {way: why for way, (_, weight, why) in wanted.items() if why and weight > 0}
+        reasons = {"vector": self._why_no_vectors(), "trigram": self._why_no_trigrams()}
+        self.missing = {way: why for way, why in reasons.items() if why and wanted[way][1] > 0}
         for way, why in self.missing.items():
             _log.warning("%s: no %s search: %s", self.name(), way.replace("_", "-"), why)
         ways = {
             way: (statement, weight)
-            for way, (statement, weight, why) in wanted.items()
-            if weight > 0 and not why
+            for way, (statement, weight) in wanted.items()
+            if weight > 0 and way not in self.missing
         }
         if not ways:
             raise EngineError(
@@ -269,6 +260,11 @@ class PostgresEngine(SearchEngine):
         if "vector" not in self._extensions:
             return "the extension vector (pgvector) is not installed in this database"
         return "" if self._embed is not None else "there is no embedder for queries"
+
+    def _why_no_trigrams(self) -> str:
+        if "pg_trgm" in self._extensions:
+            return ""
+        return "the extension pg_trgm is not installed in this database"
 
     def _rows(self, statement: str, values: dict[str, object]) -> list[tuple[Any, ...]]:
         rows: list[tuple[Any, ...]] = self._connections.get().execute(statement, values).fetchall()
@@ -550,7 +546,7 @@ def _no_nulls(text: str) -> str:
 
 
 def _team_engine(name: str, table: PostgresTable) -> PostgresEngine:
-    places = {key: getattr(table, key) for key in Places.__struct_fields__}
+    places = {key: getattr(table, key) for key in PostgresPlaces.__struct_fields__}
     settings = Settings(url=filled(table.postgres, f"engines.{name}.postgres"), **places)
     embed = partial(query_vector, table.encoder) if table.vector else None
     return PostgresEngine(settings, embed=embed, name=name)

@@ -73,8 +73,6 @@ class QdrantStore(VectorStore):
 
     def __init__(self, name: str, table: QdrantTable) -> None:
         super().__init__(name, table)
-        self._collection = table.collection
-        self._description = f"{table.collection}__assay"
         self._sparse: dict[str, SparseVectors] = {}  # by field, in a folder
 
     def _connect(self, place: str, key: str) -> Any:
@@ -105,26 +103,22 @@ class QdrantStore(VectorStore):
 
     # ── loading ───────────────────────────────────────────────────────────────────────────────────
 
-    def target(self) -> tuple[str, str, str]:
-        return "collection", self._collection, "collection"
-
     def exists(self) -> bool:
-        return bool(self._call(lambda client: client.collection_exists(self._collection)))
+        return bool(self._call("collection_exists", self._collection))
 
     def begin(self, about: LoadedCorpus) -> None:
         self._sparse.clear()
         models = self._models()
         self._describe(about)
         if self.exists():
-            self._call(lambda client: client.delete_collection(self._collection))
+            self._call("delete_collection", self._collection)
         dot = models.Distance.DOT
         dense = {DENSE: models.VectorParams(size=about.dimensions, distance=dot)}
         self._call(
-            lambda client: client.create_collection(
-                self._collection,
-                vectors_config=dense if about.dimensions else {},
-                sparse_vectors_config={name: models.SparseVectorParams() for name in about.fields},
-            )
+            "create_collection",
+            self._collection,
+            vectors_config=dense if about.dimensions else {},
+            sparse_vectors_config={name: models.SparseVectorParams() for name in about.fields},
         )
 
     def add(self, documents: Sequence[LoadedDocument]) -> None:
@@ -145,26 +139,24 @@ class QdrantStore(VectorStore):
                 "text": document.text[:SHOWN],
             }
             points.append(models.PointStruct(id=document.row, vector=vector, payload=payload))
-        self._call(lambda client: client.upsert(self._collection, points))
+        self._call("upsert", self._collection, points)
 
     def finish(self, about: LoadedCorpus) -> None:
         self._describe(about)
 
     def _describe(self, about: LoadedCorpus) -> None:
         models = self._models()
-        if not self._call(lambda client: client.collection_exists(self._description)):
+        if not self._call("collection_exists", self._description):
             size = models.VectorParams(size=1, distance=models.Distance.DOT)
-            self._call(
-                lambda client: client.create_collection(self._description, vectors_config=size)
-            )
+            self._call("create_collection", self._description, vectors_config=size)
         payload = {"about": msgspec.json.encode(about).decode()}
         point = models.PointStruct(id=0, vector=[1.0], payload=payload)
-        self._call(lambda client: client.upsert(self._description, [point]))
+        self._call("upsert", self._description, [point])
 
     def about(self) -> LoadedCorpus | None:
-        if not self._call(lambda client: client.collection_exists(self._description)):
+        if not self._call("collection_exists", self._description):
             return None
-        found = self._call(lambda client: client.retrieve(self._description, [0]))
+        found = self._call("retrieve", self._description, [0])
         if not found:
             return None
         about = msgspec.json.decode(found[0].payload["about"], type=LoadedCorpus)
@@ -176,7 +168,7 @@ class QdrantStore(VectorStore):
         """Whether each field has a vector of its own; older versions had one for all fields."""
         if not self.exists():
             return False
-        config = self._call(lambda client: client.get_collection(self._collection)).config
+        config = self._call("get_collection", self._collection).config
         return {*fields} <= {*(config.params.sparse_vectors or {})}
 
     # ── signals ───────────────────────────────────────────────────────────────────────────────────
@@ -220,13 +212,12 @@ class QdrantStore(VectorStore):
         start: Any = 0
         while start is not None:
             points, start = self._call(
-                lambda client, start=start: client.scroll(
-                    self._collection,
-                    limit=PAGE,
-                    offset=start,
-                    with_payload=False,
-                    with_vectors=[field],
-                )
+                "scroll",
+                self._collection,
+                limit=PAGE,
+                offset=start,
+                with_payload=False,
+                with_vectors=[field],
             )
             for point in points:
                 vector = point.vector.get(field)
@@ -250,30 +241,25 @@ class QdrantStore(VectorStore):
         if among is not None:
             only = models.Filter(must=[models.HasIdCondition(has_id=list(among))])
         found = self._call(
-            lambda client: client.query_points(
-                self._collection,
-                query=query,
-                using=using,
-                limit=depth,
-                query_filter=only,
-                with_payload=False,
-            )
+            "query_points",
+            self._collection,
+            query=query,
+            using=using,
+            limit=depth,
+            query_filter=only,
+            with_payload=False,
         )
         return {int(point.id): float(point.score) for point in found.points}
 
     def vectors(self, rows: Sequence[int]) -> dict[int, list[float]]:
         found = self._call(
-            lambda client: client.retrieve(
-                self._collection, list(rows), with_vectors=[DENSE], with_payload=False
-            )
+            "retrieve", self._collection, list(rows), with_vectors=[DENSE], with_payload=False
         )
         return {int(point.id): point.vector[DENSE] for point in found}
 
     def names(self, rows: Sequence[int]) -> dict[int, tuple[str, str]]:
         found = self._call(
-            lambda client: client.retrieve(
-                self._collection, list(rows), with_payload=["doc_id", "title"]
-            )
+            "retrieve", self._collection, list(rows), with_payload=["doc_id", "title"]
         )
         return {int(p.id): (p.payload["doc_id"], p.payload["title"]) for p in found}
 

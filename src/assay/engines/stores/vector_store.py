@@ -6,7 +6,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar
@@ -65,6 +65,8 @@ class VectorStore(SearchEngine):
     def __init__(self, name: str, table: StoreTable) -> None:
         self._name = name
         self._table = table
+        self._collection = table.collection
+        self._description = f"{table.collection}__assay"  # the collection about a loaded corpus
         self._lock = threading.RLock()
         self._connected: Any = None
         self._opened: Any = None
@@ -93,7 +95,7 @@ class VectorStore(SearchEngine):
         if not hits and not filters and not getattr(self._table, "filter", None):
             # some document is always nearest, unless there is none
             raise EngineError(
-                f"{self._name}: the collection {self._table.collection!r} is empty: fill it first"
+                f"{self._name}: the collection {self._collection!r} is empty: fill it first"
             )
         return list({hit.doc_id: hit for hit in reversed(hits)}.values())[::-1][:top_k]
 
@@ -127,12 +129,12 @@ class VectorStore(SearchEngine):
         """A store on this machine serves one thread at a time, a server any number."""
         return self._lock if self._is_local else contextlib.nullcontext()
 
-    def _call(self, work: Callable[[Any], Any]) -> Any:
-        """The result of a call to the client, for loading and for Assay's ranking."""
+    def _call(self, method: str, *values: Any, **options: Any) -> Any:
+        """Call a method of the client, to load a corpus or for Assay's ranking."""
         try:
             client = self._client()
             with self._turn():
-                return work(client)
+                return getattr(client, method)(*values, **options)
         except AssayError:
             raise
         except Exception as error:  # every client has errors of its own
@@ -154,6 +156,10 @@ class VectorStore(SearchEngine):
     def _filled(self, text: str) -> str:
         return filled(text, f"engines.{self._name}")
 
+    def target(self) -> tuple[str, str, str]:
+        """What a corpus is loaded into: the word for it, its name, and the key of the table."""
+        return self.noun, self._collection, "collection"
+
     # ── what is missing ───────────────────────────────────────────────────────────────────────────
 
     def _refuse_missing_place(self) -> None:
@@ -168,7 +174,7 @@ class VectorStore(SearchEngine):
 
     def _missing_collection(self, known: Iterable[str]) -> InputError:
         return InputError(
-            f"there is no {self.noun} {self._table.collection!r}",
+            f"there is no {self.noun} {self._collection!r}",
             where=f"engines.{self._name}.collection",
             hint=f"There is: {', '.join(known) or 'none'}.",
         )
