@@ -70,8 +70,8 @@ def _loaded(config: EngineConfig, say: Say) -> Any:
 
 
 def quiet_of(config: EngineConfig) -> tuple[float, float] | None:
-    """The seconds that a process may be silent: while a module is imported, and for one query. There
-    is no limit for Assay's own index, which may have to be built first."""
+    """The seconds that a process may be silent: while a module is imported, and for one query.
+    Assay's own index has no limit, since it may have to be built first."""
     if config.routes:
         every = [quiet_of(part) for part in config.routes.values()]
         known = [quiet for quiet in every if quiet is not None]

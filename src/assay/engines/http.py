@@ -174,7 +174,7 @@ class HttpEngine(SearchEngine):
         return f"{host} answers status {status}" + (f": {text}" if text else "")
 
     def shown(self, text: str) -> str:
-        """A text of the server as it may be shown: secrets are removed before it is cut, since a cut
+        """A text of the server as it may be shown. Secrets are removed before it is cut, which
         could leave a part of one."""
         text = hidden(text, self._secrets)
         text = "".join(character if character.isprintable() else " " for character in text)

@@ -65,7 +65,7 @@ class Indexed(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class IndexRecipe(msgspec.Struct, frozen=True, kw_only=True):
-    """How to build an index: with vectors or without, by which encoder, and whether from scratch."""
+    """How to build an index: with or without vectors, by which encoder, whether from scratch."""
 
     dense: bool = True
     encoder: str = ""

@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any
 
 from assay.core.errors import EngineError, InputError
-from assay.engines.retrievers import EXPECTED, as_engine, is_engine
+from assay.engines.retrievers import EXPECTED, as_engine, binds, is_engine, parameters_of
 
 
 def load_engine(spec: str) -> Any:
@@ -166,11 +166,8 @@ def _implements_interface(candidate: type) -> bool:
 
 
 def _takes_query(candidate: type) -> bool:
-    try:
-        inspect.signature(candidate.search).bind(None, "query", 20)  # type: ignore[attr-defined]
-    except (TypeError, ValueError):
-        return False
-    return True
+    search = candidate.search  # type: ignore[attr-defined]
+    return bool(parameters_of(search)) and binds(search, None, "query", 20)
 
 
 def _names(classes: list[type]) -> str:

@@ -101,7 +101,7 @@ METHODS = (
 
 def _searching(target: Any) -> Any:
     is_async = inspect.iscoroutinefunction(target.search)
-    as_usual = _binds(target.search, "query", 20) or not _takes_a_query(target.search)
+    as_usual = binds(target.search, "query", 20) or not _takes_a_query(target.search)
     if not is_async and as_usual:
         return target
     name = getattr(target, "name", None)
@@ -136,13 +136,13 @@ def _takes_a_query(target: Any) -> bool:
     depth = {name: 20 for name in DEPTHS if name in signature.parameters}
     first = dict(list(depth.items())[:1])
     return any(
-        _binds(target, *given, **named)
+        binds(target, *given, **named)
         for given in (("query",), ("query", 20))
         for named in ({}, first)
     )
 
 
-def _binds(target: Any, *given: Any, **named: Any) -> bool:
+def binds(target: Any, *given: Any, **named: Any) -> bool:
     """Whether it can be called with these arguments; yes if its parameters are unknown."""
     try:
         inspect.signature(target).bind(*given, **named)
