@@ -222,7 +222,7 @@ def _answers(refusal: type[Exception]) -> Parser:
     import jmespath
     import msgspec
 
-    from assay.engines.extracting import read_hits
+    from assay.engines.http import read_hits
     from assay.engines.http_table import Pattern
     from assay.engines.transport import Response
 

@@ -236,7 +236,7 @@ def test_an_engine_of_a_table_is_found_without_our_own_search() -> None:
     """Asking an HTTP engine needs neither corpora nor indexes, which take long to load."""
     script = (
         "import sys\n"
-        "import assay.engines.over_http\n"
+        "import assay.engines.http\n"
         "import assay.workbench.scoring.engines, assay.workbench.scoring.engine_fit\n"
         "print(*(n for n in sys.modules if n.startswith(('assay.search', 'assay.corpus'))))\n"
     )

@@ -184,8 +184,7 @@ def _doc(value: Any) -> str:
 
 
 def configuration() -> str:
-    from assay.engines.connecting import kind_names, kind_of
-    from assay.engines.described import Common
+    from assay.engines.engine_table import Common, kind_names, kind_of
     from assay.judging.machine import Machine
     from assay.review.external_backlog import BacklogSource
     from assay.workbench.project.config import GateConfig, GoldConfig

@@ -23,7 +23,7 @@ from assay.core.types import GoldSet, Run, counted
 from assay.corpus.disk import Corpus
 from assay.corpus.lookup import corpus_named, documents, is_corpus, require_corpus
 from assay.engines.answering import ask_engine
-from assay.engines.described import EngineConfig
+from assay.engines.engine_table import EngineConfig
 from assay.engines.registry import BASELINES, searched
 from assay.formats.gold_jsonl import locked
 from assay.formats.spreadsheet import guarded_row

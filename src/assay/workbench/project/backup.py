@@ -36,8 +36,7 @@ from assay.core import conninfo
 from assay.core.errors import InputError
 from assay.core.files import os_message, scratch_beside, sync_folder
 from assay.core.workspace import DATABASE, DEFAULT, HOME, STORE, default_store, workspace
-from assay.engines.connecting import kind_of
-from assay.engines.described import EngineConfig
+from assay.engines.engine_table import EngineConfig, kind_of
 from assay.formats.gold_jsonl import locked
 from assay.store import copying
 from assay.workbench.project.config import CONFIG_NAME, Config, read_config

@@ -13,7 +13,7 @@ import msgspec
 from assay.core.errors import InputError
 from assay.core.files import read_toml
 from assay.core.results import Gate
-from assay.engines.described import EngineConfig, read_tables
+from assay.engines.engine_table import EngineConfig, read_tables
 from assay.evaluation.gates import mistake
 from assay.formats import is_irds
 from assay.judging import machine

@@ -9,7 +9,7 @@ import msgspec
 
 from assay.core import extras
 from assay.core.errors import InputError, UsageError
-from assay.engines.described import EngineConfig
+from assay.engines.engine_table import EngineConfig
 from assay.workbench.scoring.report import report_file
 from assay.workbench.scoring.score import Progress, Scored, ScoreRequest, score, unwatched
 from assay.workbench.searching import corpora

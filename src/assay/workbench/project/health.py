@@ -18,7 +18,7 @@ from assay.core.types import Query, counted
 from assay.corpus.disk import list_corpora, open_corpus
 from assay.engines.answering import ask_engine
 from assay.engines.asking import AllFailed
-from assay.engines.described import EngineConfig
+from assay.engines.engine_table import EngineConfig
 from assay.engines.indexed import index_state
 from assay.gold.log import has_log, open_log
 from assay.gold.projection import state_of_file

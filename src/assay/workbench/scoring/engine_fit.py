@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from assay.core.errors import Declined, InputError
 from assay.core.results import GradedResults
 from assay.core.types import GoldSet
-from assay.engines.described import EngineConfig
+from assay.engines.engine_table import EngineConfig
 from assay.engines.registry import BASELINES
 from assay.evaluation.golden_checks import checks_of
 from assay.judging.pool import read_pool

@@ -13,7 +13,7 @@ from assay.core.errors import EngineError, InputError
 from assay.core.runs import run_from_results
 from assay.core.types import GoldSet, Query, QueryResult, Run, ScoreSheet
 from assay.engines.asking import ask_all, run_engine
-from assay.engines.described import EngineConfig
+from assay.engines.engine_table import EngineConfig
 from assay.engines.retrievers import as_engine
 from assay.evaluation import graded
 from assay.evaluation.judged import Qrels, Scored, gold_from_dict

@@ -13,7 +13,7 @@ from assay.core.errors import AssayError, InputError, NotHere
 from assay.core.lru import Remembered
 from assay.core.results import Results
 from assay.core.results_file import from_json
-from assay.engines.described import EngineConfig
+from assay.engines.engine_table import EngineConfig
 from assay.evaluation.comparison import Comparison, Difference, Moved, compare
 from assay.evaluation.differences import Leaderboard
 from assay.store.records import RunRecord

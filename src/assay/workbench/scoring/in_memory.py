@@ -17,7 +17,7 @@ from assay.core.fingerprints import git_state, versions
 from assay.core.results import Entry, GoldenResults, GradedEntry, GradedResults, Results
 from assay.core.results_file import encode, to_json
 from assay.core.types import GoldSet, Query, QueryResult, Run, ScoreSheet, Slice
-from assay.engines.described import EngineConfig
+from assay.engines.engine_table import EngineConfig
 from assay.evaluation.comparison import Comparison, compare
 from assay.evaluation.golden_checks import results_of
 from assay.evaluation.graded import graded_results

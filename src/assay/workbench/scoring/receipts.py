@@ -12,7 +12,7 @@ from assay import formats
 from assay.core.files import sha256_of
 from assay.core.fingerprints import git_state, versions
 from assay.core.results import GitState, GoldenResults, GradedResults, InputFile
-from assay.engines.described import EngineConfig
+from assay.engines.engine_table import EngineConfig
 
 R = TypeVar("R", GradedResults, GoldenResults)
 

@@ -25,7 +25,7 @@ from assay.core.workers import Failure, Job, run_jobs
 from assay.core.workspace import workspace
 from assay.corpus.lookup import corpus_named, is_corpus
 from assay.engines.answering import failed_process, quiet_of
-from assay.engines.described import EngineConfig
+from assay.engines.engine_table import EngineConfig
 from assay.evaluation.gate_limits import golden_mistake, latency_mistake
 from assay.evaluation.gate_values import ALIASES, LATENCY, SLICES, beyond_scale
 from assay.evaluation.gates import is_golden_measure

@@ -26,7 +26,7 @@ from assay.core.types import Query
 from assay.core.workers import Failure, Job, run_jobs
 from assay.core.workspace import workspace
 from assay.engines.answering import failed_process, quiet_of
-from assay.engines.described import EngineConfig
+from assay.engines.engine_table import EngineConfig
 from assay.judging.policy import read_policy
 from assay.judging.pool import pool_path
 from assay.store.records import RunRecord

@@ -29,7 +29,7 @@ from assay.core.results_file import encode, to_json
 from assay.core.runs import run_from_results
 from assay.core.types import Finding, GoldSet, Query, QueryResult, Run
 from assay.corpus.lookup import documents
-from assay.engines.described import EngineConfig, called, seconds_of
+from assay.engines.engine_table import EngineConfig, called, seconds_of
 from assay.engines.registry import searched
 from assay.evaluation.golden import evaluate_golden
 from assay.evaluation.graded import graded_results

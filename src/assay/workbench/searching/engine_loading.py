@@ -12,11 +12,10 @@ from assay import formats
 from assay.core.errors import InputError
 from assay.core.types import GoldSet, Run
 from assay.engines.asking import run_engine
-from assay.engines.carried import CarriedEngine, carrier_of
-from assay.engines.connecting import kind_of
-from assay.engines.described import settings_of
+from assay.engines.engine_table import kind_of, settings_of
+from assay.engines.external_ranking import ExternalRankingEngine, external_store
 from assay.engines.indexed import Say, open_indexed, silent
-from assay.engines.loading import Loaded, Tick, load_corpus
+from assay.engines.stores.loading import LoadReport, Tick, load_corpus
 from assay.evaluation.graded import evaluate
 from assay.workbench.project.config import CONFIG_NAME, read_config
 from assay.workbench.scoring.rubric_settings import suite
@@ -36,7 +35,7 @@ class Into(msgspec.Struct, frozen=True, kw_only=True):
     """What was loaded; with a gold set the quality beside our own index, how many of the first ten
     hits are the same, and how long a question took."""
 
-    loaded: Loaded
+    loaded: LoadReport
     beside: tuple[Beside, ...] = ()
     same_in_ten: float | None = None
     own_millis: float | None = None
@@ -64,12 +63,12 @@ def index_into(
     gold = formats.read_gold(dataset) if dataset is not None else None
     table = described[engine]
     settings = settings_of(table, kind_of(table.kind)) if table.kind else None
-    carrier = carrier_of(table.kind, engine, settings)
-    loaded = load_corpus(name, carrier, engine=engine, tick=tick, say=say)
+    store = external_store(table.kind, engine, settings)
+    loaded = load_corpus(name, store, engine=engine, tick=tick, say=say)
     if gold is None or dataset is None:
         return Into(loaded=loaded)
     own = run_engine(open_indexed(name, say=say), gold.queries, top_k=TOP)
-    there = run_engine(CarriedEngine(engine, carrier), gold.queries, top_k=TOP)
+    there = run_engine(ExternalRankingEngine(engine, store), gold.queries, top_k=TOP)
     return Into(
         loaded=loaded,
         beside=_beside(own, there, gold, dataset),

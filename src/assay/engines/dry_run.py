@@ -1,4 +1,5 @@
-"""One query, step by step: the request, the answer, what was read from it, and what is wrong."""
+"""A dry run of one query: the request, the answer, the hits that were read from it, and the
+mistakes."""
 
 from __future__ import annotations
 
@@ -10,15 +11,15 @@ from assay.core.errors import AssayError, EngineError
 from assay.core.types import Hit, Query
 from assay.engines.answering import ask_engine, opened
 from assay.engines.asking import AllFailed
-from assay.engines.described import EngineConfig
-from assay.engines.over_http import RETRIED, HttpEngine
+from assay.engines.engine_table import EngineConfig
+from assay.engines.http import RETRIED, HttpEngine
 from assay.engines.transport import Request
 
 MOST = 20_000  # characters of an answer that are kept
 
 
-class Sent(msgspec.Struct, frozen=True, kw_only=True):
-    """A request as it may be shown: a key is its name."""
+class SentRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """A request as it may be shown, with secrets by their names."""
 
     method: str
     url: str
@@ -26,7 +27,7 @@ class Sent(msgspec.Struct, frozen=True, kw_only=True):
     body: str = ""
 
 
-class Got(msgspec.Struct, frozen=True, kw_only=True):
+class ReceivedAnswer(msgspec.Struct, frozen=True, kw_only=True):
     status: int
     type: str
     bytes: int
@@ -34,16 +35,16 @@ class Got(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Trial(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of one query. `wrong` is what keeps the engine from being measured, `notes` what
-    is worth a look."""
+    """The outcome of one query. `wrong` has the errors that keep the engine from being measured,
+    `notes` what is worth a look."""
 
     engine: str
     kind: str
     query: str
     top_k: int
     ok: bool
-    request: Sent | None = None
-    answer: Got | None = None
+    request: SentRequest | None = None
+    answer: ReceivedAnswer | None = None
     millis: float | None = None
     hits: list[Hit] = []
     wrong: list[str] = []
@@ -59,7 +60,7 @@ def try_engine(config: EngineConfig, query: str, top_k: int, known: Mapping[str,
 
 
 def kind_word(config: EngineConfig) -> str:
-    """What the table says that the engine is."""
+    """The word for the kind of an engine."""
     if config.kind:
         return config.kind
     plain = {
@@ -112,7 +113,7 @@ def _over_http(
     return msgspec.structs.replace(
         trial,
         ok=not reading.wrong,
-        answer=Got(
+        answer=ReceivedAnswer(
             status=response.status,
             type=response.headers.get("content-type", ""),
             bytes=len(response.body),
@@ -125,9 +126,9 @@ def _over_http(
     )
 
 
-def _sent(engine: HttpEngine, request: Request) -> Sent:
+def _sent(engine: HttpEngine, request: Request) -> SentRequest:
     body = (request.body or b"").decode("utf-8", "replace")
-    return Sent(
+    return SentRequest(
         method=request.method,
         url=engine.masked(request.url),
         headers=engine.shown_headers(),

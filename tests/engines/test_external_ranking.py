@@ -14,11 +14,11 @@ import pytest
 from opensearch_replay import Replay, served
 
 from assay.core.errors import EngineError, InputError
-from assay.engines import carry_qdrant
-from assay.engines.carried import CarriedEngine, carrier_of
-from assay.engines.connecting import kind_of
+from assay.engines.engine_table import kind_of
+from assay.engines.external_ranking import ExternalRankingEngine, external_store
 from assay.engines.indexed import open_indexed
-from assay.engines.loading import load_corpus
+from assay.engines.stores import qdrant
+from assay.engines.stores.loading import load_corpus
 from assay.formats import read_gold
 from assay.search import index, signals
 from assay.search.profile import OPINIONS
@@ -44,17 +44,17 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
     kind = request.param
     if kind == "postgres":
         pytest.importorskip("psycopg", reason="needs the package psycopg[binary]")
-        own = {"postgres": request.getfixturevalue("postgres_url"), "table": "carried"}
+        own = {"postgres": request.getfixturevalue("postgres_url"), "table": "loaded"}
     elif kind == "qdrant":
         pytest.importorskip("qdrant_client", reason="needs the package qdrant-client")
-        own = {"qdrant": str(tmp_path / "q"), "collection": "carried"}
+        own = {"qdrant": str(tmp_path / "q"), "collection": "loaded"}
     elif kind == "milvus":
         pytest.importorskip("pymilvus", reason="needs the package pymilvus")
         pytest.importorskip("milvus_lite", reason="needs the package milvus-lite")
-        own = {"milvus": str(tmp_path / "m.db"), "collection": "carried"}
+        own = {"milvus": str(tmp_path / "m.db"), "collection": "loaded"}
     else:
         with served(Replay()) as address:
-            own = {"opensearch": address, "collection": "carried"}
+            own = {"opensearch": address, "collection": "loaded"}
             yield kind, msgspec.convert(own, kind_of(kind).settings)
         return
     yield kind, msgspec.convert(own, kind_of(kind).settings)
@@ -73,12 +73,12 @@ def test_the_ranking_there_is_that_of_our_own_index(
     corpus: str, place: Any, sample_home: Path
 ) -> None:
     kind, settings = place
-    carrier = carrier_of(kind, "there", settings)
-    loaded = load_corpus(corpus, carrier, engine="there", home=sample_home)
+    store = external_store(kind, "there", settings)
+    loaded = load_corpus(corpus, store, engine="there", home=sample_home)
     own = open_indexed(corpus, home=sample_home)
-    assert loaded.documents == carrier.about().documents  # type: ignore[union-attr]
-    there = CarriedEngine(
-        "there", carrier_of(kind, "there", settings) if kind != "qdrant" else carrier
+    assert loaded.documents == store.about().documents  # type: ignore[union-attr]
+    there = ExternalRankingEngine(
+        "there", external_store(kind, "there", settings) if kind != "qdrant" else store
     )
     # short texts in inflected languages have signals there that no engine holds
     least = 0.97 if corpus == "opinions" else 0.5
@@ -108,10 +108,10 @@ def test_feedback_and_fields_count_as_on_our_own_index(
     monkeypatch.setattr(index, "choose", lambda *about, **more: OPINIONS)
     monkeypatch.setattr(signals, "_spelled", lambda words, field: words)
     kind, settings = place
-    carrier = carrier_of(kind, "there", settings)
-    loaded = load_corpus("opinions", carrier, engine="there", home=as_if_large)
+    store = external_store(kind, "there", settings)
+    loaded = load_corpus("opinions", store, engine="there", home=as_if_large)
     assert loaded.encoder == "opinions-en-1"
-    own, there = open_indexed("opinions", home=as_if_large), CarriedEngine("there", carrier)
+    own, there = open_indexed("opinions", home=as_if_large), ExternalRankingEngine("there", store)
     cited = [*QUESTIONS["opinions"], "Section 87103(a) and 82015"]
     same = 0
     for question in cited:
@@ -130,23 +130,23 @@ def test_a_folder_of_qdrant_is_asked_as_its_client_would_answer(
 ) -> None:
     """The vectors are read once, page by page, and compared here. A document may lack a field."""
     pytest.importorskip("qdrant_client", reason="needs the package qdrant-client")
-    monkeypatch.setattr(carry_qdrant, "PAGE", 7)
-    own_table = {"qdrant": str(tmp_path / "q"), "collection": "carried"}
+    monkeypatch.setattr(qdrant, "PAGE", 7)
+    own_table = {"qdrant": str(tmp_path / "q"), "collection": "loaded"}
     table = msgspec.convert(own_table, kind_of("qdrant").settings)
-    carrier = carry_qdrant.QdrantCarrier("there", table)
-    load_corpus("opinions", carrier, engine="there", home=sample_home)
-    about = carrier.about()
+    store = qdrant.QdrantStore("there", table)
+    load_corpus("opinions", store, engine="there", home=sample_home)
+    about = store.about()
     assert about is not None
     field = about.fields[0]
-    client, models = carrier._open()
-    client.upsert("carried", [models.PointStruct(id=9_999, vector={}, payload={})])
+    client, models = store._client(), store._models()
+    client.upsert("loaded", [models.PointStruct(id=9_999, vector={}, payload={})])
     asked = {f"{field}:gift": 1.0, f"{field}:travel": 2.0, f"{field}:nowhere": 1.0}
-    own = carrier._by_words(field, asked, 10_000, None)
+    own = store._best_on_server(field, asked, 10_000, None)
     assert own
-    assert carrier.best(field, asked, 10_000) == pytest.approx(own)
-    assert carrier.best(field, asked, 3) == pytest.approx(dict(list(own.items())[:3]))
+    assert store.best(field, asked, 10_000) == pytest.approx(own)
+    assert store.best(field, asked, 3) == pytest.approx(dict(list(own.items())[:3]))
     among = [*list(own)[2:4], 9_999]
-    assert list(carrier.best(field, asked, 10, among)) == among[:2]
+    assert list(store.best(field, asked, 10, among)) == among[:2]
 
 
 def test_what_is_there_and_not_ours_is_left_alone(place: Any, sample_home: Path) -> None:
@@ -155,26 +155,26 @@ def test_what_is_there_and_not_ours_is_left_alone(place: Any, sample_home: Path)
         import psycopg
 
         with psycopg.connect(settings.postgres, autocommit=True) as connection:
-            connection.execute("CREATE TABLE carried (id text)")
-        carrier = carrier_of(kind, "there", settings)
+            connection.execute("CREATE TABLE loaded (id text)")
+        store = external_store(kind, "there", settings)
     elif kind == "opensearch":
-        carrier = carrier_of(kind, "there", settings)
+        store = external_store(kind, "there", settings)
         mapping = {"settings": {"index": {}}, "mappings": {"properties": {}}}
-        carrier._ask("PUT", "", mapping)  # type: ignore[attr-defined]
+        store._request("PUT", "", mapping)  # type: ignore[attr-defined]
     else:
-        carrier = carrier_of(kind, "there", settings)
-        client, _ = carrier._open()  # type: ignore[attr-defined]
+        store = external_store(kind, "there", settings)
+        client = store._client()  # type: ignore[attr-defined]
         if kind == "qdrant":
-            client.create_collection("carried", vectors_config={})
+            client.create_collection("loaded", vectors_config={})
         else:
-            client.create_collection("carried", dimension=3)
+            client.create_collection("loaded", dimension=3)
     with pytest.raises(InputError, match="was not loaded from here"):
-        load_corpus("opinions", carrier, engine="there", home=sample_home)
+        load_corpus("opinions", store, engine="there", home=sample_home)
 
 
 def test_a_place_that_nothing_was_loaded_into_says_so(place: Any) -> None:
     kind, settings = place
-    engine = CarriedEngine("there", carrier_of(kind, "there", settings))
+    engine = ExternalRankingEngine("there", external_store(kind, "there", settings))
     with pytest.raises(EngineError, match="assay index NAME --into there"):
         engine.search("gifts", 3)
 
@@ -183,18 +183,18 @@ def test_loading_again_replaces_and_a_broken_load_is_not_asked(
     place: Any, sample_home: Path
 ) -> None:
     kind, settings = place
-    carrier = carrier_of(kind, "there", settings)
-    load_corpus("opinions", carrier, engine="there", home=sample_home)
-    load_corpus("hostile", carrier, engine="there", home=sample_home)
-    found = CarriedEngine("there", carrier).search("gift", 20)
+    store = external_store(kind, "there", settings)
+    load_corpus("opinions", store, engine="there", home=sample_home)
+    load_corpus("hostile", store, engine="there", home=sample_home)
+    found = ExternalRankingEngine("there", store).search("gift", 20)
     assert {"..", "50%?x=1#y&z"} <= {hit.doc_id for hit in found}
-    about = carrier.about()
+    about = store.about()
     assert about is not None
     assert about.corpus == "hostile"
     if kind != "postgres":  # there it is one transaction, and what was there stays
-        carrier.begin(msgspec.structs.replace(about, ready=False))
+        store.begin(msgspec.structs.replace(about, ready=False))
         with pytest.raises(EngineError, match="not finished"):
-            CarriedEngine("there", carrier).search("gift", 3)
+            ExternalRankingEngine("there", store).search("gift", 3)
 
 
 # ── OpenSearch ────────────────────────────────────────────────────────────────────────────────────
@@ -210,8 +210,8 @@ def test_opensearch_is_asked_by_its_documented_protocol(
         table = {"opensearch": address, "collection": "op 1"}
         secret = {**table, "headers": {"Authorization": "env:SEARCH_KEY"}}
         settings = msgspec.convert(secret, kind_of("opensearch").settings)
-        carrier = carrier_of("opensearch", "there", settings)
-        load_corpus("opinions", carrier, engine="there", home=sample_home)
+        store = external_store("opensearch", "there", settings)
+        load_corpus("opinions", store, engine="there", home=sample_home)
         paths = [(method, path) for method, path, _ in replay.requests]
         assert ("PUT", "/op%201") in paths
         assert paths.count(("POST", "/op%201/_bulk")) == 1
@@ -219,10 +219,10 @@ def test_opensearch_is_asked_by_its_documented_protocol(
         assert replay.settings["knn"] is True
         replay.refused = {"3", "5"}
         with pytest.raises(EngineError, match="2 documents were not taken; the first: failed"):
-            load_corpus("opinions", carrier, engine="there", home=sample_home)
+            load_corpus("opinions", store, engine="there", home=sample_home)
         monkeypatch.setenv("SEARCH_KEY", "wrong-secret-key")
         with pytest.raises(EngineError, match="401") as refused:
-            carrier.about()
+            store.about()
         assert "wrong-secret" not in str(refused.value)
 
 

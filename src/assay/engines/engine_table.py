@@ -1,37 +1,101 @@
-"""A table `[engines.NAME]` of assay.toml: which kind of engine it is, its own keys, and how it is
+"""The tables `[engines.NAME]` of assay.toml: the kind of an engine, its own keys, and how it is
 called.
 
 One key says the kind: `search_module` (or `module`), `engine`, `run`, `corpora`, or a key of
-`connecting.KINDS`, such as `http`. The other keys are those of every engine (`Common`) and those of
-the kind."""
+`KINDS`, such as `http`. The other keys are those of every engine (`Common`) and those of the kind.
+Another package adds a kind with an entry point in `assay.engine_kinds`:
+
+    [project.entry-points."assay.engine_kinds"]
+    court = "court_tools.connect:COURT"
+"""
 
 from __future__ import annotations
 
 import difflib
+import logging
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
+from assay.core import plugins
 from assay.core.errors import InputError
+from assay.core.plugins import PluginError
 from assay.core.types import JsonObject
-from assay.engines.connecting import EngineKind, kind_names, kind_of
 
 KEYS = "See docs/engines.md for the keys."
 PLAIN = ("search_module", "module", "engine", "run")
-DEFAULT_TIMEOUT = 60.0  # seconds for one query, where nobody says
+DEFAULT_TIMEOUT = 60.0  # seconds for one query
 MOST_AT_ONCE = 256
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h)?")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
+_log = logging.getLogger("assay.engines")
 Table = TypeVar("Table", bound=msgspec.Struct)
+
+# the key of the table: the kind of engine, which is imported when a table has the key
+BUILT_IN: dict[str, str] = {
+    "http": "assay.engines.http:HTTP",
+    "preset": "assay.engines.http:HTTP",
+    "postgres": "assay.engines.stores.postgres:POSTGRES",
+    "qdrant": "assay.engines.stores.qdrant:QDRANT",
+    "milvus": "assay.engines.stores.milvus:MILVUS",
+    "chroma": "assay.engines.stores.chroma:CHROMA",
+    "lancedb": "assay.engines.stores.lance:LANCE",
+    "opensearch": "assay.engines.stores.opensearch:OPENSEARCH",
+}
+KINDS = plugins.Kind(name="kind of engine", group="assay.engine_kinds", built_in=BUILT_IN)
+
+
+class EngineKind(msgspec.Struct, frozen=True, kw_only=True):
+    """A kind of engine: how a table of assay.toml becomes an engine.
+
+    `settings` is a frozen struct with the kind's own keys, among them the key that says the kind;
+    the keys of every engine (`Common`) are read elsewhere. `make` gives the engine for a name and
+    its settings: an object with `search(query, top_k, …)` that takes the values of a row for which
+    it has parameters, and may be called from several threads. It connects when it is first
+    searched, so that a table can be shown without its server.
+
+    `check` gives (key, mistake), or two empty texts, before anything runs. `files` are the keys
+    that name files, relative to the configuration. `example` is set for a deprecated kind: the page
+    with a Python engine to use instead."""
+
+    settings: type[msgspec.Struct]
+    make: Callable[[str, Any], Any]
+    check: Callable[[Any], tuple[str, str]] | None = None
+    files: tuple[str, ...] = ()
+    example: str = ""
+
+
+def kind_names() -> list[str]:
+    return plugins.names(KINDS)
+
+
+def kind_of(key: str) -> EngineKind:
+    kind = plugins.load(KINDS, key)
+    if not isinstance(kind, EngineKind):
+        raise PluginError(f"the kind of engine {key!r} is not an EngineKind")
+    return kind
+
+
+@cache
+def _warn_deprecated(engine: str, key: str, example: str) -> None:
+    """Warn of a deprecated kind, once in a process for each engine."""
+    _log.warning(
+        "engines.%s: the key %s is deprecated and will be removed in the next release; "
+        "use a Python engine instead: %s",
+        engine,
+        key,
+        example,
+    )
 
 
 class Calls(msgspec.Struct, frozen=True, kw_only=True):
     """How an engine is called. `timeout` is in seconds, for one call of one query; `rate` in calls
-    a second; `warm_up` is how many queries are asked before, and not counted."""
+    a second; `warm_up` is the number of queries that are asked first and not measured."""
 
     timeout: float = DEFAULT_TIMEOUT
     retries: int = 0
@@ -57,7 +121,7 @@ class Common(msgspec.Struct, frozen=True, kw_only=True):
 class EngineConfig(msgspec.Struct, frozen=True, kw_only=True):
     """An engine of the configuration: exactly one of `search_module`, `engine` (a built-in, with
     `corpus`), `run` (saved results), `routes` (each corpus of a set on an engine of its own) or
-    `kind`, whose keys `own` holds as the file has them: what is secret is named there, not said.
+    `kind`, whose keys `own` holds as the file has them, with secrets by their names.
 
     `run_timeout` is in seconds, for all its queries."""
 
@@ -124,8 +188,8 @@ def settings_of(config: EngineConfig, kind: EngineKind) -> Any:
 
 
 def converted(values: object, shape: type[Table], where: str, more: Iterable[str] = ()) -> Table:
-    """The values as a struct. A key that is not known is refused with the one that was probably
-    meant; `more` are keys that are known elsewhere."""
+    """The values as a struct. An unknown key is refused, with the key that was probably meant;
+    `more` are keys that are known elsewhere."""
     keys = (*shape.__struct_fields__, *more)
     for key in values if isinstance(values, dict) else ():
         if key not in keys:
@@ -161,6 +225,8 @@ def _read_table(name: str, table: Mapping[str, object], where: str, folder: Path
     common = _common(table, where)
     if kind.check is not None and any(wrong := kind.check(settings)):
         raise InputError(wrong[1], where=f"{where}.{wrong[0]}".rstrip("."), hint=KEYS)
+    if kind.example:
+        _warn_deprecated(name, next(iter(kinds)), kind.example)
     paths = {key: str(folder / str(own[key])) for key in kind.files if _is_path(own.get(key))}
     return _with_common(
         EngineConfig(name=name, folder=str(folder), kind=next(iter(kinds)), own={**own, **paths}),
@@ -171,7 +237,7 @@ def _read_table(name: str, table: Mapping[str, object], where: str, folder: Path
 
 
 def _meant(table: Mapping[str, object], others: Sequence[str]) -> str:
-    """The key that was probably meant by one that is not known."""
+    """A hint with the key that was probably meant by an unknown one."""
     kinds = (*PLAIN, *others)
     for key in table:
         near = difflib.get_close_matches(key, kinds, n=1, cutoff=0.7)
@@ -181,7 +247,7 @@ def _meant(table: Mapping[str, object], others: Sequence[str]) -> str:
 
 
 def _is_path(value: object) -> bool:
-    """A place on this machine: neither an address nor one that the environment has."""
+    """Whether this is a path: neither an address nor a variable of the environment."""
     return isinstance(value, str) and bool(value) and "://" not in value and "env:" not in value
 
 
@@ -211,7 +277,7 @@ def _plain(name: str, common: Common, settings: _Plain, where: str, folder: Path
 
 
 def _common_alone(name: str, table: Mapping[str, object], where: str) -> EngineConfig:
-    """A table of routes has no more than what is said of the whole run."""
+    """The engine of a table of routes, which has only the keys of the whole run."""
     for key in table:
         if key not in ("top_k", "run_timeout"):
             raise InputError(

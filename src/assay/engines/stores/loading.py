@@ -1,9 +1,9 @@
-"""A corpus of the workspace into an engine: its terms by our analysis with their BM25 impacts, and
-the vectors of its index.
+"""The loader of a corpus into an external store: the terms of Assay's analysis with their BM25
+impacts, and the vectors of the corpus's index.
 
-The documents are read twice: once to count in how many documents a term stands and how long the
-fields are, once to write. So a corpus need not fit in memory; the vectors are those of the index,
-which are mapped."""
+The documents are read twice: once to count how many documents have a term and how long the fields
+are, once to load them. So a corpus need not fit in memory; the vectors are those of the index,
+which are memory-mapped."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ import numpy as np
 from assay.core.errors import InputError
 from assay.corpus.disk import Corpus
 from assay.corpus.lookup import corpus_named
-from assay.engines.carried import SAMPLE, About, Carrier, LoadedRow
+from assay.engines.external_ranking import ExternalStore, LoadedCorpus, LoadedDocument
 from assay.engines.indexed import index_folder, open_indexed
 from assay.language.analysis import analyzer, grams
 from assay.search import index_files
@@ -33,12 +33,13 @@ from assay.search.profile import Profile
 from assay.search.views import View, section_texts, view_of
 
 BATCH = 256
+SAMPLE = 128  # vectors that stand for all where the median of their similarity is needed
 Tick = Callable[[str, int, int], None]  # (what, done, of)
 Terms = dict[str, list[str]]
 
 
-class Loaded(msgspec.Struct, frozen=True, kw_only=True):
-    """What was loaded where."""
+class LoadReport(msgspec.Struct, frozen=True, kw_only=True):
+    """The result of loading a corpus into an engine."""
 
     corpus: str
     engine: str
@@ -49,8 +50,8 @@ class Loaded(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @dataclass
-class _Field:
-    """What the first reading counts of a field."""
+class _FieldCounts:
+    """The counts of a field: documents by term, documents that have the field, and its length."""
 
     holding: Counter[str] = field(default_factory=Counter)
     filled: int = 0
@@ -59,14 +60,14 @@ class _Field:
 
 def load_corpus(
     name: str,
-    carrier: Carrier,
+    store: ExternalStore,
     *,
     engine: str,
     home: Path | None = None,
     tick: Tick = lambda what, done, of: None,
     say: Callable[[str], None] = lambda text: None,
-) -> Loaded:
-    """The corpus, in the carrier; its index is built first where it is missing or outdated."""
+) -> LoadReport:
+    """Load a corpus into a store; its index is built first if it is missing or outdated."""
     open_indexed(name, home=home, tick=tick, say=say)
     corpus = corpus_named(name, home)
     index = index_files.load(index_folder(corpus, home), corpus.fingerprint)
@@ -75,17 +76,20 @@ def load_corpus(
             f"the vectors of {corpus.name} are still being made",
             hint=f"Finish them first: assay index {corpus.name}",
         )
+    _refuse_others(store, engine)
     vectors = None if index.profile.encoder == LEARNED else index.vectors
     counted = _counted(corpus, index.profile, tick)
     about = _about(corpus, index, tuple(counted), vectors)
-    carrier.begin(about)
+    store.begin(about)
     of = len(corpus)
-    rows = _rows(corpus, index.profile, counted, vectors)
-    for done, batch in _batches(rows):
-        carrier.add(batch)
+    documents = _documents(corpus, index.profile, counted, vectors)
+    done = 0
+    while batch := list(itertools.islice(documents, BATCH)):
+        store.add(batch)
+        done += len(batch)
         tick("loading", done, of)
-    carrier.finish(msgspec.structs.replace(about, ready=True))
-    return Loaded(
+    store.finish(msgspec.structs.replace(about, ready=True))
+    return LoadReport(
         corpus=corpus.name,
         engine=engine,
         documents=of,
@@ -95,13 +99,26 @@ def load_corpus(
     )
 
 
-def _about(corpus: Corpus, index: Index, fields: tuple[str, ...], vectors: Any) -> About:
+def _refuse_others(store: ExternalStore, engine: str) -> None:
+    """Refuse to replace what Assay did not load."""
+    if not store.exists() or store.about() is not None:
+        return
+    noun, name, key = store.target()
+    article = "an" if noun == "index" else "a"
+    raise InputError(
+        f"there is {article} {noun} {name!r} already, and it was not loaded from here",
+        where=f"engines.{engine}.{key}",
+        hint=f"Name another {noun}: it is made, and made anew each time.",
+    )
+
+
+def _about(corpus: Corpus, index: Index, fields: tuple[str, ...], vectors: Any) -> LoadedCorpus:
     sample = ""
     if vectors is not None:
         order = np.random.default_rng(0).permutation(len(vectors))[:SAMPLE]
         chosen = np.asarray(vectors[np.sort(order)], np.float16)
         sample = base64.b64encode(chosen.tobytes()).decode()
-    return About(
+    return LoadedCorpus(
         corpus=corpus.name,
         fingerprint=corpus.fingerprint,
         documents=len(corpus),
@@ -112,12 +129,12 @@ def _about(corpus: Corpus, index: Index, fields: tuple[str, ...], vectors: Any) 
     )
 
 
-def _counted(corpus: Corpus, profile: Profile, tick: Tick) -> dict[str, _Field]:
-    fields: dict[str, _Field] = {}
+def _counted(corpus: Corpus, profile: Profile, tick: Tick) -> dict[str, _FieldCounts]:
+    fields: dict[str, _FieldCounts] = {}
     of = len(corpus)
     for done, terms in enumerate(_terms(_views(corpus, profile), profile), start=1):
         for name, words in terms.items():
-            counted = fields.setdefault(name, _Field())
+            counted = fields.setdefault(name, _FieldCounts())
             counted.holding.update(set(words))
             counted.filled += 1
             counted.length += len(words)
@@ -126,12 +143,12 @@ def _counted(corpus: Corpus, profile: Profile, tick: Tick) -> dict[str, _Field]:
     return fields
 
 
-def _rows(
-    corpus: Corpus, profile: Profile, counted: dict[str, _Field], vectors: Any
-) -> Iterator[LoadedRow]:
+def _documents(
+    corpus: Corpus, profile: Profile, counted: dict[str, _FieldCounts], vectors: Any
+) -> Iterator[LoadedDocument]:
     every = zip(corpus.iter(), _terms(_views(corpus, profile), profile), strict=True)
     for number, (document, terms) in enumerate(every):
-        yield LoadedRow(
+        yield LoadedDocument(
             row=number,
             doc_id=document.id,
             title=document.title,
@@ -146,8 +163,10 @@ def _rows(
         )
 
 
-def _impacts(words: list[str], counted: _Field, profile: Profile) -> Iterator[tuple[str, float]]:
-    """What bm25() of lexical.py gives each term of the document."""
+def _impacts(
+    words: list[str], counted: _FieldCounts, profile: Profile
+) -> Iterator[tuple[str, float]]:
+    """The BM25 impact of each term of a document, as bm25() of lexical.py computes it."""
     soft = profile.kind != "stems"
     k1, b = (GRAM_K1, GRAM_B) if soft else (profile.k1, profile.b)
     norm = k1 * (1 - b + b * len(words) * counted.filled / max(counted.length, 1))
@@ -162,8 +181,8 @@ def _impacts(words: list[str], counted: _Field, profile: Profile) -> Iterator[tu
 
 
 def _views(corpus: Corpus, profile: Profile) -> Iterable[tuple[View, str]]:
-    """Each document as the index sees it; for short texts with the text of its whole section, so
-    that those are all in memory."""
+    """Each document as the index sees it; for short texts with the text of its whole section, for
+    which all views are held in memory."""
     if profile.kind == "stems":
         return ((view_of(document), "") for document in corpus.iter())
     views = [view_of(document) for document in corpus.iter()]
@@ -171,7 +190,7 @@ def _views(corpus: Corpus, profile: Profile) -> Iterable[tuple[View, str]]:
 
 
 def _terms(views: Iterable[tuple[View, str]], profile: Profile) -> Iterator[Terms]:
-    """The terms of each field that is not empty, by the same texts as the index has."""
+    """The terms of each field that is not empty, from the same texts as the index has."""
     language = analyzer(profile.language)
     for view, section in views:
         if profile.kind != "stems":
@@ -190,10 +209,3 @@ def _terms(views: Iterable[tuple[View, str]], profile: Profile) -> Iterator[Term
             if profile.characters:
                 terms["characters"] = grams(letters_of(full), language.gram)
         yield {name: words for name, words in terms.items() if words}
-
-
-def _batches(rows: Iterator[LoadedRow]) -> Iterator[tuple[int, list[LoadedRow]]]:
-    done = 0
-    while batch := list(itertools.islice(rows, BATCH)):
-        done += len(batch)
-        yield done, batch
