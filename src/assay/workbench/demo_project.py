@@ -34,7 +34,7 @@ from assay.workbench.pooling import PoolRequest, pool_gold
 from assay.workbench.rulings import rule
 from assay.workbench.shelves import open_shelf
 from assay.workbench.suggestions import suggest
-from assay.workbench.votes_to_labels import merge_files
+from assay.workbench.votes_to_labels import Allowed, merge_files
 
 __all__ = ["FOLDER", "inside", "prepare"]
 
@@ -187,7 +187,7 @@ def _judge(service: Service, votes: Path, story: _Story, now: datetime) -> None:
     for days, rows in by_day.items():
         at = (now - timedelta(days=days, hours=1)).isoformat()
         with _as_lines([{**row, "at": at} for row in rows]) as file:
-            merge_files(SET, [file], corpus=Path(ENGLISH), unasked=True)
+            merge_files(SET, [file], corpus=Path(ENGLISH), allow=Allowed(unasked=True))
         if days == min(by_day):
             for said in story.rulings:
                 grade, why = said.grade, said.rationale
