@@ -91,7 +91,7 @@ def test_a_judge_corrects_a_vote_that_is_dated_by_the_next_day(tmp_path: Path) -
     for number, ballot in enumerate([{"grade": 2, "at": day}, {"grade": 0}]):
         file = tmp_path / f"{number}.jsonl"
         file.write_text(json.dumps(row | ballot) + "\n")
-        votes_to_labels.merge_files(path, [file], unasked=True)
+        votes_to_labels.merge_files(path, [file], allow=votes_to_labels.Allowed(unasked=True))
     assert [each.grade for each in open_log(path).book.current()] == [0]
 
 
@@ -206,7 +206,9 @@ def test_the_word_given_last_is_the_latest_of_all_judges(tmp_path: Path, act: st
         rulings.rule(path, "q0", "d", 2, rationale="so", by="chair")
     else:
         (tmp_path / "b.csv").write_text("query_id,doc_id,grade,judge\nq0,d,2,ben\n")
-        votes_to_labels.merge_files(path, [tmp_path / "b.csv"], unasked=True)
+        votes_to_labels.merge_files(
+            path, [tmp_path / "b.csv"], allow=votes_to_labels.Allowed(unasked=True)
+        )
     assert labels(path) == {("q0", "d"): 2}
 
 
@@ -223,7 +225,7 @@ def test_files_without_times_are_said_at_one_moment(tmp_path: Path) -> None:
             row = f"query_id,doc_id,grade,judge\nq0,d,{grade},{name}\n"
             (folder / f"{name}.csv").write_text(row)
         files = [folder / f"{name}.csv" for name in order]
-        votes_to_labels.merge_files(path, files, unasked=True)
+        votes_to_labels.merge_files(path, files, allow=votes_to_labels.Allowed(unasked=True))
         assert labels(path) == {}
 
 
@@ -232,5 +234,7 @@ def test_a_file_without_times_is_said_after_what_the_clock_has_not_seen(tmp_path
     ahead = (datetime.now(UTC) + timedelta(hours=2)).isoformat(timespec="seconds")
     votes_to_labels.append_votes(path, [vote(ahead)])
     (tmp_path / "b.csv").write_text("query_id,doc_id,grade,judge\nq0,d,2,a\n")
-    votes_to_labels.merge_files(path, [tmp_path / "b.csv"], unasked=True)
+    votes_to_labels.merge_files(
+        path, [tmp_path / "b.csv"], allow=votes_to_labels.Allowed(unasked=True)
+    )
     assert labels(path) == {("q0", "d"): 2}

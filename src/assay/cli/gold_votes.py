@@ -65,8 +65,7 @@ def merge(
             kind=kind,
             corpus=corpus,
             sample=pairs,
-            unasked=unasked,
-            partial=partial,
+            allow=votes_to_labels.Allowed(unasked=unasked, partial=partial),
         )
     else:
         merged = votes_to_labels.recompute_labels(dataset, corpus=corpus)

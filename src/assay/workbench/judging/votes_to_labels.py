@@ -264,6 +264,18 @@ class Merged(msgspec.Struct, frozen=True, kw_only=True):
     edited: str = ""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Allowed:
+    """Overrides that accept otherwise invalid votes: on pairs that nobody was asked for, and the
+    valid rows of a file in which others are not."""
+
+    unasked: bool = False
+    partial: bool = False
+
+
+NOTHING_MORE = Allowed()
+
+
 def merge_files(
     dataset: Path,
     files: Sequence[Path],
@@ -272,12 +284,11 @@ def merge_files(
     kind: str = "",
     corpus: Path | None = None,
     sample: Set[Pair] | None = None,
-    unasked: bool = False,
-    partial: bool = False,
+    allow: Allowed = NOTHING_MORE,
 ) -> Merged:
-    """Merge the files that judges sent back. One invalid row rejects everything, unless `partial`;
-    `unasked` accepts pairs that nobody was asked for. `sample` are the pairs of a spot check, whose
-    votes measure labels and make none; a file that has the pairs of a draw counts as one too."""
+    """Merge the files that judges sent back. One invalid row rejects everything, unless `allow`
+    accepts the rest. `sample` are the pairs of a spot check, whose votes measure labels and make
+    none; a file that has the pairs of a draw counts as one too."""
     draws, pool = read_samples(dataset).draws, read_pool(dataset)
     ballots = [_as_drawn(read_ballots(path), draws, pool) for path in files]
     for path, file in zip(files, ballots, strict=True):
@@ -294,12 +305,12 @@ def merge_files(
         judged = frozenset[Pair]() if sample is not None else voted.limits.judged
         limits = replace(
             voted.limits,
-            asked=None if unasked else asked,
+            asked=None if allow.unasked else asked,
             judged=judged,
             documents=None if texts is None else texts.ids,
         )
         with_ids = [identified(file, voted.gold.queries) for file in ballots]
-        done = cast(with_ids, limits, said, partial=partial)
+        done = cast(with_ids, limits, said, partial=allow.partial)
         labelled = save_labels(voted, done.new)
     return _merged(voted, ballots, done, labelled, texts)
 

@@ -26,7 +26,7 @@ from assay.workbench.judging.flags import FlagGiven, flag_query
 from assay.workbench.judging.new_sets import init_gold
 from assay.workbench.judging.pool import PoolRequest, pool_gold
 from assay.workbench.judging.rulings import rule
-from assay.workbench.judging.votes_to_labels import merge_files
+from assay.workbench.judging.votes_to_labels import Allowed, merge_files
 from assay.workbench.project.config import CONFIG_NAME
 from assay.workbench.project.demo import samples
 from assay.workbench.project.logs import import_searches, record_decisions
@@ -187,7 +187,7 @@ def _judge(service: Service, votes: Path, story: _Story, now: datetime) -> None:
     for days, rows in by_day.items():
         at = (now - timedelta(days=days, hours=1)).isoformat()
         with _as_lines([{**row, "at": at} for row in rows]) as file:
-            merge_files(SET, [file], corpus=Path(ENGLISH), unasked=True)
+            merge_files(SET, [file], corpus=Path(ENGLISH), allow=Allowed(unasked=True))
         if days == min(by_day):
             for said in story.rulings:
                 grade, why = said.grade, said.rationale
