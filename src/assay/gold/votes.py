@@ -76,15 +76,17 @@ class VoteBook:
         self.voted: dict[tuple[str, str], list[str]] = {}  # judge and query: documents
         self.given: Counter[str] = Counter()  # votes of each query
         self._heads: dict[Pair, tuple[Held, ...]] = {}  # not superseded, also withdrawals
-        self._early: set[str] = set()  # ids that were superseded before they were read
+        # pair and id of votes that were superseded before they were read; a ruling also names acts
+        # on other pairs, whose labels it changed
+        self._early: set[tuple[Pair, str]] = set()
 
     def add(self, vote: Held) -> None:
         old = vote.supersedes.split()
         before = [known for id in old if (known := self.ids.get(id)) is not None]
-        if len(before) < len(old):
-            self._early.update(id for id in old if id not in self.ids)
         whose = self.whose(before[0]) if vote.source == WITHDRAWN and before else vote
         pair = whose.pair
+        if len(before) < len(old):
+            self._early.update((pair, id) for id in old if id not in self.ids)
         self.ids[vote.id] = vote
         if vote.judge != IMPORTED and vote.source != WITHDRAWN:
             self.kinds[vote.judge] = vote.kind
@@ -95,7 +97,7 @@ class VoteBook:
             self.voted.setdefault((whose.judge, pair[0]), []).append(pair[1])
         if old and heads:
             heads = tuple(head for head in heads if head.id not in old)
-        self._heads[pair] = heads if vote.id in self._early else (*heads, vote)
+        self._heads[pair] = heads if (pair, vote.id) in self._early else (*heads, vote)
 
     def vote(self, id: str) -> Vote | None:
         held = self.ids.get(id)
@@ -108,11 +110,11 @@ class VoteBook:
         return self._read(held.place)
 
     def heads(self, pair: Pair) -> list[Held]:
-        """What holds of a pair, rulings and spot checks too, without what was written."""
+        """The votes that hold on a pair, rulings and spot checks too, without their rationales."""
         return [vote for vote in self._heads.get(pair, ()) if vote.source != WITHDRAWN]
 
     def everything(self, pair: Pair) -> list[Vote]:
-        """What holds of a pair, rulings and spot checks too."""
+        """The votes that hold on a pair, rulings and spot checks too."""
         return [self._whole(vote) for vote in self.heads(pair)]
 
     def has(self, pair: Pair) -> bool:
