@@ -56,6 +56,52 @@ def test_a_cut_last_line_is_reported_before_anything_is_appended(decided: Projec
     assert set(decided.rows()) >= set(before)
 
 
+def damage_last_line(project: Project) -> None:
+    log = project.folder / "gold-set.log.jsonl"
+    *lines, last = log.read_text("utf-8").splitlines(keepends=True)
+    log.write_text("".join([*lines, last.replace('"v":1', '"v":1,,', 1)]), "utf-8")
+
+
+def test_a_reopened_row_stays_where_the_line_that_reopened_it_is_damaged(decided: Project) -> None:
+    decided.do("gold", "reopen", "g006", "--by", "Dana")
+    before = decided.rows()["g006"]
+    damage_last_line(decided)
+    decided.do("gold", "promote", "g008", "--by", "Eli")
+    assert decided.rows()["g006"] == before
+
+
+def test_an_undone_approval_stays_undone_where_its_line_is_damaged(decided: Project) -> None:
+    with decided.serve() as server:
+        chair = server.visitor("Dana")
+        (item,) = [one for one in chair.items() if one["ref"] == "g002"]
+        assert chair.post("/api/review/undo", json={"ids": [item["id"]]}).status_code == 200
+    assert decided.rows()["g002"]["source"] == "bootstrap"
+    damage_last_line(decided)
+    decided.do("gold", "rebuild", "gold-set.jsonl")
+    assert decided.rows()["g002"]["source"] == "bootstrap"
+
+
+def test_a_newer_format_with_other_values_stops_writing(decided: Project) -> None:
+    log = decided.folder / "gold-set.log.jsonl"
+    with log.open("a", encoding="utf-8") as stream:
+        stream.write('{"v":2,"id":"n","at":{"t":1},"who":["p-1"],"kind":0,"action":9}\n')
+    before = log.read_bytes(), decided.gold.read_bytes()
+    said = decided.fail("gold", "promote", "g008", "--by", "Eli")
+    assert "the log has lines of format 2" in said
+    assert (log.read_bytes(), decided.gold.read_bytes()) == before
+
+
+def test_a_renamed_set_keeps_its_log_to_itself(decided: Project) -> None:
+    """Another kind of set with the new stem would mix its labels into the rows."""
+    for ending in ("jsonl", "log.jsonl"):
+        (decided.folder / f"gold-set.{ending}").rename(decided.folder / f"new.{ending}")
+    labels = [{"id": "g002", "text": "q", "relevance_judgments": []}]
+    (decided.folder / "new.json").write_text(json.dumps({"queries": labels}), "utf-8")
+    ruling = ("--grade", 1, "--rationale", "It decides the point.", "--by", "Dana")
+    said = decided.fail("gold", "adjudicate", "new.json", "g002", "d1", *ruling)
+    assert "new.log.jsonl is the log of new.jsonl" in said
+
+
 def test_a_missing_file_is_rebuilt_from_its_log(decided: Project) -> None:
     """With the decisions that the log has."""
     before = decided.rows()

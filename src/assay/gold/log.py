@@ -119,8 +119,11 @@ class Log:
         with self.path.open("rb") as stream:
             stream.seek(self._read_to)
             for raw in stream:
-                place, act = self._read_to, self._decoded(raw)
-                if act is None and raw.strip():
+                place, act = self._read_to, _decoded(raw)
+                version = act.v if act is not None else _format_of(raw)
+                if version > FORMAT:
+                    self.newer = max(self.newer, version)
+                elif act is None and raw.strip():
                     self.damaged.append(self._lines + 1)
                 if raw.endswith(b"\n"):
                     self._read_to += len(raw)
@@ -130,12 +133,6 @@ class Log:
                     self._apply(act, place)
         if late:  # an act came after one that supersedes it, as lines of two copies may
             self._restart_in_order()
-
-    def _decoded(self, raw: bytes) -> Act | None:
-        act = _decoded(raw)
-        if act is not None and act.v > FORMAT:
-            self.newer = max(self.newer, act.v)
-        return act
 
     def _restart_in_order(self) -> None:
         acts = {act.id: act for act in read_acts(self.path)}
@@ -203,9 +200,12 @@ class Log:
         """Refuse before anything is done where nothing could be written."""
         begun = next((act for act in self.acts.values() if act.action == BEGIN), None)
         owner = begun.subject.get("set", "") if begun is not None else self.dataset.name
-        if owner != self.dataset.name and self.dataset.with_name(owner).exists():
+        renamed = self.dataset.with_suffix(Path(owner).suffix)  # a set and its log, renamed
+        here = {self.dataset.with_name(owner), renamed} - {self.dataset}
+        other = next((path for path in here if path.exists()), None)
+        if owner != self.dataset.name and other is not None:
             raise InputError(
-                f"{self.path.name} is the log of {owner}",
+                f"{self.path.name} is the log of {other.name}",
                 where=str(self.dataset),
                 hint="Two sets in one folder need names that differ before the dot. Rename one.",
             )
@@ -320,6 +320,18 @@ def _decoded(raw: bytes) -> Act | None:
         return _ACT.decode(raw)
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return None
+
+
+def _format_of(raw: bytes) -> int:
+    """The format of a line that cannot be read, which may be one of a newer version."""
+    try:
+        return msgspec.json.decode(raw, type=_Format).v
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return 0
+
+
+class _Format(msgspec.Struct):
+    v: int = 0
 
 
 def _written(dataset: Path) -> datetime | None:

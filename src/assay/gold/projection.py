@@ -42,8 +42,9 @@ def compare_with_log(log: Log, content: bytes, found: Callable[[], Mapping[Key, 
     digest = digest_of(content)
     if log.matches(digest) or not log.rows.history:
         return Compared({}, [])
-    # where lines of the log are damaged it does not know all that was decided: the file wins
-    result = compare(log.rows, found(), digest, () if log.damaged else log.files)
+    damaged = bool(log.damaged)
+    exact = not damaged and digest in log.files
+    result = compare(log.rows, found(), exact=exact, damaged=damaged)
     if not result.behind and not result.edited:
         log.mark_matching(digest)
     if log.path.exists():

@@ -12,7 +12,7 @@ row of the file is compared with what the log wrote:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -158,20 +158,19 @@ class Compared(NamedTuple):
     edited: list[RowChange]
 
 
-def compare(book: RowBook, file: Mapping[Key, str], digest: str, known: Iterable[str]) -> Compared:
-    """The rows of a file against its log. `digest` is of the whole file, and `known` are those
-    that acts left behind: one of these is a projection to the byte, and nothing in it was edited
-    by hand."""
+def compare(book: RowBook, file: Mapping[Key, str], *, exact: bool, damaged: bool) -> Compared:
+    """Compare the rows of a file with its log. `exact` says that the file is a projection to the
+    byte: nothing in it was edited by hand. In a `damaged` log the act that made a row what it is
+    may be lost, so a row that differs stays as the file has it."""
     behind: dict[Key, State] = {}
     edited: list[RowChange] = []
-    exact = digest in set(known)
     for key, state in file.items():
         wanted = book.projected(key)
         if state == wanted or meaning(state) == meaning(wanted):
             continue
         if key not in book.history and exact:
             continue  # the act that made it is lost: a row is never removed for that
-        if exact or meaning(state) in book.known_states(key):
+        if exact or (not damaged and meaning(state) in book.known_states(key)):
             behind[key] = wanted
         else:
             edited.append(RowChange(row=key[0], doc=key[1], before=wanted, after=state))

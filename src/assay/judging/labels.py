@@ -255,8 +255,12 @@ def relabel(
 
 
 def _as_edited(label: Label, own: Mapping[Pair, Judgment]) -> Judgment | None:
-    by_hand = any(vote.source == EDITED for vote in label.standing)
-    return own.get((label.query_id, label.doc_id)) if by_hand else None
+    """The label as somebody wrote it in the gold file, if the file still has that edit."""
+    edit = next((vote for vote in reversed(label.standing) if vote.source == EDITED), None)
+    mine = own.get((label.query_id, label.doc_id))
+    if edit is None or mine is None:
+        return None
+    return mine if (mine.grade, mine.rationale) == (edit.grade, edit.rationale) else None
 
 
 def grade_given(label: Label) -> int | None:

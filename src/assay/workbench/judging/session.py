@@ -230,7 +230,8 @@ def write_vote(session: JudgingSession, vote: Vote, seen: str | None = None) -> 
         is_late = any(vote.at < one.at for one in before)  # times compare as text
         replaced = "" if is_late else " ".join(one.id for one in before)
         saved = msgspec.structs.replace(vote, supersedes=replaced)
-        votes = [*session.first, saved]
+        # another process may have written the first votes since this session was opened
+        votes = [*(one for one in session.first if one.id not in log.book.ids), saved]
         if is_late:  # the judge has voted again since: the late vote is kept, and does not hold
             withdrawal = msgspec.structs.replace(
                 vote, id=new_id(), grade=None, rationale="", supersedes=vote.id, source=WITHDRAWN
