@@ -1,5 +1,5 @@
-"""Work on more than this machine, by Dask: `--on tcp://HOST:PORT` is a scheduler that runs already,
-`--on local:2` two processes here.
+"""Run parts of a computation on a Dask cluster. `--on tcp://HOST:PORT` names a scheduler that is
+already running, `--on local:2` starts two processes on this machine.
 
     with cluster.on("tcp://10.0.0.5:8786"):
         ...

@@ -1,4 +1,4 @@
-"""The address of a PostgreSQL database: what the driver reads in it, and how it may be shown.
+"""Read PostgreSQL addresses, and print them without their secrets.
 
 It is parsed by the driver, never by a pattern: a password may hold anything. Where the driver
 cannot read an address nothing of it is shown, for its complaint repeats a part."""

@@ -1,4 +1,4 @@
-"""Every error Assay raises on purpose.
+"""The exceptions that Assay raises on purpose, with their exit codes.
 
     AssayError               exit 4   the tool failed
     ├── InputError           exit 2   a file, an option or a record is wrong; says where, what to do

@@ -1,5 +1,5 @@
-"""What is not in a plain install: which package an extra brings, and the one sentence that says
-which extra is missing.
+"""The optional packages (extras) of Assay: which packages an extra installs, and the one error that
+names a missing extra.
 
 A plain install reads, scores, decides and reports. Everything else imports its packages through
 `imported`, or asks for them with `need` before it begins, so that a missing one is always told in

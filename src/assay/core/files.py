@@ -1,5 +1,5 @@
-"""Reading and writing files: strict UTF-8 in, atomic replacement out, and errors that name file and
-line."""
+"""Read and write files: strict UTF-8, JSON, JSON lines and TOML in, atomic replacement out, and
+errors that name the file and the line."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What a number depends on, as hashes and versions: the part of a receipt that makes it
-reproducible."""
+"""Hashes and versions of everything a score depends on: gold sets, engine code, packages and the
+git commit. Receipts carry them so that a score can be reproduced."""
 
 from __future__ import annotations
 

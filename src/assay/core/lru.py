@@ -1,4 +1,4 @@
-"""What was found once and never changes, kept while there is room: pages ask for the same few."""
+"""A thread-safe cache that keeps the values used most recently."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Plugins: what has a name and can be added by another package. The mechanism alone; each kind
-keeps its own table of built-ins, beside the code that uses them.
+"""Find and load plugins: formats, importers, engines and other named parts that another package may
+add. Each kind keeps its own table of built-ins, beside the code that uses them.
 
 A kind is a literal table of built-ins and one entry-point group. A package adds to a kind with a
 line in its own pyproject.toml, and nothing is imported until the name is used:

@@ -1,4 +1,5 @@
-"""What a scoring run came to: `GradedResults` or `GoldenResults`, from scoring to the last report.
+"""The results of a scoring run as values: `GradedResults` for ranking measures, `GoldenResults` for
+pass/fail questions, and the receipt of both.
 
 `results_file` reads and writes them, and alone knows that a file has slices and stated expectations
 flat. `evaluation/graded.py` or `golden_figures.py` fills a new field; `make schema` publishes it.

@@ -1,4 +1,5 @@
-"""Results as a file has them: `to_json` and `from_json`, the one place that knows the flat form.
+"""Read and write results files. `to_json` and `from_json` are the only code that knows the flat
+form of the file.
 
 Inside the program slices are one table and what a gold set states beside what Assay knows is one
 mapping; a results file has both flat, as `by_KIND` and as keys of the query. Files of earlier

@@ -1,4 +1,4 @@
-"""Building runs: the one ranking rule.
+"""Build runs from engine answers or scores, with the one ranking rule of Assay.
 
 The engine's order is the truth. Where only scores exist (TREC runs, BEIR results, dicts of scores)
 the order is trec_eval's: score descending, then id descending. A document that comes twice keeps

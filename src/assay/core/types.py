@@ -1,4 +1,5 @@
-"""Every value type. Data is frozen and dumb; behaviour lives in plain functions elsewhere.
+"""The record types that all packages share: documents, queries, judgments, votes, hits, gold sets,
+runs and score sheets. Data is frozen; behaviour lives in plain functions elsewhere.
 
 Small things (a query, a hit) are records. Long things (judgments, hits) are columns of a polars
 frame, so that sixty queries and ten million rows take the same path."""

@@ -1,5 +1,5 @@
-"""Gates and what they say of results: the demand, what it found, why it cannot be told, and the
-verdict of all."""
+"""Gates and verdicts as values: the conditions of a gate, the outcome of one check, the verdict of
+all gates, and estimates from machine votes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Jobs in processes of their own: an answer for each, or why there is none.
+"""Run jobs in separate processes and collect an answer or a failure for each.
 
 What runs here may crash, exit, hang or be killed without harm to the command: an engine of somebody
 else, an importer on a broken file. A worker is a fresh interpreter with a pipe in and a pipe out.

@@ -1,5 +1,4 @@
-"""The workspace: the folder that holds corpora, indexes, results and the database. One rule for
-everybody."""
+"""Find the workspace: the folder that holds corpora, indexes, results and the database."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Importing: read a source into parts, put them together, resolve citations, and switch to the
-result in one step.
+"""Import a source as a corpus: read it into parts, merge them, resolve citations, and replace the
+old corpus in one step.
 
 **Reading** is cut into batches of files that any process can read (parts.py). A batch leaves parts,
 each finished by a marker, so that an import that was killed goes on after the last marker, and it

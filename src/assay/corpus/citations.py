@@ -1,4 +1,5 @@
-"""From a citation to the documents it names, or the reason why there is none."""
+"""Resolve citations to the documents of a corpus, and write the citation graph of a whole
+corpus."""
 
 from __future__ import annotations
 

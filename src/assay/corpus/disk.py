@@ -1,5 +1,5 @@
-"""The corpus on disk: columns in Arrow files, with an id index and the citation graph as mapped
-arrays.
+"""A corpus on disk: documents as columns in Arrow files, with an index of ids and the citation
+graph as mapped arrays.
 
     <home>/corpora/<name>/
       corpus.json              the manifest: replaced in one step, so that readers see old or new
@@ -12,7 +12,7 @@ arrays.
         citations.arrow        every citation of every document once, with its target or reason
         sources.arrow          the files read: path, size, time, hash
         problems.jsonl         records that could not be read
-        documents.*            the documents once more, so that one is one read (positioned.py)
+        documents.*            the documents once more, so that one is one read (`DocumentLines`)
       building/                an import under way; a later import takes up what is finished
 
 Opening reads the manifest and maps the arrays; a document is read when it is asked for. A corpus

@@ -1,8 +1,8 @@
-"""One portable file with a corpus in it, and opening it elsewhere.
+"""Pack a corpus into one portable file, and open such a file elsewhere.
 
 A ZIP archive with the manifest first and every file's SHA-256 in it. The same corpus always gives
 the same bytes. Opening unpacks it once into the workspace and checks every file, every name and
-every document (trust.py): the file may come from anybody.
+every document (validation.py): the file may come from anybody.
 """
 
 from __future__ import annotations

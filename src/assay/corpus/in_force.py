@@ -1,4 +1,4 @@
-"""What holds on a day: of every provision in a corpus, whether it is in force.
+"""Tell which provisions of a corpus are in force on a given day.
 
 A text may say itself that it is repealed or has no words here, and a record that it is not in force
 today. Of several versions of one place, each ends when the next one begins. What does not say when

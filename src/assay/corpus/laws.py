@@ -1,4 +1,5 @@
-"""Sections and moments of laws, by name or by Akoma Ntoso address.
+"""Resolve citations of statutes to sections and moments of the laws in a corpus, by name or by
+Akoma Ntoso address.
 
 **Idea.** A citation of a law is a path with steps left out: law, schedule, chapter, section and
 moment. What is left out is either said by the place the citation stands in ("this law", "moment 2",

@@ -1,4 +1,5 @@
-"""Letters by file number, and reported opinions by volume and page or by name.
+"""Resolve citations of advice letters by file number, and of reported opinions by volume and page
+or by name.
 
 **Claims.** Several documents may lay claim to one number: the answer that carries it in its
 heading, the request that was filed under it, a letter whose heading quotes it, a scan whose id was

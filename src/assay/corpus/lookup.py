@@ -1,5 +1,5 @@
-"""A corpus by what people call it: a name in the workspace, a frozen file, a JSONL file, a
-folder."""
+"""Open the corpus that a user names: a corpus of the workspace, a frozen file, a JSONL file or a
+folder of opinions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading a batch of source files into parts on disk: what one process of an import does.
+"""Read a batch of source files into parts on disk: the work of one process of an import.
 
 A part is an Arrow file of documents, one of their citations, and a small JSON marker that is
 written last. A part with a marker is whole; an import that was killed goes on after the last marker

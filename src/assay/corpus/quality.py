@@ -1,5 +1,5 @@
-"""What is in a corpus, and what is wrong with it: counts, coverage, scan quality, near-duplicates,
-open references.
+"""Describe and check a corpus: counts, field coverage, scan quality, near-duplicates and unresolved
+references.
 
 **Near-duplicates.** Two documents are near-duplicates when they share most of their five-word
 sequences (*shingles*), which survives a new heading or a corrected line. Comparing all pairs of

@@ -1,5 +1,5 @@
-"""What a corpus from elsewhere must be before it is used: Arrow files that are as large as they
-look, a graph that stays inside, and documents that are what their digests say.
+"""Check a corpus that somebody else made before it is used: the size of its Arrow files, the range
+of its citation graph, and the digests of its documents.
 
 A frozen corpus comes from anybody. Its digests are stored beside the documents, so they are
 computed again from the documents: a fingerprint says what is in a corpus only if it is.

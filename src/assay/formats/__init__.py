@@ -1,4 +1,5 @@
-"""Gold sets and runs in and out, one module a format, found by name or by what a file looks like.
+"""Read and write gold sets and runs. Each format is one module, chosen by name, by file ending or
+by file content.
 
 A format is one module: for gold sets with `read_gold` and `write_gold`, for runs with `read_run`
 (and `scan_run`, where a large one can be read block by block), or with all of them. To add one,

@@ -1,4 +1,4 @@
-"""Argilla: records as JSON with the settings of the dataset beside them, and responses back.
+"""Exchange judging tasks with Argilla: records and dataset settings out, responses back.
 
 The settings, STEM.settings.json beside STEM.json, have the rubric as guidelines, the question
 `grade` with a label a grade and one for unsure, and the question `rationale`. What comes back is

@@ -1,4 +1,4 @@
-"""Ballots: what judges send back, before it is a vote. One reader for every kind of file.
+"""Read the files that judges send back (ballots), and write blank ones to fill in.
 
 - A packet as JSONL: a first line about the packet (who judged, how many pairs), then a row a pair.
   The page of an HTML packet saves the same, without the texts.

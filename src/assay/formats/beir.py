@@ -1,5 +1,5 @@
-"""BEIR: a folder with `queries.jsonl` and `qrels/SPLIT.tsv`; results as JSON `{query: {document:
-score}}`."""
+"""Read and write BEIR: a folder with `queries.jsonl` and `qrels/SPLIT.tsv`, and results as JSON
+`{query: {document: score}}`."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Gold as CSV: one row a judgment, `query_id, query, doc_id, grade` and any of the optional
-columns."""
+"""Read and write gold sets as CSV, one row for each judgment: `query_id, query, doc_id, grade` and
+optional columns."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The graded dataset of the suite: `dataset.json` with taxonomy, queries and graded judgments with
-rationales."""
+"""Read, write and extend the suite's graded dataset, `dataset.json`: taxonomy, queries, and graded
+judgments with rationales."""
 
 from __future__ import annotations
 

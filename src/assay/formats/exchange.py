@@ -1,4 +1,5 @@
-"""What goes to other tools for judging, and how what comes back finds its query.
+"""The tasks that other judging tools receive, and the helpers that their formats share: grades as
+choices, queries by text, CSV tables.
 
 A format is a module with `write_tasks`, and a row in EXCHANGE_FORMATS of `formats/__init__.py`; its
 `looks_like` and `read_ballots` bring back what was judged there, by a row in `ballots.OTHERS`."""

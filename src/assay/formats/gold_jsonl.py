@@ -1,6 +1,6 @@
-"""`gold-set.jsonl`: one query a line with the ids that are right, bootstrapped from logs or given
-by the chair. A person edits it, in git: lines that are not ours are kept byte for byte (rows of the
-chair, comments with # or //, blank lines), whatever their order, spacing, line ends or other keys.
+"""Read, edit and lock `gold-set.jsonl`: one query a line with the ids of its relevant documents,
+bootstrapped from logs or written by the chair. People edit the file in git, so lines that are not
+ours (rows of the chair, comments with # or //, blank lines) are kept byte for byte.
 
 `read_gold` gives the set, and every row must be right. `read_lines` gives the lines, to change some
 and keep the others. Both read the same way and complain in the same words."""

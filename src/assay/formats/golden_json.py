@@ -1,5 +1,5 @@
-"""The pass/fail golden set: a JSON list of questions with `expected_any`, `k`, `min_score` and
-`must`.
+"""Read and write pass/fail golden sets: a JSON list of questions with `expected_any`, `k`,
+`min_score` and `must`.
 
 As files are found: the list may stand under `questions`, and a place may be a string, which is its
 section ("110a", "kuntalaki 110 § 3 mom.")."""

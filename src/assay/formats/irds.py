@@ -1,5 +1,5 @@
-"""Queries and judgments of a data set that ir_datasets knows: `irds:NAME`, as in
-`--dataset irds:beir/scifact/test`. Its documents are not read."""
+"""Read the queries and judgments of an ir_datasets data set: `irds:NAME`, as in `--dataset
+irds:beir/scifact/test`. Its documents are not read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Label Studio: tasks as JSON with the labeling configuration beside them, and annotations back.
+"""Exchange judging tasks with Label Studio: tasks and labeling configuration out, annotations back.
 
 The configuration, STEM.xml beside STEM.json, has the rubric, a choice a grade and one for unsure,
 and a place for the rationale. What comes back is Label Studio's JSON export, where every task has

@@ -1,4 +1,5 @@
-"""Quepid's ratings of a case, `query,docid,rating`: a whole set, or one judge's ratings.
+"""Read and write the ratings of a Quepid case, `query,docid,rating`: a whole gold set, or the
+ratings of one judge.
 
 Quepid knows a query by its text and has no ids, so queries are numbered in the order of the file. A
 row without a document is a query that nobody has rated."""

@@ -1,4 +1,4 @@
-"""Quepid's books: every judge's ratings of every pair of query and document.
+"""Read and write Quepid books: the ratings of every judge for every pair of query and document.
 
 As CSV a book has `query,docid` and a column a judge, who may have left a cell empty. As JSON it has
 `query_doc_pairs`, each with its `judgements`; of an unrateable pair the judge was unsure, and what

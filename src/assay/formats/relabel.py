@@ -1,5 +1,5 @@
-"""The labels of a set, written anew. Everything else in the file stays as it is written, so that
-the difference shows what was judged and nothing more."""
+"""Write new labels into the file of a gold set and leave everything else in it as it is written, so
+that the diff shows only what was judged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results JSON: the suite's scorecard file, ours or another scorer's, and the results of the golden
+"""Read results JSON: scorecard files of Assay or of another scorer, and results of the golden
 suite's runner."""
 
 from __future__ import annotations

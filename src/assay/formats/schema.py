@@ -1,4 +1,4 @@
-"""Strict reading of plain JSON values into records, with the JSON path in every complaint."""
+"""Convert plain JSON values to records, with the JSON path in every error message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Tables as spreadsheets read and write them, and cells that they must not take for a formula.
+"""Read and write tables for spreadsheets, and protect cells that a spreadsheet would take for a
+formula.
 
 A cell that begins with = + - @, a tab or a return is computed when the file is opened, also behind
 blanks, and what a document or a query says may be anything. Such a cell gets an apostrophe in

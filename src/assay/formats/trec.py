@@ -1,5 +1,5 @@
-"""TREC files: runs (`query Q0 doc rank score tag`), qrels (`query 0 doc grade`) and a topics TSV
-beside the qrels.
+"""Read and write TREC files: runs (`query Q0 doc rank score tag`), qrels (`query 0 doc grade`) and
+a topics TSV beside the qrels.
 
 Files are read in blocks, so memory follows the columns kept and not the file. A block that is not
 perfectly regular is read again line by line, which finds the exact line to complain about."""

@@ -1,5 +1,5 @@
-"""STEM.votes.jsonl, the votes of a set in the form of earlier versions: one vote a line. A log has
-taken its place; `assay gold export-votes` writes this form."""
+"""Read STEM.votes.jsonl, the votes of a set as earlier versions stored them: one vote a line. The
+log has replaced this file; `assay gold export-votes` still writes it."""
 
 from __future__ import annotations
 

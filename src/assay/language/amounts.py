@@ -1,4 +1,4 @@
-"""Figures as they are printed: what number a text is, which numbers it has, and in what unit.
+"""Read printed figures: the number that a text is, the numbers it contains, and their units.
 
 Finnish reports write "-38 396 165,19", English ones "(1,234.5)", and a heading says "1 000 €" for a
 whole column. A comma or a full stop with three digits after it can be read two ways; where a whole

@@ -1,4 +1,4 @@
-"""Text to terms, language by language.
+"""Analyse text into index terms, with one analyzer for each language.
 
 English: Snowball stems and statute-aware numbers. Finnish: lemmas, with n-grams for compounds.
 Hebrew: niqqud and punctuation removed, prefixes and endings stripped. Anything else: case-folded

@@ -1,4 +1,4 @@
-"""Which language a text is in: the one guesser, for a question of three words and for a collection.
+"""Detect the language of a text, from a query of three words to a whole collection.
 
 Script first: where a third of the letters are Hebrew, it is Hebrew. Then every word votes. A word
 that only holds a sentence together (ja, että; the, of) votes for its language; one that two

@@ -1,4 +1,4 @@
-"""English words: those that only hold a sentence together, and the forms of one word."""
+"""English stop words, and a test whether two words are forms of one word."""
 
 from __future__ import annotations
 

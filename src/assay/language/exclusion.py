@@ -1,4 +1,5 @@
-"""What a question leaves out: "Hallituksen tehtävät kunnassa (ei osakeyhtiön hallitus)".
+"""Split a question into what it asks for and what it excludes: "Hallituksen tehtävät kunnassa (ei
+osakeyhtiön hallitus)".
 
 A question names a thing it does not want in few ways, and each has a form of its own:
 

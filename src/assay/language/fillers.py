@@ -1,5 +1,5 @@
-"""Words that ask, point or fill a sentence, and say nothing of what is asked for: that a document
-does not have them means nothing.
+"""Recognise filler words: words that ask, point or fill a sentence and say nothing about the
+subject. A document that lacks them is no worse for it.
 
 An index keeps them all the same: "how many" and "myself" stand in statutes, too, and the lists of
 words that no index counts (`STOP` of each language) are shorter. Finnish verbs are listed by their

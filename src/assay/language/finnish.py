@@ -1,4 +1,4 @@
-"""Finnish words: those that only hold a sentence together, and the forms of one word.
+"""Finnish stop words, and a test whether two words are forms of one word.
 
 Finnish words are inflected by rule: endings of case and number (kunta, kunnassa, kunnista) on stems
 whose last consonants alternate (kunta, kunna-; consonant gradation) and whose last syllable may

@@ -1,4 +1,4 @@
-"""Whether a text contains a term, whatever form the term stands in.
+"""Test whether a text contains a term in any inflected form.
 
 Every word of a term must be found, in some form: Finnish words are inflected by rule and by
 dictionary, English words are compared by their headword, a Hebrew word may carry prefixes and

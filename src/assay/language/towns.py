@@ -1,4 +1,4 @@
-"""The towns that a text names: every municipality of Finland, in its inflected forms.
+"""Find the Finnish municipalities that a text names, in any inflected form.
 
 A question on a town that has no report here must not be answered with the figures of another, so
 that a town has to be known for one even where the collection has never heard of it. Names are

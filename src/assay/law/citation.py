@@ -1,4 +1,5 @@
-"""The one value type of the citation modules, and what a corpus may say about its own citations."""
+"""The value types of citations: a citation, its resolution, and the defaults of a collection
+(`Scheme`)."""
 
 from __future__ import annotations
 

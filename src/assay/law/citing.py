@@ -1,4 +1,4 @@
-"""A document as a lawyer would cite it, ready to be written down."""
+"""Print the citation and the title of a document as a lawyer would write them."""
 
 from __future__ import annotations
 

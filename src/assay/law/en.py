@@ -1,5 +1,5 @@
-"""English citations: code sections, regulations, advice letters by number, reported opinions and
-cases.
+"""Find English citations in text: code sections, acts, regulations, advice letters by number,
+reported opinions and cases.
 
 Gov. Code § 87103(a)            Section 87103(a); Government Code Section 87103, subdivision (a)
 Gov. Code § 87103(a)–(e)        Section 87103(a)-(e); subdivisions (a) through (e) of Section 87103

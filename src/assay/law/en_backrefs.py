@@ -1,5 +1,6 @@
-"""English citations that point back: "Thorner, supra" and "Id." mean what was cited before under
-that name, or right before. Where that is not plain, they mean nothing."""
+"""Resolve English citations that point back: "Thorner, supra" and "Id." mean the authority cited
+before under that name, or immediately before. Where the authority is not certain, nothing is
+resolved."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Names in English citations: codes and other sources of law, and reporters of cases, each with its
-normal form."""
+"""Names of codes, constitutions and reporters in English citations, each with its normal form."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Finnish citations: sections and moments, with the law by name (in any case form), by short name,
-by number, or left out.
+"""Find Finnish citations in text: sections and moments, with the law by name (in any case form), by
+short name, by number, or left out.
 
     kuntalaki 110 § 3 mom.          kuntalain 110 §:n 3 momentti; KuntaL 110.3 §
     110a §                          110 a §; 110a §:ssä; pykälä 110 a; § 110 a

@@ -1,4 +1,4 @@
-"""Hebrew citations: sections of laws and schedules, and cases by number.
+"""Find Hebrew citations in text: sections of laws and schedules, and cases by number.
 
     סעיף 197 לחוק התכנון והבנייה         בסעיף 197 לחוק התכנון והבנייה, התשכ"ה-1965
                                            ס' 197 לחוק התכנון והבנייה

@@ -1,4 +1,5 @@
-"""Where a hit stands and where it should: places, and whether one is the other.
+"""Compare the place of a hit with the place that a golden question expects, in laws and in the
+tables of reports.
 
 An expectation without a moment takes any moment. A hit may say where it stands in many ways
 (section_num with section_suffix, section_id, a Locator, a node id alone): all become one Place.

@@ -1,4 +1,4 @@
-"""The one reader of sections, moments and chapters.
+"""Read sections, moments and chapters, in running text and in fields that hold one section.
 
 Whatever names a section is read here: an expectation of a golden set, a hit, `assay cite`, a
 question to the search engine, the records of an importer, the normal form of a logged query. The

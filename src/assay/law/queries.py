@@ -1,6 +1,7 @@
-"""When two people typed the same query: one form for all spellings of it, in any script, with care
-for Hebrew and Finnish. Only what people vary without meaning anything is removed; words are never
-stemmed. A section that is named is one section however it is written: `kuntalain 110.3 §` and
+"""The normal form of a query, by which two spellings of one query are recognised as the same.
+
+Only differences without meaning are removed, in any script and with care for Hebrew and Finnish;
+words are never stemmed. A section is one section however it is written: `kuntalain 110.3 §` and
 `KuntaL 110 § 3 mom.` are one query, and so are `§ 12` and `12 §`."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How people write sections: the one table. Every reader of sections goes by it.
+"""The table of ways to write a section, for all languages. Every reader of sections uses it.
 
 A row is one way to write a section in one language: a pattern, with names for what it says, and
 examples. Words in capitals stand for pieces that the language's own file spells out (UNITS: one

@@ -1,4 +1,5 @@
-"""Versions of one place in time: dates as files write them, and when a version held."""
+"""Versions of a provision in time: dates as files write them, when a version was in force, and
+texts that only say that a provision is repealed."""
 
 from __future__ import annotations
 

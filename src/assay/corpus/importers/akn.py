@@ -1,4 +1,4 @@
-"""Akoma Ntoso 3.0 acts, one document a subsection (moment).
+"""Import acts in Akoma Ntoso 3.0, one document for each subsection (moment).
 
 Two shapes are read. In Finland's, a `section` holds `subsection`s; in Israel's, an outermost
 `point` is a section and the points in it are its paragraphs, and an `appendix` is a schedule.

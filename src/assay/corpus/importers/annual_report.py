@@ -1,4 +1,5 @@
-"""Annual reports by page, section, table and row: from PDF (the extra `pdf`) or from parsed JSON.
+"""Import annual reports as pages, sections, tables and table rows, from PDF (the extra `pdf`) or
+from parsed JSON.
 
 A document is the text of one section on one page, one table, or one row of a table. A table keeps
 its cells in `metadata["table"]` (`header` and `rows`), and its text repeats them row by row; a row

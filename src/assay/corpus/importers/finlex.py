@@ -1,4 +1,4 @@
-"""Finnish acts by moment: one JSON object a line, one document a moment.
+"""Import Finnish acts from JSON lines, one line and one document for each moment.
 
 Line: law, law_id ("410/2015"), finlex_version ("fin@20230780"), node_id, part, chapter, section_id
 ("110a"), section_title, moment, text, effective_from, in_force, tags, anchors, source."""

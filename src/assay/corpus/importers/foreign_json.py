@@ -1,4 +1,5 @@
-"""JSON from sources that are not ours: a bad line is a problem to report, and the next is read.
+"""Read JSON and JSON lines of other programs without stopping at a bad line: the line becomes a
+problem to report, and reading goes on.
 
 Unlike `core.files.iter_json_lines`, which refuses a file at its first fault, this reads on.
 """

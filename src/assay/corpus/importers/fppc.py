@@ -1,4 +1,4 @@
-"""Advisory opinions as `{year}/*.json`, one document an opinion.
+"""Import advisory opinions of the FPPC from `{year}/*.json`, one document for each opinion.
 
 The record's own id is the document's id; a record without one is named by its file, with the folder
 before it where two files have the same name. `metadata["numbers"]` are the file numbers the letter

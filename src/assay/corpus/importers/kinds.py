@@ -1,4 +1,4 @@
-"""What an importer is made of, and the table of importers.
+"""The interface of an importer, and the table of the importers by kind.
 
 An importer is one module with `SCHEME` (what its citations leave out), `VERSION` (raised when it
 reads differently), `units(source, options)`, the files to read, and `read(source, unit, options)`,

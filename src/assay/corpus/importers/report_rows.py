@@ -1,4 +1,5 @@
-"""The rows of a report's tables as documents: a figure is found by its row and shown with its cell.
+"""Turn the rows of a report's tables into documents, so that a figure is found by its row and shown
+with its column.
 
 **Idea.** A question on a report asks for one row ("Mikä oli vuosikate?"), and a table of sixty rows
 says everything at once. So every row is a document of its own, whose text says what a reader of the

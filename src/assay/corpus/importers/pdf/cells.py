@@ -1,4 +1,5 @@
-"""A table's cells where numbers, not rulings, make the columns; and tables as values.
+"""Cut tables into header, rows and cells, both tables that columns of numbers form and tables drawn
+as a grid.
 
 **Columns.** Figures are set flush right, so that the right edges of a column's numbers come
 together within a few points, and what lies left of the first such column is the label. This is the

@@ -1,4 +1,4 @@
-"""Running text in two columns, read one column after the other.
+"""Put the lines of a page set in two columns into reading order.
 
 **Idea.** Lines are made of words at one height, so that a line of a page in two columns is one of
 the left column and one of the right. Where lines that follow each other are all parted by the same

@@ -1,4 +1,5 @@
-"""Reading the pages of a PDF file, one at a time. Needs pypdfium2, the extra `pdf`."""
+"""Open a PDF file and read its pages, letters and drawn rulings, one page at a time. Needs
+pypdfium2, the extra `pdf`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The cells of a table that is drawn as a grid.
+"""Find the cells of a table that is drawn with rulings as a grid.
 
 **Idea.** Every ruling lies on one of a few lines across and down, which cut the table into small
 rectangles. Two neighbours with no ruling between them are one cell, so that merged cells come out

@@ -1,4 +1,4 @@
-"""Headings, from how the text of a report is set.
+"""Find the headings of a report and their levels from type size, weight and numbering.
 
 **Idea.** What is a heading depends on the size of the running text, so that is found first: the
 size of most letters in lines that read as sentences, over a sample of pages. Lines in a larger

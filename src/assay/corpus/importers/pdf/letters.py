@@ -1,4 +1,4 @@
-"""The words of a page from its letters, whichever way the page is held.
+"""Put the letters of a PDF page together into words and lines, whichever way the page is turned.
 
 A file may store a page on its side, with `/Rotate` or with text that runs upwards. What counts is
 the direction in which most letters run: the page is turned until they stand upright. What runs

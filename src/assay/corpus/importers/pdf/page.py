@@ -1,7 +1,7 @@
-"""A PDF page as values: words, lines and rulings, by their places on it.
+"""The value types of a PDF page: boxes, words, lines and rulings, with their positions.
 
 Places are in points from the top left corner of the page as it is read, whichever way the file
-stores it. Reading a file is told in pdf_file.py.
+stores it. `file.py` reads them from a PDF.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a report in PDF holds, page by page: passages and tables under their headings.
+"""Read a PDF report page by page into passages and tables under their headings.
 
 Every word of a page's text layer is in one of its parts or in its running lines. Pages are read one
 after another and let go, so that a report of any length needs the memory of a few pages; what holds

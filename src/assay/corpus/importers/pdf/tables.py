@@ -1,4 +1,4 @@
-"""Where the tables of a page are, from where its words and rulings are.
+"""Find the tables of a PDF page from the positions of its words and rulings.
 
 **Idea.** Two signs of a table are looked for. Rulings that cross make a grid: touching rulings are
 merged into outlines until nothing changes, and an outline with at least three vertical and three
@@ -16,7 +16,7 @@ a sign of columns are from A. Nurminen, Algorithmic Extraction of Data in Tables
 (thesis, Tampere University of Technology, 2013). Our own is that only the right edges of numbers
 count: a statement sets its figures flush right, and numbers in running text stand anywhere.
 
-What the cells are is told in pdf_grid.py and pdf_cells.py. All measures are in points or in heights
+grid.py and cells.py cut the tables into cells. All measures are in points or in heights
 of a line, and were set on the annual reports of Finnish municipalities.
 """
 

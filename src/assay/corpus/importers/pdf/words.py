@@ -1,4 +1,4 @@
-"""A line cut into cells, what in them is a number or a year, and lines put together as one text."""
+"""Cut lines into cells, recognise numbers and years, and join broken lines into one text."""
 
 from __future__ import annotations
 
