@@ -9,9 +9,7 @@ from hypothesis import strategies as st
 from assay.core.errors import InputError
 from assay.core.types import Document, Hit, Locator
 from assay.evaluation.golden_checks import checks_of
-from assay.formats import golden_json
 from assay.law.matching import (
-    EXPECTATION_KEYS,
     Known,
     Place,
     hit_place,
@@ -219,10 +217,6 @@ def test_labels_read_as_citations() -> None:
     version = place_of({"law": "OYL", "chapter": 5, "section": 21, "version": "fin@20250561"})
     assert label(version, in_full=True) == "osakeyhtiölaki 5 luku 21 § version 20250561"
     assert label(version) == "osakeyhtiölaki 21 §"
-
-
-def test_the_reader_and_the_matcher_know_the_same_parts() -> None:
-    assert set(golden_json.PARTS) == EXPECTATION_KEYS
 
 
 @pytest.mark.parametrize(

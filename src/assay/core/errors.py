@@ -3,12 +3,12 @@
     AssayError               exit 4   the tool failed
     ├── InputError           exit 2   a file, an option or a record is wrong; says where, what to do
     │   ├── UsageError       exit 2   the command line itself
-    │   ├── Declined         exit 2   what a page says in the language of its reader
+    │   ├── Declined         exit 2   an action that is refused, worded in the reader's language
     │   ├── NotHere          exit 2   a name that nothing here has; a page answers 404
-    │   └── NoStore          exit 2   the address names no store (store/contract.py)
+    │   └── NoStore          exit 2   the address names no store (store/errors.py)
     ├── EngineError          exit 4   the engine under test failed or broke its contract
     ├── IndexProblem         exit 2   an index is missing, outdated or damaged (search/index_files)
-    └── StoreError           exit 4   the database failed, is away or in conflict (store/contract)
+    └── StoreError           exit 4   the database failed, is away or in conflict (store/errors)
 
 An error says what was found, where, and what to do. The command line prints it as one message and
 never a traceback.
@@ -22,8 +22,8 @@ class AssayError(Exception):
 
 
 class InputError(AssayError):
-    """Bad input. `where` is a file with line or JSON path; `hint` says what to do. An address that
-    was given where a file or a name belongs is told without its password."""
+    """Bad input. `where` is a file with line or JSON path; `hint` says what to do. Passwords in
+    addresses are removed from the message."""
 
     exit_code = 2
 
@@ -41,8 +41,8 @@ class InputError(AssayError):
 
 
 class Declined(InputError):
-    """What people cannot do, by its key in the words of their pages, where it is said in their own
-    language; and in English, for programs and the terminal."""
+    """An action that is refused. `word` is the key of the message in the wording of the pages, in
+    the reader's language; the English message is for programs and the terminal."""
 
     def __init__(self, word: str, message: str, *, hint: str = "", **facts: object) -> None:
         super().__init__(message, hint=hint)
@@ -54,8 +54,13 @@ class UsageError(InputError):
 
 
 class NotHere(InputError):
-    """What is asked for by a name that nothing has: a set, a query, a document, a run."""
+    """A set, query, document or run of this name does not exist."""
 
 
 class EngineError(AssayError):
     exit_code = 4
+
+
+def describe_error(error: BaseException) -> str:
+    """The class and the message of an exception that is not ours."""
+    return f"{type(error).__name__}: {error}"

@@ -19,7 +19,7 @@ from typing import Any
 
 import msgspec
 
-from assay.core.errors import AssayError, InputError
+from assay.core.errors import AssayError, InputError, describe_error
 
 BUILT_IN = "built in"
 _log = logging.getLogger("assay.plugins")
@@ -85,7 +85,7 @@ def load(kind: Kind, name: str) -> Any:
         return point.load()
     except Exception as error:  # whatever a plugin raises is the answer
         raise PluginError(
-            f"the {kind.name} {name!r} of {_origin(point)} does not load: {_said(error)}"
+            f"the {kind.name} {name!r} of {_origin(point)} does not load: {describe_error(error)}"
         ) from error
 
 
@@ -122,7 +122,7 @@ def _tried(kind: Kind, name: str, target: str, origin: str) -> Plugin:
     except MissingExtra as error:
         status = f"not installed: {how(error.extra)}"
     except Exception as error:  # whatever a plugin raises is the answer
-        status = f"failed: {_said(error)}"
+        status = f"failed: {describe_error(error)}"
     return Plugin(kind=kind.name, name=name, module=target, origin=origin, status=status)
 
 
@@ -141,7 +141,3 @@ def _resolved(target: str) -> Any:
 
 def _origin(point: EntryPoint) -> str:
     return f"{point.dist.name} {point.dist.version}" if point.dist is not None else "unknown"
-
-
-def _said(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}"

@@ -12,6 +12,8 @@ or plus there is left alone where nothing is called: lists of points are written
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -45,6 +47,13 @@ def guarded_row(cells: Iterable[object]) -> list[object]:
         guarded(cell) if isinstance(cell, str) and not _NUMBER.fullmatch(cell) else cell
         for cell in cells
     ]
+
+
+def csv_text(rows: Iterable[Iterable[object]]) -> str:
+    """A table as the text of a CSV file."""
+    stream = io.StringIO(newline="")
+    csv.writer(stream, lineterminator="\n").writerows(rows)
+    return stream.getvalue()
 
 
 def unguarded(cell: str) -> str:
