@@ -240,9 +240,9 @@ def test_a_lock_says_who_holds_it_and_goes(tmp_path: Path, monkeypatch: pytest.M
     assert not lock.exists()
     with gold_jsonl.locked(path):
         lock.unlink()  # by somebody else
-    assert gold_jsonl._holder(lock) == "nothing"
+    assert gold_jsonl._read_holder(lock) == "nothing"
     lock.touch()
-    assert gold_jsonl._holder(lock) == "nothing"
+    assert gold_jsonl._read_holder(lock) == "nothing"
     lock.write_text("x" * 200)  # of a holder that was killed
     with gold_jsonl.locked(path, wait=0):
         assert lock.read_text().startswith(f"process {os.getpid()} since 2")

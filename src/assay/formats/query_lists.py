@@ -18,12 +18,12 @@ OWN_COLUMNS = ("id", "type", "topic", "issue", "notes")
 KEPT_COLUMNS = ("language", "corpus")  # dataset.json keeps them with the query as they stand
 COLUMNS = (*TEXT_COLUMNS, *OWN_COLUMNS, *KEPT_COLUMNS)
 
-PlacedQuery = tuple[
+Found = tuple[
     str, Query
 ]  # where it stands, and the query; its id is empty where none is given
 
 
-def read_queries(path: Path) -> list[PlacedQuery]:
+def read_queries(path: Path) -> list[Found]:
     if path.suffix not in (".txt", ".csv"):
         raise InputError(
             f"queries are read from .txt or .csv, not {path.suffix or 'a file without an ending'}",
@@ -33,13 +33,13 @@ def read_queries(path: Path) -> list[PlacedQuery]:
     return list(_from_csv(path) if path.suffix == ".csv" else _from_text(path))
 
 
-def _from_text(path: Path) -> Iterator[PlacedQuery]:
+def _from_text(path: Path) -> Iterator[Found]:
     for number, line in iter_lines(path):
         where = f"{path}:{number}"
         yield where, Query(id="", text=text_of(line.strip(), Path(where), "text"))
 
 
-def _from_csv(path: Path) -> Iterator[PlacedQuery]:
+def _from_csv(path: Path) -> Iterator[Found]:
     refuse_long_lines(path)
     text = decode(read_bytes(path), path)
     mark = max(",;\t", key=text.partition("\n")[0].count)  # as the spreadsheet's language has it
