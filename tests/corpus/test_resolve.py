@@ -432,3 +432,14 @@ def test_a_regulation_is_no_section_of_a_law(tmp_path: Path) -> None:
     assert corpus.cites("c") == []
     assert outcome("תקנה 4", corpus) == ("resolved", ("b",))
     assert corpus.cites("form") == ["a"]  # a form is of its law, though it has no number
+
+
+def test_a_law_without_numbered_sections_does_not_stop_an_import(tmp_path: Path) -> None:
+    rows = [
+        {"id": "1", "law": "חוק הדיג", "section": "1", "text": "דגים", "language": "he"},
+        {"id": "form", "law": "תקנות הדיג", "text": "לפי תקנה 5 ולפי סעיף 9.", "language": "he"},
+    ]
+    source = write_lines(tmp_path / "laws.jsonl", rows)
+    import_corpus("jsonl", source, name="c", home=tmp_path)
+    cited = open_corpus(tmp_path, "c").citations_of("form")
+    assert list(cited["status"]) == ["missing", "missing"]

@@ -18,9 +18,7 @@ OWN_COLUMNS = ("id", "type", "topic", "issue", "notes")
 KEPT_COLUMNS = ("language", "corpus")  # dataset.json keeps them with the query as they stand
 COLUMNS = (*TEXT_COLUMNS, *OWN_COLUMNS, *KEPT_COLUMNS)
 
-Found = tuple[
-    str, Query
-]  # where it stands, and the query; its id is empty where none is given
+Found = tuple[str, Query]  # where it stands, and the query; its id is empty where none is given
 
 
 def read_queries(path: Path) -> list[Found]:
