@@ -69,7 +69,7 @@ class Importer(Protocol):
 
 
 def refuse_unknown(kind: str, options: Options) -> None:
-    """A mistyped option must not be taken for an answer."""
+    """Refuse an option that the importer does not have, such as a mistyped one."""
     known: tuple[str, ...] | None = getattr(importer(kind), "OPTIONS", None)
     for key in options:
         if known is not None and key not in known:
