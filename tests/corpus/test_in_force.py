@@ -14,7 +14,7 @@ from assay.corpus.disk import Corpus, open_corpus
 from assay.corpus.in_force import standings
 from assay.engines.indexed import index_corpus, open_indexed
 from assay.law.citing import citation_of
-from assay.law.versions import marked, said_of
+from assay.law.versions import marked, status_of_text
 from assay.search.answers import found_documents
 
 
@@ -41,7 +41,7 @@ from assay.search.answers import found_documents
     ],
 )
 def test_a_text_says_what_became_of_it(text: str, status: str) -> None:
-    assert said_of(text) == status
+    assert status_of_text(text) == status
 
 
 def test_a_title_is_marked_once() -> None:

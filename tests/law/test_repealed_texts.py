@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.law.versions import PLACEHOLDER, REPEALED, said_of
+from assay.law.versions import PLACEHOLDER, REPEALED, status_of_text
 
 
 @pytest.mark.parametrize(
@@ -18,4 +18,4 @@ from assay.law.versions import PLACEHOLDER, REPEALED, said_of
     ],
 )
 def test_english_texts_that_only_say_what_became_of_them(text: str, said: str) -> None:
-    assert said_of(text) == said
+    assert status_of_text(text) == said

@@ -26,7 +26,7 @@ from assay.law.versions import (
     SUPERSEDED,
     holds_on,
     normal_date,
-    said_of,
+    status_of_text,
     validity,
 )
 
@@ -119,7 +119,7 @@ def standings(corpus: Corpus) -> Standings:
         places.append((law, *steps) if row["locator.section"] else None)
         periods.append((row["valid_from"] or "", row["valid_to"] or ""))
         denied.append(is_provision and row["in_force"] == "false")
-        said.append(said_of(row["said"] or "") if is_provision else "")
+        said.append(status_of_text(row["said"] or "") if is_provision else "")
     begun: dict[Hashable, set[str]] = {}
     for law, (begins, _) in zip(laws, periods, strict=True):
         begun.setdefault(law, set()).add(begins)

@@ -34,7 +34,7 @@ from assay.law import en_acts, he
 from assay.law.citation import Citation, Facts, Resolution
 from assay.law.he_names import LawKey, key_of, same_law
 from assay.law.parse import law_name
-from assay.law.places import Cited, normal_chapter, reading, section_key
+from assay.law.places import Cited, normal_chapter, read_citation, section_key
 
 HEBREW = re.compile("[א-ת]")
 SECTION_NUMBER = re.compile(r"\d+(?:[a-zåäö]{0,2}|[א-ת]{1,3}\d{0,2})")
@@ -126,7 +126,7 @@ class Laws:
         return Resolution("resolved", others, "address")
 
     def statute(self, citation: Citation, source: int | None) -> Resolution:
-        cited = reading(citation)
+        cited = read_citation(citation)
         own = None if source is None else self.places.get(source) or self.unnumbered.get(source)
         laws = self._laws_named(cited, citation.parts.get("year", ""), own)
         if isinstance(laws, Resolution):

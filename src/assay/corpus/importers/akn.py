@@ -29,7 +29,7 @@ from assay.language.detect import language_code
 from assay.law import en_acts, en_names, fi, he
 from assay.law.citation import PLAIN
 from assay.law.places import normal_chapter, normal_part, printed_number
-from assay.law.versions import IN_FORCE, REPEALED, mark_of, marked, said_of
+from assay.law.versions import IN_FORCE, REPEALED, mark_of, marked, status_of_text
 
 SCHEME = PLAIN
 VERSION = 6
@@ -221,7 +221,7 @@ def _document(law: Law, section: Section, moment: Moment, *, with_chapter: bool)
         number,
     )
     named = {"section_title": heading, "intro": moment.intro}
-    status = said_of(moment.text) or IN_FORCE
+    status = status_of_text(moment.text) or IN_FORCE
     return Document(
         id=":".join(part for part in id_parts if part),
         title=marked(_document_title(law, section, printed, chapter), status, law.language),
