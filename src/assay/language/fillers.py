@@ -71,12 +71,12 @@ HEBREW = frozenset(
     "על עליו עליי עם עצמה עצמו עצמי פה פחות פשוט צריך צריכה צריכים קורה קצת רוצה רוצים רק ומה ומי "
     "שוב שום של שלה שלהם שלו שלי שלך שלנו שם תהיה תוך".split()
 )
-LEAST = 3  # letters of a Hebrew word that others may be written before: מלא is not "from not"
+LEAST = 3  # letters of a Hebrew word that may carry prefixes: מלא is not "from not"
 
 
 @lru_cache(maxsize=65536)
 def is_filler(word: str, language: str) -> bool:
-    """Whether a word, in lower case, says nothing of what is asked for."""
+    """Whether a word in lower case says nothing about the subject of a question."""
     if language != "en" and word in STOP:  # people mix in English
         return True
     if language == "fi":
