@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from corpus_sources import letter, opinion, write_lines, write_opinions
 
 from assay.corpus import Corpus, Resolver, cite, import_corpus, open_corpus
+from kit.sources import letter, load, opinion, write_lines, write_opinions
 
 DATA = Path(__file__).parent / "data"
 SAMPLES = Path(__file__).parents[2] / "samples"
@@ -22,8 +22,7 @@ COMMISSION = (
 
 
 def opinions(tmp_path: Path, *records: dict[str, Any]) -> Corpus:
-    import_corpus("fppc", write_opinions(tmp_path / "s", records), name="c", home=tmp_path)
-    return open_corpus(tmp_path, "c")
+    return load("fppc", write_opinions(tmp_path / "s", records), tmp_path)
 
 
 def outcome(text: str, corpus: Corpus) -> tuple[str, tuple[str, ...]]:
