@@ -57,9 +57,8 @@ screenshots: $(VENV)/.dev $(VENV)/.serve  ## Pictures of every page in docs/scre
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check pillow
 	$(BIN)/python tools/screenshots.py $(PAGES)
 
-schema: $(VENV)/.serve  ## Write docs/results.schema.json and docs/workbench/roles.md after a change of types or routes
+schema: $(VENV)/.serve  ## Write docs/results.schema.json after a change of types
 	$(BIN)/python -m assay.core.results_file docs/results.schema.json
-	$(BIN)/python -m assay.web.role_table docs/workbench/roles.md
 
 # ARGS="--extra search" tries one extra alone, ARGS="--python 3.12" one Python
 release-check: | $(VENV)/bin/python  ## Build, install in empty environments on 3.11 to 3.13, try every extra: dist/ to upload

@@ -1,8 +1,8 @@
 """Do 95% intervals hold the truth 95 times in 100, do tests cry wolf 5 times in 100, and how often
 do gates decide wrongly? Every interval and test that Assay prints, beside SciPy's own methods.
 
-    python benchmarks/coverage_tables.py --write docs/statistics-measured.md # the tables there
-    python benchmarks/coverage_tables.py --data ../shared/data/fppc             # with the real runs
+    python benchmarks/coverage_tables.py --data ../shared/data/fppc      # with the real runs
+    python benchmarks/coverage_tables.py … --write docs/measured         # coverage-*.csv there
 
 Real: the values by query of the eleven engines in DATA/runs-dev by DATA/dataset-dev.json, as it is
 and with judgments-dev-pooled.jsonl; `n` queries are drawn with replacement from the 33, whose mean
@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 import scipy.stats
+from measured_tables import write_table
 
 from assay.evaluation import bounded, sequential, statistics
 
@@ -204,7 +205,7 @@ def quantiles(repeats: int) -> Iterator[str]:
 
 def real_values(folder: Path) -> list[Floats]:
     """[engine, query, measure] by the judgments as they are, and with the pooled ones."""
-    from assay.workbench.evaluate import evaluate
+    from assay.workbench.scoring.evaluate import evaluate
 
     data = json.loads((folder / "dataset-dev.json").read_text(encoding="utf-8"))
     grades = {
@@ -344,51 +345,39 @@ def looks(seen: list[Floats], repeats: int) -> Iterator[str]:
         yield f"| {name} | " + " | ".join(f"{share.mean():.1%}" for share in shares) + " |"
 
 
-# ── the page ──────────────────────────────────────────────────────────────────────────────────────
+# ── the tables ────────────────────────────────────────────────────────────────────────────────────
 
 
-def tables(data: Path | None, repeats: int) -> Iterator[str]:
+def tables(data: Path | None, repeats: int) -> Iterator[tuple[str, Iterator[str]]]:
+    """Every table with the name of its file."""
     seen = real_values(data) if data is not None else []
-    yield "### Rates\n"
-    yield from rates()
-    yield "\n### Means on [0, 1]\n"
-    yield from simulated(MEANS, bounded.SHARE, repeats)
+    yield "rates", rates()
+    yield "means", simulated(MEANS, bounded.SHARE, repeats)
     if seen:
-        yield "\n### Means, real\n"
-        yield from real(drawn_values, seen, bounded.SHARE, repeats)
-        yield "\n### Changes, real\n"
-        yield from real(drawn_pairs, seen, bounded.CHANGE, repeats)
-    yield "\n### Changes, made to be hard\n"
-    yield from simulated(CHANGES, bounded.CHANGE, repeats)
-    yield "\n### Quantiles\n"
-    yield from quantiles(repeats)
-    yield "\n### Tests\n"
-    yield from sizes(repeats)
-    yield "\n### Gates\n"
-    yield from gates(repeats)
-    yield "\n### Looking every night\n"
-    yield from looks(seen, repeats)
+        yield "means-real", real(drawn_values, seen, bounded.SHARE, repeats)
+        yield "changes-real", real(drawn_pairs, seen, bounded.CHANGE, repeats)
+    yield "changes-hard", simulated(CHANGES, bounded.CHANGE, repeats)
+    yield "quantiles", quantiles(repeats)
+    yield "tests", sizes(repeats)
+    yield "gates", gates(repeats)
+    yield "looks", looks(seen, repeats)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, help="the folder with dataset-dev.json and runs-dev")
     parser.add_argument("--repeats", type=int, default=1_000)
-    parser.add_argument("--write", type=Path, help="put the tables into this page")
+    parser.add_argument("--write", type=Path, help="write coverage-*.csv into this folder")
     given = parser.parse_args()
-    lines = []
-    for line in tables(given.data, given.repeats):
-        sys.stdout.write(f"{line}\n")
-        sys.stdout.flush()
-        lines.append(line)
-    if given.write is not None:
-        page = given.write.read_text(encoding="utf-8")
-        before, _, rest = page.partition("<!-- tables -->\n")
-        _, _, after = rest.partition("<!-- end of tables -->\n")
-        made = "\n".join(lines)
-        given.write.write_text(
-            f"{before}<!-- tables -->\n{made}\n<!-- end of tables -->\n{after}", encoding="utf-8"
-        )
+    for name, table in tables(given.data, given.repeats):
+        sys.stdout.write(f"\n{name}\n\n")
+        lines = []
+        for line in table:
+            sys.stdout.write(f"{line}\n")
+            sys.stdout.flush()
+            lines.append(line)
+        if given.write is not None:
+            write_table(given.write / f"coverage-{name}.csv", lines)
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ import msgspec
 import numpy as np
 
 from assay.search.answers import FoundDocument, found_documents
-from assay.workbench.shelves import Shelf, open_shelf
+from assay.workbench.searching.open_corpora import Shelf, open_shelf
 
 HITS = 20
 WARMING = "weather of last spring on the northern islands"

@@ -73,7 +73,7 @@ def parsers() -> dict[str, tuple[Parser, list[bytes]]]:
     from assay.formats.votes_jsonl import read_votes_file
     from assay.gold.log import read_acts
     from assay.judging import rubrics
-    from assay.workbench.config import read_config
+    from assay.workbench.project.config import read_config
 
     def records(data: bytes) -> None:
         from datetime import UTC, datetime
@@ -222,7 +222,7 @@ def _answers(refusal: type[Exception]) -> Parser:
     import jmespath
     import msgspec
 
-    from assay.engines.extracting import read_hits
+    from assay.engines.http import read_hits
     from assay.engines.http_table import Pattern
     from assay.engines.transport import Response
 

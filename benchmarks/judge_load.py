@@ -69,7 +69,7 @@ def serve(folder: Path, port: int) -> None:
     import uvicorn
 
     from assay.web.app import create_app
-    from assay.workbench.opening import open_service
+    from assay.workbench.project.service import open_service
 
     with open_service(f"sqlite:///{folder}/store.db", gold=[folder / "set.json"]) as service:
         app = create_app(service, access=Access(secret=SECRET))

@@ -27,9 +27,9 @@ from assay.gold.acts import (
 )
 from assay.gold.files import digest_of, is_rows, log_path
 from assay.gold.log import open_log, read_acts
-from assay.gold.projection import how_it_stands
+from assay.gold.projection import state_of_file
 from assay.gold.votes import role_of
-from assay.workbench.doctor import examine
+from assay.workbench.project.doctor import examine
 
 ROWS, GRADED = "gold-set.jsonl", "dataset.json"
 MERGED = 30  # votes of a file that is merged
@@ -175,7 +175,7 @@ def wrong_set(home: Path, told: Sequence[str], name: str) -> list[str]:
     said = wrong_log(dataset, told) + wrong_file(dataset, told)
     command("gold", *_next_command(home, name) if len(told) % 2 else ("rebuild", name))
     said += wrong_log(dataset, told)
-    if stands := how_it_stands(dataset):
+    if stands := state_of_file(dataset):
         said.append(stands)
     return said + (wrong_rows(dataset) if name == ROWS else wrong_labels(dataset))
 
@@ -232,7 +232,7 @@ def wrong_begun(home: Path, told: Sequence[str]) -> list[str]:
             "its first line": lines[0].action == BEGIN,
             "each vote once": votes <= ids.keys() and max(ids.values()) == 1,
             "the first act once": first == 1 if acked else first <= 1,
-            "a file that agrees": not how_it_stands(dataset),
+            "a file that agrees": not state_of_file(dataset),
         }
         said += [f"{dataset.stem}: not {what}" for what, holds in checks.items() if not holds]
         for file in home.glob(f"{dataset.stem}.*"):

@@ -17,11 +17,11 @@ from assay.formats.results_json import read_results
 from assay.store import migrate, open_store
 from assay.store.database import connect
 from assay.store.records import SearchLog, Shown
-from assay.workbench.baseline import update_baseline
-from assay.workbench.config import read_config
-from assay.workbench.corpora import check_corpus
-from assay.workbench.run import run_all
-from assay.workbench.score import ScoreRequest, score
+from assay.workbench.deciding.baseline import update_baseline
+from assay.workbench.project.config import read_config
+from assay.workbench.scoring.run import run_all
+from assay.workbench.scoring.score import ScoreRequest, score
+from assay.workbench.searching.corpora import check_corpus
 
 NOW = datetime(2026, 5, 31, 12, tzinfo=UTC)
 STEPS = 60  # of an act that is many small ones

@@ -1,11 +1,11 @@
-"""The leaderboard: every system of systems.py on a judged set of opinions, as a page.
+"""The leaderboard: every system of systems.py on a judged set of opinions, as CSV files.
 
     python benchmarks/leaderboard.py [--dataset eval/dataset.json] [--also SET [--judgments MORE]]
-        [--output docs/leaderboard.md]
+        [--output docs/measured]
 
 Needs the corpus `fppc` in the workspace, imported and indexed (see systems.py). `--also` names a
-second judged set: the page then says how far the two order the systems alike (Kendall's tau).
-Systems whose index is not there are left out, and the page says so."""
+second judged set, written to leaderboard-pooled.csv; the command then prints how far the two order
+the systems alike (Kendall's tau). Systems whose index is not there are left out and named."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from itertools import combinations
 from pathlib import Path
 
 import numpy as np
+from measured_tables import FOLDER, write_table
 from systems import SYSTEMS
 
 from assay import evaluate, read_gold
@@ -62,10 +63,9 @@ def with_more(gold: GoldSet, more: Path | None) -> GoldSet:
     return replace(gold, judgments=judgments_to_frame(known.values()))
 
 
-def lines(golds: Sequence[GoldSet]) -> tuple[list[list[Line]], list[str]]:
-    """Every system on every set, and those that are not here."""
+def lines(golds: Sequence[GoldSet]) -> list[list[Line]]:
+    """Every system that is here, on every set."""
     tables: list[list[Line]] = [[] for _ in golds]
-    absent = []
     for name, make in SYSTEMS.items():
         try:
             engine = make()
@@ -81,10 +81,9 @@ def lines(golds: Sequence[GoldSet]) -> tuple[list[list[Line]], list[str]]:
                 table.append(Line(name=name, values=sheet.values[scored], judged=judged))
         except AssayError as error:
             say(f"{name}: left out: {error}")
-            absent.append(name)
         else:
             say(f"{name}: " + ", ".join(f"{table[-1].mean:.3f}" for table in tables))
-    return tables, absent
+    return tables
 
 
 # ── the figures ───────────────────────────────────────────────────────────────────────────────────
@@ -130,13 +129,13 @@ def against_best(table: Sequence[Line]) -> dict[str, str]:
     return said
 
 
-# ── the page ──────────────────────────────────────────────────────────────────────────────────────
+# ── the files ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def table_page(table: Sequence[Line]) -> list[str]:
+def table_rows(table: Sequence[Line]) -> list[str]:
     ranked = sorted(table, key=lambda line: -line.mean)
     differences = against_best(ranked)
-    head = ["", "system", *MEASURES, f"{RANKED_BY} behind the first", "judged@10"]
+    head = ["place", "system", *MEASURES, f"{RANKED_BY} behind the first", "judged@10"]
     rows = [f"| {' | '.join(head)} |", "|" + "---|" * len(head)]
     for place, line in enumerate(ranked, start=1):
         cells = [str(place), line.name]
@@ -149,65 +148,31 @@ def table_page(table: Sequence[Line]) -> list[str]:
     return rows
 
 
-def page(gold: GoldSet, tables: Sequence[Sequence[Line]], absent: Sequence[str]) -> str:
-    own = tables[0]
-    queries = len(own[0].values)
-    parts = [
-        "# Leaderboard: search engines on the opinions dataset",
-        "",
-        f"Made by `make leaderboard`: {len(own)} systems on `eval/dataset.json` (version "
-        f"{gold.version}, {queries} queries, {gold.judgments.height:,} labels). Intervals are 95%, "
-        "and reckon with queries not seen; a difference whose interval holds 0 is not proven.",
-        "",
-        "**Language models judged this set, and no lawyer has.** Read the order, and not the third "
-        "digit. The encoder that was trained on opinions was trained on the texts of this corpus, "
-        "some of the judged opinions among them (never on these queries or judgments): its rows, "
-        "`hybrid` and `Assay` may be a little too good. The rows with the encoder as published "
-        "have no such doubt.",
-        "",
-        *table_page(own),
-        "",
-        "What each system is stands in `benchmarks/systems.py`.",
-    ]
-    if absent:
-        parts += ["", f"Not here, so not shown: {', '.join(absent)}."]
-    if len(tables) > 1:
-        value, low, high = tau_interval(own, tables[1])
-        parts += [
-            "",
-            "## Does another set order them alike?",
-            "",
-            f"The same systems on the pooled development set ({len(tables[1][0].values)} queries "
-            "that others wrote and judged, with the judgments of a pool added):",
-            "",
-            *table_page(tables[1]),
-            "",
-            f"Kendall's tau between the two orders by {RANKED_BY}: **{value:.2f}** (95% interval "
-            f"{low:.2f} to {high:.2f} when the queries of both sets are drawn anew). "
-            "What the other set has not judged counts as not relevant there, so systems that its "
-            "pool did not have are placed too low: see judged@10.",
-        ]
-    return "\n".join([*parts, ""])
-
-
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Make the leaderboard page.")
+    parser = argparse.ArgumentParser(description="Make the leaderboard.")
     parser.add_argument("--dataset", type=Path, default=Path("eval/dataset.json"))
     parser.add_argument("--also", type=Path)
     parser.add_argument("--judgments", type=Path)
-    parser.add_argument("--output", type=Path, default=Path("docs/leaderboard.md"))
+    parser.add_argument("--output", type=Path, default=FOLDER)
     given = parser.parse_args()
     golds = [read_gold(given.dataset)]
     if given.also is not None and given.also.exists():
         golds.append(with_more(read_gold(given.also), given.judgments))
     elif given.also is not None:
-        say(f"{given.also} is not here: the page leaves the comparison out")
-    tables, absent = lines(golds)
+        say(f"{given.also} is not here: there is no comparison")
+    tables = lines(golds)
     if not tables[0]:
         say("no system could be run: is the corpus imported and indexed? See benchmarks/systems.py")
         return 2
-    given.output.write_text(page(golds[0], tables, absent), encoding="utf-8")
-    say(f"written to {given.output}")
+    for name, table in zip(("leaderboard", "leaderboard-pooled"), tables, strict=False):
+        path = given.output / f"{name}.csv"
+        write_table(path, table_rows(table))
+        say(f"written to {path}")
+    if len(tables) > 1:
+        value, low, high = tau_interval(tables[0], tables[1])
+        say(
+            f"Kendall's tau of the two orders by {RANKED_BY}: {value:.2f} ({low:.2f} to {high:.2f})"
+        )
     return 0
 
 

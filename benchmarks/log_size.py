@@ -22,7 +22,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from assay.core.types import Vote
-from assay.workbench.desk import desk_of, put
+from assay.workbench.judging.session import open_session, write_vote
 
 JUDGES, QUERIES, VOTES = 4, 1000, 20
 LIMITS = {"opening_s": 10.0, "memory_mb": 600.0, "vote_ms": 50.0}
@@ -76,7 +76,7 @@ def _line(act: dict[str, object]) -> str:
 
 def measure(dataset: Path) -> dict[str, float]:
     began = time.perf_counter()
-    desk = desk_of(dataset)
+    session = open_session(dataset)
     opening = time.perf_counter() - began
     times = []
     for n in range(VOTES):
@@ -84,10 +84,10 @@ def measure(dataset: Path) -> dict[str, float]:
                     judge="Judge 1", kind="human", at=datetime.now(UTC).isoformat(),
                     rationale=WHY)  # fmt: skip
         began = time.perf_counter()
-        put(desk_of(dataset), vote)
+        write_vote(open_session(dataset), vote)
         times.append((time.perf_counter() - began) * 1000)
     return {
-        "lines": len(desk.votes.ids) + 1,
+        "lines": len(session.votes.ids) + 1,
         "opening_s": round(opening, 2),
         "memory_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
         "vote_ms": round(statistics.median(times), 1),

@@ -114,7 +114,7 @@ PARTS = {
         ),
     ),
     "merge": Part(
-        ("judging/merge.py",),
+        ("judging/received.py",),
         (
             "judging/test_decisive_refusals.py",
             "judging/test_decisive_votes.py",

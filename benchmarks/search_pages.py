@@ -13,10 +13,10 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from starlette.testclient import TestClient
 
-from assay.web.addresses import doc_address, search_address
 from assay.web.app import create_app
-from assay.workbench import searching
-from assay.workbench.opening import open_service
+from assay.web.search_pages import doc_address, search_address
+from assay.workbench.project.service import open_service
+from assay.workbench.searching import search
 
 
 def millis(ask: Callable[[], object]) -> float:
@@ -27,14 +27,14 @@ def millis(ask: Callable[[], object]) -> float:
 
 def main(corpus: str, questions: list[str]) -> None:
     with TemporaryDirectory() as folder, open_service(f"sqlite:///{folder}/s.db") as service:
-        searching.warm(service)
+        search.warm(service)
         client = TestClient(create_app(service))
         client.get("/search")
         searches, documents = [], []
         for question in questions:
             page = search_address(corpus=corpus, q=question)
             searches.append(millis(lambda page=page: client.get(page)))
-            found = searching.find(service, searching.Asked(corpus=corpus, query=question))
+            found = search.find(service, search.Asked(corpus=corpus, query=question))
             for result in found.results[:1]:
                 address = doc_address(corpus, result.doc_id, question)
                 documents.append(millis(lambda address=address: client.get(address)))

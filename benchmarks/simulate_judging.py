@@ -1,7 +1,7 @@
 """How many judgments does a decision take? Hide the grades of a fully judged set, judge in three
 orders, and stop each by the same rule: when `next_to_judge` is 95% sure of the sign.
 
-    python benchmarks/simulate_judging.py                  # docs/next-measured.md, 30 min
+    python benchmarks/simulate_judging.py --write docs/measured   # next-*.csv there, 30 min
     python benchmarks/simulate_judging.py --repeats 10     # quicker, wider intervals
     python benchmarks/simulate_judging.py --results a.json b.json [--gold-share 0.3]   # your own
 
@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from itertools import product
@@ -22,6 +21,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from measured_tables import write_table
 
 from assay.core.results import GradedEntry, GradedResults
 from assay.evaluation import statistics
@@ -224,19 +224,27 @@ HEAD = (
 )
 
 
-def tables(repeats: int, workers: int, say: Callable[[str], None]) -> Iterator[list[Simulation]]:
-    titles = {"better": "Which of A and B is better", "gate": "Does A reach the bound"}
+def tables(repeats: int, workers: int, write: Path | None) -> None:
+    """Print both tables, and write them into the folder where one is named."""
+    titles = {
+        "better": ("Which of A and B is better", "next-better.csv"),
+        "gate": ("Does A reach the bound", "next-reaches.csv"),
+    }
     with ProcessPoolExecutor(workers) as pool:
-        for kind, title in titles.items():
-            say(f"\n{title}\n\n{HEAD}")
+        for kind, (title, name) in titles.items():
+            _say(f"\n{title}\n\n{HEAD}")
             every: list[Simulation] = []
+            lines = [HEAD]
             for (gap_name, gap), rate in product(GAPS.items(), RATES):
                 jobs = [pool.submit(simulate, kind, gap, rate, seed) for seed in range(repeats)]
                 simulations = [job.result() for job in jobs]
                 every += simulations
-                say(row(f"{gap_name} gap, {rate:.0%} judged", simulations))
-                yield simulations
-            say(row("all", every))
+                lines.append(row(f"{gap_name} gap, {rate:.0%} judged", simulations))
+                _say(lines[-1])
+            lines.append(row("all", every))
+            _say(lines[-1])
+            if write is not None:
+                write_table(write / name, lines)
 
 
 def from_results(paths: list[Path], share: float, repeats: int) -> list[Simulation]:
@@ -300,14 +308,14 @@ def main() -> None:
     parser.add_argument(
         "--gold-share", type=float, default=0.3, help="with --results: how many grades are known"
     )
+    parser.add_argument("--write", type=Path, help="write next-*.csv into this folder")
     asked = parser.parse_args()
     if asked.results:
         simulations = from_results(asked.results, asked.gold_share, asked.repeats)
         _say(HEAD)
         _say(row(f"{asked.gold_share:.0%} known", simulations))
         return
-    for _ in tables(asked.repeats, asked.workers, _say):
-        pass
+    tables(asked.repeats, asked.workers, asked.write)
 
 
 if __name__ == "__main__":

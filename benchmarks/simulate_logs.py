@@ -215,7 +215,7 @@ def simulate(args: argparse.Namespace, target: str, gold: Path) -> dict[str, Any
     done = bootstrap(store, gold, Options(min_support=2))
     figures["bootstrap_s"] = time.perf_counter() - first
     chosen = [f"g{n:03d}" for n in range(1, 1 + done.added // 10)]
-    deciding.promote(gold, chosen, deciding.Word(by="chair"))
+    deciding.approve(gold, chosen, deciding.ReviewDecision(by="chair"))
     old = gold.read_bytes(), log_path(gold).read_bytes()
     bootstrap(store, gold, Options(min_support=1))
     new = gold.read_bytes()

@@ -1,5 +1,5 @@
 """Do intervals from machine judgments, corrected by people's, hold the truth 95 times in 100, and
-how much narrower are they than people's alone? For research/14-machine-judgments.md.
+how much narrower are they than people's alone? For research/judgments.md.
 
     python benchmarks/simulate_machine_judges.py                   # simulated judges, a minute
     python benchmarks/simulate_machine_judges.py --methods         # other methods on the same draws

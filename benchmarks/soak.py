@@ -42,7 +42,7 @@ def serve(folder: Path, port: int) -> None:
 
     from assay.telemetry.recorder import Recording
     from assay.web.app import create_app
-    from assay.workbench.opening import open_service
+    from assay.workbench.project.service import open_service
 
     store = f"sqlite:///{folder}/store.db"
     with open_service(store, gold=[folder / "set.json"], home=folder, recording=Recording()) as own:
@@ -69,7 +69,7 @@ def write_editions(folder: Path) -> None:
 
 def rebuild(folder: Path, edition: str) -> None:
     """As somebody does it on the command line beside the server."""
-    from assay.workbench.corpora import import_corpus, index_corpus
+    from assay.workbench.searching.corpora import import_corpus, index_corpus
 
     import_corpus("jsonl", folder / f"{edition}.jsonl", name="soak", home=folder)
     index_corpus("soak", home=folder, dense=False)

@@ -2,7 +2,7 @@
 
     python benchmarks/unjudged_tables.py --data ../shared/data/fppc                 # all tables
     python benchmarks/unjudged_tables.py --data ../shared/data/fppc --only belief   # one of them
-    python benchmarks/unjudged_tables.py … --write docs/statistics-measured.md
+    python benchmarks/unjudged_tables.py … --write docs/measured      # unjudged-*.csv there
 
 DATA/runs-dev has what eleven public engines returned for 33 queries. DATA/dataset-dev.json has the
 judgments that were published with the queries, DATA/judgments-dev-pooled.jsonl those of the pooled
@@ -28,6 +28,7 @@ from pathlib import Path
 
 import msgspec
 import numpy as np
+from measured_tables import write_table
 
 from assay.core.results import (
     Gate,
@@ -444,7 +445,6 @@ TABLES: dict[str, tuple[str, Callable[[World], Iterator[str]]]] = {
     "thresholds": ("How often `gold next --threshold` is sure and wrong", threshold_table),
     "next": ("Judgments until the decision is 95% sure", next_table),
 }
-BEGIN, END = "<!-- unjudged tables -->", "<!-- end of unjudged tables -->"
 
 
 def main() -> None:
@@ -453,24 +453,19 @@ def main() -> None:
     )
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--only", choices=TABLES, action="append")
-    parser.add_argument("--write", type=Path, help="put the tables into this file")
+    parser.add_argument("--write", type=Path, help="write unjudged-*.csv into this folder")
     asked = parser.parse_args()
     world = read_world(asked.data)
-    told = []
     for name in asked.only or TABLES:
         title, table = TABLES[name]
-        told.append(f"### {title}\n")
+        sys.stdout.write(f"\n{title}\n\n")
+        lines = []
         for line in table(world):
-            told.append(line)
+            lines.append(line)
             sys.stdout.write(line + "\n")
             sys.stdout.flush()
-        told.append("")
-    if asked.write:
-        text = asked.write.read_text(encoding="utf-8")
-        before, _, rest = text.partition(BEGIN)
-        _, _, after = rest.partition(END)
-        body = "\n".join(told)
-        asked.write.write_text(f"{before}{BEGIN}\n{body}{END}{after}", encoding="utf-8")
+        if asked.write:
+            write_table(asked.write / f"unjudged-{name}.csv", lines)
 
 
 if __name__ == "__main__":

@@ -8,10 +8,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from assay.store import Store
-from assay.workbench.config import Config, read_config
-from assay.workbench.history import KeptRun, keep
-from assay.workbench.opening import Service
-from assay.workbench.score import ScoreRequest, score
+from assay.workbench.project.config import Config, read_config
+from assay.workbench.project.service import Service
+from assay.workbench.scoring.history import KeptRun, keep
+from assay.workbench.scoring.score import ScoreRequest, score
 
 NOW = datetime(2026, 5, 31, 12, tzinfo=UTC)
 HOSTILE = "<script>alert(1)</script> \"quoted\" & 'so' היטל"

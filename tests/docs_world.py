@@ -10,12 +10,13 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from assay.workbench import corpora, logs
-from assay.workbench.making import init_gold, listed
-from assay.workbench.opening import open_service
-from assay.workbench.packing import write_packet
-from assay.workbench.pooling import PoolRequest, pool_gold
-from assay.workbench.score import ScoreRequest, score
+from assay.workbench.judging.new_sets import init_gold, listed
+from assay.workbench.judging.packets import write_packet
+from assay.workbench.judging.pool import PoolRequest, pool_gold
+from assay.workbench.project import logs
+from assay.workbench.project.service import open_service
+from assay.workbench.scoring.score import ScoreRequest, score
+from assay.workbench.searching import corpora
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 QUERIES = """May a council member vote on a project near her home?

@@ -12,14 +12,14 @@ from urllib.parse import quote
 
 from assay.reports import render, view
 from assay.web.app import TABLES, Serving, prepare
-from assay.workbench import demo_project, people
-from assay.workbench.agreed import open_disputes
-from assay.workbench.history import kept_run, runs
-from assay.workbench.opening import Service, gold_path, open_service, read_gold
-from assay.workbench.packing import write_packet
-from assay.workbench.people import AT_THE_TERMINAL
-from assay.workbench.review import queue
-from assay.workbench.searching import Asked, find
+from assay.workbench.judging.packets import write_packet
+from assay.workbench.judging.rulings import open_disputes
+from assay.workbench.project import demo_project, people
+from assay.workbench.project.people import AT_THE_TERMINAL
+from assay.workbench.project.service import Service, gold_path, open_service, read_gold
+from assay.workbench.review.queue import queue
+from assay.workbench.scoring.history import kept_run, runs
+from assay.workbench.searching.search import Asked, find
 from browsing import listening
 
 SET = "opinions"
@@ -90,7 +90,7 @@ def pages_of(team: Team) -> list[Shown]:
     service, gold, corpus = team.service, quote(team.gold, safe=""), team.corpus
     query = read_gold(service, team.gold).queries[0].id
     newest, before = (run.id for run in runs(service, gold=team.gold, limit=2).items)
-    dispute = open_disputes(service, team.gold)[0]
+    dispute = open_disputes(gold_path(service, team.gold), service.home)[0]
     row, suggestion = (
         next(item.id for item in queue(service).items if item.kind == kind)
         for kind in ("gold_row", "judgment")

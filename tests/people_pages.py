@@ -14,8 +14,9 @@ from starlette.testclient import TestClient
 from assay.web.access import Access
 from assay.web.app import create_app
 from assay.web.limits import Limiter
-from assay.workbench import passwords, people
-from assay.workbench.opening import Service
+from assay.workbench.project import people
+from assay.workbench.project import people as passwords
+from assay.workbench.project.service import Service
 from web_client import take_token
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.workbench.corpora import import_corpus, index_corpus
+from assay.workbench.searching.corpora import import_corpus, index_corpus
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 HARM = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'&{{ 7*7 }}"

@@ -13,7 +13,11 @@ import pytest
 
 import assay
 from assay.evaluation.measures import MEASURES
-from assay.workbench import config
+from assay.judging import rubrics
+from assay.law.spellings import BARE, SPELLINGS
+from assay.web.app import TABLES
+from assay.web.role_table import role_table
+from assay.workbench.project import config
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -80,6 +84,22 @@ def test_the_rest_of_the_reference_is_made(name: str) -> None:
     assert made(name).count("\n## ") >= (0 if name == "measures" else 3)
 
 
+def test_every_role_is_there() -> None:
+    rows = [row for rows in TABLES for row in rows]
+    assert role_table(rows) in made("roles")
+
+
+def test_every_spelling_of_a_citation_is_there() -> None:
+    for row in (*SPELLINGS, *BARE):
+        assert row.name in made("citations")
+        for example in row.examples:
+            assert example in made("citations"), example
+
+
+def test_the_page_for_judges_is_the_rubric() -> None:
+    assert made("rubric") == rubrics.as_markdown(rubrics.load())
+
+
 def test_every_measure_has_its_formula_and_defaults_in_words() -> None:
     for name, formula in MEASURES.items():
         row = made("measures").split(f"| `{name}` |")[1].split("\n")[0]
@@ -98,7 +118,6 @@ def test_guides_are_written_in_short_sentences() -> None:
     lengths = [
         len(sentence.split())
         for page in guides
-        if page.name != "rubric.md"
         for sentence in prose.sentences(page.read_text(encoding="utf-8"))
     ]
     assert len(lengths) > 1000

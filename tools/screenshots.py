@@ -29,9 +29,11 @@ from playwright.sync_api import sync_playwright
 
 from assay.web.app import create_app
 from assay.web.visitors import Access
-from assay.workbench import agreed, grading, people
-from assay.workbench.demo_project import ENGLISH, FINNISH, HEBREW, inside, prepare
-from assay.workbench.opening import Service, open_service
+from assay.workbench.judging import page as grading
+from assay.workbench.judging import rulings
+from assay.workbench.project import people
+from assay.workbench.project.demo_project import ENGLISH, FINNISH, HEBREW, inside, prepare
+from assay.workbench.project.service import Service, gold_path, open_service
 
 DAY = datetime(2026, 11, 16, 9, 30, tzinfo=UTC)
 PASSWORD = "correct horse battery"
@@ -107,7 +109,7 @@ def pictures(service: Service, language: str, invitation: str) -> list[Picture]:
     opinion = opinion or service_ids(service, corpus)[3]
     queries = [row for row in grading.set_desk(service, "opinions", JUDGE).queries if row.asked]
     query = next((row.id for row in queries if 0 < row.judged < row.asked), queries[0].id)
-    dispute = agreed.open_disputes(service, "opinions")[0]
+    dispute = rulings.open_disputes(gold_path(service, "opinions"), service.home)[0]
     runs = [run for run in service.store.runs(limit=50) if run.gold == "opinions"]
     newest = {run.engine: run.id for run in reversed(runs)}
     two = urlencode({"a": newest["bm25"], "b": newest["assay"]})
@@ -149,7 +151,7 @@ def pictures(service: Service, language: str, invitation: str) -> list[Picture]:
 
 
 def service_ids(service: Service, corpus: str) -> list[str]:
-    from assay.workbench.corpora import corpus_named
+    from assay.workbench.searching.corpora import corpus_named
 
     return sorted(corpus_named(corpus, service.home).ids)
 

@@ -38,8 +38,8 @@ class AssayFile(pytest.File):
     def collect(self) -> Iterator[pytest.Item]:
         from assay.core.errors import AssayError
         from assay.core.workspace import beside
-        from assay.workbench import run
-        from assay.workbench.config import read_config
+        from assay.workbench.project.config import read_config
+        from assay.workbench.scoring import run
 
         try:
             with beside(self.path):

@@ -19,7 +19,7 @@ import pytest
 import assay
 from assay.api import verbs
 from assay.core.results_file import to_json
-from assay.workbench.score import ScoreRequest, score
+from assay.workbench.scoring.score import ScoreRequest, score
 
 RUN = {"q1": {"A": 2.0, "B": 1.0}, "q2": {"C": 1.0}}
 GOLD = {"q1": {"B": 2, "A": 0}, "q2": {"C": 1}}

@@ -14,7 +14,7 @@ import pytest
 
 from assay.store import Store
 from assay.web.app import create_app
-from assay.workbench.opening import Service
+from assay.workbench.project.service import Service
 from browsing import faults, listening
 from decided import WORDS, graded_set, served
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from assay.workbench.opening import read_gold
+from assay.workbench.project.service import read_gold
 from browsing import expect
 from every_page import Team, Visitors, make_project, pages_of, team
 from sample_home import made_once

@@ -11,7 +11,7 @@ import pytest
 
 from assay.store import open_store
 from assay.web.app import Serving, prepare
-from assay.workbench.opening import Service
+from assay.workbench.project.service import Service
 from browsing import expect, listening
 
 PASSWORD = "correct horse battery"

@@ -12,7 +12,7 @@ import pytest
 from assay.judging.votes import log_path
 from assay.store import Store
 from assay.web.app import create_app
-from assay.workbench.opening import Service
+from assay.workbench.project.service import Service
 from browsing import expect, listening
 from judged_in_browser import given, now, opened, ready, sent, shown, until
 from judged_pages import both, judged_set
@@ -60,12 +60,12 @@ def test_two_judges_by_keyboard_alone_and_the_chair_rules(
         grade_all(page, grades)
         assert now(dataset, name) == grades
         assert page.locator("#done").is_visible()
-        assert "3 of the 3" in page.locator("#count").inner_text()
+        assert "3 of 3" in page.locator("#count").inner_text()
     page.keyboard.press("Enter")  # to what waits still, and from the last one to the thanks
     page.wait_for_url("**/judge/set/q2*")
     ready(page)
     page.keyboard.press("u")
-    expect(page.locator("#donetext")).to_contain_text("That was the last one. Done, thank you.")
+    expect(page.locator("#donetext")).to_contain_text("That was the last one. Thank you.")
     page.keyboard.press("Enter")
     page.wait_for_url("**/judge/set")
     expect(page.locator("main")).to_contain_text("Done, thank you. 4 of 4 judged")
@@ -82,7 +82,7 @@ def test_two_judges_by_keyboard_alone_and_the_chair_rules(
     assert labels(dataset) == {("q1", "d1"): 2, ("q1", "d2"): 1, ("q1", "d3"): 1}
     chair.keyboard.press("z")  # the last ruling, opened again; now as a judge says, by one key
     ready(chair)
-    assert "ruled on already" in chair.locator("main > p").first.inner_text()
+    assert "Already ruled on" in chair.locator("main > p").first.inner_text()
     key = chair.locator(".opinion", has_text="Ada").locator("kbd").inner_text()
     chair.keyboard.press(key.lower())
     chair.wait_for_url("**/agreement/set")
@@ -105,7 +105,7 @@ def test_what_waits_counts_down_while_one_judges(browser: Any, url: str) -> None
     assert page.locator(".list a[aria-current] progress").evaluate("bar => bar.value") == 1
     page.keyboard.press("z")
     expect(page.locator("#waits")).to_have_text("4 to judge")
-    expect(page.locator("#state")).to_have_text("Your vote is taken back.")
+    expect(page.locator("#state")).to_have_text("Vote undone.")
     page.reload()
     ready(page)
     assert page.locator("#waits").inner_text() == "4 to judge"
@@ -122,7 +122,7 @@ def test_what_would_settle_a_comparison_comes_one_after_the_other(
     page.goto(f"{url}/judge/set/q1?doc=d3&queued=1")
     for place, doc in enumerate(("d3", "d1"), 1):
         ready(page)
-        expect(page.locator("#queued")).to_contain_text(f"{place} of the 3")
+        expect(page.locator("#queued")).to_contain_text(f"{place} of 3")
         assert shown(page) == doc
         page.keyboard.press("2")
         page.keyboard.type("It decides the point.")
@@ -134,7 +134,7 @@ def test_what_would_settle_a_comparison_comes_one_after_the_other(
         page.wait_for_url(f"**doc={doc}&queued=1")
         ready(page)
     assert "Behested payments" in page.inner_text("#document")
-    page.click("text=Add it, then judge it")
+    page.click("text=Add and judge it")
     expect(page.locator(".doc.cur")).to_have_attribute("data-doc", "d5")
     ready(page)
     page.keyboard.press("u")
@@ -152,7 +152,7 @@ def test_a_required_reason_is_asked_for_and_a_draft_is_kept(
     page.keyboard.press("2")
     assert page.evaluate("document.activeElement.id") == "why"
     page.keyboard.press("Enter")
-    assert "Say why" in page.locator("#state").inner_text()
+    assert "Give a reason" in page.locator("#state").inner_text()
     page.keyboard.type("half a sen")
     page.reload()
     ready(page)
@@ -179,7 +179,7 @@ def test_a_lost_connection_keeps_votes_and_sends_them_again(
     page.keyboard.press("Enter")
     page.keyboard.press("2")
     page.wait_for_selector("#banner:not([hidden])")
-    assert "1 vote is kept" in page.locator("#banner").inner_text()
+    assert "1 vote is stored" in page.locator("#banner").inner_text()
     page.keyboard.press("u")
     page.reload()  # still there, and shown as given
     ready(page)
@@ -235,7 +235,7 @@ def test_undo_gives_a_vote_that_restores(browser: Any, url: str, dataset: Path) 
     sent(page)
     assert now(dataset, "Ada") == {}
     page.keyboard.press("z")
-    assert "nothing to undo" in page.locator("#state").inner_text()
+    assert "Nothing to undo" in page.locator("#state").inner_text()
     assert len(given(dataset)) == 4  # nothing was deleted
     assert [vote.rationale for vote in given(dataset)] == [
         "the first reason",
@@ -245,9 +245,7 @@ def test_undo_gives_a_vote_that_restores(browser: Any, url: str, dataset: Path) 
     ]
 
 
-@pytest.mark.parametrize(
-    ("button", "holds"), [("Keep 0", {"d1": 0}), ("Change it to 2", {"d1": 2})]
-)
+@pytest.mark.parametrize(("button", "holds"), [("Keep 0", {"d1": 0}), ("Change to 2", {"d1": 2})])
 def test_two_tabs_on_one_document_and_the_second_is_asked(
     browser: Any, url: str, dataset: Path, button: str, holds: dict[str, int]
 ) -> None:
@@ -348,7 +346,7 @@ def test_a_reason_that_is_too_long_is_said_and_stays(browser: Any, url: str, dat
     long = "It decides the point. " * 1_000
     page.fill("#why", long)
     page.keyboard.press("Enter")
-    assert "at most 4,000 are kept" in page.locator("#state").inner_text()
+    assert "the limit is 4,000" in page.locator("#state").inner_text()
     assert page.locator("#why").input_value() == long
     assert given(dataset) == []
     page.reload()
@@ -458,7 +456,7 @@ def test_the_button_and_the_chosen_grade_are_in_sight(
         page.keyboard.press("x")
         page.keyboard.type("too broad")
         page.keyboard.press("Enter")
-        expect(page.locator("#state")).to_contain_text("A chair sees it")
+        expect(page.locator("#state")).to_contain_text("A chair will see it")
         expect(page.locator(".grade").last).to_be_in_viewport(ratio=1)
         expect(page.locator(".grade").first).to_be_in_viewport(ratio=1)
         page.keyboard.press("?")

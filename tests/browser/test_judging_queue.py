@@ -11,7 +11,7 @@ import pytest
 
 from assay.store import Store
 from assay.web.app import create_app
-from assay.workbench.opening import Service
+from assay.workbench.project.service import Service
 from browsing import expect, listening
 from judged_in_browser import now, opened, ready, sent, shown
 from judged_pages import both, judged_set
@@ -53,12 +53,12 @@ def test_undo_takes_back_the_vote_on_the_query_before(queue: Any, dataset: Path)
     assert now(dataset, "Ada") == {"d1": None}
     queue.keyboard.press("z")
     queue.wait_for_url("**/q1?doc=d1&queued=1")
-    expect(queue.locator("#state")).to_have_text("Your vote is taken back.")
+    expect(queue.locator("#state")).to_have_text("Vote undone.")
     assert now(dataset, "Ada") == {}
     queue.reload()  # once, not again
     ready(queue)
     queue.keyboard.press("z")
-    expect(queue.locator("#state")).to_have_text("There is nothing to undo.")
+    expect(queue.locator("#state")).to_have_text("Nothing to undo.")
 
 
 def test_who_opens_a_query_otherwise_has_left_the_queue(queue: Any, url: str) -> None:
@@ -75,7 +75,7 @@ def test_without_a_connection_the_queue_stays_and_goes_on_when_it_is_back(
 ) -> None:
     queue.context.set_offline(True)
     queue.keyboard.press("u")
-    expect(queue.locator("#banner")).to_contain_text("1 vote is kept")
+    expect(queue.locator("#banner")).to_contain_text("1 vote is stored")
     queue.keyboard.press("a")  # the list of all documents cannot be had either
     queue.wait_for_timeout(100)
     assert shown(queue) == "d1"
@@ -137,7 +137,7 @@ def test_a_reason_for_a_flag_that_is_too_long_stays(queue: Any) -> None:
     long = "too broad " * 500
     queue.fill("#flagwhy", long)
     queue.keyboard.press("Enter")
-    expect(queue.locator("#flagtold")).to_contain_text("at most 4,000 are kept")
+    expect(queue.locator("#flagtold")).to_contain_text("the limit is 4,000")
     assert queue.locator("#flagwhy").input_value() == long
     queue.fill("#flagwhy", "too broad")
     queue.keyboard.press("Enter")
@@ -153,7 +153,7 @@ def test_the_list_of_all_documents_keeps_a_text_that_is_too_long(
     long = "It decides the point. " * 1_000
     queue.fill('li[data-doc="d1"] .why', long)
     queue.keyboard.press("Enter")
-    expect(queue.locator("#state")).to_contain_text("at most 4,000 are kept")
+    expect(queue.locator("#state")).to_contain_text("the limit is 4,000")
     queue.reload()
     assert queue.locator('li[data-doc="d1"] .why').input_value() == long
     expect(queue.locator('li[data-doc="d1"] [aria-pressed=true]')).to_have_text("2")

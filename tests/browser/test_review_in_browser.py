@@ -16,11 +16,12 @@ from assay.corpus.build import import_corpus
 from assay.store import Store
 from assay.store.records import Decision, SearchLog, Shown
 from assay.web.app import create_app
-from assay.workbench.backlog import backlog
-from assay.workbench.gold import bootstrap_gold, promote_rows
-from assay.workbench.opening import Service, gold_path
-from assay.workbench.review import queue
-from assay.workbench.trail import trail
+from assay.workbench.judging.gold_sets import bootstrap_gold
+from assay.workbench.project.audit_trail import trail
+from assay.workbench.project.service import Service, gold_path
+from assay.workbench.review.backlog import backlog
+from assay.workbench.review.decisions import promote_rows
+from assay.workbench.review.queue import queue
 from browsing import expect, faults, listening
 
 SAMPLE = Path(__file__).parents[2] / "samples" / "he"
@@ -272,13 +273,13 @@ def test_what_is_lacking_is_said(sample: Service, browser: Any) -> None:
         page.goto(f"{url}/review?lang=en")
         assert many.inner_text().startswith("Approve all")
         page.locator("#bulk input[type=checkbox]").first.check()
-        assert many.inner_text().startswith("Approve the ticked")
+        assert many.inner_text().startswith("Approve selected")
         page.goto(f"{url}/review/{queue(sample).items[0].id}")
         settled(page)
         page.keyboard.press("a")
         page.wait_for_selector(".told")
         settled(page)
         page.keyboard.press("x")
-        expect(page.locator("#reason-help")).to_have_text("To reject, say why.")
+        expect(page.locator("#reason-help")).to_have_text("Give a reason to reject.")
         expect(page.locator("input[name=why]")).to_be_focused()
         expect(page.locator(".told")).to_have_count(0)

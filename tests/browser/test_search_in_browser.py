@@ -11,7 +11,7 @@ import pytest
 
 from assay.store import open_store
 from assay.web.app import create_app
-from assay.workbench.opening import Service
+from assay.workbench.project.service import Service
 from browsing import faults, listening
 from sample_home import HOSTILE
 

@@ -19,15 +19,17 @@ from assay.store import Store
 from assay.store.records import Decision, SearchLog
 from assay.store.records import Shown as Hit
 from assay.web.app import Serving, prepare
-from assay.workbench import people
-from assay.workbench.corpora import index_corpus
-from assay.workbench.flags import FlagGiven, flag_query
-from assay.workbench.gold import bootstrap_gold, reject_rows
-from assay.workbench.opening import Service
-from assay.workbench.packing import write_packet
-from assay.workbench.people import AT_THE_TERMINAL
-from assay.workbench.review import queue, suggest
-from assay.workbench.voting import give
+from assay.workbench.judging.flags import FlagGiven, flag_query
+from assay.workbench.judging.gold_sets import bootstrap_gold
+from assay.workbench.judging.packets import write_packet
+from assay.workbench.judging.votes_to_labels import append_votes
+from assay.workbench.project import people
+from assay.workbench.project.people import AT_THE_TERMINAL
+from assay.workbench.project.service import Service
+from assay.workbench.review.decisions import reject_rows
+from assay.workbench.review.queue import queue
+from assay.workbench.review.suggestions import suggest
+from assay.workbench.searching.corpora import index_corpus
 from browsing import faults, listening
 from decided import kept
 from every_page import PASSWORD, Team, Visitors, pages_of
@@ -104,7 +106,7 @@ def fill(service: Service, dataset: Path, logged: Path) -> None:
         for judge, grade in ((ADMIN, 2), (JUDGE, 0))
         for doc in DOCS
     ]
-    give(dataset, votes)
+    append_votes(dataset, votes)
     flag_query(service, FlagGiven(set=FILE, query_id="q0<x-harm>", reason=harm("flag")), JUDGE)
     ids = ["q0<x-harm>", "q1<x-harm>"]
     for days in (2, 1):

@@ -20,7 +20,7 @@ import pytest
 
 from assay.judging.pool import Pool, PooledPair, write_pool
 from assay.judging.votes import current, read_votes
-from assay.workbench.corpora import import_corpus, index_corpus
+from assay.workbench.searching.corpora import import_corpus, index_corpus
 from browsing import expect, faults
 from voted_sets import labels
 
@@ -249,7 +249,7 @@ def rule_on_three(chair: Person, dataset: Path) -> None:
     """One key for each: the card of the judge who is right. Then the labels of the set."""
     chair.open("/agreement/letters")
     expect(chair.page.locator(".facts-first")).to_contain_text("agree on 85% of 20")
-    expect(chair.page.locator("h2").first).to_have_text("3 documents wait for a ruling")
+    expect(chair.page.locator("h2").first).to_have_text("3 documents need a ruling")
     chair.press("j")
     for left in (3, 2, 1):
         expect(chair.page.locator("main > p").first).to_contain_text(f"1 of {left}")
@@ -258,7 +258,7 @@ def rule_on_three(chair: Person, dataset: Path) -> None:
         right = [place for place in range(2) if "דנה" in cards.nth(place).inner_text()]
         chair.press("as"[right[0]])
     chair.page.wait_for_url("**/agreement/letters")
-    expect(chair.page.locator("h2").first).to_have_text("Nothing waits for a ruling.")
+    expect(chair.page.locator("h2").first).to_have_text("No documents need a ruling.")
     chair.press("m")
     expect(chair.page.locator("#told")).to_contain_text("20 labels from 43 votes")
     assert {doc: grade for (_, doc), grade in labels(dataset).items()} == {

@@ -195,7 +195,7 @@ def test_a_closed_pipe_keeps_the_exit_code(tmp_path: Path, redirected: str) -> N
 def test_no_raw_key_reaches_a_person(assay_cli: Assay) -> None:
     """What prints values by their names says them in words; JSON has the keys."""
     from assay.reports import listing
-    from assay.workbench.voting import Merged
+    from assay.workbench.judging.votes_to_labels import Merged
 
     Path("docs.jsonl").write_text('{"id": "a", "title": "A", "text": "about a gift"}\n')
     assert assay_cli("corpus", "import", "jsonl", "docs.jsonl", "--name", "docs").code == 0

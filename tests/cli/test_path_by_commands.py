@@ -12,7 +12,7 @@ import pytest
 
 from assay.mcp.server import build_server
 from assay.web.app import create_app
-from assay.workbench.opening import open_service
+from assay.workbench.project.service import open_service
 from command_line import Assay
 
 mcp = pytest.importorskip("mcp", reason="needs the package mcp")

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from assay.workbench import people
-from assay.workbench.opening import open_service
-from assay.workbench.trail import trail
+from assay.workbench.project import people
+from assay.workbench.project.audit_trail import trail
+from assay.workbench.project.service import open_service
 from command_line import Assay
 from judged_pages import judged_set
 

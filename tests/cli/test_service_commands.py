@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from assay.workbench.gold import gold_list
-from assay.workbench.opening import gold_path, open_service
+from assay.workbench.judging.gold_sets import gold_list
+from assay.workbench.project.service import gold_path, open_service
 from command_line import Assay
 
 SEARCH = {
@@ -125,7 +125,7 @@ def test_a_webhook_that_is_away_is_a_warning(assay_cli: Assay) -> None:
         "backlog", "--max-pending", 0, "--webhook", "http://127.0.0.1:9/hook", "--json"
     )
     assert (done.code, done.json["pending_review"]) == (1, 1)
-    assert "warning: the webhook http://127.0.0.1:9/hook did not take the notice" in done.err
+    assert "warning: the webhook http://127.0.0.1:9/hook did not accept the notice" in done.err
     assert (
         assay_cli("backlog", "--max-pending", 1, "--webhook", "http://127.0.0.1:9/hook").code == 0
     ), "nothing to tell"

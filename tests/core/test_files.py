@@ -12,8 +12,8 @@ from assay.core import files
 from assay.core.errors import InputError
 from assay.judging import rubrics
 from assay.judging.rubrics.translated import _read as read_translation
-from assay.workbench.config import read_config
-from assay.workbench.here import look_around
+from assay.workbench.project.config import read_config
+from assay.workbench.project.status import look_around
 
 BAD = {
     "brackets": "x = " + "[" * 5000 + "]" * 5000,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from assay.core.fingerprints import git_state
-from assay.workbench.trend import _told
+from assay.workbench.deciding.trend import _told
 
 
 def test_programs_of_a_repository_are_not_run(

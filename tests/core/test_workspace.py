@@ -12,9 +12,9 @@ from assay.corpus.build import import_corpus
 from assay.corpus.disk import corpus_path, open_corpus
 from assay.corpus.frozen import freeze, open_frozen
 from assay.engines.indexed import index_corpus
-from assay.workbench.doctor import examine
-from assay.workbench.opening import open_service
-from assay.workbench.run import results_folder
+from assay.workbench.project.doctor import examine
+from assay.workbench.project.service import open_service
+from assay.workbench.scoring.run import results_folder
 from command_line import Assay
 
 

@@ -22,8 +22,8 @@ from assay.corpus.disk import digest_of, document_frame, documents_of, fingerpri
 from assay.corpus.quality import check
 from assay.engines.indexed import index_corpus, index_state, is_indexed, open_indexed
 from assay.store import open_store
-from assay.workbench.opening import Service
-from assay.workbench.searching import found_ids, found_page
+from assay.workbench.project.service import Service
+from assay.workbench.searching.search import found_ids, found_page
 from kit.sources import write_lines
 
 DOCS = [{"id": f"d{n}", "title": f"Title {n}", "text": f"the dog of {n}"} for n in range(3)]

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from assay.engines.calling import Pace
+from assay.engines.calling import RateLimit
 from assay.engines.secrets import hidden
 from command_line import Assay, Outcome
 from search_server import Asked, Reply, SearchServer, found, search_server
@@ -453,12 +453,12 @@ def test_no_more_calls_a_second_than_the_rate(
     """By the time at which calls are let go: when they arrive depends on the machine."""
     asked, let_go = [], []
 
-    def watched(pace: Pace, wait: Callable[[Pace], None] = Pace.wait) -> None:
+    def watched(pace: RateLimit, wait: Callable[[RateLimit], None] = RateLimit.wait) -> None:
         asked.append(time.monotonic())
         wait(pace)
         let_go.append(time.monotonic())
 
-    monkeypatch.setattr(Pace, "wait", watched)
+    monkeypatch.setattr(RateLimit, "wait", watched)
     write(tmp_path, short(server, rate="20", concurrency="4"), ["levy"] * 6)
     assert score(assay_cli).code == 0
     assert len(let_go) == len(server.asked) == 6

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from assay.workbench import history
-from assay.workbench.health import diagnostics
-from assay.workbench.opening import open_service
-from assay.workbench.run_queue import RunQueue, choices
+from assay.workbench.project.health import diagnostics
+from assay.workbench.project.service import open_service
+from assay.workbench.scoring import history
+from assay.workbench.scoring.run_queue import RunQueue, choices
 from command_line import Assay
 from search_server import Reply, SearchServer, search_server
 

@@ -4,6 +4,8 @@ Qdrant in a folder, Milvus in a file, LanceDB, and Chroma in a folder and on its
 from __future__ import annotations
 
 import contextlib
+import logging
+import re
 import socket
 import subprocess
 import sys
@@ -18,11 +20,12 @@ import pytest
 
 from assay.core.errors import AssayError, EngineError, InputError
 from assay.core.extras import MissingExtra
+from assay.engines import engine_table
 from assay.engines.registry import open_engine
-from assay.engines.vector_store import query_vector
+from assay.engines.stores.vector_store import query_vector
 from assay.search.dense import named_encoder
 from assay.testing import check_engine
-from assay.workbench.config import read_config
+from assay.workbench.project.config import read_config
 from command_line import Assay
 
 TEXTS = {
@@ -35,6 +38,7 @@ TEXTS = {
 }
 YEARS = {id: 2000 + number % 2 for number, id in enumerate(TEXTS)}
 QUESTION = "May the mayor take concert tickets for free?"
+EXAMPLES = (Path(__file__).parents[2] / "docs" / "examples-stores.md").read_text()
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of the packages, on their own use of others
 
@@ -82,6 +86,13 @@ def fill_milvus(place: str) -> None:
     ]
     client.insert("opinions", [row | {"title": row["doc_id"]} for row in rows])
     client.close()
+
+
+def release_milvus(place: str) -> None:
+    """Let another process open the file: the server inside this one holds it until the end."""
+    from milvus_lite.server_manager import server_manager_instance
+
+    server_manager_instance.release_server(place)
 
 
 def fill_lancedb(place: str) -> None:
@@ -252,6 +263,47 @@ def test_a_table_is_checked_before_anything_is_opened(more: str, said: str, tmp_
 def test_lancedb_knows_three_distances(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="none of cosine, dot and l2"):
         table(tmp_path, "lancedb", "store", 'distance = "far"')
+
+
+# ── deprecated tables, and the examples that replace them ─────────────────────────────────────────
+
+
+@pytest.mark.parametrize("kind", ["chroma", "lancedb", "milvus"])
+def test_a_deprecated_table_warns_once_and_names_the_example(
+    kind: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    engine_table._warn_deprecated.cache_clear()
+    with caplog.at_level(logging.WARNING):
+        table(tmp_path, kind, "store")
+        table(tmp_path, kind, "store")
+    assert [record.getMessage() for record in caplog.records] == [
+        f"engines.mine: the key {kind} is deprecated and will be removed in the next release; "
+        f"use a Python engine instead: docs/examples-stores.md#{kind}"
+    ]
+    assert kind in re.findall(r"^## (.*)$", EXAMPLES.lower(), flags=re.MULTILINE)
+
+
+@pytest.mark.parametrize("kind", ["chroma", "lancedb", "milvus"])
+def test_the_example_of_a_store_is_a_whole_engine(
+    kind: str, tmp_path: Path, assay_cli: Assay
+) -> None:
+    FILLED[kind](place_of(kind, tmp_path))
+    if kind == "milvus":
+        release_milvus(place_of(kind, tmp_path))
+    name = f"{kind}_engine"
+    code = next(
+        block
+        for block in re.findall(r"```python\n(.*?)```", EXAMPLES, flags=re.DOTALL)
+        if block.startswith(f"# {name}.py\n")
+    )
+    assert len([line for line in code.splitlines()[1:] if line]) <= 10
+    (tmp_path / f"{name}.py").write_text(code)
+    (tmp_path / "assay.toml").write_text(f'[engines.mine]\nsearch_module = "{name}"\n')
+    tried = assay_cli("engines", "test", "mine", QUESTION, "--json")
+    assert (tried.code, tried.json["wrong"]) == (0, []), tried.err
+    assert [hit["doc_id"] for hit in tried.json["hits"]] == nearest(QUESTION)
+    scores = [hit["score"] for hit in tried.json["hits"]]
+    assert scores == sorted(scores, reverse=True)
 
 
 # ── Chroma's server ───────────────────────────────────────────────────────────────────────────────

@@ -15,8 +15,7 @@ from sklearn.metrics import cohen_kappa_score
 
 from assay.core.types import Vote
 from assay.evaluation import concordance
-from assay.judging.agreement_figures import Figures
-from assay.judging.comparisons import Scale, compared, figures_of
+from assay.judging.agreement import Figures, Scale, compared, figures_of
 
 Grades = Sequence[int | None]
 

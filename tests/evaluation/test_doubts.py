@@ -22,8 +22,7 @@ from assay.evaluation.judged import prepare
 from assay.evaluation.measures import parse_measures
 from assay.evaluation.receipts import measure_lines
 from assay.evaluation.unjudged import readings
-from assay.judging.next import next_to_judge
-from assay.judging.settle import with_judgments
+from assay.judging.next import next_to_judge, with_judgments
 from assay.reports.listing import decision_page
 from assay.reports.sentences import Sentences
 from assay.reports.terminal_verdict import verdict_lines

@@ -24,7 +24,7 @@ from assay.core.results import (
 )
 from assay.core.results_file import encode, to_json
 from assay.evaluation.gates import decide
-from assay.workbench.score import verdict_on
+from assay.workbench.scoring.score import verdict_on
 from command_line import Assay
 
 

@@ -11,8 +11,8 @@ import scipy.stats
 
 from assay.core.errors import InputError
 from assay.evaluation.planning import Goal, crowds_of, queries_for
-from assay.workbench.compare import compare_results
-from assay.workbench.for_agents import verdicts
+from assay.workbench.agents.runs import verdicts
+from assay.workbench.deciding.compare import compare_results
 from command_line import Assay
 
 QRELS = "".join(

@@ -109,7 +109,7 @@ def test_intervals_are_reproducible_and_say_when_they_are_thin() -> None:
 
 @pytest.fixture
 def simulations(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """The script that makes the tables in docs/statistics-measured.md."""
+    """The script that makes docs/measured/coverage-*.csv."""
     monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "benchmarks"))
     return importlib.import_module("coverage_tables")
 

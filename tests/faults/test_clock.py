@@ -16,13 +16,14 @@ from assay.formats import gold_jsonl
 from assay.gold.log import open_log
 from assay.gold.votes import RULING, WITHDRAWN, current, not_before
 from assay.review.bootstrap import Options, bootstrap
-from assay.review.decisions import Word, promote, reject, reopen
+from assay.review.decisions import ReviewDecision, approve, reject, reopen
 from assay.store import open_store
 from assay.store.records import Decision, SearchLog, Shown
-from assay.workbench import adjudicating, review, review_word, voting
-from assay.workbench.grading import save_vote
-from assay.workbench.grading_views import GivenVote
-from assay.workbench.opening import Service
+from assay.workbench.judging import rulings, votes_to_labels
+from assay.workbench.judging.page import GivenVote, save_vote
+from assay.workbench.project.service import Service
+from assay.workbench.review import decisions, suggestions
+from assay.workbench.review.decisions import DecisionForm
 from judged_pages import both, judged_set
 from voted_sets import labels, write_set
 
@@ -78,9 +79,9 @@ def test_the_time_is_after_a_day_that_is_still_to_come(day: str) -> None:
 
 def test_nothing_follows_a_vote_at_the_end_of_time(tmp_path: Path) -> None:
     path = write_set(tmp_path)
-    voting.give(path, [vote("9999-12-31T23:59:59.999999+00:00", rationale="so")])
+    votes_to_labels.append_votes(path, [vote("9999-12-31T23:59:59.999999+00:00", rationale="so")])
     with pytest.raises(InputError, match="none can follow it"):
-        adjudicating.rule(path, "q0", "d", 2, rationale="on reflection", by="chair")
+        rulings.rule(path, "q0", "d", 2, rationale="on reflection", by="chair")
 
 
 def test_a_judge_corrects_a_vote_that_is_dated_by_the_next_day(tmp_path: Path) -> None:
@@ -90,7 +91,7 @@ def test_a_judge_corrects_a_vote_that_is_dated_by_the_next_day(tmp_path: Path) -
     for number, ballot in enumerate([{"grade": 2, "at": day}, {"grade": 0}]):
         file = tmp_path / f"{number}.jsonl"
         file.write_text(json.dumps(row | ballot) + "\n")
-        voting.merge_files(path, [file], allow=voting.Allowed(unasked=True))
+        votes_to_labels.merge_files(path, [file], allow=votes_to_labels.Allowed(unasked=True))
     assert [each.grade for each in open_log(path).book.current()] == [0]
 
 
@@ -98,8 +99,8 @@ def test_a_ruling_after_the_clock_was_put_back_stands(tmp_path: Path) -> None:
     path = write_set(tmp_path)
     ahead = (datetime.now(UTC) + timedelta(hours=1)).isoformat(timespec="seconds")
     earlier = vote(ahead, source=RULING, rationale="so")
-    voting.give(path, [earlier])
-    adjudicating.rule(path, "q0", "d", 2, rationale="on reflection", by="chair")
+    votes_to_labels.append_votes(path, [earlier])
+    rulings.rule(path, "q0", "d", 2, rationale="on reflection", by="chair")
     assert labels(path) == {("q0", "d"): 2}
 
 
@@ -109,11 +110,11 @@ def test_reviewing_goes_on_with_times_in_any_order(tmp_path: Path) -> None:
     store.add_searches([log])
     store.add_decisions([Decision(id="D", at=NOW + timedelta(days=1), cites=("a",))])
     bootstrap(store, gold, Options(), now=NOW)
-    for hours, act in enumerate((promote, reject)):
-        word = Word(by="Dafna", why="so", at=NOW - timedelta(hours=hours))
-        assert act(gold, ["g001"], word).ids == ("g001",)
+    for hours, act in enumerate((approve, reject)):
+        decision = ReviewDecision(by="Dafna", reason="so", at=NOW - timedelta(hours=hours))
+        assert act(gold, ["g001"], decision).ids == ("g001",)
     assert not gold.read_text().strip()
-    reopen(gold, "g001", Word(by="Dafna", why="so", at=NOW - timedelta(hours=3)))
+    reopen(gold, "g001", ReviewDecision(by="Dafna", reason="so", at=NOW - timedelta(hours=3)))
     again = bootstrap(store, gold, Options(), now=NOW - timedelta(hours=4))
     assert (again.approval.total, again.approval.approved) == (1, 1)
     steps = [act.action for act in open_log(gold).acts.values()]
@@ -141,23 +142,25 @@ def test_the_last_word_on_a_suggestion_stands(
         path.write_text(json.dumps({"queries": queries}))
     store = open_store(tmp_path / "assay.db")
     service = Service(store=store, gold_sets={"set": path}, home=tmp_path, clock=clock)
-    item = review.suggest(service, "set", ("q1", "d2"), 1, rationale="", by="m", allow_unknown=True)
+    item = suggestions.suggest(
+        service, "set", ("q1", "d2"), 1, rationale="", by="m", allow_unknown=True
+    )
     last: int | None = None
     for step in steps.split():
         if step == "undo":
-            (mine,) = review_word.last_step(service, "dana")
-            assert review_word.take_back(service, [mine.id], by="dana").done == [item.id]
+            (mine,) = decisions.last_decided(service, "dana")
+            assert decisions.undo(service, [mine.id], by="dana").done == [item.id]
             last = None
         elif step == "merge" and name == "set.json":
-            voting.label_again(path)
+            votes_to_labels.recompute_labels(path)
         elif step != "merge":
             last = int(step)
-            review.rule_suggestion(service, item.id, accept=True, by="dana", grade=last)
+            decisions.approve(service, item.id, DecisionForm(grade=last), by="dana")
         clock.now += timedelta(hours=hours)
     holds = {vote.doc_id: vote.grade for vote in open_log(path).book.current()}
     assert holds.get("d2") == last
     if name == "set.json":
-        voting.label_again(path)
+        votes_to_labels.recompute_labels(path)
         assert labels(path).get(("q1", "d2")) == last
     else:
         (row,) = gold_jsonl.rows(gold_jsonl.read_lines(path))
@@ -172,9 +175,12 @@ def test_what_a_person_decided_last_is_taken_back_first(tmp_path: Path) -> None:
     service = Service(store=store, gold_sets={"set": path}, home=tmp_path, clock=clock)
     for doc in ("d1", "d2", "d3"):
         pair = ("q1", doc)
-        item = review.suggest(service, "set", pair, 1, rationale="", by="m", allow_unknown=True)
-        review.rule_suggestion(service, item.id, accept=doc != "d3", by="dana")
-        assert [each.doc_ids for each in review_word.last_step(service, "dana")] == [(doc,)]
+        item = suggestions.suggest(
+            service, "set", pair, 1, rationale="", by="m", allow_unknown=True
+        )
+        decide = decisions.reject if doc == "d3" else decisions.approve
+        decide(service, item.id, DecisionForm(reason="so"), by="dana")
+        assert [each.doc_ids for each in decisions.last_decided(service, "dana")] == [(doc,)]
         clock.now -= timedelta(hours=2)
     store.close()
 
@@ -194,13 +200,15 @@ def test_an_undo_comes_after_what_it_names_whatever_its_time_and_line() -> None:
 def test_the_word_given_last_is_the_latest_of_all_judges(tmp_path: Path, act: str) -> None:
     path = write_set(tmp_path)
     ahead = (datetime.now(UTC) + timedelta(hours=2)).isoformat(timespec="seconds")
-    voting.give(path, [vote(ahead)])
-    voting.set_policy(path, "latest")
+    votes_to_labels.append_votes(path, [vote(ahead)])
+    votes_to_labels.set_policy(path, "latest")
     if act == "rule":
-        adjudicating.rule(path, "q0", "d", 2, rationale="so", by="chair")
+        rulings.rule(path, "q0", "d", 2, rationale="so", by="chair")
     else:
         (tmp_path / "b.csv").write_text("query_id,doc_id,grade,judge\nq0,d,2,ben\n")
-        voting.merge_files(path, [tmp_path / "b.csv"], allow=voting.Allowed(unasked=True))
+        votes_to_labels.merge_files(
+            path, [tmp_path / "b.csv"], allow=votes_to_labels.Allowed(unasked=True)
+        )
     assert labels(path) == {("q0", "d"): 2}
 
 
@@ -211,20 +219,22 @@ def test_files_without_times_are_said_at_one_moment(tmp_path: Path) -> None:
         folder.mkdir()
         path = write_set(folder)
         ahead = (datetime.now(UTC) + timedelta(hours=2)).isoformat(timespec="seconds")
-        voting.give(path, [vote(ahead)])
-        voting.set_policy(path, "latest")
+        votes_to_labels.append_votes(path, [vote(ahead)])
+        votes_to_labels.set_policy(path, "latest")
         for name, grade in (("x", 2), ("y", 0)):
             row = f"query_id,doc_id,grade,judge\nq0,d,{grade},{name}\n"
             (folder / f"{name}.csv").write_text(row)
         files = [folder / f"{name}.csv" for name in order]
-        voting.merge_files(path, files, allow=voting.Allowed(unasked=True))
+        votes_to_labels.merge_files(path, files, allow=votes_to_labels.Allowed(unasked=True))
         assert labels(path) == {}
 
 
 def test_a_file_without_times_is_said_after_what_the_clock_has_not_seen(tmp_path: Path) -> None:
     path = write_set(tmp_path)
     ahead = (datetime.now(UTC) + timedelta(hours=2)).isoformat(timespec="seconds")
-    voting.give(path, [vote(ahead)])
+    votes_to_labels.append_votes(path, [vote(ahead)])
     (tmp_path / "b.csv").write_text("query_id,doc_id,grade,judge\nq0,d,2,a\n")
-    voting.merge_files(path, [tmp_path / "b.csv"], allow=voting.Allowed(unasked=True))
+    votes_to_labels.merge_files(
+        path, [tmp_path / "b.csv"], allow=votes_to_labels.Allowed(unasked=True)
+    )
     assert labels(path) == {("q0", "d"): 2}

@@ -28,19 +28,22 @@ from hypothesis.stateful import (
 from assay.core.types import Vote
 from assay.formats import gold_jsonl
 from assay.gold.log import open_log
-from assay.gold.projection import how_it_stands
+from assay.gold.projection import state_of_file
 from assay.gold.votes import RULING, WITHDRAWN, current, not_before
 from assay.judging.policy import Policy, labels
 from assay.judging.pool import Pool, PooledPair, write_pool
 from assay.review import decisions
 from assay.review.bootstrap import Options, bootstrap
-from assay.review.decisions import Correction, Word
+from assay.review.decisions import Correction, ReviewDecision
 from assay.review.queue import ReviewItem, items_of
 from assay.store import open_store
 from assay.store.records import Decision, Feedback, SearchLog, Shown
-from assay.workbench import adjudicating, review, review_word
-from assay.workbench.desk import desk_of, put
-from assay.workbench.opening import Service
+from assay.workbench.judging import rulings
+from assay.workbench.judging.session import open_session, write_vote
+from assay.workbench.project.service import Service
+from assay.workbench.review import decisions as review
+from assay.workbench.review import suggestions
+from assay.workbench.review.decisions import DecisionForm
 
 NOW = datetime(2026, 5, 31, 12, tzinfo=UTC)
 LONG = int(os.environ.get("ASSAY_MACHINES", "0"))
@@ -92,8 +95,8 @@ class Votes(Machine):
         vote = Vote(id=f"v{self.count}", query_id="q", doc_id=doc, grade=grade, judge=judge,
                     kind="human", at=at.isoformat(), source=source,
                     rationale="" if grade is None else "It decides the point.")  # fmt: skip
-        put(desk_of(self.path), vote)
-        put(desk_of(self.path), vote)  # the answer was lost, and it is sent again
+        write_vote(open_session(self.path), vote)
+        write_vote(open_session(self.path), vote)  # the answer was lost, and it is sent again
         self.ids.append(vote.id)
         self.is_cut = False
         return vote.id
@@ -105,10 +108,10 @@ class Votes(Machine):
     @rule(judge=JUDGES, doc=DOCS, grade=GRADES)
     def rule_on(self, judge: str, doc: str, grade: int) -> None:
         why = f"ruling {self.count}"
-        adjudicating.rule(self.path, "q", doc, grade, rationale=why, by=f"chair {judge}")
+        rulings.rule(self.path, "q", doc, grade, rationale=why, by=f"chair {judge}")
         last = open_log(self.path).votes()[-1]
         assert (last.source, last.grade, last.rationale) == (RULING, grade, why)
-        assert not how_it_stands(self.path)
+        assert not state_of_file(self.path)
         self.count += 1
         self.ids.append(last.id)
         self.ruled[doc] = grade
@@ -141,7 +144,7 @@ class Votes(Machine):
     def every_vote_is_there(self) -> None:
         log = open_log(self.path)
         assert [vote.id for vote in log.votes()] == self.ids
-        assert len(log.damaged) == self.torn - self.is_cut
+        assert len(log.damaged) == self.torn
 
     @invariant()
     def what_holds_is_what_was_said_last(self) -> None:
@@ -220,8 +223,8 @@ class Review(Machine):
         waiting = sorted(query for query, state in self.known.items() if state in states)
         return data.draw(st.sampled_from(waiting)) if waiting else None
 
-    def word(self, who: str = "chair") -> Word:
-        return Word(by=who, why="so", at=self.tick())
+    def decision(self, who: str = "chair") -> ReviewDecision:
+        return ReviewDecision(by=who, reason="so", at=self.tick())
 
     def looks(self, query: str) -> tuple[list[bytes], set[tuple[object, ...]]]:
         """The line of a row, and the votes on it that stand."""
@@ -234,7 +237,7 @@ class Review(Machine):
     def put_the_clock_back(self, hours: int) -> None:
         self.put_back += timedelta(hours=hours)
 
-    @rule(data=st.data(), verb=st.sampled_from([decisions.promote, decisions.reject]))
+    @rule(data=st.data(), verb=st.sampled_from([decisions.approve, decisions.reject]))
     def edit_and_decide(self, data: st.DataObject, verb: Callable[..., object]) -> None:
         """Somebody changes a row that waits in the file; who has not seen it is refused, and then
         sees it."""
@@ -253,8 +256,8 @@ class Review(Machine):
         ]
         gold_jsonl.save(self.path, lines)
         ids, votes = [self.ids[query]], open_log(self.path).votes()
-        with pytest.raises(decisions.Stale):
-            verb(self.path, ids, self.word(), seen)
+        with pytest.raises(decisions.ChangedMeanwhile):
+            verb(self.path, ids, msgspec.structs.replace(self.decision(), seen=tuple(seen)))
         assert open_log(self.path).votes() == votes
 
     def decided(self, query: str, state: str, *, who: str = "chair", back: bool = False) -> None:
@@ -279,19 +282,19 @@ class Review(Machine):
     def turn_a_suggestion_down(self, data: st.DataObject) -> None:
         if query := self.one(data, "pending_review", "approved"):
             pair, by = (self.ids[query], f"d{self.count}"), f"m{self.count}"
-            item = review.suggest(
+            item = suggestions.suggest(
                 self.service, "gold-set", pair, 1, rationale="", by=by, allow_unknown=True
             )
-            review.rule_suggestion(self.service, item.id, accept=False, by="second", why="no")
+            review.reject(self.service, item.id, DecisionForm(reason="no"), by="second")
 
     @precondition(lambda self: self.steps)
     @rule()
     def take_the_last_step_back(self) -> None:
         query, back = self.steps[-1]
-        last = review_word.last_step(self.service, "chair")
+        last = review.last_decided(self.service, "chair")
         assert [item.query for item in last] == [query]
         if back:
-            done = review_word.take_back(self.service, [item.id for item in last], by="chair")
+            done = review.undo(self.service, [item.id for item in last], by="chair")
             assert done.done
             self.known[query] = "pending_review"
             self.steps.pop()
@@ -299,7 +302,7 @@ class Review(Machine):
     @rule(data=st.data())
     def promote(self, data: st.DataObject) -> None:
         if query := self.one(data, "pending_review", "approved"):
-            done = decisions.promote(self.path, [self.ids[query]], self.word())
+            done = decisions.approve(self.path, [self.ids[query]], self.decision())
             if done.ids:
                 self.decided(query, "approved", back=True)
 
@@ -307,20 +310,20 @@ class Review(Machine):
     def correct(self, data: st.DataObject, text: str) -> None:
         if query := self.one(data, "pending_review", "approved"):
             change = Correction(note=text, add=(f"extra {self.count}",))
-            decisions.correct(self.path, self.ids[query], change, self.word())
+            decisions.correct(self.path, self.ids[query], change, self.decision())
             self.decided(query, "approved", back=self.known[query] == "pending_review")
 
     @rule(data=st.data(), who=CHAIRS)
     def reject(self, data: st.DataObject, who: str) -> None:
         if query := self.one(data, "pending_review", "approved"):
             self.left[query] = self.looks(query)
-            decisions.reject(self.path, [self.ids[query]], self.word(who))
+            decisions.reject(self.path, [self.ids[query]], self.decision(who))
             self.decided(query, "rejected", who=who)
 
     @rule(data=st.data(), who=CHAIRS)
     def reopen(self, data: st.DataObject, who: str) -> None:
         if query := self.one(data, "rejected"):
-            done = decisions.reopen(self.path, self.ids[query], self.word(who))
+            done = decisions.reopen(self.path, self.ids[query], self.decision(who))
             assert self.looks(query) == self.left.pop(query)
             self.decided(query, done.state, who=who)
 
@@ -330,8 +333,8 @@ class Review(Machine):
         if query := self.one(data, "pending_review", "approved"):
             before, state = self.path.read_bytes(), self.known[query]
             self.left[query] = self.looks(query)
-            decisions.reject(self.path, [self.ids[query]], self.word(who))
-            done = decisions.reopen(self.path, self.ids[query], self.word(back))
+            decisions.reject(self.path, [self.ids[query]], self.decision(who))
+            done = decisions.reopen(self.path, self.ids[query], self.decision(back))
             assert (self.path.read_bytes(), done.state) == (before, state)
             assert self.looks(query) == self.left.pop(query)
             self.decided(query, done.state, who=back)

@@ -18,9 +18,9 @@ from assay.core.errors import InputError
 from assay.reports import FORMATS
 from assay.reports.explanation import explanation
 from assay.reports.terminal_comparison import comparison_table
-from assay.workbench.compare import compare_results
-from assay.workbench.explain import explain
-from assay.workbench.report import report_file
+from assay.workbench.deciding.compare import compare_results
+from assay.workbench.scoring.explain import explain
+from assay.workbench.scoring.report import report_file
 from command_line import Assay
 
 WRITTEN = Path(__file__).parents[1] / "fixtures" / "results-0.1"

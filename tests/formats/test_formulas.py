@@ -14,7 +14,7 @@ from assay import formats
 from assay.core.types import GoldSet, Judgment, Query, judgments_to_frame
 from assay.formats import csv_gold, quepid, trec
 from assay.formats.spreadsheet import guarded, guarded_row, unguarded
-from assay.workbench import judge, pooling
+from assay.workbench.judging import next, pool
 
 EVIL = '=HYPERLINK("http://evil","x")'
 
@@ -66,8 +66,8 @@ def test_topics_beside_a_qrels_file_have_none(tmp_path: Path) -> None:
 
 
 def test_pairs_to_judge_have_none(tmp_path: Path, gold: GoldSet) -> None:
-    pairs: Any = [pooling.PooledPair(query_id="=q", doc_id="@d")]
-    pooling.write_pairs(pairs, gold, tmp_path / "p.csv")
+    pairs: Any = [pool.PooledPair(query_id="=q", doc_id="@d")]
+    pool.write_pairs(pairs, gold, tmp_path / "p.csv")
     assert computed(tmp_path / "p.csv") == []
 
 
@@ -97,7 +97,7 @@ def test_numbers_stay_numbers() -> None:
 def test_pairs_worth_judging_have_none(tmp_path: Path) -> None:
     pair = SimpleNamespace(query_id="=q", query_text=EVIL, doc_id="@d", narrowing=0.5)
     decision: Any = SimpleNamespace(pairs=[pair])
-    judge.write_pairs(decision, tmp_path / "p.csv")
+    next.write_pairs(decision, tmp_path / "p.csv")
     assert computed(tmp_path / "p.csv") == []
 
 

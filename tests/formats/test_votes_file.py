@@ -165,7 +165,7 @@ def test_a_team_can_go_back_to_the_file(assay_cli: Assay, tmp_path: Path) -> Non
     assert len(after) == 9
     log = (tmp_path / "set.log.jsonl").read_bytes()
     refused = assay_cli("gold", "export-votes", "set.json")
-    assert (refused.code, "the file is there already" in refused.err) == (2, True)
+    assert (refused.code, "the file already exists" in refused.err) == (2, True)
     # where there is a log, it is the truth, and the file is only an export
     kept = labels(gold)
     assert assay_cli("gold", "merge", "set.json").code == 0

@@ -190,6 +190,26 @@ def test_votes_of_two_clones_come_together(graded: Project, how: str) -> None:
     assert graded.json("gold", "merge", graded.graded)["changed"] == []
 
 
+def test_a_conflict_whose_sides_git_mixed_is_rebuilt_from_the_whole_sides(graded: Project) -> None:
+    """Git may put lines of both sides around its marks, so that a label is there twice."""
+    other = cloned(graded, "other")
+    rule(graded, ("q1", "d1"), 0, "Dora")
+    rule(other, ("q1", "d1"), 1, "Eve")
+    commit(graded, other)
+    git(graded, "fetch", "-q", str(other.folder), "main")
+    merging = ["git", *WHO, "merge", "-q", "--no-edit", "FETCH_HEAD"]
+    assert subprocess.run(merging, cwd=graded.folder, capture_output=True).returncode
+    mixed = json.loads(other.graded.read_text())
+    first = mixed["queries"][0]["relevance_judgments"]
+    first.append(first[0])
+    side = json.dumps(mixed, indent=2)
+    text = f"<<<<<<< HEAD\n{side}\n=======\n{side} \n>>>>>>> FETCH_HEAD\n"
+    graded.graded.write_text(text)
+    graded.do("gold", "rebuild", graded.graded)
+    assert list(waiting(graded)) == [("q1", "d1")]
+    assert graded.labels() == {pair: n for pair, n in AGREED.items() if pair != ("q1", "d1")}
+
+
 def test_the_merge_of_a_merge_is_the_same(graded: Project) -> None:
     other = cloned(graded, "other")
     judge(graded, "Cy", {("q3", "d3"): 1})

@@ -168,7 +168,7 @@ def test_a_vote_that_is_sent_again_is_the_same_act(project: Project) -> None:
         assert again == first
         assert log_of(project.graded).read_bytes() == lines
         other = {"set": "dataset", "query_id": "q1", "doc_id": "d1", "grade": 0, "rationale": "no"}
-        assert "is another one already" in ada.refused("/api/votes", id="vote-0001", **other)
+        assert "belongs to another vote" in ada.refused("/api/votes", id="vote-0001", **other)
     with project.serve() as server:  # also by another server, that only has the file
         server.visitor("Ada").vote("dataset", "q1", "d1", 2, **vote)
     assert log_of(project.graded).read_bytes() == lines

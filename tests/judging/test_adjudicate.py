@@ -110,7 +110,7 @@ def test_many_rulings_come_from_a_file(assay_cli: Assay, tmp_path: Path) -> None
     filled = {**row, "grade": 0, "rationale": "not on it"}
     (tmp_path / "rest.jsonl").write_text(f"{json.dumps(header)}\n{json.dumps(filled)}\n")
     assert _rule(assay_cli, "--from", "rest.jsonl", "--by", "dora").code == 0
-    assert "nothing waits for a ruling" in _rule(assay_cli).out
+    assert "no pairs need a ruling" in _rule(assay_cli).out
 
 
 def test_who_alone_is_unsure_asks_for_another_judge_and_not_for_a_ruling(
@@ -120,7 +120,7 @@ def test_who_alone_is_unsure_asks_for_another_judge_and_not_for_a_ruling(
     write_packet(tmp_path / "ada.jsonl", "ada", {("q0", "a"): "?", ("q0", "b"): 1})
     merged = assay_cli("gold", "merge", "set.json", "ada.jsonl", "--json")
     assert (merged.json["open"], merged.json["second"]) == (0, 1)
-    assert "1 pair waits for a second judge" in merged.err
+    assert "1 pair needs a second judge" in merged.err
     assert "ruling" not in merged.err
     assert _listed(assay_cli) == []
     write_packet(tmp_path / "ben.jsonl", "ben", {("q0", "a"): "?"})

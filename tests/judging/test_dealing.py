@@ -8,7 +8,7 @@ from itertools import combinations, pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.judging.dealing import deal, doubles_wanted
+from assay.judging.pool import deal, doubles_wanted
 
 
 @st.composite

@@ -12,9 +12,9 @@ import pytest
 from assay.core.errors import InputError
 from assay.core.types import GoldSet, Query, Vote, judgment_frame
 from assay.formats.ballots import Ballot, Ballots, Problem
-from assay.judging import merge
-from assay.judging.merge import NOTHING, SHOWN, Bounds, Cast, Said, bounds, cast
-from assay.judging.reasons import LONGEST
+from assay.judging import received
+from assay.judging.rationales import LONGEST
+from assay.judging.received import NOTHING, SHOWN, Bounds, Cast, Said, bounds, cast
 from assay.judging.votes import IMPORTED, RULING, SAMPLE, WITHDRAWN, current, not_before
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
@@ -318,7 +318,7 @@ def test_bounds_are_what_the_set_and_its_votes_say() -> None:
 
 
 def test_the_refusals_are_asked_in_their_order() -> None:
-    names = [check.__name__ for check in merge.CHECKS]
+    names = [check.__name__ for check in received.CHECKS]
     assert names == ["_unknown_query", "_off_the_scale", "_not_asked", "_unknown_document",
                      "_no_rationale", "_long_rationale"]  # fmt: skip
 

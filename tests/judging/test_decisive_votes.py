@@ -13,9 +13,9 @@ from assay.core.results import GradedEntry
 from assay.core.types import GoldSet, Query, Vote, judgment_frame
 from assay.evaluation.guessed import FEWEST
 from assay.formats.ballots import Ballot, Ballots
-from assay.judging.merge import Bounds, Said, cast
 from assay.judging.next import next_to_judge, standing
 from assay.judging.policy import Policy, judgment_of, labels
+from assay.judging.received import Bounds, Said, cast
 from assay.judging.votes import IMPORTED, UNNAMED
 
 AT = "2026-05-31T12:00:00+00:00"

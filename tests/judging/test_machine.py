@@ -339,7 +339,7 @@ def test_an_answer_that_is_mended_counts(judge: Assay, server: JudgeServer) -> N
 def test_an_endpoint_that_answers_nothing_but_nonsense_is_left(
     judge: Assay, server: JudgeServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("assay.workbench.machines.BAD_IN_A_ROW", 2)
+    monkeypatch.setattr("assay.workbench.judging.machine_judges.BAD_IN_A_ROW", 2)
     server.reply = lambda n, seen: Reply("Hello!")
     done = judge("--yes")
     assert (done.code, "2 pairs in a row" in done.err) == (4, True), done.err
@@ -350,7 +350,7 @@ def test_what_was_asked_in_vain_is_not_paid_for_again(
     judge: Assay, server: JudgeServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The rest gets its turn on the next run, also under a limit."""
-    monkeypatch.setattr("assay.workbench.machines.BAD_IN_A_ROW", 2)
+    monkeypatch.setattr("assay.workbench.judging.machine_judges.BAD_IN_A_ROW", 2)
     good = ("gamma", "delta")
     server.reply = lambda n, seen: verdict() if server.about()[n] in good else Reply("Hello!")
     assert judge("--yes").code == 4

@@ -12,7 +12,7 @@ import pytest
 from assay.judging import rubrics
 from assay.judging.pool import read_pool
 from assay.store.records import SearchLog
-from assay.workbench.opening import open_service
+from assay.workbench.project.service import open_service
 from command_line import Assay
 
 SET = Path("set.json")

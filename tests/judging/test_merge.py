@@ -125,7 +125,7 @@ def test_a_disagreement_waits_for_a_ruling_and_the_rest_is_kept(
     gold = _dataset(tmp_path)
     found = _merge(assay_cli, tmp_path, "q0,d0,0,not at all,Ben,\nq0,d1,1,,Ben,\n")
     assert found.code == 0
-    assert "1 pair waits for a ruling: assay gold adjudicate dataset.json" in found.err
+    assert "1 pair needs a ruling: assay gold adjudicate dataset.json" in found.err
     assert ("q0", "d0") not in _judged(gold)
     assert _judged(gold)["q0", "d1"]["score"] == 1
     assert json.loads(gold.read_text())["labels"]["open"] == 1
@@ -150,7 +150,7 @@ def test_what_did_not_happen_is_not_listed(assay_cli: Assay, tmp_path: Path) -> 
     listed = {line.split("  ")[0] for line in done.out.splitlines()}
     assert {"added", "without a grade"} <= listed
     assert not listed & {"stale", "outdated", "spot checks", "by machines alone"}
-    assert "1 row without a grade: left for later" in done.err
+    assert "skipped 1 row without a grade" in done.err
 
 
 def test_a_vote_that_is_in_two_files_counts_once(assay_cli: Assay, tmp_path: Path) -> None:
@@ -240,7 +240,7 @@ def test_judges_who_agree_are_both_named_and_those_who_do_not_are_asked(
             CSV + f"q0,d1,1,{name} read it,{name},\nq0,d2,{grade},,{name},\n"
         )
     found = assay_cli("gold", "merge", "dataset.json", "ada.csv", "ben.csv")
-    assert (found.code, "1 pair waits for a ruling" in found.err) == (0, True)
+    assert (found.code, "1 pair needs a ruling" in found.err) == (0, True)
     row = _judged(gold)["q0", "d1"]
     assert named(gold, row["judge"]) == "ada, ben"
     assert row["rationale"] == "ada read it · ben read it"

@@ -98,7 +98,7 @@ def test_hits_judged_on_request_teach_what_the_rest_is_worth() -> None:
 
 @pytest.mark.slow
 def test_it_decides_with_clearly_fewer_judgments_than_pooling_and_random_order() -> None:
-    """The table in docs/next-measured.md in small: all gaps, once each."""
+    """The table in docs/measured/next-better.csv in small: all gaps, once each."""
     sys.path.insert(0, str(BENCHMARKS))
     try:
         import simulate_judging

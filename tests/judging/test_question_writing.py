@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from assay.judging.machine_prompt import Nonsense
-from assay.judging.question_writing import read_questions
+from assay.workbench.judging.questions import read_questions
 from command_line import Assay
 from judge_server import JudgeServer, Reply, Seen, judge_server
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.judging.reasons import says_why
+from assay.judging.rationales import says_why
 
 STARTS = [
     "The same kind of decision, but another kind of interest: ",

@@ -79,7 +79,8 @@ def test_a_file_that_does_not_say_who_judged_is_refused(
     given, option = {"merge": ((), "--judge"), "adjudicate": (("--from",), "--by")}[command]
     asked = ("gold", command, "set.json", *given, "p.csv")
     refused = assay_cli(*asked)
-    assert (refused.code, f"Say it with {option} NAME" in refused.err) == (2, True), refused.err
+    hint = f"Name the judge with {option} NAME"
+    assert (refused.code, hint in refused.err) == (2, True), refused.err
     assert gold.read_bytes() == before
     assert assay_cli(*asked, option, "ada").code == 0
 
@@ -179,11 +180,11 @@ def test_under_majority_a_ruling_breaks_the_tie_and_only_that(
         assert assay_cli("gold", "adjudicate", "set.json", "q0", doc, *why).code == 0
     assert labels(gold) == {("q0", "a"): 1, ("q0", "b"): 1}
     done = assay_cli("gold", "policy", "set.json", "majority")
-    assert "1 ruling does not decide by this policy" in done.err
+    assert "1 ruling has no effect under this policy" in done.err
     assert labels(gold) == {("q0", "a"): 1, ("q0", "b"): 2}
     again = ("--grade", 0, "--rationale", "Another point altogether.", "--by", "dora")
     said = assay_cli("gold", "adjudicate", "set.json", "q0", "b", *again).err
-    assert "1 ruling without effect: by the policy majority" in said
+    assert "1 ruling without effect under the policy majority" in said
 
 
 @pytest.mark.parametrize(("name", "said"), [("ada.html", "presses s"), ("a.xlsx", "CSV UTF-8")])
@@ -223,4 +224,4 @@ def test_an_unjudged_pool_goes_to_quepid_with_its_pairs(assay_cli: Assay, tmp_pa
 def test_labels_whose_votes_are_gone_become_nobodys_votes(assay_cli: Assay, tmp_path: Path) -> None:
     log_of(_voted(assay_cli, tmp_path)).unlink()
     refused = assay_cli("gold", "merge", "set.json", "ada.jsonl")
-    assert (refused.code, "the votes are gone" in refused.err) == (2, True)
+    assert (refused.code, "the votes are missing" in refused.err) == (2, True)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.judging.sample import Rate, Stratum, clopper_pearson, overall
+from assay.judging.spot_checks import Rate, Stratum, clopper_pearson, overall
 from command_line import Assay
 from voted_sets import labels, write_packet, write_set
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from assay.core.types import Vote
+from assay.judging.labels import SHARED, unchecked
 from assay.judging.pool import Pool, PooledPair, waiting, with_second_look
-from assay.judging.unchecked import SHARED, unchecked
 from assay.judging.votes import RULING, UNNAMED
 from voted_sets import write_set
 

@@ -25,13 +25,11 @@ from assay.core.types import (
     judgments_to_frame,
 )
 from assay.judging import rubrics
-from assay.judging.similar import near_duplicates
-from assay.judging.validate import Known, validate
+from assay.judging.validate import Known, near_duplicates, validate
 
 RUBRIC = rubrics.load()
 TARGETS = rubrics.load("fppc-relevance-1").targets or Targets()  # stated once in a rubric
 TYPES = ("keyword", "natural_language", "fact_pattern")
-DOCS = Path(__file__).parents[2] / "docs"
 
 SPREAD = {2: 4, 1: 6, 0: 3}  # a sound query: 4 with grade 2, 6 with grade 1, 13 judged
 
@@ -373,10 +371,3 @@ def test_the_default_rubric_has_the_numbers_of_the_suite() -> None:
 def test_an_unknown_rubric_lists_the_known_ones() -> None:
     with pytest.raises(InputError, match=RUBRIC.id):
         rubrics.load("nonsense")
-
-
-@pytest.mark.skipif(not (DOCS / "rubric.md").exists(), reason="docs/rubric.md is not there yet")
-def test_the_page_for_judges_is_generated_from_the_rubric() -> None:
-    assert (DOCS / "rubric.md").read_text(encoding="utf-8").strip() == rubrics.as_markdown(
-        RUBRIC
-    ).strip()

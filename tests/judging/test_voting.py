@@ -26,7 +26,7 @@ def test_two_packets_make_labels_and_the_rest_waits(assay_cli: Assay, tmp_path: 
     assert (done.json["added"], done.json["labels"], done.json["open"]) == (7, 2, 1)
     assert done.json["second"] == 1
     assert labels(gold) == {("q0", "a"): 2, ("q1", "a"): 1}
-    assert "1 pair waits for a ruling: assay gold adjudicate set.json" in done.err
+    assert "1 pair needs a ruling: assay gold adjudicate set.json" in done.err
     row = json.loads(gold.read_text())["queries"][0]["relevance_judgments"][0]
     assert named(gold, row["judge"]) == "ada, ben"
     assert "ada" not in row["judge"]  # an id, so that a name can be changed or erased
@@ -218,7 +218,7 @@ def test_machine_labels_without_their_votes_are_not_taken_for_a_persons(
     log_of(gold).unlink()
     write_packet(tmp_path / "a.jsonl", "ada", PAIRS)
     refused = assay_cli("gold", "merge", "set.json", "a.jsonl")
-    assert (refused.code, "their votes are gone" in refused.err) == (2, True)
+    assert (refused.code, "their votes are missing" in refused.err) == (2, True)
 
 
 def test_another_policy_computes_the_labels_anew(assay_cli: Assay, tmp_path: Path) -> None:

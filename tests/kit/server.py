@@ -19,8 +19,8 @@ from starlette.testclient import TestClient
 
 from assay.web import app as web
 from assay.web.access import Access
-from assay.workbench.opening import Recording, Service, open_service
-from assay.workbench.review_queue import say_pending
+from assay.workbench.project.service import Recording, Service, open_service
+from assay.workbench.review.queue import say_pending
 
 __all__ = [
     "Access",

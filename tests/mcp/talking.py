@@ -13,8 +13,8 @@ import pytest
 
 pytest.importorskip("mcp", reason="needs the package mcp")
 from assay.mcp.server import build_server
-from assay.workbench import corpora
-from assay.workbench.opening import open_service
+from assay.workbench.project.service import open_service
+from assay.workbench.searching import corpora
 from mcp import Client
 
 SAMPLES = Path(__file__).parents[2] / "samples"

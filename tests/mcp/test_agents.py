@@ -15,8 +15,8 @@ import polars as pl
 import pytest
 
 from assay.mcp.server import in_agents_words
-from assay.workbench import history
-from assay.workbench.opening import open_service
+from assay.workbench.project.service import open_service
+from assay.workbench.scoring import history
 
 pytest.importorskip("mcp", reason="needs the package mcp")
 from talking import call, refused
@@ -31,16 +31,16 @@ from assay.corpus.in_force import standings
 from assay.corpus.laws import Standing
 from assay.law.citation import Resolution
 from assay.law.parse import parse
-from assay.mcp.models import Metrics
-from assay.mcp.search_models import SearchResults
 from assay.reports.sentences import Sentences
 from assay.reports.words import Words
-from assay.review.waiting import Ages
+from assay.review.backlog import Ages
 from assay.search.answers import FoundDocument
-from assay.workbench.backlog import Backlog, BacklogFigures
-from assay.workbench.for_agents import NO_GRADES, Elsewhere, passage_shown, verdicts
-from assay.workbench.review import _never_judged
-from assay.workbench.searching import FoundPage
+from assay.workbench.agents.documents import passage_shown, search_results
+from assay.workbench.agents.gold_sets import NO_GRADES, OutsideQueue, metrics_of
+from assay.workbench.agents.runs import verdicts
+from assay.workbench.review.backlog import Backlog, BacklogFigures
+from assay.workbench.review.suggestions import _never_judged
+from assay.workbench.searching.search import FoundPage
 from mcp import Client
 
 
@@ -378,7 +378,7 @@ def test_the_hits_of_a_question_without_an_answer_are_called_the_nearest(
         answered=answered,
         note=note,
     )
-    results = SearchResults.of("c", "q", page)
+    results = search_results("c", "q", page)
     assert results.answered is answered
     assert results.message.startswith(said)
     assert bool(results.message) == bool(said)
@@ -399,7 +399,7 @@ def test_a_changed_suggestion_is_not_dropped_unsaid(talk: Any) -> None:
         again = await call(client, "suggest_judgment", grade=0, **pair)
         assert first["item_id"] == again["item_id"]
         said = await refused(client, "suggest_judgment", grade=1, **pair)
-        assert "is pending, with grade 0; the new grade was not taken" in said
+        assert "is pending, with grade 0; the new grade was not recorded" in said
 
     talk(session)
 
@@ -483,7 +483,7 @@ def test_ages_are_rounded() -> None:
         forecast="open",
     )
     figures = BacklogFigures(backlog=backlog, halacha_backlog=None)
-    told = Metrics.of(figures, Elsewhere(disagreements=0, to_judge=0)).backlog
+    told = metrics_of(figures, OutsideQueue(disagreements=0, to_judge=0)).backlog
     assert told.age_days == Ages(p50=0.0, p90=1.23, p99=None, max=2.0)
     assert told.throughput_per_week == 0.33
 

@@ -14,9 +14,10 @@ pytest.importorskip("mcp", reason="needs the package mcp")
 from talking import SAMPLES, call, refused
 
 from assay.core.results import GradedResults
-from assay.workbench import corpora, history
-from assay.workbench.opening import open_service
-from assay.workbench.shipping import may_ship
+from assay.workbench.deciding.ship_gate import may_ship
+from assay.workbench.project.service import open_service
+from assay.workbench.scoring import history
+from assay.workbench.searching import corpora
 from mcp import Client
 
 ACTS = (

@@ -13,21 +13,20 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any
 
 import anyio
 import pytest
 
 from assay.core.errors import InputError
 from assay.corpus.build import import_corpus
-from assay.mcp.run_models import WholeComparison
-from assay.mcp.server import build_server, run
+from assay.mcp.server import OUTPUT_SCHEMAS, build_server, run
 from assay.store import open_store
 from assay.store.records import Decision, SearchLog, Shown
-from assay.workbench import corpora
-from assay.workbench.gold import bootstrap_gold
-from assay.workbench.history import Comparison
-from assay.workbench.opening import Service, open_service
+from assay.workbench.judging.gold_sets import bootstrap_gold
+from assay.workbench.project.service import Service, open_service
+from assay.workbench.scoring.history import Comparison
+from assay.workbench.searching import corpora
 
 pytest.importorskip("mcp", reason="needs the package mcp")
 from mcp import Client, StdioServerParameters, stdio_client
@@ -341,7 +340,10 @@ async def no_corpus(server: Any) -> None:
 
 
 def test_an_agent_gets_the_whole_comparison() -> None:
-    assert get_type_hints(WholeComparison).items() >= get_type_hints(Comparison).items()
+    schema = OUTPUT_SCHEMAS["compare_runs"]
+    assert schema["type"] == "object"
+    whole = schema["$defs"]["Comparison"]["properties"]
+    assert list(whole) == list(Comparison.__struct_fields__)
 
 
 def test_other_machines_are_not_let_in(workspace: Path, store_url: str) -> None:

@@ -15,9 +15,9 @@ pytest.importorskip("mcp", reason="needs the package mcp")
 from talking import call, refused
 
 from assay.core.errors import InputError
-from assay.mcp.models import cut
 from assay.mcp.server import in_agents_words
-from assay.workbench.history import _names
+from assay.workbench.agents.short_answers import cut
+from assay.workbench.scoring.history import _names
 from mcp import Client
 
 SHORT = 2_000

@@ -48,7 +48,7 @@ def test_promoting_twice_says_so_and_records_once(reviewed: Project) -> None:
     assert reviewed.gold.read_bytes() == spaced
     told = reviewed.do("gold", "promote", "g001", "g002", "--by", "Noa").err
     assert "approved: g002" in told
-    assert "already so: g001" in told
+    assert "already approved: g001" in told
     assert spaced.splitlines()[0] in reviewed.gold.read_bytes()
     with reviewed.serve() as server:
         entries = server.visitor().audit(action="review.approved")
@@ -63,15 +63,19 @@ REFUSED = [
     (("promote", "g0001", "--by", "D"), "Did you mean g001"),
     (("promote", "g001", "g999", "--by", "D"), "no row 'g999'"),
     (("promote", "g001", "--by", " "), "say who decides"),
+    (("promote", "g001", "--by", " "), "gold-set.jsonl: "),
     (("promote", "g001", "--by", "D", "--gold", "no.jsonl"), "no such gold set"),
-    (("reject", "g001", "--by", "D", "--why", " "), "say why"),
+    (("promote", "g001", "--by", "D", "--gold", "no.jsonl"), "assay gold bootstrap"),
+    (("promote", "xyz", "--by", "D"), "assay serve --gold"),
+    (("reject", "g001", "--by", "D", "--why", " "), "a reason is needed to reject"),
     (("reject", "g001", "--by", " ", "--why", "w"), "say who decides"),
     (("reject", "g001", "nope", "--by", "D", "--why", "w"), "no row 'nope'"),
-    (("correct", "g001", "--by", "D", "--why", " ", "--note", "n"), "say why"),
+    (("correct", "g001", "--by", "D", "--why", " ", "--note", "n"),
+     "a reason is needed to correct"),
     (("correct", "g001", "--by", "D", "--why", "w", "--remove", "x"), "no document 'x'"),
     (("correct", "g001", "--by", "D", "--why", "w", "--remove", "a", "--remove", "b"),
      "no document would be left"),
-    (("correct", "g001", "--by", "D", "--why", "w", "--query", " "), "needs a query"),
+    (("correct", "g001", "--by", "D", "--why", "w", "--query", " "), "a row needs a query"),
     (("correct", "g001", "--by", "D", "--why", "w", "--add", "nowhere"), "nowhere"),
     (("reopen", "g001", "--by", "D"), "not rejected"),
     (("reopen", "g001", "--by", "D", "--gold", "no.jsonl"), "no such gold set"),

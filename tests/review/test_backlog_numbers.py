@@ -77,8 +77,8 @@ def test_limits_decide_the_exit_code(reviewed: Project) -> None:
     """Exit code 1 with a sentence for each limit that is passed."""
     assert reviewed.run("backlog", "--max-pending", 3, "--max-age", 1).code == 0
     said = reviewed.fail("backlog", "--max-pending", 2, "--max-age", 0, code=1)
-    assert "3 wait for review, more than 2" in said
-    assert "more than 0" in said
+    assert "3 pending, the limit is 2" in said
+    assert "days, the limit is 0" in said
     assert reviewed.run("backlog", "--max-age", "nan").code == 2
     assert "http" in reviewed.fail("backlog", "--webhook", "file:///etc/passwd")
 
@@ -115,7 +115,7 @@ def test_a_webhook_is_told_when_a_limit_is_passed(reviewed: Project, status: int
         assert heard == []
         said = reviewed.fail("backlog", "--max-pending", 1, "--webhook", url, code=1)
     (told,) = heard
-    assert "3 wait for review" in told["text"]
+    assert "3 pending" in told["text"]
     assert told["backlog"]["pending_review"] == 3
     assert ("warning" in said) == (status == 500)
 

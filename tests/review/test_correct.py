@@ -93,7 +93,7 @@ def test_the_page_approves_with_other_documents_and_a_note(reviewed: Project) ->
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"action": "reject", "why": " "}, "say why"),
+        ({"action": "reject", "why": " "}, "Give a reason to reject"),
         ({"doc": []}, "No document would be left"),
         ({"action": ""}, "approve or reject"),
         ({"seen": ["a"]}, "changed since you saw it"),

@@ -47,6 +47,24 @@ def test_a_rejected_query_does_not_come_back_until_it_is_reopened(reviewed: Proj
     assert entries[1]["reason"] == "nobody asks this"
 
 
+def test_reopening_says_what_the_row_is_now(reviewed: Project) -> None:
+    """Pending, if it was pending when it was rejected; else approved."""
+    reject(reviewed, "g002")
+    assert "g002 is pending again" in reviewed.do("gold", "reopen", "g002", "--by", "Noa").err
+    reviewed.do("gold", "promote", "g002", "--by", "Noa")
+    reject(reviewed, "g002")
+    assert "g002 is approved again" in reviewed.do("gold", "reopen", "g002", "--by", "Noa").err
+
+
+def test_only_rows_are_promoted(reviewed: Project) -> None:
+    """A set with grades is refused by its name, with the commands that judge it."""
+    graded = reviewed.folder / "graded.json"
+    graded.write_text('{"queries": [{"id": "q1", "text": "x"}]}', "utf-8")
+    said = reviewed.fail("gold", "promote", "q1", "--by", "Noa", "--gold", "graded.json")
+    assert "graded.json: only rows of a .jsonl gold set are reviewed" in said
+    assert "assay gold adjudicate" in said
+
+
 def test_reopening_says_who(reviewed: Project) -> None:
     """Without a name nothing is reopened."""
     reject(reviewed, "g002")

@@ -59,7 +59,7 @@ def test_a_vote_may_be_sent_twice(project: Project) -> None:
             "/api/votes",
             json=PAIR | {"id": "zoes-own-id", "grade": 1, "rationale": "tickets are gifts too"},
         )
-        assert (other.status_code, "dealt" in other.text) == (400, True)
+        assert (other.status_code, "assigned" in other.text) == (400, True)
     assert project.grades() == {("q1", "d1"): {"Ada": 2}}
     assert project.json("gold", "merge", project.graded)["votes"] == 1
 

@@ -21,7 +21,7 @@ from assay.language.detect import detect, language_code
 from assay.reports.listing import search_page
 from assay.search import dense, encoding, index, index_files
 from assay.search.profile import FINNISH, OPINIONS, with_encoder
-from assay.workbench import corpora, filtering
+from assay.workbench.searching import corpora, filters
 
 TEXTS = {
     "a": "A council member may not vote on a contract in which she has a financial interest.",
@@ -109,7 +109,7 @@ def test_like_keeps_to_the_filters(home: Path) -> None:
     ],
 )
 def test_a_statute_is_not_a_part_of_a_number(asked: str, cited: str, held: bool) -> None:
-    assert bool(filtering.naming(asked)(cited)) is held
+    assert bool(filters.naming(asked)(cited)) is held
 
 
 def test_a_hit_names_the_words_that_look_alike(home: Path) -> None:

@@ -17,7 +17,7 @@ from assay.search.arrays import Floats
 from assay.search.encoding import encoded
 from assay.search.index_files import read_manifest
 from assay.search.views import Parts
-from assay.workbench import corpora
+from assay.workbench.searching import corpora
 
 TEXTS = [f"the council voted on item {number} of the agenda" for number in range(12)]
 ENCODER = "codes-en-1"

@@ -11,8 +11,8 @@ import pytest
 from assay.core.errors import InputError
 from assay.language.analysis import analyzer
 from assay.language.detect import detect
-from assay.workbench import corpora, searching
-from assay.workbench.opening import open_service
+from assay.workbench.project.service import open_service
+from assay.workbench.searching import corpora, search
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 
@@ -163,7 +163,7 @@ def test_a_query_of_a_hundred_thousand_characters_is_answered(home: Path) -> Non
 def test_agents_get_hits_with_the_passage(home: Path) -> None:
     """What `assay mcp` searches with."""
     with open_service(str(home / "assay.db"), home=home) as service:
-        hit = searching.found_page(service, "act", "alijäämän kattaminen", 3).items[0]
+        hit = search.found_page(service, "act", "alijäämän kattaminen", 3).items[0]
     assert hit.doc_id
     assert hit.snippet
     assert hit.locator is not None

@@ -13,7 +13,7 @@ from assay.corpus import import_corpus, open_corpus
 from assay.engines.indexed import index_state
 from assay.search import index, index_files
 from assay.search.index_files import IndexProblem
-from assay.workbench import corpora
+from assay.workbench.searching import corpora
 
 
 def write_corpus(path: Path, texts: dict[str, str]) -> Path:

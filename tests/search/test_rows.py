@@ -18,7 +18,7 @@ from assay.search.cells import Cell, sentence
 from assay.search.dense import named_encoder
 from assay.search.engine import Engine
 from assay.search.soft import SAME_ROOT, lookalikes
-from assay.workbench.corpora import search
+from assay.workbench.searching.corpora import search
 
 
 def _table(title: str, *rows: tuple[str, str, str], header: list[str] | None = None) -> Any:

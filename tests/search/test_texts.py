@@ -10,7 +10,7 @@ import pytest
 from assay.core.types import Document
 from assay.search.engine import Engine, Hits
 from assay.search.index import Index, build
-from assay.workbench import corpora
+from assay.workbench.searching import corpora
 
 CODES = sorted((Path(__file__).parents[2] / "eval").glob("made_code_*.jsonl"))
 ACT = {

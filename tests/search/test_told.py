@@ -16,7 +16,7 @@ from assay.reports.listing import search_page, shown_of
 from assay.search import index, snippets
 from assay.search.answers import FoundDocument, SearchAnswer
 from assay.search.told import Told, written_by
-from assay.workbench import corpora
+from assay.workbench.searching import corpora
 
 
 def test_a_request_letter_says_so() -> None:

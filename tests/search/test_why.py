@@ -18,7 +18,7 @@ from assay.reports.words import END, ISOLATE
 from assay.search import index, index_files, snippets
 from assay.search.answers import FoundDocument, SearchAnswer
 from assay.search.why import Why, less_likely, why_each
-from assay.workbench import corpora
+from assay.workbench.searching import corpora
 
 MOMENTS = [
     ("5", 1, "Lautan haltijan on pidettävä köysi kunnossa."),

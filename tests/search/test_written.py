@@ -12,7 +12,7 @@ from assay.core.errors import InputError
 from assay.corpus import import_corpus
 from assay.search import apart, index, index_files
 from assay.search.written import Written, asked_of, read_written, shipped
-from assay.workbench import corpora
+from assay.workbench.searching import corpora
 
 # no letter pair of the lay question is in the law that answers it
 LAW = {

@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy import inspect, text
+from sqlalchemy import Engine, event, inspect, text
 
 from assay.store import StoreUnavailable, legacy, migrate, open_store
 from assay.store.database import connect, write
 from assay.store.tables import LEGACY, metadata
+from kit import Project
 
 
 def test_migrations_make_the_tables_and_take_them_away(store_url: str) -> None:
@@ -132,3 +133,29 @@ def test_a_write_that_ends_in_a_moved_file_is_not_acknowledged(tmp_path: Path) -
     with pytest.raises(StoreUnavailable, match="the database is gone"):
         write(store._engine, lambda connection: path.rename(tmp_path / "elsewhere.db"))
     store.close()
+
+
+def test_the_first_approval_of_a_set_asks_the_store_three_times(tmp_path: Path) -> None:
+    """Whose session it is, which schema the store has, and which sets an earlier version knew;
+    from the second approval on only the first."""
+    project = Project.make(tmp_path / "project")
+    project.write_rows({"g001": "first", "g002": "second"})
+    asked: list[str] = []
+
+    def count(_connection: object, _cursor: object, statement: str, *_: object) -> None:
+        if statement != "BEGIN":
+            asked.append(statement)
+
+    counts = []
+    with project.serve(accounts=True) as server:
+        chair = server.join(project.do("people", "invite", "Dafna", "chair").out, "Dafna")
+        items = [chair.id("g001"), chair.id("g002")]
+        event.listen(Engine, "before_cursor_execute", count)
+        try:
+            for item in items:
+                asked.clear()
+                chair.send(f"/api/review/{item}/approve", reason="right")
+                counts.append(len(asked))
+        finally:
+            event.remove(Engine, "before_cursor_execute", count)
+    assert counts == [3, 1], asked

@@ -46,6 +46,16 @@ def test_a_store_of_a_newer_assay_is_refused(assay_cli: Assay, store_url: str) -
     assert (done.code, "newer than this Assay" in done.err) == (4, True), done.err
 
 
+def test_a_server_that_takes_no_changes(assay_cli: Assay, postgres_url: str) -> None:
+    open_store(postgres_url).close()
+    with database(postgres_url) as connection:
+        name = connection.info.dbname
+        connection.execute(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
+    assert assay_cli("people", "list", "--store", postgres_url).code == 0
+    done = log_one_search(assay_cli, postgres_url)
+    assert (done.code, "the store cannot be written. Use a server" in done.err) == (2, True), done
+
+
 def test_the_last_migration_is_the_schema_of_a_new_store(store_url: str) -> None:
     """Migrations follow each other by number, and each file is named by its own."""
     folder = Path(assay.__file__).parent / "store" / "migrations" / "versions"

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 import web_client  # noqa: F401 - the server takes the host name of the test client from now on
-from assay.workbench import passwords
+from assay.workbench.project import people
 from stores import migrated_file, postgres_server, postgres_url, store, url_for
 
 __all__ = ["migrated_file", "postgres_server", "postgres_url", "store"]
@@ -22,7 +22,7 @@ def store_url(request: pytest.FixtureRequest, tmp_path: Path, migrated_file: Pat
 def quick_passwords(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same algorithm at a price that tests can pay; `dear` in a test's name keeps the price."""
     if "dear" not in request.node.name:
-        monkeypatch.setattr(passwords, "_hasher", _cheap)
+        monkeypatch.setattr(people, "_hasher", _cheap)
 
 
 @cache

@@ -27,12 +27,11 @@ from assay.reports.words import LANGUAGES, Words
 from assay.reports.words import page_table as words_of
 from assay.store import Store
 from assay.web.app import create_app
-from assay.web.decide_pages import DECIDE_ROUTES
-from assay.workbench.agreed import compute_labels
-from assay.workbench.opening import Service
-from assay.workbench.run import gates_on
-from assay.workbench.score import ScoreRequest, score
-from assay.workbench.voting import give
+from assay.web.decision_pages import DECIDE_ROUTES
+from assay.workbench.judging.votes_to_labels import append_votes, recompute_labels
+from assay.workbench.project.service import Service
+from assay.workbench.scoring.run import gates_on
+from assay.workbench.scoring.score import ScoreRequest, score
 from decided import NOW, golden_set, graded_set, kept, served
 from web_client import local_client
 
@@ -243,8 +242,8 @@ def turned(store: Store, tmp_path: Path) -> tuple[Service, Path]:
     service = served(store, tmp_path, path, GATED)
     kept(service, path, "e", DOCS, days=1)
     assert local_client(service).get("/api/overview").json()["headline"] == "needs_judging"
-    give(path, votes_of("Sam", range(4, 8)))
-    compute_labels(service, "set", by="Dora")
+    append_votes(path, votes_of("Sam", range(4, 8)))
+    recompute_labels(service.gold_sets["set"], by="Dora")
     kept(service, path, "e", DOCS)
     return service, path
 
@@ -292,8 +291,8 @@ class TestOneJudge:
 
     def test_labels_of_other_documents_do_not_hide_it(self, turned: tuple[Service, Path]) -> None:
         service, path = turned
-        give(path, votes_of("Ben", range(8, 9), queries=1))
-        compute_labels(service, "set", by="Dora")
+        append_votes(path, votes_of("Ben", range(8, 9), queries=1))
+        recompute_labels(service.gold_sets["set"], by="Dora")
         assert local_client(service).get("/api/overview").json()["rests"]["on"]["judge"] == "Sam"
 
     def test_the_command_says_it_too(self, turned: tuple[Service, Path]) -> None:
@@ -328,9 +327,9 @@ class TestOneJudge:
         assert client.post("/api/second", json={"run": run}).json() == {"documents": 0}
         assert ben.get("/api/judge").json()[0]["asked"] == 24
         for address in ("/judge", "/judge/set"):
-            assert "24 documents wait for a second" in ben.get(f"{address}?lang=en").text
+            assert "24 documents need a second" in ben.get(f"{address}?lang=en").text
         assert local_client(service, "Sam").get("/api/judge").json()[0]["judged"] == 24
-        give(path, votes_of("Ben", range(4, 8), queries=3))
+        append_votes(path, votes_of("Ben", range(4, 8), queries=3))
         assert "rests on one judge" not in client.get("/?lang=en").text
 
     def test_a_value_that_decides_says_that_its_interval_does_not(
@@ -347,8 +346,8 @@ def test_judgments_wait_for_a_button_and_then_count(service: Service, client: Te
     given = Vote(
         id="v1", query_id="q0", doc_id="d99", grade=2, judge="a", kind="human", at="2026-05-01"
     )
-    give(gold(service), [given])
-    said = "1 judgment on set is not in its labels yet."
+    append_votes(gold(service), [given])
+    said = "1 new judgment on set is not counted yet."
     for address in ("/", "/judge/set"):
         page = client.get(address).text
         assert said in page
@@ -416,13 +415,13 @@ def test_what_was_judged_since_is_not_asked_again(store: Store, tmp_path: Path) 
     asked = {(pair["query_id"], pair["doc_id"]) for pair in seen["to_judge"]}
     every = votes_of("Sam", range(4, 10))
     some = [vote for vote in every if (vote.query_id, vote.doc_id) in asked]
-    give(path, some[:1])
+    append_votes(path, some[:1])
     assert client.get("/api/overview").json()["subject"]["to_judge"] == len(asked) - 1
-    give(path, some[1:])
+    append_votes(path, some[1:])
     assert client.get("/api/overview").json()["headline"] == "judged"
     for address in ("/", f"/runs/{run.id}"):
         page = client.get(f"{address}?lang=en").text
-        assert "Count them and run e again" in page, address
+        assert "Update and re-run e" in page, address
         assert 'action="/runs/again"' in page
         assert "Judge these" not in page
 
@@ -554,7 +553,7 @@ def test_a_comparison_of_older_runs_leads_to_that_of_the_newest(
     new = [kept(service, gold(service), name, DOCS[n:], days=n) for n, name in enumerate("ab")]
     page = client.get(f"{pages[0]}&lang=en").text
     assert f'<a href="/compare?a={new[0].id}&amp;b={new[1].id}">Compare the newest</a>' in page
-    assert "Count them and run again" not in page
+    assert "Update and re-run" not in page
     over_time = client.get(f"/compare?a={old[0].id}&b={new[0].id}&lang=en").text
     assert "newer runs" not in over_time, "B is the newest of its engine"
 
@@ -624,7 +623,7 @@ class TestStarting:
         service = client.app.state.service  # type: ignore[attr-defined]
         path = service.gold_sets["set"]
         old = [kept(service, path, name, DOCS[n:], days=1) for n, name in enumerate(("מנוע", "x"))]
-        give(path, [votes_of("Sam", range(11, 12))[0]])
+        append_votes(path, [votes_of("Sam", range(11, 12))[0]])
         sent = {"set": "set", "back": f"/compare?a={old[1].id}&b={old[0].id}"}
         answer = client.post("/runs/again", data=sent)
         watched = answer.headers["location"]
@@ -642,7 +641,7 @@ class TestStarting:
         service = client.app.state.service  # type: ignore[attr-defined]
         path = service.gold_sets["set"]
         kept(service, path, "hangs", DOCS, days=1)
-        give(path, [votes_of("Sam", range(11, 12))[0]])
+        append_votes(path, [votes_of("Sam", range(11, 12))[0]])
         assert 'action="/runs/again"' in client.get("/?lang=en").text
         job = client.post("/api/runs/jobs", json={"gold": "set", "engine": "hangs"}).json()["id"]
         page = client.get("/?lang=en").text
@@ -694,7 +693,9 @@ class TestStarting:
         service = client.app.state.service  # type: ignore[attr-defined]
         path = service.gold_sets["set"]
         kept(service, path, "מנוע", DOCS)
-        give(path, votes_of("Sam", range(10, 11)))  # a new person is a new line of people.toml
+        append_votes(
+            path, votes_of("Sam", range(10, 11))
+        )  # a new person is a new line of people.toml
         pages, read = ("/", "/judge/set", "/agreement/set"), list[str]()
         for page in pages:
             assert client.get(page).status_code == 200
@@ -702,7 +703,7 @@ class TestStarting:
         monkeypatch.setattr(
             formats, "read_gold", lambda path: (read.append(str(path)), real(path))[1]
         )
-        give(path, votes_of("Sam", range(11, 12)))
+        append_votes(path, votes_of("Sam", range(11, 12)))
         read.clear()
         for page in pages:
             assert client.get(page).status_code == 200
@@ -774,7 +775,7 @@ def test_what_waits_for_all_and_what_waits_for_the_reader(store: Store, tmp_path
     unsure = Vote(
         id="v1", query_id="q0", doc_id="n0", grade=None, judge="Ada", kind="human", at="2026-05-01"
     )
-    give(path, [unsure])
+    append_votes(path, [unsure])
     page = client.get("/?lang=en").text
     assert "2 of them by you" in page
     assert 'data-n="2"' in page, "the pill at the top says the same"

@@ -17,7 +17,7 @@ import httpx
 import pytest
 
 from assay.core.errors import UsageError
-from assay.workbench.demo_project import MARK, inside, prepare
+from assay.workbench.project.demo_project import MARK, inside, prepare
 
 COMMAND = [sys.executable, "-m", "assay", "demo", "--serve", "--port"]
 

@@ -18,7 +18,7 @@ from assay.store import Store
 from assay.web import judge_pages, limits
 from assay.web.access import Role, User
 from assay.web.app import create_app
-from assay.workbench.opening import Service
+from assay.workbench.project.service import Service
 from decided import golden_set, graded_set
 from judged_pages import HOSTILE, both, judged_set
 from voted_sets import labels
@@ -110,7 +110,7 @@ def test_a_vote_on_what_changed_meanwhile_is_not_taken(client: TestClient, datas
     assert overtaken.status_code == 412
     said = overtaken.json()
     assert (said["now"]["vote"], said["now"]["grade"]) == (first["id"], 0)
-    assert "meanwhile" in said["error"]
+    assert "in another window" in said["error"]
     assert said["now"]["at"][:19] in said["error"]
     assert [kept.grade for kept in read_votes(dataset)] == [0]
     assert vote(client, "Ada", "d1", 0, seen="").json()["already"], "the same one, sent again"
@@ -258,8 +258,8 @@ def test_a_judge_is_thanked_and_the_chair_counts(client: TestClient) -> None:
         assert "Done" not in page("Ada", "judge")
         vote(client, "Ada", doc, 1, query_id=query, id=f"Ada-{query}-{doc}-vote")
     assert "Done, thank you. 3 of 3 judged." in page("Ada", "judge")
-    assert "not in its labels yet" not in page("Ada", "judge")
-    assert "not in its labels yet" in page("Ada", "chair")
+    assert "not counted yet" not in page("Ada", "judge")
+    assert "not counted yet" in page("Ada", "chair")
 
 
 def test_what_would_settle_it_names_no_engine_to_a_judge(
@@ -310,7 +310,7 @@ def test_sets_without_a_pool_say_what_to_do_to_whom_it_concerns(
             assert "assay gold pool rows" not in page
             assert "assay gold pool golden" not in page
             assert 'href="/review?gold=rows"' in page
-        assert "say what has to be found" in client.get("/judge/golden?lang=en").text
+        assert "list the expected results" in client.get("/judge/golden?lang=en").text
         assert client.get("/review?gold=rows").status_code == 200
 
 

@@ -20,7 +20,7 @@ from assay.web import access, visitors
 from assay.web.access import Access, Refusal, User
 from assay.web.app import Serving, create_app, prepare
 from assay.web.limits import LONGEST_LINE, Desks, at_desk
-from assay.workbench.opening import Service
+from assay.workbench.project.service import Service
 from web_client import local_client, take_token
 
 

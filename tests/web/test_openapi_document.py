@@ -12,7 +12,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from assay.store import open_store
-from assay.workbench.opening import Service
+from assay.workbench.project.service import Service
 from web_client import local_client
 
 

@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from assay.store import Store
-from assay.workbench.backlog import _counted, backlog_figures
-from assay.workbench.config import read_config
-from assay.workbench.for_agents import waits_elsewhere
-from assay.workbench.opening import Service
+from assay.workbench.agents.gold_sets import get_metrics
+from assay.workbench.agents.short_answers import written
+from assay.workbench.project.config import read_config
+from assay.workbench.project.service import Service
+from assay.workbench.review.backlog import _recent
 from command_line import Assay
 from web_client import local_client
 
@@ -36,8 +37,6 @@ def service_of(store: Store, folder: Path, name: str) -> Service:
 
 
 def test_every_place_says_the_same(store: Store, folder: Path) -> None:
-    from assay.mcp.models import Metrics
-
     service = service_of(store, folder, "precedents")
     client = local_client(service)
     shown = client.get("/api/backlog").json()
@@ -56,8 +55,9 @@ def test_every_place_says_the_same(store: Store, folder: Path) -> None:
     metrics = client.get("/metrics").text
     assert 'assay_backlog_items{backlog="precedents",state="pending_review"} 9\n' in metrics
     assert 'assay_backlog_items_all{backlog="precedents"} 20\n' in metrics
-    answer = Metrics.of(backlog_figures(service), waits_elsewhere(service, ""))
-    assert json.loads(answer.model_dump_json())["backlogs"]["precedents"]["pending_review"] == 9
+    assert (
+        json.loads(written(get_metrics(service)))["backlogs"]["precedents"]["pending_review"] == 9
+    )
 
 
 def test_a_table_called_halacha_is_the_block_of_the_specification(
@@ -69,7 +69,7 @@ def test_a_table_called_halacha_is_the_block_of_the_specification(
         assert (block["pending_review"], block["approved"], block["total"]) == (9, 10, 20)
     (folder / "law.db").unlink()
     assert client.get("/api/backlog").json()["halacha_backlog"]["total"] == 20  # kept for a while
-    _counted.clear()
+    _recent.clear()
     away = client.get("/api/system/diagnostics")
     assert (away.status_code, away.json()["status"]) == (200, "degraded")
     assert away.json()["halacha_backlog"] is None
@@ -87,7 +87,7 @@ def test_on_the_command_line(assay_cli: Assay, folder: Path) -> None:
     assert "halacha: status ok, pending review 9" in assay_cli("doctor").out
     (folder / "law.db").unlink()
     for command in ("backlog", "doctor"):
-        _counted.clear()
+        _recent.clear()
         done = assay_cli(command)
         assert done.code == 4
         assert "there is no database" in " ".join((done.out + done.err).split())

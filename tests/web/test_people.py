@@ -21,9 +21,10 @@ from assay.web.access import Access
 from assay.web.app import Serving, create_app, prepare
 from assay.web.limits import Limiter, Rate
 from assay.web.visitors import Refusal, proxy_signature
-from assay.workbench import passwords, people
-from assay.workbench.opening import Service
-from assay.workbench.trail import note
+from assay.workbench.project import people
+from assay.workbench.project import people as passwords
+from assay.workbench.project.audit_trail import note
+from assay.workbench.project.service import Service
 from judged_pages import both, judged_set
 from people_pages import SECRET, enter, first_admin, invited, join, visitor, who
 from web_client import local_client, take_token

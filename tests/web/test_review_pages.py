@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from assay.store import StoreUnavailable
-from assay.workbench.opening import open_service
+from assay.workbench.project.service import open_service
 from kit import Project
 from kit.server import local_client
 

@@ -12,9 +12,9 @@ import pytest
 from assay.reports.words import LANGUAGES, Words
 from assay.reports.words import page_table as words_of
 from assay.store import Store
-from assay.workbench.baseline import update_baseline
-from assay.workbench.history import keep
-from assay.workbench.score import ScoreRequest, score
+from assay.workbench.deciding.baseline import update_baseline
+from assay.workbench.scoring.history import keep
+from assay.workbench.scoring.score import ScoreRequest, score
 from decided import golden_set, graded_set, kept, ranking_file, served
 from web_client import local_client
 

@@ -12,10 +12,10 @@ from starlette.testclient import TestClient
 
 from assay.search.engine import Engine
 from assay.store import Store
-from assay.web.addresses import doc_address, search_address
-from assay.workbench import searching
-from assay.workbench.corpora import index_corpus
-from assay.workbench.opening import Service
+from assay.web.search_pages import doc_address, search_address
+from assay.workbench.project.service import Service
+from assay.workbench.searching import search
+from assay.workbench.searching.corpora import index_corpus
 from sample_home import HARM, HOSTILE, import_rows
 from web_client import local_client
 
@@ -92,7 +92,7 @@ def test_so_many_that_seem_to_answer_are_not_counted(
 ) -> None:
     asked = {"corpus": "opinions", "q": "gift"}
     assert "speak of this" not in client.get("/search", params=asked).text
-    monkeypatch.setattr(searching, "MANY", 0)
+    monkeypatch.setattr(search, "MANY", 0)
     text = client.get("/search", params=asked).text
     assert "Many documents speak of this; the best come first" in text
     assert "probably answer" not in text
@@ -203,7 +203,7 @@ def test_hebrew_is_set_from_the_right(client: TestClient) -> None:
 def test_tables_are_tables(store: Store, tmp_path: Path) -> None:
     import json
 
-    from assay.workbench.corpora import import_corpus, index_corpus
+    from assay.workbench.searching.corpora import import_corpus, index_corpus
 
     table = {"title": "Luvut", "header": ["", "2023"], "rows": [{"cells": [HARM, 5]}]}
     section = {"title": "Talous", "paragraphs": ["Tulot."], "tables": [table]}

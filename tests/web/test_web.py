@@ -19,11 +19,12 @@ from assay.store import Store, StoreUnavailable, open_store
 from assay.store.records import Decision, SearchLog, Shown
 from assay.telemetry.recorder import Recorder, Recording
 from assay.web.app import create_app
-from assay.workbench.backlog import Limits, backlog, check_backlog
-from assay.workbench.gold import bootstrap_gold
-from assay.workbench.logs import purge
-from assay.workbench.opening import Service, gold_path
-from assay.workbench.review import publish, queue
+from assay.workbench.judging.gold_sets import bootstrap_gold
+from assay.workbench.project.logs import purge
+from assay.workbench.project.service import Service, gold_path
+from assay.workbench.review.backlog import Limits, backlog, check_backlog
+from assay.workbench.review.decisions import publish
+from assay.workbench.review.queue import queue
 from web_client import local_client
 
 NOW = datetime(2026, 5, 31, 12, tzinfo=UTC)
@@ -250,9 +251,7 @@ class TestNumbers:
         assert page.headers["content-type"].startswith("text/plain; version=0.0.4")
 
     def test_a_limit_is_a_gate(self, service: Service) -> None:
-        assert check_backlog(service, Limits(max_pending=2))[1] == [
-            "3 wait for review, more than 2"
-        ]
+        assert check_backlog(service, Limits(max_pending=2))[1] == ["3 pending, the limit is 2"]
         assert check_backlog(service, Limits(max_pending=3))[1] == []
 
 

@@ -25,11 +25,11 @@ from assay.review.bootstrap import Options, bootstrap
 from assay.search import encoding, index_files
 from assay.store import open_store
 from assay.store.records import Feedback, SearchLog, Shown
-from assay.workbench.config import read_config
-from assay.workbench.corpora import corpus_named, import_corpus, index_corpus
-from assay.workbench.gold import perturb_gold
-from assay.workbench.run import run_all
-from assay.workbench.score import ScoreRequest, score
+from assay.workbench.judging.gold_sets import perturb_gold
+from assay.workbench.project.config import read_config
+from assay.workbench.scoring.run import run_all
+from assay.workbench.scoring.score import ScoreRequest, score
+from assay.workbench.searching.corpora import corpus_named, import_corpus, index_corpus
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 DATASET = SAMPLES / "en" / "dataset.json"

@@ -10,10 +10,10 @@ import pytest
 
 from assay.corpus.build import import_corpus
 from assay.store import Store
-from assay.workbench.gold import bootstrap_gold
-from assay.workbench.logs import import_decisions, import_searches
-from assay.workbench.opening import Service
-from assay.workbench.review import queue
+from assay.workbench.judging.gold_sets import bootstrap_gold
+from assay.workbench.project.logs import import_decisions, import_searches
+from assay.workbench.project.service import Service
+from assay.workbench.review.queue import queue
 from command_line import Assay
 from web_client import local_client
 
@@ -142,7 +142,7 @@ def test_the_review_page_marks_them(store: Store, cases: tuple[Path, Path], tmp_
     client = local_client(service)
     for item in queue(service).items:
         page = client.get(f"/review/{item.id}").text
-        assert ("of another case" in page) == (item.query == "other levy")
+        assert ("from another case" in page) == (item.query == "other levy")
 
 
 def test_totals_on_the_home_page_are_those_of_the_store(

@@ -21,21 +21,21 @@ from assay.reports.doubted import answers
 from assay.reports.sentences import Sentences
 from assay.reports.words import Words
 from assay.store import Store, open_store
-from assay.workbench.agreed import count_votes, waiting_votes
-from assay.workbench.agreeing import judges_agreement
-from assay.workbench.corpora import import_corpus, index_corpus
-from assay.workbench.decisions import boards, decided, run_page
-from assay.workbench.facing import duel, lead_of
-from assay.workbench.history import keep, kept_run
-from assay.workbench.opening import Service
-from assay.workbench.overview import overview
-from assay.workbench.recording import HOW, record_here
-from assay.workbench.run_queue import RunQueue, choices
-from assay.workbench.score import ScoreRequest, score
-from assay.workbench.set_standing import set_standing
-from assay.workbench.side_by_side import two_rankings
-from assay.workbench.trail import trail
-from assay.workbench.voting import give
+from assay.workbench.deciding.run_boards import boards, decided, run_page
+from assay.workbench.deciding.run_comparison import duel, lead_of
+from assay.workbench.deciding.side_by_side import two_rankings
+from assay.workbench.judging.agreement import judges_agreement
+from assay.workbench.judging.progress import set_standing
+from assay.workbench.judging.vote_totals import uncounted
+from assay.workbench.judging.votes_to_labels import append_votes, count_new_votes
+from assay.workbench.project.audit_trail import trail
+from assay.workbench.project.home import overview
+from assay.workbench.project.service import Service
+from assay.workbench.scoring.history import keep, kept_run
+from assay.workbench.scoring.run_queue import RunQueue, choices
+from assay.workbench.scoring.run_records import HOW, record_here
+from assay.workbench.scoring.score import ScoreRequest, score
+from assay.workbench.searching.corpora import import_corpus, index_corpus
 from decided import HOSTILE, NOW, golden_set, graded_set, kept, ranking_file, served
 
 SAMPLES = Path(__file__).parents[2] / "samples"
@@ -82,7 +82,7 @@ class TestOverview:
             for n, two in enumerate(graded)
             for judge, grade in zip("ab", two, strict=True)
         ]
-        give(gold, votes)
+        append_votes(gold, votes)
         found = overview(served(store, tmp_path, gold))
         assert (found.waiting.judge, found.waiting.disputes) == (1, 1)
         standing = found.sets[0].standing
@@ -373,7 +373,7 @@ def vote_on(gold: Path, doc_id: str, grade: int, *, id: str = "v1") -> None:
         at="2026-05-01T00:00:00Z",
         rationale="so",
     )
-    give(gold, [vote])
+    append_votes(gold, [vote])
 
 
 class TestVotesAndLabels:
@@ -381,13 +381,13 @@ class TestVotesAndLabels:
         self, store: Store, gold: Path, tmp_path: Path
     ) -> None:
         service = served(store, tmp_path, gold)
-        assert waiting_votes(service, "set") == 0
+        assert uncounted(gold) == 0
         vote_on(gold, "new", 2)
-        assert waiting_votes(service, "set") == 1
+        assert uncounted(gold) == 1
         assert overview(service).sets[0].standing.uncounted == 1
-        assert count_votes(service, "set", by="me") == 1
-        assert waiting_votes(service, "set") == 0
-        assert count_votes(service, "set", by="me") == 0
+        assert count_new_votes(gold, by="me") == 1
+        assert uncounted(gold) == 0
+        assert count_new_votes(gold, by="me") == 0
         (entry,) = trail(service, action="gold.labelled")
         assert entry.by == "me"
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from assay.core.extras import SHOWN
-from assay.workbench.opening import open_service
-from assay.workbench.review import suggest
+from assay.workbench.project.service import open_service
+from assay.workbench.review.suggestions import suggest
 from command_line import Assay
 
 
@@ -54,7 +54,7 @@ def test_store_corpora_and_gold_in_one_screen(assay_cli: Assay) -> None:
     assert found["halacha_backlog"]["pending_review"] == 2
     assert "docs: documents 1" in assay_cli("doctor").out
     assert "assay gold withdraw" in assay_cli("backlog").err
-    assert "1 withdrawn" in assay_cli("gold", "withdraw", "gold-set", "--by", "D").err
+    assert "1 suggestion withdrawn" in assay_cli("gold", "withdraw", "gold-set", "--by", "D").err
     assert assay_cli("backlog", "--json").json["total"] == 1
 
 

@@ -15,20 +15,12 @@ from assay.core.types import Vote
 from assay.judging.pool import read_pool
 from assay.judging.votes import current, log_path, read_votes
 from assay.store import Store
-from assay.workbench.adding import add_to_pool, find_to_add
-from assay.workbench.agreed import (
-    RulingGiven,
-    agreement_of,
-    compute_labels,
-    dispute_text,
-    facts_of,
-    give_ruling,
-    open_disputes,
-    strength_of,
-)
-from assay.workbench.editing import EditedIssue, edit_issue
-from assay.workbench.flags import Flag, FlagGiven, flag_query
-from assay.workbench.grading import (
+from assay.workbench.judging.agreement import agreement_of, facts_of, strength_of
+from assay.workbench.judging.flags import Flag, FlagGiven, flag_query
+from assay.workbench.judging.packets import write_packet
+from assay.workbench.judging.page import (
+    GivenVote,
+    Saved,
     query_desk,
     read_pair,
     rubric_in_use,
@@ -36,11 +28,11 @@ from assay.workbench.grading import (
     set_desk,
     sets_to_judge,
 )
-from assay.workbench.grading_views import GivenVote, Saved
-from assay.workbench.opening import Service
-from assay.workbench.packing import write_packet
-from assay.workbench.trail import trail
-from assay.workbench.voting import give
+from assay.workbench.judging.rulings import open_disputes, rule
+from assay.workbench.judging.set_edits import EditedIssue, add_to_pool, edit_issue, find_to_add
+from assay.workbench.judging.votes_to_labels import append_votes, recompute_labels
+from assay.workbench.project.audit_trail import trail
+from assay.workbench.project.service import Service
 from judged_pages import HOSTILE, both, judged_set
 from voted_sets import labels
 
@@ -104,7 +96,7 @@ def test_a_vote_is_on_disk_and_the_same_one_may_come_again(service: Service) -> 
     assert vote.rubric.startswith("fppc-relevance-2@")
     assert again.progress.judged == 1
     assert again.progress.grades["2"] == 1
-    with pytest.raises(InputError, match="another one"):
+    with pytest.raises(InputError, match="another vote"):
         say(service, "Ben", ONE, 2, id="vote-0001")
 
 
@@ -119,7 +111,7 @@ def test_the_set_is_not_rewritten_by_a_vote(service: Service) -> None:
     say(service, "Ada", ONE, 2)
     assert service.gold_sets["set"].read_bytes() == before
     say(service, "Ben", ONE, 2)
-    assert compute_labels(service, "set", by="Dora").labels == 1
+    assert recompute_labels(service.gold_sets["set"], by="Dora").labels == 1
     assert labels(service.gold_sets["set"]) == {ONE: 2}
 
 
@@ -144,9 +136,9 @@ def test_labels_that_were_there_become_votes_first(service: Service) -> None:
         (("q1", "d5"), 1, "on the point", "nobody was asked"),
         (ONE, 7, "on the point", "scale"),
         (ONE, 1, " ", "rationale"),
-        (ONE, 1, "x", "no reason"),
-        (ONE, 1, "Other", "no reason"),
-        (ONE, 2, "Decides the question that was asked:", "no reason"),
+        (ONE, 1, "x", "not a full reason yet"),
+        (ONE, 1, "Other", "not a full reason yet"),
+        (ONE, 2, "Decides the question that was asked:", "not a full reason yet"),
         (ONE, 1, "x" * 4001, "at most"),
     ],
 )
@@ -161,7 +153,7 @@ def test_what_cannot_be_is_refused(
 def test_a_start_of_the_rubric_needs_its_end(service: Service) -> None:
     _, starts = rubric_in_use(service, "set")
     for bare in (starts[2][0], f"{starts[2][0]}so", starts[2][0].rstrip(": ")):
-        with pytest.raises(InputError, match="no reason"):
+        with pytest.raises(InputError, match="not a full reason yet"):
             say(service, "Ada", ONE, 2, why=bare)
     assert say(service, "Ada", ONE, 2, why=f"{starts[2][0]}the ticket rule").holds
 
@@ -178,19 +170,19 @@ def test_an_earlier_reason_may_be_given_again(service: Service) -> None:
         at="2026-01-01",
         rationale="x",
     )
-    give(service.gold_sets["set"], [old])
+    append_votes(service.gold_sets["set"], [old])
     say(service, "Ada", ONE, 1)
     assert say(service, "Ada", ONE, 2, why="x").holds
 
 
 def test_a_strange_id_is_refused(service: Service) -> None:
-    with pytest.raises(InputError, match="no id"):
+    with pytest.raises(InputError, match="not a valid vote id"):
         say(service, "Ada", ONE, 1, id="<script>alert(1)</script>")
 
 
 def test_what_is_dealt_to_others_is_not_mine(service: Service) -> None:
     assert query_desk(service, "set", "q1", "Cy").pairs == []
-    with pytest.raises(InputError, match="somebody else"):
+    with pytest.raises(InputError, match="someone else"):
         say(service, "Cy", ONE, 1)
 
 
@@ -202,11 +194,11 @@ def test_an_undone_vote_is_kept_and_counts_no_more(service: Service, tmp_path: P
     assert len(kept(service)) == 2
     assert not current(kept(service))
     dataset = service.gold_sets["set"]
-    compute_labels(service, "set", by="Dora")
+    recompute_labels(service.gold_sets["set"], by="Dora")
     assert labels(dataset) == {}
     assert write_packet(dataset, tmp_path / "p.jsonl", judge="Ada").pairs == 3
     say(service, "Ada", ONE, 1)
-    compute_labels(service, "set", by="Dora")
+    recompute_labels(service.gold_sets["set"], by="Dora")
     assert labels(dataset) == {ONE: 1}
 
 
@@ -257,7 +249,7 @@ def test_votes_of_another_program_are_seen(service: Service) -> None:
         kind="human",
         at="2026-01-01",
     )
-    give(service.gold_sets["set"], [other])
+    append_votes(service.gold_sets["set"], [other])
     assert grades(service, "Ada") == {"d1": 2, "d2": 1}
     begun, _, second = path.read_text().splitlines(keepends=True)
     path.write_text(begun + second)  # another file altogether
@@ -374,19 +366,20 @@ def test_disagreements_are_read_and_ruled_on(service: Service) -> None:
     for judge, grade in (("Ada", 2), ("Ben", 0)):
         say(service, judge, ONE, grade)
         say(service, judge, TWO, 1)
-    (fact,) = facts_of(agreement_of(service, "set"))
+    dataset = service.gold_sets["set"]
+    figures, newer = agreement_of(dataset)
+    (fact,) = facts_of(figures)
+    assert newer == 0
     assert fact.judges == ("Ada", "Ben")
     assert fact.pairs == 2
     assert fact.exact == 0.5
-    (dispute,) = open_disputes(service, "set")
+    (dispute,) = open_disputes(dataset, service.home)
     assert (dispute.doc_id, dispute.apart) == ("d1", 2)
-    assert dispute_text(service, "set", "q1", "d1") is not None
-    assert dispute_text(service, "set", "q1", "gone") is None
-    ruling = RulingGiven(set="set", query_id="q1", doc_id="d1", grade=2, rationale="same rule")
-    assert give_ruling(service, ruling, "Dora").ruled == 1
-    assert give_ruling(service, ruling, "Dora").already == 1  # pressed twice
-    assert not open_disputes(service, "set")
-    assert labels(service.gold_sets["set"]) == {ONE: 2, TWO: 1}
+    assert rule(dataset, *ONE, 2, rationale="same rule", by="Dora", kind="human").ruled == 1
+    again = rule(dataset, *ONE, 2, rationale="same rule", by="Dora", kind="human")
+    assert again.already == 1  # pressed twice
+    assert not open_disputes(dataset, service.home)
+    assert labels(dataset) == {ONE: 2, TWO: 1}
 
 
 def test_kappa_in_words() -> None:

@@ -11,9 +11,9 @@ import pytest
 from assay.corpus.build import import_corpus
 from assay.store import Store
 from assay.telemetry.recorder import Recording
-from assay.workbench.gold import gold_list
-from assay.workbench.health import diagnostics
-from assay.workbench.opening import Service, open_service
+from assay.workbench.judging.gold_sets import gold_list
+from assay.workbench.project.health import diagnostics
+from assay.workbench.project.service import Service, open_service
 
 NOW = datetime(2026, 5, 31, 12, tzinfo=UTC)
 SAMPLES = Path(__file__).parents[2] / "samples"

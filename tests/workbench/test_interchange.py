@@ -12,8 +12,8 @@ import pytest
 
 import assay
 from assay.core.errors import InputError
-from assay.workbench.export import export_run, figures, log_to_mlflow, plain_name
-from assay.workbench.score import ScoreRequest, score
+from assay.workbench.scoring.export import export_run, figures, log_to_mlflow, plain_name
+from assay.workbench.scoring.score import ScoreRequest, score
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 DATASET = SAMPLES / "en" / "dataset.json"

@@ -12,9 +12,11 @@ from assay.core.errors import InputError
 from assay.corpus.build import import_corpus
 from assay.store import Store
 from assay.store.records import Decision, SearchLog, Shown
-from assay.workbench.gold import Correction, bootstrap_gold, correct_row
-from assay.workbench.opening import Service
-from assay.workbench.review import queue, suggest
+from assay.workbench.judging.gold_sets import bootstrap_gold
+from assay.workbench.project.service import Service
+from assay.workbench.review.decisions import Correction, correct_row
+from assay.workbench.review.queue import queue
+from assay.workbench.review.suggestions import suggest
 
 NOW = datetime(2026, 5, 31, 12, tzinfo=UTC)
 

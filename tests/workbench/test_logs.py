@@ -12,10 +12,10 @@ from assay.core.errors import InputError
 from assay.corpus.build import import_corpus
 from assay.store import Store
 from assay.telemetry.recorder import Recorder, Recording
-from assay.workbench.corpora import document
-from assay.workbench.gold import bootstrap_gold
-from assay.workbench.logs import import_decisions, import_searches, purge
-from assay.workbench.opening import Service
+from assay.workbench.judging.gold_sets import bootstrap_gold
+from assay.workbench.project.logs import import_decisions, import_searches, purge
+from assay.workbench.project.service import Service
+from assay.workbench.searching.corpora import document
 
 NOW = datetime(2026, 5, 31, 12, tzinfo=UTC)
 SAMPLES = Path(__file__).parents[2] / "samples"

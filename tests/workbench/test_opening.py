@@ -11,14 +11,14 @@ import pytest
 
 from assay.corpus.build import import_corpus
 from assay.store import Store
-from assay.workbench.backlog import backlog
-from assay.workbench.decisions import configured_name
-from assay.workbench.flags import FlagGiven, flag_query
-from assay.workbench.gold import bootstrap_gold, gold_list
-from assay.workbench.health import diagnostics
-from assay.workbench.logs import import_decisions, import_searches
-from assay.workbench.opening import Service, gold_path, open_service, stored_name
-from assay.workbench.review import queue
+from assay.workbench.deciding.run_boards import configured_name
+from assay.workbench.judging.flags import FlagGiven, flag_query
+from assay.workbench.judging.gold_sets import bootstrap_gold, gold_list
+from assay.workbench.project.health import diagnostics
+from assay.workbench.project.logs import import_decisions, import_searches
+from assay.workbench.project.service import Service, gold_path, open_service, stored_name
+from assay.workbench.review.backlog import backlog
+from assay.workbench.review.queue import queue
 from web_client import local_client
 
 NOW = datetime(2026, 5, 31, 12, tzinfo=UTC)

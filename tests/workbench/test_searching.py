@@ -10,12 +10,12 @@ import pytest
 
 from assay.core.errors import InputError
 from assay.store import Store
-from assay.workbench import reading, searching, shelves
-from assay.workbench.corpora import corpus_named, import_corpus, index_corpus
-from assay.workbench.filtering import Filters, columns_of
-from assay.workbench.opening import Service
-from assay.workbench.reading import Paragraph, marked
-from assay.workbench.searching import Asked, NotHere, find
+from assay.workbench.project.service import Service
+from assay.workbench.searching import documents, open_corpora, search
+from assay.workbench.searching.corpora import corpus_named, import_corpus, index_corpus
+from assay.workbench.searching.documents import Paragraph, marked
+from assay.workbench.searching.filters import Filters, columns_of
+from assay.workbench.searching.search import Asked, NotHere, find
 from sample_home import HOSTILE, SAMPLES, import_rows
 
 
@@ -93,7 +93,7 @@ def test_every_filter_leaves_what_it_says(service: Service, sample_home: Path) -
     assert citing.results
     number = statute.split()[-1]
     for result in citing.results:
-        cited = reading.read(service, "opinions", result.doc_id).statutes
+        cited = documents.read(service, "opinions", result.doc_id).statutes
         assert any(number in each for each in cited)
     years = find(
         service, Asked(corpus="opinions", query="gift", filters=Filters(years=(2000, 2010)))
@@ -126,11 +126,11 @@ def test_a_corpus_is_known_by_name_and_nothing_else(service: Service, tmp_path: 
         with pytest.raises(NotHere):
             find(service, Asked(corpus=name, query="gift"))
         with pytest.raises(NotHere):
-            reading.read(service, name, "x")
+            documents.read(service, name, "x")
     with pytest.raises(NotHere):
-        reading.read(service, "opinions", "nope")
+        documents.read(service, "opinions", "nope")
     with pytest.raises(NotHere):
-        searching.similar(service, "opinions", "nope")
+        search.similar(service, "opinions", "nope")
 
 
 def test_no_corpus_and_no_index_are_states(store: Store, tmp_path: Path) -> None:
@@ -139,7 +139,7 @@ def test_no_corpus_and_no_index_are_states(store: Store, tmp_path: Path) -> None
     import_rows(tmp_path, "c", [{"id": "a", "text": "gift"}])
     page = find(empty, Asked(query="gift"))
     assert (page.state, page.asked.corpus) == ("unindexed", "c")
-    searching.warm(empty)  # builds nothing
+    search.warm(empty)  # builds nothing
     assert find(empty, Asked(query="gift")).state == "unindexed"
 
 
@@ -150,7 +150,7 @@ def test_a_corpus_is_opened_once_and_again_when_it_changed(store: Store, tmp_pat
     opened: list[object] = []
 
     def open_it() -> None:
-        opened.append(searching.shelf_of(service, "c"))
+        opened.append(search.shelf_of(service, "c"))
 
     threads = [threading.Thread(target=open_it) for _ in range(8)]
     for thread in threads:
@@ -166,19 +166,19 @@ def test_a_corpus_is_opened_once_and_again_when_it_changed(store: Store, tmp_pat
 def test_only_so_many_corpora_are_kept(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shelves, "KEPT", 1)
+    monkeypatch.setattr(open_corpora, "KEPT", 1)
     service = Service(store=store, home=tmp_path)
     for name in ("one", "two"):
         import_rows(tmp_path, name, [{"id": name, "text": "a gift of tickets"}])
         index_corpus(name, home=tmp_path, dense=False)
-    first = searching.shelf_of(service, "one")
-    searching.shelf_of(service, "two")
-    assert searching.shelf_of(service, "one") is not first
+    first = search.shelf_of(service, "one")
+    search.shelf_of(service, "two")
+    assert search.shelf_of(service, "one") is not first
 
 
 def test_an_empty_question_of_an_agent_is_an_error(service: Service) -> None:
     with pytest.raises(InputError, match="empty"):
-        searching.found_page(service, "opinions", " ")
+        search.found_page(service, "opinions", " ")
 
 
 def test_years_that_nobody_can_draw_are_not_drawn(store: Store, tmp_path: Path) -> None:
@@ -194,7 +194,7 @@ def test_years_that_nobody_can_draw_are_not_drawn(store: Store, tmp_path: Path) 
 
 def test_an_opinion_is_read_answer_first(service: Service) -> None:
     found = find(service, Asked(corpus="opinions", query="gift of travel to a conference"))
-    doc = reading.read(service, "opinions", found.results[0].doc_id, "gift of travel")
+    doc = documents.read(service, "opinions", found.results[0].doc_id, "gift of travel")
     names = [section.name for section in doc.sections]
     assert doc.form == "opinion"
     assert names[-1] == "text"
@@ -207,38 +207,38 @@ def test_an_opinion_is_read_answer_first(service: Service) -> None:
 
 
 def test_the_whole_text_is_there_whatever_is_marked(service: Service) -> None:
-    for doc_id in columns_of(searching.shelf_of(service, "opinions").corpus).corpus.ids[:20]:
-        text = searching.shelf_of(service, "opinions").get(doc_id).text
-        shown = reading.read(service, "opinions", doc_id, "gift council member").sections[-1]
+    for doc_id in columns_of(search.shelf_of(service, "opinions").corpus).corpus.ids[:20]:
+        text = search.shelf_of(service, "opinions").get(doc_id).text
+        shown = documents.read(service, "opinions", doc_id, "gift council member").sections[-1]
         assert said(shown.paragraphs).split() == text.split()
 
 
 def test_a_moment_is_read_in_its_section(service: Service) -> None:
-    ids = searching.shelf_of(service, "act").corpus.ids
-    doc = reading.read(service, "act", ids[1])
+    ids = search.shelf_of(service, "act").corpus.ids
+    doc = documents.read(service, "act", ids[1])
     assert doc.form == "act"
     assert [part.label for part in doc.parts][:2] == ["1", "2"]
     assert [part.here for part in doc.parts][:2] == [False, True]
     assert doc.before is None
     assert doc.after is not None
-    following = reading.read(service, "act", doc.after.doc_id)
+    following = documents.read(service, "act", doc.after.doc_id)
     assert following.before is not None
     assert following.before.doc_id == ids[0]
     assert doc.path[0] == "Saaristokuntalaki (9001/2031)"
     seen = {part.doc_id for part in doc.parts}
     while following.after is not None:  # from end to end nothing is left out
         seen |= {part.doc_id for part in following.parts}
-        following = reading.read(service, "act", following.after.doc_id)
+        following = documents.read(service, "act", following.after.doc_id)
     assert seen | {part.doc_id for part in following.parts} == set(ids)
 
 
 def test_citations_are_links_with_titles(service: Service) -> None:
-    shelf = searching.shelf_of(service, "act")
+    shelf = search.shelf_of(service, "act")
     citing = next(doc_id for doc_id in shelf.corpus.ids if shelf.corpus.cites(doc_id))
-    doc = reading.read(service, "act", citing)
+    doc = documents.read(service, "act", citing)
     assert [link.doc_id for link in doc.cites] == shelf.corpus.cites(citing)
     assert all(link.title for link in doc.cites)
-    back = reading.read(service, "act", doc.cites[0].doc_id)
+    back = documents.read(service, "act", doc.cites[0].doc_id)
     assert citing in {link.doc_id for link in back.cited_by}
     leads = {piece.to for part in doc.parts for p in part.paragraphs for piece in p.pieces}
     assert leads - {""}
@@ -253,8 +253,8 @@ def test_versions_of_one_place(store: Store, tmp_path: Path) -> None:
     import_corpus("finlex", source, name="law", home=tmp_path)
     index_corpus("law", home=tmp_path, dense=False)
     service = Service(store=store, home=tmp_path)
-    first, last = searching.shelf_of(service, "law").corpus.ids
-    doc = reading.read(service, "law", first)
+    first, last = search.shelf_of(service, "law").corpus.ids
+    doc = documents.read(service, "law", first)
     assert [(v.valid_from, v.valid_to, v.here) for v in doc.versions] == [
         ("2034-01-01", "", False),
         ("2032-01-01", "2033-12-31", True),
@@ -273,7 +273,7 @@ def test_a_table_stands_on_its_page(store: Store, tmp_path: Path) -> None:
     import_corpus("report", source, name="r", home=tmp_path)
     index_corpus("r", home=tmp_path, dense=False)
     service = Service(store=store, home=tmp_path)
-    doc = reading.read(service, "r", "report:p1:t1", "tulot")
+    doc = documents.read(service, "r", "report:p1:t1", "tulot")
     assert doc.form == "report"
     text, cells = doc.parts
     assert said(text.paragraphs) == "Tulot kasvoivat."
@@ -287,7 +287,7 @@ def test_a_table_stands_on_its_page(store: Store, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("doc_id", HOSTILE)
 def test_hostile_documents_are_only_text(service: Service, doc_id: str) -> None:
-    doc = reading.read(service, "hostile", doc_id, "gift מתנה lahja")
+    doc = documents.read(service, "hostile", doc_id, "gift מתנה lahja")
     text = said(doc.sections[-1].paragraphs)
     assert "\x00" not in text
     assert doc.original == ""
@@ -304,7 +304,7 @@ def test_marking_keeps_every_letter() -> None:
     [("https://example.org/a", True), ("javascript:alert(1)", False), (7, False), ("//x", False)],
 )
 def test_only_addresses_of_the_web_are_links(value: object, kept: bool) -> None:
-    assert bool(reading._web_address(value)) is kept
+    assert bool(documents._web_address(value)) is kept
 
 
 @pytest.mark.parametrize(

@@ -12,26 +12,33 @@ from assay.core.errors import InputError
 from assay.gold import log as logs
 from assay.judging.pool import pool_path
 from assay.store import Store
-from assay.workbench.adding import add_to_pool
-from assay.workbench.agreed import RulingGiven, compute_labels, give_ruling
-from assay.workbench.editing import EditedIssue, NewQuery, add_query, edit_issue
-from assay.workbench.grading import GivenVote, save_vote
-from assay.workbench.one_judge import ask_second
-from assay.workbench.opening import Service
-from assay.workbench.trail import trail
+from assay.workbench.deciding.single_judge_risk import ask_second
+from assay.workbench.judging.page import GivenVote, save_vote
+from assay.workbench.judging.rulings import rule
+from assay.workbench.judging.set_edits import (
+    EditedIssue,
+    NewQuery,
+    add_query,
+    add_to_pool,
+    edit_issue,
+)
+from assay.workbench.judging.votes_to_labels import recompute_labels
+from assay.workbench.project.audit_trail import trail
+from assay.workbench.project.service import Service
 from judged_pages import both, judged_set
 
 QUERY = NewQuery(set="set", text="may a guest pay for dinner", type="keyword")
 ISSUE = EditedIssue(set="set", topic="gifts", id="travel", name="Travel", description="d")
-RULED = RulingGiven(set="set", query_id="q1", doc_id="d1", grade=2, rationale="same rule")
 
 EDITS: dict[str, Callable[[Service], object]] = {
     "gold.query_added": lambda service: add_query(service, QUERY, by="Dora"),
     "gold.issue_edited": lambda service: edit_issue(service, ISSUE, by="Dora"),
     "gold.document_added": lambda service: add_to_pool(service, "set", "q1", "d5", "Ada"),
     "gold.second_asked": lambda s: ask_second(s, s.gold_sets["set"], [("q2", "d4")], by="Dora"),
-    "gold.ruled": lambda service: give_ruling(service, RULED, "Dora"),
-    "gold.labelled": lambda service: compute_labels(service, "set", by="Dora"),
+    "gold.ruled": lambda service: rule(
+        service.gold_sets["set"], "q1", "d1", 2, rationale="same rule", by="Dora"
+    ),
+    "gold.labelled": lambda service: recompute_labels(service.gold_sets["set"], by="Dora"),
 }
 
 

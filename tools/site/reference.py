@@ -1,7 +1,7 @@
 """The reference pages of the site, made from the program itself: commands from the command line,
 Python from docstrings, `assay.toml` from its structs, formats and measures from their tables, tools
-of agents and HTTP calls from what the servers say of themselves, and the glossary in three
-languages.
+of agents and HTTP calls from what the servers say of themselves, roles from the routes, spellings
+of citations and the rubric from their tables, and the glossary in three languages.
 
     python tools/site/reference.py FOLDER      # writes them as Markdown, to look at
 
@@ -184,11 +184,10 @@ def _doc(value: Any) -> str:
 
 
 def configuration() -> str:
-    from assay.engines.connecting import kind_names, kind_of
-    from assay.engines.described import Common
+    from assay.engines.engine_table import Common, kind_names, kind_of
     from assay.judging.machine import Machine
-    from assay.review.outside import BacklogSource
-    from assay.workbench.config import GateConfig, GoldConfig
+    from assay.review.external_backlog import BacklogSource
+    from assay.workbench.project.config import GateConfig, GoldConfig
 
     parts = [
         "## [gold.NAME]\n\nA gold set, and what is done with it.",
@@ -207,7 +206,7 @@ def configuration() -> str:
         _keys(GateConfig),
         "## [judges.NAME]\n\nA [machine judge](../judging/machine.md).",
         _keys(Machine),
-        "## [backlog.NAME]\n\nA [backlog of your own](../backlogs.md).",
+        "## [backlog.NAME]\n\nAn [external backlog](../backlogs.md).",
         _keys(BacklogSource),
     ]
     intro = (
@@ -327,7 +326,7 @@ def measures() -> str:
 
 def mcp() -> str:
     from assay.mcp.server import INSTRUCTIONS, build_server
-    from assay.workbench.opening import open_service
+    from assay.workbench.project.service import open_service
 
     with tempfile.TemporaryDirectory() as folder:
         store = f"sqlite:///{folder}/assay.db"
@@ -411,7 +410,7 @@ def http() -> str:
             shapes.append(f"### {name}\n\n{table(('field', 'type'), rows)}")
     intro = (
         "The calls of `assay serve`. A running server has the same at `/api/docs`, and for "
-        "programs at `/api/openapi.json`. [Who may call what](../workbench/roles.md) is a table of "
+        "programs at `/api/openapi.json`. [Who may call what](roles.md) is a table of "
         "its own. A call that is refused answers with `error`, a sentence."
     )
     return page("HTTP", intro, *parts, "## Shapes", *shapes)
@@ -420,6 +419,45 @@ def http() -> str:
 def _media(part: dict[str, Any] | None) -> str:
     content = (part or {}).get("content", {}).get("application/json", {})
     return f"`{_json_type(content['schema'])}`" if content else ""
+
+
+# ── roles, citations, rubric ──────────────────────────────────────────────────────────────────────
+
+
+def roles() -> str:
+    from assay.web.app import TABLES
+    from assay.web.role_table import role_table
+
+    return page(
+        "Who may call what",
+        "Every page and call of the workbench, with the lowest role that may use it: reader, "
+        "judge, chair, admin. *Anyone* needs no account. "
+        "[Keys](../workbench/people.md#keys-for-services) are of kind `log` or `watch`. Without "
+        "accounts, on this machine alone, everybody is an admin. "
+        "`tests/web/test_roles.py` tries every call as every role.",
+        role_table(row for rows in TABLES for row in rows).rstrip(),
+    )
+
+
+def citations() -> str:
+    from assay.law.spellings import BARE, SPELLINGS
+
+    rows = [
+        (LANGUAGES.get(row.language, "in a field"), row.name, " · ".join(row.examples))
+        for row in (*SPELLINGS, *BARE)
+    ]
+    return page(
+        "Spellings of citations",
+        "How people write a section, and how Assay reads it everywhere. "
+        "[Citations](../citations.md) has the normal forms and says how documents are found.",
+        table(("language", "spelling", "examples"), rows),
+    )
+
+
+def rubric() -> str:
+    from assay.judging import rubrics
+
+    return rubrics.as_markdown(rubrics.load())
 
 
 # ── glossary ──────────────────────────────────────────────────────────────────────────────────────
@@ -461,6 +499,9 @@ PAGES: dict[str, Callable[[], str]] = {
     "reference/measures.md": measures,
     "reference/mcp.md": mcp,
     "reference/http.md": http,
+    "reference/roles.md": roles,
+    "reference/citations.md": citations,
+    "reference/rubric.md": rubric,
     "reference/glossary.md": glossary,
 }
 

@@ -22,9 +22,9 @@ from assay.reports.shapes import Answer
 from assay.reports.terminal_comparison import comparison_table
 from assay.reports.terminal_verdict import verdict_lines
 from assay.reports.words import Words
-from assay.workbench import given, in_memory
-from assay.workbench.judge import write_pairs
-from assay.workbench.score import verdict_against
+from assay.workbench.judging.next import write_pairs
+from assay.workbench.scoring import in_memory, notebook_input
+from assay.workbench.scoring.score import verdict_against
 
 if TYPE_CHECKING:
     import polars as pl
@@ -115,7 +115,7 @@ class Comparison:
 
     def to_pandas(self) -> Any:
         """The same as a frame of pandas."""
-        return given.to_pandas(self.to_frame())
+        return notebook_input.to_pandas(self.to_frame())
 
     def page(self) -> Shown:
         """What `assay compare` prints: every measure, and the queries that moved."""
@@ -300,7 +300,7 @@ class NextToJudge:
 
     def to_pandas(self) -> Any:
         """The same as a frame of pandas."""
-        return given.to_pandas(self.to_frame())
+        return notebook_input.to_pandas(self.to_frame())
 
     def save(self, path: str | Path) -> Path:
         """Write a .csv to fill in, or .json."""

@@ -10,10 +10,17 @@ from typing import Any
 from assay.api.values import small_table
 from assay.core.errors import InputError
 from assay.core.types import Document, counted
-from assay.workbench import corpora, given
-from assay.workbench.corpora import FoundDocument, Indexed, SearchAnswer, citation_of
-from assay.workbench.filtering import read_filters
-from assay.workbench.kept_sources import keep_documents, kind_of_source
+from assay.workbench.scoring import notebook_input
+from assay.workbench.searching import corpora
+from assay.workbench.searching.corpora import (
+    FoundDocument,
+    Indexed,
+    SearchAnswer,
+    citation_of,
+    keep_documents,
+    kind_of_source,
+)
+from assay.workbench.searching.filters import read_filters
 
 MOST_WARNINGS = 5  # of records that cannot be used
 __all__ = ["Citations", "Corpus", "Hits", "import_corpus", "open_corpus"]
@@ -155,7 +162,7 @@ def import_corpus(
     elif kind:
         raise InputError(f"documents in memory have no kind {kind!r}", hint="Leave kind out.")
     else:
-        rows = given.rows_of(source)
+        rows = notebook_input.rows_of(source)
         kind, source = "jsonl", keep_documents(rows, name, folder)
     corpora.import_corpus(kind, source, name=name, home=folder, options=dict(options or {}))
     for problem in corpora.corpus_problems(name, folder)[:MOST_WARNINGS]:

@@ -19,10 +19,10 @@ from assay.core.types import ScoreSheet, counted
 from assay.reports.explanation import explanation
 from assay.reports.notebook import NotebookSheet
 from assay.reports.pictures import Bar, picture_of
-from assay.workbench import given, in_memory
-from assay.workbench.evaluate import ask_any, parse_measure
-from assay.workbench.in_memory import Sources
-from assay.workbench.suite import suite
+from assay.workbench.scoring import in_memory, notebook_input
+from assay.workbench.scoring.evaluate import ask_any, parse_measure
+from assay.workbench.scoring.in_memory import Sources
+from assay.workbench.scoring.rubric_settings import suite
 
 if TYPE_CHECKING:
     import polars as pl
@@ -118,7 +118,7 @@ class Scores(NotebookSheet):
 
     def to_pandas(self) -> Any:
         """The same as a frame of pandas."""
-        return given.to_pandas(self.to_frame())
+        return notebook_input.to_pandas(self.to_frame())
 
     # ── one query ─────────────────────────────────────────────────────────────────────────────────
 
@@ -233,7 +233,7 @@ def run(
     if not isinstance(top_k, int) or isinstance(top_k, bool) or top_k < 1:
         raise InputError(f"top_k is a whole number from 1 on, not {top_k!r}")
     asked = as_gold(gold) if isinstance(gold, str | Path) else gold
-    queries = given.queries_of(asked)
+    queries = notebook_input.queries_of(asked)
     named = _corpus_name(engine)
     found = ask_any(
         named or engine,
@@ -330,7 +330,7 @@ def _is_plain(run: Mapping[Any, Any], gold: Mapping[Any, Any]) -> bool:
     grades = {kind for each in gold.values() for kind in set(map(type, each.values()))}
     plain = ids <= {str} and numbers <= {int, float} and grades <= {int}
     return plain and all(
-        abs(grade) <= given.MOST for each in gold.values() for grade in each.values()
+        abs(grade) <= notebook_input.MOST for each in gold.values() for grade in each.values()
     )
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.core.errors import InputError
-from assay.workbench.outputs import write_text
+from assay.workbench.project.output_files import write_text
 
 WIDTH = 100  # columns of a printed page
 

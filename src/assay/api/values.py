@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from assay.core import types
 from assay.core.errors import InputError
 from assay.core.types import QueryResult, counted
-from assay.workbench import given, in_memory
-from assay.workbench.evaluate import read_gold, read_run
-from assay.workbench.export import write_run
+from assay.workbench.scoring import in_memory, notebook_input
+from assay.workbench.scoring.evaluate import read_gold, read_run
+from assay.workbench.scoring.export import write_run
 
 if TYPE_CHECKING:
     import polars as pl
@@ -45,7 +45,7 @@ class GoldSet(types.GoldSet):
         >>> assay.GoldSet.from_dict({"q1": {"A": 1}}).query_ids
         ['q1']
         """
-        return _gold(given.gold_from_dict(grades, queries, name))
+        return _gold(notebook_input.gold_from_dict(grades, queries, name))
 
     @classmethod
     def from_frame(
@@ -57,7 +57,7 @@ class GoldSet(types.GoldSet):
         >>> assay.GoldSet.from_frame([{"qid": "q1", "docno": "A", "label": 2}])
         GoldSet: 1 query, 1 judgment, graded
         """
-        return _gold(given.gold_from_table(frame, queries, name))
+        return _gold(notebook_input.gold_from_table(frame, queries, name))
 
     def save(self, path: str | Path, *, replace: bool = False) -> Path:
         """Write it; the ending says how: .json, .jsonl, .csv, .qrels, or a folder for BEIR. What
@@ -68,7 +68,7 @@ class GoldSet(types.GoldSet):
         >>> gold.save("small.json").name
         'small.json'
         """
-        from assay.workbench.gold import save_gold
+        from assay.workbench.judging.gold_sets import save_gold
 
         if lost := save_gold(self, Path(path), replace_judgments=replace):
             warnings.warn(f"{path}: not kept by this format: {'; '.join(lost)}", stacklevel=2)
@@ -86,7 +86,7 @@ class GoldSet(types.GoldSet):
 
     def to_pandas(self) -> Any:
         """The same as a frame of pandas."""
-        return given.to_pandas(self.to_frame())
+        return notebook_input.to_pandas(self.to_frame())
 
     @property
     def is_golden(self) -> bool:
@@ -129,7 +129,7 @@ class Run(types.Run):
         >>> assay.Run.from_dict({"q1": ["B", "A"]}).doc_ids("q1")
         ['B', 'A']
         """
-        return make_run(given.run_from_dict(hits, engine))
+        return make_run(notebook_input.run_from_dict(hits, engine))
 
     @classmethod
     def from_frame(cls, frame: Any, *, engine: str = "run") -> Run:
@@ -139,7 +139,7 @@ class Run(types.Run):
         >>> assay.Run.from_frame(rows).doc_ids("q1")
         ['B', 'A']
         """
-        return make_run(given.run_from_table(frame, engine))
+        return make_run(notebook_input.run_from_table(frame, engine))
 
     def save(self, path: str | Path) -> Path:
         """Write a TREC run, or with the ending .json the results that BEIR's tools read. Only ids
@@ -171,7 +171,7 @@ class Run(types.Run):
 
     def to_pandas(self) -> Any:
         """The same as a frame of pandas."""
-        return given.to_pandas(self.to_frame())
+        return notebook_input.to_pandas(self.to_frame())
 
     @cached_property
     def answers(self) -> list[QueryResult]:
@@ -250,9 +250,9 @@ def as_gold(value: Any) -> GoldSet:
         raise InputError("the gold set is a run", hint="The run comes first: evaluate(run, gold).")
     if isinstance(value, str | Path):
         return load_gold(value)
-    if given.is_table(value):
-        return _gold(given.gold_from_table(value))
-    return _gold(given.gold_from_dict(value))
+    if notebook_input.is_table(value):
+        return _gold(notebook_input.gold_from_table(value))
+    return _gold(notebook_input.gold_from_dict(value))
 
 
 def as_run(value: Any) -> types.Run:
@@ -263,9 +263,9 @@ def as_run(value: Any) -> types.Run:
         return value
     if isinstance(value, str | Path):
         return load_run(value)
-    if given.is_table(value):
-        return make_run(given.run_from_table(value))
-    return make_run(given.run_from_dict(value))
+    if notebook_input.is_table(value):
+        return make_run(notebook_input.run_from_table(value))
+    return make_run(notebook_input.run_from_dict(value))
 
 
 def small_table(

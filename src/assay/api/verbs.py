@@ -5,16 +5,21 @@ from __future__ import annotations
 
 from assay.api.values import load_gold, load_run
 from assay.core.types import ScoreSheet
-from assay.workbench.adjudicating import disputes, rule
-from assay.workbench.agreeing import judges_agreement
-from assay.workbench.evaluate import ask, parse_measure
-from assay.workbench.export import log_to_mlflow
-from assay.workbench.making import add_document, add_queries, init_gold, listed
-from assay.workbench.packing import write_packet
-from assay.workbench.pooling import PoolRequest, pool_gold
-from assay.workbench.sampling import draw_sample, spot_check
-from assay.workbench.terrier import as_transformer, gold_to_frames, run_from_frame, run_to_frame
-from assay.workbench.voting import merge_files, set_policy
+from assay.workbench.judging.agreement import judges_agreement
+from assay.workbench.judging.new_sets import add_document, add_queries, init_gold, listed
+from assay.workbench.judging.packets import write_packet
+from assay.workbench.judging.pool import PoolRequest, pool_gold
+from assay.workbench.judging.rulings import disputes, rule
+from assay.workbench.judging.spot_checks import draw_sample, spot_check
+from assay.workbench.judging.votes_to_labels import merge_files, set_policy
+from assay.workbench.scoring.evaluate import ask, parse_measure
+from assay.workbench.scoring.export import log_to_mlflow
+from assay.workbench.scoring.pyterrier import (
+    as_transformer,
+    gold_to_frames,
+    run_from_frame,
+    run_to_frame,
+)
 
 __all__ = [
     "PoolRequest",

@@ -41,13 +41,13 @@ COMMANDS = {
     "engines": "engines:app",
     "score": "score:score",
     "run": "run:run",
-    "compare": "compare:compare",
-    "history": "history:history",
-    "plan": "plan:plan",
-    "explain": "explain:explain",
-    "report": "report:report",
-    "export": "export:export",
-    "rubric": "rubric:rubric",
+    "compare": "results:compare",
+    "history": "results:history",
+    "plan": "results:plan",
+    "explain": "results:explain",
+    "report": "results:report",
+    "export": "results:export",
+    "rubric": "gold:rubric",
     "demo": "demo:demo",
     "gold": "gold:app",
     "corpus": "corpus:app",
@@ -117,7 +117,7 @@ def root(
         put(f"assay {__version__}")
         raise typer.Exit
     if ctx.invoked_subcommand is None:
-        from assay.cli.here import here
+        from assay.cli.doctor import here
 
         here()
 

@@ -27,7 +27,7 @@ def backup(
     """Back up the store, the gold sets with their logs, and the workspace into one file. Others can
     keep working."""
     from assay.reports import listing
-    from assay.workbench.backup import make_backup
+    from assay.workbench.project.backup import make_backup
 
     check_gold(gold)
     done = make_backup(file, store=store, gold=gold or (), config=config, indexes=indexes)
@@ -46,7 +46,7 @@ def restore(
 ) -> None:
     """Restore a backup into an empty place."""
     from assay.reports import listing
-    from assay.workbench.backup import restore_backup
+    from assay.workbench.project.backup import restore_backup
 
     done = restore_backup(file, to, store=store)
     emit(done, lambda: listing.key_values(done), json=json)

@@ -42,7 +42,7 @@ def import_(
     again."""
     from assay.core.types import counted
     from assay.reports import listing
-    from assay.workbench import corpora
+    from assay.workbench.searching import corpora
 
     options: dict[str, str | dict[str, str]] = dict(_pair(text) for text in option or ())
     if map_:
@@ -71,7 +71,7 @@ def _pair(text: str) -> tuple[str, str]:
 def list_(json: Json = False) -> None:
     """The corpora of this workspace."""
     from assay.reports import listing
-    from assay.workbench import corpora
+    from assay.workbench.searching import corpora
 
     rows = corpora.corpus_rows()
     columns = ("name", "kind", "documents", "indexed", "source")
@@ -86,7 +86,7 @@ def show(
 ) -> None:
     """One document with what it cites and what cites it; without an id, the corpus itself."""
     from assay.reports import listing
-    from assay.workbench import corpora
+    from assay.workbench.searching import corpora
 
     if doc_id is None:
         manifest = corpora.corpus_manifest(_at_hand(corpus))
@@ -100,7 +100,7 @@ def show(
 def stats(corpus: Corpus, json: Json = False) -> None:
     """What is in a corpus: types, years, languages, field coverage, citations, scan quality."""
     from assay.reports import listing
-    from assay.workbench import corpora
+    from assay.workbench.searching import corpora
 
     figures = corpora.corpus_stats(_at_hand(corpus))
     emit(figures, lambda: listing.key_values(figures), json=json)
@@ -112,7 +112,7 @@ def check(corpus: Corpus, json: Json = False) -> None:
     not be read are errors: the exit code is 1."""
     from assay.core.types import counted
     from assay.reports import listing
-    from assay.workbench import corpora
+    from assay.workbench.searching import corpora
 
     findings = corpora.check_corpus(_at_hand(corpus))
     emit(findings, lambda: listing.findings_table(findings), json=json)
@@ -129,7 +129,7 @@ def freeze(
     json: Json = False,
 ) -> None:
     """Write one portable file with the corpus and its fingerprint."""
-    from assay.workbench import corpora
+    from assay.workbench.searching import corpora
 
     name = _at_hand(corpus)
     written = corpora.freeze_corpus(name, output)
@@ -142,7 +142,7 @@ def freeze(
 
 
 def _at_hand(corpus: str) -> str:
-    from assay.workbench.at_hand import at_hand
+    from assay.workbench.searching.corpus_lookup import at_hand
 
     return at_hand(corpus, say=say)
 
@@ -190,7 +190,7 @@ def index(
     engine."""
     from assay.core import cluster
     from assay.reports import listing
-    from assay.workbench import corpora
+    from assay.workbench.searching import corpora
 
     if not into and (dataset is not None or config is not None):
         raise UsageError("--dataset and --config are for --into ENGINE")
@@ -210,7 +210,7 @@ def _load_into(
     name: str, into: str, *, config: Path | None, dataset: Path | None, json: bool
 ) -> None:
     from assay.reports import listing
-    from assay.workbench.into import index_into
+    from assay.workbench.searching.engine_loading import index_into
 
     with progress_bar() as tick:
         done = index_into(name, into, config=config, dataset=dataset, tick=tick, say=say)
@@ -249,8 +249,8 @@ def search(
 ) -> None:
     """Search a corpus. Each hit has a score, its answer or passage, statutes, date and writer."""
     from assay.reports import listing
-    from assay.workbench import corpora
-    from assay.workbench.filtering import read_filters
+    from assay.workbench.searching import corpora
+    from assay.workbench.searching.filters import read_filters
 
     filters = read_filters(
         year=year, as_of=as_of, topic=topic, statute=statute, law=law, language=language
@@ -277,7 +277,7 @@ def cite(
     """Find the citations in a text: where they are, their normal form, and which document each
     names."""
     from assay.reports import listing
-    from assay.workbench import corpora
+    from assay.workbench.searching import corpora
 
     source = sys.stdin.read() if text == "-" else text
     citations = corpora.citations_in(source, _at_hand(corpus), language=language)

@@ -68,8 +68,8 @@ def demo(
 
 def _score_sample(output: Path, *, json: bool) -> None:
     from assay.reports import terminal, view
-    from assay.workbench.demo import demo, samples
-    from assay.workbench.gold import validate_gold
+    from assay.workbench.judging.gold_sets import validate_gold
+    from assay.workbench.project.demo import demo, samples
 
     english = samples() / "en"
     gold, findings = validate_gold(english / "dataset.json", corpus=english / "opinions")
@@ -97,7 +97,7 @@ def _score_sample(output: Path, *, json: bool) -> None:
 
 
 def _copy(folder: Path) -> None:
-    from assay.workbench.demo import copy_samples
+    from assay.workbench.project.demo import copy_samples
 
     say(f"the samples are in {copy_samples(folder)}/; everything in them is invented")
 
@@ -111,7 +111,7 @@ def _serve(folder: Path, port: int, *, fresh: bool, accounts: bool) -> None:
     if not (extras.has("search") and extras.has("serve")):
         raise extras.MissingExtra("the sample project", "search,serve")
     from assay.web import app
-    from assay.workbench.demo_project import inside, prepare
+    from assay.workbench.project.demo_project import inside, prepare
 
     serving = app.Serving(port=port, accounts=accounts)
     check_port(serving.host, port)

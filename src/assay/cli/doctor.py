@@ -9,14 +9,29 @@ from typing import Annotated
 import typer
 
 from assay.cli.options import StoreUrl
-from assay.cli.output import Json, emit, say
+from assay.cli.output import Json, emit, say, show
+
+# ── `assay` alone ─────────────────────────────────────────────────────────────────────────────────
+
+
+def here() -> None:
+    from assay.reports.whereabouts import whereabouts
+    from assay.workbench.project.status import look_around
+
+    show(whereabouts(look_around()))
+
+
+# ────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def doctor(
     probe: Annotated[bool, typer.Option(help="Ask every configured engine one query.")] = False,
     repair: Annotated[
         bool,
-        typer.Option("--repair", help="First write gold files again that are behind their logs."),
+        typer.Option(
+            "--repair",
+            help="First upgrade the store, and write gold files that are behind their logs.",
+        ),
     ] = False,
     config: Annotated[Path | None, typer.Option(help="The configuration.")] = None,
     store: StoreUrl = "",
@@ -25,9 +40,9 @@ def doctor(
     """Is everything well? Environment, extras, store, corpora and indexes, engines, gold, in one
     screen."""
     from assay.reports import listing
-    from assay.workbench.doctor import examine, rebuild_sets
+    from assay.workbench.project.doctor import examine, repair_project
 
-    for said in rebuild_sets(store, config=config) if repair else ():
+    for said in repair_project(store, config=config) if repair else ():
         say(said)
     checkup = examine(store, config=config, probe=probe)
     emit(checkup, lambda: listing.checkup(checkup), json=json)
@@ -39,7 +54,7 @@ def plugins(json: Json = False) -> None:
     """List what is plugged in (importers, formats, engines, measures, encoders, judges), and
     whether each loads."""
     from assay.reports import listing
-    from assay.workbench.doctor import list_plugins
+    from assay.workbench.project.doctor import list_plugins
 
     rows = list_plugins()
     columns = ("kind", "name", "origin", "module", "status")

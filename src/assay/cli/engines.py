@@ -27,7 +27,7 @@ ConfigFile = Annotated[
 def list_(config: ConfigFile = None, json: Json = False) -> None:
     """The engines of the configuration, of the workspace, and the baselines."""
     from assay.reports import listing
-    from assay.workbench.engines import list_engines
+    from assay.workbench.scoring.engines import list_engines
 
     rows = list_engines(config)
     columns = ("name", "kind", "what", "calls", "environment", "origin")
@@ -41,7 +41,7 @@ def presets(
 ) -> None:
     """Show ready tables for well-known engines. Your own keys replace theirs."""
     from assay.reports.trials import preset_tables
-    from assay.workbench.engines import list_presets
+    from assay.workbench.scoring.engines import list_presets
 
     every = list_presets()
     rows = [preset for preset in every if name in ("", preset.name)]
@@ -73,7 +73,7 @@ def try_out(
 ) -> None:
     """Ask one query. Show the request, the answer, what was read from it, and what is wrong."""
     from assay.reports.trials import trial
-    from assay.workbench import engines
+    from assay.workbench.scoring import engines
 
     said = {
         "corpus": corpus,

@@ -1,35 +1,173 @@
-"""`assay gold …`: gold sets.
+"""`assay gold …`: commands on gold sets.
 
-Here are validate, stats, convert and perturb, whose verbs are in `workbench/gold.py`, and next,
-whose verb is in `workbench/judge.py`; what it puts in a review queue goes through
-`workbench/review.py`. The commands of the experts (bootstrap, promote, …) are in `cli/review.py`,
-those that make a set (init, add, pool) in `cli/gold_making.py`, those of votes and labels (merge,
-policy, adjudicate, sample) in `cli/gold_votes.py`; they come in by GOLD_COMMANDS."""
+Here are validate, stats, convert, perturb, next, agreement, export, packet and rubric. Commands
+that make a set are in `gold_making.py`, those of votes and labels in `gold_votes.py`, those of the
+review queue in `review.py`. Each of these lists its commands in GOLD_COMMANDS."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli import (
-    gold_agreement,
-    gold_machine,
-    gold_making,
-    gold_packet,
-    gold_votes,
-    review,
-    rubric,
-)
+from assay.cli import gold_making, gold_votes, review
 from assay.cli.options import CORPUS, GoldFile, On, StoreUrl
 from assay.cli.output import Json, emit, put, say, tell
 
 if TYPE_CHECKING:
     from assay.core.results import Pair
-    from assay.workbench.review import AskedPair
+    from assay.workbench.review.suggestions import AskedPair
+
+# ── `assay gold agreement` and `assay gold export` ────────────────────────────────────────────────
+
+
+class Compared(StrEnum):
+    human = "human"
+    machine = "machine"
+    across = "across"
+
+
+def agreement(
+    dataset: Annotated[Path, typer.Argument(help="The gold set, with its votes beside it.")],
+    judges: Annotated[
+        str, typer.Option(help="Compare these judges only, as in ada,ben; of any kind.")
+    ] = "",
+    kind: Annotated[
+        Compared | None,
+        typer.Option(
+            help="human, machine, or across: people against machines. Else the first "
+            "of these that share a pair."
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write a page as .md.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """How far judges agree who judged apart: exact, kappas, Krippendorff's alpha, with intervals;
+    by judge, topic, type and grade; who is strict, and who drifts."""
+    from assay.reports.terminal_agreement import agreement_page
+    from assay.workbench.judging.agreement import judges_agreement, write_agreement
+    from assay.workbench.project.output_files import refuse_output
+    from assay.workbench.scoring.rubric_settings import stale_count
+
+    refuse_output(output, dataset)
+    named = [name.strip() for name in judges.split(",") if name.strip()]
+    agreed = judges_agreement(dataset, kind=kind.value if kind else None, judges=named)
+    if output is not None:
+        write_agreement(agreed, output)
+        say(f"written to {output}")
+    emit(agreed, lambda: agreement_page(agreed), json=json)
+    if stale := stale_count(dataset):
+        say(stale, style="yellow")
+
+
+def export(
+    dataset: GoldFile,
+    to: Annotated[str, typer.Option(help="quepid, quepid-book, label-studio or argilla.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where to write.")],
+    corpus: Annotated[
+        Path | None, typer.Option(help=f"Where the texts of the documents are: {CORPUS}.")
+    ] = None,
+    judge: Annotated[str, typer.Option(help="Only what is dealt to this judge.")] = "",
+    with_votes: Annotated[
+        bool, typer.Option(help="Send every pair with its votes. Without this the file is blind.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Write pairs for another tool to judge; `gold merge` brings back what was judged there."""
+    from assay.core.types import counted
+    from assay.workbench.judging.exchange import export_pairs
+
+    done = export_pairs(dataset, output, to=to, corpus=corpus, judge=judge, with_votes=with_votes)
+    emit(done, lambda: "\n".join(done.files), json=json)
+    say(f"{counted(done.pairs, 'pair')} for {to}")
+    if done.without_text:
+        missing = counted(done.without_text, "pair")
+        say(f"the corpus does not have the documents of {missing}", style="yellow")
+
+
+# ── `assay gold packet` ───────────────────────────────────────────────────────────────────────────
+
+
+def packet(
+    dataset: Annotated[Path, typer.Argument(help="The gold set; its pool is beside it.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="The packet: .html, .jsonl or .csv.")
+    ],
+    judge: Annotated[
+        str, typer.Option(help="What is dealt to this judge; else what nobody has judged.")
+    ] = "",
+    corpus: Annotated[
+        str, typer.Option(help=f"Where the documents are: {CORPUS}.", show_default="the pool's")
+    ] = "",
+    query: Annotated[
+        list[str] | None, typer.Option(help="Only this query; repeat for more.")
+    ] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Judge at most this many pairs.")] = None,
+    language: Annotated[
+        str,
+        typer.Option(help="Of the page: en, fi or he.", show_default="that of the queries"),
+    ] = "",
+    json: Json = False,
+) -> None:
+    """Write one self-contained file for a judge: the rubric, the queries and the documents. It is
+    blind: no engine, rank, score, or vote of others. HTML works by keyboard, from disk."""
+    from assay.core.types import counted
+    from assay.reports import listing
+    from assay.workbench.judging.packets import write_packet
+
+    packed = write_packet(
+        dataset,
+        output,
+        judge=judge,
+        corpus=corpus,
+        queries=query or (),
+        limit=limit,
+        language=language,
+    )
+    emit(packed, lambda: listing.what_happened(packed, notes=""), json=json)
+    for note in packed.notes:
+        say(note, style="yellow")
+    if not packed.pairs:
+        whose = f" for {packed.judge}" if packed.judge else ""
+        say(f"nothing is left to judge{whose}: no file was written")
+        return
+    what = f"{counted(packed.pairs, 'pair')} on {counted(packed.queries, 'query')}"
+    say(f"{what} written to {packed.packet}; {packed.left:,} left after them")
+
+
+# ── `assay gold rubric` ───────────────────────────────────────────────────────────────────────────
+
+
+def rubric(
+    name: Annotated[
+        str,
+        typer.Argument(help="A rubric, or its .toml file.", show_default="the newest shipped"),
+    ] = "",
+    list_: Annotated[
+        bool, typer.Option("--list", help="List the rubrics of the project and the shipped ones.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Print a relevance rubric as a page for judges."""
+    from assay.reports import listing
+    from assay.workbench.judging import gold_sets
+
+    if list_:
+        found = gold_sets.rubric_list()
+        emit(found, lambda: listing.plain_table(found, ("name", "origin", "path")), json=json)
+    elif json:
+        emit(gold_sets.rubric_object(name), lambda: "", json=True)
+    else:
+        put(gold_sets.rubric_page(name))
+
+
+# ────────────────────────────────────────────────────────────────────────────────────────────────
 
 app = typer.Typer(
     help="Gold sets: make, judge, check, look at, convert, perturb.", no_args_is_help=True
@@ -55,11 +193,11 @@ def validate(
 
     from assay.core.types import counted
     from assay.reports import listing
-    from assay.workbench import gold
+    from assay.workbench.judging import gold_sets
 
-    pooled = None if corpus else gold.corpus_pooled_from(dataset)
-    checked_set, findings = gold.validate_gold(dataset, corpus=pooled, corpora=corpus or ())
-    note = gold.machine_note_of(checked_set)
+    pooled = None if corpus else gold_sets.corpus_pooled_from(dataset)
+    checked_set, findings = gold_sets.validate_gold(dataset, corpus=pooled, corpora=corpus or ())
+    note = gold_sets.machine_note_of(checked_set)
     errors = sum(finding.level == "error" for finding in findings)
     summary = {
         "name": checked_set.name,
@@ -68,7 +206,7 @@ def validate(
         "findings": msgspec.to_builtins(findings),
     } | ({"note": note} if note else {})
     emit(summary, lambda: listing.findings_table(findings), json=json)
-    checked = gold.is_checked(dataset, checked_set, corpus or ())
+    checked = gold_sets.is_checked(dataset, checked_set, corpus or ())
     unchecked = "" if checked else " (references not checked: give --corpus)"
     counts = f"{counted(errors, 'error')}, {counted(len(findings) - errors, 'flag')}"
     say(f"{checked_set.name}: {counts}{unchecked}")
@@ -84,11 +222,11 @@ def validate(
 def stats(dataset: GoldFile, json: Json = False) -> None:
     """Show what is in a gold set: topics, types, grades, judgments per query."""
     from assay.reports import listing
-    from assay.workbench import gold
+    from assay.workbench.judging import gold_sets
 
-    stats = gold.gold_stats(dataset)
+    stats = gold_sets.gold_stats(dataset)
     emit(stats, lambda: listing.stats_table(stats), json=json)
-    if stale := gold.stale_count(dataset):
+    if stale := gold_sets.stale_count(dataset):
         say(stale, style="yellow")
 
 
@@ -114,9 +252,9 @@ def convert(
     json: Json = False,
 ) -> None:
     """Convert a gold set to another format, and say what that format cannot hold."""
-    from assay.workbench import gold
+    from assay.workbench.judging import gold_sets
 
-    written, lost = gold.convert_gold(
+    written, lost = gold_sets.convert_gold(
         dataset,
         output,
         source_format=source_format,
@@ -157,28 +295,29 @@ def next_(
 ) -> None:
     """List the documents whose judgment would settle a decision soonest."""
     from assay.reports import listing
-    from assay.workbench import judge, review
-    from assay.workbench.opening import open_service
-    from assay.workbench.outputs import refuse_outputs
-    from assay.workbench.sparing import spare_judgments
+    from assay.workbench.judging import next
+    from assay.workbench.project.output_files import refuse_outputs
+    from assay.workbench.project.overwrite_guard import spare_judgments
+    from assay.workbench.project.service import open_service
+    from assay.workbench.review import suggestions
 
     refuse_outputs(output)
     if output is not None and output.suffix == ".csv":
         spare_judgments(output)
-    decision = judge.next_pairs(first, second, measure=primary, threshold=threshold)
+    decision = next.next_pairs(first, second, measure=primary, threshold=threshold)
     if output is not None:
-        judge.write_pairs(decision, output)
+        next.write_pairs(decision, output)
         say(f"{len(decision.pairs)} pairs written to {output}")
     if queue is not None:
         pairs = _asked(decision.pairs[:limit])
         with open_service(store, gold=[queue]) as service:
-            new = review.queue_pairs(service, queue, pairs)
+            new = suggestions.queue_pairs(service, queue, pairs)
         say(f"{new} new pairs wait for review; `assay serve --gold {queue}` shows them")
     emit(decision, lambda: listing.decision_page(decision, limit), json=json)
 
 
 def _asked(pairs: Sequence[Pair]) -> list[AskedPair]:
-    from assay.workbench.review import AskedPair
+    from assay.workbench.review.suggestions import AskedPair
 
     return [
         AskedPair(query_id=pair.query_id, doc_id=pair.doc_id, narrowing=pair.narrowing)
@@ -209,10 +348,10 @@ def perturb(
     """Make adversarial variants: typos, split compounds, mixed language, colloquial wording,
     prefixes."""
     from assay.core import cluster
-    from assay.workbench import gold
+    from assay.workbench.judging import gold_sets
 
     with cluster.on(on):
-        questions, variants = gold.perturb_gold(
+        questions, variants = gold_sets.perturb_gold(
             dataset,
             output,
             kinds=kind or (),
@@ -225,14 +364,8 @@ def perturb(
     tell(made, f"{variants} variants{asked} written to {output}", json=json)
 
 
-for commands in (
-    gold_agreement,
-    gold_machine,
-    gold_making,
-    gold_packet,
-    gold_votes,
-    review,
-    rubric,
-):
-    for command in commands.GOLD_COMMANDS:
-        app.command()(command)
+OTHER_MODULES = (gold_making, gold_votes, review)
+HERE = (agreement, export, packet, rubric)
+
+for command in (*HERE, *(each for module in OTHER_MODULES for each in module.GOLD_COMMANDS)):
+    app.command()(command)

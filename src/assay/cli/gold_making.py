@@ -1,21 +1,141 @@
-"""The commands of `assay gold` that make a set: init, add and pool. `cli/gold.py` takes them in by
-GOLD_COMMANDS; their verbs are in `workbench/making.py` and `workbench/pooling.py`."""
+"""The commands of `assay gold` that make a set and have a machine judge it: init, add, pool and
+judge."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.options import CORPUS, GoldFile, StoreUrl, opened
-from assay.cli.output import Json, emit, say, searching
+from assay.cli.options import CORPUS, GoldFile, StoreUrl, announce, ask_leave, opened, show_prompt
+from assay.cli.output import Json, emit, progress_bar, say, searching
 from assay.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from assay.workbench.making import Found, Made
-    from assay.workbench.pooling import PoolRequest
+    from assay.workbench.judging.machine_judges import Judged, Plan
+    from assay.workbench.judging.new_sets import Found, Made
+    from assay.workbench.judging.pool import PoolRequest
+
+
+# ── `assay gold judge` ────────────────────────────────────────────────────────────────────────────
+
+EXIT = {"": 0, "refused": 2, "ceiling": 3, "outage": 4, "unusable": 4, "interrupted": 130}
+
+
+def judge(
+    dataset: GoldFile,
+    by: Annotated[str, typer.Option("--by", help="The judge, by its name in assay.toml.")],
+    judged: Annotated[
+        bool, typer.Option(help="Judge what people have judged, to see how far they agree.")
+    ] = False,
+    again: Annotated[
+        bool, typer.Option("--again", help="Ask once more where no answer was usable before.")
+    ] = False,
+    limit: Annotated[int | None, typer.Option(min=1, help="Judge at most this many pairs.")] = None,
+    corpus: Annotated[
+        str,
+        typer.Option(help=f"Where the documents are: {CORPUS}.", show_default="what was pooled"),
+    ] = "",
+    yes: Annotated[bool, typer.Option("--yes", help="Send the texts without asking.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show the first prompt and the cost, send nothing.")
+    ] = False,
+    config: Annotated[Path | None, typer.Option(help="By default assay.toml.")] = None,
+    json: Json = False,
+) -> None:
+    """Let a machine judge vote on the pairs of the pool that it has not judged.
+
+    Its votes are kept apart from people's, and make no label unless the policy counts machines."""
+    from assay.reports import listing
+    from assay.workbench.deciding import baseline
+    from assay.workbench.judging import machine_judges
+
+    plan = machine_judges.plan_judging(
+        dataset, by, config=config, corpus=corpus, judged=judged, again=again, limit=limit
+    )
+    _announce(plan)
+    if dry_run:
+        show_prompt(plan.to_send[0].request.messages if plan.to_send else ())
+        return
+    if plan.to_send and not yes:
+        ask_leave()
+    with progress_bar() as bar:
+        done = machine_judges.judge_pairs(
+            plan, by=baseline.who_records(""), tick=lambda n, of: _progress(bar, n, of)
+        )
+    emit(
+        done,
+        lambda: listing.key_values(
+            done, unusable=len(done.unusable), spent=listing.spending(done.spent)
+        ),
+        json=json,
+    )
+    _say_end(done, plan)
+    sys.exit(4 if done.unusable and not done.stopped else EXIT[done.stopped])
+
+
+def _announce(plan: Plan) -> None:
+    from assay.core.types import counted
+
+    if plan.gone:
+        say(f"{counted(plan.gone, 'pair')} left out: the set has their queries no more")
+    in_vain = len(plan.unusable_before)
+    if known := len(plan.items) - len(plan.to_send) - in_vain:
+        say(f"{counted(known, 'answer')} known from before: nothing is sent for them")
+    if in_vain:
+        say(
+            f"{counted(in_vain, 'pair')} got no usable answer before: nothing is sent for them; "
+            "--again asks once more"
+        )
+    if plan.again:
+        say(f"{plan.again} judged before, with another document, rubric or model: judged again")
+    if not plan.to_send:
+        announce("", plan.machine)
+        return
+    texts = f"{counted(plan.documents, 'document')} of corpus {plan.corpus}"
+    pairs = f"{texts} for {counted(len(plan.to_send), 'pair')}"
+    announce(f"{pairs}, {counted(plan.characters, 'character')} with the rubric", plan.machine)
+    price = "without prices its cost is not known"
+    if plan.cost is not None:
+        price = f"about {plan.cost:,.4f} by the prices of the table"
+    ceiling = plan.machine.max_cost
+    most = f", at most {ceiling:,g}" if ceiling is not None else ""
+    say(f"about {plan.tokens:,} tokens: {price}{most}")
+
+
+def _progress(bar: Callable[[str, int, int], None], done: int, of: int) -> None:
+    """A bar where somebody watches, else a line for every tenth."""
+    if sys.stderr.isatty():
+        bar("judging", done, of)
+    elif done % max(1, of // 10) == 0 or done == of:
+        say(f"{done} of {of} pairs")
+
+
+def _say_end(done: Judged, plan: Plan) -> None:
+    from assay.core.types import counted
+
+    for pair in done.unusable:
+        say(f"no vote on {pair.doc_id} for {pair.query_id}: {pair.why}", style="yellow")
+    kept = f"{counted(done.votes, 'vote')} kept, {counted(done.left, 'pair')} left"
+    if done.stopped:
+        worst = done.stopped in ("outage", "refused", "unusable")
+        say(f"{'error: ' if worst else ''}stopped: {done.why}", style="red" if worst else "yellow")
+        first = ""
+        if done.stopped == "refused":
+            first = f"mend the key or the table [judges.{done.judge}] in assay.toml; then "
+        say(f"{kept}; {first}the same command goes on from there")
+    else:
+        say(kept)
+    if done.changed_labels is not None:
+        say(f"the policy counts machines: {counted(done.changed_labels, 'label')} changed")
+    if done.votes and plan.people:
+        say(f"assay gold agreement {plan.dataset} shows how far they agree with people's, by topic")
+
+
+# ────────────────────────────────────────────────────────────────────────────────────────────────
 
 LOGS = "logs"
 LOGGED = 50  # queries taken from the search log, where nothing else is asked
@@ -78,26 +198,26 @@ def init(
     json: Json = False,
 ) -> None:
     """Make a gold set: queries, and nothing judged yet."""
-    from assay.workbench import making
+    from assay.workbench.judging import new_sets
 
     if limit is not None and queries != LOGS:
         raise UsageError("--limit goes with --queries logs")
     found = _queries(queries, limit or LOGGED, store)
-    made = making.init_gold(
+    made = new_sets.init_gold(
         dataset, found, rubric=rubric, taxonomy=taxonomy, name=name, description=description
     )
     _tell(made, json=json)
 
 
 def _queries(source: str, limit: int, store: str) -> list[Found]:
-    from assay.workbench import making
+    from assay.workbench.judging import new_sets
 
     if not source:
         return []
     if source == LOGS:
-        with opened(store, create=False) as service:
-            return making.logged_queries(service, limit=limit)
-    return making.listed(Path(source))
+        with opened(store, read_only=True) as service:
+            return new_sets.logged_queries(service, limit=limit)
+    return new_sets.listed(Path(source))
 
 
 def _tell(made: Made, *, json: bool) -> None:
@@ -137,7 +257,7 @@ def add(
     """Add a query to a set (--query, or several with --from), or a document to judge (--document
     and --for)."""
     from assay.core.types import Query
-    from assay.workbench import making
+    from assay.workbench.judging import new_sets
 
     if sum(map(bool, (query, source, document))) != 1:
         raise UsageError("give one of --query TEXT, --from FILE, or --document ID --for QUERY_ID")
@@ -148,17 +268,17 @@ def add(
         pair_of = {"for": for_query, "why": why, "corpus": corpus, "remove": remove}
         _refuse_foreign(pair_of, "--document")
         one = Query(id=id, text=query, type=type, topic=topic, issue=issue, notes=notes)
-        found = making.listed(source) if source is not None else [("--query", one)]
-        _tell(making.add_queries(dataset, found), json=json)
+        found = new_sets.listed(source) if source is not None else [("--query", one)]
+        _tell(new_sets.add_queries(dataset, found), json=json)
         return
     if not for_query:
         raise UsageError("say for which query: --for QUERY_ID")
     if remove:
-        gone = making.remove_document(dataset, for_query, document)
+        gone = new_sets.remove_document(dataset, for_query, document)
         emit(gone, lambda: f"{document} on {for_query}", json=json)
         say("no longer asked for")
         return
-    pair = making.add_document(dataset, for_query, document, why=why, corpus=corpus, say=say)
+    pair = new_sets.add_document(dataset, for_query, document, why=why, corpus=corpus, say=say)
     emit(pair, lambda: f"{document} on {for_query}", json=json)
     asked = f", of {', '.join(pair.judges)}" if pair.judges else ""
     say(f"asked for{asked}; judges see it among the others")
@@ -188,7 +308,7 @@ def pool(
 ) -> None:
     """Pool what several systems have on top: the pairs to judge so that all are scored alike. Kept
     beside the set, blind, and dealt to judges where they are named."""
-    from assay.workbench import pooling
+    from assay.workbench.judging import pool as pooling
 
     for path in dataset:
         pooling.refuse_results(path)
@@ -212,7 +332,7 @@ def pool(
 
 def _pooled(request: PoolRequest, *, queue: bool, store: str, json: bool) -> None:
     from assay.reports import listing
-    from assay.workbench import pooling
+    from assay.workbench.judging import pool as pooling
 
     pooled = pooling.pool_gold(request, progress=searching, say=say)
     emit(pooled, lambda: listing.key_values(pooled, pairs=len(pooled.pairs)), json=json)
@@ -228,4 +348,4 @@ def _pooled(request: PoolRequest, *, queue: bool, store: str, json: bool) -> Non
         say(f"next: assay gold packet {request.dataset} gives what waits to the judges")
 
 
-GOLD_COMMANDS = (init, add, pool)
+GOLD_COMMANDS = (init, add, pool, judge)

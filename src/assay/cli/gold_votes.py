@@ -1,5 +1,5 @@
-"""`assay gold merge`, `policy`, `adjudicate` and `sample`: from votes to labels people can stand
-behind. The verbs are in `workbench/voting.py`, `adjudicating.py` and `sampling.py`."""
+"""The commands of `assay gold` from votes to labels: merge, policy, adjudicate, sample, rebuild and
+export-votes."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from assay.cli.output import Json, emit, say, tell
 from assay.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from assay.workbench.adjudicating import Ruled
-    from assay.workbench.voting import Merged
+    from assay.workbench.judging.rulings import Ruled
+    from assay.workbench.judging.votes_to_labels import Merged
 
 Corpus = Annotated[
     Path | None,
@@ -24,9 +24,9 @@ Corpus = Annotated[
 Partial = Annotated[
     bool, typer.Option("--partial", help="Import valid rows; exit 1 if any were rejected.")
 ]
-LEFT_OUT = 10  # rows that are named
+LEFT_OUT = 10  # rejected rows that are listed; taste
 Kind = Annotated[
-    str, typer.Option(help="human or machine, where a file does not say.", show_default="human")
+    str, typer.Option(help="human or machine, for files that do not say.", show_default="human")
 ]
 
 
@@ -34,39 +34,41 @@ def merge(
     dataset: GoldFile,
     files: Annotated[
         list[Path] | None,
-        typer.Argument(help="What judges sent back. If omitted, recompute the labels."),
+        typer.Argument(help="The files judges sent back. If omitted, recompute the labels."),
     ] = None,
     judge: Annotated[
         str,
-        typer.Option("--judge", "--by", help="Who judged; needed where a file does not say."),
+        typer.Option("--judge", "--by", help="Who judged, for files that do not say."),
     ] = "",
     kind: Kind = "",
     corpus: Corpus = None,
-    unasked: Annotated[bool, typer.Option(help="Take pairs that nobody was asked for.")] = False,
+    unasked: Annotated[
+        bool, typer.Option(help="Accept pairs that nobody was asked to judge.")
+    ] = False,
     sample: Annotated[
-        bool, typer.Option(help="These votes are a spot check: they measure labels.")
+        bool, typer.Option(help="The votes are a spot check: they measure labels and change none.")
     ] = False,
     partial: Partial = False,
     store: Annotated[str, typer.Option(hidden=True, help="No longer needed.")] = "",
     json: Json = False,
 ) -> None:
-    """Bring judges' votes into the set: its log keeps them, and the labels follow."""
+    """Merge judges' votes into the set's log and update its labels."""
     from assay.reports import listing
-    from assay.workbench import sampling, voting
+    from assay.workbench.judging import spot_checks, votes_to_labels
 
     if files:
-        pairs = sampling.sampled_pairs(dataset) if sample else None
-        merged = voting.merge_files(
+        pairs = spot_checks.sampled_pairs(dataset) if sample else None
+        merged = votes_to_labels.merge_files(
             dataset,
             files,
             judge=judge,
             kind=kind,
             corpus=corpus,
             sample=pairs,
-            allow=voting.Allowed(unasked=unasked, partial=partial),
+            allow=votes_to_labels.Allowed(unasked=unasked, partial=partial),
         )
     else:
-        merged = voting.label_again(dataset, corpus=corpus)
+        merged = votes_to_labels.recompute_labels(dataset, corpus=corpus)
     counts = {"labels": 0, "labels_in_all": merged.labels}
     counts |= {"changed": 0, "labels_changed": len(merged.changed)}
     counts |= {"left_out": len(merged.left_out)}
@@ -82,14 +84,14 @@ def _say_merged(merged: Merged) -> None:
     _say_left_out(merged.left_out)
     _say_edited(merged.edited)
     if merged.spot_checks:
-        votes = counted(merged.spot_checks, "vote")
-        say(f"{votes} of a spot check: they measure labels, and make none")
+        votes = counted(merged.spot_checks, "spot-check vote")
+        say(f"{votes}: they measure labels and change none")
     if merged.without_grade:
-        say(f"{counted(merged.without_grade, 'row')} without a grade: left for later")
+        say(f"skipped {counted(merged.without_grade, 'row')} without a grade")
     if merged.outdated:
         say(
-            f"{counted(merged.outdated, 'row')} said before what the judge has changed since; "
-            "to go back to it, give the row a time in `at`",
+            f"skipped {counted(merged.outdated, 'row')} with a vote that the judge has changed "
+            "since; to restore it, give the row a time in `at`",
             style="yellow",
         )
     if merged.stale:
@@ -98,10 +100,10 @@ def _say_merged(merged: Merged) -> None:
             style="yellow",
         )
     if merged.second:
-        verb = "waits" if merged.second == 1 else "wait"
+        verb = "needs" if merged.second == 1 else "need"
         say(
-            f"{counted(merged.second, 'pair')} {verb} for a second judge: the only one was unsure; "
-            "pooling again deals them",
+            f"{counted(merged.second, 'pair')} {verb} a second judge: the first was unsure; "
+            "assay gold pool assigns one",
             style="yellow",
         )
     _say_standing(merged.gold, merged.not_counted, merged.by_machine, merged.open)
@@ -109,14 +111,15 @@ def _say_merged(merged: Merged) -> None:
 
 def _say_edited(sentence: str) -> None:
     if sentence:
-        say(f"{sentence}; the file wins", style="yellow")
+        say(f"{sentence}; the edit is kept", style="yellow")
 
 
 def _say_left_out(sentences: list[str]) -> None:
     for sentence in sentences[:LEFT_OUT]:
-        say(f"left out: {sentence}", style="yellow")
+        say(f"rejected: {sentence}", style="yellow")
     if len(sentences) > LEFT_OUT:
-        say(f"left out: {len(sentences) - LEFT_OUT} more; --json has them all", style="yellow")
+        more = len(sentences) - LEFT_OUT
+        say(f"rejected: {more} more; --json lists all of them", style="yellow")
 
 
 def _say_standing(gold: str, not_counted: int, by_machine: int, waiting: int) -> None:
@@ -124,17 +127,17 @@ def _say_standing(gold: str, not_counted: int, by_machine: int, waiting: int) ->
 
     if not_counted:
         say(
-            f"{counted(not_counted, 'pair')} without a label: only judges have voted whose votes "
-            f"do not count; `assay gold policy {gold} --counts human,machine` counts machines"
+            f"{counted(not_counted, 'pair')} without a label: under the policy none of the votes "
+            f"count; to count machines: assay gold policy {gold} --counts human,machine"
         )
     if by_machine:
         verb = "rests" if by_machine == 1 else "rest"
         labels = counted(by_machine, "label")
         say(f"provisional: {labels} {verb} on machines alone", style="yellow")
     if waiting:
-        verb = "waits" if waiting == 1 else "wait"
+        verb = "needs" if waiting == 1 else "need"
         say(
-            f"{counted(waiting, 'pair')} {verb} for a ruling: assay gold adjudicate {gold}",
+            f"{counted(waiting, 'pair')} {verb} a ruling: assay gold adjudicate {gold}",
             style="yellow",
         )
 
@@ -144,7 +147,7 @@ def policy(
     name: Annotated[
         str,
         typer.Argument(
-            help="adjudicated, majority, senior or latest. Without it: show the policy."
+            help="adjudicated, majority, senior or latest. If omitted, show the policy."
         ),
     ] = "",
     counts: Annotated[
@@ -152,27 +155,29 @@ def policy(
     ] = "",
     senior: Annotated[
         list[str] | None,
-        typer.Option(help="Whose vote decides, the most senior first. Repeat for more."),
+        typer.Option(help="A judge whose vote decides. Repeat for more, most senior first."),
     ] = None,
     second: Annotated[
         str,
         typer.Option(
-            help="When a second judge is asked: deciding (a verdict rests on one) or never."
+            help="When to ask a second judge: deciding (a verdict rests on one judge) or never."
         ),
     ] = "",
     json: Json = False,
 ) -> None:
-    """Show or set how labels come from votes; setting it computes them anew."""
+    """Show or set how labels are computed from votes; setting it updates the labels."""
     from assay.core.types import counted
     from assay.reports import votes_pages
-    from assay.workbench import voting
+    from assay.workbench.judging import votes_to_labels
 
     if name or counts or senior or second:
         kinds = [kind.strip() for kind in counts.split(",") if kind.strip()]
-        view = voting.set_policy(dataset, name, counts=kinds, seniors=senior or (), second=second)
+        view = votes_to_labels.set_policy(
+            dataset, name, counts=kinds, seniors=senior or (), second=second
+        )
         say(f"{counted(len(view.changed), 'label')} changed")
     else:
-        view = voting.show_policy(dataset)
+        view = votes_to_labels.show_policy(dataset)
     emit(
         view,
         lambda: votes_pages.policy_page(view.policy, view.labelling, view.labels, view.status),
@@ -180,10 +185,10 @@ def policy(
     )
     if view.overruled:
         rulings = counted(view.overruled, "ruling")
-        verb = "does" if view.overruled == 1 else "do"
+        verb = "has" if view.overruled == 1 else "have"
         say(
-            f"{rulings} {verb} not decide by this policy: the label is another, or there is none; "
-            f"`assay gold policy {view.gold} adjudicated` has rulings decide",
+            f"{rulings} {verb} no effect under this policy; to let rulings decide: "
+            f"assay gold policy {view.gold} adjudicated",
             style="yellow",
         )
     _say_standing(view.gold, view.not_counted, view.labelling.by_machine, view.labelling.open)
@@ -191,53 +196,54 @@ def policy(
 
 def adjudicate(
     dataset: GoldFile,
-    query: Annotated[str, typer.Argument(help="Rule on this query …")] = "",
-    document: Annotated[str, typer.Argument(help="… and this document.")] = "",
+    query: Annotated[str, typer.Argument(help="The query to rule on …")] = "",
+    document: Annotated[str, typer.Argument(help="… and the document.")] = "",
     grade: Annotated[int | None, typer.Option(help="The grade.")] = None,
     rationale: Annotated[str, typer.Option(help="Why this grade is right.")] = "",
-    by: Annotated[str, typer.Option("--by", help="Who rules.")] = "",
+    by: Annotated[str, typer.Option("--by", help="The name of the person who rules.")] = "",
     kind: Kind = "",
-    rulings: Annotated[
-        Path | None, typer.Option("--from", help="Rulings from a file that was filled in.")
+    completed: Annotated[
+        Path | None, typer.Option("--from", help="Read rulings from a completed file.")
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Write the disagreements as .csv or .jsonl."),
+        typer.Option("--output", "-o", help="Write the disagreements to a .csv or .jsonl file."),
     ] = None,
-    blind: Annotated[bool, typer.Option(help="Do not say who said what.")] = False,
+    blind: Annotated[bool, typer.Option(help="Hide the names of the judges.")] = False,
     partial: Partial = False,
     corpus: Corpus = None,
     json: Json = False,
 ) -> None:
-    """List the pairs on which judges do not agree, or rule on them."""
+    """List the pairs on which judges disagree, or rule on them."""
     from assay.core.types import counted
     from assay.reports import votes_pages
-    from assay.workbench import adjudicating
-    from assay.workbench.outputs import refuse_outputs
-    from assay.workbench.sparing import spare_judgments
+    from assay.workbench.judging import rulings
+    from assay.workbench.project.output_files import refuse_outputs
+    from assay.workbench.project.overwrite_guard import spare_judgments
 
-    if query or rulings is not None:
-        if rulings is not None:
+    if query or completed is not None:
+        if completed is not None:
             if query or grade is not None:
-                raise UsageError("rule on one pair, or on those of a file, not both")
-            done = adjudicating.rule_from(dataset, rulings, by=by, kind=kind, partial=partial)
+                raise UsageError("rule on one pair or on the pairs of a file, not both")
+            done = rulings.rule_from(dataset, completed, by=by, kind=kind, partial=partial)
         elif not document or grade is None or not by.strip():
             raise UsageError(
                 "a ruling needs a query, a document, --grade, --rationale and --by",
-                hint="Without any of them the disagreements are listed.",
+                hint="Without arguments, the command lists the disagreements.",
             )
         else:
-            done = adjudicating.rule(
+            done = rulings.rule(
                 dataset, query, document, grade, rationale=rationale, by=by, kind=kind
             )
         _ruled(done, json=json)
         return
     refuse_outputs(output)
     spare_judgments(output)
-    found = adjudicating.disputes(dataset, blind=blind, corpus=corpus)
+    found = rulings.disputes(dataset, blind=blind, corpus=corpus)
     if output is not None:
-        adjudicating.write_disputes(dataset, found, output, corpus=corpus)
-        say(f"{counted(len(found), 'disagreement')} written to {output}; fill in, then --from it")
+        rulings.write_disputes(dataset, found, output, corpus=corpus)
+        written = counted(len(found), "disagreement")
+        say(f"{written} written to {output}; fill it in, then pass it to --from")
     emit(found, lambda: votes_pages.disputes_page(found), json=json)
     if found and not json:
         say(
@@ -255,9 +261,8 @@ def _ruled(done: Ruled, *, json: bool) -> None:
     _say_edited(done.edited)
     if done.overruled:
         say(
-            f"{counted(done.overruled, 'ruling')} without effect: by the policy {done.policy} "
-            f"the label is another; `assay gold policy {done.gold} adjudicated` has rulings "
-            "decide",
+            f"{counted(done.overruled, 'ruling')} without effect under the policy {done.policy}; "
+            f"to let rulings decide: assay gold policy {done.gold} adjudicated",
             style="yellow",
         )
     _say_standing(done.gold, 0, 0, done.open)
@@ -271,46 +276,48 @@ def sample(
     seed: Annotated[int, typer.Option(help="The same seed draws the same pairs.")] = 0,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Write them, blind: .html, .jsonl or .csv."),
+        typer.Option(
+            "--output", "-o", help="Write the pairs without their grades: .html, .jsonl or .csv."
+        ),
     ] = None,
     corpus: Corpus = None,
     report: Annotated[
-        bool, typer.Option("--report", help="What the last draw says of the labels.")
+        bool, typer.Option("--report", help="Show what the last sample found.")
     ] = False,
     json: Json = False,
 ) -> None:
-    """Draw labelled pairs to judge again, or report how many labels they show to be wrong."""
+    """Draw labelled pairs to judge again, or report how many labels were wrong."""
     from assay.reports import votes_pages
-    from assay.workbench import sampling
-    from assay.workbench.outputs import refuse_outputs
-    from assay.workbench.sparing import spare_judgments
+    from assay.workbench.judging import spot_checks
+    from assay.workbench.project.output_files import refuse_outputs
+    from assay.workbench.project.overwrite_guard import spare_judgments
 
     if report:
-        checked = sampling.spot_check(dataset)
+        checked = spot_checks.spot_check(dataset)
         emit(checked, lambda: votes_pages.spot_check_page(checked), json=json)
         if checked.waiting:
-            say(f"{checked.waiting} of {checked.drawn} pairs are not judged yet")
+            say(f"{checked.waiting} of {checked.drawn} pairs have no judgment yet")
         if checked.own:
             say(
-                f"{checked.own} pairs were checked by somebody who made the label: "
-                "they measure how steady a judge is, not whether the label is right",
+                f"{checked.own} pairs were checked by the judge who made the label: "
+                "they measure the judge's consistency, not whether the label is right",
                 style="yellow",
             )
         return
     refuse_outputs(output)
     spare_judgments(output)
-    drawn = sampling.draw_sample(dataset, size, seed=seed, output=output, corpus=corpus)
+    drawn = spot_checks.draw_sample(dataset, size, seed=seed, output=output, corpus=corpus)
     emit(drawn, lambda: votes_pages.draw_page(drawn), json=json)
     if output is not None:
         say(
-            f"{len(drawn.pairs)} pairs written to {output}; when they are judged: "
+            f"{len(drawn.pairs)} pairs written to {output}; merge the judgments with "
             f"assay gold merge {dataset} FILE --sample --judge NAME"
         )
 
 
 def rebuild(dataset: GoldFile, json: Json = False) -> None:
-    """Write the gold file again from its log: after a merge in git, or where it is behind."""
-    from assay.workbench import rebuilding
+    """Rebuild the gold file from its log, for example after a git merge."""
+    from assay.workbench.review import rebuild as rebuilding
 
     said = rebuilding.rebuild(dataset)
     answer = {"gold": str(dataset), "changed": bool(said), "said": said}
@@ -325,9 +332,9 @@ def export_votes(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Write the votes of a set in the form of earlier versions, to go back to one."""
+    """Export the votes of a set in the format of earlier versions of Assay."""
     from assay.core.types import counted
-    from assay.workbench import rebuilding
+    from assay.workbench.review import rebuild as rebuilding
 
     written, votes = rebuilding.export_votes(dataset, output)
     answer = {"gold": str(dataset), "written": str(written), "votes": votes}

@@ -13,7 +13,7 @@ from assay.cli.output import Json, emit, say
 from assay.core.errors import AssayError, UsageError
 
 if TYPE_CHECKING:
-    from assay.workbench.init import Answers
+    from assay.workbench.project.init import Answers
 
 
 def init(
@@ -52,7 +52,7 @@ def init(
     overwritten."""
     from msgspec.structs import replace
 
-    from assay.workbench.init import Answers, begin, check_ci, check_folder, check_set
+    from assay.workbench.project.init import Answers, begin, check_ci, check_folder, check_set
 
     check_folder()
     ask = not yes and not json and _at_a_terminal()
@@ -76,7 +76,7 @@ def _with_engine(ask: bool, answers: Answers, engine: str) -> Answers:
     """One that is found; of a baseline, what it searches is asked too where nothing says it."""
     from msgspec.structs import replace
 
-    from assay.workbench.init import asks_for_corpus, check_engine
+    from assay.workbench.project.init import asks_for_corpus, check_engine
 
     def found(text: str) -> None:
         named = replace(answers, engine=text)

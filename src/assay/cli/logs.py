@@ -11,7 +11,7 @@ from assay.cli.options import CORPUS, By, Redact, StoreUrl, a_number, opened
 from assay.cli.output import Json, emit, say, tell
 
 if TYPE_CHECKING:
-    from assay.workbench.logs import CaseCounts
+    from assay.workbench.project.logs import CaseCounts
 
 LISTED = 50  # unresolved citations
 
@@ -29,7 +29,7 @@ def import_searches(
     json: Json = False,
 ) -> None:
     """Import searches from a file."""
-    from assay.workbench import logs
+    from assay.workbench.project import logs
 
     with opened(store, create=True) as service:
         done = logs.import_searches(service, path, redactions=redact or ())
@@ -51,8 +51,8 @@ def decisions(
 ) -> None:
     """Say what decisions cite. Searches that showed it get relevance_score 3."""
     from assay.reports import listing
-    from assay.workbench import logs
-    from assay.workbench.at_hand import at_hand
+    from assay.workbench.project import logs
+    from assay.workbench.searching.corpus_lookup import at_hand
 
     searched = [at_hand(each, say=say) for each in corpus or ()]
     with opened(store, create=True) as service:
@@ -93,7 +93,7 @@ def purge(
     json: Json = False,
 ) -> None:
     """Forget searches by age."""
-    from assay.workbench import logs
+    from assay.workbench.project import logs
 
     with opened(store, create=False) as service:
         gone = logs.purge(service, older_than_days=older_than, keep_cited=keep_cited, by=by)

@@ -5,18 +5,68 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Protocol
 
 import typer
 
-from assay.cli.output import say
+from assay.cli.output import put, say
 from assay.core.errors import InputError, UsageError
 from assay.core.workspace import STORE
 
 if TYPE_CHECKING:
-    from assay.workbench.opening import Recording, Service
+    from assay.workbench.project.service import Recording, Service
+
+
+# ── what is said ──────────────────────────────────────────────────────────────────────────────────
+
+
+class Machine(Protocol):
+    @property
+    def host(self) -> str: ...
+    @property
+    def model(self) -> str: ...
+    @property
+    def base_url(self) -> str: ...
+
+
+class Message(Protocol):
+    @property
+    def role(self) -> str: ...
+    @property
+    def content(self) -> str: ...
+
+
+def announce(what: str, machine: Machine) -> None:
+    """Which texts go where, before anything goes; `what` is empty where nothing does."""
+    if not what:
+        say("nothing is to be sent")
+        return
+    say(f"to be sent: {what}, to {machine.host}, model {machine.model}", style="bold")
+    if machine.base_url.startswith("http:"):
+        say("the connection is not encrypted (http)", style="yellow")
+
+
+def show_prompt(messages: Iterable[Message]) -> None:
+    """What --dry-run shows."""
+    for message in messages:
+        put(f"── {message.role} ──\n{message.content}")
+    say("dry run: nothing was sent, nothing was written")
+
+
+def ask_leave() -> None:
+    """Nothing leaves the machine unless somebody says so."""
+    watched = sys.stdin.isatty() and sys.stderr.isatty()
+    if not watched or not typer.confirm("Send them?", err=True):
+        raise UsageError(
+            "nothing was sent",
+            hint="Say --yes to send these texts; --dry-run shows the first prompt.",
+        )
+
+
+# ────────────────────────────────────────────────────────────────────────────────────────────────
 
 StoreUrl = Annotated[
     str, typer.Option("--store", help="A database URL; by default one file in the workspace.")
@@ -61,16 +111,23 @@ def is_named(store: str) -> bool:
 def opened(
     store: str,
     *,
-    create: bool,
+    create: bool = False,
+    read_only: bool = False,
     gold: Sequence[Path] = (),
     config: Path | None = None,
     recording: Recording | None = None,
 ) -> Iterator[Service]:
     """The service, which says on stderr what takes long and what it made."""
-    from assay.workbench.opening import open_service
+    from assay.workbench.project.service import open_service
 
     with open_service(
-        store, gold=gold, config=config, recording=recording, create=create, say=say
+        store,
+        gold=gold,
+        config=config,
+        recording=recording,
+        create=create,
+        read_only=read_only,
+        say=say,
     ) as service:
         yield service
 

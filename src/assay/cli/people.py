@@ -28,9 +28,9 @@ def list_(store: StoreUrl = "", json: Json = False) -> None:
     """Everybody with an account, open links and keys."""
     from rich.table import Table
 
-    from assay.workbench.people import everybody
+    from assay.workbench.project.people import everybody
 
-    with opened(store, create=False) as service:
+    with opened(store, read_only=True) as service:
         found = everybody(service)
 
     def table() -> Table:
@@ -60,8 +60,8 @@ def invite(
     """Print a link with which somebody joins; it works once, for a week."""
     from assay.core.errors import UsageError
     from assay.reports.words import page_words
-    from assay.workbench import people
-    from assay.workbench.voters import dealt_to_others
+    from assay.workbench.project import people
+    from assay.workbench.project.people import dealt_to_others
 
     known = next((one for one in people.ROLES if one == role), None)
     if known is None:
@@ -78,7 +78,7 @@ def invite(
 @app.command()
 def reset(name: Name, address: Address = LOCAL, store: StoreUrl = "", json: Json = False) -> None:
     """Print a link with which somebody sets a new password; it works once, for a day."""
-    from assay.workbench import people
+    from assay.workbench.project import people
 
     with opened(store, create=False) as service:
         link = people.new_password_link(service, name, by=people.AT_THE_TERMINAL)
@@ -96,7 +96,7 @@ def _print_link(name: str, address: str, token: str, *, json: bool) -> None:
 @app.command()
 def remove(name: Name, why: Why = "", store: StoreUrl = "", json: Json = False) -> None:
     """Take somebody's access away; votes and decisions stay."""
-    from assay.workbench import people
+    from assay.workbench.project import people
 
     with opened(store, create=False) as service:
         people.remove(service, name, by=people.AT_THE_TERMINAL, why=why)
@@ -114,7 +114,7 @@ def key(
 ) -> None:
     """Print a key for a service: one that can log, or read figures, and nothing else."""
     from assay.core.errors import UsageError
-    from assay.workbench import people
+    from assay.workbench.project import people
 
     known = next((one for one in people.KEY_KINDS if one == kind), None)
     if known is None:

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.options import CORPUS
+from assay.cli.options import CORPUS, announce, ask_leave, show_prompt
 from assay.cli.output import Json, emit, progress_bar, say
-from assay.cli.sending import announce, ask_leave, show_prompt
 
 if TYPE_CHECKING:
-    from assay.workbench.questions import WritingPlan
+    from assay.workbench.judging.questions import WritingPlan
 
 EXIT = {"": 0, "refused": 2, "ceiling": 3, "outage": 4, "unusable": 4}
 
@@ -49,8 +48,8 @@ def questions(
 
     Only documents without questions are sent, after saying which, and where to."""
     from assay.reports import listing
-    from assay.workbench.at_hand import at_hand
-    from assay.workbench.questions import plan_questions, write_questions
+    from assay.workbench.judging.questions import plan_questions, write_questions
+    from assay.workbench.searching.corpus_lookup import at_hand
 
     name = at_hand(corpus, say=say)
     plan = plan_questions(name, by, output, config=config, count=count, limit=limit)

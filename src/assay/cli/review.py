@@ -1,8 +1,7 @@
-"""The commands of `assay gold` that are about review: bootstrap, and the chair's word on what it
-made: promote, correct, reject, reopen, withdraw. `cli/gold.py` takes them in by GOLD_COMMANDS.
+"""The review commands of `assay gold`: bootstrap a set from logs, then promote, correct, reject or
+reopen its rows, and withdraw suggestions. `cli/gold.py` adds them by GOLD_COMMANDS.
 
-Their verbs are in `workbench/gold.py`, that of withdraw in `workbench/review.py`. `publishing`
-is no command: `assay score --update-baseline` calls it. The review page is `assay serve`."""
+`publishing` is not a command: `assay score --update-baseline` calls it."""
 
 from __future__ import annotations
 
@@ -16,7 +15,7 @@ from assay.cli.options import GOLD_SET, By, Gold, On, StoreUrl, Why, a_number, i
 from assay.cli.output import Json, put, say, tell
 
 if TYPE_CHECKING:
-    from assay.workbench.gold import Ruled
+    from assay.workbench.review.decisions import Outcome
 
 
 def bootstrap(
@@ -26,7 +25,7 @@ def bootstrap(
     ] = 1,
     recent: Annotated[
         float | None,
-        typer.Option(min=0, callback=a_number, help="Only searches of the last days."),
+        typer.Option(min=0, callback=a_number, help="Only searches of the last N days."),
     ] = None,
     min_grade: Annotated[
         int, typer.Option(help="The weakest sign to use: 3 cited, 2 voted for, 1 clicked.")
@@ -36,13 +35,13 @@ def bootstrap(
     on: On = "",
     json: Json = False,
 ) -> None:
-    """Make gold from search logs and from what decisions cited. Rows of the chair stay as they
-    are."""
+    """Make gold rows from search logs and the documents that decisions cited. Approved rows stay as
+    they are."""
     from assay.core import cluster
     from assay.core.types import counted
-    from assay.workbench.gold import bootstrap_gold
+    from assay.workbench.judging.gold_sets import bootstrap_gold
 
-    with opened(store, create=False) as service, cluster.on(on):
+    with opened(store, read_only=dry_run) as service, cluster.on(on):
         done = bootstrap_gold(
             service,
             gold,
@@ -55,19 +54,19 @@ def bootstrap(
         put(done.diff.removesuffix("\n"))
     if not (done.added or done.updated or done.removed or done.unchanged or done.kept):
         say(
-            "no decision cites anything that a search has shown; "
-            "tell what decisions cite with assay logs decisions"
+            "no decision cites a document that a search has shown; "
+            "import citations with assay logs decisions"
         )
     changed = f"{done.added} added, {done.updated} updated, {done.removed} removed"
     others = f"{done.unchanged} unchanged, {counted(done.kept, 'row')} left alone"
     rejected = f", {done.rejected} rejected" if done.rejected else ""
-    told = f"{gold}: {changed}, {others}{rejected}{' (dry run)' if dry_run else ''}"
-    tell(done, told, json=json)
+    summary = f"{gold}: {changed}, {others}{rejected}{' (dry run)' if dry_run else ''}"
+    tell(done, summary, json=json)
     if done.of_other_cases:
         say(
             f"{counted(done.of_other_cases, 'label')} only from decisions of another case than the "
             "search was made for; the review page marks them, and assay logs decisions --same-case "
-            "makes none of these"
+            "leaves them out"
         )
 
 
@@ -79,11 +78,12 @@ def promote(
     store: StoreUrl = "",
     json: Json = False,
 ) -> None:
-    """Approve rows. From then on they are the chair's."""
-    from assay.workbench.gold import promote_rows
+    """Approve rows. A later bootstrap does not change them."""
+    from assay.workbench.review.decisions import promote_rows
 
     with opened(store, create=not is_named(store)) as service:
-        _say_ruled(promote_rows(service, gold, ids, by=by, why=why), json=json)
+        done = promote_rows(service, gold, ids, by=by, why=why)
+    _say_outcome(done, "approved", json=json)
 
 
 def reject(
@@ -94,29 +94,30 @@ def reject(
     store: StoreUrl = "",
     json: Json = False,
 ) -> None:
-    """Reject rows. They leave the file, and no later bootstrap brings them back."""
-    from assay.workbench.gold import reject_rows
+    """Reject rows. They leave the file, and a later bootstrap does not bring them back."""
+    from assay.workbench.review.decisions import reject_rows
 
     with opened(store, create=not is_named(store)) as service:
-        _say_ruled(reject_rows(service, gold, ids, by=by, why=why), json=json)
+        done = reject_rows(service, gold, ids, by=by, why=why)
+    _say_outcome(done, "rejected", json=json)
 
 
 def correct(
     id: Annotated[str, typer.Argument(help="A row of the gold set.")],
     by: By,
     why: Why,
-    query: Annotated[str | None, typer.Option(help="Another wording.")] = None,
+    query: Annotated[str | None, typer.Option(help="The new wording of the query.")] = None,
     note: Annotated[str | None, typer.Option(help="A note on the row.")] = None,
     add: Annotated[
-        list[str] | None, typer.Option(help="A document that is right. Repeat for more.")
+        list[str] | None, typer.Option(help="A relevant document to add. Repeat for more.")
     ] = None,
     remove: Annotated[
-        list[str] | None, typer.Option(help="A document that is wrong. Repeat for more.")
+        list[str] | None, typer.Option(help="A document to remove. Repeat for more.")
     ] = None,
     allow_unknown: Annotated[
         bool,
         typer.Option(
-            "--allow-unknown", help="Add documents that no corpus, search or run here has."
+            "--allow-unknown", help="Add documents even if no corpus, search or run here has them."
         ),
     ] = False,
     gold: Gold = GOLD_SET,
@@ -124,12 +125,12 @@ def correct(
     json: Json = False,
 ) -> None:
     """Change a row and approve it."""
-    from assay.workbench.gold import Correction, correct_row
+    from assay.workbench.review.decisions import Correction, correct_row
 
     change = Correction(query=query, note=note, add=tuple(add or ()), remove=tuple(remove or ()))
     with opened(store, create=not is_named(store)) as service:
         done = correct_row(service, gold, id, change, by=by, why=why, allow_unknown=allow_unknown)
-    _say_ruled(done, json=json)
+    _say_outcome(done, "corrected and approved", json=json)
 
 
 def reopen(
@@ -140,53 +141,62 @@ def reopen(
     store: StoreUrl = "",
     json: Json = False,
 ) -> None:
-    """Take a rejection back: the row is in the file again."""
-    from assay.workbench.gold import reopen_row
+    """Undo a rejection: the row is in the file again, as it was before."""
+    from assay.workbench.review.decisions import reopen_row
 
     with opened(store, create=False) as service:
-        _say_ruled(reopen_row(service, gold, id, by=by, why=why), json=json)
+        done = reopen_row(service, gold, id, by=by, why=why)
+    state = "pending again" if done.state == "pending_review" else "approved again"
+    tell(done, f"{gold}: {id} is {state}", json=json)
 
 
 def withdraw(
-    gold: Annotated[str, typer.Argument(help="The gold set: its file, or its name in the store.")],
+    gold: Annotated[str, typer.Argument(help="The gold set: its file or its name.")],
     by: By,
     why: Why = "",
     gone: Annotated[
-        bool, typer.Option(help="The file is gone for good: withdraw all that waits for it.")
+        bool, typer.Option(help="The file is gone for good: withdraw all its suggestions.")
     ] = False,
     store: StoreUrl = "",
     json: Json = False,
 ) -> None:
-    """Take out of the queue what waits for a row that has left the gold set."""
-    from assay.workbench import review
+    """Withdraw pending suggestions for queries that are no longer in the gold set."""
+    from assay.core.types import counted
+    from assay.workbench.review import decisions
 
     files = [Path(gold)] if Path(gold).is_file() else []
     with opened(store, create=False, gold=files) as service:
-        count = review.withdraw(service, gold, by=by, why=why, gone=gone)
-    tell({"gold": gold, "withdrawn": count}, f"{count} withdrawn", json=json)
+        count = decisions.withdraw(service, gold, by=by, why=why, gone=gone)
+    tell(
+        {"gold": gold, "withdrawn": count},
+        f"{gold}: {counted(count, 'suggestion')} withdrawn",
+        json=json,
+    )
 
 
 def publishing(gold: Path, by: str) -> Callable[[Path, bytes], None]:
-    """How a baseline is written on a gold set: its approved rows become published with it."""
+    """A function that writes a baseline and marks the approved rows of its gold set as
+    published."""
 
     def write(baseline: Path, content: bytes) -> None:
-        from assay.workbench import review
-        from assay.workbench.opening import NoStore
+        from assay.workbench.project.service import NoStore
+        from assay.workbench.review import decisions
 
         try:
             with opened("", create=False) as service:
-                count = review.publish(service, gold, baseline, content, by=by)
+                count = decisions.publish(service, gold, baseline, content, by=by)
         except NoStore:  # nobody has reviewed anything there
-            count = review.publish(None, gold, baseline, content, by=by)
+            count = decisions.publish(None, gold, baseline, content, by=by)
         if count:
             say(f"{count} approved {'row is' if count == 1 else 'rows are'} published")
 
     return write
 
 
-def _say_ruled(done: Ruled, *, json: bool) -> None:
-    already = f", already so: {', '.join(done.already)}" if done.already else ""
-    tell(done, f"{done.state}: {', '.join(done.ids) or 'nothing'}{already}", json=json)
+def _say_outcome(done: Outcome, verb: str, *, json: bool) -> None:
+    changed = f"{verb}: {', '.join(done.ids)}" if done.ids else ""
+    already = f"already {done.state}: {', '.join(done.already)}" if done.already else ""
+    tell(done, "; ".join(filter(None, (changed, already))), json=json)
 
 
 GOLD_COMMANDS = (bootstrap, promote, correct, reject, reopen, withdraw)

@@ -14,7 +14,7 @@ from assay.cli.options import On
 from assay.cli.output import Json, emit, progress_bar, say
 
 if TYPE_CHECKING:
-    from assay.workbench.run import Outcome
+    from assay.workbench.scoring.run import Outcome
 
 
 def run(
@@ -33,10 +33,10 @@ def run(
     the gates."""
     from assay.core import cluster
     from assay.reports.terminal import run_summary
-    from assay.workbench.config import read_config
-    from assay.workbench.outputs import refuse_output
-    from assay.workbench.recording import record_here
-    from assay.workbench.run import exit_code, results_folder, results_path, run_all
+    from assay.workbench.project.config import read_config
+    from assay.workbench.project.output_files import refuse_output
+    from assay.workbench.scoring.run import exit_code, results_folder, results_path, run_all
+    from assay.workbench.scoring.run_records import record_here
 
     settings = read_config(config)
     refuse_output(comment, config)
@@ -65,7 +65,7 @@ def run(
     say(f"results and reports are in {results_folder()}")
     _say_how_to_compare(files, [(each.gold, each.engine) for each in outcomes if each.results])
     if comment is not None:
-        from assay.workbench.pull_request import write_comment
+        from assay.workbench.deciding.pull_request import write_comment
 
         write_comment(comment, outcomes, settings, texts=texts)
     scored = [

@@ -13,7 +13,7 @@ from assay.cli.output import Json, emit, say, searching
 
 if TYPE_CHECKING:
     from assay.core.results import Results, Verdict
-    from assay.workbench.score import ScoreRequest
+    from assay.workbench.scoring.score import ScoreRequest
 
 Dataset = Annotated[
     Path, typer.Option(help="The gold set: dataset.json, qrels, BEIR folder, CSV or JSONL.")
@@ -114,9 +114,9 @@ def score(
 ) -> None:
     """Score an engine, or saved results, against a gold set."""
     from assay.core import cluster
-    from assay.workbench.baseline import who_records
-    from assay.workbench.outputs import refuse_outputs
-    from assay.workbench.score import ScoreRequest, seconds_of
+    from assay.workbench.deciding.baseline import who_records
+    from assay.workbench.project.output_files import refuse_outputs
+    from assay.workbench.scoring.score import ScoreRequest, seconds_of
 
     if update_baseline:
         baseline, by = baseline or dataset.with_name("baseline.json"), who_records(by)
@@ -166,9 +166,9 @@ def _scored(
     from assay.core.results_file import to_json
     from assay.reports import view
     from assay.reports.terminal import card
-    from assay.workbench.recording import record_here
-    from assay.workbench.report import check_language, check_report, write_reports
-    from assay.workbench.score import score
+    from assay.workbench.scoring.report import check_language, check_report, write_reports
+    from assay.workbench.scoring.run_records import record_here
+    from assay.workbench.scoring.score import score
 
     check_language(language)
     if report is not None:
@@ -195,7 +195,7 @@ def _scored(
 def _record_baseline(results: Results, request: ScoreRequest, *, by: str, why: str) -> None:
     from assay.cli.review import publishing
     from assay.reports.terminal import baseline_line
-    from assay.workbench.baseline import update_baseline
+    from assay.workbench.deciding.baseline import update_baseline
 
     path = request.baseline
     if path is None:

@@ -71,9 +71,9 @@ def serve(
     """Open the workbench in the browser, with calls for programs (/api/docs). On your own machine
     there is nothing to sign in to. For a team, see --accounts and `assay people`."""
     from assay.web import app
-    from assay.workbench.one_host import only_on_this_host
-    from assay.workbench.opening import Recording
-    from assay.workbench.review_queue import say_pending
+    from assay.workbench.project.server_lock import only_on_this_host
+    from assay.workbench.project.service import Recording
+    from assay.workbench.review.queue import say_pending
 
     check_gold(gold)
     check_port(host, port)

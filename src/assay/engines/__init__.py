@@ -1,1 +1,2 @@
-"""Engines under test that are not ours, and the plain baselines every engine should beat."""
+"""Search engines that can be measured: Python modules, HTTP services, stores, baselines, and
+Assay's own engine on a corpus."""

@@ -1,9 +1,9 @@
-"""From a description of an engine to its answers on a gold set: where it runs, and who is asked
-what.
+"""Runs the engine of a configuration on a gold set: in this process, in its own, on a cluster, or
+as several engines.
 
 A Python module is somebody else's code: it runs in a process of its own, so that one that exits,
-crashes or hangs is an error of the engine, and never the end of the command. Where a table sends
-each corpus to an engine of its own, every row goes to the one that serves it."""
+crashes or hangs is an error of the engine, and never the end of the command. If a table routes each
+corpus to an engine of its own, each row goes to the engine of its corpus."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from assay.core.workers import Failure, Job, is_worker, note, run_apart, run_job
 from assay.core.workspace import workspace
 from assay.engines.asking import AllFailed, Progress, ask_all, stdout_to_stderr
 from assay.engines.calling import SLACK, longest
-from assay.engines.described import EngineConfig
+from assay.engines.engine_table import EngineConfig
 from assay.engines.module import load_engine
 
 Say = Callable[[str], None]
@@ -51,7 +51,7 @@ def ask_engine(
 
 @contextlib.contextmanager
 def opened(config: EngineConfig, say: Say = lambda text: None) -> Iterator[Any]:
-    """The engine, whose connections are closed in the end where it is one of ours."""
+    """The engine; if it is one of Assay's own kinds, its connections are closed at the end."""
     engine = _loaded(config, say)
     try:
         yield engine
@@ -70,8 +70,8 @@ def _loaded(config: EngineConfig, say: Say) -> Any:
 
 
 def quiet_of(config: EngineConfig) -> tuple[float, float] | None:
-    """How long a process that asks an engine may give no sign of life: while a module is imported,
-    and for one query. Our own index may have to be built first, and builds as long as it takes."""
+    """The seconds that a process may be silent: while a module is imported, and for one query.
+    Assay's own index has no limit, since it may have to be built first."""
     if config.routes:
         every = [quiet_of(part) for part in config.routes.values()]
         known = [quiet for quiet in every if quiet is not None]
@@ -83,7 +83,7 @@ def quiet_of(config: EngineConfig) -> tuple[float, float] | None:
 
 
 def _noted(progress: Progress) -> Progress:
-    """In a worker: with a sign of life after every query."""
+    """The progress with a sign of life after every query, for a worker."""
 
     def noted(queries: Iterable[Query]) -> Iterator[Query]:
         for done, query in enumerate(progress(queries), start=1):
@@ -99,7 +99,7 @@ def _noted(progress: Progress) -> Progress:
 def _spread(
     config: EngineConfig, queries: Sequence[Query], top_k: int
 ) -> tuple[str, list[QueryResult]]:
-    """The queries in parts, each asked by a worker in a process of its own."""
+    """Run the queries in parts, each by a worker in a process of its own."""
     folder = config.folder or os.getcwd()
     parts = enumerate(cluster.parts(queries))
     home = str(workspace().resolve())
@@ -116,10 +116,10 @@ def _spread(
 def ask_part(
     queries: Sequence[Query], config: EngineConfig, top_k: int, folder: str, home: str
 ) -> tuple[str, list[QueryResult]]:
-    """What a worker does with a part: it starts a process for it, so that an engine that exits does
-    not take the worker along."""
-    given = (msgspec.structs.replace(config, folder=folder), tuple(queries), top_k, home)
-    answer = run_apart(Job(_ask_part_here, given, quiet=quiet_of(config)))
+    """Run a part of the queries in a new process, so that an engine that exits does not end the
+    worker."""
+    arguments = (msgspec.structs.replace(config, folder=folder), tuple(queries), top_k, home)
+    answer = run_apart(Job(_ask_part_here, arguments, quiet=quiet_of(config)))
     if isinstance(answer, Failure):
         raise answer.error or failed_process(answer)
     return answer
@@ -151,7 +151,7 @@ def _apart(
         for _, answer in answers:
             if isinstance(answer, Failure):
                 raise answer.error or failed_process(answer)
-            for _ in bar:  # whoever watches sees the end
+            for _ in bar:  # the bar reaches its end
                 pass
             return answer
     raise AssayError("the engine gave no answer")
@@ -160,7 +160,7 @@ def _apart(
 def ask_here(
     config: EngineConfig, queries: Sequence[Query], top_k: int
 ) -> tuple[str, list[QueryResult]]:
-    """In a worker, from the folder of the configuration, so that search modules are found."""
+    """Run the queries in a worker, from the folder of the configuration, where its modules are."""
     if config.folder:
         os.environ["ASSAY_HOME"] = str(workspace().resolve())
         os.chdir(config.folder)
@@ -172,7 +172,7 @@ def ask_here(
 
 
 def _portable(hit: Hit) -> Hit:
-    """Without objects that only the engine's own process knows."""
+    """The hit without objects that only the engine's own process knows."""
     hit = msgspec.structs.replace(hit, doc_id=str.__str__(hit.doc_id))
     if not hit.metadata and not hit.explanation:
         return hit
@@ -184,7 +184,7 @@ def _portable(hit: Hit) -> Hit:
 
 
 def failed_process(failure: Failure) -> AssayError:
-    """What a process without an answer means, in words."""
+    """The error for a process that gave no answer."""
     if failure.kind == "ended":
         return EngineError(
             "the engine ended its process: it crashed, exited, or ran out of memory "
@@ -228,7 +228,7 @@ def _routed(
 
 
 def refuse_unserved(config: EngineConfig, queries: Iterable[Query]) -> None:
-    """A row whose corpus no engine serves is a mistake of the set or of the table, and no zero."""
+    """Refuse rows whose corpus no engine serves: they are a mistake, not a score of zero."""
     strange = [query for query in queries if query.corpus not in config.routes]
     if not strange:
         return

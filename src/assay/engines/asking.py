@@ -1,4 +1,4 @@
-"""Asking an engine every query of a gold set, and holding it to its contract."""
+"""Runs an engine on every query of a gold set, and checks its answers against the contract."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from typing import Any
 from assay.core.errors import AssayError, EngineError
 from assay.core.extras import MissingExtra
 from assay.core.types import Hit, Query, QueryResult, Run
-from assay.engines.calling import LATE, Crew, Late, Pace, patiently, time_limit
-from assay.engines.described import Calls
-from assay.engines.module import engine_name, is_text
+from assay.engines.calling import LATE, Late, QueryThreads, RateLimit, patiently, time_limit
+from assay.engines.engine_table import Calls
+from assay.engines.module import engine_name, error_text, is_text
 from assay.engines.retrievers import settled
 from assay.engines.templates import ROW
 
@@ -52,7 +52,7 @@ def ask_all(
 ) -> tuple[str, list[QueryResult]]:
     """The engine's name and its answers, with everything the hits carry, in the order of the
     queries. Without `calls` one is asked after the other, without a limit of time."""
-    asker = Asker(engine, top_k, calls)
+    asker = QueryRunner(engine, top_k, calls)
     results = asker.all(queries, progress)
     failed = [result for result in results if result.error]
     if results and len(failed) == len(results):
@@ -74,16 +74,16 @@ class AllFailed(EngineError):
         self.results = tuple(results)
 
 
-class Asker:
-    """An engine with how it is to be called."""
+class QueryRunner:
+    """An engine, and how it is called."""
 
     def __init__(self, engine: Any, top_k: int, calls: Calls | None) -> None:
         self.name = engine_name(engine)
         self._engine, self._top_k = engine, top_k
         self._calls, self._limited = calls or Calls(), calls is not None
-        self._pace = Pace(self._calls.rate)
+        self._pace = RateLimit(self._calls.rate)
         self._accepts = accepted(engine.search)
-        # an engine that keeps to the time itself is told, any other is interrupted
+        # an engine that keeps to the time limit itself gets it, any other is interrupted
         self._keeps_time = bool(getattr(engine, "keeps_time", False))
         at_once = self._calls.concurrency
         self._patience = max(5, 2 * at_once) if self._keeps_time else 2 * at_once
@@ -115,7 +115,7 @@ class Asker:
         def late(number: int) -> QueryResult:
             return QueryResult(query_id=queries[number].id, error=str(Late(self._calls.timeout)))
 
-        crew = Crew(lambda number: self.ask(queries[number]), late, self._calls)
+        crew = QueryThreads(lambda number: self.ask(queries[number]), late, self._calls)
         done = crew.done(range(len(queries)))
         for _ in progress(queries):
             yield next(done)
@@ -140,7 +140,7 @@ class Asker:
         try:
             (answer, hits, millis), retries = patiently(attempt, self._calls, self._pace)
         except (KeyboardInterrupt, MissingExtra):
-            raise  # no query can be answered, and everybody is told once
+            raise  # no query can be answered, which one error says
         except BaseException as error:
             return QueryResult(query_id=query.id, error=_message(error), millis=took)
         return self._read(query, answer, hits, millis, retries)
@@ -152,7 +152,7 @@ class Asker:
 
     def _more(self, query: Query) -> Mapping[str, object]:
         more = {name: value for name, value in known_of(query).items() if name in self._accepts}
-        # what an engine cannot do without it is given, empty
+        # a required parameter without a value is empty
         more |= {name: "" for name in self._accepts.required if name not in more}
         return more | {"timeout": self._calls.timeout} if self._keeps_time else more
 
@@ -176,8 +176,8 @@ class Asker:
 
 
 def known_of(query: Query) -> dict[str, object]:
-    """What the row of a gold set knows beside its text, without what it does not say. A format that
-    has no place of its own for one of these keeps it as it stands."""
+    """The values of a gold set's row beside its text, without empty ones. A value for which the
+    format has no field is in `extra`."""
     own: dict[str, object] = {
         "corpus": query.corpus,
         "practice_area": query.extra.get("practice_area") or query.topic,
@@ -192,21 +192,21 @@ def known_of(query: Query) -> dict[str, object]:
     }
 
 
-class Accepted(frozenset[str]):
-    """Those of what a row knows that an engine has parameters for; `required` of them it cannot be
-    called without."""
+class AcceptedParameters(frozenset[str]):
+    """The values of a row for which an engine has parameters; those in `required` have no
+    default."""
 
     required: frozenset[str] = frozenset()
 
 
-def accepted(search: Callable[..., Any]) -> Accepted:
+def accepted(search: Callable[..., Any]) -> AcceptedParameters:
     try:
         parameters = inspect.signature(search).parameters.values()
     except (TypeError, ValueError):  # some functions written in C do not say
-        return Accepted()
+        return AcceptedParameters()
     named = [each for each in parameters if each.kind is not each.POSITIONAL_ONLY]
     every = any(each.kind is each.VAR_KEYWORD for each in named)
-    names = Accepted(ROW if every else [each.name for each in named if each.name in ROW])
+    names = AcceptedParameters(ROW if every else [each.name for each in named if each.name in ROW])
     names.required = frozenset(
         each.name for each in named if each.name in ROW and each.default is each.empty
     )
@@ -214,14 +214,12 @@ def accepted(search: Callable[..., Any]) -> Accepted:
 
 
 def _message(error: BaseException) -> str:
-    if isinstance(error, AssayError):  # in words already
-        return str(error)
-    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return str(error) if isinstance(error, AssayError) else error_text(error)
 
 
 @contextlib.contextmanager
 def stdout_to_stderr() -> Iterator[None]:
-    """Engines print, from Python or from C; stdout is for data."""
+    """Send what engines print, from Python or C, to stderr: stdout is for data."""
     sys.stdout.flush()
     try:
         kept = os.dup(1)
@@ -238,13 +236,13 @@ def stdout_to_stderr() -> Iterator[None]:
 
 
 def _is_ranked(answer: Any) -> bool:
-    """Anything with an order: a list, a tuple, an array, a generator. A set has none, a string is
-    not a ranking."""
+    """Whether the answer has an order: a list, a tuple, an array or a generator, not a set or a
+    string."""
     return isinstance(answer, Iterable) and not isinstance(answer, str | bytes | Mapping | Set)
 
 
 def _hit(answered: Any, name: str, query: Query, rank: int) -> Hit:
-    """A string, a Hit, an object or mapping with an id, or an (id, score) pair."""
+    """The hit for a string, a Hit, an object or mapping with an id, or an (id, score) pair."""
     if isinstance(answered, str):
         hit = Hit(doc_id=answered)
     elif isinstance(answered, Hit):

@@ -1,4 +1,4 @@
-"""Two engines to compare with: random order, and plain BM25 over any documents."""
+"""Two baseline engines: random order, and plain BM25 over any documents."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
-"""Calling an engine: some calls at once, not too many a second, each with a limit of time, and once
-more where that may help.
+"""Calls to an engine: concurrency, a rate limit, a time limit for each call, and retries.
 
-The time of a query is that of the call that answered. Waiting for a turn, for the rate, and between
-two attempts is ours and not the engine's, so it is not in it. Answers come in the order of the
-queries, however many are asked at once."""
+The latency of a query is that of the call that answered. Waiting for a thread, for the rate limit
+or between two attempts is not the engine's, and is not counted. Answers come in the order of the
+queries, however many run at once."""
 
 from __future__ import annotations
 
@@ -18,7 +17,7 @@ from types import FrameType
 from typing import Generic, TypeVar
 
 from assay.core.errors import EngineError
-from assay.engines.described import Calls
+from assay.engines.engine_table import Calls
 
 T = TypeVar("T")
 Work = Callable[[int], T]  # the number of a query -> what its call gave
@@ -31,7 +30,7 @@ SLACK = 1.0  # seconds before a thread that should have answered is left behind
 
 
 class Temporary(EngineError):
-    """It may work later. `wait` is how many seconds the engine asks for, where it does."""
+    """An error that may pass. `wait` is how many seconds the engine asks for, if it does."""
 
     def __init__(self, message: str, wait: float | None = None) -> None:
         super().__init__(message)
@@ -46,7 +45,7 @@ class Late(Temporary):
 
 
 class Answer(list[T]):
-    """What an engine gives that measures its own time."""
+    """The answer of an engine that measures its own time."""
 
     millis: float | None = None
     abstained: bool = False
@@ -61,10 +60,10 @@ class Overdue(BaseException):
 TEMPORARY = (Temporary, TimeoutError, ConnectionError)
 
 
-def patiently(attempt: Callable[[], T], calls: Calls, pace: Pace) -> tuple[T, int]:
-    """What an attempt gives, and how many retries it took. One that fails in a way that may pass is
-    made again, after a wait that doubles; what an engine asks for is respected while all waits
-    together stay in their bounds."""
+def patiently(attempt: Callable[[], T], calls: Calls, pace: RateLimit) -> tuple[T, int]:
+    """The result of an attempt, and the number of retries it took. After a temporary failure the
+    attempt is repeated, after a wait that doubles; the wait that an engine asks for is respected
+    while all waits together stay within `WAITS`."""
     waited = 0.0
     for retry in range(calls.retries + 1):
         pace.wait()
@@ -87,7 +86,7 @@ def _backoff(retry: int) -> float:
     return float(min(LONGEST_WAIT, FIRST_WAIT * 2**retry) * (0.5 + random.random() / 2))
 
 
-class Pace:
+class RateLimit:
     """At most `rate` calls a second, evenly, from however many threads."""
 
     def __init__(self, rate: float | None) -> None:
@@ -106,8 +105,8 @@ class Pace:
 
 @contextlib.contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Within the limit, or `Late`. It interrupts what runs in the main thread, where the system
-    can; elsewhere whoever waits for the thread looks at the time."""
+    """Raise `Late` after the limit. It interrupts the main thread if the system can; for other
+    threads, `QueryThreads` watches the time."""
     main = threading.current_thread() is threading.main_thread()
     if not main or not hasattr(signal, "setitimer"):
         yield
@@ -139,9 +138,9 @@ def longest(calls: Calls) -> float:
 # ── many queries ──────────────────────────────────────────────────────────────────────────────────
 
 
-class Crew(Generic[T]):
-    """Threads that do the work of several queries at once. One that is stuck in a call is left
-    behind, and another takes its place."""
+class QueryThreads(Generic[T]):
+    """Threads that run several queries at once. A thread that is stuck in a call is abandoned, and
+    another takes its place."""
 
     def __init__(self, work: Work[T], late: Work[T], calls: Calls) -> None:
         self._work, self._late, self._calls = work, late, calls
@@ -151,11 +150,11 @@ class Crew(Generic[T]):
         self._started: dict[int, float] = {}
 
     def done(self, numbers: Sequence[int]) -> Iterator[tuple[int, T]]:
-        """(number, answer) as each is done."""
+        """Yield (number, answer) as each query is done."""
         for number in numbers:
             self._waiting.put(number)
         for _ in range(min(self._calls.concurrency, len(numbers))):
-            self._hire()
+            self._start_thread()
         left = set(numbers)
         try:
             while left:
@@ -171,17 +170,17 @@ class Crew(Generic[T]):
                 while True:
                     self._waiting.get_nowait()
 
-    def _hire(self) -> None:
-        threading.Thread(target=self._labour, daemon=True, name="asking").start()
+    def _start_thread(self) -> None:
+        threading.Thread(target=self._work_through_queue, daemon=True, name="asking").start()
 
-    def _labour(self) -> None:
+    def _work_through_queue(self) -> None:
         with contextlib.suppress(Empty):
             while True:
                 number = self._waiting.get_nowait()
                 self._started[number] = time.monotonic()
                 try:
                     answer: T | BaseException = self._work(number)
-                except BaseException as error:  # the one who waits raises it
+                except BaseException as error:  # done() raises it
                     answer = error
                 self._started.pop(number, None)
                 self._done.put((number, answer))
@@ -194,5 +193,5 @@ class Crew(Generic[T]):
             stuck = [at for at, since in list(self._started.items()) if now - since > self._limit]
             for number in stuck:
                 self._started.pop(number, None)
-                self._hire()
+                self._start_thread()
             return [(number, self._late(number)) for number in stuck]

@@ -1,5 +1,5 @@
-"""The keys of a table of an HTTP engine, what is wrong with them, and the presets, which are tables
-of the same keys."""
+"""The table of an HTTP engine: its keys, its mistakes, and the presets, which are tables with the
+same keys."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from assay.engines.secrets import names_in
 from assay.engines.templates import PLACES, Template, fill, parse, places
 
 METHODS = ("GET", "POST", "PUT")
-# names under which a key is sent
+# names of headers and parameters that hold a secret
 SECRET_HEADER = re.compile(
     r".*(auth(?!ors?\b)|api-?key|-key|token|secret|pass(word|phrase)|credential|signature|cookie).*"
 )
@@ -26,7 +26,7 @@ SECRET_PARAM = re.compile(
     r"(x-)?(api|subscription|access|auth)?[-_]?(key|token)|password|secret|sig(nature)?"
 )
 SECRET_IN_BODY = re.compile(r"(api|subscription|access|auth)[-_]?(key|token)|password")
-_PLAIN = re.compile(r"[!-~]*")  # what an address is made of
+_PLAIN = re.compile(r"[!-~]*")  # characters of an address
 FORM = "application/x-www-form-urlencoded"
 SAMPLE = {
     "query": 'a "query"',
@@ -40,10 +40,11 @@ SAMPLE = {
 
 
 class HttpTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`http` is the address and `body` what is sent, both with places; `params` are added to the
-    address. `hits` is where the list of hits is; `id`, `score`, `title` and `text` are found in
-    each. What `error` finds is an error, though the status is good. `login` is a user and a
-    password (`env:NAME` for USER:PASSWORD), `ca` a file of certificates to trust."""
+    """The keys of a table. `http` is the address and `body` the request, both with placeholders;
+    `params` are added to the address. `hits` finds the list of hits; `id`, `score`, `title` and
+    `text` are found in each hit. What `error` finds is an error, even if the status is good.
+    `login` is a user and a password (`env:NAME` for USER:PASSWORD), `ca` a file of certificates to
+    trust."""
 
     http: str = ""
     preset: str = ""
@@ -63,7 +64,7 @@ class HttpTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class Preset(msgspec.Struct, frozen=True, kw_only=True):
-    """A preset to be looked at: the keys of its table, and the variables that it reads."""
+    """A preset to show: the keys of its table, and the variables that it reads."""
 
     name: str
     example: str
@@ -72,7 +73,7 @@ class Preset(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Pattern(msgspec.Struct, frozen=True, kw_only=True):
-    """A table made ready: its templates, and its expressions."""
+    """The templates and expressions of a table."""
 
     url: Template
     body: Template
@@ -93,8 +94,8 @@ def presets() -> dict[str, HttpTable]:
 
 
 def complete(table: HttpTable) -> HttpTable:
-    """The table with what its preset says where it says nothing itself, and the usual ways for the
-    rest. Headers and parameters are replaced one by one; an empty one is left out."""
+    """The table with the values of its preset for keys that it lacks, and defaults for the rest.
+    Headers and parameters are replaced one by one; an empty one is left out."""
     preset = presets()[table.preset] if table.preset else HttpTable()
     fields: dict[str, Any] = {
         name: getattr(table, name) or getattr(preset, name) for name in table.__struct_fields__
@@ -109,7 +110,7 @@ def complete(table: HttpTable) -> HttpTable:
 
 
 def _over(below: dict[str, str], above: dict[str, str]) -> dict[str, str]:
-    """Names of headers are the same in any case."""
+    """The headers of both, those of `above` first; their names ignore case."""
     named = {name.lower() for name in above}
     kept = {name: value for name, value in below.items() if name.lower() not in named}
     return {name: value for name, value in (kept | above).items() if value}
@@ -153,7 +154,7 @@ def _expression(text: str, where: str) -> Any:
         ) from None
 
 
-# ── what is wrong ─────────────────────────────────────────────────────────────────────────────────
+# ── mistakes ──────────────────────────────────────────────────────────────────────────────────────
 
 
 def mistake(table: HttpTable) -> tuple[str, str]:

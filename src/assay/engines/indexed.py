@@ -1,4 +1,5 @@
-"""Assay's own engine on a corpus of the workspace: where its index is, and how it is kept fresh."""
+"""Assay's own engine on a corpus of the workspace: its index, and how the index is kept up to
+date."""
 
 from __future__ import annotations
 
@@ -29,20 +30,20 @@ from assay.search.learned import LEARNED
 from assay.search.profile import ROWS, read_alike
 from assay.search.written import Written, read_written, shipped
 
-QUESTIONS = "questions.jsonl"  # beside the index: what a file gave
+QUESTIONS = "questions.jsonl"  # beside the index: the questions of a file
 SHIPS = "shipped"
 NONE = "none"
-AWAITED = 200  # texts to encode from which on the index is there by words first
+AWAITED = 200  # from this number of texts to encode, the index can first be searched by words
 Say = Callable[[str], None]
 
 
 def silent(what: str, done: int, of: int) -> None:
-    """Progress that nobody watches."""
+    """Ignore progress."""
 
 
 class Questions(msgspec.Struct, frozen=True, kw_only=True):
-    """Questions that were written for documents of the index: how many ship with the package, how
-    many a file gave, how many documents have any, and how many ids of the file are not here."""
+    """Counts of the questions that were written for documents of the index: shipped with the
+    package, given in a file, documents that have any, and ids of the file that are unknown."""
 
     shipped: int
     given: int
@@ -51,7 +52,7 @@ class Questions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Indexed(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What indexing did: of how many documents, how many it took over from the index before."""
+    """The result of indexing: the documents, and how many were reused from the previous index."""
 
     corpus: str
     documents: int
@@ -63,9 +64,8 @@ class Indexed(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     questions: Questions | None = None
 
 
-class Recipe(msgspec.Struct, frozen=True, kw_only=True):
-    """How an index is built: with vectors or without, by which encoder, and whether from
-    nothing."""
+class IndexRecipe(msgspec.Struct, frozen=True, kw_only=True):
+    """How to build an index: with or without vectors, by which encoder, whether from scratch."""
 
     dense: bool = True
     encoder: str = ""
@@ -73,8 +73,8 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def index_folder(corpus: Corpus, home: Path | None = None) -> Path:
-    """By the name it has in the workspace. A frozen corpus states a name of its own, which may be
-    that of another: it goes by what is in it, as its folder does."""
+    """The folder of the corpus's index, by the corpus's folder in the workspace: the name that a
+    frozen corpus states may be that of another."""
     return workspace(home) / "indexes" / corpus.path.name
 
 
@@ -92,9 +92,9 @@ def index_corpus(
     questions: str = "",
     tick: Tick = silent,
 ) -> Indexed:
-    """Build the index of a corpus, or bring it up to date; says what it did. `questions` is a file
-    of questions that were written for documents, SHIPS for those of the package alone, NONE for
-    none, or nothing for what was last said."""
+    """Build the index of a corpus, or bring it up to date. `questions` is a file of questions that
+    were written for documents, SHIPS for those of the package alone, NONE for none, or empty for
+    the last choice."""
     need("search", "the search engine")
     corpus = corpus_named(name, home)
     corpus.complete()
@@ -102,7 +102,7 @@ def index_corpus(
         named_encoder(encoder)  # an unknown name is refused before the work begins
     if questions:
         _choose_questions(index_folder(corpus, home), questions)
-    recipe = Recipe(dense=dense, encoder=encoder, fresh=fresh)
+    recipe = IndexRecipe(dense=dense, encoder=encoder, fresh=fresh)
     built, reused = _build(corpus, home, recipe, tick)
     return Indexed(
         corpus=corpus.name,
@@ -150,8 +150,8 @@ def open_indexed(
     )
 
 
-def _build(corpus: Corpus, home: Path | None, recipe: Recipe, tick: Tick) -> tuple[Index, int]:
-    """The index, saved; and how many documents it took over from the one before. It can be searched
+def _build(corpus: Corpus, home: Path | None, recipe: IndexRecipe, tick: Tick) -> tuple[Index, int]:
+    """The index, saved, and how many documents it reused from the previous one. It can be searched
     by words while its vectors are made."""
     folder = index_folder(corpus, home)
     if recipe.fresh:
@@ -161,8 +161,8 @@ def _build(corpus: Corpus, home: Path | None, recipe: Recipe, tick: Tick) -> tup
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(prefix="building-", dir=folder) as spill:
-            site = _Site(folder=folder, spill=Path(spill), previous=previous)
-            return _built(_Pairs(corpus, digests), site, recipe, tick)
+            pairs = _Pairs(corpus, digests)
+            return _build_draft(pairs, folder, Path(spill), previous, recipe, tick)
     except OSError as error:
         message = f"cannot build the index: {os_message(error)}"
         raise InputError(message, where=str(folder), hint="Is the disk full?") from error
@@ -170,7 +170,7 @@ def _build(corpus: Corpus, home: Path | None, recipe: Recipe, tick: Tick) -> tup
 
 @dataclass(frozen=True)
 class _Pairs:
-    """Documents with their digests, as often as they are gone through."""
+    """The documents with their digests, which can be iterated several times."""
 
     corpus: Corpus
     digests: list[str]
@@ -179,30 +179,28 @@ class _Pairs:
         return zip(self.corpus.iter(), self.digests, strict=True)
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Site:
-    """Where an index is built: its folder, one for what is too large for memory, what is there."""
-
-    folder: Path
-    spill: Path
-    previous: Index | None
-
-
-def _built(pairs: _Pairs, site: _Site, recipe: Recipe, tick: Tick) -> tuple[Index, int]:
-    folder = site.folder
+def _build_draft(
+    pairs: _Pairs,
+    folder: Path,
+    spill: Path,
+    previous: Index | None,
+    recipe: IndexRecipe,
+    tick: Tick,
+) -> tuple[Index, int]:
+    """Build the index in `folder`; `spill` is a folder for what is too large for memory."""
     fingerprint = pairs.corpus.fingerprint
     draft = index.draft(
         pairs,
         encoder=recipe.encoder,
         dense=recipe.dense,
-        previous=site.previous,
+        previous=previous,
         tick=tick,
-        spill=site.spill,
+        spill=spill,
     )
     draft = replace(draft, index=_with_questions(draft.index, folder))
-    before = site.previous
-    same = before is not None and read_alike(before.profile, draft.index.profile)
-    known = set(before.digests) if before is not None and same else set()
+    known: set[str] = set()
+    if previous is not None and read_alike(previous.profile, draft.index.profile):
+        known = set(previous.digests)
     early = len(draft.texts) >= AWAITED and not _has_vectors(folder)
     data = index_files.save(draft.index, folder, fingerprint) if early else ""
     vectors = index.vectors_of(draft, folder / encoding.FOLDER, tick)
@@ -216,8 +214,8 @@ def _built(pairs: _Pairs, site: _Site, recipe: Recipe, tick: Tick) -> tuple[Inde
 
 
 def _choose_questions(folder: Path, questions: str) -> None:
-    """Keep what was said beside the index, so that one that is built again has the same: nothing
-    for what ships, an empty file for no questions."""
+    """Keep the choice of questions beside the index for the next build: no file for those of the
+    package, an empty file for no questions."""
     kept = folder / QUESTIONS
     if questions == SHIPS:
         kept.unlink(missing_ok=True)
@@ -228,7 +226,7 @@ def _choose_questions(folder: Path, questions: str) -> None:
 
 
 def _questions_given(folder: Path) -> list[Written] | None:
-    """Those of a file; none at all where they are not wanted; None where nothing was said."""
+    """The questions of the file; none if they are not wanted; None if no choice was made."""
     kept = folder / QUESTIONS
     if not kept.exists():
         return None
@@ -258,7 +256,7 @@ def _questions_of(built: Index, folder: Path) -> Questions | None:
 
 
 def _has_vectors(folder: Path) -> bool:
-    """Whether there is an index with vectors: it stays until the new one has them too."""
+    """Whether there is an index with vectors, which stays until the new one has them too."""
     try:
         manifest = index_files.read_manifest(folder)
     except IndexProblem:
@@ -267,7 +265,7 @@ def _has_vectors(folder: Path) -> bool:
 
 
 def _readable(folder: Path) -> Index | None:
-    """The index there, if what it holds can be taken over."""
+    """The previous index, if it can be reused."""
     try:
         opened = index_files.load(folder)
     except IndexProblem:
@@ -287,17 +285,17 @@ def _awaiting(folder: Path, documents: int) -> str:
     )
 
 
-def _as_before(folder: Path, name: str) -> Recipe:
-    """Whoever built without an encoder, or with one of their own, wants it rebuilt so. Which of
-    ours suits the documents is found anew."""
+def _as_before(folder: Path, name: str) -> IndexRecipe:
+    """The recipe of the previous index: without an encoder, or with the user's own. Which of the
+    shipped encoders suits the documents is chosen again."""
     try:
         encoder = index_files.read_manifest(folder).profile.encoder
     except IndexProblem:
-        return Recipe()
+        return IndexRecipe()
     if encoder in (*SHIPPED, LEARNED):
-        return Recipe()
+        return IndexRecipe()
     try:
-        return Recipe(dense=bool(encoder and named_encoder(encoder)), encoder=encoder)
+        return IndexRecipe(dense=bool(encoder and named_encoder(encoder)), encoder=encoder)
     except InputError as error:
         raise InputError(
             f"the index must be built again with the encoder {encoder!r}: {error.message}",
@@ -307,8 +305,8 @@ def _as_before(folder: Path, name: str) -> Recipe:
 
 
 def index_state(corpus: Corpus, home: Path | None = None) -> str:
-    """`ready`, or what is wrong. Only what is there and how large it is is looked at; every byte is
-    checked when the index is opened."""
+    """`ready`, or the problem with the index. Only the presence and size of files are checked; the
+    content is checked when the index is opened."""
     folder = index_folder(corpus, home)
     try:
         manifest = index_files.read_manifest(folder)

@@ -1,5 +1,5 @@
-"""An engine from a Python module, by shape: a class with `search(query, top_k)`, wherever its ABC
-comes from, or anything else that retrievers.py knows how to ask."""
+"""The engine of a Python module: a class with `search(query, top_k)`, whatever its base class, or
+anything else that retrievers.py can adapt."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any
 
 from assay.core.errors import EngineError, InputError
-from assay.engines.retrievers import EXPECTED, as_engine, is_engine
+from assay.engines.retrievers import EXPECTED, as_engine, binds, is_engine, parameters_of
 
 
 def load_engine(spec: str) -> Any:
@@ -24,12 +24,12 @@ def load_engine(spec: str) -> Any:
     try:
         made = target()
     except (Exception, SystemExit) as error:
-        raise EngineError(f"{target.__name__}() failed: {_say(error)}") from error
+        raise EngineError(f"{target.__name__}() failed: {error_text(error)}") from error
     return as_engine(made)
 
 
 def find_engine(spec: str) -> Any:
-    """What the module has, not made yet."""
+    """The engine of the module: an object, or a class that is not instantiated yet."""
     name, _, wanted = spec.partition(":") if not _is_windows_path(spec) else (spec, "", "")
     module = _import(name)
     target = getattr(module, wanted, None) if wanted else _only_engine(module, name)
@@ -45,13 +45,13 @@ def engine_name(engine: Any) -> str:
     try:
         text = name() if callable(name) else name
     except (Exception, SystemExit) as error:
-        raise EngineError(f"{type(engine).__name__}.name() failed: {_say(error)}") from error
+        raise EngineError(f"{type(engine).__name__}.name() failed: {error_text(error)}") from error
     plain = engine.__name__ if isinstance(engine, ModuleType) else type(engine).__name__
     return text if isinstance(text, str) and text and is_text(text) else plain
 
 
 def is_text(value: str) -> bool:
-    """Whether it can be written: half a surrogate pair cannot."""
+    """Whether the text can be written: half a surrogate pair cannot."""
     try:
         value.encode()
     except UnicodeEncodeError:
@@ -76,11 +76,11 @@ def _import(name: str) -> ModuleType:
             message = f"no module {name!r} in the current folder or the environment"
             hint = "Give it as path.to.my_engine, from the folder that holds path/."
             raise InputError(message, hint=hint) from error
-        raise EngineError(f"module {name!r} failed on import: {_say(error)}") from error
+        raise EngineError(f"module {name!r} failed on import: {error_text(error)}") from error
     except InputError:
         raise
     except (Exception, SystemExit) as error:
-        raise EngineError(f"module {name!r} failed on import: {_say(error)}") from error
+        raise EngineError(f"module {name!r} failed on import: {error_text(error)}") from error
 
 
 def _import_file(path: Path) -> ModuleType:
@@ -114,8 +114,8 @@ def _only_engine(module: ModuleType, name: str) -> Any:
         return own[0]
     if not own and callable(getattr(module, "search", None)):
         return module
-    if not own and len(made := _made_engines(module)) == 1:
-        return made[0]
+    if not own and len(made := _engine_objects(module, with_functions=False)) == 1:
+        return next(iter(made.values()))
     if not own:
         raise _unclear(module, name)
     raise InputError(
@@ -125,16 +125,9 @@ def _only_engine(module: ModuleType, name: str) -> Any:
 
 
 def _unclear(module: ModuleType, name: str) -> InputError:
-    """No class, no `search`, and not one object alone that can be asked. Which of several is meant
-    is not guessed, nor is a function."""
-    possible = [
-        known
-        for known, value in vars(module).items()
-        if not known.startswith("_")
-        and not isinstance(value, type | ModuleType)
-        and (not inspect.isroutine(value) or value.__module__ == module.__name__)
-        and is_engine(value)
-    ]
+    """The error for a module without a class or `search`, and without exactly one object that is an
+    engine. Neither an object among several nor a function is guessed."""
+    possible = list(_engine_objects(module, with_functions=True))
     if not possible:
         return InputError(f"module {name!r} has no search engine", hint=EXPECTED)
     return InputError(
@@ -153,16 +146,19 @@ def _engine_classes(module: ModuleType) -> list[type]:
     ]
 
 
-def _made_engines(module: ModuleType) -> list[Any]:
-    """Objects of the module that can be asked, such as a retriever; functions are not guessed."""
-    return [
-        value
+def _engine_objects(module: ModuleType, *, with_functions: bool) -> dict[str, Any]:
+    """The objects of the module that can be searched, such as a retriever, and its own functions if
+    they are wanted."""
+    return {
+        name: value
         for name, value in vars(module).items()
         if not name.startswith("_")
-        and not inspect.isroutine(value)
         and not isinstance(value, type | ModuleType)
+        and (
+            not inspect.isroutine(value) or (with_functions and value.__module__ == module.__name__)
+        )
         and is_engine(value)
-    ]
+    }
 
 
 def _implements_interface(candidate: type) -> bool:
@@ -170,16 +166,14 @@ def _implements_interface(candidate: type) -> bool:
 
 
 def _takes_query(candidate: type) -> bool:
-    try:
-        inspect.signature(candidate.search).bind(None, "query", 20)  # type: ignore[attr-defined]
-    except (TypeError, ValueError):
-        return False
-    return True
+    search = candidate.search  # type: ignore[attr-defined]
+    return bool(parameters_of(search)) and binds(search, None, "query", 20)
 
 
 def _names(classes: list[type]) -> str:
     return ", ".join(candidate.__name__ for candidate in classes) or "none"
 
 
-def _say(error: BaseException) -> str:
+def error_text(error: BaseException) -> str:
+    """The type and the message of an error of somebody else's code."""
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

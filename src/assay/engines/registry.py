@@ -1,10 +1,10 @@
-"""From a name to an engine: a module of the user's, a baseline, a corpus of the workspace, an
-engine that a table of the configuration describes, or one that another package adds.
+"""The registry of engines by name: a module of the user's, a baseline, a corpus of the workspace, a
+table of the configuration, or an engine that another package adds.
 
-An engine that a package adds is a class, or a function that makes one. Where it has a parameter
-called `documents`, it gets those of `--corpus`; otherwise it is called without anything, as a class
-in `--search-module` is. Corpora and our own search take long to load, and are loaded where they are
-used: an engine over HTTP needs neither."""
+An engine that a package adds is a class, or a function that makes one. If it has a parameter
+`documents`, it gets those of `--corpus`; otherwise it is called without arguments, as a class in
+`--search-module` is. Corpora and Assay's own search take long to import, and are imported where
+they are used: an engine over HTTP needs neither."""
 
 from __future__ import annotations
 
@@ -16,10 +16,9 @@ from typing import Any
 from assay.core import plugins
 from assay.core.errors import EngineError, UsageError
 from assay.core.workspace import workspace
-from assay.engines.connecting import kind_of
-from assay.engines.described import EngineConfig, settings_of
-from assay.engines.module import load_engine
-from assay.engines.retrievers import as_engine
+from assay.engines.engine_table import EngineConfig, kind_of, settings_of
+from assay.engines.module import error_text, load_engine
+from assay.engines.retrievers import as_engine, parameters_of
 
 BASELINES = {
     "random": "assay.engines.baselines:RandomEngine",
@@ -30,8 +29,8 @@ ENGINES = plugins.Kind(name="engine", group="assay.engines", built_in=BASELINES)
 
 
 def searched(config: EngineConfig) -> Path | None:
-    """What is searched, where it is known: the corpus given, or the one the engine is named
-    after."""
+    """The corpus that the engine searches, if it is known: the configured one, or the one it is
+    named after."""
     if config.corpus is None and config.engine is not None and is_indexed_name(config.engine):
         return Path(config.engine)
     return Path(config.corpus) if config.corpus else None
@@ -45,7 +44,7 @@ def is_indexed_name(name: str) -> bool:
 
 
 def open_engine(config: EngineConfig, say: Say = lambda text: None) -> Any:
-    """The engine that is described, ready to be asked."""
+    """The engine of a configuration, ready to search."""
     if config.kind:
         kind = kind_of(config.kind)
         return kind.make(config.name, settings_of(config, kind))
@@ -73,24 +72,17 @@ def open_engine(config: EngineConfig, say: Say = lambda text: None) -> Any:
 
 def _make_engine(name: str, factory: Callable[..., Any], corpus: Path | None) -> Any:
     if not inspect.isclass(factory) and not inspect.isroutine(factory):
-        return as_engine(factory)  # one that is made already
-    given: list[object] = []
-    if "documents" in _parameters(factory):
+        return as_engine(factory)  # an object, not a class
+    arguments: list[object] = []
+    if "documents" in parameters_of(factory):
         if corpus is None:
             raise UsageError(f"engine {name!r} needs --corpus FILE.jsonl")
         from assay.corpus.lookup import documents
 
-        given = [documents(corpus)]
+        arguments = [documents(corpus)]
     try:
-        made = factory(*given)
+        made = factory(*arguments)
     except Exception as error:
-        said = f"{type(error).__name__}: {error}"
-        raise EngineError(f"the engine {name!r} could not be made: {said}") from error
+        reason = error_text(error)
+        raise EngineError(f"the engine {name!r} could not be made: {reason}") from error
     return as_engine(made)
-
-
-def _parameters(factory: Callable[..., Any]) -> tuple[str, ...]:
-    try:
-        return tuple(inspect.signature(factory).parameters)
-    except (TypeError, ValueError):  # some classes written in C do not say
-        return ()

@@ -1,6 +1,7 @@
-"""What can be asked, by its shape: nothing is imported and no class is looked up.
+"""Adapters from objects of other libraries to engines, chosen by their methods: no library is
+imported and no class is looked up.
 
-| shape | how it is asked |
+| object | how it is searched |
 |---|---|
 | an object or module with `search(query, top_k)`, plain or async | as it is |
 | a function `f(query, top_k)` or `f(query)`, plain or async | called |
@@ -10,9 +11,9 @@
 | a Haystack retriever, or a pipeline with one: `run` | `run(query=…, top_k=…)` |
 | a PyTerrier transformer: `transform` | `transform` of a table with qid and query |
 
-A retriever gives passages, and a gold set judges documents. So the id of a hit is what its metadata
-calls `doc_id` or `document_id`, else the document the passage is from, else its own id. A document
-that comes twice keeps its first place."""
+A retriever gives passages, and a gold set judges documents. So the id of a hit is `doc_id` or
+`document_id` of its metadata, else the document that the passage comes from, else its own id. A
+document that comes twice keeps its first rank."""
 
 from __future__ import annotations
 
@@ -27,10 +28,10 @@ from typing import Any
 
 from assay.core.errors import EngineError, InputError
 from assay.core.types import Hit
+from assay.engines.templates import ROW
 
 Search = Callable[..., Any]
-DEPTHS = ("top_k", "k", "limit", "size", "n", "num_results")  # what a function may call it
-ROW = ("corpus", "practice_area", "language", "as_of", "filters")  # what a row may pass, by name
+DEPTHS = ("top_k", "k", "limit", "size", "n", "num_results")  # names of the parameter for top_k
 IDS = ("doc_id", "document_id")
 EXPECTED = (
     "Expected an object with search(query, top_k), a function of (query, top_k), either of them "
@@ -39,20 +40,20 @@ EXPECTED = (
 
 
 @dataclass(frozen=True)
-class Shaped:
-    """An engine made of something else. Its `search` has the signature of what it is made of."""
+class AdaptedEngine:
+    """An engine made from another object. Its `search` has the signature of that object's own."""
 
     name: str
     search: Search
 
 
 def is_engine(target: Any) -> bool:
-    """Whether it has a shape that can be asked."""
+    """Whether the object can be searched."""
     return _reader(target) is not None
 
 
 def as_engine(target: Any) -> Any:
-    """Something with a plain `search(query, top_k)`; anything without a known shape is refused."""
+    """An engine with a plain `search(query, top_k)` for an object; an unknown one is refused."""
     made = _reader(target)
     if made is None:
         raise InputError(f"{_described(target)} cannot be asked", hint=EXPECTED)
@@ -63,7 +64,7 @@ def _reader(target: Any) -> Callable[[Any], Any] | None:
     if target is None or inspect.isclass(target):
         return None
     has = {name for name in METHODS if callable(getattr(target, name, None))}
-    if {"transform", "search"} <= has and "qid" in _parameters(target.search):
+    if {"transform", "search"} <= has and "qid" in parameters_of(target.search):
         return _pyterrier
     if "as_retriever" in has:
         return lambda store: as_engine(store.as_retriever())
@@ -75,7 +76,7 @@ def _reader(target: Any) -> Callable[[Any], Any] | None:
         return _llama_index
     if {"run", "inputs"} <= has:
         return _haystack_pipeline
-    if "run" in has and "query" in _parameters(target.run):
+    if "run" in has and "query" in parameters_of(target.run):
         return _haystack
     if inspect.isroutine(target) or callable(target):
         return _function if _takes_a_query(target) else None
@@ -100,21 +101,21 @@ METHODS = (
 
 def _searching(target: Any) -> Any:
     is_async = inspect.iscoroutinefunction(target.search)
-    as_usual = _binds(target.search, "query", 20) or not _takes_a_query(target.search)
+    as_usual = binds(target.search, "query", 20) or not _takes_a_query(target.search)
     if not is_async and as_usual:
         return target
     name = getattr(target, "name", None)
     named = name() if callable(name) else name
     plain = target.__name__ if isinstance(target, ModuleType) else type(target).__name__
     search = _waited_for(target.search) if as_usual else _function(target.search).search
-    return Shaped(str(named or plain), search)
+    return AdaptedEngine(str(named or plain), search)
 
 
-def _function(target: Any) -> Shaped:
+def _function(target: Any) -> AdaptedEngine:
     plain = target if inspect.isroutine(target) else type(target).__call__
     is_async = inspect.iscoroutinefunction(plain)
     called = _waited_for(target) if is_async else target
-    by_name = next((name for name in DEPTHS if name in _parameters(target)), "")
+    by_name = next((name for name in DEPTHS if name in parameters_of(target)), "")
     by_place = not by_name and len(_positional(target)) > 1
 
     @wraps(target, updated=())
@@ -123,7 +124,7 @@ def _function(target: Any) -> Shaped:
             return called(query, **{by_name: top_k}, **more)
         return called(query, top_k, **more) if by_place else called(query, **more)
 
-    return Shaped(str(getattr(target, "__name__", type(target).__name__)), search)
+    return AdaptedEngine(str(getattr(target, "__name__", type(target).__name__)), search)
 
 
 def _takes_a_query(target: Any) -> bool:
@@ -135,14 +136,14 @@ def _takes_a_query(target: Any) -> bool:
     depth = {name: 20 for name in DEPTHS if name in signature.parameters}
     first = dict(list(depth.items())[:1])
     return any(
-        _binds(target, *given, **named)
+        binds(target, *given, **named)
         for given in (("query",), ("query", 20))
         for named in ({}, first)
     )
 
 
-def _binds(target: Any, *given: Any, **named: Any) -> bool:
-    """Whether it can be called so; what says nothing of its parameters may be."""
+def binds(target: Any, *given: Any, **named: Any) -> bool:
+    """Whether it can be called with these arguments; yes if its parameters are unknown."""
     try:
         inspect.signature(target).bind(*given, **named)
     except TypeError:
@@ -158,7 +159,8 @@ def _positional(target: Any) -> list[str]:
     return [each.name for each in parameters if each.kind in kinds and each.name not in ROW]
 
 
-def _parameters(target: Any) -> Mapping[str, inspect.Parameter]:
+def parameters_of(target: Any) -> Mapping[str, inspect.Parameter]:
+    """The parameters of a callable; none for those written in C that do not say."""
     try:
         return inspect.signature(target).parameters
     except (TypeError, ValueError):
@@ -169,7 +171,8 @@ def _parameters(target: Any) -> Mapping[str, inspect.Parameter]:
 
 
 def _waited_for(function: Callable[..., Coroutine[Any, Any, Any]]) -> Search:
-    """The same, plain: it runs on one loop that goes on, so that its connections can be kept."""
+    """The async function as a plain one. All run on one lasting event loop, so that they can keep
+    connections."""
 
     @wraps(function, updated=())
     def search(*given: Any, **named: Any) -> Any:
@@ -179,8 +182,8 @@ def _waited_for(function: Callable[..., Coroutine[Any, Any, Any]]) -> Search:
 
 
 def settled(answer: Any) -> Any:
-    """The answer of an engine that is async and does not look so: a decorated or partial function,
-    or one that yields its hits."""
+    """The answer of an async engine that is not declared so: a decorated or partial function, or an
+    async generator."""
     if inspect.isasyncgen(answer):
         answer = _gathered(answer)
     if not inspect.iscoroutine(answer):
@@ -202,16 +205,16 @@ def _loop() -> asyncio.AbstractEventLoop:
 # ── retrievers ────────────────────────────────────────────────────────────────────────────────────
 
 
-def _langchain(target: Any) -> Shaped:
+def _langchain(target: Any) -> AdaptedEngine:
     def search(query: str, top_k: int = 20) -> list[Hit]:
         found = _deep_enough(target, top_k).invoke(query)
         return _hits(found, _langchain_hit, target)[:top_k]
 
-    return Shaped(type(target).__name__, search)
+    return AdaptedEngine(type(target).__name__, search)
 
 
 def _deep_enough(retriever: Any, top_k: int) -> Any:
-    """A copy that gives as many as are asked for, where the retriever says how many it gives."""
+    """A copy that gives `top_k` documents, if the retriever has a setting for it."""
     copied = getattr(retriever, "model_copy", None)
     if not callable(copied):
         return retriever
@@ -231,12 +234,12 @@ def _langchain_hit(found: Any) -> Hit | None:
     return _hit(metadata, getattr(found, "id", None), found.page_content, score)
 
 
-def _llama_index(target: Any) -> Shaped:
+def _llama_index(target: Any) -> AdaptedEngine:
     def search(query: str, top_k: int = 20) -> list[Hit]:
         before = getattr(target, "similarity_top_k", None)
         if not isinstance(before, int) or before == top_k:
             return _hits(target.retrieve(query), _llama_index_hit, target)[:top_k]
-        with _one_at_a_time(id(target)):  # it has one depth for all its callers
+        with _one_at_a_time(id(target)):  # its depth is one attribute for all callers
             target.similarity_top_k = top_k
             try:
                 found = target.retrieve(query)
@@ -244,7 +247,7 @@ def _llama_index(target: Any) -> Shaped:
                 target.similarity_top_k = before
         return _hits(found, _llama_index_hit, target)[:top_k]
 
-    return Shaped(type(target).__name__, search)
+    return AdaptedEngine(type(target).__name__, search)
 
 
 @cache
@@ -261,8 +264,8 @@ def _llama_index_hit(found: Any) -> Hit | None:
     return _hit(metadata, own, str(getattr(node, "text", "") or ""), getattr(found, "score", None))
 
 
-def _haystack(target: Any) -> Shaped:
-    takes = _parameters(target.run)
+def _haystack(target: Any) -> AdaptedEngine:
+    takes = parameters_of(target.run)
 
     def search(query: str, top_k: int = 20, filters: Any = None) -> list[Hit]:
         more = {"top_k": top_k} if "top_k" in takes else {}
@@ -270,11 +273,12 @@ def _haystack(target: Any) -> Shaped:
             more["filters"] = filters
         return _hits(_documents(target.run(query=query, **more)), _haystack_hit, target)[:top_k]
 
-    return Shaped(type(target).__name__, search)
+    return AdaptedEngine(type(target).__name__, search)
 
 
-def _haystack_pipeline(target: Any) -> Shaped:
-    """Every open input called `query` or `text` gets the question, every `top_k` the depth."""
+def _haystack_pipeline(target: Any) -> AdaptedEngine:
+    """The pipeline as an engine: each open input `query` or `text` gets the query, each `top_k` the
+    depth."""
     inputs = target.inputs()
     asked = {
         component: [name for name in sockets if name in ("query", "text")]
@@ -303,7 +307,7 @@ def _haystack_pipeline(target: Any) -> Shaped:
             )
         return _hits(with_documents[0]["documents"], _haystack_hit, target)[:top_k]
 
-    return Shaped(type(target).__name__, search)
+    return AdaptedEngine(type(target).__name__, search)
 
 
 def _documents(answer: Any) -> Any:
@@ -318,7 +322,7 @@ def _haystack_hit(found: Any) -> Hit | None:
     return _hit(dict(found.meta or {}), found.id, found.content or "", found.score)
 
 
-def _pyterrier(target: Any) -> Shaped:
+def _pyterrier(target: Any) -> AdaptedEngine:
     def search(query: str, top_k: int = 20) -> list[Hit]:
         import pandas
 
@@ -333,11 +337,11 @@ def _pyterrier(target: Any) -> Shaped:
         pairs = zip(found["docno"].astype(str), scores, strict=True)
         return [Hit(doc_id=id, score=_number(score)) for id, score in pairs][:top_k]
 
-    return Shaped(type(target).__name__, search)
+    return AdaptedEngine(type(target).__name__, search)
 
 
 def _plain(query: str) -> str:
-    """Letters, digits and spaces: what every query parser reads as words."""
+    """The query as letters, digits and spaces, which every query parser reads as words."""
     return " ".join("".join(c if c.isalnum() else " " for c in query).split())
 
 

@@ -1,7 +1,8 @@
-"""Keys from the environment: a table names them (`env:NAME`), and nothing shows them.
+"""Secrets from the environment: a table names them (`env:NAME`), and no output shows them.
 
-A file, an error, a receipt and what `engines test` prints have the name alone. What a server says
-may repeat a key, or a part of it: `hidden` takes it out before anything is shown or kept."""
+A file, an error, a receipt and the output of `engines test` have only the name. The answer of a
+server may repeat a secret, or a part of it: `hidden` removes it before anything is shown or
+kept."""
 
 from __future__ import annotations
 
@@ -22,8 +23,8 @@ def names_in(text: str) -> list[str]:
 
 
 def filled(text: str, where: str, spelled: Callable[[str], str] = str) -> str:
-    """The text with every `env:NAME` replaced by what the environment has, as its place wants it
-    spelled. One that is not set is an error that says its name."""
+    """The text with every `env:NAME` replaced by its value, as `spelled` writes it. A variable that
+    is not set is an error with its name."""
 
     def value(match: re.Match[str]) -> str:
         found = os.environ.get(match[1], "").strip()
@@ -39,15 +40,15 @@ def filled(text: str, where: str, spelled: Callable[[str], str] = str) -> str:
 
 
 def values_of(texts: Iterable[str]) -> tuple[str, ...]:
-    """What the environment has for all that is named in the texts."""
+    """The values of all variables that the texts name."""
     names = {name for text in texts for name in names_in(text)}
     values = (os.environ.get(name, "").strip() for name in sorted(names))
     return tuple(value for value in values if value)
 
 
 def hidden(text: str, secrets: Iterable[str]) -> str:
-    """The text without the secrets, without any part of one that is six characters or longer, and
-    without a password that stands in an address."""
+    """The text without the secrets, without parts of them of six characters or more, and without
+    passwords in addresses."""
     text = without_password(text)
     for secret in sorted(secrets, key=len, reverse=True):
         if len(secret) <= SHORTEST:

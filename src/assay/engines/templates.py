@@ -1,10 +1,11 @@
-"""Requests with places in them: `{{query}}`, `{{top_k}}` and what the row of a gold set knows.
+"""Templates of requests with placeholders: `{{query}}`, `{{top_k}}` and the values of a gold set's
+row.
 
-A value is written as its place wants it: as JSON in a body (with quotes where the template has
-none, without inside a text), percent-encoded in an address or a form. `{{corpus or "all"}}` says
-what stands there where the row knows nothing; else it is null in JSON and empty elsewhere. For a
-query language with quoted texts, `{{json query}}` is the value as a JSON text, quotes and all,
-which is then written as the place wants it."""
+A value is written as its position requires: as JSON in a body (with quotes if the template has
+none, without them inside a text), percent-encoded in an address or a form. `{{corpus or "all"}}`
+has a default for rows without the value; without a default it is null in JSON and empty elsewhere.
+For a query language with quoted texts, `{{json query}}` is the value as a JSON text, quotes
+included, which is then written as its position requires."""
 
 from __future__ import annotations
 
@@ -18,18 +19,18 @@ import msgspec
 from assay.core.errors import InputError
 from assay.engines.secrets import filled
 
-ROW = ("corpus", "practice_area", "language", "as_of", "filters")  # what a row may know
+ROW = ("corpus", "practice_area", "language", "as_of", "filters")  # values that a row may have
 PLACES = ("query", "top_k", *ROW)
 _PLACE = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
 _INSIDE = re.compile(r"\s*(json\s+)?(\w+)(?:\s+or\s+(.+?))?\s*", re.DOTALL)
 
 Manner = Literal["json", "url", "form"]
-Values = Mapping[str, object]  # by place; what a row does not know is not there
+Values = Mapping[str, object]  # by placeholder, without values that the row does not have
 
 
-class Place(msgspec.Struct, frozen=True):
-    """A place in a template. `quoted` says that it is inside a JSON text, `twice` that the value is
-    made a JSON text first."""
+class Placeholder(msgspec.Struct, frozen=True):
+    """A placeholder in a template. `quoted` means that it is inside a JSON text, `twice` that the
+    value is first written as a JSON text."""
 
     name: str
     default: str | None
@@ -37,13 +38,13 @@ class Place(msgspec.Struct, frozen=True):
     twice: bool
 
 
-Part = str | Place
-Template = tuple[Part, ...]
+TemplatePart = str | Placeholder
+Template = tuple[TemplatePart, ...]
 
 
 def parse(text: str, manner: Manner, where: str) -> Template:
-    """The parts of a template. A place that is not known is refused."""
-    parts: list[Part] = []
+    """The parts of a template. An unknown placeholder is refused."""
+    parts: list[TemplatePart] = []
     at, quoted = 0, False
     for match in _PLACE.finditer(text):
         before = text[at : match.start()]
@@ -54,7 +55,7 @@ def parse(text: str, manner: Manner, where: str) -> Template:
 
 
 def places(template: Template) -> set[str]:
-    return {part.name for part in template if isinstance(part, Place)}
+    return {part.name for part in template if isinstance(part, Placeholder)}
 
 
 def fill(template: Template, values: Values, manner: Manner) -> str:
@@ -63,15 +64,15 @@ def fill(template: Template, values: Values, manner: Manner) -> str:
 
 
 def with_keys(template: Template, manner: Manner | None, where: str) -> Template:
-    """The template with the keys that its own words name (`env:NAME`), spelled as the manner wants;
-    without one as they are. What is put in a place later is somebody's words, and names none."""
+    """The template with the secrets that its own text names (`env:NAME`), written in the manner, or
+    as they are without one. The values of placeholders come from others and name no secrets."""
     spelled = _unquoted if manner == "json" else _percent if manner else str
     return tuple(
         filled(part, where, spelled) if isinstance(part, str) else part for part in template
     )
 
 
-def _place(inside: str, quoted: bool, where: str) -> Place:
+def _place(inside: str, quoted: bool, where: str) -> Placeholder:
     match = _INSIDE.fullmatch(inside)
     name = match[2] if match else inside.strip()
     if match is None or name not in PLACES:
@@ -80,7 +81,7 @@ def _place(inside: str, quoted: bool, where: str) -> Place:
             where=where,
             hint=f"Known: {', '.join(f'{{{{{place}}}}}' for place in PLACES)}.",
         )
-    return Place(name, match[3], quoted, bool(match[1]))
+    return Placeholder(name, match[3], quoted, bool(match[1]))
 
 
 def _ends_quoted(text: str, quoted: bool) -> bool:
@@ -96,7 +97,7 @@ def _ends_quoted(text: str, quoted: bool) -> bool:
     return quoted
 
 
-def _as_json(place: Place, values: Values) -> str:
+def _as_json(place: Placeholder, values: Values) -> str:
     if place.name not in values:
         if place.default is not None:
             return place.default.strip('"') if place.quoted else place.default
@@ -106,13 +107,13 @@ def _as_json(place: Place, values: Values) -> str:
     return _json(_json(values[place.name]) if place.twice else values[place.name])
 
 
-def as_text(place: Place, values: Values) -> str:
-    """The value of a place where no JSON is around it."""
+def as_text(place: Placeholder, values: Values) -> str:
+    """The value of a placeholder outside JSON."""
     value = values.get(place.name, (place.default or "").strip('"'))
     return value if isinstance(value, str) and not place.twice else _json(value)
 
 
-def _as_url(place: Place, values: Values) -> str:
+def _as_url(place: Placeholder, values: Values) -> str:
     return _percent(as_text(place, values))
 
 

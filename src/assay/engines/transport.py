@@ -1,8 +1,9 @@
-"""One request over HTTP and its answer, on a connection that is kept.
+"""The HTTP client of the engines, on connections that are kept.
 
-The standard library's client, with what measuring needs: a deadline for the whole of it, however
-slowly an answer drips; the time from the first byte sent to the last one read; no redirect
-followed, since a key goes to the host of its table and to no other; an answer of bounded size."""
+It is the standard library's client with what measuring needs: a deadline for the whole exchange,
+however slowly an answer drips; the time from the first byte sent to the last byte read; no
+redirects, since a secret goes only to the host of its table; and a limit on the size of an
+answer."""
 
 from __future__ import annotations
 
@@ -133,7 +134,7 @@ class Client:
 
 
 class _Timed(io.RawIOBase):
-    """What a socket gives, each block within what is left of the time."""
+    """The bytes of a socket, each block read within the time that is left."""
 
     def __init__(self, sock: socket.socket, connection: _Connection) -> None:
         self._raw: Any = sock.makefile("rb", buffering=0)
@@ -157,8 +158,8 @@ class _Timed(io.RawIOBase):
 
 
 def _acknowledge(sock: socket.socket) -> None:
-    """Confirm what comes at once. A server that writes head and body apart waits for that, and
-    Linux otherwise waits 40 ms with it, which would be measured as the engine's."""
+    """Acknowledge packets at once. A server that writes head and body apart waits for that, and
+    Linux would delay it by 40 ms, which would be measured as the engine's."""
     if at_once := getattr(socket, "TCP_QUICKACK", None):
         with contextlib.suppress(OSError):  # not every socket is one of TCP
             sock.setsockopt(socket.IPPROTO_TCP, at_once, 1)
@@ -190,11 +191,11 @@ class _SecureConnection(http.client.HTTPSConnection, _Connection):
     pass
 
 
-# ── small parts ───────────────────────────────────────────────────────────────────────────────────
+# ── headers, bodies, proxies ──────────────────────────────────────────────────────────────────────
 
 
 def _headers(request: Request) -> dict[str, str]:
-    """Ours first, the table's over them."""
+    """The default headers, replaced by those of the table."""
     own = {
         "User-Agent": f"assay/{__version__}",
         "Accept": "application/json",
@@ -224,7 +225,7 @@ UNPACKED = ("gzip", "x-gzip", "deflate", "identity")
 
 
 def _unpacked(body: bytes, encoding: str) -> bytes:
-    """A server may compress though nobody asked."""
+    """The body of an answer, which a server may compress without being asked."""
     encoding = encoding.strip().lower()
     if encoding not in UNPACKED or encoding == "identity":
         return body
@@ -261,5 +262,5 @@ def _proxy(scheme: str, host: str) -> tuple[str, int] | None:
 
 
 def host_of(url: str) -> str:
-    """`host:port`, for people."""
+    """`host:port`, for messages."""
     return urlsplit(url).netloc

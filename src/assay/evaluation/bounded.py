@@ -7,7 +7,7 @@ the lower bound, 1 for the upper. The bounds are quantiles of that weighted mean
 - for a rate it is Clopper and Pearson's interval;
 - it is monotone: raising a value never lowers a bound, because no weight is below 0 and the query
   that was not seen stays where it is, whatever was seen;
-- it held the truth as often as it says in all cases tried (docs/statistics-measured.md). That it
+- it held the truth as often as it says in all cases tried (docs/measured.md). That it
   always does is a conjecture: nobody has proven it or found a case against it (Learned-Miller and
   Thomas 2020);
 - a width is always left: ten ties of ten say that no more than about three tenths of all queries

@@ -55,7 +55,7 @@ def _unknown(gold: GoldSet) -> Iterator[Finding]:
     """Keys that nothing looks at, each set of them once, by the first question that has it."""
     seen: dict[str, list[Query]] = {}
     for query in gold.queries:
-        kept = sorted(query.extra.keys() - {"parent", "perturbation"})
+        kept = sorted(query.extra.keys() - {"author", "parent", "perturbation"})
         messages = [
             f"keys that are not looked at: {', '.join(keys)}" for keys in _unknown_keys(query)
         ]

@@ -16,7 +16,7 @@ mean is predicted by the machine's value there, less the mean where the machine 
 have a value. Where people find something on every query this is the formula above.
 
 The interval is made for 10 to 60 judged queries and values in [0, 1], many of them 0 or 1, where
-Student's t and the bootstrap miss too often (research/14-machine-judgments.md):
+Student's t and the bootstrap miss too often (research/judgments.md):
 
 - it is Wilson's (1927), with the number of queries that the variance is worth (as for rates in
   surveys, Dean and Pagano 2015), so that ten times 1 is not certainty;

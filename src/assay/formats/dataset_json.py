@@ -248,7 +248,7 @@ def _read_judgments(raw: JsonObject, top_score: int, path: Path, at: str) -> lis
                 f"the score is {judgment.score}",
                 where=f"{path}: {where}.score",
                 hint=f"The scale is 0 to {top_score}; the key top_score of the file may set "
-                "another (see docs/rubric.md).",
+                "another (see docs/judging/rubric.md).",
             )
         if judgment.opinion_id in seen:
             raise InputError(

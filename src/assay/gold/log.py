@@ -14,7 +14,6 @@ import contextlib
 import logging
 import os
 import threading
-from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -39,7 +38,7 @@ from assay.gold.acts import (
 from assay.gold.files import digest_of, first_rows, log_path
 from assay.gold.people import BY_HAND, People
 from assay.gold.rows import RowBook
-from assay.gold.upgrade import Before, before_the_log
+from assay.gold.upgrade import EarlierVersion, before_the_log
 from assay.gold.votes import VoteBook
 
 _log = logging.getLogger("assay.gold")
@@ -56,32 +55,31 @@ class Log:
         self.dataset, self.path = dataset, log_path(dataset)
         self.people = People(dataset)
         self.reading, self.writing = threading.RLock(), threading.Lock()
-        self._first_acts: list[Act] = []  # of a log that is about to be written
-        self.coming: deque[Any] = deque()  # votes that wait to be written together
-        self.life = 0  # grows where the file is another one
+        self._draft: list[Act] = []  # of a log that is about to be written
+        self.generation = 0  # grows where the file is another one
         self._renamed = 0  # how often people were renamed, when the log was read
-        self._told: list[int] = []  # damaged lines that were reported
-        self.before = Before(dataset)  # what an earlier version kept elsewhere
+        self._reported_damage: list[int] = []  # damaged lines that were reported
+        self.earlier = EarlierVersion(dataset)  # what an earlier version kept elsewhere
         self._forget()
 
     def _forget(self) -> None:
         self._stamp: Stamp | None = None
-        self._read_to, self._ends, self._lines = 0, b"", 0
-        self._begin([])
+        self._read_to, self._tail_read, self._lines = 0, b"", 0
+        self._restart([])
 
-    def _begin(self, acts: Iterable[Act]) -> None:
+    def _restart(self, acts: Iterable[Act]) -> None:
         """Start over, with acts that are known."""
-        self.life += 1
+        self.generation += 1
         self.book, self.rows = VoteBook(self._vote_at), RowBook()
         self.acts: dict[str, Act] = {}  # those that are not plain votes
         self.files: set[str] = set()  # digests of the gold file, as acts left it
-        self.agreed = ("", 0)  # a gold file that was found to agree with so many acts on rows
+        self._matching = ("", 0)  # a gold file that was found to agree with so many acts on rows
         self.damaged: list[int] = []  # numbers of lines that cannot be read
         self.newer = 0  # the format of a line that this version does not know
-        self._named: set[str] = set()  # superseded by acts that were read first
+        self._superseded_early: set[str] = set()  # superseded by acts that were read first
         self._reader = VoteReader(self.people, self.book)
         for act in acts:
-            self._take(act, -1)
+            self._apply(act, -1)
 
     def refresh(self) -> None:
         """Read what was appended since; all of it where the file is another one."""
@@ -90,22 +88,22 @@ class Log:
             renamed, self._renamed = names != self._renamed, names
             stamp = stamp_of(self.path)
             if stamp is None:
-                if self.before.refresh() or renamed or self._stamp is not None:
+                if self.earlier.refresh() or renamed or self._stamp is not None:
                     self._forget()
-                    self._begin(self.before.acts)
+                    self._restart(self.earlier.acts)
                 return
             if stamp == self._stamp and not renamed:
                 return
-            if self._stamp is None or renamed or not self._goes_on(stamp):
+            if self._stamp is None or renamed or not self._was_extended(stamp):
                 self._forget()
-            self._read_on()
-            self._ends = self._tail(self._read_to)
+            self._read_new_lines()
+            self._tail_read = self._tail(self._read_to)
             self._stamp = stamp
 
-    def _goes_on(self, stamp: Stamp) -> bool:
+    def _was_extended(self, stamp: Stamp) -> bool:
         same = self._stamp is not None and stamp[0] == self._stamp[0]
         longer = stamp[1] >= self._read_to
-        return same and longer and self._tail(self._read_to) == self._ends
+        return same and longer and self._tail(self._read_to) == self._tail_read
 
     def _tail(self, place: int) -> bytes:
         with self.path.open("rb") as stream:
@@ -113,7 +111,7 @@ class Log:
             stream.seek(start)
             return stream.read(place - start)
 
-    def _read_on(self) -> None:
+    def _read_new_lines(self) -> None:
         """The lines from where reading stopped. A last line without an end is read too, where it
         is whole: an editor may have taken its end away."""
         late = False
@@ -128,10 +126,10 @@ class Log:
                     self._read_to += len(raw)
                     self._lines += 1
                 if act is not None:
-                    late = late or act.id in self._named
-                    self._take(act, place)
+                    late = late or act.id in self._superseded_early
+                    self._apply(act, place)
         if late:  # an act came after one that supersedes it, as lines of two copies may
-            self._begin_in_order()
+            self._restart_in_order()
 
     def _decoded(self, raw: bytes) -> Act | None:
         act = _decoded(raw)
@@ -139,7 +137,7 @@ class Log:
             self.newer = max(self.newer, act.v)
         return act
 
-    def _begin_in_order(self) -> None:
+    def _restart_in_order(self) -> None:
         acts = {act.id: act for act in read_acts(self.path)}
         damaged, newer, placed = self.damaged, self.newer, dict[str, Act]()
         opened: set[str] = set()
@@ -152,8 +150,8 @@ class Log:
                 waiting += new
                 if not new:
                     placed.setdefault(act.id, waiting.pop())
-        self._begin(placed.values())
-        self.damaged, self.newer, self._named = damaged, newer, set()
+        self._restart(placed.values())
+        self.damaged, self.newer, self._superseded_early = damaged, newer, set()
 
     def _vote_at(self, place: int) -> Vote:
         """The vote that stands at a place in the file."""
@@ -162,12 +160,12 @@ class Log:
             act = _ACT.decode(stream.readline())
         return self._reader.vote(act)
 
-    def _take(self, act: Act, place: int) -> None:
+    def _apply(self, act: Act, place: int) -> None:
         if act.id in self.acts or act.id in self.book.ids or act.v > FORMAT:
             return  # the same act, merged from another copy; or one that is not understood
         for id in act.supersedes:
             if id not in self.acts and id not in self.book.ids:
-                self._named.add(id)
+                self._superseded_early.add(id)
         plain = act.action == VOTE
         for vote in self._reader.held(act, place):
             plain = plain or (act.action == WITHDRAW and vote.id == act.id)
@@ -178,13 +176,13 @@ class Log:
             self.acts[act.id] = act
             self.rows.add(act.id, act.supersedes, act.rows)
 
-    def agrees(self, digest: str) -> bool:
+    def matches(self, digest: str) -> bool:
         """Whether a gold file was found to agree with the log as it is now."""
-        return self.agreed == (digest, self.rows.count)
+        return self._matching == (digest, self.rows.count)
 
-    def settle(self, digest: str) -> None:
+    def mark_matching(self, digest: str) -> None:
         """A gold file agrees with the log as it is now."""
-        self.agreed = digest, self.rows.count
+        self._matching = digest, self.rows.count
 
     def votes(self) -> list[Vote]:
         """Every vote ever given, in the order of the log."""
@@ -217,8 +215,8 @@ class Log:
                 where=str(self.path),
                 hint="Upgrade Assay. Nothing was written.",
             )
-        if self.damaged and self.damaged != self._told:
-            self._told = list(self.damaged)
+        if self.damaged and self.damaged != self._reported_damage:
+            self._reported_damage = list(self.damaged)
             lines = ", ".join(map(str, self.damaged[:5]))
             _log.warning("%s: damaged and skipped: line %s", self.path, lines)
         if self.path.exists() and not os.access(self.path, os.W_OK):
@@ -234,24 +232,24 @@ class Log:
         self.refresh()
         self.require_writable()
         is_new = not self.path.exists()
-        if is_new and not self._first_acts:
-            self.prepare()
-        first = self._first_acts if is_new else self.before.later_votes(self.book.ids)
+        if is_new and not self._draft:
+            self.open_draft()
+        first = self._draft if is_new else self.earlier.later_votes(self.book.ids)
         self._append([*map(self._by_id, first), *acts], is_new)
 
-    def prepare(self) -> None:
+    def open_draft(self) -> None:
         """Under the lock of the set: what a new log begins with is known before it is written, so
         that the first act can name what it replaces."""
         if not self.path.exists():
-            self._first_acts = self._first()
-            self._begin(self._first_acts)
+            self._draft = self._first_lines()
+            self._restart(self._draft)
 
-    def release(self) -> None:
+    def discard_draft(self) -> None:
         """Forget a log that was prepared and not written."""
-        if self._first_acts and not self.path.exists():
+        if self._draft and not self.path.exists():
             self._forget()
-            self._begin(self.before.acts)
-        self._first_acts = []
+            self._restart(self.earlier.acts)
+        self._draft = []
 
     def _append(self, lines: Sequence[Act], is_new: bool) -> None:
         payload = b"".join(msgspec.json.encode(act) + b"\n" for act in lines)
@@ -264,16 +262,16 @@ class Log:
                 where=str(self.path),
                 hint="Nothing was changed.",
             ) from error
-        if said := self.before.put_away(self.path):
+        if said := self.earlier.put_away(self.path):
             _log.warning("%s", said)
         self.refresh()
 
-    def _first(self) -> list[Act]:
+    def _first_lines(self) -> list[Act]:
         """What a new log begins with: whose it is, the rows that it finds, and what an earlier
         version kept elsewhere. The rows have been there since the file was written."""
-        self.before.ask_store()
+        self.earlier.ask_store()
         digest, rows = first_rows(
-            self.dataset, {row for act in self.before.acts for row in _keys(act)}
+            self.dataset, {row for act in self.earlier.acts for row in _keys(act)}
         )
         begun = self.act(
             BEGIN,
@@ -282,10 +280,10 @@ class Log:
             at=_written(self.dataset),
             subject={"set": self.dataset.resolve().name},
             rows=rows,
-            file="" if self.before.acts else digest,
-            more={"issued": self.before.issued} if self.before.issued else {},
+            file="" if self.earlier.acts else digest,
+            more={"issued": self.earlier.issued} if self.earlier.issued else {},
         )
-        return [begun, *self.before.acts]
+        return [begun, *self.earlier.acts]
 
     def _by_id(self, act: Act) -> Act:
         """With ids of people in the place of their names."""
@@ -378,11 +376,11 @@ def writing(dataset: Path, *, wait: float = 5.0) -> Iterator[Log]:
     with locked(dataset, wait=wait):
         log = open_log(dataset)
         log.require_writable()
-        log.prepare()
+        log.open_draft()
         try:
             yield log
         finally:
-            log.release()
+            log.discard_draft()
 
 
 def has_log(dataset: Path) -> bool:

@@ -30,35 +30,35 @@ from assay.gold.rows import Compared, Key, RowBook, RowChange, State, compare
 _log = logging.getLogger("assay.gold")
 
 
-class Unwritten(InputError):
+class FileNotWritten(InputError):
     """The act is done and in the log; the gold file follows with the next command that writes."""
 
 
 # ── the file against the log ──────────────────────────────────────────────────────────────────────
 
 
-def compared(log: Log, content: bytes, found: Callable[[], Mapping[Key, str]]) -> Compared:
+def compare_with_log(log: Log, content: bytes, found: Callable[[], Mapping[Key, str]]) -> Compared:
     """The file against the log. A row that no act knows was there before the log began."""
     digest = digest_of(content)
-    if log.agrees(digest) or not log.rows.history:
+    if log.matches(digest) or not log.rows.history:
         return Compared({}, [])
     # where lines of the log are damaged it does not know all that was decided: the file wins
     result = compare(log.rows, found(), digest, () if log.damaged else log.files)
     if not result.behind and not result.edited:
-        log.settle(digest)
+        log.mark_matching(digest)
     if log.path.exists():
         return result
     known = [one for one in result.edited if one.key in log.rows.history]
     return Compared(result.behind, known)
 
 
-def how_it_stands(dataset: Path) -> str:
+def state_of_file(dataset: Path) -> str:
     """Whether the gold file is behind its log, or was edited by hand since, in a sentence; empty
     where it is neither. Nothing is written."""
     log, content = open_log(dataset), content_of(dataset)
     if not dataset.exists() or not log.path.exists():
         return ""
-    behind, edited = compared(log, content, lambda: found_in(dataset, content))
+    behind, edited = compare_with_log(log, content, lambda: found_in(dataset, content))
     noun = "row" if is_rows(dataset) else "label"
     if behind:
         return (
@@ -70,10 +70,10 @@ def how_it_stands(dataset: Path) -> str:
         many = "differs" if len(edited) == 1 else "differ"
         count = counted(len(edited), noun)
         return f"{dataset}: {count} {many} from the log, which has damaged lines"
-    return said_of_edits(dataset, edited) if edited else ""
+    return edits_sentence(dataset, edited) if edited else ""
 
 
-def said_of_edits(dataset: Path, edited: Sequence[RowChange]) -> str:
+def edits_sentence(dataset: Path, edited: Sequence[RowChange]) -> str:
     noun = "row" if is_rows(dataset) else "label"
     named = ", ".join(" ".join(filter(None, one.key)) for one in edited[:3])
     more = ", …" if len(edited) > 3 else ""
@@ -85,7 +85,7 @@ def said_of_edits(dataset: Path, edited: Sequence[RowChange]) -> str:
 
 def as_logged(log: Log, content: bytes, lines: list[Line]) -> tuple[list[Line], list[RowChange]]:
     """The lines of a file, with rows that are behind as the log has them, and the edits by hand."""
-    behind, edited = compared(log, content, lambda: rows_in(lines))
+    behind, edited = compare_with_log(log, content, lambda: rows_in(lines))
     return _with_rows(lines, behind, log.rows), edited
 
 
@@ -116,11 +116,11 @@ class GoldRows:
         )
         self.log.append([*([edit] if edit else []), done])
         if self.edited:
-            _log.warning("%s. The log has it now", said_of_edits(self.log.dataset, self.edited))
+            _log.warning("%s. The log has it now", edits_sentence(self.log.dataset, self.edited))
         if self._redone and act.action != PROJECT:
             _log.warning("%s was behind its log and is written again", self.log.dataset)
         if content == self._content or project(self.log.dataset, content, self._content):
-            self.log.settle(done.file)
+            self.log.mark_matching(done.file)
         else:  # somebody saved the file meanwhile: their edit is recorded, the rest written again
             GoldRows(self.log, content_of(self.log.dataset)).rebuild()
 
@@ -254,7 +254,7 @@ def project(dataset: Path, content: bytes, was: bytes | None = None) -> bool:
             Path(temporary).unlink(missing_ok=True)
             raise
     except OSError as error:
-        raise Unwritten(
+        raise FileNotWritten(
             f"this is recorded, but the file cannot be written: {os_message(error)}",
             where=str(dataset),
             hint="Nothing is lost. The file follows with the next command that writes.",

@@ -74,7 +74,7 @@ class RowBook:
         without each other."""
         return self._heads.get(key, [])
 
-    def standing(self, key: Key) -> list[RowAct]:
+    def distinct_heads(self, key: Key) -> list[RowAct]:
         """The heads that say something of their own. Two copies may each have found a row as it
         was; where one of them went on from there, the other has said nothing."""
         heads = self.heads(key)
@@ -86,13 +86,13 @@ class RowBook:
 
     def is_disputed(self, key: Key) -> bool:
         """Whether acts that know nothing of each other say different things of a row."""
-        heads = self.standing(key)
+        heads = self.distinct_heads(key)
         return len(heads) > 1 and len({meaning(head.change.after) for head in heads}) > 1
 
-    def wanted(self, key: Key) -> State:
+    def projected(self, key: Key) -> State:
         """The row as the log wants it. A disputed one stays as it was before the dispute; two rows
         that got the same id have no such past, and one of them stays."""
-        heads = self.standing(key)
+        heads = self.distinct_heads(key)
         if not heads:
             return None
         if not self.is_disputed(key):
@@ -111,16 +111,16 @@ class RowBook:
                 yield word.change.before
             waiting += [words.pop(id) for id in word.supersedes if id in words]
 
-    def states(self, key: Key) -> set[str | None]:
+    def known_states(self, key: Key) -> set[str | None]:
         """What the log has ever written of a row, by meaning."""
         words = self.history.get(key, ())
         return {meaning(s) for word in words for s in (word.change.before, word.change.after)}
 
-    def descends(self, file: Mapping[Key, str]) -> set[Key]:
+    def origin_rows(self, file: Mapping[Key, str]) -> set[Key]:
         """The rows that a projection had which is the origin of this file, given as meanings by
         row. Empty where the file is of no single projection: it mixes several, or shares nothing
         with any."""
-        known = {key: now for key, now in file.items() if now in self.states(key)}
+        known = {key: now for key, now in file.items() if now in self.known_states(key)}
         now: dict[Key, str | None] = {}
         matched, best, at = 0, 0, -1  # the first of those that fit: later rows were not there yet
         for number, (_, rows) in enumerate(self._acts):
@@ -166,21 +166,21 @@ def compare(book: RowBook, file: Mapping[Key, str], digest: str, known: Iterable
     edited: list[RowChange] = []
     exact = digest in set(known)
     for key, state in file.items():
-        wanted = book.wanted(key)
+        wanted = book.projected(key)
         if state == wanted or meaning(state) == meaning(wanted):
             continue
         if key not in book.history and exact:
             continue  # the act that made it is lost: a row is never removed for that
-        if exact or meaning(state) in book.states(key):
+        if exact or meaning(state) in book.known_states(key):
             behind[key] = wanted
         else:
             edited.append(RowChange(row=key[0], doc=key[1], before=wanted, after=state))
-    missing = [key for key in book.history if key not in file and book.wanted(key) is not None]
+    missing = [key for key in book.history if key not in file and book.projected(key) is not None]
     now = {key: meaning(state) or "" for key, state in file.items()} if missing else {}
-    had = book.descends(now) if missing and not exact else set[Key]()
+    had = book.origin_rows(now) if missing and not exact else set[Key]()
     for key in missing:
         if key in had:
-            edited.append(RowChange(row=key[0], doc=key[1], before=book.wanted(key), after=None))
+            edited.append(RowChange(row=key[0], doc=key[1], before=book.projected(key), after=None))
         else:
-            behind[key] = book.wanted(key)
+            behind[key] = book.projected(key)
     return Compared(behind, edited)

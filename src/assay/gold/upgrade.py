@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from assay.core.errors import AssayError
+from assay.core.errors import AssayError, InputError
 from assay.core.files import stamp_of
 from assay.core.types import Vote
 from assay.core.workspace import default_store
@@ -44,7 +44,7 @@ def before_the_log(dataset: Path) -> Path:
     return beside(dataset, "votes.jsonl")
 
 
-class Before:
+class EarlierVersion:
     """What there was before a set had a log. Names of people stand in it as they are: reading
     writes nothing, and the log gives them ids when it is written."""
 
@@ -73,7 +73,10 @@ class Before:
         return True
 
     def ask_store(self) -> None:
-        """Before a log is written: also where no store was attached, the workspace may have one."""
+        """Also read the store of the workspace, before the first line of a log is written.
+
+        A store that cannot be opened stops the write: it may have decisions on the set, and a log
+        that began without them would hide them."""
         if self._store is not None:
             return
         target = default_store()
@@ -81,13 +84,19 @@ class Before:
             return
         from assay.store import open_store
 
-        with contextlib.suppress(AssayError):
-            store = open_store(target, create=False)
-            try:
-                self._store = store
-                self.refresh()
-            finally:
-                store.close()
+        try:
+            store = open_store(target, create=False, read_only=True)
+        except AssayError as error:
+            raise InputError(
+                f"the store may have decisions on this set, and cannot be opened: {error}",
+                where=str(self._dataset),
+                hint="Nothing was written. Make the store available, or move it away.",
+            ) from error
+        try:
+            self._store = store
+            self.refresh()
+        finally:
+            store.close()
 
     def later_votes(self, known: Container[str]) -> list[Act]:
         """The votes of a votes file beside a log that the log does not have: somebody went back to

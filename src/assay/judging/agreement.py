@@ -6,31 +6,536 @@ judge's vote that holds now is compared, and unsure votes are counted but have n
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any, Literal, NamedTuple, TypeVar
+
+import msgspec
+import numpy as np
+from msgspec import structs
 
 from assay.core.errors import InputError
 from assay.core.types import GoldSet, Vote, counted
-from assay.evaluation.concordance import LEVEL, MIN_CLUSTERS, SAMPLES
+from assay.evaluation import concordance
+from assay.evaluation.concordance import (
+    LEVEL,
+    MIN_CLUSTERS,
+    SAMPLES,
+    Estimate,
+    Floats,
+    Statistic,
+    estimates,
+)
 from assay.evaluation.statistics import SEED
 from assay.gold.votes import VoteBook, book_of
-from assay.judging.agreement_figures import (
-    Agreement,
-    Figures,
-    JudgeFigures,
-    Kind,
-    LeftOut,
-    PairFigures,
-)
-from assay.judging.comparisons import (
-    Comparisons,
-    Scale,
-    by_grade,
-    compared,
-    confusion_of,
-    figures_of,
-)
-from assay.judging.leaning import against_others, differences, drift_of, votes_by_judge
-from assay.judging.votes import EDITED, RULING, SAMPLE
+from assay.judging.votes import EDITED, RULING, SAMPLE, by_pair
+
+# ── what there is to say of agreement ─────────────────────────────────────────────────────────────
+
+Kind = Literal["human", "machine", "across", "all"]
+
+
+class Figure(msgspec.Struct, frozen=True, kw_only=True):
+    """A figure with its 95% interval. Null where it is not defined; `note` says why, or what to
+    know of the interval."""
+
+    value: float | None
+    interval: tuple[float, float] | None
+    note: str = ""
+
+
+class WeightedKappa(msgspec.Struct, frozen=True, kw_only=True):
+    """Both weightings; `value` and `interval` are those of the linear one."""
+
+    value: float | None
+    interval: tuple[float, float] | None
+    linear: Figure
+    quadratic: Figure
+    weights: Literal["linear"] = "linear"
+    note: str = ""
+
+
+class TwoSided(msgspec.Struct, frozen=True, kw_only=True):
+    """Agreement on relevant or not; `first` is the lowest grade that is relevant."""
+
+    first: int
+    exact: Figure
+    cohen_kappa: Figure
+
+
+class Confusion(msgspec.Struct, frozen=True, kw_only=True):
+    """How often which two grades met. With more than two judges every two votes are counted both
+    ways, and `rows` and `columns` name nobody."""
+
+    grades: list[int]
+    rows: str
+    columns: str
+    counts: list[list[int]]
+
+
+class Figures(msgspec.Struct, frozen=True, kw_only=True):
+    """`pairs` are those that two or more judges graded, `comparisons` the two votes at a time."""
+
+    pairs: int
+    queries: int
+    comparisons: int
+    exact: Figure
+    cohen_kappa: Figure
+    weighted_kappa: WeightedKappa
+    krippendorff_alpha: Figure
+    far_apart: Figure
+    relevant: TwoSided
+
+
+class JudgeFigures(msgspec.Struct, frozen=True, kw_only=True):
+    """One judge: how many votes, of which grades, and the agreement with all others."""
+
+    kind: str
+    votes: int
+    unsure: int
+    grades: dict[str, int]
+    agreement: Figures
+
+
+class PairFigures(msgspec.Struct, frozen=True, kw_only=True):
+    judges: tuple[str, str]
+    agreement: Figures
+    confusion: Confusion
+
+
+class GradeFigures(msgspec.Struct, frozen=True, kw_only=True):
+    """`exact`: of the votes for this grade, the share whose other judge gave it too. `cohen_kappa`:
+    this grade or another."""
+
+    pairs: int
+    exact: Figure
+    cohen_kappa: Figure
+
+
+class Against(msgspec.Struct, frozen=True, kw_only=True):
+    """A judge against the mean of the others, grade minus mean: below 0 is strict, above it
+    lenient. `leaning` is said only where the interval is off 0."""
+
+    pairs: int
+    difference: Figure
+    leaning: Literal["strict", "lenient", ""]
+
+
+class Drift(msgspec.Struct, frozen=True, kw_only=True):
+    """A judge over time. `repeated` is about the pairs judged twice, first against last; the rest
+    about the difference from the others in the earlier and the later half of the votes."""
+
+    repeated: int
+    exact: Figure
+    weighted_kappa: Figure
+    repeated_change: Figure
+    pairs: int
+    earlier: Figure
+    later: Figure
+    change: Figure
+
+
+class LeftOut(msgspec.Struct, frozen=True, kw_only=True):
+    rulings: int
+    spot_checks: int
+    citations: int
+    other_judges: int
+    unknown_queries: int
+
+
+class Agreement(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything there is to say; `kind` is who is compared."""
+
+    dataset: str
+    kind: Kind
+    statement: str
+    pairs: int
+    judges: list[str]
+    queries: int
+    votes: int
+    unsure: int
+    left_out: LeftOut
+    resampled: Literal["queries", "pairs"]
+    level: float
+    samples: int
+    seed: int
+    exact: Figure
+    cohen_kappa: Figure
+    weighted_kappa: WeightedKappa
+    krippendorff_alpha: Figure
+    far_apart: Figure
+    relevant: TwoSided
+    confusion: Confusion
+    by_kind: dict[str, Figures]
+    by_judge: dict[str, JudgeFigures]
+    by_pair: list[PairFigures]
+    by_topic: dict[str, Figures]
+    by_type: dict[str, Figures]
+    by_grade: dict[str, GradeFigures]
+    consensus: dict[str, Against]
+    drift: dict[str, Drift]
+
+
+# ── two votes on one pair at a time ───────────────────────────────────────────────────────────────
+
+T = TypeVar("T")
+Integers = np.ndarray[Any, np.dtype[np.int64]]
+
+ONE_GRADE = "undefined: one grade only"
+NO_OVERLAP = "undefined: no pair has two grades"
+NEVER = "undefined: nobody gave it"
+OVER_PAIRS = f"over pairs: fewer than {MIN_CLUSTERS} queries"
+FAR = 2  # grades apart
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scale:
+    """The grades there are, lowest first, and the first that is relevant."""
+
+    lowest: int
+    highest: int
+    relevant_from: int
+
+    @property
+    def grades(self) -> list[int]:
+        return list(range(self.lowest, self.highest + 1))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparisons:
+    """Two votes on one pair at a time, as columns: which query, which pair of query and document,
+    between which two judges, and what each of the two said, as a place on the scale."""
+
+    query: Integers
+    unit: Integers
+    between: Integers
+    first: Integers
+    second: Integers
+    query_ids: tuple[str, ...]  # what `query` counts
+    judges: tuple[tuple[str, str], ...]  # what `between` counts
+    scale: Scale
+
+    @property
+    def queries(self) -> list[str]:
+        return [self.query_ids[place] for place in np.unique(self.query)]
+
+    def between_judges(self, wanted: Collection[tuple[str, str]]) -> Comparisons:
+        places = [place for place, two in enumerate(self.judges) if two in wanted]
+        return self._only(np.isin(self.between, places))
+
+    def of_queries(self, wanted: Collection[str]) -> Comparisons:
+        places = [place for place, name in enumerate(self.query_ids) if name in wanted]
+        return self._only(np.isin(self.query, places))
+
+    def _only(self, chosen: np.ndarray[Any, np.dtype[np.bool_]]) -> Comparisons:
+        return replace(
+            self,
+            query=self.query[chosen],
+            unit=self.unit[chosen],
+            between=self.between[chosen],
+            first=self.first[chosen],
+            second=self.second[chosen],
+        )
+
+
+def compared(
+    votes: Iterable[Vote], scale: Scale, wanted: Callable[[Vote, Vote], bool]
+) -> Comparisons:
+    """Every two grades on one pair whose judges are to be compared."""
+    graded = by_pair(vote for vote in votes if vote.grade is not None)
+    met = [
+        (pair, *two)
+        for pair, said in sorted(graded.items())
+        for two in combinations(sorted(said, key=lambda vote: vote.judge), 2)
+        if wanted(*two)
+    ]
+    query = _numbered(pair[0] for pair, _, _ in met)
+    unit = _numbered(pair for pair, _, _ in met)
+    judges = _numbered(sorted((one.judge, other.judge) for _, one, other in met))
+    rows = [
+        (
+            query[pair[0]],
+            unit[pair],
+            judges[one.judge, other.judge],
+            (one.grade or 0) - scale.lowest,
+            (other.grade or 0) - scale.lowest,
+        )
+        for pair, one, other in met
+    ]
+    columns = np.array(rows, np.int64).reshape(-1, 5).T
+    return Comparisons(
+        query=columns[0],
+        unit=columns[1],
+        between=columns[2],
+        first=columns[3],
+        second=columns[4],
+        query_ids=tuple(query),
+        judges=tuple(judges),
+        scale=scale,
+    )
+
+
+def _numbered(names: Iterable[T]) -> dict[T, int]:
+    return {name: place for place, name in enumerate(dict.fromkeys(names))}
+
+
+def _weights(seen: Comparisons) -> Floats:
+    """What two votes count for alpha: each vote counts once, shared among those it is compared
+    with. Where all judges of a pair are compared, this is Krippendorff's 1 / (votes - 1)."""
+    number = _numbered(sorted({name for two in seen.judges for name in two}))
+    ends = np.array([[number[name] for name in two] for two in seen.judges], np.int64)
+    votes = seen.unit[:, None] * len(number) + ends[seen.between]
+    _, inverse, times = np.unique(votes, return_inverse=True, return_counts=True)
+    return np.asarray((1 / times[inverse.reshape(-1, 2)]).mean(axis=1))
+
+
+# ── figures ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def figures_of(seen: Comparisons) -> Figures:
+    size, judges = len(seen.scale.grades), np.unique(seen.between)
+    relevant_from = min(max(seen.scale.relevant_from - seen.scale.lowest, 0), size)
+    cells = max(len(judges), 1) * size * size
+
+    def statistic(sums: Floats) -> Floats:
+        tables = sums[:, :cells].reshape(len(sums), -1, size, size)
+        together = sums[:, cells : cells + size * size].reshape(-1, size, size)
+        two = concordance.folded(tables, relevant_from)
+        kappas = [concordance.kappa(tables, power) for power in (0, 1, 2)]
+        figures = [
+            concordance.exact_agreement(tables),
+            *kappas,
+            concordance.ordinal_alpha(together),
+            concordance.mean_of(sums[:, -2:])[:, 0],
+            concordance.exact_agreement(two),
+            concordance.kappa(two),
+        ]
+        return np.stack(figures, axis=1)
+
+    found = estimates(_parts(seen, judges, size), statistic)
+    exact, cohen, linear, quadratic, alpha, far, two_exact, two_kappa = (
+        _figure(estimate, seen) for estimate in found
+    )
+    return Figures(
+        pairs=len(np.unique(seen.unit)),
+        queries=len(seen.queries),
+        comparisons=len(seen.unit),
+        exact=exact,
+        cohen_kappa=cohen,
+        weighted_kappa=WeightedKappa(
+            value=linear.value,
+            interval=linear.interval,
+            note=linear.note,
+            linear=linear,
+            quadratic=quadratic,
+        ),
+        krippendorff_alpha=alpha,
+        far_apart=far,
+        relevant=TwoSided(first=seen.scale.relevant_from, exact=two_exact, cohen_kappa=two_kappa),
+    )
+
+
+def _parts(seen: Comparisons, judges: Integers, size: int) -> Floats:
+    """One row a query, or a pair where queries are few: the table of every two judges, the
+    coincidences of alpha, and how many pairs are far apart, of how many."""
+    resampled = seen.query if len(seen.queries) >= MIN_CLUSTERS else seen.unit
+    rows, row = np.unique(resampled, return_inverse=True)
+    if not len(rows):
+        return np.zeros((1, (max(len(judges), 1) + 1) * size * size + 2))
+    place = np.searchsorted(judges, seen.between)
+    tables = np.zeros((len(rows), len(judges), size, size))
+    np.add.at(tables, (row, place, seen.first, seen.second), 1)
+    together = np.zeros((len(rows), size, size))
+    weight = _weights(seen)
+    np.add.at(together, (row, seen.first, seen.second), weight)
+    np.add.at(together, (row, seen.second, seen.first), weight)
+    units, first_seen, unit = np.unique(seen.unit, return_index=True, return_inverse=True)
+    spread = np.zeros(len(units))
+    np.maximum.at(spread, unit, np.abs(seen.first - seen.second))
+    apart = np.zeros((len(rows), 2))
+    np.add.at(apart, row[first_seen], np.stack([spread >= FAR, np.ones(len(units))], axis=1))
+    flat = [part.reshape(len(rows), -1) for part in (tables, together, apart)]
+    return np.concatenate(flat, axis=1)
+
+
+def _figure(estimate: Estimate, seen: Comparisons) -> Figure:
+    figure = stated(estimate, ONE_GRADE if len(seen.unit) else NO_OVERLAP)
+    if figure.interval and not figure.note and len(seen.queries) < MIN_CLUSTERS:
+        return structs.replace(figure, note=OVER_PAIRS)
+    return figure
+
+
+def by_grade(seen: Comparisons) -> dict[str, GradeFigures]:
+    size, judges = len(seen.scale.grades), np.unique(seen.between)
+    cells = max(len(judges), 1) * size * size
+    parts = _parts(seen, judges, size)[:, :cells]
+
+    def statistic(sums: Floats) -> Floats:
+        tables = sums.reshape(len(sums), -1, size, size)
+        agreed = [concordance.specific_agreement(tables, grade) for grade in range(size)]
+        alone = [concordance.one_against_rest(tables, grade) for grade in range(size)]
+        return np.stack([*agreed, *(concordance.kappa(table) for table in alone)], axis=1)
+
+    found = estimates(parts, statistic)
+    given = {
+        grade: len(np.unique(seen.unit[(seen.first == grade) | (seen.second == grade)]))
+        for grade in range(size)
+    }
+    return {
+        str(grade + seen.scale.lowest): GradeFigures(
+            pairs=given[grade],
+            exact=stated(found[grade], NEVER),
+            cohen_kappa=stated(found[size + grade], ONE_GRADE if given[grade] else NEVER),
+        )
+        for grade in range(size)
+    }
+
+
+def stated(estimate: Estimate, why: str) -> Figure:
+    """A figure that is undefined for a known reason."""
+    return Figure(
+        value=estimate.value,
+        interval=estimate.interval,
+        note=why if estimate.value is None else estimate.note,
+    )
+
+
+def confusion_of(seen: Comparisons) -> Confusion:
+    size = len(seen.scale.grades)
+    met = [seen.judges[place] for place in np.unique(seen.between)]
+    judges = sorted({name for two in met for name in two})
+    counts = np.zeros((size, size), np.int64)
+    np.add.at(counts, (seen.first, seen.second), 1)
+    two = len(judges) == 2
+    return Confusion(
+        grades=seen.scale.grades,
+        rows=judges[0] if two else "one judge",
+        columns=judges[1] if two else "another",
+        counts=(counts if two else counts + counts.T).tolist(),
+    )
+
+
+# ── A judge against the others ────────────────────────────────────────────────────────────────────
+
+ALONE = "undefined: no pair with another judge"
+ONCE = "undefined: no pair was judged twice"
+ONE_TIME = "undefined: all votes are from one time"
+
+
+class Difference(NamedTuple):
+    """A judge's grade minus the mean of the other judges' on the same pair."""
+
+    query_id: str
+    doc_id: str
+    at: str
+    value: float
+
+
+def differences(votes: Iterable[Vote]) -> dict[str, list[Difference]]:
+    """Of every judge, in order of time."""
+    found: dict[str, list[Difference]] = {}
+    for (query_id, doc_id), said in by_pair(votes).items():
+        graded = [(vote, vote.grade) for vote in said if vote.grade is not None]
+        total = sum(grade for _, grade in graded)
+        for vote, grade in graded:
+            mine = found.setdefault(vote.judge, [])
+            if len(graded) > 1:
+                others = (total - grade) / (len(graded) - 1)
+                mine.append(Difference(query_id, doc_id, vote.at, grade - others))
+    return {judge: sorted(mine, key=lambda d: (d.at, d[:2])) for judge, mine in found.items()}
+
+
+def against_others(mine: Sequence[Difference]) -> Against:
+    sums = np.array([[difference.value, 1.0] for difference in mine]).reshape(-1, 2)
+    (found,) = _over_queries(mine, sums, concordance.mean_of)
+    low, high = found.interval or (0.0, 0.0)
+    return Against(
+        pairs=len(mine),
+        difference=stated(found, ALONE),
+        leaning="lenient" if low > 0 else "strict" if high < 0 else "",
+    )
+
+
+def drift_of(given: Sequence[Vote], mine: Sequence[Difference], scale: Scale) -> Drift:
+    """`given` are all votes of a judge, those that were superseded too."""
+    twice = _judged_twice(given)
+    size = len(scale.grades)
+    tables = np.zeros((len(twice), size * size + 2))
+    for row, (first, last) in enumerate(twice):
+        before, after = (first.grade or 0) - scale.lowest, (last.grade or 0) - scale.lowest
+        tables[row, before * size + after] = 1
+        tables[row, -2:] = after - before, 1
+
+    def statistic(sums: Floats) -> Floats:
+        table = sums[:, :-2].reshape(len(sums), 1, size, size)
+        agreed = concordance.exact_agreement(table), concordance.kappa(table, 1)
+        return np.stack([*agreed, concordance.mean_of(sums[:, -2:])[:, 0]], axis=1)
+
+    again = _over_queries([first for first, _ in twice], tables, statistic)
+    exact, kappa, changed = (stated(found, ONE_GRADE if twice else ONCE) for found in again)
+    earlier, later, change = _halves(mine)
+    return Drift(
+        repeated=len(twice),
+        exact=exact,
+        weighted_kappa=kappa,
+        repeated_change=changed,
+        pairs=len(mine),
+        earlier=earlier,
+        later=later,
+        change=change,
+    )
+
+
+def _judged_twice(given: Sequence[Vote]) -> list[tuple[Vote, Vote]]:
+    """The first and the last grade that a judge gave to one pair."""
+    graded = by_pair(
+        sorted((vote for vote in given if vote.grade is not None), key=lambda vote: vote.at)
+    )
+    return [(said[0], said[-1]) for said in graded.values() if len(said) > 1]
+
+
+def _halves(mine: Sequence[Difference]) -> list[Figure]:
+    """The mean difference from the others in the earlier and the later half, and the change. Votes
+    of one moment stay on one side."""
+    times = [difference.at for difference in mine]
+    if not times or times[0] == times[-1]:
+        why = ALONE if not times else ONE_TIME
+        return [Figure(value=None, interval=None, note=why)] * 3
+    middle = times[len(times) // 2]
+    split = times.index(middle) or next(n for n, at in enumerate(times) if at > middle)
+    sums = np.zeros((len(mine), 4))
+    for row, difference in enumerate(mine):
+        sums[row, 2 * (row >= split) :][:2] = difference.value, 1
+    found = _over_queries(mine, sums, concordance.change_of_means)
+    return [stated(estimate, ALONE) for estimate in found]
+
+
+def _over_queries(
+    places: Sequence[Difference] | Sequence[Vote], rows: Floats, statistic: Statistic
+) -> list[Estimate]:
+    """Figures of the sum of the rows, resampled by query, or by pair where queries are few."""
+    queries = [place.query_id for place in places]
+    if len(set(queries)) < MIN_CLUSTERS:
+        found = estimates(rows if len(rows) else np.zeros((1, rows.shape[1])), statistic)
+        return [
+            each._replace(note=OVER_PAIRS) if each.interval and not each.note else each
+            for each in found
+        ]
+    names, row = np.unique(queries, return_inverse=True)
+    parts = np.zeros((len(names), rows.shape[1]))
+    np.add.at(parts, row, rows)
+    return estimates(parts, statistic)
+
+
+def votes_by_judge(votes: Iterable[Vote]) -> Mapping[str, list[Vote]]:
+    found: dict[str, list[Vote]] = {}
+    for vote in votes:
+        found.setdefault(vote.judge, []).append(vote)
+    return dict(sorted(found.items()))
+
+
+# ────────────────────────────────────────────────────────────────────────────────────────────────
 
 WHO: Mapping[str, tuple[str, str]] = {
     "human": ("people", "no two people"),

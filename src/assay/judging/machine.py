@@ -26,8 +26,9 @@ import msgspec
 
 from assay.core import plugins
 from assay.core.errors import AssayError, InputError
-from assay.core.files import write_atomic
+from assay.core.files import os_message, write_atomic
 from assay.core.workspace import workspace
+from assay.formats.gold_jsonl import locked
 from assay.judging.machine_prompt import (
     ECHOED,
     LONGEST_WHY,
@@ -38,6 +39,66 @@ from assay.judging.machine_prompt import (
     complaint,
     read_verdict,
 )
+from assay.judging.votes import beside
+
+# ── what was sent to whom ─────────────────────────────────────────────────────────────────────────
+
+
+class Begun(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag="begin"):
+    """What is about to be sent: the pairs that are not in the cache."""
+
+    run: str
+    at: str
+    by: str  # the person who runs it
+    judge: str
+    host: str
+    model: str
+    corpus: str
+    rubric: str
+    prompt: str  # the hash of the template
+    pairs: int
+    documents: int
+    characters: int
+
+
+class Ended(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag="end"):
+    """What was sent, what it cost, and what came of it. `stopped` is empty where all was asked."""
+
+    run: str
+    at: str
+    judge: str
+    pairs: int
+    documents: int
+    characters: int
+    spent: Spent
+    cut_off: int  # requests whose answers were not waited for
+    votes: int
+    from_cache: int
+    unusable: int
+    left: int
+    stopped: str = ""
+
+
+def receipts_path(dataset: Path) -> Path:
+    return beside(dataset, "receipts.jsonl")
+
+
+def append_receipt(dataset: Path, receipt: Begun | Ended) -> None:
+    """On disk when this returns. A line that a crash has cut gets an end first."""
+    path = receipts_path(dataset)
+    try:
+        with locked(path), path.open("ab+") as stream:
+            size = stream.seek(0, os.SEEK_END)
+            stream.seek(max(size - 1, 0))
+            torn = size > 0 and stream.read(1) != b"\n"
+            stream.write(b"\n" * torn + msgspec.json.encode(receipt) + b"\n")
+            stream.flush()
+            os.fsync(stream.fileno())
+    except OSError as error:
+        raise InputError(f"cannot write: {os_message(error)}", where=str(path)) from error
+
+
+# ────────────────────────────────────────────────────────────────────────────────────────────────
 
 OPENAI = "openai"
 JUDGES = plugins.Kind(

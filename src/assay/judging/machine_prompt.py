@@ -16,7 +16,7 @@ import msgspec
 from assay.core.errors import AssayError
 from assay.core.types import Document, Query
 from assay.judging.passages import passages
-from assay.judging.reasons import too_long
+from assay.judging.rationales import too_long
 from assay.judging.rubrics import Rubric, as_markdown
 
 SYSTEM = """\

@@ -6,15 +6,101 @@ what was judged still stands. What a set does not state, such as targets, it is 
 
 from __future__ import annotations
 
+import math
 import re
+import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from assay.core.types import Expected, Finding, GoldSet, Judgment, Query, Targets, Vote
 from assay.judging.rubrics import Rubric, span
-from assay.judging.similar import near_duplicates
-from assay.judging.standing import older_rubrics, stale_votes, votes_off_scale
+from assay.judging.vote_validity import older_rubrics, stale_votes, votes_off_scale
+
+# ── queries that ask nearly the same thing ────────────────────────────────────────────────────────
+
+SIMILAR = 0.8
+PIECE = 4  # letters
+MAX_BY_PIECES = 2000  # queries: many share their common pieces, and words find most pairs alone
+
+
+class Twins(NamedTuple):
+    """The later query, the earlier one it is like, and how much they share."""
+
+    query: Query
+    like: Query
+    share: float
+
+
+def near_duplicates(queries: Sequence[Query]) -> list[Twins]:
+    """Every pair once, in the order of the set. A variant and what it was made from are alike by
+    intent, and a text that is the same is another finding."""
+    texts = [_normal(query.text) for query in queries]
+    shares: dict[tuple[int, int], float] = {}
+    for members in (_words, _pieces) if len(queries) <= MAX_BY_PIECES else (_words,):
+        for early, late, share in _alike([members(text) for text in texts]):
+            if members is _pieces and _numbers(texts[early]) != _numbers(texts[late]):
+                continue
+            shares[early, late] = max(share, shares.get((early, late), 0.0))
+    return [
+        Twins(queries[late], queries[early], share)
+        for (early, late), share in sorted(shares.items(), key=lambda row: row[0][::-1])
+        if not _same(queries[early], queries[late])
+    ]
+
+
+def _normal(text: str) -> str:
+    return " ".join(re.findall(r"\w+", unicodedata.normalize("NFKC", text).casefold()))
+
+
+def _same(one: Query, other: Query) -> bool:
+    written = [query.text.casefold().split() for query in (one, other)]
+    return written[0] == written[1] or _family(one) == _family(other)
+
+
+def _family(query: Query) -> str:
+    return str(query.extra.get("parent") or query.id)
+
+
+def _numbers(text: str) -> set[str]:
+    return set(re.findall(r"\d+", text))
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+def _pieces(text: str) -> frozenset[str]:
+    joined = text.replace(" ", "")
+    if not joined:
+        return frozenset()
+    return frozenset(joined[at : at + PIECE] for at in range(max(1, len(joined) - PIECE + 1)))
+
+
+def _alike(sets: Sequence[frozenset[str]]) -> Iterator[tuple[int, int, float]]:
+    how_many = Counter(member for one in sets for member in one)
+
+    def rarest(member: str) -> tuple[int, str]:
+        return how_many[member], member
+
+    seen_with: dict[str, list[int]] = defaultdict(list)
+    for late, mine in enumerate(sets):
+        if not mine:
+            continue
+        needed = math.ceil(SIMILAR * len(mine) - 1e-9)  # a float may be a hair above its whole
+        prefix = sorted(mine, key=rarest)[: len(mine) - needed + 1]
+        for early in sorted({early for member in prefix for early in seen_with[member]}):
+            if not SIMILAR * len(mine) <= len(sets[early]) <= len(mine) / SIMILAR:
+                continue  # sets of such sizes cannot share so much
+            share = len(mine & sets[early]) / len(mine | sets[early])
+            if share >= SIMILAR:
+                yield early, late, share
+        for member in prefix:
+            seen_with[member].append(late)
+
+
+# ────────────────────────────────────────────────────────────────────────────────────────────────
 
 INFLATED_SHARE = 0.75  # more than this share of the highest judgments asks for a second look
 MIN_RATIONALE_WORDS = 3

@@ -1,5 +1,4 @@
-"""Documents to read (rubrics, documents, reports) and ways to begin: what a client offers its user
-beside the tools."""
+"""Resources (rubrics, documents, reports) and prompts that a client offers its user."""
 
 from __future__ import annotations
 
@@ -13,9 +12,12 @@ from mcp.shared.exceptions import MCPError
 from mcp.types import INVALID_PARAMS
 
 from assay.core.errors import AssayError
-from assay.workbench import corpora, for_agents, gold
-from assay.workbench.history import known_engine
-from assay.workbench.opening import Service
+from assay.workbench.agents.gold_sets import get_rubric
+from assay.workbench.agents.runs import report_of
+from assay.workbench.judging import gold_sets as gold
+from assay.workbench.project.service import Service
+from assay.workbench.scoring.history import known_engine
+from assay.workbench.searching import corpora
 
 Words = Callable[[AssayError], str]
 MARKDOWN = "text/markdown"
@@ -28,7 +30,7 @@ def offer(server: MCPServer[Any], service: Service, words: Words) -> None:
 
 
 def _resources(server: MCPServer[Any], service: Service, words: Words) -> None:
-    def told(read: Callable[[], str]) -> str:
+    def read_or_refuse(read: Callable[[], str]) -> str:
         try:
             return read()
         except AssayError as error:
@@ -38,28 +40,28 @@ def _resources(server: MCPServer[Any], service: Service, words: Words) -> None:
         "rubric://default", name="rubric", title="The usual rubric", mime_type=MARKDOWN
     )
     def usual_rubric() -> str:
-        """When to give which grade, where a set names no rubric of its own."""
+        """When to give which grade, if a set names no rubric of its own."""
         return gold.rubric_page()
 
     @server.resource("rubric://gold/{name}", name="rubric of a gold set", mime_type=MARKDOWN)
     def rubric(name: str) -> str:
         """The rubric of a gold set, by the name of the set."""
-        return told(lambda: for_agents.rubric_text(service, unquote(name))[1])
+        return read_or_refuse(lambda: get_rubric(service, unquote(name)).text)
 
     @server.resource("document://{corpus}/{+doc_id}", name="document", mime_type="text/plain")
     def document(corpus: str, doc_id: str) -> str:
-        """A document of a corpus, whole."""
+        """The whole text of a document of a corpus."""
 
         def read() -> str:
             found = corpora.document(service, unquote(corpus), unquote(doc_id))
             return f"{found.title}\n\n{found.text}".strip()
 
-        return told(read)
+        return read_or_refuse(read)
 
     @server.resource("report://{run_id}", name="report of a run", mime_type=MARKDOWN)
     def report(run_id: str) -> str:
         """The report of a run: every measure with its interval, slices, queries."""
-        return told(lambda: for_agents.report_of(service, run_id))
+        return read_or_refuse(lambda: report_of(service, run_id))
 
 
 def _prompts(server: MCPServer[Any], service: Service, words: Words) -> None:

@@ -1,28 +1,29 @@
-"""The MCP server: it can search, read, measure and suggest; it cannot put anything into a gold set.
-Tools are in `tools`, documents to read and ways to begin in `offering`; here are the server, and
-errors in words that an agent can act on."""
+"""The MCP server: agents can search, read, measure and suggest, but put nothing into a gold set.
+
+Tools are functions of `workbench.agents`; resources and prompts are in `offering`. Here are the
+server and its errors, in words that an agent can act on."""
 
 from __future__ import annotations
 
 import functools
-import inspect
 import re
 from collections.abc import Callable
-from dataclasses import replace
-from typing import Any, Literal, TypeVar, cast
+from dataclasses import fields, replace
+from typing import Any, Literal
 
+import msgspec
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
-from mcp.types import TextContent, ToolAnnotations
+from mcp.types import CallToolResult, Tool, ToolAnnotations
 from pydantic import ValidationError
 
 from assay import __version__
 from assay.core.errors import AssayError, InputError
-from assay.mcp.models import written
 from assay.mcp.offering import offer
-from assay.mcp.search_models import SearchFilters
-from assay.mcp.tools import TOOLS, WRITING
-from assay.workbench.opening import Service
+from assay.mcp.tools import as_result, output_schema, signature_without_service
+from assay.workbench.agents import TOOLS, WRITING
+from assay.workbench.agents.documents import SearchFilters
+from assay.workbench.project.service import Service
 
 INSTRUCTIONS = (
     "Assay measures legal search and runs it. To find the law: list_corpora, then search in the "
@@ -35,55 +36,53 @@ INSTRUCTIONS = (
     "puts a grade before the expert. Nothing enters a gold set without one."
 )
 
-F = TypeVar("F", bound=Callable[..., Any])
 Transport = Literal["stdio", "streamable-http"]
 
 MOST_TEXT = 100_000  # characters of an argument
-LONGEST = 80  # of what is repeated
-MOST_TOLD = 2_000  # of an error
-FILTERS = tuple(SearchFilters.model_fields)
+MOST_QUOTED = 80  # characters of a wrong argument that an error repeats
+MOST_ERROR = 2_000  # characters of an error
+FILTERS = tuple(field.name for field in fields(SearchFilters))
+OUTPUT_SCHEMAS = {tool.__name__: output_schema(tool) for tool in TOOLS}
 SURROGATES = re.compile("[\ud800-\udfff]")
 COMMANDS = re.compile(r"`|\bassay [a-z]|--[a-z]|assay\.toml|pip install")
 FOLDERS = re.compile(r"(?:\b[A-Za-z]:)?(?<![\w:/.])(?:[~.]{0,2}/[^\s/:'\"]+)*/(?=[^\s/:'\"]+)")
 
 
 class Server(MCPServer[Any]):
-    """The SDK's server, with errors that say what to do."""
+    """The SDK's server, with output schemas made from structs and errors that say what to do."""
+
+    async def list_tools(self) -> list[Tool]:
+        return [
+            tool.model_copy(update={"output_schema": OUTPUT_SCHEMAS[tool.name]})
+            for tool in await super().list_tools()
+        ]
 
     async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
         tools = {
             tool.name: list(tool.input_schema["properties"]) for tool in await self.list_tools()
         }
         if name not in tools:
-            raise ToolError(f"there is no tool {name[:LONGEST]!r}. Known: {', '.join(tools)}.")
+            raise ToolError(f"there is no tool {name[:MOST_QUOTED]!r}. Known: {', '.join(tools)}.")
         takes = f"{name} takes {', '.join(tools[name])}."
         unknown = [key for key in arguments if key not in tools[name]]
         if unknown:
-            raise ToolError(f"unknown argument {unknown[0][:LONGEST]!r}. {takes}")
+            raise ToolError(f"unknown argument {unknown[0][:MOST_QUOTED]!r}. {takes}")
         if wrong := _unreadable(arguments):
             raise ToolError(f"{wrong}. {takes}")
         try:
-            return _close(await super().call_tool(name, arguments, context))
+            return await super().call_tool(name, arguments, context)
         except UnexpectedToolError:
             raise
         except ToolError as error:
             if isinstance(error.__cause__, ValidationError):
                 raise ToolError(
-                    f"{'; '.join(map(_said, error.__cause__.errors()))}. {takes}"
+                    f"{'; '.join(map(_wrong_argument, error.__cause__.errors()))}. {takes}"
                 ) from None
             raise ToolError(str(error).removeprefix(f"Error executing tool {name}: ")) from error
 
 
-def _close(result: Any) -> Any:
-    """The answer as text without the blanks of an indented one, which an agent would pay for."""
-    if getattr(result, "structured_content", None) is None:
-        return result
-    text = written(result.structured_content)
-    return result.model_copy(update={"content": [TextContent(type="text", text=text)]})
-
-
 def _unreadable(value: Any) -> str:
-    """What no tool takes, wherever it stands in the arguments; empty where all can be read."""
+    """Why no tool can read these arguments, nested ones included; empty if all can be read."""
     if isinstance(value, str):
         if len(value) > MOST_TEXT:
             return f"a text of more than {MOST_TEXT:,} characters"
@@ -95,12 +94,12 @@ def _unreadable(value: Any) -> str:
     return next(filter(None, map(_unreadable, parts)), "")
 
 
-def _said(error: Any) -> str:
-    """One wrong argument: which, what is wrong, what was given."""
+def _wrong_argument(error: Any) -> str:
+    """A sentence on one wrong argument: its name, what is wrong, and its value."""
     place = ".".join(map(str, error["loc"]))
     if error["type"] == "missing":
         return f"{place} is missing"
-    if error["type"] == "extra_forbidden" and error["loc"][0] == "filters":
+    if error["type"] == "unexpected_keyword_argument":
         return f"there is no filter {error['loc'][-1]!r}; filters has {', '.join(FILTERS)}"
     if error["loc"] == ("filters",):
         return f"filters should be an object with {', '.join(FILTERS)}, got {error['input']!r:.80}"
@@ -117,13 +116,13 @@ def build_server(service: Service) -> Server:
     writing = ToolAnnotations(
         read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False
     )
-    for make in TOOLS:
-        for tool in make(service):
-            hints = writing if tool.__name__ in WRITING else reading
-            said = " ".join((tool.__doc__ or "").split())
-            server.tool(description=said, annotations=hints, structured_output=True)(
-                _with_clear_errors(tool)
-            )
+    for tool in TOOLS:
+        server.add_tool(
+            _callable_by_agents(tool, service),
+            description=" ".join((tool.__doc__ or "").split()),
+            annotations=writing if tool in WRITING else reading,
+            structured_output=False,
+        )
     offer(server, service, in_agents_words)
     return server
 
@@ -149,7 +148,7 @@ def run(
 
 
 def in_agents_words(error: AssayError) -> str:
-    """What is wrong and what to do, without commands that an agent cannot give and without the
+    """An error and what to do about it, without commands that an agent cannot run and without the
     folders of this machine."""
     if not isinstance(error, InputError):
         return FOLDERS.sub("", str(error))
@@ -159,15 +158,18 @@ def in_agents_words(error: AssayError) -> str:
     return FOLDERS.sub("", f"{told}. {useful}".strip() if useful else told)
 
 
-def _with_clear_errors(tool: F) -> F:
-    """An expected error is an answer the model can read; anything else is the server's to log."""
+def _callable_by_agents(
+    tool: Callable[..., msgspec.Struct], service: Service
+) -> Callable[..., CallToolResult]:
+    """A tool on an open project. An expected error is an answer that a model can read; the SDK logs
+    any other."""
 
     @functools.wraps(tool)
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def call(**arguments: Any) -> CallToolResult:
         try:
-            return tool(*args, **kwargs)
+            return as_result(tool(service, **arguments))
         except AssayError as error:
-            raise ToolError(in_agents_words(error)[:MOST_TOLD]) from error
+            raise ToolError(in_agents_words(error)[:MOST_ERROR]) from error
 
-    call.__signature__ = inspect.signature(tool, eval_str=True)  # type: ignore[attr-defined]
-    return cast(F, call)
+    call.__signature__ = signature_without_service(tool)  # type: ignore[attr-defined]
+    return call

@@ -7,14 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping
 import msgspec
 
 from assay.evaluation.concordance import MIN_CLUSTERS
-from assay.judging.agreement_figures import (
+from assay.judging.agreement import (
+    OVER_PAIRS,
     Agreement,
     Confusion,
     Figure,
     Figures,
     WeightedKappa,
 )
-from assay.judging.comparisons import OVER_PAIRS
 from assay.reports.numbers import signed
 
 KINDS = {

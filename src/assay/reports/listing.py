@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from assay.corpus.disk import LinkedDocument
     from assay.judging.machine import Spent
     from assay.judging.next import Decision
-    from assay.judging.picture import GoldPicture
-    from assay.review.outside import TheirBacklog
-    from assay.review.waiting import Backlog
+    from assay.judging.set_summary import GoldPicture
+    from assay.review.backlog import Backlog
+    from assay.review.external_backlog import ExternalBacklog
     from assay.search.answers import FoundDocument, SearchAnswer
 
 INDENT = 4  # of what stands below the title of a hit
@@ -77,7 +77,7 @@ def said(key: str) -> str:
 
 
 def key_values(
-    page: msgspec.Struct | Backlog | TheirBacklog, **instead: int | str
+    page: msgspec.Struct | Backlog | ExternalBacklog, **instead: int | str
 ) -> RenderableType:
     """Names and values, with inner tables one level deep; what is given `instead` stands in for the
     values of the same names."""
@@ -105,7 +105,7 @@ def _named(values: Mapping[str, object]) -> RenderableType:
     return table
 
 
-def named_values(name: str, page: TheirBacklog) -> RenderableType:
+def named_values(name: str, page: ExternalBacklog) -> RenderableType:
     return Group(Text(), Text(name, style="bold"), key_values(page))
 
 

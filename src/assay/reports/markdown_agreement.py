@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assay.judging.agreement_figures import Agreement
+from assay.judging.agreement import Agreement
 from assay.reports.agreement_tables import TitledTable, agreement_tables, notes
 
 

@@ -15,7 +15,7 @@ import msgspec
 from markupsafe import Markup
 
 from assay.judging.packets import Packet, PacketRow
-from assay.judging.reasons import LONGEST
+from assay.judging.rationales import LONGEST
 from assay.judging.rubrics import Rubric, span
 from assay.judging.rubrics.translated import translated
 from assay.reports.environment import HERE, template_environment

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.text import Text
 
-from assay.judging.agreement_figures import Agreement
+from assay.judging.agreement import Agreement
 from assay.reports.agreement_tables import agreement_tables, notes
 from assay.reports.grids import headed
 

@@ -13,8 +13,8 @@ from rich.text import Text
 from assay.reports.grids import headed
 
 if TYPE_CHECKING:
+    from assay.engines.dry_run import Trial
     from assay.engines.http_table import Preset
-    from assay.engines.trying import Trial
 
 SHOWN_ANSWER = 1_600  # characters
 

@@ -13,19 +13,19 @@ from assay.core.types import Labelling, counted
 from assay.reports.grids import headed, plain
 
 if TYPE_CHECKING:
-    from assay.judging.disputes import Dispute
+    from assay.judging.labels import Dispute
     from assay.judging.policy import Policy
-    from assay.judging.sample import Draw, Rate, SpotCheck
+    from assay.judging.spot_checks import Draw, Rate, SpotCheck
 
 SHOWN = 20
 
 
 def disputes_page(found: Sequence[Dispute]) -> RenderableType:
     """Each pair with what every judge said of it."""
-    from assay.judging.disputes import one_line
+    from assay.judging.labels import one_line
 
     if not found:
-        return Text("nothing waits for a ruling")
+        return Text("no pairs need a ruling")
     lines = list[Text]()
     for dispute in found[:SHOWN]:
         far = f", {counted(dispute.apart, 'grade')} apart" if dispute.apart else ""

@@ -1,19 +1,17 @@
-"""A gold set from what decisions cited: feedback joined with the logs, grouped by query, into
-`gold-set.jsonl`.
+"""The bootstrap: rows of a `gold-set.jsonl` made from search logs and the documents that decisions
+cited, grouped by query.
 
-The idea: what a court relied on, in public, after a search had shown it, is the nearest there is to
-a judgment nobody had to ask for (grade 3). A person's vote (2) and a click (1) say less, and say it
-about the top of the list, so both are weighed by the chance that the rank was looked at at all
-(`telemetry/feedback.py`, the position-based model). People spell one question in many ways:
-searches are grouped by the normal form of the query, and a group's documents are those with enough
-support.
+A document that a decision cites after a search had shown it is close to a relevance judgment (grade
+3). A person's vote (2) and a click (1) are weaker evidence, and come mostly from the top of the
+list, so both are weighed by the chance that their rank was looked at (`telemetry/feedback.py`, the
+position-based model). Searches are grouped by the normal form of their query, and the documents of
+a group are those with enough support.
 
-The file is shared with people, so the bootstrap owns only its own rows (`source` bootstrap): it
+People edit the same file, so the bootstrap changes only its own rows (`source` bootstrap). It
 regenerates them in their place, drops those without support, adds new ones at the end, and keeps
-every other line byte for byte. A query keeps its id for ever: the log of the set remembers the ids
-of rows that are gone. What the chair has decided is settled: an approved row covers its query, also
-the wording it was made from, and a rejected query does not come back. The same logs give the same
-file, and a second run changes nothing."""
+every other line byte for byte. A query always keeps its id: the log of the set has the ids of
+removed rows. An approved row covers its query, also in its original wording, and a rejected query
+does not come back. The same logs give the same file, and a second run changes nothing."""
 
 from __future__ import annotations
 
@@ -68,10 +66,12 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
     corpus: str
     practice_area: str
     doc_ids: tuple[str, ...]
-    of_other_cases: tuple[str, ...] = ()  # those that only decisions of another case speak for
+    of_other_cases: tuple[str, ...] = ()  # those that only decisions of another case support
 
 
 class Bootstrapped(msgspec.Struct, frozen=True, kw_only=True):
+    """The changes that a bootstrap made to a gold set, or would make."""
+
     path: str
     changed: bool
     dry_run: bool
@@ -79,9 +79,9 @@ class Bootstrapped(msgspec.Struct, frozen=True, kw_only=True):
     updated: int
     removed: int
     unchanged: int
-    kept: int  # rows that are not ours
-    rejected: int  # queries an expert has turned down
-    of_other_cases: int  # labels that only decisions of another case speak for
+    kept: int  # rows that the bootstrap did not make
+    rejected: int  # queries that a chair has rejected
+    of_other_cases: int  # labels that only decisions of another case support
     approval: Approval
     diff: str
 
@@ -155,15 +155,15 @@ def _plan(
 
 
 def _of_other_cases(lines: Sequence[Line], groups: Sequence[Group]) -> dict[str, tuple[str, ...]]:
-    """By row, the labels that only decisions of another case speak for."""
+    """The labels that only decisions of another case support, by row."""
     marked = {group.key: group.of_other_cases for group in groups}
     rows = [row for row in gold_jsonl.rows(lines) if row.source == "bootstrap"]
     return {row.id: marked.get(row.key, ()) for row in rows}
 
 
 class _Past:
-    """The queries that a set has ever had, by their keys: the id that each was given, those that
-    were rejected, and the row that each became."""
+    """The queries that a set has ever had, by key: the id that each was issued, those that were
+    rejected, and the row that each became."""
 
     def __init__(self, log: Log) -> None:
         self.issued: dict[str, str] = {}
@@ -171,12 +171,12 @@ class _Past:
         for act in log.acts.values():
             if act.action == BEGIN:
                 self.issued |= act.more.get("issued", {})
-        for (id, _), words in log.rows.history.items():
-            changes = [word.change for word in words]
+        for (id, _), entries in log.rows.history.items():
+            changes = [entry.change for entry in entries]
             texts = dict.fromkeys(s for one in changes for s in (one.before, one.after) if s)
-            waited = [row.key for text in texts if (row := row_of(text)).source == "bootstrap"]
-            self.issued |= dict.fromkeys(waited, id)
-            self.queued |= dict.fromkeys(waited, id)
+            queued = [row.key for text in texts if (row := row_of(text)).source == "bootstrap"]
+            self.issued |= dict.fromkeys(queued, id)
+            self.queued |= dict.fromkeys(queued, id)
         self.rejected = {row_of(change.before or "").key for _, change in rejections(log)}
         self.queued = {k: id for k, id in self.queued.items() if k not in self.rejected}
 
@@ -185,7 +185,7 @@ class _Past:
 
 
 def groups_of(store: Store, options: Options) -> list[Group]:
-    """Queries with at least one document that is right for them, in a fixed order."""
+    """Queries with at least one relevant document, in a fixed order."""
     support = store.support(
         min_score=options.min_grade, since=options.since, corpora=options.corpora
     )
@@ -207,7 +207,7 @@ def _groups(
     shown: Mapping[tuple[str, str, str], int],
     options: Options,
 ) -> list[Group]:
-    """One part of the queries, here or on a worker."""
+    """The groups of some of the queries, here or on a worker."""
     return [_group(key, rows, shown, options) for key, rows in pairs]
 
 
@@ -236,14 +236,14 @@ def _group(
 
 
 def _is_of_other_cases(signs: Sequence[Support]) -> bool:
-    """Decisions speak for it, all of them of another case than the searches were made for."""
+    """Whether only decisions support a document, all of another case than its searches."""
     cited = [row for row in signs if row.kind == "citation"]
     others = all(row.other_case == row.searches for row in cited)
     return bool(cited) and len(cited) == len(signs) and others
 
 
 def _most_common(counted: Counter[str]) -> str:
-    """Ties go to the first in order, so that the same logs give the same file."""
+    """The most common text. Ties go to the first in order: the same logs give the same file."""
     return min(counted, key=lambda text: (-counted[text], text), default="")
 
 
@@ -275,20 +275,20 @@ def _weight(row: Support, options: Options) -> float:
 def with_settled(
     groups: Sequence[Group], ids: Mapping[str, str], votes: Iterable[Vote]
 ) -> list[Group]:
-    """The groups with what experts have said of single documents: one that they found right is in,
-    one that they found wrong is out. `ids` are those of the rows, by key; a ruling on a whole row
-    is not about one document."""
-    said: dict[str, dict[str, Vote]] = {}
+    """The groups with the experts' votes on single documents applied: a relevant one is in, another
+    is out. `ids` are those of the rows, by key. Rulings on a whole row are not votes on one
+    document."""
+    latest: dict[str, dict[str, Vote]] = {}
     for vote in sorted(votes, key=lambda vote: vote.at):
         if vote.kind == "human" and vote.source != RULING:
-            said.setdefault(vote.query_id, {})[vote.doc_id] = vote
+            latest.setdefault(vote.query_id, {})[vote.doc_id] = vote
     settled = []
     for group in groups:
-        grades = {doc: vote.grade for doc, vote in said.get(ids.get(group.key, ""), {}).items()}
+        grades = {doc: vote.grade for doc, vote in latest.get(ids.get(group.key, ""), {}).items()}
         right = [doc for doc in group.doc_ids if grades.get(doc) != 0]
         right += [doc for doc, grade in grades.items() if grade and doc not in right]
         if right:
-            # what an expert has graded rests on that, whatever decisions say
+            # a document that an expert has graded rests on that grade, not on decisions
             others = tuple(
                 doc for doc in group.of_other_cases if doc in right and not grades.get(doc)
             )
@@ -338,14 +338,15 @@ def merge(
 
 
 def _regenerated_line(line: Line, row: GoldRow, end: bytes) -> Line:
-    """A row that says the same keeps its bytes; other people's keys stay in any case."""
+    """The line of a regenerated row. An unchanged row keeps its bytes; keys that are not ours
+    stay."""
     if OTHER_CASES.encode() in line.raw:  # earlier versions wrote it into the row
         return gold_jsonl.row_line(row, end)
     return line if line.row == row else gold_jsonl.edited_line(line, **msgspec.structs.asdict(row))
 
 
 def _regenerated(group: Group, id: str, note: str = "") -> GoldRow:
-    """A note that somebody wrote on a row stays with it."""
+    """The row of a group. A note that somebody wrote on it stays."""
     return GoldRow(
         id=id,
         query=group.query,

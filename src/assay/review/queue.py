@@ -1,9 +1,8 @@
-"""The review queue: what waits for a chair, and what was decided, computed from a gold set and its
-log.
+"""The review queue: the pending and decided items of a gold set, computed from its file and log.
 
-Rows that the bootstrap made wait until somebody approves or rejects them; so do judgments that
-somebody suggests, and rows on which two copies of a project decided differently. Nothing is kept
-for this: the file says which rows there are, and the log says what happened to them."""
+Rows that the bootstrap made are pending until a chair approves or rejects them. So are suggested
+judgments, and rows on which two copies of a project decided differently. The queue itself is not
+stored: the file has the rows, and the log has what happened to them."""
 
 from __future__ import annotations
 
@@ -45,9 +44,8 @@ BY_HAND = "source=chair was set in the file by hand"
 
 
 class ReviewItem(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that waits for a chair, or was decided: a row of a gold-set.jsonl, or a judgment
-    that somebody suggests. `ref` is the row or the query that it is about; `act` is what was done
-    to it last."""
+    """A row of a gold-set.jsonl, or a suggested judgment, that is pending or decided. `ref` is the
+    row or the query that it is about; `act` is the act that decided on it last."""
 
     id: str
     gold: str
@@ -69,19 +67,19 @@ class ReviewItem(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def key(self) -> str:
-        """The query in its normal form, and its corpus."""
+        """The query in its normal form, with its corpus."""
         return row_key(self.query, self.corpus)
 
 
 def items_of(gold: str, dataset: Path) -> list[ReviewItem]:
-    """Every item of a set, the oldest first. `gold` is what the set is called."""
+    """Every item of a gold set, the oldest first. `gold` is the name of the set."""
     log = open_log(dataset)
     with log.reading:
-        state = (gold, log.life, len(log.acts), stamp_of(dataset))
+        state = (gold, log.generation, len(log.acts), stamp_of(dataset))
         with _lock:
             known = _known.get(log.path)
         if known is None or known[0] != state:
-            known = state, _found(gold, dataset, log)
+            known = state, _find_items(gold, dataset, log)
             with _lock:
                 _known[log.path] = known
     return known[1]
@@ -91,7 +89,7 @@ _known: dict[Path, tuple[object, list[ReviewItem]]] = {}
 _lock = threading.Lock()
 
 
-def _found(gold: str, dataset: Path, log: Log) -> list[ReviewItem]:
+def _find_items(gold: str, dataset: Path, log: Log) -> list[ReviewItem]:
     lines: list[Line] = []
     if is_rows(dataset):  # a file that is behind its log is shown as it will be written
         content = content_of(dataset)
@@ -106,7 +104,7 @@ def _found(gold: str, dataset: Path, log: Log) -> list[ReviewItem]:
 def row_items(
     gold: str, dataset: Path, log: Log, lines: Sequence[Line], only: Container[str] | None = None
 ) -> Iterator[ReviewItem]:
-    """The items of a set's rows, or of some."""
+    """The items of the rows of a set; with `only`, of the rows with these ids."""
     here = set[str]()
     for row in gold_jsonl.rows(lines):
         here.add(row.id)
@@ -123,44 +121,44 @@ def row_items(
 
 
 def rejections(log: Log, only: Container[str] | None = None) -> Iterator[tuple[Act, RowChange]]:
-    """The rejections that stand, row by row. A new row under the id of a rejected one is another
-    row, and changes nothing of that."""
-    for key_of_row, words in log.rows.history.items():
-        if key_of_row[1] or (only is not None and key_of_row[0] not in only):
-            continue  # a label, or a row that nobody asks for
-        disputed = log.rows.heads(key_of_row) if log.rows.is_disputed(key_of_row) else []
+    """The rejections that were not undone, row by row. A new row under the id of a rejected one is
+    another row and does not count as its return."""
+    for row_id_and_doc, entries in log.rows.history.items():
+        if row_id_and_doc[1] or (only is not None and row_id_and_doc[0] not in only):
+            continue  # a label, or another row
+        disputed = log.rows.heads(row_id_and_doc) if log.rows.is_disputed(row_id_and_doc) else []
         found: dict[str, tuple[Act, RowChange]] = {}  # two copies may have rejected the same row
-        for word in words:
-            act = log.acts[word.act]
-            if act.action == REJECT and word.change.before and word not in disputed:
-                key = row_of(word.change.before).key
-                if not _came_back(word, key, words):
-                    found[key] = act, word.change
+        for entry in entries:
+            act = log.acts[entry.act]
+            if act.action == REJECT and entry.change.before and entry not in disputed:
+                key = row_of(entry.change.before).key
+                if not _came_back(entry, key, entries):
+                    found[key] = act, entry.change
         yield from found.values()
 
 
-def _came_back(rejected: RowAct, key: str, words: Sequence[RowAct]) -> bool:
-    later = [w.change.after for w in words if rejected.act in w.supersedes]
+def _came_back(rejected: RowAct, key: str, entries: Sequence[RowAct]) -> bool:
+    later = [entry.change.after for entry in entries if rejected.act in entry.supersedes]
     return any(after is not None and row_of(after).key == key for after in later)
 
 
 def _row_item(gold: str, dataset: Path, log: Log, row: GoldRow) -> ReviewItem | None:
-    """A row that waits, or that once did."""
+    """The item of a row; None if a person wrote the row, so that it never was pending."""
     key = (row.id, "")
     item = _item(gold, dataset, log, row)
-    heads = [log.acts[word.act] for word in log.rows.heads(key)]
+    heads = [log.acts[entry.act] for entry in log.rows.heads(key)]
     if log.rows.is_disputed(key):
-        differ = [log.acts[word.act] for word in log.rows.standing(key)]
-        said = " and ".join(f"{log.who(act)} ({act.action})" for act in differ)
-        return msgspec.structs.replace(item, reason=f"decided differently by {said}")
+        differ = [log.acts[entry.act] for entry in log.rows.distinct_heads(key)]
+        people = " and ".join(f"{log.who(act)} ({act.action})" for act in differ)
+        return msgspec.structs.replace(item, reason=f"decided differently by {people}")
     if row.source == "bootstrap":
         return item
-    words = log.rows.history.get(key, ())
-    states = [s for word in words for s in (word.change.before, word.change.after)]
-    if not any(s is not None and row_of(s).source == "bootstrap" for s in states):
-        return None  # a person wrote it: it never waited
+    changes = [entry.change for entry in log.rows.history.get(key, ())]
+    states = [state for change in changes for state in (change.before, change.after)]
+    if not any(state is not None and row_of(state).source == "bootstrap" for state in states):
+        return None
     act = deciding_act(log, row.id) or heads[-1]
-    after = log.rows.wanted(key)
+    after = log.rows.projected(key)
     if act.action == EDIT or after is None or row_of(after).source == "bootstrap":
         at = act.moment if act.action == EDIT else _changed(dataset)
         return msgspec.structs.replace(
@@ -170,21 +168,21 @@ def _row_item(gold: str, dataset: Path, log: Log, row: GoldRow) -> ReviewItem | 
 
 
 def deciding_act(log: Log, row: str) -> Act | None:
-    """The last act that decided on a row. What is said of one of its documents is about that one
-    alone, and an edit by hand decides where it changes who the row is from."""
-    for word in reversed(log.rows.history.get((row, ""), [])):
-        act, change = log.acts[word.act], word.change
-        sources = [row_of(s).source if s else "" for s in (change.before, change.after)]
-        found = act.action in (BEGIN, BOOTSTRAP)
-        by_hand = act.action == EDIT and sources[0] == sources[1]
-        if "doc" not in act.subject and not found and not by_hand:
+    """The last act that decided on a row. An act on one of its documents does not, nor does an edit
+    by hand that leaves the source of the row as it is."""
+    for entry in reversed(log.rows.history.get((row, ""), [])):
+        act, change = log.acts[entry.act], entry.change
+        before, after = (row_of(s).source if s else "" for s in (change.before, change.after))
+        is_made = act.action in (BEGIN, BOOTSTRAP)
+        is_other_edit = act.action == EDIT and before == after
+        if "doc" not in act.subject and not is_made and not is_other_edit:
             return act
     return None
 
 
 def _item(gold: str, dataset: Path, log: Log, row: GoldRow) -> ReviewItem:
-    words = log.rows.history.get((row.id, ""), ())
-    first = log.acts[words[0].act].moment if words else _changed(dataset)
+    entries = log.rows.history.get((row.id, ""), ())
+    first = log.acts[entries[0].act].moment if entries else _changed(dataset)
     return ReviewItem(
         id=row_item_id(gold, row.id),
         gold=gold,
@@ -221,8 +219,8 @@ def _changed(dataset: Path) -> datetime:
 # ── suggestions ───────────────────────────────────────────────────────────────────────────────────
 
 
-class _Asked(msgspec.Struct, frozen=True):
-    """What of a query a suggestion shows."""
+class _QueryText(msgspec.Struct, frozen=True):
+    """The parts of a query that its suggestions show."""
 
     text: str
     corpus: str = ""
@@ -236,7 +234,7 @@ def _suggestions(gold: str, dataset: Path, log: Log, lines: Sequence[Line]) -> I
     queries = _queries(dataset, lines)
     standing = decisions_on(log)
     for act in made:
-        query = queries.get(act.subject["query"]) or _Asked(act.more.get("text", ""))
+        query = queries.get(act.subject["query"]) or _QueryText(act.more.get("text", ""))
         item = ReviewItem(
             id=act.id,
             gold=gold,
@@ -282,7 +280,7 @@ def is_stray(item: ReviewItem) -> bool:
 
 
 def open_suggestions(log: Log) -> list[Act]:
-    """The suggestions that nobody has decided on, or that were decided differently."""
+    """The suggestions that are pending: undecided, or decided differently in two copies."""
     decided = decisions_on(log)
     return [
         act
@@ -291,12 +289,12 @@ def open_suggestions(log: Log) -> list[Act]:
     ]
 
 
-def _queries(dataset: Path, lines: Sequence[Line]) -> Mapping[str, _Asked]:
+def _queries(dataset: Path, lines: Sequence[Line]) -> Mapping[str, _QueryText]:
     if is_rows(dataset):
         rows = gold_jsonl.rows(lines)
-        return {row.id: _Asked(row.query, row.corpus, row.practice_area) for row in rows}
+        return {row.id: _QueryText(row.query, row.corpus, row.practice_area) for row in rows}
     try:
         queries = formats.read_gold(dataset).queries
     except AssayError:
         return {}
-    return {query.id: _Asked(query.text, query.corpus, query.topic) for query in queries}
+    return {query.id: _QueryText(query.text, query.corpus, query.topic) for query in queries}

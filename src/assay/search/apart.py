@@ -3,7 +3,7 @@
 Two sections may look alike to each signal by itself. The right one mostly says the question's words
 somewhere, in its text or in a question that was written for it, and several signals have it first.
 A question from outside says words of another subject instead (elsewhere.py). What each of these
-tells is in research/22 and 25.
+tells is in research/scores.md.
 """
 
 from __future__ import annotations

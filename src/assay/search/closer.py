@@ -1,7 +1,7 @@
 """A closer look at the first documents, where it is known what people ask.
 
 Which documents come first is decided by signals that are quick to have for all of them. Of the few
-that lead, more is asked (research/28).
+that lead, more is asked (research/hebrew.md).
 
 - How much of the question's words stand in a document or in a question that was written for it:
   people's words and the statute's together.

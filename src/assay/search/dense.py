@@ -23,8 +23,8 @@ from assay.search.arrays import Floats, unit_rows
 from assay.search.views import Parts
 
 # minilm-l6 is all-MiniLM-L6-v2 (Apache-2.0), int8; opinions-en-1 is the same, fine-tuned on the
-# questions of opinions (research/02-encoder.md); codes-en-1 is gte-small (MIT), fine-tuned on
-# statements and the articles that decide them (research/35-english-codes.md)
+# questions of opinions (research/encoders.md); codes-en-1 is gte-small (MIT), fine-tuned on
+# statements and the articles that decide them (research/encoders.md)
 SHIPPED = {
     "codes-en-1": "assay.search.dense:OnnxEncoder",
     "minilm-l6": "assay.search.dense:OnnxEncoder",

@@ -8,7 +8,7 @@ where most of these words stand in the headings of one act. A word of a phrase (
 counts half where the rest is not said: homework is no rate, though Hebrew has one word for both.
 
 The lists were written from the areas of law and life, before anybody looked at how questions from
-outside were answered (research/25).
+outside were answered (research/scores.md).
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 A question is put to one moment, and its neighbours tell what it is about. So a moment also counts
 by the best cosine of its section. And where people's questions on an act are like this one, the act
 is likely to be meant, even if none of them is the very same: the mean of its best few counts for
-all that stands in it. Both are for collections of several acts (research/25).
+all that stands in it. Both are for collections of several acts (research/hebrew.md).
 """
 
 from __future__ import annotations

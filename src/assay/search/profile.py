@@ -15,7 +15,7 @@ from outside the collection, the second on judged hits. benchmarks/reliability.p
 hits with a score of .8 are relevant. With another encoder other cosines mean other things, so that
 the models by words alone are used then.
 
-The figures behind every number here are in research and docs/search-quality.md.
+The figures behind every number here are in research and docs/measured.md.
 """
 
 from __future__ import annotations
@@ -183,7 +183,7 @@ HEBREW = msgspec.structs.replace(
     asked=12.0,  # nearly every section has questions, and lay wording has little else to go by
     worded=1.5,
     close=3.0,
-    # fitted on 320 questions of six authors and 171 from outside (research/34)
+    # fitted on 320 questions of six authors and 171 from outside (research/scores.md)
     calibration=Calibration(
         scope=Logistic(
             bias=-3.4,
@@ -201,7 +201,7 @@ REPORTS = msgspec.structs.replace(
     name="reports",
     kind=ROWS,
     # 348 questions to three reports, with and without the town, against 409 that they do not answer
-    # (research/29)
+    # (research/reports.md)
     calibration=Calibration(
         scope=Logistic(
             bias=-8.3,
@@ -222,7 +222,7 @@ _STEM_WORDS = Calibration(scope=Logistic(bias=-2.8, weights={"attained": 14.0}))
 # so words decide.
 # Opinions: 105 queries against 40 from elsewhere, AUC .89; the hit model has the mean cosine in its
 # bias. Generic: the
-# 21 sample queries against the same, AUC .82. research/08-calibration.md.
+# 21 sample queries against the same, AUC .82. research/scores.md.
 BY_WORDS = {
     "opinions": Calibration(
         scope=Logistic(bias=-4.7, weights={"attained": 11.5}),
@@ -245,7 +245,7 @@ BY_WORDS = {
         power=0.3,
     ),
 }
-# Where no questions were written for documents: fitted without them (research/13).
+# Where no questions were written for documents: fitted without them (research/scores.md).
 UNASKED = {
     "finnish": Calibration(
         scope=Logistic(bias=-4.0, weights={"attained": 4.3, "dense": 10.6}), power=0.3

@@ -6,7 +6,7 @@ section came before it, or a provision that it refers to, or one of its chapter.
 of the words, that is said, too: then its meaning alone was near.
 
 A provision of another section that is well behind the first hit is *less likely*: of these, one or
-two in a hundred were in a section that answers (research/31).
+two in a hundred were in a section that answers (research/shown.md).
 """
 
 from __future__ import annotations

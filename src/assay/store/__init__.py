@@ -10,7 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.core.extras import need
-from assay.store.errors import NoStore, StoreConflict, StoreError, StoreUnavailable
+from assay.store.errors import (
+    NoStore,
+    StoreConflict,
+    StoreError,
+    StoreOutdated,
+    StoreUnavailable,
+)
 
 if TYPE_CHECKING:
     from assay.store.store import Store
@@ -20,22 +26,24 @@ __all__ = [
     "Store",
     "StoreConflict",
     "StoreError",
+    "StoreOutdated",
     "StoreUnavailable",
     "load",
     "open_store",
 ]
 
 
-def open_store(target: str | Path, *, create: bool = True) -> Store:
+def open_store(target: str | Path, *, create: bool = True, read_only: bool = False) -> Store:
     """Open a store and bring its schema up to date. Safe to call from many processes at once.
 
     Without `create`, a missing store is an error, so that a mistyped path is not taken for an empty
-    store."""
+    store. With `read_only`, nothing is written: a store of an earlier version is refused, and one
+    on a read-only disk can be read."""
     need("store", "the database of a workspace")
     # SQLAlchemy takes a third of a second to load: commands that open no store do not pay for it.
     from assay.store.store import Store
 
-    return Store(target, create=create)
+    return Store(target, create=create and not read_only, read_only=read_only)
 
 
 def load() -> None:

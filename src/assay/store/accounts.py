@@ -14,14 +14,19 @@ from typing import Any
 from msgspec.structs import replace
 from sqlalchemy import Connection, Engine, delete, insert, select, update
 
-from assay.store.audit import add_entries
-from assay.store.database import ACCOUNT_LOCK, lock, read, reading, write, writing
+from assay.store.database import (
+    ACCOUNT_LOCK,
+    insert_new,
+    lock,
+    reading,
+    row_of,
+    writing,
+)
 from assay.store.errors import StoreConflict
 from assay.store.records import (
     TERMINAL,
     Account,
     Act,
-    AuditEntry,
     Invitation,
     Kept,
     Role,
@@ -30,9 +35,16 @@ from assay.store.records import (
     folded,
     may_manage,
 )
-from assay.store.statements import insert_new, row_of
-from assay.store.tables import invitations, server_secrets, service_keys, sessions, users
+from assay.store.tables import (
+    audit_trail,
+    invitations,
+    server_secrets,
+    service_keys,
+    sessions,
+    users,
+)
 
+_ACCOUNTS = select(*(column for column in users.columns if column.name != "key"))
 FIRST_ADMIN = "the first admin"  # the subject of audit entries about an invitation without a name
 
 
@@ -45,7 +57,7 @@ class Accounts:
     @reading
     def accounts(self, connection: Connection) -> list[Account]:
         """Return every account, also of people who have left, by name."""
-        rows = connection.execute(select(users).order_by(users.c.key)).mappings()
+        rows = connection.execute(_ACCOUNTS.order_by(users.c.key)).mappings()
         return [_account(row) for row in rows]
 
     @reading
@@ -67,9 +79,7 @@ class Accounts:
 
         Without `end_sessions` it is the same password with a stronger hash."""
         lock(connection, ACCOUNT_LOCK)
-        account = _active(connection, name)
-        if account.password != known:
-            raise StoreConflict("the present password is another one", why="password_wrong")
+        account = _active(connection, name, password=known)
         _change(connection, account, password=new)
         if end_sessions:
             _end_sessions(connection, account)
@@ -118,36 +128,31 @@ class Accounts:
         """Keep a session of an active account, and delete expired sessions. With `known`, the
         account must still have this password hash."""
         lock(connection, ACCOUNT_LOCK, shared=True)
-        account = _active(connection, session.name)
-        if known is not None and account.password != known:
-            raise StoreConflict("the present password is another one", why="password_wrong")
+        _active(connection, session.name, password=known)
         connection.execute(delete(sessions).where(sessions.c.expires_at <= session.created_at))
-        row = row_of(session)
-        row["user_key"] = folded(row.pop("name"))
+        row = row_of(session) | {"user_key": folded(session.name)}
+        del row["name"]
         connection.execute(insert(sessions), row)
 
     @reading
     def signed_in(self, connection: Connection, id: str, at: datetime) -> Account | None:
         """Return the account of a session that has not expired, while the account is active."""
-        query = (
-            select(users)
-            .join(sessions, sessions.c.user_key == users.c.key)
-            .where(sessions.c.id == id, sessions.c.expires_at > at, users.c.active == 1)
-        )
+        query = _ACCOUNTS.join(sessions, sessions.c.user_key == users.c.key)
+        query = query.where(sessions.c.id == id, sessions.c.expires_at > at, users.c.active == 1)
         row = connection.execute(query).mappings().first()
         return None if row is None else _account(row)
 
     @reading
     def sessions(self, connection: Connection, at: datetime) -> list[Session]:
         """Return the sessions that have not expired, oldest first."""
+        columns = [column for column in sessions.columns if column.name != "user_key"]
         query = (
-            select(sessions, users.c.name)
+            select(*columns, users.c.name)
             .join(users, sessions.c.user_key == users.c.key)
             .where(sessions.c.expires_at > at)
             .order_by(sessions.c.created_at, sessions.c.id)
         )
-        rows = connection.execute(query).mappings()
-        return [Session(**{name: row[name] for name in Session.__struct_fields__}) for row in rows]
+        return [Session(**row) for row in connection.execute(query).mappings()]
 
     @writing
     def end_sessions(self, connection: Connection, ids: Sequence[str]) -> int:
@@ -182,15 +187,9 @@ class Accounts:
         if invitation.kind == "join":
             _require_free(account)
         invitation = replace(invitation, name=account.name if account else invitation.name)
-        connection.execute(
-            update(invitations)
-            .where(
-                invitations.c.ended_at.is_(None),
-                invitations.c.name == invitation.name,
-                invitations.c.kind == invitation.kind,
-            )
-            .values(ended_at=invitation.created_at)
-        )
+        same = (invitations.c.name == invitation.name, invitations.c.kind == invitation.kind)
+        earlier = update(invitations).where(invitations.c.ended_at.is_(None), *same)
+        connection.execute(earlier.values(ended_at=invitation.created_at))
         connection.execute(insert(invitations), row_of(invitation))
         action = "people.invited" if invitation.kind == "join" else "people.new_password_link"
         subject, after = invitation.name or FIRST_ADMIN, {"role": invitation.role}
@@ -214,12 +213,11 @@ class Accounts:
         name = invitation.name or name
         if invitation.kind == "password":
             account = _active(connection, name)
-            _change(connection, account, password=password)
             action = "people.new_password"
         else:
             account = _join(connection, invitation, name, at)
-            _change(connection, account, password=password)
             action = "people.joined"
+        _change(connection, account, password=password)
         _end_invitation(connection, invitation, at)
         _end_sessions(connection, account)
         act = Act(by=account.name, role=account.role, at=at)
@@ -239,10 +237,8 @@ class Accounts:
     @writing
     def add_service_key(self, connection: Connection, key: ServiceKey) -> None:
         lock(connection, ACCOUNT_LOCK)
-        taken = select(service_keys.c.id).where(
-            service_keys.c.name == key.name, service_keys.c.ended_at.is_(None)
-        )
-        if connection.execute(taken).first():
+        ours = (service_keys.c.name == key.name, service_keys.c.ended_at.is_(None))
+        if connection.execute(select(service_keys.c.id).where(*ours)).first():
             message = f"there is a key named {key.name!r} already"
             raise StoreConflict(message, why="key_taken", name=key.name)
         connection.execute(insert(service_keys), row_of(key))
@@ -252,66 +248,53 @@ class Accounts:
     @reading
     def service_keys(self, connection: Connection) -> list[ServiceKey]:
         """Return the keys that have not ended, oldest first."""
-        query = (
-            select(service_keys)
-            .where(service_keys.c.ended_at.is_(None))
-            .order_by(service_keys.c.created_at, service_keys.c.id)
-        )
+        query = select(service_keys).where(service_keys.c.ended_at.is_(None))
+        query = query.order_by(service_keys.c.created_at, service_keys.c.id)
         return [ServiceKey(**row) for row in connection.execute(query).mappings()]
 
     @reading
     def service_key(self, connection: Connection, id: str) -> ServiceKey | None:
         """Return a key that has not ended."""
-        query = select(service_keys).where(
-            service_keys.c.id == id, service_keys.c.ended_at.is_(None)
-        )
-        row = connection.execute(query).mappings().first()
+        ours = (service_keys.c.id == id, service_keys.c.ended_at.is_(None))
+        row = connection.execute(select(service_keys).where(*ours)).mappings().first()
         return ServiceKey(**row) if row else None
 
     @writing
     def end_service_key(self, connection: Connection, name: str, act: Act) -> None:
-        ended = connection.execute(
-            update(service_keys)
-            .where(service_keys.c.name == name, service_keys.c.ended_at.is_(None))
-            .values(ended_at=act.at)
-        )
-        if not ended.rowcount:
+        ours = (service_keys.c.name == name, service_keys.c.ended_at.is_(None))
+        ended = update(service_keys).where(*ours).values(ended_at=act.at)
+        if not connection.execute(ended).rowcount:
             raise StoreConflict(f"there is no key named {name!r}", why="key_gone", name=name)
         _note(connection, act, "key.ended", name)
 
-    def server_secret(self, name: str) -> str:
+    @writing
+    def server_secret(self, connection: Connection, name: str) -> str:
         """Return a random text that is made once and is always the same for this store."""
+        row = {"name": name, "value": secrets.token_hex(32)}
+        connection.execute(insert_new(connection, server_secrets), row)
         query = select(server_secrets.c.value).where(server_secrets.c.name == name)
-        known = read(self._engine, lambda connection: connection.execute(query).scalar())
-        if known is not None:
-            return str(known)
-
-        def make(connection: Connection) -> str:
-            row = {"name": name, "value": secrets.token_hex(32)}
-            connection.execute(insert_new(connection, server_secrets), row)
-            return str(connection.execute(query).scalar_one())
-
-        return write(self._engine, make)
+        return str(connection.execute(query).scalar_one())
 
 
 # ── inside a transaction ──────────────────────────────────────────────────────────────────────────
 
 
 def _account(row: Any) -> Account:
-    fields = {name: row[name] for name in Account.__struct_fields__}
-    return Account(**fields | {"active": bool(fields["active"])})
+    return Account(**{**row, "active": bool(row["active"])})
 
 
 def _find(connection: Connection, name: str) -> Account | None:
-    query = select(users).where(users.c.key == folded(name))
-    row = connection.execute(query).mappings().first()
+    row = connection.execute(_ACCOUNTS.where(users.c.key == folded(name))).mappings().first()
     return None if row is None else _account(row)
 
 
-def _active(connection: Connection, name: str) -> Account:
+def _active(connection: Connection, name: str, *, password: str | None = None) -> Account:
+    """An active account, which has this password hash where one is given."""
     account = _find(connection, name)
     if account is None or not account.active:
         raise StoreConflict(f"nobody has an account named {name!r}", why="nobody", name=name)
+    if password not in (None, account.password):
+        raise StoreConflict("the present password is another one", why="password_wrong")
     return account
 
 
@@ -376,11 +359,9 @@ def _end_sessions(connection: Connection, account: Account) -> int:
 
 def _open_invitations(connection: Connection, at: datetime) -> list[Invitation]:
     """Those that were neither used nor taken back and have not expired, oldest first."""
-    query = (
-        select(invitations)
-        .where(invitations.c.ended_at.is_(None), invitations.c.expires_at > at)
-        .order_by(invitations.c.created_at, invitations.c.id)
-    )
+    still_open = (invitations.c.ended_at.is_(None), invitations.c.expires_at > at)
+    query = select(invitations).where(*still_open)
+    query = query.order_by(invitations.c.created_at, invitations.c.id)
     return [Invitation(**row) for row in connection.execute(query).mappings()]
 
 
@@ -421,14 +402,7 @@ def _note(
     before: Kept | None = None,
     after: Kept | None = None,
 ) -> None:
-    entry = AuditEntry(
-        id=secrets.token_hex(16),
-        at=act.at,
-        by=act.by,
-        action=action,
-        subject=subject,
-        reason=act.reason,
-        before=before,
-        after=after,
-    )
-    add_entries(connection, [entry])
+    """Add an entry to the audit trail, together with the change that it records."""
+    entry = {"id": secrets.token_hex(16), "at": act.at, "by": act.by, "reason": act.reason}
+    change = {"action": action, "subject": subject, "before": before, "after": after}
+    connection.execute(insert(audit_trail), entry | change)

@@ -8,24 +8,46 @@ again, never shown to the caller."""
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import random
 import shutil
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from functools import wraps
 from pathlib import Path
 from typing import Any, Concatenate, NamedTuple, ParamSpec, Protocol, TypeVar
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, exc, make_url, text
+import msgspec
+from sqlalchemy import (
+    URL,
+    Connection,
+    Engine,
+    Executable,
+    Table,
+    bindparam,
+    create_engine,
+    event,
+    exc,
+    make_url,
+    text,
+)
+from sqlalchemy.dialects import postgresql, sqlite
 
 from assay.core import conninfo
 from assay.core.errors import InputError
 from assay.core.extras import need
 from assay.core.files import sync_folder
 from assay.core.redaction import without_password
-from assay.store.errors import NoStore, StoreError, StoreUnavailable
+from assay.store.errors import (
+    NoStore,
+    StoreError,
+    StoreOutdated,
+    StoreReadOnly,
+    StoreUnavailable,
+)
+from assay.store.tables import Words
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -35,6 +57,8 @@ BUSY_MILLIS = 10_000
 ROOM = 2**20  # bytes that a disk must have for a store to be opened
 RETRY_SECONDS = 120.0
 _FILE = "assay_file"  # of a connection: which file it has open
+# States of PostgreSQL.
+CONTENTION, UNDEFINED, READ_ONLY = ("40001", "40P01", "55P03"), ("42P01", "42703"), "25006"
 LOG, SHARED = "-wal", "-shm"  # what SQLite keeps beside a file
 # Advisory locks of PostgreSQL. Writers of search logs share LOG_LOCK, and a writer of decisions has
 # it alone: neither sees what the other has not committed, and no feedback between them may be lost.
@@ -58,42 +82,44 @@ def url_of(target: str | Path) -> URL:
         url = make_url(text_)
     except (exc.ArgumentError, ValueError):  # it says what it could not read
         raise InputError("not a store URL", hint=SUPPORTED) from None
-    if url.get_backend_name() not in ("sqlite", "postgresql"):
-        raise InputError(f"no store on {url.get_backend_name()!r}", hint=SUPPORTED)
-    if url.get_backend_name() == "postgresql" and "@" in f"{url.host}{url.database}":
+    backend = url.get_backend_name()
+    if backend not in ("sqlite", "postgresql"):
+        raise InputError(f"no store on {backend!r}", hint=SUPPORTED)
+    if backend == "sqlite":
+        return url
+    if "@" in f"{url.host}{url.database}":
         raise InputError("not a store URL", hint=conninfo.HINT)
-    return (
-        url.set(drivername="postgresql+psycopg") if url.get_backend_name() == "postgresql" else url
-    )
+    return url.set(drivername="postgresql+psycopg")
 
 
-def connect(target: str | Path, *, create: bool = True) -> Engine:
+def connect(target: str | Path, *, create: bool = True, read_only: bool = False) -> Engine:
+    """Make an engine for a store. `StoreReadOnly` where a file cannot be written, unless it is
+    opened with `read_only`."""
     url = url_of(target)
     if url.get_backend_name() == "postgresql":
         return _postgres(url)
     if url.database in (None, "", ":memory:"):
-        raise InputError(
-            "a store is a file or a server; "
-            "an in-memory database would be lost between connections",
-            hint=SUPPORTED,
-        )
+        message = "a store is a file or a server; an in-memory database would be lost"
+        raise InputError(f"{message} between connections", hint=SUPPORTED)
     path = Path(str(url.database)).expanduser()
     if path.is_dir():
-        raise InputError(
-            "is a folder, not a store",
-            where=str(path),
-            hint="Give the file, assay.db for instance.",
-        )
+        hint = "Give the file, assay.db for instance."
+        raise InputError("is a folder, not a store", where=str(path), hint=hint)
     if not create and not path.exists():
         raise missing(str(path))
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise StoreUnavailable(f"{url.database}: {error.strerror or error}") from error
-    engine = create_engine(
-        url.set(database=str(path)), hide_parameters=True
-    )  # errors are shown; queries are not
+        if error.errno in (errno.EROFS, errno.EACCES):
+            raise read_only_store(str(path)) from error
+        raise StoreUnavailable(f"{path}: {error.strerror or error}") from error
+    if not read_only and not is_writable(path):
+        raise read_only_store(str(path))
+    # errors are shown; queries are not
+    engine = create_engine(url.set(database=str(path)), hide_parameters=True)
     event.listen(engine, "connect", _prepare_sqlite)
+    if not read_only:  # this changes a file that has no write-ahead log yet
+        event.listen(engine, "connect", lambda it, _: it.execute("PRAGMA journal_mode=WAL"))
     event.listen(engine, "begin", _begin_sqlite)
     file = DatabaseFile(path)
     event.listen(engine, "do_connect", file.before_opening)
@@ -118,12 +144,21 @@ class DatabaseFile:
         self._was_open = self._is_torn = False
         _make_private(path)
 
-    def before_opening(self, *_: object) -> None:
-        """SQLite would make a new, empty one where ours was."""
+    def before_opening(
+        self, _dialect: object, _record: object, args: list[Any], options: Any
+    ) -> None:
+        """SQLite would make a new, empty file where ours was. A file that cannot be written is
+        opened as one that does not change, since SQLite would write even to read it, unless there
+        is a log to read too."""
         if self._is_torn:
             raise self._torn()
         if self._was_open and not self._path.exists():
             raise self._gone()
+        if not is_writable(self._path):
+            file = self._path.resolve()
+            how = "mode=ro" if _beside(file, LOG).exists() else "immutable=1"
+            args[0] = f"{file.as_uri()}?{how}"
+            options["uri"] = True
 
     def opened(self, connection: Any, record: Any) -> None:
         self._was_open = True
@@ -137,8 +172,7 @@ class DatabaseFile:
             now = self.place()
             if now.file != known.file:
                 self._set_aside(known)
-                message = f"{self._path}: the database was replaced by another file"
-                raise StoreUnavailable(message)
+                raise StoreUnavailable(f"{self._path}: the database was replaced by another file")
             if now.log != known.log:
                 self._is_torn = True
                 raise self._torn()
@@ -199,6 +233,28 @@ def _make_private(path: Path) -> None:
         pass  # SQLite says why
 
 
+def is_writable(path: Path) -> bool:
+    """Whether SQLite can write to a file: it also makes files beside it."""
+    file = path.resolve()
+    return os.access(file.parent, os.W_OK) and (not file.exists() or os.access(file, os.W_OK))
+
+
+def read_only_store(where: str) -> StoreReadOnly:
+    fix = "Make the file and its folder writable"
+    if "://" in where:
+        fix = "Use a server that accepts changes, and a role that may make them"
+    message = f"{where}: the store cannot be written. {fix}, or name another store with --store."
+    return StoreReadOnly(message)
+
+
+def outdated_store(where: str) -> StoreOutdated:
+    return StoreOutdated(
+        "the store is of an earlier version, and this needs a newer one",
+        where=where,
+        hint="Upgrade it with `assay doctor --repair`, or with any command that writes to it.",
+    )
+
+
 def missing(where: str) -> NoStore:
     return NoStore(
         "there is no store here",
@@ -223,7 +279,6 @@ def _prepare_sqlite(connection: Any, _record: Any) -> None:
     connection.isolation_level = None  # BEGIN is ours: the driver's own would be DEFERRED
     for pragma in (
         f"busy_timeout={BUSY_MILLIS}",
-        "journal_mode=WAL",
         "synchronous=FULL",  # what was committed outlives a power cut
         "foreign_keys=ON",
         "temp_store=MEMORY",
@@ -280,12 +335,7 @@ def reading(
 ) -> Callable[Concatenate[S, P], T]:
     """Make a method that takes a connection one read transaction. Callers do not pass the
     connection."""
-
-    @wraps(method)
-    def transaction(self: S, /, *args: P.args, **options: P.kwargs) -> T:
-        return read(self._engine, lambda connection: method(self, connection, *args, **options))
-
-    return transaction
+    return _transaction(read, method)
 
 
 def writing(
@@ -293,12 +343,52 @@ def writing(
 ) -> Callable[Concatenate[S, P], T]:
     """Make a method that takes a connection one write transaction, as `write` runs it. Callers do
     not pass the connection."""
+    return _transaction(write, method)
 
+
+def _transaction(
+    run: Callable[[Engine, Callable[[Connection], T]], T],
+    method: Callable[Concatenate[S, Connection, P], T],
+) -> Callable[Concatenate[S, P], T]:
     @wraps(method)
     def transaction(self: S, /, *args: P.args, **options: P.kwargs) -> T:
-        return write(self._engine, lambda connection: method(self, connection, *args, **options))
+        return run(self._engine, lambda connection: method(self, connection, *args, **options))
 
     return transaction
+
+
+# ── statements that both databases spell in their own dialect ─────────────────────────────────────
+
+CHUNK = 5000  # below both databases' limits on parameters in one statement
+IDS = bindparam("ids", type_=Words(), expanding=True)
+
+
+def chunks(items: Sequence[T]) -> Iterator[Sequence[T]]:
+    for start in range(0, len(items), CHUNK):
+        yield items[start : start + CHUNK]
+
+
+def rows_with(connection: Connection, query: Executable, ids: Sequence[str]) -> Iterator[Any]:
+    """Run a query with `IDS` in it for any number of ids."""
+    for some in chunks(ids):
+        yield from connection.execute(query, {"ids": some})
+
+
+def insert_into(connection: Connection, table: Table) -> Any:
+    """INSERT in the dialect of the connection, which can say what happens on a conflict."""
+    return (postgresql if connection.dialect.name == "postgresql" else sqlite).insert(table)
+
+
+def insert_new(connection: Connection, table: Table) -> Any:
+    """INSERT that leaves existing rows alone."""
+    return insert_into(connection, table).on_conflict_do_nothing()
+
+
+def row_of(record: msgspec.Struct) -> dict[str, Any]:
+    return {name: getattr(record, name) for name in record.__struct_fields__}
+
+
+# ── faults ────────────────────────────────────────────────────────────────────────────────────────
 
 
 def _require_file(connection: Connection) -> None:
@@ -325,9 +415,8 @@ def _with_retries(engine: Engine, attempt: Callable[[], T]) -> T:
             if not _is_contention(error):
                 raise _translated(engine, error) from error
             if time.monotonic() > deadline:
-                raise StoreUnavailable(
-                    f"{address(engine)}: busy for {RETRY_SECONDS:.0f} s"
-                ) from error
+                message = f"{address(engine)}: busy for {RETRY_SECONDS:.0f} s"
+                raise StoreUnavailable(message) from error
         except (exc.SQLAlchemyError, UnicodeEncodeError) as error:
             raise StoreError(f"{address(engine)}: {error}") from error
         # Random, so that writers that met once do not meet again.
@@ -335,58 +424,51 @@ def _with_retries(engine: Engine, attempt: Callable[[], T]) -> T:
         pause = min(pause * 2, 0.5)
 
 
+def _codes(error: exc.DBAPIError) -> tuple[int, str]:
+    """The code of SQLite and the state of PostgreSQL; 0 and "" of the other one. The low byte is
+    the primary code: BUSY also comes as BUSY_SNAPSHOT and BUSY_RECOVERY."""
+    code = getattr(error.orig, "sqlite_errorcode", 0)
+    return code & 0xFF, getattr(error.orig, "sqlstate", None) or ""
+
+
 def _is_contention(error: exc.DBAPIError) -> bool:
-    original = error.orig
-    if isinstance(original, sqlite3.OperationalError):
-        # The low byte is the primary code: BUSY also comes as BUSY_SNAPSHOT and BUSY_RECOVERY.
-        code = getattr(original, "sqlite_errorcode", 0) & 0xFF
-        return code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
-    return getattr(original, "sqlstate", None) in ("40001", "40P01", "55P03")
+    code, state = _codes(error)
+    return code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED) or state in CONTENTION
 
 
 def _translated(engine: Engine, error: exc.DBAPIError) -> StoreError | InputError:
-    first = (
-        str(error.orig).strip().splitlines()[0]
-        if str(error.orig).strip()
-        else type(error.orig).__name__
-    )
-    if getattr(error.orig, "sqlite_errorcode", 0) == sqlite3.SQLITE_NOTADB:
-        return InputError(
-            "not a store: the file is not a database",
-            where=str(engine.url.database),
-            hint=SUPPORTED,
-        )
-    if (
-        "FATAL" in first and "does not exist" in first
-    ):  # a database or a role; the driver gives no code for it
+    lines = str(error.orig).strip().splitlines()
+    first = lines[0] if lines else type(error.orig).__name__
+    code, state = _codes(error)
+    if code == sqlite3.SQLITE_READONLY or state == READ_ONLY:
+        return read_only_store(address(engine))
+    if first.startswith(("no such table", "no such column")) or state in UNDEFINED:
+        return outdated_store(address(engine))
+    if code == sqlite3.SQLITE_NOTADB:
+        message = "not a store: the file is not a database"
+        return InputError(message, where=address(engine), hint=SUPPORTED)
+    # a database or a role; the driver gives no code for it
+    if "FATAL" in first and "does not exist" in first:
         return NoStore(
             first.rpartition("FATAL:")[2].strip(),
             where=address(engine),
             hint="Check --store and $ASSAY_STORE; a new database is made with createdb.",
         )
-    if getattr(error.orig, "sqlite_errorcode", 0) & 0xFF in (
-        sqlite3.SQLITE_FULL,
-        sqlite3.SQLITE_IOERR,
-    ):
+    if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
         first = _of_disk(Path(str(engine.url.database)), first)
     message = f"{address(engine)}: {without_password(first)}"
-    gone = (
-        isinstance(error, exc.OperationalError | exc.InterfaceError) or error.connection_invalidated
-    )
-    if (getattr(error.orig, "sqlstate", None) or "").startswith(
-        "54"
-    ):  # too large for the server, and always will be
-        gone = False
-    return StoreUnavailable(message) if gone else StoreError(message)
+    gone = isinstance(error, exc.OperationalError | exc.InterfaceError)
+    too_large = state.startswith("54")  # for the server, and always will be
+    if (gone or error.connection_invalidated) and not too_large:
+        return StoreUnavailable(message)
+    return StoreError(message)
 
 
 def _of_disk(file: Path, said: str) -> str:
     """SQLite says "disk I/O error" where it cannot make the files that it needs beside its own."""
     with contextlib.suppress(OSError):
         if shutil.disk_usage(file.parent).free < ROOM:
-            return (
-                "the disk is full. Reading needs a little room too: free 1 MB on it and try again"
-            )
+            return "the disk is full. Reading needs room too: free 1 MB on it and try again"
     return f"{said}: the disk has a fault, or no file may become so large"
 
 

@@ -13,6 +13,12 @@ class StoreUnavailable(StoreError):
     """The store cannot be reached now; the same call may succeed later."""
 
 
+class StoreReadOnly(StoreUnavailable):
+    """The store cannot be written."""
+
+    exit_code = 2
+
+
 class StoreConflict(StoreError):
     """The store no longer allows the change, because of what it holds now.
 
@@ -26,3 +32,8 @@ class StoreConflict(StoreError):
 
 class NoStore(InputError):
     """The address names no store."""
+
+
+class StoreOutdated(InputError):
+    """The store lacks a table or a column, since an earlier version made it and nothing has
+    upgraded it yet."""

@@ -4,15 +4,14 @@ The functions only read. A table that does not exist holds nothing."""
 
 from __future__ import annotations
 
-from typing import Any
-
-from sqlalchemy import Connection, Select, column, inspect, select, table
+from sqlalchemy import Executable, column, literal, select, table
 
 from assay.core.types import Vote
 from assay.store.database import read
+from assay.store.errors import StoreOutdated
 from assay.store.records import AuditEntry, Kept
 from assay.store.store import Store
-from assay.store.tables import Moment, Record, audit_trail
+from assay.store.tables import ABOUT_SETS, Moment, Record, audit_trail
 
 _SETS = table("gold_sets", column("identity"), column("name"))
 _IDS = table("issued_ids", column("gold"), column("key"), column("id"))
@@ -28,16 +27,16 @@ _ITEMS = table(
     column("created_at", Moment),
     column("decided_at", Moment),
 )
-_ACTIONS = ("review.", "gold.")
-_FLAGS = ("flag query", "unflag query")
 
 
 def identities(store: Store) -> dict[str, str]:
     """Return identity -> short name of every gold set. The first versions kept no identities: their
     name of a set is the stem of its file."""
-    named = {row["identity"]: row["name"] for row in _rows(store, select(_SETS))}
-    reviewed = {row["gold"] for row in _rows(store, select(_ITEMS.c.gold).distinct())}
-    return named | {f"./{name}.jsonl": name for name in sorted(reviewed - set(named.values()))}
+    reviewed = select(literal(""), _ITEMS.c.gold)
+    rows = _rows(store, select(_SETS).union(reviewed).order_by("name"))
+    named = {row["identity"]: row["name"] for row in rows if row["identity"]}
+    known = {*named.values()}
+    return named | {f"./{n}.jsonl": n for n in (row["name"] for row in rows) if n not in known}
 
 
 def review_items(store: Store, gold: str) -> list[Kept]:
@@ -68,15 +67,13 @@ def audit(store: Store, prefix: str) -> list[AuditEntry]:
         AuditEntry(**row)
         for row in rows
         if (row["subject"] == prefix or row["subject"].startswith(f"{prefix}/"))
-        and (row["action"].startswith(_ACTIONS) or row["action"] in _FLAGS)
+        and row["action"].startswith(ABOUT_SETS)
     ]
 
 
-def _rows(store: Store, query: Select[Any]) -> list[Kept]:
-    def work(connection: Connection) -> list[Kept]:
-        (source,) = query.get_final_froms()
-        if not inspect(connection).has_table(source.name):  # type: ignore[attr-defined]
-            return []
-        return [dict(row) for row in connection.execute(query).mappings()]
-
-    return read(store._engine, work)
+def _rows(store: Store, query: Executable) -> list[Kept]:
+    try:
+        found = read(store._engine, lambda connection: connection.execute(query).mappings().all())
+    except StoreOutdated:
+        return []
+    return [dict(row) for row in found]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from operator import itemgetter
 from typing import Any
 
-from msgspec.structs import replace
 from sqlalchemy import (
     ColumnElement,
     Connection,
@@ -22,7 +22,18 @@ from sqlalchemy import (
     select,
 )
 
-from assay.store.database import LOG_LOCK, lock, reading, writing
+from assay.store.database import (
+    IDS,
+    LOG_LOCK,
+    chunks,
+    insert_into,
+    insert_new,
+    lock,
+    reading,
+    row_of,
+    rows_with,
+    writing,
+)
 from assay.store.records import (
     CITATION_SCORE,
     CaseCounts,
@@ -34,7 +45,6 @@ from assay.store.records import (
     Shown,
     Support,
 )
-from assay.store.statements import chunks, insert_into, insert_new, row_of
 from assay.store.tables import (
     clean,
     decision_citations,
@@ -45,7 +55,7 @@ from assay.store.tables import (
     shown_results,
 )
 
-_LOG_FIELDS = tuple(column.name for column in search_logs.columns)
+FEEDBACK_KEY = ("log_id", "doc_id", "kind", "by")
 
 
 class Logs:
@@ -62,34 +72,31 @@ class Logs:
         if not searches:
             return 0
         lock(connection, LOG_LOCK, shared=True)
-        searches = [
-            replace(search, id=clean(search.id)) if "\0" in search.id else search
-            for search in searches
-        ]
-        rows = [{name: getattr(search, name) for name in _LOG_FIELDS} for search in searches]
+        by_id = {clean(search.id): search for search in reversed(searches)}
+        rows = [row_of(by_id[id]) for id in sorted(by_id)]
+        for row in rows:
+            del row["results"]
         statement = insert_new(connection, search_logs).returning(search_logs.c.id)
-        new = set(connection.execute(statement, sorted(rows, key=lambda row: row["id"])).scalars())
-        _add_shown(connection, [search for search in _first_of_each(searches) if search.id in new])
-        _give_late_feedback(connection, [search for search in searches if search.id in new])
+        new = connection.execute(statement, rows).scalars().all()
+        _add_shown(connection, {id: by_id[id].results for id in new})
+        # A live log is newer than every decision, and then this costs one look at an index.
+        newest = connection.execute(select(func.max(decisions.c.at))).scalar()
+        late = [id for id in new if newest is not None and by_id[id].at < newest]
+        _infer(connection, shown_results.c.log_id, late)
         return len(new)
 
     @reading
     def searches(self, connection: Connection, ids: Sequence[str]) -> list[SearchLog]:
         """Return the searches with these ids, oldest first."""
-        shown: dict[str, list[Shown]] = {}
-        rows: list[Kept] = []
-        for some_ids in chunks(ids):
-            query = (
-                select(shown_results)
-                .where(shown_results.c.log_id.in_(some_ids))
-                .order_by("log_id", "rank")
-            )
-            for row in connection.execute(query):
-                shown.setdefault(row.log_id, []).append(Shown(row.doc_id, row.rank, row.score))
-            logged = select(search_logs).where(search_logs.c.id.in_(some_ids))
-            rows += map(dict, connection.execute(logged).mappings())
-        rows.sort(key=lambda row: (row["at"], row["id"]))
-        return [SearchLog(**row, results=tuple(shown.get(row["id"], ()))) for row in rows]
+        results: dict[str, list[Shown]] = {}
+        query = select(shown_results).where(shown_results.c.log_id.in_(IDS)).order_by("rank")
+        for row in rows_with(connection, query, ids):
+            results.setdefault(row.log_id, []).append(Shown(row.doc_id, row.rank, row.score))
+        logged = rows_with(connection, select(search_logs).where(search_logs.c.id.in_(IDS)), ids)
+        return [
+            SearchLog(**row._mapping, results=tuple(results.get(row.id, ())))
+            for row in sorted(logged, key=lambda row: (row.at, row.id))
+        ]
 
     @reading
     def search_total(self, connection: Connection) -> int:
@@ -99,12 +106,9 @@ class Logs:
     @reading
     def shown_documents(self, connection: Connection, ids: Sequence[str]) -> set[str]:
         """Return those of the documents that a search has shown."""
-        found: set[str] = set()
-        for some_ids in chunks([clean(id) for id in ids]):
-            doc_id = shown_results.c.doc_id
-            shown = select(doc_id).where(doc_id.in_(some_ids)).distinct()
-            found |= set(connection.execute(shown).scalars())
-        return found
+        doc_id = shown_results.c.doc_id
+        shown = select(doc_id).where(doc_id.in_(IDS)).distinct()
+        return {row.doc_id for row in rows_with(connection, shown, ids)}
 
     @writing
     def add_decisions(
@@ -116,15 +120,9 @@ class Logs:
         if not given:
             return 0
         lock(connection, LOG_LOCK)
-        rows = [
-            {
-                "id": decision.id,
-                "at": decision.at,
-                "case_id": decision.case_id,
-                "same_case": int(same_case),
-            }
-            for decision in given
-        ]
+        rows = [row_of(decision) | {"same_case": int(same_case)} for decision in given]
+        for row in rows:
+            del row["cites"]
         connection.execute(insert_new(connection, decisions), rows)
         cited = [
             {"decision_id": decision.id, "doc_id": doc_id}
@@ -133,34 +131,30 @@ class Logs:
         ]
         if cited:
             connection.execute(insert_new(connection, decision_citations), cited)
-        return sum(
-            _infer(connection, decisions.c.id.in_(ids))
-            for ids in chunks([decision.id for decision in given])
-        )
+        return _infer(connection, decisions.c.id, [decision.id for decision in given])
 
     @writing
     def add_feedback(self, connection: Connection, given: Sequence[Feedback]) -> int:
         """Keep clicks and votes: one click for a (search, document, person); a person's later vote
         replaces an earlier one. A rank that is not given is looked up in the log."""
-        ranks = _shown_ranks(connection, [sign.log_id for sign in given if sign.rank is None])
+        shown = shown_results.c
+        query = select(shown.log_id, shown.doc_id, func.min(shown.rank).label("rank"))
+        query = query.where(shown.log_id.in_(IDS)).group_by(shown.log_id, shown.doc_id)
+        unranked = [sign.log_id for sign in given if sign.rank is None]
+        found = rows_with(connection, query, unranked)
+        ranks = {(row.log_id, row.doc_id): row.rank for row in found}
+        click = insert_new(connection, relevance_feedback)
+        vote = insert_into(connection, relevance_feedback)
+        vote = vote.on_conflict_do_update(
+            index_elements=FEEDBACK_KEY,
+            set_={name: vote.excluded[name] for name in ("relevance_score", "at", "rank")},
+            where=relevance_feedback.c.at <= vote.excluded.at,
+        )
         added = 0
-        for sign in sorted(given, key=_identity_and_time):
-            row = row_of(sign)
-            if sign.rank is None:
-                row["rank"] = ranks.get((sign.log_id, sign.doc_id))
-            statement = insert_into(connection, relevance_feedback)
-            if sign.kind == "vote":
-                changed = {
-                    name: statement.excluded[name] for name in ("relevance_score", "at", "rank")
-                }
-                statement = statement.on_conflict_do_update(
-                    index_elements=["log_id", "doc_id", "kind", "by"],
-                    set_=changed,
-                    where=relevance_feedback.c.at <= statement.excluded.at,
-                )
-            else:
-                statement = statement.on_conflict_do_nothing()
-            added += _added(connection, statement, row)
+        for row in sorted(map(row_of, given), key=itemgetter(*FEEDBACK_KEY, "at")):
+            if row["rank"] is None:
+                row["rank"] = ranks.get((row["log_id"], row["doc_id"]))
+            added += _added(connection, vote if row["kind"] == "vote" else click, row)
         return added
 
     @reading
@@ -195,19 +189,15 @@ class Logs:
         """Count the searches that these decisions labelled by the case that each was made for.
 
         A label that a later decision of the search's own case confirms counts as its own."""
-        own = other = every = 0
-        for ids in chunks(decision_ids):
-            counted = (
-                select(
-                    func.count(case((_own_case(), 1))),
-                    func.count(case((_other_case(), 1))),
-                    func.count(),
-                )
-                .select_from(_citations())
-                .where(relevance_feedback.c.kind == "citation", decisions.c.id.in_(ids))
-            )
-            some_own, some_other, some = connection.execute(counted).one()
-            own, other, every = own + some_own, other + some_other, every + some
+        counted = select(
+            func.count(case((_own_case(), 1))).label("own"),
+            func.count(case((_other_case(), 1))).label("other"),
+            func.count().label("every"),
+        ).select_from(_citations())
+        wanted = counted.where(relevance_feedback.c.kind == "citation", decisions.c.id.in_(IDS))
+        found = list(rows_with(connection, wanted, decision_ids))
+        own, other = sum(row.own for row in found), sum(row.other for row in found)
+        every = sum(row.every for row in found)
         return CaseCounts(own=own, other=other, unknown=every - own - other)
 
     @reading
@@ -216,19 +206,10 @@ class Logs:
     ) -> set[str]:
         """Return those of the searches whose label on a document comes only from decisions of
         another case."""
-        found: set[str] = set()
-        for ids in chunks(log_ids):
-            wanted = (
-                select(relevance_feedback.c.log_id)
-                .select_from(_citations())
-                .where(
-                    relevance_feedback.c.doc_id == doc_id,
-                    relevance_feedback.c.log_id.in_(ids),
-                    _other_case(),
-                )
-            )
-            found |= set(connection.execute(wanted).scalars())
-        return found
+        given = relevance_feedback.c
+        wanted = select(given.log_id).select_from(_citations())
+        wanted = wanted.where(given.doc_id == doc_id, given.log_id.in_(IDS), _other_case())
+        return {row.log_id for row in rows_with(connection, wanted, log_ids)}
 
     @reading
     def support(
@@ -262,7 +243,8 @@ class Logs:
             .where(wanted)
             .group_by(*keys, rank)
         )
-        if _knows_cases(connection):
+        some_case = select(decisions.c.id).where(decisions.c.case_id != "").limit(1)
+        if connection.execute(some_case).first() is not None:
             others = func.count(case((_other_case(), given.c.log_id)).distinct())
             query = query.outerjoin(decisions, decisions.c.id == given.c.decision_id).add_columns(
                 others.label("other_case")
@@ -278,25 +260,17 @@ class Logs:
         self, connection: Connection, queries: Sequence[str], *, since: datetime | None = None
     ) -> dict[tuple[str, str, str], int]:
         """Count the searches that showed each document: (query, corpus, doc_id) -> searches."""
-        counts: dict[tuple[str, str, str], int] = {}
-        for spellings in chunks(sorted(set(queries))):
-            count = (
-                select(
-                    search_logs.c.query,
-                    search_logs.c.corpus,
-                    shown_results.c.doc_id,
-                    func.count(search_logs.c.id.distinct()),
-                )
-                .join_from(search_logs, shown_results, shown_results.c.log_id == search_logs.c.id)
-                .where(search_logs.c.query.in_(spellings))
-                .group_by(search_logs.c.query, search_logs.c.corpus, shown_results.c.doc_id)
-            )
-            if since is not None:
-                count = count.where(search_logs.c.at >= since)
-            counts |= {
-                (query, corpus, doc_id): n for query, corpus, doc_id, n in connection.execute(count)
-            }
-        return counts
+        keys = (search_logs.c.query, search_logs.c.corpus, shown_results.c.doc_id)
+        count = (
+            select(*keys, func.count(search_logs.c.id.distinct()))
+            .join_from(search_logs, shown_results, shown_results.c.log_id == search_logs.c.id)
+            .where(search_logs.c.query.in_(IDS))
+            .group_by(*keys)
+        )
+        if since is not None:
+            count = count.where(search_logs.c.at >= since)
+        found = rows_with(connection, count, sorted(set(queries)))
+        return {(query, corpus, doc_id): n for query, corpus, doc_id, n in found}
 
     @reading
     def query_counts(self, connection: Connection) -> dict[tuple[str, str], int]:
@@ -334,41 +308,24 @@ class Logs:
         return Purged(feedback=counted[0], results=counted[1], searches=counted[2])
 
 
-def _add_shown(connection: Connection, searches: Sequence[SearchLog]) -> None:
+def _add_shown(connection: Connection, results: Mapping[str, Sequence[Shown]]) -> None:
     """Ten rows a search: given to the driver as they are, since binding them one by one would be
     most of the cost."""
     rows = [
-        (search.id, result.rank, clean(result.doc_id), finite(result.score))
-        for search in searches
-        for result in search.results
+        (id, result.rank, clean(result.doc_id), finite(result.score))
+        for id, shown in results.items()
+        for result in shown
     ]
-    place = "%s" if connection.dialect.name == "postgresql" else "?"
+    values = ", ".join(["%s" if connection.dialect.name == "postgresql" else "?"] * 4)
+    insert = "INSERT INTO shown_results (log_id, rank, doc_id, score)"
     if rows:
-        connection.exec_driver_sql(
-            "INSERT INTO shown_results (log_id, rank, doc_id, score) "
-            f"VALUES ({place}, {place}, {place}, {place}) "
-            "ON CONFLICT DO NOTHING",
-            rows,
-        )
+        connection.exec_driver_sql(f"{insert} VALUES ({values}) ON CONFLICT DO NOTHING", rows)
 
 
-def _first_of_each(searches: Iterable[SearchLog]) -> Iterable[SearchLog]:
-    return {search.id: search for search in reversed(list(searches))}.values()
-
-
-def _give_late_feedback(connection: Connection, searches: Sequence[SearchLog]) -> None:
-    """A live log is newer than every decision, and then this costs one look at an index."""
-    if not searches:
-        return
-    newest = connection.execute(select(func.max(decisions.c.at)).select_from(decisions)).scalar()
-    late = [search.id for search in searches if newest is not None and search.at < newest]
-    for ids in chunks(late):
-        _infer(connection, shown_results.c.log_id.in_(ids))
-
-
-def _infer(connection: Connection, which: ColumnElement[bool]) -> int:
-    """relevance_score = 3 for every (search, document) where a later decision cites the document;
-    the first such decision is the provenance, and the best rank the document was shown at."""
+def _infer(connection: Connection, column: ColumnElement[str], ids: Sequence[str]) -> int:
+    """relevance_score = 3 for every (search, document) where a later decision cites the document,
+    of the searches or decisions with these ids; the first such decision is the provenance, and the
+    best rank the document was shown at."""
     order = func.row_number().over(
         partition_by=(shown_results.c.log_id, shown_results.c.doc_id),
         order_by=(decisions.c.at, decisions.c.id, shown_results.c.rank),
@@ -388,7 +345,7 @@ def _infer(connection: Connection, which: ColumnElement[bool]) -> int:
         .join(shown_results, shown_results.c.doc_id == decision_citations.c.doc_id)
         .join(search_logs, search_logs.c.id == shown_results.c.log_id)
         .where(
-            which,
+            column.in_(IDS),
             search_logs.c.at < decisions.c.at,
             decision_citations.c.doc_id != decisions.c.id,
             or_(
@@ -408,31 +365,14 @@ def _infer(connection: Connection, which: ColumnElement[bool]) -> int:
         pairs.c.rank,
         pairs.c.decision_id,
     ).where(pairs.c.place == 1)
-    columns = ("log_id", "doc_id", "kind", "by", "relevance_score", "at", "rank", "decision_id")
-    return _added(
-        connection, insert_new(connection, relevance_feedback).from_select(columns, chosen)
-    )
+    columns = (*FEEDBACK_KEY, "relevance_score", "at", "rank", "decision_id")
+    statement = insert_new(connection, relevance_feedback).from_select(columns, chosen)
+    return sum(_added(connection, statement, {"ids": some}) for some in chunks(ids))
 
 
-def _added(connection: Connection, statement: Any, row: Kept | None = None) -> int:
-    return int(
-        connection.execute(statement, row, execution_options={"preserve_rowcount": True}).rowcount
-    )
-
-
-def _identity_and_time(sign: Feedback) -> tuple[str, str, str, str, datetime]:
-    return sign.log_id, sign.doc_id, sign.kind, sign.by, sign.at
-
-
-def _shown_ranks(connection: Connection, log_ids: Sequence[str]) -> dict[tuple[str, str], int]:
-    ranks: dict[tuple[str, str], int] = {}
-    for ids in chunks(log_ids):
-        query = select(
-            shown_results.c.log_id, shown_results.c.doc_id, func.min(shown_results.c.rank)
-        )
-        query = query.where(shown_results.c.log_id.in_(ids)).group_by("log_id", "doc_id")
-        ranks |= {(log_id, doc_id): rank for log_id, doc_id, rank in connection.execute(query)}
-    return ranks
+def _added(connection: Connection, statement: Any, values: Kept) -> int:
+    options = {"preserve_rowcount": True}
+    return int(connection.execute(statement, values, execution_options=options).rowcount)
 
 
 def _own_case() -> ColumnElement[bool]:
@@ -468,8 +408,3 @@ def _citations() -> Any:
     return relevance_feedback.join(
         search_logs, search_logs.c.id == relevance_feedback.c.log_id
     ).join(decisions, decisions.c.id == relevance_feedback.c.decision_id)
-
-
-def _knows_cases(connection: Connection) -> bool:
-    known = select(decisions.c.id).where(decisions.c.case_id != "").limit(1)
-    return connection.execute(known).first() is not None

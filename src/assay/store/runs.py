@@ -7,9 +7,8 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, bindparam, select, update
 
-from assay.store.database import reading, writing
+from assay.store.database import insert_new, reading, row_of, writing
 from assay.store.records import RunRecord
-from assay.store.statements import insert_new, row_of
 from assay.store.tables import runs
 
 

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
-from sqlalchemy import Connection, func, select, text
+from sqlalchemy import Connection, func, insert, inspect, select, text
 
 from assay.store import migrate
 from assay.store.accounts import Accounts
-from assay.store.audit import AuditTrail
-from assay.store.database import address, connect, reading
+from assay.store.database import address, connect, is_writable, reading, row_of, writing
 from assay.store.logs import Logs
-from assay.store.records import StoreFacts
+from assay.store.records import AuditEntry, StoreFacts
 from assay.store.runs import Runs
-from assay.store.tables import metadata
+from assay.store.tables import ABOUT_SETS, audit_trail, metadata
+
+NOT_WRITABLE = "the store cannot be written; it is only read"
+OUTDATED = (
+    "the store is of an earlier version (schema {schema}); what writes to it next upgrades it"
+)
 
 
-class Store(Logs, Runs, Accounts, AuditTrail):
+class Store(Logs, Runs, Accounts):
     """An open store. `assay.testing.check_store` checks these promises on both databases:
 
     - Every method is one transaction: all of it happens or none.
@@ -28,11 +33,19 @@ class Store(Logs, Runs, Accounts, AuditTrail):
       error of a driver escapes. An address that names no store raises `InputError`.
     """
 
-    def __init__(self, target: str | Path, *, create: bool = True) -> None:
-        self._engine = connect(target, create=create)
+    def __init__(self, target: str | Path, *, create: bool = True, read_only: bool = False) -> None:
+        self._engine = connect(target, create=create, read_only=read_only)
         self.address = address(self._engine)  # without its password
+        self.read_only = read_only
+        self.created = False
+        self.notes: list[str] = []  # what keeps the store from being as it should
         try:
-            self.created = migrate.upgrade(self._engine, create=create)  # whether it is new
+            if not read_only:
+                self.created = migrate.upgrade(self._engine, create=create)
+            elif (schema := migrate.readable(self._engine)) != migrate.HEAD:
+                self.notes.append(OUTDATED.format(schema=schema))
+            if self._engine.dialect.name == "sqlite" and not is_writable(Path(self.address)):
+                self.notes.append(NOT_WRITABLE)
         except BaseException:
             self._engine.dispose()
             raise
@@ -41,6 +54,7 @@ class Store(Logs, Runs, Accounts, AuditTrail):
     def health(self, connection: Connection) -> StoreFacts:
         """Return the backend, its version, the schema revision and the number of rows by table."""
         backend = connection.dialect.name
+        there = set(inspect(connection).get_table_names())
         version = "SHOW server_version" if backend == "postgresql" else "SELECT sqlite_version()"
         return StoreFacts(
             backend=backend,
@@ -49,8 +63,35 @@ class Store(Logs, Runs, Accounts, AuditTrail):
             rows={
                 name: int(connection.execute(select(func.count()).select_from(table)).scalar_one())
                 for name, table in metadata.tables.items()
+                if name in there
             },
         )
+
+    @writing
+    def append_audit(self, connection: Connection, entries: Sequence[AuditEntry]) -> None:
+        """Add entries to the audit trail of the server: who changed accounts, keys and settings,
+        when and why. The database itself refuses to change or remove them."""
+        if entries:
+            connection.execute(insert(audit_trail), [row_of(entry) for entry in entries])
+
+    @reading
+    def audit(
+        self,
+        connection: Connection,
+        *,
+        subject: str = "",
+        action: str = "",
+        limit: int = 100,
+        offset: int = 0,
+    ) -> list[AuditEntry]:
+        """Return entries, newest first. Those of earlier versions about gold sets are left out:
+        they are in the logs of the sets."""
+        query = select(audit_trail).order_by(audit_trail.c.at.desc(), audit_trail.c.id.desc())
+        query = query.limit(limit).offset(offset)
+        query = query.where(audit_trail.c.subject == subject) if subject else query
+        query = query.where(audit_trail.c.action == action) if action else query
+        query = query.where(*(audit_trail.c.action.notlike(f"{start}%") for start in ABOUT_SETS))
+        return [AuditEntry(**row) for row in connection.execute(query).mappings()]
 
     def close(self) -> None:
         self._engine.dispose()

@@ -95,6 +95,8 @@ metadata = MetaData()
 # set replaced them. They stay as they are, because the upgrade of a project reads them
 # (`store/legacy.py`); nothing writes them any more.
 LEGACY = ("gold_sets", "issued_ids", "review_items", "votes")
+# How the actions of earlier versions on gold sets began in the audit trail.
+ABOUT_SETS = ("review.", "gold.", "flag query", "unflag query")
 
 
 def _text(name: str, **options: Any) -> Column[str]:

@@ -15,32 +15,29 @@ import logging
 import math
 import os
 import random
+import signal
+import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from decimal import Decimal
+from numbers import Real
+from typing import TYPE_CHECKING, Any, Protocol
+from uuid import UUID
 
 import msgspec
 
+from assay.core.errors import InputError
 from assay.store import StoreUnavailable
-from assay.store.records import CLICK_SCORE, VOTE_SCORE, AuditEntry, Feedback, SearchLog
+from assay.store.records import CLICK_SCORE, VOTE_SCORE, AuditEntry, Feedback, SearchLog, Shown
 from assay.telemetry.feedback import days_before
 from assay.telemetry.redact import MAX_READ, Redaction, redacted, redactor
 
 if TYPE_CHECKING:
     from assay.store import Store
-import signal
-import sys
-from collections.abc import Mapping
-from decimal import Decimal
-from numbers import Real
-from typing import Protocol
-from uuid import UUID
 
-from assay.core.errors import InputError
-from assay.store.records import Shown
 
 # ── the end of a worker process ───────────────────────────────────────────────────────────────────
 

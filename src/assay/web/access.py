@@ -32,7 +32,7 @@ from assay.web.visitors import (
     csrf_token,
     visitor_of,
 )
-from assay.workbench.people import ROLES, KeyKind, Role
+from assay.workbench.project.people import ROLES, KeyKind, Role
 
 __all__ = [
     "ROLES",

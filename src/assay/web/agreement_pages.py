@@ -1,6 +1,8 @@
-"""Agreement: how far the judges agree, in words first; the disagreements; the chair's ruling."""
+"""The agreement pages: how far the judges agree, their disagreements, and the chair's rulings."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import msgspec
 from starlette.requests import Request
@@ -8,52 +10,68 @@ from starlette.responses import RedirectResponse, Response
 
 from assay.reports.drawings import range_mark
 from assay.web.access import Guarded, user_of
-from assay.web.judge_pages import OfSet, is_chair
-from assay.web.shell import body, form, json, language_for, page, query, service_of
-from assay.workbench import agreed, grading
-from assay.workbench.agreed import Agreement, Dispute, Figure, Merged, Ruled, RulingGiven
+from assay.web.judge_pages import SetParams, is_chair
+from assay.web.page_frame import body, form, json, language_for, page, query, service_of
+from assay.workbench.judging import agreement, rulings
+from assay.workbench.judging import page as grading
+from assay.workbench.judging.agreement import Agreement, Figure
+from assay.workbench.judging.rulings import Dispute, Ruled
+from assay.workbench.judging.vote_totals import uncounted
+from assay.workbench.judging.votes_to_labels import Merged, recompute_labels
+from assay.workbench.project.service import gold_path
 
 WORDS = ("agreement", "judge")
-LISTED = 200  # disagreements
+LISTED = 200  # disagreements on the page of a set; taste
 
 
-class LabelsWanted(msgspec.Struct, frozen=True):
+class RulingGiven(msgspec.Struct, frozen=True, kw_only=True):
+    """A ruling, as the page sends it."""
+
     set: str
+    query_id: str
+    doc_id: str
+    grade: int
+    rationale: str
+
+
+def dataset_of(request: Request, name: str) -> Path:
+    return gold_path(service_of(request), name)
 
 
 def sets_page(request: Request) -> Response:
-    rows = agreed.agreement_list(service_of(request))
+    rows = agreement.agreement_list(service_of(request))
     return page(request, "agreement_sets.html", words=WORDS, sets=rows)
 
 
 def set_page(request: Request) -> Response:
-    name, service = request.path_params["set"], service_of(request)
-    figures = agreed.agreement_of(service, name)
-    chair = is_chair(request)
+    name, chair = request.path_params["set"], is_chair(request)
+    dataset, home = dataset_of(request, name), service_of(request).home
+    figures, newer = agreement.agreement_of(dataset)
     return page(
         request,
         "agreement.html",
         words=WORDS,
         name=name,
         agreed=figures,
-        facts=agreed.facts_of(figures),
-        newer=agreed.newer_votes(service, name, figures),
+        facts=agreement.facts_of(figures),
+        newer=newer,
         mark=_mark,
-        disputes=agreed.open_disputes(service, name, most=LISTED) if chair else [],
-        to_rule=agreed.dispute_count(service, name) if chair else 0,
+        disputes=rulings.open_disputes(dataset, home, most=LISTED) if chair else [],
+        to_rule=rulings.dispute_count(dataset) if chair else 0,
         chair=chair,
-        uncounted=agreed.waiting_votes(service, name),
+        uncounted=uncounted(dataset),
     )
 
 
 def rule_page(request: Request) -> Response:
-    """One disagreement; the next one follows after the ruling."""
+    """The page of one disagreement; after the ruling it goes on to the next."""
     name, service = request.path_params["set"], service_of(request)
     query_id, doc_id = request.path_params["query"], request.query_params.get("doc", "")
-    disputes = agreed.open_disputes(service, name)
+    dataset = dataset_of(request, name)
+    disputes = rulings.open_disputes(dataset, service.home)
     keys = [(each.query_id, each.doc_id) for each in disputes]
     place = keys.index((query_id, doc_id)) if (query_id, doc_id) in keys else None
-    ruled = agreed.ruled_pair(service, name, query_id, doc_id) if place is None else None
+    ruled = rulings.ruled_pair(dataset, query_id, doc_id) if place is None else None
     rubric, starts = grading.rubric_in_use(service, name, language_for(request))
     return page(
         request,
@@ -73,7 +91,7 @@ def rule_page(request: Request) -> Response:
 
 
 def _mark(figure: Figure) -> str:
-    """The interval, drawn; a figure below 0 would fall off the line."""
+    """A drawing of the interval; none for figures below 0, where the axis begins."""
     low, high = figure.interval or (None, None)
     if figure.value is None or figure.value < 0 or (low is not None and low < 0):
         return ""
@@ -87,33 +105,44 @@ def _after(disputes: list[Dispute], place: int | None) -> Dispute | None:
 
 
 def figures(request: Request) -> Response:
-    return json(agreed.agreement_of(service_of(request), query(request, OfSet).set))
+    return json(agreement.agreement_of(dataset_of(request, query(request, SetParams).set))[0])
 
 
 def disputes(request: Request) -> Response:
-    return json(agreed.open_disputes(service_of(request), query(request, OfSet).set))
+    dataset = dataset_of(request, query(request, SetParams).set)
+    return json(rulings.open_disputes(dataset, service_of(request).home))
 
 
 def rule(request: Request) -> Response:
     given = body(request, RulingGiven)
-    return json(agreed.give_ruling(service_of(request), given, user_of(request).name))
+    ruled = rulings.rule(
+        dataset_of(request, given.set),
+        given.query_id,
+        given.doc_id,
+        given.grade,
+        rationale=given.rationale,
+        by=user_of(request).name,
+        kind="human",
+    )
+    return json(ruled)
 
 
 def labels(request: Request) -> Response:
-    wanted, by = body(request, LabelsWanted).set, user_of(request).name
-    return json(agreed.compute_labels(service_of(request), wanted, by=by))
+    dataset = dataset_of(request, body(request, SetParams).set)
+    return json(recompute_labels(dataset, by=user_of(request).name))
 
 
 def count(request: Request) -> Response:
-    """As the call does, from a button on a page without a script."""
-    agreed.compute_labels(service_of(request), form(request).text("set"), by=user_of(request).name)
+    """Recompute the labels from a button that needs no script."""
+    dataset = dataset_of(request, form(request).text("set"))
+    recompute_labels(dataset, by=user_of(request).name)
     return RedirectResponse("/", status_code=303)
 
 
-COUNT_FORM = [Guarded("/labels", count, ("POST",), "chair", "Count newer judgments in the labels")]
+COUNT_FORM = [Guarded("/labels", count, ("POST",), "chair", "Update the labels with new judgments")]
 
 AGREEMENT_ROUTES = [
-    Guarded("/agreement", sets_page, ("GET",), "judge", "The sets that several judged"),
+    Guarded("/agreement", sets_page, ("GET",), "judge", "The agreement on each set"),
     Guarded("/agreement/{set}", set_page, ("GET",), "judge", "How far the judges agree"),
     Guarded(
         "/agreement/{set}/{query:path}", rule_page, ("GET",), "chair", "Rule on a disagreement"
@@ -124,7 +153,7 @@ AGREEMENT_ROUTES = [
         ("GET",),
         "judge",
         "How far the judges agree",
-        query=OfSet,
+        query=SetParams,
         answer=Agreement,
     ),
     Guarded(
@@ -132,8 +161,8 @@ AGREEMENT_ROUTES = [
         disputes,
         ("GET",),
         "chair",
-        "What waits for a ruling",
-        query=OfSet,
+        "The pairs that need a ruling",
+        query=SetParams,
         answer=list[Dispute],
     ),
     Guarded(
@@ -141,7 +170,7 @@ AGREEMENT_ROUTES = [
         rule,
         ("POST",),
         "chair",
-        "Rule on a disagreement; the labels follow",
+        "Rule on a disagreement and update the labels",
         body=RulingGiven,
         answer=Ruled,
     ),
@@ -150,8 +179,8 @@ AGREEMENT_ROUTES = [
         labels,
         ("POST",),
         "chair",
-        "Compute the labels of a set again from the votes",
-        body=LabelsWanted,
+        "Recompute the labels of a set from its votes",
+        body=SetParams,
         answer=Merged,
     ),
 ]

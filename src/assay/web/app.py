@@ -35,22 +35,22 @@ from assay.reports.environment import compile_templates
 from assay.reports.words import page_words
 from assay.web.access import CHANGES, Access, Guarded, Refusal, routes
 from assay.web.agreement_pages import AGREEMENT_ROUTES, COUNT_FORM
-from assay.web.decide_pages import DECIDE_ROUTES
+from assay.web.decision_pages import DECIDE_ROUTES
 from assay.web.endpoints import API_ROUTES
-from assay.web.journal import Journal, LogFormat, Probes, write_json_lines
 from assay.web.judge_pages import JUDGE_ROUTES
 from assay.web.limits import Desks, Limiter, identify_at_rate
 from assay.web.openapi import OPENAPI_ROUTES
+from assay.web.page_frame import HERE, error_page, is_api, json, language_for, said
 from assay.web.people_api import PEOPLE_API
 from assay.web.people_pages import PEOPLE_ROUTES
+from assay.web.request_log import Journal, LogFormat, Probes, write_json_lines
 from assay.web.review_api import REVIEW_API_ROUTES
 from assay.web.review_pages import REVIEW_ROUTES
 from assay.web.search_pages import SEARCH_ROUTES
-from assay.web.shell import HERE, error_page, is_api, json, language_for, said
 from assay.web.visitors import visitor_of
-from assay.workbench import logs, people
-from assay.workbench.grading import make_ready
-from assay.workbench.opening import Service
+from assay.workbench.judging.page import make_ready
+from assay.workbench.project import logs, people
+from assay.workbench.project.service import Service
 
 TABLES: tuple[list[Guarded], ...] = (
     API_ROUTES,

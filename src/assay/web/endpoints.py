@@ -8,9 +8,9 @@ from starlette.responses import PlainTextResponse, Response
 
 from assay.core.errors import InputError
 from assay.web.access import Guarded
-from assay.web.shell import body, json, service_of
-from assay.workbench import health, logs
-from assay.workbench.backlog import BacklogFigures, backlog_figures
+from assay.web.page_frame import body, json, service_of
+from assay.workbench.project import health, logs
+from assay.workbench.review.backlog import BacklogFigures, backlog_figures
 
 MAX_RECORDS = 1000
 

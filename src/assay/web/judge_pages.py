@@ -1,5 +1,5 @@
-"""Judging: the sets that wait, the queries of one, and one document at a time beside the rubric.
-The pages show; votes, flags and additions go through the calls below them."""
+"""The judging pages: the sets to judge, the queries of a set, and one document at a time beside the
+rubric. Votes, flags and added documents go through the API calls below."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from starlette.responses import Response
 
 from assay.core.types import Issue
 from assay.web.access import ROLES, Guarded, user_of
-from assay.web.shell import body, json, language_for, page, query, service_of
-from assay.workbench import adding, agreed, editing, flags, grading
-from assay.workbench.adding import Added, FoundToAdd
-from assay.workbench.editing import EditedIssue, Made, NewQuery
-from assay.workbench.flags import Flag, FlagGiven
-from assay.workbench.grading_views import (
+from assay.web.page_frame import body, json, language_for, page, query, service_of
+from assay.workbench.deciding.next_judgments import settling
+from assay.workbench.judging import flags, set_edits
+from assay.workbench.judging import page as grading
+from assay.workbench.judging.flags import Flag, FlagGiven
+from assay.workbench.judging.page import (
     GivenVote,
     Meanwhile,
     QueryDesk,
@@ -23,37 +23,39 @@ from assay.workbench.grading_views import (
     SetDesk,
     SetRow,
 )
-from assay.workbench.run_queue import engines_again
-from assay.workbench.settling import settling
+from assay.workbench.judging.set_edits import Added, EditedIssue, FoundToAdd, Made, NewQuery
+from assay.workbench.judging.vote_totals import uncounted
+from assay.workbench.project.service import gold_path
+from assay.workbench.scoring.run_queue import engines_again
 
 WORDS = ("judge",)
-OVERTAKEN = 412  # of the judge's own vote another one holds by now than the page showed
+PRECONDITION_FAILED = 412  # the judge has changed this vote in another window
 
 
-class OfSet(msgspec.Struct, frozen=True):
+class SetParams(msgspec.Struct, frozen=True):
     set: str
 
 
-class OfQuery(msgspec.Struct, frozen=True):
+class QueryParams(msgspec.Struct, frozen=True):
     set: str
     query: str
 
 
-class OfDocument(msgspec.Struct, frozen=True):
+class DocumentParams(msgspec.Struct, frozen=True):
     set: str
     query: str
     doc: str
 
 
-class Looked(msgspec.Struct, frozen=True):
-    """What is searched for, to add a document to a query."""
+class SearchParams(msgspec.Struct, frozen=True):
+    """A search for a document to add to a query."""
 
     set: str
     query: str
     q: str
 
 
-class ToAdd(msgspec.Struct, frozen=True):
+class NewDocument(msgspec.Struct, frozen=True):
     set: str
     query_id: str
     doc_id: str
@@ -99,19 +101,19 @@ def set_page(request: Request) -> Response:
         rubric=grading.rubric_in_use(service, name, language_for(request))[0],
         open=settling(service, name, judge),
         chair=chair,
-        uncounted=agreed.waiting_votes(service, name),
+        uncounted=uncounted(gold_path(service, name)),
         engines=engines_again(service, name) if chair else [],
     )
 
 
 def _first_open(shown: SetDesk) -> str:
-    """The query to go on with."""
+    """The first query with documents left to judge."""
     left = (row.id for row in shown.queries if row.judged < row.asked)
     return next(left, "")
 
 
 def query_page(request: Request) -> Response:
-    """`?doc=ID` opens at that document, else at the first that waits."""
+    """`?doc=ID` opens that document; otherwise the first one left to judge."""
     name, query_id = request.path_params["set"], request.path_params["query"]
     judge, service = user_of(request).name, service_of(request)
     shown = grading.query_desk(service, name, query_id, judge, is_chair(request))
@@ -154,30 +156,30 @@ def list_sets(request: Request) -> Response:
 
 
 def show_set(request: Request) -> Response:
-    name, judge = query(request, OfSet).set, user_of(request).name
+    name, judge = query(request, SetParams).set, user_of(request).name
     return json(grading.set_desk(service_of(request), name, judge, is_chair(request)))
 
 
 def show_query(request: Request) -> Response:
-    asked = query(request, OfQuery)
+    asked = query(request, QueryParams)
     judge, chair = user_of(request).name, is_chair(request)
     return json(grading.query_desk(service_of(request), asked.set, asked.query, judge, chair))
 
 
 def show_document(request: Request) -> Response:
-    asked = query(request, OfDocument)
+    asked = query(request, DocumentParams)
     return json(grading.read_pair(service_of(request), asked.set, asked.query, asked.doc))
 
 
 def show_rubric(request: Request) -> Response:
-    rubric, starts = grading.rubric_in_use(service_of(request), query(request, OfSet).set)
+    rubric, starts = grading.rubric_in_use(service_of(request), query(request, SetParams).set)
     return json(RubricAnswer(rubric=rubric, starts=starts))
 
 
 def vote(request: Request) -> Response:
     given = body(request, GivenVote)
     found = grading.save_vote(service_of(request), given, user_of(request).name)
-    return json(found, OVERTAKEN if isinstance(found, Meanwhile) else 200)
+    return json(found, PRECONDITION_FAILED if isinstance(found, Meanwhile) else 200)
 
 
 def flag(request: Request) -> Response:
@@ -187,28 +189,28 @@ def flag(request: Request) -> Response:
 
 
 def look(request: Request) -> Response:
-    asked = query(request, Looked)
-    return json(adding.find_to_add(service_of(request), asked.set, asked.query, asked.q))
+    asked = query(request, SearchParams)
+    return json(set_edits.find_to_add(service_of(request), asked.set, asked.query, asked.q))
 
 
 def add_document(request: Request) -> Response:
-    given, judge = body(request, ToAdd), user_of(request).name
+    given, judge = body(request, NewDocument), user_of(request).name
     service = service_of(request)
-    return json(adding.add_to_pool(service, given.set, given.query_id, given.doc_id, judge))
+    return json(set_edits.add_to_pool(service, given.set, given.query_id, given.doc_id, judge))
 
 
 def add_query(request: Request) -> Response:
     given = body(request, NewQuery)
-    return json(editing.add_query(service_of(request), given, by=user_of(request).name))
+    return json(set_edits.add_query(service_of(request), given, by=user_of(request).name))
 
 
 def edit_issue(request: Request) -> Response:
     given = body(request, EditedIssue)
-    return json(editing.edit_issue(service_of(request), given, by=user_of(request).name))
+    return json(set_edits.edit_issue(service_of(request), given, by=user_of(request).name))
 
 
 JUDGE_ROUTES = [
-    Guarded("/judge", sets_page, ("GET",), "judge", "The sets that wait for you"),
+    Guarded("/judge", sets_page, ("GET",), "judge", "The sets you are asked to judge"),
     Guarded("/judge/{set}", set_page, ("GET",), "judge", "The queries of a set"),
     Guarded(
         "/judge/{set}/{query:path}/all", all_page, ("GET",), "judge", "All documents of a query"
@@ -221,7 +223,7 @@ JUDGE_ROUTES = [
         ("GET",),
         "judge",
         "A set, its queries and your progress",
-        query=OfSet,
+        query=SetParams,
         answer=SetDesk,
     ),
     Guarded(
@@ -229,8 +231,8 @@ JUDGE_ROUTES = [
         show_query,
         ("GET",),
         "judge",
-        "The documents of a query that are asked of you, and your votes",
-        query=OfQuery,
+        "The documents of a query that you are asked to judge, and your votes",
+        query=QueryParams,
         answer=QueryDesk,
     ),
     Guarded(
@@ -239,7 +241,7 @@ JUDGE_ROUTES = [
         ("GET",),
         "judge",
         "A document as a judge reads it",
-        query=OfDocument,
+        query=DocumentParams,
         answer=Reading,
     ),
     Guarded(
@@ -248,7 +250,7 @@ JUDGE_ROUTES = [
         ("GET",),
         "judge",
         "The rubric of a set",
-        query=OfSet,
+        query=SetParams,
         answer=RubricAnswer,
     ),
     Guarded(
@@ -256,8 +258,8 @@ JUDGE_ROUTES = [
         look,
         ("GET",),
         "judge",
-        "Documents that could be added to a query",
-        query=Looked,
+        "Search for documents to add to a query",
+        query=SearchParams,
         answer=list[FoundToAdd],
     ),
     Guarded(
@@ -265,7 +267,7 @@ JUDGE_ROUTES = [
         vote,
         ("POST",),
         "judge",
-        "Give a vote; the same id may be sent again. 412 where you voted otherwise since `seen`",
+        "Vote; safe to retry with the same id. 412 if you have changed this vote since `seen`",
         body=GivenVote,
         answer=Saved,
     ),
@@ -274,7 +276,7 @@ JUDGE_ROUTES = [
         flag,
         ("POST",),
         "judge",
-        "Flag a query, or take your flag off; a chair takes off all",
+        "Flag a query, or remove your flag; a chair removes all flags",
         body=FlagGiven,
         answer=Flag,
     ),
@@ -283,8 +285,8 @@ JUDGE_ROUTES = [
         add_document,
         ("POST",),
         "judge",
-        "Add a document to those that are judged for a query",
-        body=ToAdd,
+        "Add a document to the pool of a query",
+        body=NewDocument,
         answer=Added,
     ),
     Guarded(

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from assay.web.access import Guarded
-from assay.web.shell import json, page
+from assay.web.page_frame import json, page
 
 REFERENCE = "#/components/schemas/{name}"
 _PARAMETER = re.compile(r"{(\w+)(?::\w+)?}")  # of a path, without what may stand there
@@ -110,7 +110,7 @@ def document(table: Iterable[Guarded], version: str) -> Document:
 
 def _named_apart(schemas: Any) -> Any:
     """Types that share a name come with their place in the source. Readers get it as one word:
-    ReviewItemGrade, and not assay.workbench.review_item.Grade."""
+    ReviewItemGrade, and not assay.workbench.review.item.Grade."""
 
     def word(found: re.Match[str]) -> str:
         return (found[1] or "") + found[2].title().replace("_", "") + found[3]

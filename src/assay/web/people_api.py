@@ -9,11 +9,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from assay.web.access import Guarded, access_of, user_of
+from assay.web.page_frame import body, json, query, service_of
 from assay.web.people_pages import GET, POST, link_to, need_accounts
-from assay.web.shell import body, json, query, service_of
-from assay.workbench import people
-from assay.workbench.people import KeyKind, People, Role
-from assay.workbench.trail import AuditEntry, trail
+from assay.workbench.project import people
+from assay.workbench.project.audit_trail import AuditEntry, trail
+from assay.workbench.project.people import KeyKind, People, Role
 
 
 class Me(msgspec.Struct, frozen=True, kw_only=True):

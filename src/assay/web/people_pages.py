@@ -13,12 +13,11 @@ from assay.core.errors import Declined, InputError
 from assay.reports.words import page_words
 from assay.web.access import Guarded, Refusal, access_of, user_of, visitor_of
 from assay.web.limits import check_door, limiter_of
-from assay.web.shell import Form, form, language_for, page, query, said, service_of
+from assay.web.page_frame import Form, form, language_for, page, query, said, service_of
 from assay.web.visitors import NAME_COOKIE, YEAR, keep, name_cookie, session_cookie
-from assay.workbench import people
-from assay.workbench.people import KEY_KINDS, ROLES, KeyKind, Role
-from assay.workbench.trail import trail
-from assay.workbench.voters import dealt_to_others, voters
+from assay.workbench.project import people
+from assay.workbench.project.audit_trail import trail
+from assay.workbench.project.people import KEY_KINDS, ROLES, KeyKind, Role, dealt_to_others, voters
 
 HISTORY = 200  # entries of a page of the audit trail
 SHARED = ("people",)  # the words of these pages are in one file

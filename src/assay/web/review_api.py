@@ -1,4 +1,4 @@
-"""The chair's gate as calls: what its pages show and do, for other programs."""
+"""The review queue as JSON calls: what its pages show and do, for other programs."""
 
 from __future__ import annotations
 
@@ -10,10 +10,16 @@ from starlette.responses import Response
 
 from assay.core.errors import NotHere
 from assay.web.access import Guarded, user_of
-from assay.web.shell import body, json, query, service_of
-from assay.workbench import review_word
-from assay.workbench.review import ReviewItem
-from assay.workbench.review_item import (
+from assay.web.page_frame import body, json, query, service_of
+from assay.workbench.review import decisions
+from assay.workbench.review.decisions import (
+    ApprovedRow,
+    BulkOutcome,
+    DecisionForm,
+    ItemOutcome,
+    Preview,
+)
+from assay.workbench.review.item import (
     Candidate,
     ItemView,
     Whole,
@@ -21,17 +27,15 @@ from assay.workbench.review_item import (
     search_more,
     whole_text,
 )
-from assay.workbench.review_preview import Preview, preview
-from assay.workbench.review_queue import Asked, Listing, find_item, listing
-from assay.workbench.review_word import Bulk, Decided, Pick, Said
+from assay.workbench.review.queue import Listing, QueueFilter, ReviewItem, find_item, listing
 
 
-class ListQuery(Asked, frozen=True, kw_only=True, omit_defaults=True):
+class ListQuery(QueueFilter, frozen=True, kw_only=True, omit_defaults=True):
     limit: int = 50
     offset: int = 0
 
 
-class BulkQuery(Asked, frozen=True, kw_only=True, omit_defaults=True):
+class BulkQuery(QueueFilter, frozen=True, kw_only=True, omit_defaults=True):
     id: list[str] = []
 
 
@@ -44,23 +48,22 @@ class SearchQuery(msgspec.Struct, frozen=True):
 
 
 class BulkBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The rows of a preview, each with what it was when it was shown."""
+    """The rows of a preview, each with its fingerprint."""
 
-    items: list[Pick]
+    items: list[ApprovedRow]
     reason: str = ""
 
 
 class UndoBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Items to take back; without any, what the caller decided last. `decided` says of an item
-    which decision is meant, by its `decided_at`: where a newer one stands, nothing is taken back.
-    Of items that it does not name, callers take back their own decisions alone."""
+    """Items to undo; without any, what the caller decided last. `decided` has the `decided_at` of
+    the decision that is meant, by item: a newer one is not undone. Of items that it does not name,
+    callers undo their own decisions only."""
 
     ids: list[str] = []
     decided: dict[str, datetime] = {}
 
 
-def item_asked(request: Request) -> ReviewItem:
-    """The item that the address names."""
+def _item_of(request: Request) -> ReviewItem:
     item = find_item(service_of(request), request.path_params["item"])
     if item is None:
         raise NotHere("no such item in the queue")
@@ -68,68 +71,57 @@ def item_asked(request: Request) -> ReviewItem:
 
 
 def _list(request: Request) -> Response:
-    asked = query(request, ListQuery)
-    return json(listing(service_of(request), asked, limit=asked.limit, offset=asked.offset))
+    chosen = query(request, ListQuery)
+    return json(listing(service_of(request), chosen, limit=chosen.limit, offset=chosen.offset))
 
 
 def _item(request: Request) -> Response:
-    asked = query(request, Asked)
-    return json(item_view(service_of(request), item_asked(request), asked))
+    chosen = query(request, QueueFilter)
+    return json(item_view(service_of(request), _item_of(request), chosen))
 
 
 def _document(request: Request) -> Response:
     doc_id = query(request, DocumentQuery).doc_id
-    return json(whole_text(service_of(request), item_asked(request), doc_id))
+    return json(whole_text(service_of(request), _item_of(request), doc_id))
 
 
 def _search(request: Request) -> Response:
-    return json(
-        search_more(service_of(request), item_asked(request), query(request, SearchQuery).q)
-    )
+    words = query(request, SearchQuery).q
+    return json(search_more(service_of(request), _item_of(request), words))
 
 
 def _approve(request: Request) -> Response:
-    said = body(request, Said)
-    item = request.path_params["item"]
-    return json(review_word.approve(service_of(request), item, said, by=user_of(request).name))
+    form, item_id = body(request, DecisionForm), request.path_params["item"]
+    return json(decisions.approve(service_of(request), item_id, form, by=user_of(request).name))
 
 
 def _reject(request: Request) -> Response:
-    said = body(request, Said)
-    item = request.path_params["item"]
-    return json(review_word.reject(service_of(request), item, said, by=user_of(request).name))
+    form, item_id = body(request, DecisionForm), request.path_params["item"]
+    return json(decisions.reject(service_of(request), item_id, form, by=user_of(request).name))
 
 
 def _preview(request: Request) -> Response:
-    asked = query(request, BulkQuery)
-    return json(preview(service_of(request), asked, asked.id))
+    chosen = query(request, BulkQuery)
+    return json(decisions.preview(service_of(request), chosen, chosen.id))
 
 
 def _approve_many(request: Request) -> Response:
     sent, by = body(request, BulkBody), user_of(request).name
-    return json(
-        review_word.approve_many(service_of(request), sent.items, by=by, reason=sent.reason)
-    )
+    return json(decisions.approve_many(service_of(request), sent.items, by=by, reason=sent.reason))
 
 
-def _take_back(request: Request) -> Response:
+def _undo(request: Request) -> Response:
     service, by = service_of(request), user_of(request).name
     sent = body(request, UndoBody)
-    ids = sent.ids or [*sent.decided] or [item.id for item in review_word.last_step(service, by)]
-    return json(review_word.take_back(service, ids, by=by, seen=sent.decided))
+    ids = sent.ids or [*sent.decided] or [item.id for item in decisions.last_decided(service, by)]
+    return json(decisions.undo(service, ids, by=by, seen=sent.decided))
 
 
 _ONE = "/api/review/{item}"
 
 REVIEW_API_ROUTES = [
     Guarded(
-        "/api/review",
-        _list,
-        ("GET",),
-        "judge",
-        "What waits for the chair",
-        query=ListQuery,
-        answer=Listing,
+        "/api/review", _list, ("GET",), "judge", "The review queue", query=ListQuery, answer=Listing
     ),
     Guarded(
         "/api/review/bulk",
@@ -147,24 +139,24 @@ REVIEW_API_ROUTES = [
         "chair",
         "Approve rows as they were previewed",
         body=BulkBody,
-        answer=Bulk,
+        answer=BulkOutcome,
     ),
     Guarded(
         "/api/review/undo",
-        _take_back,
+        _undo,
         ("POST",),
         "chair",
-        "Take decisions back",
+        "Undo decisions",
         body=UndoBody,
-        answer=Bulk,
+        answer=BulkOutcome,
     ),
     Guarded(
         _ONE,
         _item,
         ("GET",),
         "judge",
-        "One item with all there is to read",
-        query=Asked,
+        "One item with everything to read",
+        query=QueueFilter,
         answer=ItemView,
     ),
     Guarded(
@@ -190,17 +182,17 @@ REVIEW_API_ROUTES = [
         _approve,
         ("POST",),
         "chair",
-        "Approve a row, or settle a suggestion",
-        body=Said,
-        answer=Decided,
+        "Approve a row, or accept a suggestion",
+        body=DecisionForm,
+        answer=ItemOutcome,
     ),
     Guarded(
         f"{_ONE}/reject",
         _reject,
         ("POST",),
         "chair",
-        "Turn an item down, with a reason",
-        body=Said,
-        answer=Decided,
+        "Reject an item, with a reason",
+        body=DecisionForm,
+        answer=ItemOutcome,
     ),
 ]

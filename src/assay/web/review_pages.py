@@ -1,5 +1,5 @@
-"""The chair's gate: the list of what waits, one item with all there is to read, many rows at once,
-and taking back. Forms work without scripts; `review.js` adds keys and keeps what is typed."""
+"""The review pages: the queue, one item with everything to read, many rows at once, and undo. Forms
+work without scripts; `review.js` adds keys and keeps what is typed."""
 
 from __future__ import annotations
 
@@ -16,25 +16,23 @@ from starlette.responses import RedirectResponse, Response
 from assay.core.errors import AssayError, InputError, NotHere
 from assay.reports.words import page_words
 from assay.web.access import ROLES, Guarded, user_of
+from assay.web.page_frame import Form, form, language_for, page, query, said, service_of
 from assay.web.review_api import BulkQuery, ListQuery
-from assay.web.shell import Form, form, language_for, page, query, said, service_of
-from assay.workbench import review_word
-from assay.workbench.opening import Service
-from assay.workbench.review import ReviewItem
-from assay.workbench.review_item import (
+from assay.workbench.project.service import Service
+from assay.workbench.review import decisions
+from assay.workbench.review.decisions import ApprovedRow, BulkOutcome, DecisionForm, Refused
+from assay.workbench.review.item import (
     Candidate,
     candidate_of,
     item_view,
     search_more,
     whole_text,
 )
-from assay.workbench.review_preview import fingerprint, preview
-from assay.workbench.review_queue import Asked, around, find_item, listing
-from assay.workbench.review_word import Bulk, Pick, Refused, Said, last_step
+from assay.workbench.review.queue import QueueFilter, ReviewItem, find_item, listing, neighbours
 
 WORDS = ("review",)
 ACT = re.compile(r"[A-Za-z0-9_-]{8,64}")
-SAID = ("approved", "rejected", "already", "taken_back", "waits_already")
+MESSAGES = ("approved", "rejected", "already", "taken_back", "waits_already")
 
 
 # ── the list ──────────────────────────────────────────────────────────────────────────────────────
@@ -45,75 +43,53 @@ def list_page(request: Request) -> Response:
 
 
 def _list(
-    request: Request, asked: ListQuery, *, status: int = 200, complaint: str = ""
+    request: Request, chosen: ListQuery, *, status: int = 200, complaint: str = ""
 ) -> Response:
-    shown = listing(service_of(request), asked, limit=asked.limit, offset=asked.offset)
+    shown = listing(service_of(request), chosen, limit=chosen.limit, offset=chosen.offset)
     return page(
         request,
         "review.html",
         status,
         listing=shown,
-        asked=asked,
-        kept=kept_query(asked),
+        chosen=chosen,
+        kept=kept_query(chosen),
         complaint=complaint,
-        narrowed=kept_query(asked) != "",
-        room=_room(request),
+        narrowed=kept_query(chosen) != "",
+        reviewer=_reviewer(request),
     )
 
 
-def kept_query(asked: Asked, **more: str) -> str:
-    """The part of the queue that is looked at, as the end of an address."""
-    plain = Asked()
+def kept_query(chosen: QueueFilter, **more: str) -> str:
+    """The filter that was chosen, as the query of an address."""
+    plain = QueueFilter()
     values = [
         (name, value)
-        for name in Asked.__struct_fields__
-        if (value := getattr(asked, name)) != getattr(plain, name)
+        for name in QueueFilter.__struct_fields__
+        if (value := getattr(chosen, name)) != getattr(plain, name)
     ]
     values += [(name, value) for name, value in more.items() if value]
     return f"?{urlencode(values)}" if values else ""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Room:
-    """What every page of the room says: whether this person decides, what they decided last, and
-    what became of what they pressed."""
+class Reviewer:
+    """The reader of a review page: whether they decide, what they decided last, and the message on
+    the form that they sent."""
 
     decides: bool
     last: list[ReviewItem]
-    said: str
+    message: str
 
 
-def _room(request: Request) -> Room:
+def _reviewer(request: Request) -> Reviewer:
     user = user_of(request)
     decides = ROLES.index(user.role) >= ROLES.index("chair")
-    last = last_step(service_of(request), user.name) if decides else []
-    said = request.query_params.get("said", "")
-    return Room(decides=decides, last=last, said=said if said in SAID else "")
+    last = decisions.last_decided(service_of(request), user.name) if decides else []
+    message = request.query_params.get("said", "")
+    return Reviewer(decides=decides, last=last, message=message if message in MESSAGES else "")
 
 
 # ── one item ──────────────────────────────────────────────────────────────────────────────────────
-
-
-@dataclass(frozen=True, kw_only=True)
-class Given:
-    """What a chair sent. When it is refused it comes back with the page, filled in: nobody types
-    twice."""
-
-    item: str
-    action: str
-    why: str
-    note: str
-    grade: str
-    documents: tuple[str, ...]
-    seen: tuple[str, ...] | None
-    row: str | None
-    act: str = ""
-
-    def ticked(self, doc_id: str, in_row: bool) -> bool:
-        """A document of the row that the chair has not seen yet is ticked, as on a new page."""
-        if doc_id in self.documents:
-            return True
-        return in_row and self.seen is not None and doc_id not in self.seen
 
 
 def item_page(request: Request) -> Response:
@@ -129,13 +105,13 @@ def _item(
     *,
     status: int = 200,
     complaint: str = "",
-    given: Given | None = None,
+    sent: DecisionForm | None = None,
 ) -> Response:
-    service, asked = service_of(request), query(request, Asked)
-    view = item_view(service, item, asked)
+    service, chosen = service_of(request), query(request, QueueFilter)
+    view = item_view(service, item, chosen)
     found, sought, not_found = _sought(request, service, item)
-    extra = _extra(service, item, given, {one.doc_id for one in view.candidates})
-    asked_whole = request.query_params.get("whole", "")
+    extra = _extra(service, item, sent, {one.doc_id for one in view.candidates})
+    whole_id = request.query_params.get("whole", "")
     return page(
         request,
         "review_item.html",
@@ -143,25 +119,25 @@ def _item(
         words=WORDS,
         view=view,
         item=item,
-        shown=fingerprint(item, view.note),
+        shown=decisions.fingerprint(item, view.note),
         act=secrets.token_hex(12),
-        kept=kept_query(asked),
-        asked=asked,
-        whole=whole_text(service, item, asked_whole) if asked_whole else None,
+        kept=kept_query(chosen),
+        chosen=chosen,
+        whole=whole_text(service, item, whole_id) if whole_id else None,
         found=found,
         extra=extra,
         sought=sought,
         not_found=not_found,
         complaint=complaint,
-        given=given,
-        room=_room(request),
+        sent=sent,
+        reviewer=_reviewer(request),
     )
 
 
 def _sought(
     request: Request, service: Service, item: ReviewItem
 ) -> tuple[list[Candidate], str, str]:
-    """What a search for more documents found, where one was asked for without a script."""
+    """The documents that a search for more found, if the form was sent without a script."""
     words = request.query_params.get("q", "")
     try:
         return (search_more(service, item, words) if words else []), words, ""
@@ -170,67 +146,58 @@ def _sought(
 
 
 def _extra(
-    service: Service, item: ReviewItem, given: Given | None, shown: set[str]
+    service: Service, item: ReviewItem, sent: DecisionForm | None, shown: set[str]
 ) -> list[Candidate]:
     """Documents that the chair had found and ticked before the form was refused."""
-    ticked = given.documents if given is not None else ()
+    ticked = (sent.documents or ()) if sent is not None else ()
     new = [id for id in ticked if id not in item.doc_ids and id not in shown]
     return [candidate_of(service, item, id) for id in new]
 
 
 def decide(request: Request) -> Response:
-    """The chair's word. What cannot be done is said beside what the chair had filled in."""
-    service, by = service_of(request), user_of(request).name
-    given = _given(request.path_params["item"], form(request))
-    asked = query(request, Asked)
+    """Approve or reject an item. A refusal is shown above the form that was sent."""
+    service, by, item_id = service_of(request), user_of(request).name, request.path_params["item"]
+    chosen, sent = query(request, QueueFilter), _decision_form(form(request))
     try:
-        said = Said(
-            documents=given.documents,
-            seen=given.seen,
-            row=given.row,
-            note=given.note,
-            reason=given.why,
-            grade=int(given.grade) if given.grade in tuple("0123456789") else None,
-            act=given.act,
-        )
-        if given.action == "approve":
-            done = review_word.approve(service, given.item, said, by=by)
-        elif given.action == "reject":
-            done = review_word.reject(service, given.item, said, by=by)
-        else:
-            raise Refused("action")
-        beside = around(service, asked, done.item)
+        match form(request).text("action"):
+            case "approve":
+                done = decisions.approve(service, item_id, sent, by=by)
+            case "reject":
+                done = decisions.reject(service, item_id, sent, by=by)
+            case _:
+                raise Refused("action")
+        beside = neighbours(service, chosen, done.item)
     except AssayError as error:
-        return _refused(request, given, error)
+        return _refused(request, item_id, sent, error)
     if done.unwritten:
         return _list(request, ListQuery(), status=503, complaint=done.unwritten)
-    outcome = "already" if done.already else done.outcome
-    on = beside.next or beside.previous
-    place = f"/review/{on}" if on else "/review"
-    return RedirectResponse(place + kept_query(asked, said=outcome), status_code=303)
+    next_id = beside.next or beside.previous
+    place = f"/review/{next_id}" if next_id else "/review"
+    message = "already" if done.already else done.outcome
+    return RedirectResponse(place + kept_query(chosen, said=message), status_code=303)
 
 
-def _given(item: str, sent: Form) -> Given:
-    return Given(
-        item=item,
-        action=sent.text("action"),
-        why=sent.text("why"),
-        note=sent.text("note"),
-        grade=sent.text("grade"),
-        documents=sent.texts("doc"),
-        seen=sent.texts("seen") if "seen" in sent else None,
-        row=sent.text("row") if "row" in sent else None,
-        act=act if ACT.fullmatch(act := sent.text("act")) else "",
+def _decision_form(values: Form) -> DecisionForm:
+    grade, act = values.text("grade"), values.text("act")
+    return DecisionForm(
+        documents=values.texts("doc"),
+        seen=values.texts("seen") if "seen" in values else None,
+        row=values.text("row") if "row" in values else None,
+        note=values.text("note"),
+        reason=values.text("why"),
+        grade=int(grade) if grade in tuple("0123456789") else None,
+        act=act if ACT.fullmatch(act) else "",
     )
 
 
-def _refused(request: Request, given: Given, error: AssayError) -> Response:
+def _refused(request: Request, item_id: str, sent: DecisionForm, error: AssayError) -> Response:
+    """The item with the form filled in as it was sent, so that nobody types twice."""
     complaint = _in_words(request, error)
     status = 404 if isinstance(error, NotHere) else 400 if isinstance(error, InputError) else 503
     try:
-        item = find_item(service_of(request), given.item)
+        item = find_item(service_of(request), item_id)
         if item is not None:
-            return _item(request, item, status=status, complaint=complaint, given=given)
+            return _item(request, item, status=status, complaint=complaint, sent=sent)
     except AssayError:  # the store is away: the page does without it
         status = 503
     return page(
@@ -239,7 +206,9 @@ def _refused(request: Request, given: Given, error: AssayError) -> Response:
         status,
         words=WORDS,
         complaint=complaint,
-        given=given,
+        item_id=item_id,
+        action=form(request).text("action"),
+        sent=sent,
         again=status == 503,
     )
 
@@ -254,67 +223,67 @@ def _words(request: Request) -> dict[str, str]:
     return page_words(language_for(request), *WORDS)
 
 
-# ── many, and back ────────────────────────────────────────────────────────────────────────────────
+# ── many, and undo ────────────────────────────────────────────────────────────────────────────────
 
 
 def bulk_page(request: Request) -> Response:
     return _bulk(request, query(request, BulkQuery))
 
 
-def _bulk(request: Request, asked: BulkQuery, outcome: Bulk | None = None) -> Response:
-    shown = preview(service_of(request), asked, asked.id)
+def _bulk(request: Request, chosen: BulkQuery, outcome: BulkOutcome | None = None) -> Response:
+    shown = decisions.preview(service_of(request), chosen, chosen.id)
     return page(
         request,
         "review_bulk.html",
         words=WORDS,
         preview=shown,
-        asked=asked,
-        kept=kept_query(asked),
+        chosen=chosen,
+        kept=kept_query(chosen),
         outcome=outcome,
         refused=list(outcome.refused.values()) if outcome else [],
         complaint="",
-        room=_room(request),
+        reviewer=_reviewer(request),
     )
 
 
 def approve_many(request: Request) -> Response:
-    """The rows that are ticked, each with what it was when it was shown."""
-    sent, asked = form(request), query(request, BulkQuery)
+    """Approve the rows that are ticked, each with its fingerprint in the preview."""
+    sent, chosen = form(request), query(request, BulkQuery)
     seen = dict(pair.rpartition(":")[::2] for pair in sent.texts("seen"))
-    picks = [Pick(id=id, seen=seen.get(id, "")) for id in sent.texts("id")]
+    rows = [ApprovedRow(id=id, seen=seen.get(id, "")) for id in sent.texts("id")]
     try:
-        outcome = review_word.approve_many(
-            service_of(request), picks, by=user_of(request).name, reason=sent.text("why")
+        outcome = decisions.approve_many(
+            service_of(request), rows, by=user_of(request).name, reason=sent.text("why")
         )
     except Refused as error:
-        listed = msgspec.convert(msgspec.structs.asdict(asked), ListQuery)
+        listed = msgspec.convert(msgspec.structs.asdict(chosen), ListQuery)
         return _list(request, listed, status=400, complaint=_in_words(request, error))
     if outcome.refused:
-        return _bulk(request, msgspec.structs.replace(asked, id=list(outcome.refused)), outcome)
+        return _bulk(request, msgspec.structs.replace(chosen, id=list(outcome.refused)), outcome)
     if outcome.unwritten:
         return _list(request, ListQuery(), status=503, complaint=outcome.unwritten)
-    said = "approved" if outcome.done else "already"
-    return RedirectResponse("/review" + kept_query(asked, said=said), status_code=303)
+    message = "approved" if outcome.done else "already"
+    return RedirectResponse("/review" + kept_query(chosen, said=message), status_code=303)
 
 
-def take_back(request: Request) -> Response:
-    """Exactly what the page offered to take back: the decisions that it showed."""
-    service, asked, sent = service_of(request), query(request, Asked), form(request)
+def undo(request: Request) -> Response:
+    """Undo the decisions that the page showed."""
+    service, chosen, sent = service_of(request), query(request, QueueFilter), form(request)
     ids = sent.texts("id")
     seen = {id: at for text in sent.texts("decided") for id, at in _decision(text)}
-    outcome = review_word.take_back(service, ids, by=user_of(request).name, seen=seen)
-    if outcome.unwritten and not outcome.refused:
-        return _list(request, ListQuery(), status=503, complaint=outcome.unwritten)
+    outcome = decisions.undo(service, ids, by=user_of(request).name, seen=seen)
     if outcome.refused:
-        said = "\n".join(dict.fromkeys(outcome.refused.values()))
-        return _list(request, ListQuery(), status=400, complaint=said)
+        complaint = "\n".join(dict.fromkeys(outcome.refused.values()))
+        return _list(request, ListQuery(), status=400, complaint=complaint)
+    if outcome.unwritten:
+        return _list(request, ListQuery(), status=503, complaint=outcome.unwritten)
     place = f"/review/{ids[0]}" if len(ids) == 1 else "/review"
-    told = "taken_back" if outcome.done else "waits_already"
-    return RedirectResponse(place + kept_query(asked, said=told), status_code=303)
+    message = "taken_back" if outcome.done else "waits_already"
+    return RedirectResponse(place + kept_query(chosen, said=message), status_code=303)
 
 
 def _decision(text: str) -> list[tuple[str, datetime]]:
-    """An item and when it was decided; nothing where a page does not say that."""
+    """An item and when it was decided, from the field of a form; empty if it is not one."""
     id, _, at = text.partition(" ")
     try:
         return [(id, datetime.fromisoformat(at))]
@@ -323,10 +292,10 @@ def _decision(text: str) -> list[tuple[str, datetime]]:
 
 
 REVIEW_ROUTES = [
-    Guarded("/review", list_page, ("GET",), "judge", "What waits for the chair"),
+    Guarded("/review", list_page, ("GET",), "judge", "The review queue"),
     Guarded("/review/bulk", bulk_page, ("GET",), "chair", "What approving many would change"),
     Guarded("/review/bulk", approve_many, ("POST",), "chair", "Approve many rows"),
-    Guarded("/review/undo", take_back, ("POST",), "chair", "Take decisions back"),
+    Guarded("/review/undo", undo, ("POST",), "chair", "Undo decisions"),
     Guarded("/review/{item}", item_page, ("GET",), "judge", "One row or suggestion to decide on"),
     Guarded("/review/{item}", decide, ("POST",), "chair", "Approve or reject"),
 ]

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from datetime import date
 from functools import partial
+from urllib.parse import quote, urlencode
 
 import msgspec
 from starlette.requests import Request
@@ -14,13 +15,34 @@ from starlette.responses import Response
 from assay.core.errors import InputError
 from assay.reports.whys import told_why
 from assay.web.access import Guarded
-from assay.web.addresses import doc_address, search_address
-from assay.web.shell import is_api, json, language_for, page, query, service_of
-from assay.workbench import reading, searching
-from assay.workbench.corpora import CorpusRow
-from assay.workbench.filtering import Choice
-from assay.workbench.reading import DocumentPage
-from assay.workbench.searching import Asked, Filters, NotHere, ResultPage, Similar
+from assay.web.page_frame import is_api, json, language_for, page, query, service_of
+from assay.workbench.searching import documents as reading
+from assay.workbench.searching import search as searching
+from assay.workbench.searching.corpora import CorpusRow
+from assay.workbench.searching.documents import DocumentPage
+from assay.workbench.searching.filters import Choice
+from assay.workbench.searching.search import Asked, Filters, NotHere, ResultPage, Similar
+
+# ── addresses of pages that others lead to ────────────────────────────────────────────────────────
+
+
+def doc_address(corpus: str, doc_id: str, query: str = "") -> str:
+    """The page of a document. Its id may have any letters: each is encoded, slashes too. A dot or
+    two alone would be read as a folder, so they go behind the question mark."""
+    asked = {"q": query} if query else {}
+    if doc_id in (".", ".."):
+        return f"/doc/{quote(corpus, safe='')}/?{urlencode({'id': doc_id, **asked})}"
+    path = f"/doc/{quote(corpus, safe='')}/{quote(doc_id, safe='')}"
+    return f"{path}?{urlencode(asked)}" if asked else path
+
+
+def search_address(**asked: object) -> str:
+    """The page of a search: what is empty is left out."""
+    given = {name: str(value) for name, value in asked.items() if value not in ("", None)}
+    return f"/search?{urlencode(given)}" if given else "/search"
+
+
+# ────────────────────────────────────────────────────────────────────────────────────────────────
 
 BAR_HEIGHT = 40  # of the drawing of years, in its own units
 MOST_BARS = 60

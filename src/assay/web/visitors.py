@@ -14,9 +14,9 @@ from typing import Literal
 from starlette.requests import Request
 from starlette.responses import Response
 
-from assay.workbench import people
-from assay.workbench.opening import Service
-from assay.workbench.people import KeyKind, Role
+from assay.workbench.project import people
+from assay.workbench.project.people import KeyKind, Role
+from assay.workbench.project.service import Service
 
 NAME_COOKIE = "assay_me"
 VISIT_COOKIE = "assay_visit"

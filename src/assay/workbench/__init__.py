@@ -1,1 +1,1 @@
-"""The verbs, one file per command. Values in, values out."""
+"""What commands, pages and agents do, in rooms by subject. Values in, values out."""

@@ -1,0 +1,184 @@
+"""Commands on results: compare, explain, export, report, history and plan."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from assay.cli.options import StoreUrl, a_number, opened
+from assay.cli.output import Json, emit, say, tell
+from assay.core.errors import UsageError
+
+# ── `assay explain` ───────────────────────────────────────────────────────────────────────────────
+
+
+def explain(
+    results: Annotated[Path, typer.Argument(help="A results file written by assay score.")],
+    query: Annotated[str, typer.Argument(help="The id of a query.")],
+    dataset: Annotated[
+        Path | None, typer.Option(help="The gold set, when another tool wrote the results.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Show the sum behind every number of one query, rank by rank."""
+    from assay.core.results_file import entry_to_json
+    from assay.reports.explanation import explanation
+    from assay.workbench.scoring.explain import explain
+
+    told = explain(results, query, dataset)
+    emit(entry_to_json(told.entry), lambda: explanation(told.entry, told.measures), json=json)
+    if told.note:
+        say(f"Gold set {told.note}.", style="yellow")
+
+
+# ── `assay export` ────────────────────────────────────────────────────────────────────────────────
+
+
+def export(
+    run: Annotated[Path, typer.Argument(help="A results file of assay score, or any run.")],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="run.trec (TREC), or run.json (BEIR's results)."),
+    ] = None,
+    to: Annotated[
+        str, typer.Option(help="trec or beir.", show_default="by the ending of the output")
+    ] = "",
+    mlflow: Annotated[
+        str, typer.Option(metavar="URI", help="Log the results in MLflow: a folder or a server.")
+    ] = "",
+    experiment: Annotated[str, typer.Option(help="With --mlflow: the experiment.")] = "assay",
+    json: Json = False,
+) -> None:
+    """Write a run as a TREC or BEIR file, or log results in MLflow."""
+    from assay.workbench.scoring.export import export_run, log_to_mlflow
+
+    if output is None and not mlflow:
+        raise UsageError("give --output FILE or --mlflow URI")
+    done: dict[str, object] = {}
+    if output is not None:
+        hits = export_run(run, output, format=to or None)
+        done |= {"output": str(output), "hits": hits}
+        say(f"{hits:,} hits written to {output}")
+    if mlflow:
+        id = log_to_mlflow(run, mlflow, experiment=experiment)
+        done |= {"mlflow_run": id, "experiment": experiment}
+        say(f"logged as run {id} of the experiment {experiment}")
+    if json:
+        emit(done, lambda: None, json=True)
+
+
+# ── `assay report` ────────────────────────────────────────────────────────────────────────────────
+
+
+def report(
+    results: Annotated[Path, typer.Argument(help="A results file written by assay score.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="report.html, .md, .xml (JUnit), .csv or .tex")
+    ],
+    against: Annotated[
+        Path | None, typer.Option(help="Another results file to compare with.")
+    ] = None,
+    language: Annotated[str, typer.Option(help="The report's language: en, fi or he.")] = "en",
+    force: Annotated[
+        bool, typer.Option(help="Compare even on different gold sets or corpora.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Write a report for people or programs. The ending of the output picks the format."""
+    from assay.workbench.scoring.report import report_file
+
+    report_file(results, output, against=against, language=language, force=force)
+    tell({"report": str(output)}, f"report written to {output}", json=json)
+
+
+# ── `assay history` ───────────────────────────────────────────────────────────────────────────────
+
+
+def history(
+    dataset: Annotated[
+        str, typer.Option("--dataset", "--gold", help="Only this gold set: a name or a file.")
+    ] = "",
+    engine: Annotated[str, typer.Option(help="Only this engine.")] = "",
+    store: StoreUrl = "",
+    json: Json = False,
+) -> None:
+    """Show how engines have done over time, and the runs where the level changed."""
+    from assay.reports.terminal_trend import trend_lines
+    from assay.workbench.deciding.trend import trends
+
+    with opened(store, read_only=True) as service:
+        found = trends(service, gold=dataset, engine=engine)
+    emit(found, lambda: trend_lines(found), json=json)
+
+
+# ── `assay plan` ──────────────────────────────────────────────────────────────────────────────────
+
+
+def plan(
+    a: Annotated[Path, typer.Argument(help="Results of one engine.")],
+    b: Annotated[Path, typer.Argument(help="Results of another engine on the same queries.")],
+    difference: Annotated[
+        float, typer.Option(callback=a_number, help="The difference that matters to you.")
+    ] = 0.03,
+    power: Annotated[
+        float, typer.Option(callback=a_number, help="The chance of seeing such a difference.")
+    ] = 0.8,
+    primary: Annotated[
+        str, typer.Option(help="The measure that decides. By default nDCG@10, or the pass rate.")
+    ] = "",
+    agreement: Annotated[
+        float | None,
+        typer.Option(
+            callback=a_number, help="How two judges agree: kappa or alpha of `gold agreement`."
+        ),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """How many queries and judgments does a decision take? From a pilot: two engines on the same
+    queries."""
+    from assay.reports.terminal_plan import plan_table
+    from assay.workbench.deciding.plan import plan_from
+
+    found = plan_from(
+        (a, b), difference=difference, power=power, primary=primary, agreement=agreement
+    )
+    emit(found, lambda: plan_table(found), json=json)
+
+
+# ────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def compare(
+    results: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Results files, or engines that `assay run` has scored; "
+            "each is compared with the first."
+        ),
+    ],
+    force: Annotated[
+        bool, typer.Option(help="Compare even on different gold sets or corpora.")
+    ] = False,
+    primary: Annotated[
+        str, typer.Option(help="The measure that decides. By default nDCG@10, or the pass rate.")
+    ] = "",
+    equivalence: Annotated[
+        float | None,
+        typer.Option(
+            help="A margin such as 0.02: also say whether B is shown to be no worse than that."
+        ),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Is B better than A? Differences with intervals and tests, and the queries that moved."""
+    from assay.reports.terminal_comparison import comparison_table
+    from assay.workbench.deciding.compare import compare_results
+
+    if any(not path.exists() for path in results):
+        from assay.workbench.scoring.run import kept_results
+
+        results = kept_results(results)
+    comparison = compare_results(results, force=force, primary=primary, equivalence=equivalence)
+    emit(comparison, lambda: comparison_table(comparison), json=json)

@@ -1,0 +1,523 @@
+"""The engine behind an HTTP address: a table has the request with placeholders, and JMESPath
+expressions for the hits, their ids and their scores in the answer.
+
+    [engines.prod]
+    http = "http://127.0.0.1:9200/opinions/_search"
+    method = "POST"
+    body = '{"size": {{top_k}}, "query": {"match": {"text": {{query}}}}}'
+    hits = "hits.hits"
+    id = "_id"
+    score = "_score"
+    headers = { Authorization = "env:SEARCH_KEY" }
+
+A preset is such a table, whose keys the user's own replace. A secret is named in the table, and
+read from the environment when the engine is opened. An answer that cannot be read is reported with
+the key of the table to change."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+import ssl
+import time
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from http.client import HTTPException
+from itertools import pairwise
+from typing import Any
+from urllib.parse import quote, quote_plus, urlencode, urljoin, urlsplit
+
+import msgspec
+
+from assay.core.errors import EngineError, InputError
+from assay.core.types import Hit, SearchEngine
+from assay.engines.calling import Answer, Late, Temporary
+from assay.engines.engine_table import DEFAULT_TIMEOUT, EngineKind
+from assay.engines.http_table import (
+    HttpTable,
+    Pattern,
+    complete,
+    form_like,
+    mistake,
+    pattern_of,
+)
+from assay.engines.secrets import filled, hidden, names_in, values_of
+from assay.engines.templates import Template, Values, as_text, fill, with_keys
+from assay.engines.transport import (
+    MOST_BYTES,
+    UNPACKED,
+    Client,
+    CutShort,
+    Request,
+    Response,
+    TooLarge,
+    host_of,
+)
+
+SHOWN = 300  # characters of what a server says of an error
+RETRIED = frozenset((408, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529))
+
+
+class HttpEngine(SearchEngine):
+    """The engine at the address of a table. It keeps to the time limit itself. Several threads may
+    search at once: each has a connection of its own."""
+
+    keeps_time = True
+
+    def __init__(self, name: str, table: HttpTable) -> None:
+        self._name = name
+        self._table: HttpTable = complete(table)
+        self._pattern: Pattern = with_keys_of(self._table, f"engines.{name}")
+        self._client = Client(self._table.http, self._table.ca)
+        self._secrets: tuple[str, ...] = ()
+        self._headers = self._made_headers()
+
+    def name(self) -> str:
+        return self._name
+
+    def close(self) -> None:
+        self._client.close()
+
+    def search(
+        self,
+        query: str,
+        top_k: int = 20,
+        *,
+        timeout: float = DEFAULT_TIMEOUT,
+        **known: object,
+    ) -> Answer[Hit]:
+        """`known` has the values of the gold set's row, by the names of their placeholders."""
+        request = self.request(query, top_k, known)
+        response = self.send(request, timeout)
+        reading = self.read(response, top_k)
+        if reading.wrong:
+            raise (Temporary if reading.may_pass else EngineError)(reading.wrong[0])
+        answer: Answer[Hit] = Answer(reading.hits)
+        answer.millis = response.millis
+        return answer
+
+    # ── the steps, which `engines test` takes one by one ──────────────────────────────────────────
+
+    def request(self, query: str, top_k: int, known: dict[str, object]) -> Request:
+        """The request, with its secrets: it must not be shown."""
+        values = {name: value for name, value in known.items() if value not in (None, "", {}, [])}
+        values |= {"query": query, "top_k": top_k}
+        pattern, table = self._pattern, self._table
+        url = fill(pattern.url, values, "url")
+        params = [(name, _plain(template, values)) for name, template in pattern.params]
+        if params:
+            url += ("&" if "?" in url else "?") + urlencode(params)
+        body = None
+        if pattern.body:
+            body = fill(pattern.body, values, "form" if form_like(table) else "json").encode()
+        return Request(method=table.method, url=url, headers=self._headers, body=body)
+
+    def send(self, request: Request, timeout: float, *, raising: bool = True) -> Response:
+        """The answer. A failure is raised as an error without secrets, and so is a temporary status
+        if `raising`."""
+        host = host_of(self._table.http)
+        started = time.monotonic()
+        try:
+            response = self._client.send(request, timeout)
+        except TimeoutError:
+            raise Late(timeout) from None
+        except ssl.SSLCertVerificationError as error:
+            raise EngineError(
+                f"the certificate of {host} is not trusted: {error.verify_message}; "
+                'a certificate of your own is named with ca = "FILE.pem"'
+            ) from None
+        except TooLarge:
+            raise EngineError(
+                f"{host} answers with more than {MOST_BYTES >> 20} MB: ask for fewer hits or fields"
+            ) from None
+        except CutShort:
+            raise Temporary(f"the answer of {host} ends too soon") from None
+        except ConnectionRefusedError:
+            raise Temporary(f"nothing answers at {host}: the connection is refused") from None
+        except (OSError, HTTPException, ValueError) as error:
+            said = self.shown(str(error) or type(error).__name__)
+            if isinstance(error, OSError) and time.monotonic() - started >= timeout:
+                raise Late(timeout) from None
+            raise Temporary(f"no answer from {host}: {said}") from None
+        if raising and response.status in RETRIED:
+            wait = wait_of(response.headers.get("retry-after", ""))
+            raise Temporary(self.error_message(response), wait)
+        return response
+
+    def read(self, response: Response, top_k: int) -> AnswerReading:
+        """The hits of the answer, or its mistakes."""
+        if not 200 <= response.status < 300:
+            return not_read(self.error_message(response))
+        reading = read_hits(response, self._pattern, top_k)
+        wrong = tuple(self.shown(text) for text in reading.wrong)
+        return msgspec.structs.replace(reading, wrong=wrong)
+
+    def error_message(self, response: Response) -> str:
+        """The message for an answer with an error status, without secrets."""
+        host, status = host_of(self._table.http), response.status
+        if 300 <= status < 400:
+            target = urljoin(self._table.http, response.headers.get("location", ""))
+            place = urlsplit(target)
+            shown = self.shown(f"{place.scheme}://{place.netloc}{place.path}")
+            return (
+                f"{host} redirects to {shown}, which was not followed: a key goes to one host "
+                "alone; write that address as http"
+            )
+        text = self.shown(" ".join(response.body[:4096].decode("utf-8", "replace").split()))
+        if status in (401, 403):
+            named = dict.fromkeys(name for text in self._naming() for name in names_in(text))
+            key = f" in {', '.join(named)}" if named else ": the table names none"
+            return f"{host} answers status {status}: it does not accept the key{key}" + (
+                f"; it says: {text}" if text else ""
+            )
+        return f"{host} answers status {status}" + (f": {text}" if text else "")
+
+    def shown(self, text: str) -> str:
+        """A text of the server as it may be shown. Secrets are removed before it is cut, which
+        could leave a part of one."""
+        text = hidden(text, self._secrets)
+        text = "".join(character if character.isprintable() else " " for character in text)
+        return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
+
+    def shown_headers(self) -> dict[str, str]:
+        """The headers as they may be shown, with secrets by their names."""
+        shown = dict(self._headers)
+        shown |= {name: value for name, value in self._table.headers.items() if value}
+        if self._table.login:
+            shown["Authorization"] = f"Basic {self._table.login}"
+        return shown
+
+    def masked(self, text: str) -> str:
+        """The text without the secrets."""
+        return hidden(text, self._secrets)
+
+    def _naming(self) -> tuple[str, ...]:
+        """The texts of the table that may name a secret."""
+        table = self._table
+        return (
+            *table.headers.values(),
+            *table.params.values(),
+            table.login,
+            table.http,
+            table.body,
+        )
+
+    def _made_headers(self) -> dict[str, str]:
+        table, where = self._table, f"engines.{self._name}"
+        headers = {
+            name: filled(value, f"{where}.headers.{name}")
+            for name, value in table.headers.items()
+            if value
+        }
+        secrets = values_of(self._naming())
+        if table.login:
+            login = filled(table.login, f"{where}.login")
+            basic = base64.b64encode(login.encode()).decode()
+            headers["Authorization"] = f"Basic {basic}"
+            secrets = (*secrets, basic, login.partition(":")[2])
+        for name, value in headers.items():
+            if not value.isprintable() or not value.isascii():
+                raise InputError("a header has printable ASCII alone", where=f"{where}.{name}")
+        if table.body and not any(name.lower() == "content-type" for name in headers):
+            headers["Content-Type"] = "application/json"
+        spelled = {form for secret in secrets for form in _spellings(secret)}
+        self._secrets = tuple(secret for secret in spelled if secret)
+        return headers
+
+
+def with_keys_of(table: HttpTable, where: str) -> Pattern:
+    """The pattern of a complete table, with the secrets that its address, body and parameters
+    name."""
+    pattern = pattern_of(table, where)
+    return msgspec.structs.replace(
+        pattern,
+        url=with_keys(pattern.url, "url", f"{where}.http"),
+        body=with_keys(pattern.body, "form" if form_like(table) else "json", f"{where}.body"),
+        params=tuple(
+            (name, with_keys(template, None, f"{where}.params.{name}"))
+            for name, template in pattern.params
+        ),
+    )
+
+
+def _spellings(secret: str) -> tuple[str, ...]:
+    """The ways in which an answer may spell a secret."""
+    in_json = msgspec.json.encode(secret).decode()[1:-1]
+    return secret, quote(secret), quote(secret, safe=""), quote_plus(secret), in_json
+
+
+def _plain(template: Template, values: Values) -> str:
+    """A value of `params`, which is percent-encoded as a whole."""
+    return "".join(part if isinstance(part, str) else as_text(part, values) for part in template)
+
+
+def wait_of(value: str) -> float | None:
+    """The seconds to wait by a Retry-After header, which has seconds or a date."""
+    try:
+        seconds = float(value)
+    except ValueError:
+        try:
+            date = parsedate_to_datetime(value)
+        except (ValueError, TypeError):
+            return None
+        date = date if date.tzinfo else date.replace(tzinfo=UTC)
+        seconds = date.timestamp() - datetime.now(UTC).timestamp()
+    return max(0.0, seconds) if math.isfinite(seconds) else None
+
+
+# ── reading an answer ─────────────────────────────────────────────────────────────────────────────
+
+KEYS_SHOWN = 12
+NAMES = ("id", "_id", "doc_id", "document_id", "objectID", "docid", "key", "uuid")
+CLOSED_BY = {b"{": b"}", b"[": b"]"}
+LISTS = ("hits", "results", "docs", "documents", "items", "value", "children", "data", "candidates")
+
+
+class AnswerReading(msgspec.Struct, frozen=True, kw_only=True):
+    """The hits of an answer, or its mistakes in `wrong`, after which no hit counts. They `may_pass`
+    if the answer was cut short. `notes` are hints for `engines test`."""
+
+    hits: tuple[Hit, ...] = ()
+    wrong: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    may_pass: bool = False
+
+
+def not_read(why: str) -> AnswerReading:
+    return AnswerReading(wrong=(why,))
+
+
+def read_hits(response: Response, pattern: Pattern, top_k: int) -> AnswerReading:
+    """The hits of an answer. If there are more than `top_k`, the first documents count: a table may
+    ask for many passages to get enough documents."""
+    answer, wrong, cut_short = _decoded(response)
+    if wrong:
+        return AnswerReading(wrong=(wrong,), may_pass=cut_short)
+    if pattern.error is not None and (said := _found(pattern.error, answer)):
+        return not_read(f"the answer says: {said if isinstance(said, str) else _short(said)}")
+    found = _found(pattern.hits, answer)
+    if not isinstance(found, list):
+        return not_read(_no_list(pattern, answer, found))
+    hits: list[Hit] = []
+    for rank, item in enumerate(found, start=1):
+        if len(hits) == top_k:
+            break
+        doc_id = _id(_found(pattern.id, item))
+        if doc_id is None:
+            return not_read(_no_id(pattern, item, rank))
+        if len(found) > top_k and any(hit.doc_id == doc_id for hit in hits):
+            continue
+        said = _found(pattern.score, item) if pattern.score is not None else None
+        score = _number(said)
+        if said is not None and score is None:
+            return not_read(
+                f"score = {_text(pattern.score)} finds {_short(said)} at rank {rank}, "
+                "which is no number"
+            )
+        hits.append(_hit(doc_id, score, pattern, item))
+    notes = (*_notes(hits, pattern, found, top_k), *_unread_error(found, pattern, answer))
+    return AnswerReading(hits=tuple(hits), notes=notes)
+
+
+def _decoded(response: Response) -> tuple[Any, str, bool]:
+    """The JSON of an answer; or its mistake, and whether it was cut short."""
+    for text in (response.body, _respelled(response)):
+        try:
+            return msgspec.json.decode(text), "", False
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            continue
+    kind = response.headers.get("content-type", "").partition(";")[0].strip()
+    start = " ".join(response.body[:160].decode("utf-8", "replace").split())
+    if not response.body:
+        wrong = f"the answer is empty (status {response.status}), and JSON is expected"
+        return None, wrong, False
+    packed = response.headers.get("content-encoding", "").strip().lower()
+    if packed and packed not in UNPACKED:
+        wrong = f"the answer is packed by {packed!r}, though it was asked for as it is"
+        return None, wrong, False
+    if "html" in kind or start.lower().startswith(("<!doctype html", "<html")):
+        wrong = (
+            "the answer is a web page and not JSON: is this the address of the service itself, and "
+            f"not of a login page, a proxy or a console? It begins: {start}"
+        )
+        return None, wrong, False
+    named = f" ({kind})" if kind else ""
+    body = response.body.strip()
+    if body[:1] in CLOSED_BY and not body.endswith(CLOSED_BY[body[:1]]):
+        end = " ".join(response.body[-80:].decode("utf-8", "replace").split())
+        return None, f"the answer{named} ends too soon, in the middle of its JSON: …{end}", True
+    return None, f"the answer{named} is not JSON; it begins: {start}", False
+
+
+def _respelled(response: Response) -> str | bytes:
+    """The body in the encoding that its header or its first bytes name; JSON is UTF-8, but some
+    servers use another."""
+    _, _, named = response.headers.get("content-type", "").lower().partition("charset=")
+    letters = named.partition(";")[0].strip(" \"'") or json.detect_encoding(response.body)
+    if letters in ("utf-8", "utf8"):
+        letters = "utf-8-sig"
+    try:
+        return response.body.decode(letters)
+    except (LookupError, UnicodeDecodeError):
+        return response.body
+
+
+def _found(expression: Any, value: Any) -> Any:
+    """The value that an expression finds; a function with unsuitable arguments finds nothing."""
+    from jmespath.exceptions import JMESPathError
+
+    try:
+        return expression.search(value)
+    except (JMESPathError, TypeError):
+        return None
+
+
+def _id(value: Any) -> str | None:
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int):
+        return str(value)
+    return value if isinstance(value, str) and value else None
+
+
+def _number(value: Any) -> float | None:
+    """The number, which some servers write as a text."""
+    if not isinstance(value, int | float | str) or isinstance(value, bool):
+        return None
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _hit(doc_id: str, score: float | None, pattern: Pattern, item: Any) -> Hit:
+    return Hit(
+        doc_id=doc_id,
+        score=score,
+        title=_words(pattern.title, item),
+        text=_words(pattern.text, item),
+    )
+
+
+def _words(expression: Any, item: Any) -> str:
+    found = _found(expression, item) if expression is not None else None
+    return found if isinstance(found, str) else ""
+
+
+# ── messages ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def _text(expression: Any) -> str:
+    return repr(expression.expression)
+
+
+def _short(value: Any) -> str:
+    text = msgspec.json.encode(value).decode()
+    return text if len(text) <= 80 else f"{text[:80]}…"
+
+
+def _keys(value: Any) -> str:
+    if isinstance(value, dict):
+        names = list(value)
+        more = ", …" if len(names) > KEYS_SHOWN else ""
+        return f"It has the keys {', '.join(names[:KEYS_SHOWN])}{more}." if names else "It is {}."
+    if isinstance(value, list):
+        return f"It is a list of {len(value)}."
+    return f"It is {_short(value)}."
+
+
+def _no_list(pattern: Pattern, answer: Any, found: Any) -> str:
+    if _is_null(pattern, answer):
+        path = pattern.hits.expression
+        return (
+            f"hits = {_text(pattern.hits)} is null in the answer. If that means that there are no "
+            f'hits, write hits = "{path} || `[]`"'
+        )
+    what = "nothing" if found is None else f"{_short(found)}, which is no list,"
+    here = "" if found is None else _keys(found) if isinstance(found, dict) else ""
+    likely = _lists_in(answer)
+    try_it = f" Perhaps hits = {likely[0]!r}?" if likely else ""
+    return (
+        f"hits = {_text(pattern.hits)} finds {what} in the answer. {here or _keys(answer)}{try_it}"
+    )
+
+
+def _is_null(pattern: Pattern, answer: Any) -> bool:
+    """Whether a plain path leads to a null, and is not missing."""
+    for name in pattern.hits.expression.split("."):
+        if not isinstance(answer, dict) or name not in answer:
+            return False
+        answer = answer[name]
+    return answer is None
+
+
+def _no_id(pattern: Pattern, item: Any, rank: int) -> str:
+    found = _found(pattern.id, item)
+    what = "nothing" if found is None else f"{_short(found)}, which is no id,"
+    likely = [name for name in NAMES if isinstance(item, dict) and _id(item.get(name))]
+    likely += ["@"] if _id(item) else []
+    if isinstance(found, list) and found and _id(found[0]):
+        likely = [f"{pattern.id.expression}[0]"]
+    try_it = f" Perhaps id = {likely[0]!r}?" if likely else ""
+    return f"id = {_text(pattern.id)} finds {what} at rank {rank}. {_keys(item)}{try_it}"
+
+
+def _lists_in(answer: Any, path: str = "", depth: int = 0) -> list[str]:
+    """The paths to possible lists of hits, the likely ones first."""
+    if isinstance(answer, list) and depth == 0:
+        return ["@"]
+    if not isinstance(answer, dict) or depth > 3:
+        return []
+    here, below = [], []
+    for name, value in answer.items():
+        plain = name.isascii() and name.isidentifier()
+        step = name if plain else msgspec.json.encode(name).decode()
+        place = f"{path}.{step}" if path else step
+        if isinstance(value, list) and (not value or isinstance(value[0], dict | str)):
+            here.append((name not in LISTS, place))
+        below += _lists_in(value, place, depth + 1)
+    return [place for _, place in sorted(here, key=lambda pair: pair[0])] + below
+
+
+SCORES = ("score", "_score", "relevance", "similarity", "rank_score")  # usual names
+
+
+def _notes(hits: list[Hit], pattern: Pattern, found: list[Any], top_k: int) -> list[str]:
+    notes = []
+    if not found:
+        notes.append("there are no hits for this query")
+    if len(found) > top_k:
+        notes.append(
+            f"{len(found)} hits came and {top_k} were asked for: is {{{{top_k}}}} in the request?"
+        )
+    ids = [_id(_found(pattern.id, item)) for item in found[:top_k]]
+    if len(set(ids)) < len(ids):
+        notes.append(
+            f"{len(ids) - len(set(ids))} ids come twice: a run keeps the first place of each"
+        )
+    if pattern.score is not None and hits and all(hit.score is None for hit in hits):
+        notes.append(f"score = {_text(pattern.score)} finds nothing: the hits have no scores")
+    if pattern.score is None and hits and isinstance(found[0], dict):
+        key = next((key for key in SCORES if _number(found[0].get(key)) is not None), "")
+        notes += [f'the hits have no scores: write score = "{key}" to read theirs'] if key else []
+    scores = [hit.score for hit in hits if hit.score is not None]
+    if any(later > earlier for earlier, later in pairwise(scores)):
+        notes.append("scores rise further down: the order of the answer counts, not the scores")
+    return notes
+
+
+ERRORS = ("error", "errors", "exception", "message", "detail")  # usual names
+
+
+def _unread_error(found: list[Any], pattern: Pattern, answer: Any) -> list[str]:
+    """A note on an answer without hits that has an error which the table does not read."""
+    if found or pattern.error is not None or not isinstance(answer, dict):
+        return []
+    key = next((key for key in ERRORS if answer.get(key)), "")
+    told = f'the answer has a key {key}, {_short(answer.get(key))}: write error = "{key}"'
+    return [f"{told} to have it read as an error"] if key else []
+
+
+HTTP = EngineKind(settings=HttpTable, make=HttpEngine, check=mistake, files=("ca",))

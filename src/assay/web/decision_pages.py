@@ -1,0 +1,394 @@
+"""Home, runs, comparisons: what is so, how sure, and what to do next. Every page has a call beside
+it that gives the same value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from urllib.parse import quote, urlencode
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from assay.core.errors import InputError, NotHere
+from assay.core.results import Pair, Results
+from assay.reports import render, view
+from assay.reports.charts import moves
+from assay.reports.doubted import as_sentence, gold_change, hidden_loss, more_queries
+from assay.reports.drawings import change_mark, range_mark
+from assay.reports.sentences import BESIDE, Sentences
+from assay.reports.words import Words
+from assay.web.access import Guarded
+from assay.web.decision_parts import (
+    chart_of,
+    checks_of,
+    decided_page,
+    is_share,
+    may_start,
+    moved,
+    weakness,
+)
+from assay.web.page_frame import json, language_for, query, said, service_of
+from assay.web.run_pages import JOB_ROUTES, queue_of
+from assay.workbench.deciding.against_baseline import Seen, Since, named, seen, since_baseline, told
+from assay.workbench.deciding.next_judgments import left_to_judge
+from assay.workbench.deciding.run_boards import (
+    Board,
+    RunLine,
+    boards,
+    decided,
+    line_of,
+    rests_on,
+    run_page,
+)
+from assay.workbench.deciding.run_comparison import Duel, SliceChange, duel, lead_of
+from assay.workbench.deciding.side_by_side import TwoRankings, two_rankings
+from assay.workbench.deciding.single_judge_risk import Rests, second_asked
+from assay.workbench.deciding.trend import Trend, trends_by_set
+from assay.workbench.project.cache import computed
+from assay.workbench.project.home import Overview, overview, rests_of
+from assay.workbench.project.paging import Page
+from assay.workbench.project.service import Service, kept_path
+from assay.workbench.scoring.history import KeptRun, kept_run
+from assay.workbench.scoring.report import beside
+from assay.workbench.scoring.run_queue import choices
+
+LISTED = 30  # runs in a list, and queries of a comparison, before the rest is folded away
+
+# ── home ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+def home(request: Request) -> Response:
+    service = service_of(request)
+    seen = overview(service, whole_trail=may_start(request))
+    about = seen.subject or seen.latest
+    drawn = boards(service, gold=about.gold)[:1] if about else []
+    return decided_page(
+        request,
+        "home.html",
+        seen=seen,
+        board=drawn[0] if drawn else None,
+        lead=lead_of(service, drawn[0]) if drawn else None,
+        chart=chart_of(drawn[0], Words(language_for(request))) if drawn else "",
+        second=_second(service, about.gold if about else "", seen.rests),
+    )
+
+
+def home_call(request: Request) -> Response:
+    return json(overview(service_of(request), whole_trail=may_start(request)))
+
+
+# ── runs ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+class RunsQuery(msgspec.Struct, frozen=True, kw_only=True):
+    gold: str = ""
+    engine: str = ""
+    limit: int = LISTED
+    offset: int = 0
+
+
+class Runs(msgspec.Struct, frozen=True, kw_only=True):
+    """The runs of a page, the boards of every set among the newest, and what each run did to the
+    level of its engine."""
+
+    page: Page[RunLine]
+    boards: list[Board]
+    trends: list[Trend]
+
+
+def runs(request: Request) -> Response:
+    asked, service = query(request, RunsQuery), service_of(request)
+    shown = boards(service, gold=asked.gold)
+    listed = run_page(
+        service,
+        gold=asked.gold,
+        engine=asked.engine,
+        limit=asked.limit,
+        offset=max(asked.offset, 0),
+    )
+    return decided_page(
+        request,
+        "runs.html",
+        asked=asked,
+        boards=[(board, chart_of(board, Words(language_for(request)))) for board in shown],
+        lead=lead_of(service, shown[0]) if shown else None,
+        alone={
+            line.id: found.on.judge
+            for board in shown
+            for line in (*board.leaders, *board.older)
+            if (found := rests_of(service, line))
+        },
+        trends=trends_by_set(service, gold=asked.gold),
+        listed=listed,
+        choices=choices(service),
+        jobs=[job for job in queue_of(request).jobs() if not job.is_over],
+        complaint="",
+    )
+
+
+def runs_call(request: Request) -> Response:
+    asked, service = query(request, RunsQuery), service_of(request)
+    listed = run_page(
+        service,
+        gold=asked.gold,
+        engine=asked.engine,
+        limit=asked.limit,
+        offset=max(asked.offset, 0),
+    )
+    found = [trend for some in trends_by_set(service, gold=asked.gold).values() for trend in some]
+    return json(Runs(page=listed, boards=boards(service, gold=asked.gold), trends=found))
+
+
+def run(request: Request) -> Response:
+    """One run: what it came to, what the gates say of it, every query, and its receipt."""
+    service = service_of(request)
+    kept = kept_run(service, request.path_params["run"])
+    verdict, since = decided(service, kept), since_baseline(service, kept)
+    results = msgspec.structs.replace(kept.results, verdict=verdict)
+    if since is not None:
+        results = msgspec.structs.replace(results, baseline=since.change)
+    report = view(results, language=language_for(request))
+    figures = [figure for figure in report.figures if figure.value is not None]
+    others = [
+        line for line in run_page(service, gold=kept.gold, limit=12).items if line.id != kept.id
+    ]
+    rests = rests_on(service, kept, verdict)
+    newest = run_page(service, gold=kept.gold, engine=kept.engine, limit=1).items[:1]
+    return decided_page(
+        request,
+        "run.html",
+        kept=kept,
+        line=line_of(kept, kept.results, verdict),
+        verdict=verdict,
+        rests=rests,
+        second=_second(service, kept.gold, rests),
+        left=_left(service, kept.gold, verdict.judge_next if verdict else None),
+        report=report,
+        checks=checks_of(report, verdict),
+        figures=[
+            (figure, range_mark(figure.value or 0, figure.bounds) if is_share(figure.key) else "")
+            for figure in figures
+        ],
+        others=others,
+        newer=next((line for line in newest if line.id != kept.id), None),
+        since=since and told(since, language_for(request)),
+        weakest=sorted(report.queries, key=weakness)[:LISTED],
+    )
+
+
+def run_call(request: Request) -> Response:
+    service = service_of(request)
+    kept = kept_run(service, request.path_params["run"])
+    return json(seen(service, kept, language_for(request)))
+
+
+def run_report(request: Request) -> Response:
+    """The report as one file to keep: it has styles of its own, so it is not shown on this page."""
+    service, language = service_of(request), language_for(request)
+    kept = kept_run(service, request.path_params["run"])
+    verdict = decided(service, kept)
+    found = rests_on(service, kept, verdict)
+    if verdict is not None:
+        verdict = msgspec.structs.replace(verdict, one_judge=found.on if found else None)
+    results = msgspec.structs.replace(kept.results, verdict=verdict)
+    since = since_baseline(service, kept)
+    if since is not None:
+        results = msgspec.structs.replace(results, baseline=since.change)
+    text = _report(
+        service.store.address, msgspec.structs.replace(kept, results=results), language, since
+    )
+    name = quote(f"{kept.gold}-{kept.engine}-{kept.at:%Y-%m-%d}.html".replace("/", "-"), safe="")
+    headers = {"content-disposition": f"attachment; filename*=UTF-8''{name}"}
+    return Response(text, media_type="text/html; charset=utf-8", headers=headers)
+
+
+def _report(address: str, kept: KeptRun, language: str, since: Since | None) -> str:
+    """A run never changes, and with the same verdict and baseline neither does its report."""
+    told = msgspec.json.encode((kept.results.verdict, kept.results.baseline))
+    key = ("report", address, kept.id, language, told)
+    return computed(key, lambda: _written(kept.results, language, since))
+
+
+def _written(results: Results, language: str, since: Since | None) -> str:
+    if since is None:
+        return render(view(results, language=language), ".html")
+    compared = named(since, language)
+    return render(beside(results, since.before, compared, language=language), ".html")
+
+
+# ── comparing ─────────────────────────────────────────────────────────────────────────────────────
+
+
+class TwoRuns(msgspec.Struct, frozen=True, kw_only=True):
+    a: str = ""
+    b: str = ""
+
+
+def _warnings(found: Duel, tell: Sentences) -> tuple[str, ...]:
+    """Those of the comparison; that the set changed is said below the answer already."""
+    compared = found.change.comparison
+    told = [
+        said
+        for said in compared.warnings
+        if not (compared.gold_changed and "different gold sets" in said)
+    ]
+    return tell.warnings(told)
+
+
+class OneQuery(TwoRuns, frozen=True, kw_only=True):
+    query: str = ""
+
+
+def compare(request: Request) -> Response:
+    asked, service = query(request, TwoRuns), service_of(request)
+    known = run_page(service, limit=100).items
+    if not asked.a or not asked.b:
+        return decided_page(request, "choose.html", asked=asked, known=known, complaint="")
+    try:
+        found = duel(service, asked.a, asked.b)
+    except InputError as error:
+        status = 404 if isinstance(error, NotHere) else 400
+        return decided_page(
+            request, "choose.html", status, asked=asked, known=known, complaint=said(request, error)
+        )
+    language = language_for(request)
+    tell = Sentences(Words(language))
+    results = msgspec.structs.replace(kept_run(service, asked.b).results, verdict=found.verdict)
+    report = view(results, language=language)
+    reach = _reach(found.change.slices)
+    needed = (found.verdict.judge_next if found.verdict else None) or found.change.to_judge
+    losses = [change for change in found.change.queries if change.change < 0]
+    wins = [change for change in reversed(found.change.queries) if change.change > 0]
+    return decided_page(
+        request,
+        "compare.html",
+        found=found,
+        checks=checks_of(report, found.verdict),
+        standing=report.standing,
+        second=_second(service, found.b.gold, found.rests),
+        ship_second=_second(service, found.b.gold, found.ship_rests),
+        left=_left(service, found.b.gold, needed),
+        slices=[
+            (part, change_mark(part.change, part.low, part.high, reach))
+            for part in found.change.slices
+        ],
+        asks_first=any(check.gate.measure in BESIDE for check in found.verdict.checks)
+        if found.verdict
+        else False,
+        lost=as_sentence(hidden_loss(found.change.head, found.change.comparison, tell)),
+        changed=as_sentence(gold_change(found.change.head, found.change.comparison, tell)),
+        more_queries=" ".join(more_queries(found.change.head, found.change.comparison, tell)),
+        warnings=_warnings(found, tell),
+        losses=losses,
+        needed=needed,
+        left_out=results.receipt.counts.get("n_unjudged", 0),
+        wins=wins,
+        listed=LISTED,
+        same=len(found.change.queries) - len(losses) - len(wins),
+        newer=_newest_pair(service, found),
+        pair=urlencode({"a": asked.a, "b": asked.b}),
+        swapped=urlencode({"a": asked.b, "b": asked.a}),
+    )
+
+
+def _newest_pair(service: Service, found: Duel) -> str:
+    """The query of the comparison of the newest runs of both engines; empty where it is this one.
+    Of one engine over time the newest stands against A."""
+    newest: dict[str, str] = {}
+    for line in (found.a, found.b):
+        listed = run_page(service, gold=line.gold, engine=line.engine, limit=1).items
+        newest[line.engine] = listed[0].id if listed else line.id
+    a, b = newest[found.a.engine], newest[found.b.engine]
+    if found.a.engine == found.b.engine:
+        a, b = (found.b.id, found.a.id) if b == found.a.id else (found.a.id, b)
+    if {a, b} == {found.a.id, found.b.id}:
+        return ""
+    return urlencode({"a": a, "b": b})
+
+
+def _left(service: Service, gold: str, pairs: Sequence[Pair] | None) -> list[Pair]:
+    """What is still to be judged of them."""
+    return left_to_judge(service, gold, pairs or ())
+
+
+def _second(service: Service, gold: str, found: Rests | None) -> bool:
+    """Whether somebody else is asked already for what a verdict rests on."""
+    if found is None:
+        return False
+    return second_asked(kept_path(service, gold), found.pairs)
+
+
+def _reach(parts: list[SliceChange]) -> float:
+    ends = [
+        abs(value)
+        for part in parts
+        for value in (part.change, part.low, part.high)
+        if value is not None
+    ]
+    return max([*ends, 0.01])
+
+
+def compare_call(request: Request) -> Response:
+    asked = query(request, TwoRuns)
+    return json(duel(service_of(request), asked.a, asked.b))
+
+
+def rankings(request: Request) -> Response:
+    asked = query(request, OneQuery)
+    found = two_rankings(service_of(request), asked.a, asked.b, asked.query)
+    pairs = [
+        (placed.rank, placed.other_rank)
+        for placed in found.a.documents
+        if placed.other_rank is not None and placed.other_rank <= len(found.b.documents)
+    ]
+    rows = max(len(found.a.documents), len(found.b.documents), 1)
+    return decided_page(
+        request,
+        "rankings.html",
+        found=found,
+        moves=moves(pairs, rows),
+        moved=moved(found),
+        pair=urlencode({"a": asked.a, "b": asked.b}),
+        readable=any(row.path.startswith("/doc/") for row in request.app.state.table),
+    )
+
+
+def rankings_call(request: Request) -> Response:
+    asked = query(request, OneQuery)
+    return json(two_rankings(service_of(request), asked.a, asked.b, asked.query))
+
+
+DECIDE_ROUTES = [
+    Guarded("/", home, ("GET",), "reader", "Today's state at a glance"),
+    Guarded("/runs", runs, ("GET",), "reader", "Runs over time", query=RunsQuery),
+    *JOB_ROUTES,
+    Guarded("/runs/{run}", run, ("GET",), "reader", "One run"),
+    Guarded("/runs/{run}/report", run_report, ("GET",), "reader", "The report of a run, as a file"),
+    Guarded("/compare", compare, ("GET",), "reader", "Two runs compared", query=TwoRuns),
+    Guarded(
+        "/compare/query", rankings, ("GET",), "reader", "Two rankings of a query", query=OneQuery
+    ),
+    Guarded(
+        "/api/overview", home_call, ("GET",), "reader", "Today's state at a glance", answer=Overview
+    ),
+    Guarded(
+        "/api/runs", runs_call, ("GET",), "reader", "Runs and boards", query=RunsQuery, answer=Runs
+    ),
+    Guarded(
+        "/api/runs/{run}", run_call, ("GET",), "reader", "One run with its results", answer=Seen
+    ),
+    Guarded(
+        "/api/compare", compare_call, ("GET",), "reader", "Two runs compared", None, Duel, TwoRuns
+    ),
+    Guarded(
+        "/api/compare/query",
+        rankings_call,
+        ("GET",),
+        "reader",
+        "Two rankings of a query",
+        None,
+        TwoRankings,
+        OneQuery,
+    ),
+]

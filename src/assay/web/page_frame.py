@@ -1,0 +1,302 @@
+"""The frame of every page, and how a request is read and answered.
+
+A page is `page(request, "room.html", value=…)`; its template extends `base.html` and has
+
+- `t.KEY`: a word. Common ones are in `[pages]` of `reports/words/LANGUAGE.toml`; those of one
+  page are in `reports/words/pages/room.LANGUAGE.toml`, by the name of the template. A page may ask
+  for the words of others: `page(request, "doc.html", words=("search",))`.
+- `say("KEY", name=value)`: a sentence with facts, each in its own direction.
+- `count("KEY", n)`: one of two forms, `KEY = ["{n} document", "{n} documents"]`.
+- `n.decimal(…)`, `n.percent(…)`: figures as the language writes them (`reports/numbers.py`).
+- `term("KEY", shown)`: a word of the trade that explains itself: see `glossary`.
+- `topic_name(TOPIC)`: a topic or practice area as the reader's language calls it.
+- `lang`, `dir`, `user` (a `User`, or none), `may(path)` (whether the user may open that path and
+  there is such a page), `csrf` (the token) and `csrf_field` (the hidden field; every
+  `<form method="post">` has it), `path`.
+
+Scripts and styles are files in `static/`, named in the block `head`; scripts send changes with
+`assay.post(path, value)` of `pages.js`, which carries the token of the page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+from urllib.parse import urlencode
+
+import msgspec
+from markupsafe import Markup
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+
+from assay.core.errors import AssayError, Declined, InputError
+from assay.reports.environment import template_environment
+from assay.reports.numbers import Numbers
+from assay.reports.words import LANGUAGES, Words, language_of, page_counts, page_words
+from assay.web.access import Guarded, access_of, csrf_token, fields_of, may, visitor_of
+from assay.web.visitors import VISIT_COOKIE, YEAR, keep
+from assay.workbench.project.service import Service
+from assay.workbench.project.waiting_badge import Waiting, waiting
+
+# ── words of the trade ────────────────────────────────────────────────────────────────────────────
+
+BUTTON = Markup(
+    '<button type="button" class="term" popovertarget="word-{}" title="{}"><bdi>{}</bdi></button>'
+)
+
+
+class Glossary:
+    """Of one page: `term("gate", "Gate")` is the button, and `used` what the page has to explain,
+    as it called it first."""
+
+    def __init__(self, texts: Mapping[str, str]) -> None:
+        self._texts = texts
+        self.used: dict[str, str] = {}
+
+    def __call__(self, key: str, shown: str) -> str:
+        if f"word {key}" not in self._texts:
+            return shown
+        self.used.setdefault(key, shown)
+        return BUTTON.format(key, self._texts["what_is_this"], shown)
+
+    def measure(self, name: str, shown: str) -> str:
+        """A measure by its name, or by what it is called, without its depth: nDCG@10 is explained
+        as nDCG."""
+        keys = (_bare(text) for text in (name, shown))
+        return self(next((key for key in keys if f"word {key}" in self._texts), ""), shown)
+
+    def meaning(self, key: str) -> str:
+        return self._texts[f"word {key}"]
+
+
+def _bare(measure: str) -> str:
+    return measure.partition("@")[0].partition("(")[0].strip().lower()
+
+
+# ────────────────────────────────────────────────────────────────────────────────────────────────
+
+HERE = Path(__file__).parent
+T = TypeVar("T")
+ENDS = (".", "?", "!", ":", "…")
+EVERYWHERE = ("topics", "glossary")  # words that any page may need
+
+# path and word of every entry of the header; one that this server has no page for is not shown
+NAVIGATION = (
+    ("/", "home"),
+    ("/search", "search"),
+    ("/judge", "judge"),
+    ("/agreement", "agreement"),
+    ("/review", "review"),
+    ("/runs", "runs"),
+    ("/people", "people"),
+)
+
+
+# ── what came in ──────────────────────────────────────────────────────────────────────────────────
+
+
+def service_of(request: Request) -> Service:
+    service: Service = request.app.state.service
+    return service
+
+
+@dataclass(frozen=True)
+class Form:
+    """What a form sent: texts by the names of its fields."""
+
+    fields: dict[str, list[str]]
+
+    def text(self, name: str) -> str:
+        """A field, "" where it was not sent."""
+        return self.fields.get(name, [""])[0]
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        """Every field of a name."""
+        return tuple(self.fields.get(name, ()))
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.fields
+
+
+def form(request: Request) -> Form:
+    """The form of a POST. The guard has read it already, so this is no coroutine."""
+    return Form(fields_of(request))
+
+
+def body(request: Request, shape: type[T]) -> T:
+    """The JSON body of a POST as a value of a type; what is wrong with it is an `InputError`."""
+    sent: bytes = getattr(request.state, "body", b"")
+    try:
+        return msgspec.json.decode(sent, type=shape)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise InputError(f"not JSON: {error}" if _is_broken(error) else str(error)) from error
+
+
+def _is_broken(error: Exception) -> bool:
+    return not isinstance(error, msgspec.ValidationError)
+
+
+def query(request: Request, shape: type[T]) -> T:
+    """The query string as a value of a struct: a field that is a list or a tuple takes every
+    value, others the last one."""
+    given = request.query_params
+    hints = msgspec.structs.fields(shape)  # type: ignore[arg-type]
+    values = {
+        field.encode_name: given.getlist(field.encode_name)
+        if _takes_many(field.type)
+        else given[field.encode_name]
+        for field in hints
+        if field.encode_name in given
+    }
+    try:
+        return msgspec.convert(values, shape, strict=False)
+    except msgspec.ValidationError as error:
+        raise InputError(str(error)) from error
+
+
+def _takes_many(kind: object) -> bool:
+    return getattr(kind, "__origin__", kind) in (list, tuple)
+
+
+def is_api(request: Request) -> bool:
+    return request.url.path.startswith("/api/") or request.url.path == "/metrics"
+
+
+class Texts:
+    """Words of a page, as `t.KEY` or `t["KEY"]`; `t.get("KEY", else)` where there may be none."""
+
+    def __init__(self, words: dict[str, str]) -> None:
+        self._words = words
+
+    def __getattr__(self, key: str) -> str:
+        try:
+            return self._words[key]
+        except KeyError:
+            raise AttributeError(key) from None
+
+    def __getitem__(self, key: str) -> str:
+        return self._words[key]
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._words
+
+    def get(self, key: str, otherwise: str) -> str:
+        return self._words.get(key, otherwise)
+
+
+# ── what goes out ─────────────────────────────────────────────────────────────────────────────────
+
+
+def json(value: object, status: int = 200) -> Response:
+    """A value (struct, dataclass, list, …) as JSON."""
+    return Response(msgspec.json.encode(value), status_code=status, media_type="application/json")
+
+
+def page(
+    request: Request,
+    template: str,
+    status: int = 200,
+    *,
+    words: tuple[str, ...] = (),
+    **values: object,
+) -> Response:
+    """A template in its frame, in the language of the reader."""
+    language = language_for(request)
+    names = (*EVERYWHERE, *words, Path(template).stem)
+    texts = page_words(language, *names)
+    counts = page_counts(language, *names)
+    speaker = Words(language)
+
+    def say(key: str, **facts: object) -> str:
+        return texts[key].format(**speaker.with_directions(**facts))
+
+    def count(key: str, n: int, **facts: object) -> str:
+        number = f"{n:,}".replace(",", speaker("language.thousands"))
+        return counts[key][0 if n == 1 else 1].format(n=number, **speaker.with_directions(**facts))
+
+    def topic_name(topic: str) -> str:
+        return texts.get(f"topic {topic}", topic.replace("_", " "))
+
+    token = csrf_token(request)
+    html = (
+        template_environment(HERE / "templates")
+        .get_template(template)
+        .render(
+            t=Texts(texts),
+            say=say,
+            count=count,
+            term=Glossary(texts),
+            n=Numbers(speaker),
+            topic_name=topic_name,
+            lang=language,
+            dir=speaker.direction,
+            languages=[
+                (code, Words(code)("language.name"), _in(request, code)) for code in LANGUAGES
+            ],
+            path=request.url.path,
+            user=visitor_of(request),
+            accounts=access_of(request).accounts,
+            navigation=[entry for entry in NAVIGATION if _may_open(request, entry[0])],
+            may=lambda path: _may_open(request, path),
+            waiting=_waiting(request),
+            csrf=token,
+            csrf_field=Markup('<input type="hidden" name="csrf" value="{}">').format(token),
+            **values,
+        )
+    )
+    answer = HTMLResponse(html, status_code=status)
+    if request.query_params.get("lang"):
+        answer.set_cookie("assay_lang", language, max_age=YEAR, samesite="strict")
+    if visit := getattr(request.state, "visit", ""):
+        keep(request, answer, VISIT_COOKIE, visit, 86400)
+    return answer
+
+
+def error_page(request: Request, message: str, status: int) -> Response:
+    heading = {403: "error_role", 404: "error_gone"}.get(status, "error_other")
+    return page(request, "error.html", status, message=message, heading=heading)
+
+
+def said(request: Request, error: AssayError) -> str:
+    """What cannot be done, in sentences; in the language of the page where it has the words."""
+    if isinstance(error, Declined):
+        words = Words(language_for(request))
+        whole = Numbers(words).whole
+        facts = {
+            name: whole(fact) if isinstance(fact, int) else fact
+            for name, fact in error.facts.items()
+        }
+        return page_words(words.language, "people")[f"declined {error.word}"].format(**facts)
+    hint = error.hint if isinstance(error, InputError) else ""
+    text = str(error).removesuffix(hint).rstrip()
+    return f"{text}{'' if text.endswith(ENDS) else '.'} {hint}".rstrip()
+
+
+def language_for(request: Request) -> str:
+    """The language asked for, else the one chosen before, else the browser's."""
+    asked = request.query_params.get("lang", "") or request.cookies.get("assay_lang", "")
+    return language_of(asked, request.headers.get("accept-language", ""))
+
+
+def _in(request: Request, language: str) -> str:
+    """The address of this page in another language."""
+    kept = [(name, value) for name, value in request.query_params.multi_items() if name != "lang"]
+    return f"?{urlencode([*kept, ('lang', language)])}"
+
+
+def _may_open(request: Request, path: str) -> bool:
+    table: list[Guarded] = request.app.state.table
+    user = visitor_of(request)
+    return any(row.path == path and "GET" in row.methods and may(user, row) for row in table)
+
+
+def _waiting(request: Request) -> Waiting | None:
+    """What waits for people, where somebody is there who may do it and the store can say."""
+    user = visitor_of(request)
+    if user is None or not _may_open(request, "/judge"):
+        return None
+    try:
+        return waiting(service_of(request), user.name)
+    except AssayError:
+        return None

@@ -1,0 +1,65 @@
+"""The comment on a pull request: what `assay run` found, against the baselines of the sets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from assay.core.errors import EngineError, InputError
+from assay.core.files import write_atomic
+from assay.core.results import GoldenResults, Results
+from assay.core.workspace import workspace
+from assay.evaluation.comparison import Comparison, compare
+from assay.reports.comment import Scored, comment
+from assay.workbench.deciding.baseline import read_baseline
+from assay.workbench.project.config import Config
+from assay.workbench.scoring.run import Outcome
+
+KIND = re.compile(r"[A-Za-z_]\w*(?=:|$)")  # of an error, as Python names it
+
+
+def write_comment(
+    target: Path, outcomes: Sequence[Outcome], config: Config, *, texts: bool = False
+) -> None:
+    """Short enough to be read. With `texts`, the words of queries too."""
+    pairs = [
+        Scored(
+            gold=outcome.gold,
+            engine=outcome.engine,
+            results=outcome.results,
+            comparison=_against_baseline(outcome, config),
+            error=_said(outcome, texts),
+        )
+        for outcome in outcomes
+    ]
+    write_atomic(target, comment(pairs, texts=texts).encode())
+
+
+def _said(outcome: Outcome, texts: bool) -> str:
+    """Where things lie on this machine is nobody's business who reads a comment. What an engine
+    says of a query may hold its words: without `texts` only the kind of its error is told."""
+    error = outcome.error
+    if outcome.error_exit == EngineError.exit_code and not texts:
+        ours, _, more = error.partition(": ")
+        ours = ours.partition(" returned ")[0]
+        kind = KIND.match(more)
+        told = f"{ours}: {kind[0]}" if kind else ours
+        error = told if told == error else f"{told} (the output of assay run says more)"
+    home = workspace().resolve()
+    return error.replace(str(home), home.name).replace(f"{Path.cwd().resolve()}/", "")
+
+
+def _against_baseline(outcome: Outcome, config: Config) -> Comparison | None:
+    results: Results | None = outcome.results
+    baseline = config.gold[outcome.gold].baseline
+    if results is None or not baseline:
+        return None
+    then = read_baseline(Path(baseline), golden=isinstance(results, GoldenResults))
+    if then is None:
+        return None
+    try:
+        # where the set changed, on the queries that both judge alike, as the pages do
+        return compare([then, results], ["baseline", outcome.engine], force=True)
+    except InputError:  # no query in common: the table says that the baseline is stale
+        return None

@@ -1,0 +1,266 @@
+"""Boards of runs: the headline figure of each run with its interval and verdict, over time and side
+by side, for the pages on which somebody decides between engines."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from assay.core.errors import AssayError
+from assay.core.files import stamp_of
+from assay.core.results import Gate, GoldenResults, Results, Verdict
+from assay.evaluation.gates import DEFAULT_POLICY
+from assay.reports.sentences import ERRORS
+from assay.store.records import RunRecord
+from assay.workbench.deciding.baseline import read_baseline
+from assay.workbench.deciding.single_judge_risk import Rests, rests
+from assay.workbench.project.cache import computed
+from assay.workbench.project.paging import Page, page_of, page_size
+from assay.workbench.project.service import Service, kept_path
+from assay.workbench.scoring.history import KeptRun, kept_run, read_ahead, run_records
+from assay.workbench.scoring.run import gates_on
+from assay.workbench.scoring.run_records import (
+    Decided,
+    RunLine,
+    asked_of,
+    configured_name,
+    headline,
+    judged_share,
+    line_of,
+    with_line,
+)
+from assay.workbench.scoring.score import verdict_against
+
+__all__ = [
+    "Board",
+    "RunLine",
+    "Track",
+    "baseline_of",
+    "board_of",
+    "boards",
+    "configured_name",
+    "decided",
+    "headline",
+    "judged_share",
+    "line_of",
+    "rests_on",
+    "run_at_hand",
+    "run_line",
+    "run_lines",
+    "run_page",
+    "summarise",
+]
+
+KNOWN = 4_000  # runs that boards look at
+SHOWN = 60  # runs of a set that are drawn
+
+
+class Track(msgspec.Struct, frozen=True, kw_only=True):
+    """The runs of one engine on one set, the oldest first."""
+
+    engine: str
+    runs: list[RunLine]
+
+
+class Board(msgspec.Struct, frozen=True, kw_only=True):
+    """The runs of one gold set over time by engine, and the latest run of each engine, the best
+    first. Runs in `older` were scored on an earlier state of the set and are not compared."""
+
+    gold: str
+    measure: str
+    tracks: list[Track]
+    leaders: list[RunLine]
+    older: list[RunLine]
+    more: int = 0  # runs that are not shown
+
+
+# ── one run ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def run_line(service: Service, record: RunRecord) -> RunLine:
+    """The summary and verdict of a run. Both are stored with the run: its results are read only if
+    the gates or the baseline have changed since."""
+    (record,) = summarise(service, [record])
+    summary = msgspec.convert(record.summary, RunLine)
+    verdict = msgspec.convert(record.verdict, Decided) if record.verdict else Decided()
+    return msgspec.structs.replace(
+        summary,
+        gold=record.gold,
+        status=verdict.status,
+        open_gates=verdict.open_gates,
+        to_judge=verdict.to_judge,
+        judge_first=verdict.judge_first,
+    )
+
+
+def summarise(service: Service, records: Sequence[RunRecord]) -> list[RunRecord]:
+    """Runs with their summary and their verdict under today's gates. Missing ones (runs of an
+    earlier version, changed gates) are computed and, in a store that was opened for writing, stored
+    in one statement."""
+    asked = {gold: asked_of(service, gold) for gold in {record.gold for record in records}}
+    old = [r for r in records if r.summary is None or r.asked != asked[r.gold]]
+    if not old:
+        return list(records)
+    read_ahead(service, [record.id for record in old])
+    made = {record.id: _summarised(service, record, asked[record.gold]) for record in old}
+    if not service.store.read_only:
+        readable = [one for one in made.values() if not (one.summary or {})["error"]]
+        service.store.keep_summaries(readable)
+    return [made.get(record.id, record) for record in records]
+
+
+def _summarised(service: Service, record: RunRecord, asked: str) -> RunRecord:
+    try:
+        run = kept_run(service, record.id)
+        line = line_of(record, run.results, decided(service, run, settle=False))
+    except AssayError as error:
+        line = RunLine(
+            id=record.id, at=record.at, engine=record.engine, gold=record.gold, error=str(error)
+        )
+    return with_line(record, line, asked)
+
+
+def run_at_hand(service: Service, run_id: str) -> KeptRun:
+    """A run with its results; those that pages look at are not read again."""
+    return kept_run(service, run_id)
+
+
+# ── many runs ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def run_page(
+    service: Service, *, gold: str = "", engine: str = "", limit: int = 30, offset: int = 0
+) -> Page[RunLine]:
+    """A page of runs, the newest first; `gold` is the name of a set in the history."""
+    size = page_size(limit)
+    records = run_records(service, gold=gold, engine=engine, limit=size + 1, offset=offset)
+    lines = [run_line(service, record) for record in summarise(service, records)]
+    return page_of(lines, offset, size)
+
+
+def run_lines(service: Service, *, gold: str = "", limit: int = SHOWN) -> list[RunLine]:
+    records = summarise(service, run_records(service, gold=gold, limit=limit))
+    return [run_line(service, record) for record in records]
+
+
+def boards(service: Service, *, gold: str = "") -> list[Board]:
+    """The board of every gold set that has runs, the last one that was run first."""
+    records = run_records(service, gold=gold, limit=KNOWN)
+    by_gold: dict[str, list[RunRecord]] = {}
+    for record in records:
+        by_gold.setdefault(record.gold, []).append(record)
+    return [
+        board_of(
+            name,
+            [run_line(service, one) for one in summarise(service, some[:SHOWN])],
+            more=len(some) - SHOWN,
+        )
+        for name, some in by_gold.items()
+    ]
+
+
+def board_of(gold: str, lines: Sequence[RunLine], *, more: int = 0) -> Board:
+    """The board of one gold set, from its runs, the newest first. Only runs with the measure of the
+    newest are drawn."""
+    readable = [line for line in lines if not line.error and line.value is not None]
+    measure = readable[0].measure if readable else ""
+    drawn = [line for line in readable if line.measure == measure]
+    by_engine: dict[str, list[RunLine]] = {}
+    for line in reversed(drawn):
+        by_engine.setdefault(line.engine, []).append(line)
+    latest = [runs[-1] for runs in by_engine.values()]
+    now = drawn[0].fingerprint if drawn else ""
+    return Board(
+        gold=gold,
+        measure=measure,
+        tracks=[Track(engine=name, runs=runs) for name, runs in by_engine.items()],
+        leaders=_best_first(line for line in latest if line.fingerprint == now),
+        older=_best_first(line for line in latest if line.fingerprint != now),
+        more=max(more, 0),
+    )
+
+
+def _best_first(lines: Iterable[RunLine]) -> list[RunLine]:
+    return sorted(lines, key=lambda line: (-(line.value or 0.0), line.engine))
+
+
+# ── the gates of today ────────────────────────────────────────────────────────────────────────────
+
+
+def decided(service: Service, run: KeptRun, *, settle: bool = True) -> Verdict | None:
+    """The verdict on a run under today's gates: those of the configuration if it has any for the
+    run, else those that it was scored with. The default gates of a golden set are checked again if
+    a baseline is named. With `settle`, the verdict also says what to judge if it is
+    inconclusive."""
+    gates, baseline = _gates_today(service, run)
+    if not gates and not (baseline and _has_default_gates(run.results)):
+        return run.results.verdict
+    key = ("verdict", *_cache_key(service, run, gates, baseline), settle)
+    try:
+        return computed(key, lambda: _verdict(run.results, gates, baseline, settle=settle))
+    except AssayError:  # a gate on what the run did not measure
+        return run.results.verdict
+
+
+def _has_default_gates(results: Results) -> bool:
+    """Whether a golden set was scored with the default gates: those on a drop are inconclusive
+    without a baseline."""
+    checks = results.verdict.checks if results.verdict else ()
+    asked = [check.gate for check in checks if check.gate.measure not in ERRORS]
+    return isinstance(results, GoldenResults) and all(gate in DEFAULT_POLICY for gate in asked)
+
+
+def _verdict(
+    results: Results, gates: Sequence[Gate], baseline: Path | None, *, settle: bool
+) -> Verdict:
+    """The verdict under these gates. If the baseline cannot be read, gates on a drop are
+    inconclusive, and the others decide."""
+    try:
+        then = read_baseline(baseline, golden=isinstance(results, GoldenResults))
+    except AssayError:
+        then = None
+    return verdict_against(results, gates, then, settle=settle)
+
+
+def _gates_today(service: Service, run: KeptRun) -> tuple[list[Gate], Path | None]:
+    """The gates that the configuration has for a run, and its baseline."""
+    name = configured_name(service, run.gold)
+    if service.config is None or not name:
+        return [], None
+    return gates_on(service.config, name, run.engine, run.results), baseline_of(service, run)
+
+
+def baseline_of(service: Service, run: KeptRun) -> Path | None:
+    """The file that the configuration names as the baseline of the run's set."""
+    name = configured_name(service, run.gold)
+    named = service.config.gold[name].baseline if service.config and name else None
+    return Path(named) if named else None
+
+
+def _cache_key(
+    service: Service, run: KeptRun, gates: Sequence[Gate], baseline: Path | None
+) -> tuple[Hashable, ...]:
+    """The values that a verdict depends on, as the key of a cache."""
+    state = stamp_of(baseline) if baseline else None
+    return service.store.address, run.id, msgspec.json.encode(gates), str(baseline or ""), state
+
+
+def rests_on(service: Service, run: KeptRun, verdict: Verdict | None) -> Rests | None:
+    """Whether the verdict rests on the votes of one judge that nobody has checked."""
+    if verdict is None or verdict.status == "inconclusive" or not verdict.checks:
+        return None
+    gates, baseline = _gates_today(service, run)
+    gates = gates or [check.gate for check in verdict.checks if check.gate.measure != "errors"]
+    try:
+        dataset = kept_path(service, run.gold)
+    except AssayError:  # a set that is not open here
+        return None
+    key = _cache_key(service, run, gates, baseline)
+    return rests(
+        [run.results],
+        dataset,
+        lambda runs: _verdict(runs[0], gates, baseline, settle=False).status,
+        key,
+    )

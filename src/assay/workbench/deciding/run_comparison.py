@@ -1,0 +1,394 @@
+"""Two runs compared: is the second better, by how much, may it ship, and where did it change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Literal
+
+import msgspec
+import numpy as np
+
+from assay.core.errors import AssayError, InputError
+from assay.core.results import (
+    Entry,
+    GoldenResults,
+    GradedEntry,
+    Pair,
+    Results,
+    Verdict,
+    is_variant,
+)
+from assay.evaluation import statistics
+from assay.evaluation.comparison import Comparison, Difference, compare
+from assay.evaluation.doubts import is_closed
+from assay.evaluation.states import in_one_state
+from assay.judging.next import next_to_judge
+from assay.workbench.deciding.run_boards import (
+    Board,
+    RunLine,
+    decided,
+    judged_share,
+    line_of,
+    rests_on,
+    run_at_hand,
+)
+from assay.workbench.deciding.ship_gate import Ship, ship_of
+from assay.workbench.deciding.single_judge_risk import Rests, rests
+from assay.workbench.project.cache import computed
+from assay.workbench.project.service import Service, kept_path
+from assay.workbench.scoring.history import KeptRun, kept_run
+
+__all__ = [
+    "Change",
+    "Duel",
+    "Lead",
+    "QueryChange",
+    "SliceChange",
+    "duel",
+    "lead_by",
+    "lead_of",
+    "names_of",
+]
+
+Outcome = Literal[
+    "better", "worse", "probably_better", "probably_worse", "not_shown", "same", "open"
+]
+Kind = Literal["leads", "leads_here", "ahead_of", "turnable", "turned", "level"]
+
+FEW = 10  # a slice with fewer queries tells little
+SLICES = ("type", "topic", "category", "language", "corpus")
+WEIGHTY = 20  # documents to judge where no number of them is expected to settle it
+
+
+class QueryChange(msgspec.Struct, frozen=True, kw_only=True):
+    """One query in both runs; for a golden question the values are 1 where it passed."""
+
+    query_id: str
+    query_text: str
+    before: float
+    after: float
+    change: float
+
+
+class SliceChange(msgspec.Struct, frozen=True, kw_only=True):
+    """The change over a part of the queries; `kind` is empty for all of them."""
+
+    kind: str
+    name: str
+    n: int
+    change: float
+    low: float | None
+    high: float | None
+    few: bool
+
+
+class Change(msgspec.Struct, frozen=True, kw_only=True):
+    """What does not depend on the gates."""
+
+    outcome: Outcome
+    head: Difference
+    comparison: Comparison
+    queries: list[QueryChange]  # the largest loss first
+    slices: list[SliceChange]
+    unjudged: tuple[float | None, float | None]  # shares of the top ten
+    to_judge: list[Pair]  # expected to make it sure; none where it is, or judging cannot help
+    sure: float | None  # how sure the sign is, with unjudged documents guessed
+    expected: float | None  # the change with unjudged documents guessed
+
+
+class Duel(msgspec.Struct, frozen=True, kw_only=True):
+    """The second run (`b`) against the first (`a`), and what the gates say of the second. What is
+    said of either may rest on one judge."""
+
+    a: RunLine
+    b: RunLine
+    names: tuple[str, str]
+    change: Change
+    lead: Lead
+    ship: Ship
+    verdict: Verdict | None
+    rests: Rests | None = None  # what is said of the change
+    ship_rests: Rests | None = None
+
+
+class Lead(msgspec.Struct, frozen=True, kw_only=True):
+    """Which of two engines on a set is ahead, and whether that is proven, proven on these queries
+    alone, not proven, or could be turned by documents that nobody has judged, or probably is. Every
+    page says it in the words of `kind`, and what is not proven as a report does. It names the
+    `judge` where it rests on one whom nobody has checked."""
+
+    kind: Kind
+    engine: str
+    other: str
+    page: str = ""  # where it is told in full
+    judge: str = ""
+
+
+def duel(service: Service, first: str, second: str) -> Duel:
+    runs = _both(service, first, second)
+    verdict = decided(service, runs[1])
+    change = _known_change(service.store.address, runs)
+    on = _rests(service, runs, change.outcome)
+    return Duel(
+        a=line_of(runs[0], runs[0].results),
+        b=line_of(runs[1], runs[1].results, verdict),
+        names=names_of(runs),
+        change=change,
+        lead=lead_by(names_of(runs), change.head, on.on.judge if on else ""),
+        ship=ship_of(verdict),
+        verdict=verdict,
+        rests=on,
+        ship_rests=rests_on(service, runs[1], verdict),
+    )
+
+
+def would_tell(service: Service, first: str, second: str) -> list[Pair]:
+    """What to judge so that it is sure which of two runs is better, which no vote changes."""
+    return _known_change(service.store.address, _both(service, first, second)).to_judge
+
+
+def _both(service: Service, first: str, second: str) -> tuple[KeptRun, KeptRun]:
+    if first == second:
+        raise InputError("a run is compared with another one", hint="Choose two runs.")
+    runs = run_at_hand(service, first), run_at_hand(service, second)
+    if isinstance(runs[0].results, GoldenResults) != isinstance(runs[1].results, GoldenResults):
+        raise InputError(
+            "one run is on a golden set and the other on a graded one",
+            hint="Choose two runs on the same set.",
+        )
+    if runs[0].gold != runs[1].gold:
+        raise InputError(
+            f"one run is on {runs[0].gold} and the other on {runs[1].gold}",
+            hint="Choose two runs on the same set.",
+        )
+    return runs
+
+
+def lead_by(names: tuple[str, str], head: Difference, judge: str = "") -> Lead:
+    """The one with the higher figure first; where that is not proven, the one in question."""
+    kind = _kind(head)
+    behind = head.difference < 0 and kind not in ("ahead_of", "turnable")
+    first, second = names if behind else names[::-1]
+    return Lead(kind=kind, engine=first, other=second, judge=judge)
+
+
+def _rests(service: Service, runs: tuple[KeptRun, KeptRun], outcome: Outcome) -> Rests | None:
+    """Only of what is said to be so."""
+    if outcome not in ("better", "worse") or runs[0].gold != runs[1].gold:
+        return None
+    try:
+        dataset = kept_path(service, runs[1].gold)
+    except AssayError:  # a set that is not open here
+        return None
+    key = (service.store.address, runs[0].id, runs[1].id)
+    return rests([run.results for run in runs], dataset, _told(runs), key)
+
+
+def _told(runs: tuple[KeptRun, KeptRun]) -> Callable[[Sequence[Results]], Outcome]:
+    """What the comparison says of two results of these engines."""
+
+    def told(results: Sequence[Results]) -> Outcome:
+        found = compare(list(results), names_of(runs), force=True)
+        return _outcome(_head(found))
+
+    return told
+
+
+def names_of(runs: Sequence[KeptRun]) -> tuple[str, str]:
+    """By engine; two runs of one engine by the day too, those of one day by the time."""
+    for form in (
+        "{0.engine}",
+        "{0.engine} ({0.at:%Y-%m-%d})",
+        "{0.engine} ({0.at:%Y-%m-%d %H:%M})",
+    ):
+        first, second = (form.format(run) for run in runs)
+        if first != second:
+            return first, second
+    first, second = (f"{run.engine} ({run.id[:8]})" for run in runs)
+    return first, second
+
+
+def lead_of(service: Service, board: Board) -> Lead | None:
+    """Of the best two on a set, whether the first is proven to lead."""
+    if len(board.leaders) < 2:
+        return None
+    best, other = board.leaders[:2]
+    try:
+        kind = told_apart(service, other.id, best.id)
+    except AssayError:
+        kind = "ahead_of"
+    if best.value == other.value and kind not in ("turnable", "turned"):
+        kind = "level"
+    on = None
+    if kind in ("leads", "leads_here"):
+        both = run_at_hand(service, other.id), run_at_hand(service, best.id)
+        on = _rests(service, both, "better")
+    return Lead(
+        kind=kind,
+        engine=best.engine,
+        other=other.engine,
+        page=f"/compare?a={other.id}&b={best.id}",
+        judge=on.on.judge if on else "",
+    )
+
+
+def _kind(head: Difference) -> Kind:
+    outcome = _outcome(head)
+    if outcome in ("better", "worse"):
+        return "leads_here" if head.here_only else "leads"
+    if outcome == "open":
+        expected = head.doubt.expected if head.doubt else None
+        return "turned" if (expected or 0.0) * head.difference < 0 else "turnable"
+    return "level" if outcome == "same" else "ahead_of"
+
+
+def told_apart(service: Service, first: str, second: str) -> Kind:
+    """What the comparison of two runs says first, without all that its page has beside it."""
+
+    def kind() -> Kind:
+        return _kind(_compared((kept_run(service, first), kept_run(service, second)))[1])
+
+    return computed(("kind of lead", service.store.address, first, second), kind)
+
+
+# ── the change ────────────────────────────────────────────────────────────────────────────────────
+
+
+def _known_change(address: str, runs: tuple[KeptRun, KeptRun]) -> Change:
+    return computed(("change", address, runs[0].id, runs[1].id), lambda: _change(runs))
+
+
+def _change(runs: tuple[KeptRun, KeptRun]) -> Change:
+    before, after = in_one_state([run.results for run in runs])[0]
+    comparison, head = _compared(runs)
+    pairs = list(_pairs(before, after, head.key))
+    if _scored(before, head.key) == _scored(after, head.key):
+        # both leave out the same queries, which the page counts; only a difference is a warning
+        told = [said for said in comparison.warnings if "both have scored" not in said]
+        comparison = msgspec.structs.replace(comparison, warnings=told)
+    to_judge, sure, expected = _doubt(before, after, comparison, head)
+    return Change(
+        outcome=_outcome(head),
+        head=head,
+        comparison=comparison,
+        queries=_by_loss(pairs, head.key),
+        slices=[*_slices(pairs, head.key)],
+        unjudged=(_unjudged(before), _unjudged(after)),
+        to_judge=to_judge,
+        sure=sure,
+        expected=expected,
+    )
+
+
+def _compared(runs: tuple[KeptRun, KeptRun]) -> tuple[Comparison, Difference]:
+    found = compare([run.results for run in runs], names_of(runs), force=True)
+    return found, _head(found)
+
+
+def _head(found: Comparison) -> Difference:
+    return next(row for row in found.differences if row.measure == found.headline)
+
+
+def _outcome(head: Difference) -> Outcome:
+    """`open` where unjudged documents could turn it; `not_shown` where zero is inside the interval:
+    then the sign says nothing."""
+    if not head.wins and not head.losses and head.verdict != "open":
+        return "same"
+    if head.verdict in ("better", "worse", "open"):
+        return head.verdict
+    if head.low is None or head.high is None or head.low <= 0 <= head.high:
+        return "not_shown"
+    return "probably_better" if head.difference > 0 else "probably_worse"
+
+
+def _unjudged(results: Results) -> float | None:
+    share = None if is_closed(results) else judged_share(results)
+    return None if share is None else 1 - share
+
+
+def _pairs(before: Results, after: Results, key: str) -> Iterator[tuple[Entry, Entry]]:
+    """The queries that both have scored, without variants of others."""
+    known = {entry.query_id for entry in before.per_query}
+    then: dict[str, Entry] = {entry.query_id: entry for entry in before.per_query}
+    for entry in after.per_query:
+        was = then.get(entry.query_id)
+        if was is None or is_variant(entry, known):
+            continue
+        if was.metrics.get(key) is not None and entry.metrics.get(key) is not None:
+            yield was, entry
+
+
+def _scored(results: Results, key: str) -> set[str]:
+    return {entry.query_id for entry in results.per_query if entry.metrics.get(key) is not None}
+
+
+def _value(entry: Entry, key: str) -> float:
+    return float(entry.metrics.get(key) or 0.0)
+
+
+def _by_loss(pairs: Sequence[tuple[Entry, Entry]], key: str) -> list[QueryChange]:
+    changes = [
+        QueryChange(
+            query_id=now.query_id,
+            query_text=now.query_text,
+            before=_value(was, key),
+            after=_value(now, key),
+            change=_value(now, key) - _value(was, key),
+        )
+        for was, now in pairs
+    ]
+    return sorted(changes, key=lambda change: (change.change, change.query_id))
+
+
+def _slices(pairs: Sequence[tuple[Entry, Entry]], key: str) -> Iterator[SliceChange]:
+    yield _slice("", "", pairs, key)
+    for kind in SLICES:
+        groups: dict[str, list[tuple[Entry, Entry]]] = {}
+        for pair in pairs:
+            if name := _part(pair[1], kind):
+                groups.setdefault(name, []).append(pair)
+        if len(groups) > 1:
+            for name, some in sorted(groups.items(), key=lambda named: (-len(named[1]), named[0])):
+                yield _slice(kind, name, some, key)
+
+
+def _part(entry: Entry, kind: str) -> str:
+    if isinstance(entry, GradedEntry):
+        return entry.in_slice(kind)
+    return str(getattr(entry, kind, "") or "")
+
+
+def _slice(kind: str, name: str, pairs: Sequence[tuple[Entry, Entry]], key: str) -> SliceChange:
+    moves = np.array([[_value(now, key) - _value(was, key)] for was, now in pairs], np.float64)
+    (interval,) = statistics.change_intervals(moves)
+    return SliceChange(
+        kind=kind,
+        name=name,
+        n=len(pairs),
+        change=float(moves.mean()),
+        low=interval.low,
+        high=interval.high,
+        few=len(pairs) < FEW,
+    )
+
+
+def _doubt(
+    before: Results, after: Results, comparison: Comparison, head: Difference
+) -> tuple[list[Pair], float | None, float | None]:
+    """(documents to judge, how sure, the change expected) where unjudged documents leave a doubt
+    that judging can remove."""
+    if is_closed(before) or is_closed(after):
+        return [], None, None
+    same_set = before.receipt.gold.fingerprint == after.receipt.gold.fingerprint
+    judged = any(entry.judged for entry in after.per_query)
+    full = judged_share(before) == 1 and judged_share(after) == 1
+    if not same_set or not judged or full:
+        return [], None, None
+    try:
+        found = next_to_judge(before.per_query, after.per_query, measure=comparison.headline)
+    except InputError:  # a measure that no guess is made for
+        return [], None, None
+    if found.first:  # nothing is known of the others
+        return found.pairs[: found.first], None, None
+    weighty = WEIGHTY if head.verdict == "open" else 0  # sure of the sign, which the test is not
+    return found.pairs[: found.needed or weighty], found.confidence, found.expected

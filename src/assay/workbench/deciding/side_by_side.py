@@ -1,0 +1,245 @@
+"""One query in two runs: both rankings with texts and grades, what moved, and why each document is
+where it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+
+import msgspec
+
+from assay.core.errors import AssayError, NotHere
+from assay.core.results import Entry, GoldenEntry, Results
+from assay.core.types import Document
+from assay.engines.indexed import is_indexed
+from assay.search.answers import found_documents
+from assay.workbench.deciding.run_boards import RunLine, headline, line_of
+from assay.workbench.deciding.run_comparison import names_of
+from assay.workbench.project.service import Service
+from assay.workbench.scoring.history import KeptRun, kept_run
+from assay.workbench.searching import corpora
+from assay.workbench.searching.open_corpora import Shelf, kept_shelf
+from assay.workbench.searching.search import Reason, reasons
+
+__all__ = ["Placed", "Ranking", "TwoRankings", "two_rankings"]
+
+DEPTH = 20  # ranks that are shown
+WORDED = 8  # of these, how many say which words they share with the question
+EXCERPT = 240  # characters of a text
+PARTS = ("question", "conclusion", "summary")  # of a letter, what is read first
+LARGEST = 64 * 2**20  # bytes of a corpus file that is read for a page
+
+
+class Placed(msgspec.Struct, frozen=True, kw_only=True):
+    """A document at its rank. `other_rank` is where the other run has it, None where it does not
+    show it; `why` is what put it there, the strongest first."""
+
+    rank: int
+    doc_id: str
+    grade: int | None
+    title: str = ""
+    excerpt: str = ""
+    corpus: str = ""  # where it can be read
+    other_rank: int | None = None
+    moved: int = 0  # ranks up (positive) against the other run
+    score: float | None = None
+    why: tuple[Reason, ...] = ()
+
+
+class Ranking(msgspec.Struct, frozen=True, kw_only=True):
+    run: RunLine
+    name: str
+    value: float | None
+    documents: list[Placed]
+    returned: int
+    error: str = ""
+    note: str = ""  # why a golden question passed or failed
+    explained: bool = False
+
+
+class TwoRankings(msgspec.Struct, frozen=True, kw_only=True):
+    query_id: str
+    query_text: str
+    measure: str
+    a: Ranking
+    b: Ranking
+    previous: str = ""  # the queries before and after it in the run
+    next: str = ""
+
+
+def two_rankings(service: Service, first: str, second: str, query_id: str) -> TwoRankings:
+    runs = kept_run(service, first), kept_run(service, second)
+    entries = [_entry(run, query_id) for run in runs]
+    orders = [list(entry.results) for entry in entries]
+    names = names_of(runs)
+    wanted = list(dict.fromkeys([*orders[0][:DEPTH], *orders[1][:DEPTH]]))
+    texts = [_texts(service, run.results, wanted) for run in runs]
+    both = texts[0] | texts[1]
+    both |= {doc_id: found for doc_id, found in texts[0].items() if found[1].title}
+    sides = [
+        _ranking(service, runs[side], names[side], entries[side], orders[1 - side], both)
+        for side in (0, 1)
+    ]
+    ids = [entry.query_id for entry in runs[1].results.per_query]
+    place = ids.index(query_id)
+    return TwoRankings(
+        query_id=query_id,
+        query_text=entries[1].query_text,
+        measure=headline(runs[1].results)[1],
+        a=sides[0],
+        b=sides[1],
+        previous=ids[place - 1] if place else "",
+        next=ids[place + 1] if place + 1 < len(ids) else "",
+    )
+
+
+def _entry(run: KeptRun, query_id: str) -> Entry:
+    for entry in run.results.per_query:
+        if entry.query_id == query_id:
+            return entry
+    known = ", ".join(entry.query_id for entry in run.results.per_query[:5])
+    raise NotHere(f"no query {query_id!r} in this run", hint=f"It has {known}, …")
+
+
+def _ranking(
+    service: Service,
+    run: KeptRun,
+    name: str,
+    entry: Entry,
+    other: Sequence[str],
+    texts: Mapping[str, tuple[str, Document]],
+) -> Ranking:
+    elsewhere = {doc_id: rank for rank, doc_id in enumerate(other, 1)}
+    hits = {hit.doc_id: hit for hit in entry.hits} if isinstance(entry, GoldenEntry) else {}
+    why = _explained(service, run, entry.query_text)
+    placed = []
+    for rank, doc_id in enumerate(entry.results[:DEPTH], 1):
+        corpus, document = texts.get(doc_id, ("", None))
+        hit, told = hits.get(doc_id), why.get(doc_id)
+        there = elsewhere.get(doc_id)
+        placed.append(
+            Placed(
+                rank=rank,
+                doc_id=doc_id,
+                grade=entry.grades[rank - 1] if rank <= len(entry.grades) else None,
+                title=(hit.title if hit else "") or (document.title if document else ""),
+                excerpt=_excerpt((hit.text if hit else "") or _telling(document)),
+                corpus=corpus,
+                other_rank=there,
+                moved=there - rank if there else 0,
+                score=hit.score if hit else None,
+                why=reasons(told) if told else (),
+            )
+        )
+    value = entry.metrics.get(headline(run.results)[0])
+    if isinstance(entry, GoldenEntry):
+        value = float(entry.passed)
+    return Ranking(
+        run=line_of(run, run.results),
+        name=name,
+        value=None if value is None else float(value),
+        documents=placed,
+        returned=entry.returned,
+        error=entry.error or "",
+        note=entry.reason,
+        explained=bool(why),
+    )
+
+
+def _telling(document: Document | None) -> str:
+    """What the document says, before its letterhead."""
+    if document is None:
+        return ""
+    return next((document.fields[part] for part in PARTS if document.fields.get(part)), "") or (
+        document.text
+    )
+
+
+def _excerpt(text: str) -> str:
+    flat = " ".join(text[: 4 * EXCERPT].split())
+    return flat if len(flat) <= EXCERPT else f"{flat[:EXCERPT].rsplit(' ', 1)[0]} …"
+
+
+# ── texts and signals ─────────────────────────────────────────────────────────────────────────────
+
+
+def _searched(results: Results) -> str:
+    corpus = results.receipt.inputs.get("corpus")
+    return corpus.path if corpus else ""
+
+
+def _texts(
+    service: Service, results: Results, ids: Sequence[str]
+) -> dict[str, tuple[str, Document]]:
+    """The documents that the corpus of the run has, with the name they can be read under."""
+    name = _searched(results)
+    if not name:
+        return {}
+    try:
+        if corpora.is_corpus(name, service.home):
+            opened = corpora.corpus_named(name, service.home)
+            get = (
+                kept_shelf(name, home=service.home).get
+                if is_indexed(opened, service.home)
+                else None
+            )
+            known = [doc_id for doc_id in ids if doc_id in opened]
+            return {doc_id: (name, (get or opened.get)(doc_id)) for doc_id in known}
+        path = Path(name)
+        if path.is_file() and path.stat().st_size <= LARGEST:
+            status = path.stat()
+            every = _file(path, status.st_mtime_ns, status.st_size)
+            return {doc_id: ("", every[doc_id]) for doc_id in ids if doc_id in every}
+    except (AssayError, OSError):  # the ids are shown without their texts
+        return {}
+    return {}
+
+
+@lru_cache(maxsize=4)
+def _file(path: Path, _changed: int, _size: int) -> dict[str, Document]:
+    return {document.id: document for document in corpora.documents(path)}
+
+
+def _explained(service: Service, run: KeptRun, query: str) -> dict[str, corpora.FoundDocument]:
+    """Our own engine is asked again, where its corpus is the one that was searched and is indexed;
+    other engines say nothing of why."""
+    name = _searched(run.results)
+    try:
+        if not name or not query.strip() or not corpora.is_corpus(name, service.home):
+            return {}
+        opened = corpora.corpus_named(name, service.home)
+        was = run.results.receipt.corpus_fingerprint or ""
+        if was.removeprefix("corpus:") != opened.fingerprint or not _is_ours(service, run, name):
+            return {}
+        if not is_indexed(opened, service.home):
+            return {}
+        return _asked_again(kept_shelf(name, home=service.home), query)
+    except (AssayError, OSError):
+        return {}
+
+
+def _asked_again(shelf: Shelf, query: str) -> dict[str, corpora.FoundDocument]:
+    """The first ones with the words that they share with the question, for which their text is
+    looked through; the others with what put them there alone."""
+    hits = shelf.engine.search(query, DEPTH, explain=True, texts=False)
+    found = found_documents(hits, shelf.engine, query, shelf.get, stop=WORDED)
+    for rank, hit in enumerate(hits[WORDED:], start=WORDED + 1):
+        found.append(
+            corpora.FoundDocument(
+                rank=rank,
+                doc_id=hit.doc_id,
+                score=hit.score,
+                title="",
+                snippet="",
+                words=[],
+                signals=hit.explanation,
+            )
+        )
+    return {each.doc_id: each for each in found}
+
+
+def _is_ours(service: Service, run: KeptRun, corpus: str) -> bool:
+    engines = service.config.engines if service.config else {}
+    asked = engines.get(run.engine)
+    return run.results.engine == corpus or (asked is not None and asked.engine == corpus)

@@ -1,0 +1,168 @@
+"""Whether a verdict rests on one judge: it is decided again without the documents that only this
+judge has judged, and nobody has checked (`judging/unchecked`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+import polars as pl
+
+from assay.core.errors import AssayError
+from assay.core.fingerprints import gold_fingerprint
+from assay.core.results import GradedResults, Results, Verdict
+from assay.core.runs import run_from_results
+from assay.core.types import GoldSet, Hit, QueryResult
+from assay.core.verdicts import OneJudge
+from assay.evaluation.graded import graded_results
+from assay.gold.acts import ASK_SECOND
+from assay.gold.log import has_log, writing
+from assay.judging.pool import Pool, pool_path, read_pool, with_second_look, write_pool
+from assay.judging.votes import Pair
+from assay.workbench.judging.session import JudgingSession, open_session
+from assay.workbench.judging.vote_totals import vote_totals
+from assay.workbench.project.cache import computed
+from assay.workbench.project.output_files import or_undone
+
+if TYPE_CHECKING:
+    from assay.workbench.project.service import Service
+
+__all__ = ["Rests", "ask_second", "rests", "second_asked", "with_one_judge"]
+
+JUDGES = 5  # that are looked at, those with most documents first
+
+Told = Callable[[Sequence[GradedResults]], str]
+
+
+class Rests(msgspec.Struct, frozen=True, kw_only=True):
+    """What it rests on, and which documents that are."""
+
+    on: OneJudge
+    pairs: tuple[Pair, ...]
+
+
+def with_one_judge(
+    verdict: Verdict, results: Results, dataset: Path, decide: Callable[[Results], Verdict]
+) -> Verdict:
+    """The verdict of a command, with the judge whom it rests on, where it does."""
+    if verdict.status == "inconclusive" or not has_log(dataset):
+        return verdict
+    found = rests([results], dataset, lambda runs: decide(runs[0]).status)
+    return msgspec.structs.replace(verdict, one_judge=found.on) if found else verdict
+
+
+def rests(runs: Sequence[Results], dataset: Path, told: Told, key: Hashable = None) -> Rests | None:
+    """Whether what is `told` of runs on a set would be another thing without what one judge alone
+    said. None where it would not, where labels given since make it another thing anyway, or where
+    nobody voted.
+    With a `key`, which stands for the runs and what is asked of them, the answer is kept."""
+    graded = [run for run in runs if isinstance(run, GradedResults)]
+    if len(graded) < len(runs) or not has_log(dataset):
+        return None
+    try:
+        session = open_session(dataset)
+        if session.gold.from_logs:
+            return None
+        with vote_totals(session) as totals:
+            alone = totals.unchecked.by_judge()
+        # votes that are in no label yet change nothing, and come every second
+        alone = {judge: pairs & session.labelled for judge, pairs in alone.items()}
+        alone = {judge: pairs for judge, pairs in alone.items() if pairs}
+        if not alone:
+            return None
+        if key is None:
+            return _found(graded, session, alone, told)
+        state = (frozenset(alone.items()), session.stamps)
+        asked = ("one judge", key, dataset, state)
+        return computed(asked, lambda: _found(graded, session, alone, told))
+    except AssayError:  # a set that cannot be judged, or a measure that cannot be computed again
+        return None
+
+
+def _found(
+    runs: Sequence[GradedResults],
+    session: JudgingSession,
+    alone: dict[str, frozenset[Pair]],
+    told: Told,
+) -> Rests | None:
+    print_now = gold_fingerprint(session.gold)
+    now = told(runs)
+    if any(run.receipt.gold.fingerprint != print_now for run in runs):
+        runs = [_again(run, session.gold) for run in runs]
+        if told(runs) != now:  # with the labels of today it is another thing anyway
+            return None
+    hits = {
+        (entry.query_id, doc_id)
+        for run in runs
+        for entry in run.per_query
+        for doc_id, grade in zip(entry.results, entry.grades, strict=False)
+        if grade is not None
+    }
+    counted = sorted(alone.items(), key=lambda each: (-len(each[1] & hits), each[0]))
+    for judge, pairs in counted[:JUDGES]:
+        behind = pairs & hits
+        if not behind:
+            break
+        gold = _without(session.gold, pairs)
+        then = told([_again(run, gold) for run in runs])
+        if then != now:
+            on = OneJudge(judge=judge, documents=len(behind), without=then)
+            return Rests(on=on, pairs=tuple(sorted(behind)))
+    return None
+
+
+def _without(gold: GoldSet, pairs: Collection[Pair]) -> GoldSet:
+    labelled = zip(gold.judgments["query_id"], gold.judgments["doc_id"], strict=True)
+    stays = pl.Series([pair not in pairs for pair in labelled], dtype=pl.Boolean)
+    return replace(gold, judgments=gold.judgments.filter(stays))
+
+
+def _again(results: GradedResults, gold: GoldSet) -> GradedResults:
+    """The same answers, scored on other judgments."""
+    answers = [
+        QueryResult(
+            query_id=entry.query_id,
+            hits=tuple(Hit(doc_id=doc_id) for doc_id in entry.results),
+            error=entry.error,
+        )
+        for entry in results.per_query
+    ]
+    run = run_from_results(results.engine, answers)
+    scored = graded_results(run, gold, [line.measure for line in results.receipt.measures])
+    receipt = msgspec.structs.replace(
+        scored.receipt,
+        primary=results.receipt.primary,
+        latency_ms=results.receipt.latency_ms,
+        corpus_fingerprint=results.receipt.corpus_fingerprint,
+    )
+    return msgspec.structs.replace(scored, receipt=receipt)
+
+
+# ── a second judge ────────────────────────────────────────────────────────────────────────────────
+
+
+def second_asked(dataset: Path, pairs: Collection[Pair]) -> bool:
+    """Whether somebody else is asked for these already."""
+    try:
+        asked = open_session(dataset).asked_twice
+    except AssayError:
+        return False
+    return bool(pairs) and all(pair in asked for pair in pairs)
+
+
+def ask_second(service: Service, dataset: Path, pairs: Collection[Pair], *, by: str) -> int:
+    """Ask one more judge for these documents; how many that are."""
+    with writing(dataset) as log:
+        pool = read_pool(dataset) or Pool()
+        asked = with_second_look(pool, pairs)
+        before = {pair.key: pair for pair in pool.pairs}
+        new = sum(before.get(pair.key) != pair for pair in asked.pairs)
+        if new:
+            more = {"documents": new}
+            with or_undone(pool_path(dataset)):
+                write_pool(dataset, asked)
+                log.append([log.act(ASK_SECOND, who=by, at=service.clock(), more=more)])
+    return new

@@ -1,0 +1,175 @@
+"""How an engine has done over time: every run that is kept, what it did to the level before it,
+and the commit that was measured."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from assay.core.errors import AssayError, NotHere
+from assay.core.files import Stamp, stamp_of
+from assay.core.fingerprints import git
+from assay.core.results import GitState, GoldenResults, GradedEntry, Results, is_variant
+from assay.core.types import GoldSet
+from assay.evaluation import graded
+from assay.evaluation.trends import Commit, Event, Past, Trend, steps
+from assay.formats import read_gold
+from assay.store.records import RunRecord
+from assay.workbench.deciding.run_boards import KNOWN, SHOWN, headline, run_line
+from assay.workbench.project.cache import computed
+from assay.workbench.project.service import Service, run_names, stored_name
+from assay.workbench.scoring.history import kept_run, run_records
+
+__all__ = ["Trend", "trends", "trends_by_set"]
+
+
+def trends(service: Service, *, gold: str = "", engine: str = "") -> list[Trend]:
+    """Of every set and engine, or of those asked for; the one that ran last comes first."""
+    name = stored_name(service, gold)
+    found = [
+        trend
+        for some in trends_by_set(service, gold=name).values()
+        for trend in some
+        if not engine or trend.engine == engine
+    ]
+    if not found and (gold or engine):
+        known = sorted({f"{record.engine} on {record.gold}" for record in run_records(service)})
+        raise NotHere("no run of that is kept", hint=f"Kept: {', '.join(known) or 'none yet'}.")
+    return found
+
+
+def trends_by_set(service: Service, *, gold: str = "") -> dict[str, list[Trend]]:
+    """`gold` is the name that the history has for a set. The newest runs of each engine."""
+    tracks: dict[tuple[str, str], list[RunRecord]] = {}
+    for record in run_records(service, gold=gold, limit=KNOWN):
+        tracks.setdefault((record.gold, record.engine), []).append(record)
+    found: dict[str, list[Trend]] = {}
+    for (name, engine), runs in tracks.items():
+        events = _events(service, name, reversed(runs[:SHOWN]))
+        found.setdefault(name, []).append(Trend(gold=name, engine=engine, events=events))
+    return found
+
+
+def _events(service: Service, gold: str, records: Iterable[RunRecord]) -> list[Event]:
+    """Runs that cannot be read, or measured something else than the newest, are left out."""
+    labels = _labels(service, gold)
+    readable = [(record, past) for record in records if (past := _past(service, record, labels))]
+    lines = [run_line(service, record) for record, _ in readable]
+    chosen = [place for place, line in enumerate(lines) if line.measure == lines[-1].measure]
+    known = (service.store.address, labels.stamp if labels else None)
+    ids = tuple(readable[place][0].id for place in chosen)
+    pasts = [readable[place][1] for place in chosen]
+    found = computed(("steps", *known, ids), lambda: steps(pasts))
+    return [
+        Event(
+            id=lines[place].id,
+            at=lines[place].at,
+            measure=lines[place].measure,
+            value=lines[place].value,
+            low=lines[place].low,
+            high=lines[place].high,
+            today=_mean(readable[place][1]),
+            queries=lines[place].queries,
+            step=step,
+            commit=_commit(readable[place][1].git),
+        )
+        for place, step in zip(chosen, found, strict=True)
+    ]
+
+
+def _mean(past: Past) -> float | None:
+    """With the labels of today; none where the run was not scored with them."""
+    values = past.values.values()
+    return sum(values) / len(values) if past.rescored and values else None
+
+
+class _Labels(NamedTuple):
+    """A graded set as its file is now."""
+
+    stamp: Stamp
+    gold: GoldSet
+
+
+def _labels(service: Service, gold: str) -> _Labels | None:
+    sets = service.gold_sets.values()
+    path = next((each for each in sets if gold in run_names(service, each)), None)
+    stamp = stamp_of(path) if path is not None else None
+    if path is None or stamp is None:
+        return None
+    return computed(("labels", path, stamp), lambda: _read(path, stamp))
+
+
+def _read(path: Path, stamp: Stamp) -> _Labels | None:
+    try:
+        known = read_gold(path)
+    except AssayError:
+        return None
+    return None if any(query.checks for query in known.queries) else _Labels(stamp, known)
+
+
+def _past(service: Service, record: RunRecord, labels: _Labels | None) -> Past | None:
+    """A run never changes: with the same labels its values are computed once."""
+
+    def values() -> Past | None:
+        try:
+            return _values(kept_run(service, record.id).results, labels)
+        except AssayError:
+            return None
+
+    stamp = labels.stamp if labels else None
+    return computed(("past", service.store.address, record.id, stamp), values)
+
+
+def _values(results: Results, labels: _Labels | None) -> Past:
+    """Scored again with the labels of today where the hits that are kept are enough for it, so that
+    judging more changes no level; else as they were."""
+    key, measure = headline(results)
+    if isinstance(results, GoldenResults):
+        ids = {entry.query_id for entry in results.per_query}
+        own = [entry for entry in results.per_query if not is_variant(entry, ids)]
+        values = {entry.query_id: entry.metrics.get("pass") for entry in own}
+    elif labels is not None and _is_kept(results, measure):
+        hits = {
+            entry.query_id: {doc: -float(rank) for rank, doc in enumerate(entry.results)}
+            for entry in results.per_query
+            if entry.error is None
+        }
+        sheet = graded.evaluate(hits, labels.gold, [measure])
+        again = zip(sheet.queries, sheet.values[:, 0].tolist(), strict=True)
+        told = {query.id: value for query, value in again if query.id in hits and value == value}
+        return Past(fingerprint="", values=told, rescored=True, git=results.receipt.git)
+    else:
+        values = {entry.query_id: entry.metrics.get(key) for entry in results.per_query}
+    receipt = results.receipt
+    return Past(fingerprint=receipt.gold.fingerprint, values=_known(values), git=receipt.git)
+
+
+def _known(values: Mapping[str, float | None]) -> dict[str, float]:
+    return {query: float(value) for query, value in values.items() if value is not None}
+
+
+def _is_kept(results: Results, measure: str) -> bool:
+    """Whether every hit that the measure looks at is in the file."""
+    cutoff = next(
+        (line.cutoff for line in results.receipt.measures if line.measure == measure), None
+    )
+    entries = [entry for entry in results.per_query if isinstance(entry, GradedEntry)]
+    return all(
+        len(entry.results) >= min(cutoff or entry.returned, entry.returned) for entry in entries
+    )
+
+
+def _commit(git: GitState | None) -> Commit | None:
+    if git is None or not re.fullmatch(r"[0-9a-f]{7,64}", git.commit):
+        return None
+    key = ("commit", git.commit, Path.cwd())
+    by, _, subject = computed(key, lambda: _told(git.commit, Path.cwd())).partition("\0")
+    return Commit(id=git.commit, dirty=git.dirty, by=by, subject=subject)
+
+
+def _told(commit: str, folder: Path) -> str:
+    """Author and subject of a commit of this repository."""
+    asked = ("log", "-1", "--format=%an%x00%s", "--end-of-options", commit)
+    return git(*asked, folder=folder) or ""

@@ -1,0 +1,497 @@
+"""`assay gold judge`: a machine judge of assay.toml votes on the pairs of a set.
+
+`plan_judging` says what would be sent where, and sends nothing; `judge_pairs` sends it. Votes are
+on disk as they come, and answers are kept in the workspace, so that a run which was cut short goes
+on where it stopped."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from assay import formats
+from assay.core.errors import InputError
+from assay.core.types import Vote
+from assay.core.workers import Failure, Job, run_jobs
+from assay.judging import machine, machine_prompt, rubrics
+from assay.judging.machine import Asked, Begun, Ended, Kept, Machine, Spent, append_receipt
+from assay.judging.machine_prompt import Request, Verdict
+from assay.judging.policy import read_policy
+from assay.judging.pool import pool_path, read_pool
+from assay.judging.votes import (
+    RULING,
+    SAMPLE,
+    Pair,
+    book_of,
+    current,
+    document_fingerprint,
+    not_before,
+    read_votes,
+    votes_of_labels,
+)
+from assay.workbench.judging import votes_to_labels
+from assay.workbench.judging.pool_documents import texts_of
+from assay.workbench.project.config import CONFIG_NAME, read_config
+
+__all__ = ["Judged", "Plan", "judge_pairs", "plan_judging"]
+
+CHARACTERS_A_TOKEN = 4  # about, of English; other languages have fewer
+TOKENS_AN_ANSWER = 150  # about
+BAD_IN_A_ROW = 5  # unusable answers after which more of them are not paid for
+
+Stopped = Literal["", "outage", "refused", "unusable", "ceiling", "interrupted"]
+Tick = Callable[[int, int], None]  # (pairs done, of so many)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Item:
+    """A pair to judge: what is asked, what of the document was read, and the answer where it was
+    given before."""
+
+    query_id: str
+    doc_id: str
+    document: str
+    before: Vote | None  # what the judge said of it
+    request: Request
+    kept: Kept | None
+
+    @property
+    def in_vain(self) -> bool:
+        return self.kept is not None and self.kept.verdict is None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What a run would do."""
+
+    dataset: Path
+    judge: str
+    machine: Machine
+    corpus: str
+    rubric: str
+    items: tuple[Item, ...]
+    left: int  # beyond the limit
+    gone: int  # pairs whose query the set does not have any more
+    people: bool  # whether a person has judged a pair of the set
+    folder: Path  # of the cache
+
+    @property
+    def again(self) -> int:
+        """How many this judge has judged before, with another document, rubric or model."""
+        return sum(item.before is not None for item in self.items)
+
+    @cached_property
+    def to_send(self) -> list[Item]:
+        return [item for item in self.items if item.kept is None]
+
+    @property
+    def unusable_before(self) -> list[Unjudged]:
+        """What was asked in vain before, and is not asked again."""
+        return [
+            Unjudged(query_id=item.query_id, doc_id=item.doc_id, why=item.kept.why)
+            for item in self.items
+            if item.kept is not None and item.kept.verdict is None
+        ]
+
+    @property
+    def documents(self) -> int:
+        return len({item.doc_id for item in self.to_send})
+
+    @property
+    def characters(self) -> int:
+        return sum(item.request.characters for item in self.to_send)
+
+    @property
+    def tokens(self) -> int:
+        """About how many tokens it takes."""
+        return round(self.characters / CHARACTERS_A_TOKEN) + TOKENS_AN_ANSWER * len(self.to_send)
+
+    @property
+    def cost(self) -> float | None:
+        """About what it costs; None without prices."""
+        answers = TOKENS_AN_ANSWER * len(self.to_send)
+        return machine.cost(self.machine, self.characters / CHARACTERS_A_TOKEN, answers)
+
+
+class Unjudged(msgspec.Struct, frozen=True, kw_only=True):
+    """A pair that got no usable answer."""
+
+    query_id: str
+    doc_id: str
+    why: str
+
+
+class Judged(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run came to. `left` counts the pairs that are still to judge, `unusable` among them
+    (also those that were so before, and were not asked again);
+    `cut_off` the requests whose answers were not waited for."""
+
+    judge: str
+    model: str
+    rubric: str
+    votes: int
+    unsure: int
+    from_cache: int
+    unusable: list[Unjudged]
+    left: int
+    spent: Spent
+    cut_off: int = 0
+    changed_labels: int | None = None  # None where machine votes make none
+    stopped: Stopped = ""
+    why: str = ""
+
+
+# ── the plan ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def plan_judging(
+    dataset: Path,
+    judge: str,
+    *,
+    config: Path | None = None,
+    corpus: str = "",
+    judged: bool = False,
+    again: bool = False,
+    limit: int | None = None,
+) -> Plan:
+    """The pairs of the pool on which the judge has not voted, or with `judged` those that people
+    have judged, and what is asked about each; with `again` also where no answer was usable."""
+    settings = machine_named(config or Path(CONFIG_NAME), judge)
+    gold = formats.read_gold(dataset)
+    rubric = rubrics.find(gold.rubric or rubrics.DEFAULT, beside=dataset)
+    votes = read_votes(dataset)
+    _refuse_person(judge, votes)
+    said = [*votes_of_labels(gold, book_of(votes)), *votes]
+    pairs, searched = _asked_pairs(dataset, said if judged else None)
+    known = [pair for pair in pairs if pair[0] in set(gold.query_ids)]
+    found = texts_of(known, dataset, corpus or searched) if known else {}
+    prints = {doc_id: document_fingerprint(document) for doc_id, document in found.items()}
+    own = _own_votes(judge, votes)
+    now = (rubrics.version(rubric), _source(settings))
+    waiting = [
+        pair
+        for pair in known
+        if pair not in own or _circumstances(own[pair]) != (*now, prints[pair[1]])
+    ]
+    queries = {query.id: query for query in gold.queries}
+    folder = machine.cache_folder()
+
+    def item(pair: Pair) -> Item:
+        query, document = queries[pair[0]], found[pair[1]]
+        request = machine_prompt.request(rubric, query, document, most=settings.max_characters)
+        kept = machine.kept(folder, settings, request)
+        return Item(
+            query_id=query.id,
+            doc_id=document.id,
+            document=prints[document.id],
+            before=own.get(pair),
+            request=request,
+            kept=None if again and kept is not None and kept.verdict is None else kept,
+        )
+
+    items = _limited(map(item, waiting), limit)
+    return Plan(
+        dataset=dataset,
+        judge=judge,
+        machine=settings,
+        corpus=corpus or searched,
+        rubric=now[0],
+        items=tuple(items),
+        left=len(waiting) - len(items),
+        gone=len(pairs) - len(known),
+        people=any(vote.kind == "human" for vote in said),
+        folder=folder,
+    )
+
+
+def _limited(items: Iterable[Item], limit: int | None) -> list[Item]:
+    """What was asked in vain before takes no place of the others."""
+    taken: list[Item] = []
+    for item in items:
+        if limit is not None and sum(not each.in_vain for each in taken) >= limit:
+            break
+        taken.append(item)
+    return taken
+
+
+def machine_named(config: Path, judge: str) -> Machine:
+    known = read_config(config).judges if config.exists() else {}
+    if judge not in known:
+        raise InputError(
+            f"there is no judge {judge!r}",
+            where=str(config),
+            hint=f"The file has: {', '.join(known)}."
+            if known
+            else f"Add a table [judges.{judge}] with base_url, model and key.",
+        )
+    return known[judge]
+
+
+def _refuse_person(judge: str, votes: Iterable[Vote]) -> None:
+    """One name is one judge: agreement between the two would mean nothing."""
+    if any(vote.judge == judge and vote.kind != "machine" for vote in votes):
+        raise InputError(
+            f"{judge!r} has voted as a person on this set",
+            hint="Give the table of the machine another name.",
+        )
+
+
+def _asked_pairs(dataset: Path, judged: Iterable[Vote] | None) -> tuple[list[Pair], str]:
+    """The pairs in question, and the corpus that the pool is from."""
+    pool = read_pool(dataset)
+    searched = pool.corpus if pool else ""
+    if judged is not None:
+        people = (v for v in current(judged) if v.kind == "human" and v.grade is not None)
+        return list(dict.fromkeys((vote.query_id, vote.doc_id) for vote in people)), searched
+    if pool is None:
+        raise InputError(
+            "nothing is asked of judges yet",
+            where=str(pool_path(dataset)),
+            hint="Pool first with `assay gold pool`, or judge what people have judged: --judged.",
+        )
+    return [pair.key for pair in pool.pairs], searched
+
+
+def _own_votes(judge: str, votes: Iterable[Vote]) -> dict[Pair, Vote]:
+    return {
+        (vote.query_id, vote.doc_id): vote
+        for vote in current(votes)
+        if vote.judge == judge and vote.source not in (RULING, SAMPLE)
+    }
+
+
+def _source(settings: Machine) -> str:
+    return f"machine:{settings.model}"
+
+
+def _circumstances(vote: Vote) -> tuple[str, str, str]:
+    """With another rubric, model or document the pair is judged again."""
+    return vote.rubric, vote.source, vote.document
+
+
+# ── the run ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def judge_pairs(plan: Plan, *, by: str, tick: Tick = lambda done, of: None) -> Judged:
+    """Vote on every pair of the plan. Whatever stops it, the votes that it got are kept, and the
+    receipt says what was sent."""
+    if plan.to_send:
+        machine.secret(plan.machine)  # said before anything is written
+    run = _Run(plan, tick)
+    run.take_kept()
+    if plan.to_send:
+        name = hashlib.sha256(f"{_now()} {plan.judge} {plan.dataset}".encode()).hexdigest()[:12]
+        append_receipt(plan.dataset, _begun(plan, name, by))
+        try:
+            run.ask_all()
+        except KeyboardInterrupt:
+            run.stop("interrupted", "interrupted")
+        finally:
+            append_receipt(plan.dataset, run.ended(name))
+    if run.votes and "machine" in read_policy(plan.dataset).counts:
+        run.changed_labels = len(votes_to_labels.recompute_labels(plan.dataset).changed)
+    return run.judged()
+
+
+class _Run:
+    """A run as far as it has come."""
+
+    def __init__(self, plan: Plan, tick: Tick) -> None:
+        self.plan = plan
+        self.tick = tick
+        self.votes = self.unsure = self.from_cache = 0
+        self.unusable: list[Unjudged] = plan.unusable_before
+        self.spent = Spent()
+        self.sent: list[Item] = []
+        self.cut_off = self.bad_in_a_row = 0
+        self.changed_labels: int | None = None
+        self.stopped: Stopped = ""
+        self.why = ""
+
+    def take_kept(self) -> None:
+        """What was answered before is voted without asking."""
+        votes = [
+            self._vote(item, item.kept.verdict, item.kept.seconds)
+            for item in self.plan.items
+            if item.kept is not None and item.kept.verdict is not None
+        ]
+        if self.plan.items:
+            votes_to_labels.append_votes(
+                self.plan.dataset, votes
+            )  # after the labels that the set has
+        self._count(votes)
+        self.from_cache = len(votes)
+
+    def ask_all(self) -> None:
+        """In rounds: with a ceiling a round is what is sure to fit under it, and what an answer
+        cost less than the most it could leaves room for the next."""
+        left = self.plan.to_send
+        while left and not self.stopped:
+            room = affordable(self.plan.machine, left, self.spent.cost or 0.0)
+            if not room:
+                self.stop("ceiling", self._at_the_ceiling(left[0]))
+                return
+            self._ask(left[:room])
+            left = left[room:]
+
+    def _at_the_ceiling(self, item: Item) -> str:
+        most = machine.most_cost(self.plan.machine, item.request)
+        return (
+            f"the next pair could cost up to {most:.4f}, and {self.spent.cost or 0.0:.4f} of "
+            f"{self.plan.machine.max_cost:g} (max_cost) is spent"
+        )
+
+    def _ask(self, items: Sequence[Item]) -> None:
+        settings = self.plan.machine
+        jobs = [
+            Job(machine.ask, (settings, item.request, self.plan.folder, _allowance(settings, item)))
+            for item in items
+        ]
+        at_once, heard = min(settings.concurrency, len(jobs)), 0
+        with closing(run_jobs(jobs, at_once=at_once)) as answers:
+            try:
+                for number, answer in answers:
+                    heard += 1
+                    self._hear(items[number], answer)
+                    if self.stopped:
+                        break
+            finally:
+                self.cut_off += min(at_once - bool(self.stopped), len(jobs) - heard)
+
+    def _hear(self, item: Item, answer: Asked | Failure) -> None:
+        if isinstance(answer, Failure):
+            answer = Asked(state="outage", why=_without_key(answer.message, self.plan.machine))
+        self.spent += answer.spent
+        self.sent += [item] if answer.spent.requests else []
+        if answer.verdict is not None:
+            votes = [self._vote(item, answer.verdict, answer.seconds)]
+            votes_to_labels.append_votes(self.plan.dataset, votes)
+            self._count(votes)
+            self.bad_in_a_row = 0
+        elif answer.state == "unusable":
+            self.unusable.append(
+                Unjudged(query_id=item.query_id, doc_id=item.doc_id, why=answer.why)
+            )
+            self.bad_in_a_row += 1
+            if self.bad_in_a_row == BAD_IN_A_ROW:
+                self.stop("unusable", f"{BAD_IN_A_ROW} pairs in a row got no usable answer")
+        elif answer.state in ("outage", "refused"):
+            self.stop(answer.state, answer.why)
+        self.tick(self.votes + len(self.unusable), len(self.plan.items))
+
+    def stop(self, how: Stopped, why: str) -> None:
+        self.stopped, self.why = how, why
+
+    def _vote(self, item: Item, verdict: Verdict, seconds: float) -> Vote:
+        now, before = datetime.now(UTC), item.before
+        at = _text(not_before(now, [before] if before else [], now))
+        parts = [item.query_id, item.doc_id, self.plan.judge, at, item.document, self.plan.rubric]
+        return Vote(
+            id=hashlib.sha256(msgspec.json.encode(parts)).hexdigest()[:24],
+            query_id=item.query_id,
+            doc_id=item.doc_id,
+            grade=verdict.grade,
+            judge=self.plan.judge,
+            kind="machine",
+            at=at,
+            rationale=verdict.rationale,
+            rubric=self.plan.rubric,
+            document=item.document,
+            seconds=seconds,
+            supersedes=before.id if before else "",
+            source=_source(self.plan.machine),
+        )
+
+    def _count(self, votes: Sequence[Vote]) -> None:
+        self.votes += len(votes)
+        self.unsure += sum(vote.grade is None for vote in votes)
+
+    def ended(self, name: str) -> Ended:
+        judged = self.judged()
+        return Ended(
+            run=name,
+            at=_now(),
+            judge=self.plan.judge,
+            pairs=len(self.sent),
+            documents=len({item.doc_id for item in self.sent}),
+            characters=sum(item.request.characters for item in self.sent),
+            spent=self.spent,
+            cut_off=self.cut_off,
+            votes=self.votes,
+            from_cache=self.from_cache,
+            unusable=len(self.unusable),
+            left=judged.left,
+            stopped=self.stopped,
+        )
+
+    def judged(self) -> Judged:
+        return Judged(
+            judge=self.plan.judge,
+            model=self.plan.machine.model,
+            rubric=self.plan.rubric,
+            votes=self.votes,
+            unsure=self.unsure,
+            from_cache=self.from_cache,
+            unusable=self.unusable,
+            left=self.plan.left + len(self.plan.items) - self.votes,
+            spent=self.spent,
+            cut_off=self.cut_off,
+            changed_labels=self.changed_labels,
+            stopped=self.stopped,
+            why=self.why,
+        )
+
+
+def affordable(settings: Machine, items: Sequence[Item], spent: float) -> int:
+    """How many of the items, from the first, are sure to stay under the ceiling."""
+    if settings.max_cost is None:
+        return len(items)
+    room = settings.max_cost - spent
+    for number, item in enumerate(items):
+        room -= machine.most_cost(settings, item.request)
+        if room < 0:
+            return number
+    return len(items)
+
+
+def _allowance(settings: Machine, item: Item) -> float | None:
+    return None if settings.max_cost is None else machine.most_cost(settings, item.request)
+
+
+def _begun(plan: Plan, name: str, by: str) -> Begun:
+    return Begun(
+        run=name,
+        at=_now(),
+        by=by,
+        judge=plan.judge,
+        host=plan.machine.host,
+        model=plan.machine.model,
+        corpus=plan.corpus,
+        rubric=plan.rubric,
+        prompt=machine_prompt.template(),
+        pairs=len(plan.to_send),
+        documents=plan.documents,
+        characters=plan.characters,
+    )
+
+
+def _without_key(message: str, settings: Machine) -> str:
+    """What another package raises may hold anything."""
+    key = machine.secret(settings)
+    return message.replace(key, "***") if key else message
+
+
+def _now() -> str:
+    return _text(datetime.now(UTC))
+
+
+def _text(at: datetime) -> str:
+    return at.isoformat(timespec="seconds")

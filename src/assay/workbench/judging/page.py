@@ -1,0 +1,540 @@
+"""Judging on a page: the sets that wait, what is asked of a judge, one document at a time, votes.
+
+Blind: the order is drawn for each judge, and nothing says which engine found a document, at which
+rank, or what anybody else said of it."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterable
+from datetime import UTC, timedelta
+from functools import lru_cache
+
+import msgspec
+
+from assay.core.errors import AssayError, InputError, NotHere
+from assay.core.types import Document, Query, Topic, Vote
+from assay.formats.gold_jsonl import locked
+from assay.judging.packets import PacketRow, packet_row
+from assay.judging.pool import PooledPair, read_pool, with_second_judges, write_pool
+from assay.judging.rationales import EXPECTED, LONGEST, refuse_long, says_why
+from assay.judging.rubrics import Rubric
+from assay.judging.rubrics.translated import translated
+from assay.judging.votes import WITHDRAWN, document_fingerprint, not_before
+from assay.reports.words import LANGUAGES
+from assay.workbench.judging.flags import Flag, flags_of
+from assay.workbench.judging.session import (
+    JudgeCount,
+    JudgingSession,
+    VoteChanged,
+    open_session,
+    write_vote,
+)
+from assay.workbench.project.service import Service, gold_path
+from assay.workbench.searching.open_corpora import reader_of
+
+# ── what a judge sees and sends ───────────────────────────────────────────────────────────────────
+
+
+class SetRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A set in the list. `asked` and `judged` are this judge's; `error` says why it cannot be
+    judged."""
+
+    name: str
+    title: str
+    queries: int = 0
+    asked: int = 0
+    judged: int = 0
+    pooled: bool = False
+    from_logs: bool = False  # its rows are approved, not judged
+    golden: bool = False  # its questions name what is to be found
+    dealt_to: tuple[str, ...] = ()
+    error: str = ""
+
+
+class Progress(msgspec.Struct, frozen=True, kw_only=True):
+    """The rubric's checklist on one query. `grades`, `unsure` and `without_reason` are of this
+    judge's votes; `judged_by_anybody` counts documents and tells nothing of grades."""
+
+    asked: int
+    judged: int
+    unsure: int
+    grades: dict[str, int]
+    judged_by_anybody: int
+    pooled: int  # documents of the query that anybody is asked for, or has judged
+    without_reason: int
+    again: int  # documents that somebody else judges too
+    min_judged: int
+    min_high: int
+    high: int  # of this judge's, from `high_from` on
+    high_from: int
+    flag: Flag | None = None
+
+
+class QueryRow(msgspec.Struct, frozen=True, kw_only=True):
+    id: str
+    text: str
+    type: str
+    topic: str
+    issue: str
+    asked: int
+    judged: int
+    flag: Flag | None = None
+
+
+class SetDesk(msgspec.Struct, frozen=True, kw_only=True):
+    """A set with its queries; those with something asked of this judge come first."""
+
+    name: str
+    title: str
+    rubric: str
+    pooled: bool
+    from_logs: bool
+    golden: bool
+    dealt_to: tuple[str, ...]
+    asked: int
+    judged: int
+    queries: list[QueryRow]
+    topics: dict[str, Topic]
+
+
+class JudgedPair(msgspec.Struct, frozen=True, kw_only=True):
+    """A document of a query, and what this judge says of it now."""
+
+    doc_id: str
+    title: str = ""
+    vote: str = ""  # its id; empty where the judge has not voted
+    grade: int | None = None
+    rationale: str = ""
+    at: str = ""
+
+
+class QueryDesk(msgspec.Struct, frozen=True, kw_only=True):
+    """One query of a set. `asked` and `judged` are of the whole set; `nearby` are the queries
+    around this one, itself too, and `queries` says how many there are in all for this judge."""
+
+    set: str
+    title: str
+    asked: int
+    judged: int
+    queries: int
+    nearby: list[QueryRow]
+    query: QueryRow
+    topic: str  # its name
+    issue: str
+    pairs: list[JudgedPair]
+    progress: Progress
+    before: str  # the id of the query before it, for the keys
+    after: str  # and of the next one that waits for this judge; empty where none does
+
+
+class Reading(msgspec.Struct, frozen=True, kw_only=True):
+    """What a judge reads of one document; `words` are to be marked."""
+
+    row: PacketRow
+    words: tuple[str, ...]
+    language: str
+    facts: tuple[str, ...]
+    corpus: str
+
+
+class GivenVote(msgspec.Struct, frozen=True, kw_only=True):
+    """A vote as a page sends it. The page makes the id, so that sending it again is harmless;
+    `ago` are the seconds since it was given. Without a grade the judge is unsure, or takes back
+    what they said. `seen` is the id of the vote that the page showed, empty where it showed none:
+    where another one holds by now, nothing is taken. Without `seen` the later vote holds."""
+
+    id: str
+    set: str
+    query_id: str
+    doc_id: str
+    grade: int | None = None
+    rationale: str = ""
+    withdrawn: bool = False
+    document: str = ""
+    seconds: float | None = None
+    ago: float = 0.0
+    seen: str | None = None
+
+
+class Meanwhile(msgspec.Struct, frozen=True, kw_only=True):
+    """Why a vote was not taken: its judge has said something else since, which stands in `now`."""
+
+    error: str
+    now: JudgedPair
+
+
+class Saved(msgspec.Struct, frozen=True, kw_only=True):
+    """On disk. `holds` is false where the judge has given a later vote on the pair since; the
+    progress does not say whether the query is flagged."""
+
+    id: str
+    at: str
+    already: bool
+    holds: bool
+    progress: Progress
+
+
+# ────────────────────────────────────────────────────────────────────────────────────────────────
+
+__all__ = [
+    "LONGEST",
+    "GivenVote",
+    "JudgedPair",
+    "Meanwhile",
+    "Progress",
+    "QueryDesk",
+    "QueryRow",
+    "Reading",
+    "Rubric",
+    "Saved",
+    "SetDesk",
+    "SetRow",
+    "progress_of",
+    "query_desk",
+    "read_pair",
+    "rubric_in_use",
+    "save_vote",
+    "set_desk",
+    "sets_to_judge",
+    "with_titles",
+]
+
+LATEST = timedelta(days=30)  # how long a page may keep a vote before it reaches us
+VOTE_ID = re.compile(r"[A-Za-z0-9_-]{8,64}")
+STARTS = 90  # characters of a start of a sentence
+BEFORE, AFTER = 4, 15  # queries that are listed around the one being judged
+
+
+# ── sets and queries ──────────────────────────────────────────────────────────────────────────────
+
+
+def sets_to_judge(service: Service, judge: str) -> list[SetRow]:
+    return [_set_row(service, name, judge) for name in service.gold_sets]
+
+
+def _set_row(service: Service, name: str, judge: str) -> SetRow:
+    try:
+        session = open_session(gold_path(service, name))
+        counts = session.counts(judge, session.gold.query_ids).values()
+        asked, judged = sum(one.asked for one in counts), sum(one.judged for one in counts)
+    except AssayError as error:
+        return SetRow(name=name, title=name, error=str(error))
+    return SetRow(
+        name=name,
+        title=session.gold.name,
+        queries=len(session.gold.queries),
+        asked=asked,
+        judged=judged,
+        pooled=session.pool is not None,
+        from_logs=session.gold.from_logs,
+        golden=any(query.checks for query in session.gold.queries),
+        dealt_to=session.pool.judges if session.pool is not None else (),
+    )
+
+
+def set_desk(service: Service, name: str, judge: str, chair: bool = False) -> SetDesk:
+    session = open_session(gold_path(service, name))
+    flags = flags_of(session.dataset, judge, chair)
+    counts = session.counts(judge, session.gold.query_ids)
+    rows = [_query_row(query, counts[query.id], flags) for query in session.gold.queries]
+    places = {query_id: place for place, query_id in enumerate(session.asked)}
+    rows.sort(key=lambda row: (not row.asked, places.get(row.id, len(places))))
+    return SetDesk(
+        name=name,
+        title=session.gold.name,
+        rubric=session.version,
+        pooled=session.pool is not None,
+        from_logs=session.gold.from_logs,
+        golden=any(query.checks for query in session.gold.queries),
+        dealt_to=session.pool.judges if session.pool is not None else (),
+        asked=sum(row.asked for row in rows),
+        judged=sum(row.judged for row in rows),
+        queries=rows,
+        topics=dict(session.gold.taxonomy),
+    )
+
+
+def _query_row(query: Query, count: JudgeCount, flags: dict[str, Flag]) -> QueryRow:
+    return QueryRow(
+        id=query.id,
+        text=query.text,
+        type=query.type,
+        topic=query.topic,
+        issue=query.issue,
+        asked=count.asked,
+        judged=count.judged,
+        flag=flags.get(query.id),
+    )
+
+
+def query_desk(
+    service: Service, name: str, query_id: str, judge: str, chair: bool = False
+) -> QueryDesk:
+    """The documents of a query that are asked of a judge, in an order of the judge's own."""
+    session = open_session(gold_path(service, name))
+    query = session.query(query_id)
+    flags = flags_of(session.dataset, judge, chair)
+    with session.log.reading:
+        mine = _drawn(session.pairs_for(judge, query_id), judge)
+        pairs = [_judged(session, pair, judge) for pair in mine]
+        counts = session.counts(judge, session.gold.query_ids)
+    queries = [each for each in session.asked if counts[each].asked]
+    at = queries.index(query_id) if query_id in queries else -1
+    others = [*queries[at + 1 :], *queries[: max(at, 0)]]
+    near = queries[max(at - BEFORE, 0) : at + 1 + AFTER]
+    by_id = {each.id: each for each in session.gold.queries}
+    topic = session.gold.taxonomy.get(query.topic)
+    issues = {issue.id: issue.name for issue in topic.issues} if topic is not None else {}
+    return QueryDesk(
+        set=name,
+        title=session.gold.name,
+        asked=sum(count.asked for count in counts.values()),
+        judged=sum(count.judged for count in counts.values()),
+        queries=len(queries),
+        nearby=[
+            _query_row(by_id[each], counts[each], flags)
+            for each in (near if at >= 0 else [query_id, *near])
+        ],
+        query=_query_row(query, counts[query_id], flags),
+        topic=topic.name if topic is not None else query.topic,
+        issue=issues.get(query.issue, query.issue),
+        pairs=pairs,
+        progress=progress_of(session, query_id, judge, flags),
+        before=queries[at - 1] if at > 0 else "",
+        after=next((each for each in others if counts[each].judged < counts[each].asked), ""),
+    )
+
+
+def _drawn(pairs: Iterable[PooledPair], judge: str) -> list[PooledPair]:
+    """Every judge reads in an order of their own, always the same."""
+
+    def lot(pair: PooledPair) -> str:
+        return hashlib.sha256("\n".join((judge, *pair.key)).encode()).hexdigest()
+
+    return sorted(pairs, key=lot)
+
+
+def _judged(session: JudgingSession, pair: PooledPair, judge: str) -> JudgedPair:
+    return _shown(pair.doc_id, session.votes.of(judge, pair.key))
+
+
+def _shown(doc_id: str, vote: Vote | None) -> JudgedPair:
+    if vote is None:
+        return JudgedPair(doc_id=doc_id)
+    return JudgedPair(
+        doc_id=doc_id,
+        vote=vote.id,
+        grade=vote.grade,
+        rationale=vote.rationale,
+        at=vote.at,
+    )
+
+
+def with_titles(service: Service, shown: QueryDesk) -> QueryDesk:
+    """For the list of all documents of a query."""
+    session = open_session(gold_path(service, shown.set))
+    shelf = reader_of(session.pool, session.dataset, service.home)
+    titled = []
+    for pair in shown.pairs:
+        document = shelf.get(pair.doc_id)
+        title = document.title if document is not None else ""
+        titled.append(msgspec.structs.replace(pair, title=title))
+    return msgspec.structs.replace(shown, pairs=titled)
+
+
+def progress_of(
+    session: JudgingSession, query_id: str, judge: str, flags: dict[str, Flag]
+) -> Progress:
+    rubric = session.rubric
+    with session.log.reading:
+        pairs = list(session.pairs_for(judge, query_id))
+        votes = [vote for pair in pairs if (vote := session.votes.of(judge, pair.key))]
+        anybody = sum(
+            bool(session.votes.heads(pair.key)) or pair.key in session.labelled
+            for pair in session.asked.get(query_id, ())
+        )
+    grades = Counter(vote.grade for vote in votes if vote.grade is not None)
+    return Progress(
+        asked=len(pairs),
+        judged=len(votes),
+        unsure=sum(vote.grade is None for vote in votes),
+        grades={str(value): grades[value] for value in rubric.values},
+        judged_by_anybody=anybody,
+        pooled=max(len(session.asked.get(query_id, ())), len(pairs)),
+        without_reason=sum(vote.grade is not None and not vote.rationale for vote in votes),
+        again=sum(len(pair.judges) > 1 for pair in pairs),
+        min_judged=rubric.checklist.min_judged,
+        min_high=rubric.checklist.min_highly_relevant,
+        high=sum(count for grade, count in grades.items() if grade >= rubric.highly_relevant_from),
+        high_from=rubric.highly_relevant_from,
+        flag=flags.get(query_id),
+    )
+
+
+def rubric_in_use(
+    service: Service, name: str, language: str = ""
+) -> tuple[Rubric, dict[int, list[str]]]:
+    """The rubric of a set, and for each grade some starts of sentences for a rationale; in a
+    language, where somebody has translated it."""
+    session = open_session(gold_path(service, name))
+    rubric = (
+        translated(session.rubric, language, beside=session.dataset) if language else session.rubric
+    )
+    return rubric, _starts(rubric)
+
+
+def _starts(rubric: Rubric) -> dict[int, list[str]]:
+    return {grade.value: [_start(text) for text in grade.criteria][:4] for grade in rubric.grades}
+
+
+def _start(criterion: str) -> str:
+    """The first clause of a criterion, to go on from."""
+    clause = re.split(r"[.;:](?:\s|$)", criterion.strip(), maxsplit=1)[0]
+    while len(clause) > STARTS and "," in clause:
+        clause = clause.rpartition(",")[0]
+    return f"{clause}: "
+
+
+# ── one document ──────────────────────────────────────────────────────────────────────────────────
+
+
+def make_ready(service: Service, name: str) -> None:
+    """The set, its votes and the corpus of its pool are opened, and a document of it is read."""
+    set_desk(service, name, "")
+    session = open_session(gold_path(service, name))
+    if session.pool is not None and session.pool.pairs:
+        first = session.pool.pairs[0]
+        read_pair(service, name, first.query_id, first.doc_id)
+
+
+def read_pair(service: Service, name: str, query_id: str, doc_id: str) -> Reading:
+    session = open_session(gold_path(service, name))
+    query = session.query(query_id)
+    shelf = reader_of(session.pool, session.dataset, service.home)
+    document = shelf.get(doc_id)
+    if document is None:
+        raise NotHere(f"the corpus has no document {doc_id!r}", where=shelf.corpus)
+    row, words = _row(query.id, query.text, query.type, _Kept(document))
+    return Reading(
+        row=row,
+        words=words,
+        language=document.language,
+        facts=_facts(document),
+        corpus=shelf.corpus,
+    )
+
+
+class _Kept:
+    """A document as a key: by its id and what is read of it."""
+
+    def __init__(self, document: Document) -> None:
+        self.document, self.print = document, document_fingerprint(document)
+
+    def __hash__(self) -> int:
+        return hash((self.document.id, self.print))
+
+    def __eq__(self, other: object) -> bool:
+        mine = (self.document.id, self.print)
+        return isinstance(other, _Kept) and (other.document.id, other.print) == mine
+
+
+@lru_cache(maxsize=2048)
+def _row(query_id: str, text: str, type: str, kept: _Kept) -> tuple[PacketRow, tuple[str, ...]]:
+    return packet_row(Query(id=query_id, text=text, type=type), kept.document, kept.print)
+
+
+def _facts(document: Document) -> tuple[str, ...]:
+    """When it was written, and the places of the law that it cites first."""
+    said = document.metadata.get("date") or document.metadata.get("year") or document.valid_from
+    return (str(said), *document.citations[:5]) if said else document.citations[:5]
+
+
+# ── votes ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def save_vote(service: Service, given: GivenVote, judge: str) -> Saved | Meanwhile:
+    """A vote, on disk when this returns; the same one may be sent any number of times. One that
+    its judge has overtaken in another window is not taken, and they are told."""
+    session = open_session(gold_path(service, given.set))
+    vote = _vote(service, session, given, judge)
+    try:
+        kept, already = write_vote(session, vote, given.seen)
+    except VoteChanged as error:
+        return Meanwhile(error=str(error), now=_shown(given.doc_id, error.now))
+    if kept.grade is None and kept.source != WITHDRAWN and not already:
+        _ask_another(session, kept)
+        session = open_session(session.dataset)
+    held = session.votes.last_of(judge, (kept.query_id, kept.doc_id))
+    return Saved(
+        id=kept.id,
+        at=kept.at,
+        already=already,
+        holds=kept.id in {vote.id for vote in held},
+        progress=progress_of(session, kept.query_id, judge, {}),
+    )
+
+
+def _vote(service: Service, session: JudgingSession, given: GivenVote, judge: str) -> Vote:
+    if not VOTE_ID.fullmatch(given.id):
+        raise InputError(f"{given.id[:80]!r} is not a valid vote id")
+    refuse_long(given.rationale)
+    if given.withdrawn and given.grade is not None:
+        raise InputError("a withdrawn vote cannot have a grade")
+    ago = min(max(given.ago, 0.0), LATEST.total_seconds())
+    now = service.clock().astimezone(UTC)
+    pair = (given.query_id, given.doc_id)
+    last = session.votes.last_of(judge, pair)
+    _refuse_no_reason(session, given, last[-1] if last else None)
+    earlier = [*session.votes.everything(pair), *last]
+    at = not_before(now - timedelta(seconds=ago), earlier, now)
+    return Vote(
+        id=given.id,
+        query_id=given.query_id,
+        doc_id=given.doc_id,
+        grade=given.grade,
+        judge=judge,
+        kind="human",
+        at=at.isoformat(timespec="milliseconds"),
+        rationale=given.rationale.strip(),
+        rubric=session.version,
+        document=given.document[:64],
+        seconds=_seconds(given.seconds),
+        source=WITHDRAWN if given.withdrawn else "",
+    )
+
+
+def _refuse_no_reason(session: JudgingSession, given: GivenVote, before: Vote | None) -> None:
+    """Where the rubric asks for a reason, a letter or a mere start is none. What the judge said
+    before, and says again by undoing, is taken as it was."""
+    told = given.rationale.strip()
+    if given.grade is None or not told or session.rubric.rationale != "required":
+        return  # one that is missing is refused with the rest of what does not fit
+    said = (translated(session.rubric, language, beside=session.dataset) for language in LANGUAGES)
+    starts = [start for each in said for start in _starts(each).get(given.grade, ())]
+    if says_why(told, starts) or given.id in session.votes.ids:
+        return
+    while before is not None:
+        if (before.grade, before.rationale) == (given.grade, told):
+            return
+        earlier = before.supersedes.split()
+        before = session.votes.vote(earlier[0]) if earlier else None
+    raise InputError(f"{told[:80]!r} is not a full reason yet", hint=f"Expected: {EXPECTED}.")
+
+
+def _seconds(given: float | None) -> float | None:
+    return round(min(given, 86_400.0), 1) if given is not None and given >= 0 else None
+
+
+def _ask_another(session: JudgingSession, vote: Vote) -> None:
+    """Where everybody who was asked is unsure, one more judge is."""
+    if session.pool is None or not session.pool.judges:
+        return
+    with session.log.reading:
+        here = session.votes.holding((vote.query_id, vote.doc_id))
+    with locked(session.dataset):
+        pool = read_pool(session.dataset)
+        if pool is not None and (asked := with_second_judges(pool, here)) != pool:
+            write_pool(session.dataset, asked)

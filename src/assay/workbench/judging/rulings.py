@@ -1,0 +1,208 @@
+"""Disputes between judges, and the rulings that settle them.
+
+A ruling is a vote too: it is kept beside the others with its reason, and under the policy
+`adjudicated` it makes the label."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from assay.core.errors import AssayError
+from assay.formats.ballots import Ballot, Ballots, BlankBallot, read_ballots, write_blank
+from assay.judging.labels import (
+    Dispute,
+    Opinion,
+    dispute_of,
+    find_disputes,
+    list_disputes,
+    most_apart,
+    one_line,
+)
+from assay.judging.policy import Label, label_of
+from assay.judging.received import Said, cast
+from assay.judging.votes import RULING, not_before
+from assay.workbench.judging.pool_documents import known_texts, stale_votes
+from assay.workbench.judging.session import JudgingSession, open_session
+from assay.workbench.judging.vote_totals import vote_totals
+from assay.workbench.judging.votes_to_labels import (
+    asked_pairs,
+    judge_kind,
+    open_voted_set,
+    read_voted_set,
+    require_signed,
+    save_labels,
+)
+
+__all__ = [
+    "Dispute",
+    "Opinion",
+    "Ruled",
+    "dispute_count",
+    "disputes",
+    "open_disputes",
+    "rule",
+    "rule_from",
+    "ruled_pair",
+    "write_disputes",
+]
+
+
+class Ruled(msgspec.Struct, frozen=True, kw_only=True):
+    """The outcome of rulings: how many are new, the number of labels, and how many pairs are still
+    open. `overruled` rulings make no label under the policy; `left_out` explains rejected rows."""
+
+    gold: str
+    ruled: int
+    already: int
+    labels: int
+    open: int
+    overruled: int = 0
+    policy: str = ""
+    left_out: list[str] = []
+    edited: str = ""  # a sentence about labels that were edited by hand
+
+
+# ── disputes ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def disputes(dataset: Path, *, blind: bool = False, corpus: Path | None = None) -> list[Dispute]:
+    """Every pair that needs a ruling, most apart first. `blind` hides the names of the judges."""
+    voted = read_voted_set(dataset)
+    texts = known_texts(dataset, corpus)
+    stale = {vote.id for vote in stale_votes(voted.votes, texts)} if texts is not None else set()
+    return find_disputes(voted.gold, voted.votes, voted.policy, stale=stale, blind=blind)
+
+
+def write_disputes(
+    dataset: Path, found: Sequence[Dispute], output: Path, *, corpus: Path | None = None
+) -> None:
+    """Write disputes to a file in which rulings can be filled in, for `--from`. It has the titles
+    of the documents if their corpus is available."""
+    texts = known_texts(dataset, corpus)
+    wanted = {dispute.doc_id for dispute in found}
+    titles = {each.id: each.title for each in texts.some(wanted)} if texts is not None else {}
+    rows = [
+        BlankBallot(
+            query_id=dispute.query_id,
+            query=dispute.query,
+            doc_id=dispute.doc_id,
+            title=titles.get(dispute.doc_id, ""),
+            said=tuple(map(one_line, dispute.votes)),
+            source=RULING,
+        )
+        for dispute in found
+    ]
+    write_blank(output, rows, name=dataset.stem)
+
+
+def open_disputes(
+    dataset: Path, home: Path | None = None, most: int | None = None
+) -> list[Dispute]:
+    """The disputes of an open set, for pages: only disputed pairs are read from the log."""
+    session = open_session(dataset)
+    with vote_totals(session) as totals:
+        labels = [_label(session, *pair) for pair in totals.disputes()]
+    waiting = most_apart(session.gold, labels)[:most]
+    return list_disputes(session.gold, waiting, stale=_stale_votes(session, waiting, home))
+
+
+def dispute_count(dataset: Path) -> int:
+    with vote_totals(open_session(dataset)) as totals:
+        return len(totals.disputes())
+
+
+def ruled_pair(dataset: Path, query_id: str, doc_id: str) -> Dispute | None:
+    """A pair that was ruled on, to rule on it again; None if nobody has."""
+    session = open_session(dataset)
+    with session.log.reading:
+        label = _label(session, query_id, doc_id)
+    is_ruled = any(vote.source == RULING for vote in label.votes)
+    return dispute_of(session.gold, label) if is_ruled else None
+
+
+def _label(session: JudgingSession, query_id: str, doc_id: str) -> Label:
+    pair = (query_id, doc_id)
+    return label_of(pair, session.votes.everything(pair), session.policy)
+
+
+def _stale_votes(session: JudgingSession, waiting: Sequence[Label], home: Path | None) -> set[str]:
+    """The votes on documents that have changed since; none if the corpus is not available."""
+    from assay.workbench.searching.open_corpora import reader_of  # loads the search engine
+
+    try:
+        corpus = reader_of(session.pool, session.dataset, home)
+    except AssayError:
+        return set()
+    return {
+        vote.id
+        for label in waiting
+        for vote in label.votes
+        if vote.document and corpus.fingerprint(vote.doc_id) not in ("", vote.document)
+    }
+
+
+# ── rulings ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def rule(
+    dataset: Path,
+    query_id: str,
+    doc_id: str,
+    grade: int,
+    *,
+    rationale: str,
+    by: str,
+    kind: str = "",
+) -> Ruled:
+    """Rule on one pair, with a reason."""
+    ballot = Ballot(
+        where=f"{query_id} {doc_id}",
+        query_id=query_id,
+        doc_id=doc_id,
+        grade=grade,
+        rationale=rationale.strip(),
+        judge=by.strip(),
+    )
+    return _rule_all(dataset, Ballots(rows=[ballot]), by=by, kind=kind)
+
+
+def rule_from(
+    dataset: Path, file: Path, *, by: str = "", kind: str = "", partial: bool = False
+) -> Ruled:
+    """Rule on many pairs, from a file of disputes that was filled in."""
+    ballots = read_ballots(file)
+    require_signed(file, ballots, by, "--by")
+    return _rule_all(dataset, ballots, by=by, kind=kind, partial=partial)
+
+
+def _rule_all(
+    dataset: Path, ballots: Ballots, *, by: str, kind: str, partial: bool = False
+) -> Ruled:
+    with open_voted_set(dataset) as voted:
+        now = datetime.now(UTC).replace(microsecond=0)  # rulings have times to the second
+        ruled_on = {(row.query_id, row.doc_id) for row in ballots.rows}
+        earlier = [vote for vote in voted.votes if (vote.query_id, vote.doc_id) in ruled_on]
+        said = Said(
+            judge=by, kind=judge_kind(kind), source=RULING, at=not_before(now, earlier, now)
+        )
+        # a ruling is on a pair of the pool, or on one that somebody has voted on
+        limits = replace(voted.limits, asked=asked_pairs(dataset) or frozenset())
+        done = cast([ballots], limits, said, partial=partial)
+        labelled = save_labels(voted, done.new, by=by)
+    ruled = {(vote.query_id, vote.doc_id) for vote in done.new}
+    return Ruled(
+        gold=str(dataset),
+        ruled=len(done.new),
+        already=done.already,
+        labels=len(labelled.judgments),
+        open=len(labelled.open),
+        overruled=len(ruled & {(each.query_id, each.doc_id) for each in labelled.overruled}),
+        policy=voted.policy.name,
+        left_out=[f"{each.where}: {each.message}" for each in done.left_out],
+        edited=voted.edits_sentence,
+    )

@@ -1,0 +1,293 @@
+"""A gold set open for judging: which documents each judge is asked for, and how a vote is saved.
+
+Other programs write the files of a set too: `open_session` reads again what has changed on disk,
+of the log only what was appended. A vote neither reads nor writes the gold file. It is saved once
+its line in the log is on disk; the labels follow later (`votes_to_labels`)."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Sequence, Set
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from assay import formats
+from assay.core.errors import InputError, NotHere
+from assay.core.files import Stamp, stamp_of
+from assay.core.fingerprints import gold_fingerprint
+from assay.core.types import GoldSet, Query, Vote
+from assay.formats.ballots import Ballot
+from assay.gold.acts import new_id
+from assay.gold.log import Log, open_log, writing
+from assay.gold.people import people_files
+from assay.gold.votes import VoteBook
+from assay.judging import rubrics
+from assay.judging.policy import Policy, policy_path, read_policy
+from assay.judging.pool import Pool, PooledPair, pool_path, read_pool
+from assay.judging.received import Bounds, bounds, refuse_unfit
+from assay.judging.rubrics import Rubric
+from assay.judging.votes import WITHDRAWN, Pair, votes_of_labels
+
+
+class JudgeCount(NamedTuple):
+    """How many documents of a query a judge is asked for, and how many of them they have judged."""
+
+    asked: int
+    judged: int
+
+
+@dataclass(kw_only=True)
+class JudgingSession:
+    """A gold set with its rubric, pool, policy and log. `asked` has the pairs of the pool by query;
+    `first` are labels that must become votes in the log before the first vote."""
+
+    dataset: Path
+    gold: GoldSet
+    rubric: Rubric
+    pool: Pool | None
+    limits: Bounds
+    policy: Policy
+    asked: dict[str, list[PooledPair]]
+    first: list[Vote]
+    log: Log
+    stamps: tuple[Stamp | None, ...]
+    # by judge and query, with the state of the votes when they were counted
+    _counts: dict[tuple[str, str], tuple[object, JudgeCount]] = field(default_factory=dict)
+
+    @property
+    def votes(self) -> VoteBook:
+        return self.log.book
+
+    @property
+    def version(self) -> str:
+        """The version of the rubric."""
+        return rubrics.version(self.rubric)
+
+    @property
+    def labelled(self) -> Set[Pair]:
+        """The pairs that have a label in the gold file."""
+        return self.limits.judged
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """The fingerprint of the queries and labels, as the receipt of a run has it."""
+        return gold_fingerprint(self.gold)
+
+    @cached_property
+    def asked_twice(self) -> frozenset[Pair]:
+        """The pairs that more than one judge is asked for."""
+        pairs = self.pool.pairs if self.pool is not None else ()
+        return frozenset(pair.key for pair in pairs if max(pair.wanted, len(pair.judges)) > 1)
+
+    def query(self, query_id: str) -> Query:
+        for query in self.gold.queries:
+            if query.id == query_id:
+                return query
+        raise NotHere(f"no query {query_id!r} in the set", where=str(self.dataset))
+
+    def pairs_for(self, judge: str, query_id: str) -> list[PooledPair]:
+        """The documents of a query that a judge is asked for: those dealt to them, those dealt to
+        nobody that still need a judge, and those they have voted on."""
+        pairs = {
+            pair.doc_id: pair
+            for pair in self.asked.get(query_id, ())
+            if judge in pair.judges or (not pair.judges and self._needs_judge(pair))
+        }
+        for doc_id in self.votes.voted.get((judge, query_id), ()):
+            if doc_id not in pairs:
+                pairs[doc_id] = PooledPair(query_id=query_id, doc_id=doc_id, judges=(judge,))
+        return list(pairs.values())
+
+    def _needs_judge(self, pair: PooledPair) -> bool:
+        """Whether a pair that is dealt to nobody still needs a judge."""
+        if not self.votes.has(pair.key):
+            return pair.wanted > 1 or pair.key not in self.labelled
+        return self.votes.graded(pair.key, self.policy.counts) < pair.wanted
+
+    def counts(self, judge: str, query_ids: Iterable[str]) -> dict[str, JudgeCount]:
+        """A judge's counts by query. Every page shows how much is left to judge; a vote changes one
+        query, and only that one is counted again (0.1 ms against 20 ms at 10,000 pairs)."""
+        found = {}
+        with self.log.reading:
+            for query_id in query_ids:
+                state = self.log.generation, self.votes.given[query_id]
+                known, count = self._counts.get((judge, query_id), (None, JudgeCount(0, 0)))
+                if known != state:
+                    pairs = self.pairs_for(judge, query_id)
+                    judged = sum(self.votes.has_voted(judge, pair.key) for pair in pairs)
+                    count = JudgeCount(len(pairs), judged)
+                    self._counts[judge, query_id] = state, count
+                found[query_id] = count
+        return found
+
+    def left(self, judge: str) -> int:
+        """How many documents a judge still has to judge."""
+        counts = self.counts(judge, self.asked).values()
+        return sum(count.asked - count.judged for count in counts)
+
+
+# ── opening ───────────────────────────────────────────────────────────────────────────────────────
+
+_sessions: dict[Path, JudgingSession] = {}
+_opening = threading.Lock()
+
+
+def open_session(dataset: Path) -> JudgingSession:
+    """The judging session of a set, up to date with its files."""
+    path = dataset.resolve()
+    with _opening:
+        session = _sessions.get(path)
+        if session is None or session.stamps != _stamps(dataset, session.rubric.id):
+            session = _sessions[path] = _read_session(dataset)
+    session.log.refresh()
+    return session
+
+
+def _read_session(dataset: Path) -> JudgingSession:
+    gold = formats.read_gold(dataset)
+    rubric = rubrics.find(gold.rubric or rubrics.DEFAULT, beside=dataset)
+    stamps = _stamps(dataset, rubric.id)
+    pool, log = read_pool(dataset), open_log(dataset)
+    asked: dict[str, list[PooledPair]] = {}
+    known = set(gold.query_ids)
+    for pair in pool.pairs if pool is not None else ():
+        if pair.query_id in known:
+            asked.setdefault(pair.query_id, []).append(pair)
+    return JudgingSession(
+        dataset=dataset,
+        gold=gold,
+        rubric=rubric,
+        pool=pool,
+        limits=limits_under(rubric, gold, ()),
+        policy=read_policy(dataset),
+        asked=asked,
+        first=[] if gold.from_logs else votes_of_labels(gold, log.book),
+        log=log,
+        stamps=stamps,
+    )
+
+
+def limits_under(rubric: Rubric, gold: GoldSet, votes: Sequence[Vote]) -> Bounds:
+    """What a vote is checked against: the queries of the set, and the grades of its rubric."""
+    top = gold.top_grade
+    return replace(
+        bounds(gold, votes),
+        grades={value for value in rubric.values if not top or value <= top},
+        needs_rationale=rubric.rationale == "required",
+        rubric=rubrics.version(rubric),
+    )
+
+
+def _stamps(dataset: Path, rubric: str) -> tuple[Stamp | None, ...]:
+    """The state of every file that a session is read from, except the log."""
+    home = dataset.resolve().parent
+    own = (home / f"{rubric}.toml", home / "rubrics" / f"{rubric}.toml")
+    beside = (pool_path(dataset), policy_path(dataset), *people_files(dataset))
+    return tuple(map(stamp_of, (dataset, *beside, *own)))
+
+
+# ── voting ────────────────────────────────────────────────────────────────────────────────────────
+
+
+class VoteChanged(InputError):
+    """The judge has changed their vote on the pair since the page showed it. `now` is the vote that
+    holds, None if it was withdrawn."""
+
+    def __init__(self, vote: Vote, now: Vote | None) -> None:
+        self.now = now
+        if now is None:
+            change = "withdrew the vote"
+        elif now.grade is None:
+            change = f"marked the document as unsure at {now.at}"
+        else:
+            change = f"gave grade {now.grade} at {now.at}"
+        super().__init__(
+            f"{vote.judge} has voted on {vote.doc_id!r} for query {vote.query_id!r} in another "
+            f"window: {vote.judge} {change}",
+            hint="To change the vote, send it again with the current vote in `seen`.",
+        )
+
+
+def write_vote(session: JudgingSession, vote: Vote, seen: str | None = None) -> tuple[Vote, bool]:
+    """Write a vote to the log; it is on disk when this returns. The second value says whether it
+    was there already: the same vote may be sent any number of times. `seen` is the id of the vote
+    that the judge's page showed, empty for none: if the judge has changed it since, the new vote is
+    refused. Without `seen` the later vote holds."""
+    with session.log.writing, writing(session.dataset) as log:
+        with log.reading:
+            known = session.votes.vote(vote.id)
+            if known is not None:
+                _refuse_reused_id(known, vote)
+                return known, True
+            before = _last_votes(session, vote)
+            if seen is not None:
+                _refuse_changed(vote, seen, before)
+            _refuse_unfit(session, vote)
+        is_late = any(vote.at < one.at for one in before)  # times compare as text
+        replaced = "" if is_late else " ".join(one.id for one in before)
+        saved = msgspec.structs.replace(vote, supersedes=replaced)
+        votes = [*session.first, saved]
+        if is_late:  # the judge has voted again since: the late vote is kept, and does not hold
+            withdrawal = msgspec.structs.replace(
+                vote, id=new_id(), grade=None, rationale="", supersedes=vote.id, source=WITHDRAWN
+            )
+            votes.append(withdrawal)
+        log.append([log.act_of(one) for one in votes])
+        session.first = []
+    return saved, False
+
+
+def _last_votes(session: JudgingSession, vote: Vote) -> list[Vote]:
+    """The last votes of the same judge on the same pair, withdrawals included."""
+    pair = (vote.query_id, vote.doc_id)
+    first = (one for one in session.first if (one.query_id, one.doc_id) == pair)
+    mine = [one for one in first if one.judge == vote.judge]
+    return session.votes.last_of(vote.judge, pair) or mine
+
+
+def _refuse_changed(vote: Vote, seen: str, before: Sequence[Vote]) -> None:
+    """Two windows of one judge: the second must not overwrite a vote that it does not show."""
+    now = next((one for one in reversed(before) if one.source != WITHDRAWN), None)
+    held = None if now is None else (now.grade, now.rationale)
+    new = None if vote.source == WITHDRAWN else (vote.grade, vote.rationale)
+    if seen != (now.id if now is not None else "") and held != new:
+        raise VoteChanged(vote, now)
+
+
+def _refuse_reused_id(known: Vote, vote: Vote) -> None:
+    """The same id means the same vote, sent again."""
+    one, other = ((v.query_id, v.doc_id, v.grade, v.judge) for v in (known, vote))
+    if one != other:
+        raise InputError(
+            f"the id {vote.id!r} belongs to another vote", hint="Give every vote an id of its own."
+        )
+
+
+def _refuse_unfit(session: JudgingSession, vote: Vote) -> None:
+    """Refuse a vote that does not belong to this set, or that this judge is not asked for."""
+    pair = (vote.query_id, vote.doc_id)
+    kind = session.votes.kinds.get(vote.judge, vote.kind)
+    if kind != vote.kind:
+        raise InputError(
+            f"{vote.judge} has voted as {kind} before",
+            hint="Use one name for a person and another for a machine.",
+        )
+    pooled = (one for one in session.asked.get(vote.query_id, ()) if one.doc_id == vote.doc_id)
+    asked = next(pooled, None)
+    has_voted = bool(session.votes.last_of(vote.judge, pair))
+    if asked is not None and asked.judges and not has_voted and vote.judge not in asked.judges:
+        raise InputError(f"{vote.doc_id!r} on query {vote.query_id!r} is assigned to someone else")
+    is_known = asked is not None or has_voted or session.votes.heads(pair)
+    ballot = Ballot(
+        where=" ".join(pair),
+        query_id=vote.query_id,
+        doc_id=vote.doc_id,
+        grade=vote.grade,
+        rationale=vote.rationale,
+    )
+    limits = replace(session.limits, asked={pair} if is_known else set())
+    refuse_unfit(ballot, vote, limits, True)

@@ -1,0 +1,1 @@
+"""The project as a whole: configuration, people, health, backups, Home and the demo."""

@@ -1,0 +1,478 @@
+"""`assay backup` and `assay restore`: a project in one file, and back into an empty place.
+
+A backup is a compressed tar of data files: a copy of the store, `assay.toml` and the files it
+names, every gold set with its log and everything else beside it, and the workspace. The last member
+is a manifest with the SHA-256 of every other member. The sets are locked while they and the store
+are copied, so that the two belong together.
+
+A backup may come from a stranger, and other programs run what they find under a name they know:
+`.git/hooks`, `conftest.py`, `pyproject.toml`. So a backup holds only data files, in folders that
+are not hidden (`is_carried`), and restoring applies the same rule. The content of regular members
+is copied to names that were checked, into a temporary folder, and verified there as a whole before
+the first file is put in place."""
+
+from __future__ import annotations
+
+import contextlib
+import glob
+import gzip
+import hashlib
+import io
+import os
+import shutil
+import tarfile
+import zipfile
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path, PurePosixPath
+from typing import IO
+
+import msgspec
+
+from assay import __version__, formats
+from assay.core import conninfo
+from assay.core.errors import InputError
+from assay.core.files import os_message, scratch_beside, sync_folder
+from assay.core.workspace import DATABASE, DEFAULT, HOME, STORE, default_store, workspace
+from assay.engines.engine_table import EngineConfig, kind_of
+from assay.formats.gold_jsonl import locked
+from assay.store import copying
+from assay.workbench.project.config import CONFIG_NAME, Config, read_config
+from assay.workbench.project.service import NoStore, open_service, sets_of
+
+FORMAT = 2  # 1 was a zip file with the same members; it can still be restored
+MANIFEST = "backup.json"
+LARGEST_MANIFEST = 256 * 2**20
+LONGEST_READ = 2**20
+LOCK_SECONDS = 30.0
+UNFINISHED = "job"  # in the workspace: the import that was under way
+KINDS = ("store", "project", "outside", "workspace")
+# Formats that Assay reads and writes, and tables and documents that may lie beside a set.
+DATA = frozenset(
+    f".{ending}"
+    for ending in (
+        "json jsonl csv tsv txt trec qrels run toml md html xml xlsx parquet arrow npy db copy pdf "
+        "zip gz before-log"
+    ).split()
+)
+FOREIGN = frozenset("pyproject.toml pytest.toml tox.toml uv.toml package.json".split())
+
+
+class Part(msgspec.Struct, frozen=True, kw_only=True):
+    size: int
+    sha256: str
+
+
+class Backup(msgspec.Struct, frozen=True, kw_only=True):
+    """The manifest. `parts` are the members by name: the first step of a name is one of KINDS, the
+    rest is the path from there. `left_out` are files that were found and that no backup holds."""
+
+    format: int = FORMAT
+    assay: str = ""
+    at: str = ""
+    store: copying.StoreCopy | None = None
+    gold: list[str] = []
+    parts: dict[str, Part] = {}
+    left_out: list[str] = []
+
+
+class Summary(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A backup in a few lines: the store, the gold sets, and the number of files of each kind."""
+
+    store: str
+    gold_sets: list[str]
+    files: dict[str, int]
+    bytes: int
+    left_out: list[str] = []
+
+
+class Restored(msgspec.Struct, frozen=True, kw_only=True):
+    folder: str
+    workspace: str
+    store: str  # empty if the backup has no store
+    files: int
+    outside: list[str] = []  # files that were outside the project, where they are now
+
+
+def is_carried(name: str) -> bool:
+    """Whether a backup may hold a member of this name."""
+    kind, *steps = name.split("/")
+    if kind not in KINDS or not steps or not all(map(_is_plain, steps)):
+        return False
+    file = steps[-1].lower()
+    ending = PurePosixPath(file).suffix
+    known = ending in DATA or (kind == "workspace" and file == UNFINISHED)
+    return file not in FOREIGN and (known or formats.is_added(ending))
+
+
+def _is_plain(step: str) -> bool:
+    """Whether one step of a path is neither hidden nor a way up, nor a path of another system."""
+    return bool(step) and step.isprintable() and step[0] != "." and not set(step) & {"\\", ":"}
+
+
+class _Hashed:
+    """A file that is hashed as it is read."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self.digest = hashlib.sha256()
+
+    def read(self, size: int = -1, /) -> bytes:
+        block = self._file.read(size)
+        self.digest.update(block)
+        return block
+
+
+# ── making a backup ───────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass
+class _Writer:
+    """Adds files to an archive and keeps their digests. A file that no backup holds is named in
+    `left_out` instead."""
+
+    archive: tarfile.TarFile
+    parts: dict[str, Part] = field(default_factory=dict)
+    left_out: list[str] = field(default_factory=list)
+
+    def add(self, name: str, path: Path) -> None:
+        if name in self.parts or str(path) in self.left_out:
+            return
+        if not is_carried(name):
+            self.left_out.append(str(path))
+            return
+        member = tarfile.TarInfo(name)
+        member.mode = 0o600
+        try:
+            with path.open("rb") as file:
+                member.size = os.fstat(file.fileno()).st_size
+                source = _Hashed(file)
+                self.archive.addfile(member, source)
+        except OSError as error:
+            raise InputError(f"cannot be copied: {os_message(error)}", where=str(path)) from error
+        self.parts[name] = Part(size=member.size, sha256=source.digest.hexdigest())
+
+
+def make_backup(
+    target: Path,
+    *,
+    store: str = "",
+    gold: Sequence[Path] = (),
+    config: Path | None = None,
+    indexes: bool = True,
+) -> Summary:
+    """Write a backup of the project to a new file. Without `indexes`, search indexes are left out:
+    they are rebuilt when they are needed. There need not be a store unless one is named."""
+    if os.path.lexists(target):
+        raise InputError("the file already exists", where=str(target), hint="Give a new name.")
+    path = config or Path(CONFIG_NAME)
+    settings = read_config(path) if config is not None or path.exists() else None
+    folder = path.resolve().parent
+    address = store or default_store()
+    try:
+        with open_service(store, gold=gold, config=config, create=False) as service:
+            sets = service.gold_sets
+    except NoStore:
+        if store:
+            raise
+        address, sets = "", sets_of(settings, gold, folder)
+    with scratch_beside(target) as scratch:
+        made = scratch / "backup"
+        with tarfile.open(made, "w:gz", compresslevel=1) as archive:
+            writer = _Writer(archive)
+            copied = _add_sets(writer, sets, folder, address, scratch / "store")
+            for file in _named_files(path, settings):
+                writer.add(_name_of(file, folder), file)
+            for file in _below(scratch / "store"):
+                writer.add(f"store/{file.name}", file)
+            _add_workspace(writer, indexes)
+            known = (name for name, file in sets.items() if file.exists() or formats.is_irds(file))
+            whole = Backup(
+                assay=__version__,
+                at=datetime.now(UTC).isoformat(timespec="seconds"),
+                store=copied,
+                gold=sorted(known),
+                parts=writer.parts,
+                left_out=writer.left_out + _foreign_files(sets, settings),
+            )
+            content = msgspec.json.format(msgspec.json.encode(whole), indent=1)
+            manifest = tarfile.TarInfo(MANIFEST)
+            manifest.size = len(content)
+            archive.addfile(manifest, io.BytesIO(content))
+        made.chmod(0o600)  # the store in it is private
+        with made.open("rb") as stream:
+            os.fsync(stream.fileno())
+        _place(made, target)
+    return Summary(
+        store=f"{copied.backend}, schema {copied.schema}" if copied else "none",
+        gold_sets=whole.gold,
+        files=dict(Counter(name.partition("/")[0] for name in whole.parts)),
+        bytes=sum(part.size for part in whole.parts.values()),
+        left_out=whole.left_out,
+    )
+
+
+def _add_sets(
+    writer: _Writer, sets: Mapping[str, Path], folder: Path, store: str, copies: Path
+) -> copying.StoreCopy | None:
+    """Add the gold sets and copy the store into the folder `copies`, while nobody writes a set."""
+    copies.mkdir()
+    with contextlib.ExitStack() as held:
+        for place in sorted({path.resolve() for path in sets.values()}):
+            if place.exists() and os.access(place.parent, os.W_OK):
+                held.enter_context(locked(place, wait=LOCK_SECONDS))
+        copied = copying.copy_out(store, copies) if store else None
+        for path in sets.values():
+            _add_set(writer, path.resolve(), folder)
+    return copied
+
+
+def _add_set(writer: _Writer, gold: Path, folder: Path) -> None:
+    """Add a gold set, which may be a folder, and everything beside it that belongs to it: files
+    under its stem (log, pool, policy, receipts), the usual baseline and its own rubrics."""
+    if gold.is_file() and not is_carried(_name_of(gold, folder)):
+        raise InputError(
+            "a gold set of this name cannot be backed up",
+            where=str(gold),
+            hint="Give it a usual ending, as in .jsonl or .qrels, and a name without \\ and :.",
+        )
+    near = gold.parent
+    beside = sorted(near.glob(f"{glob.escape(gold.stem)}.*"))
+    rubrics = sorted([*near.glob("*.toml"), *near.glob("rubrics/*.toml")])
+    rubrics = [file for file in rubrics if file.name not in {CONFIG_NAME, *FOREIGN}]
+    for file in (*_below(gold), *beside, near / "baseline.json", *rubrics):
+        if file.is_file():
+            writer.add(_name_of(file.resolve(), folder), file.resolve())
+
+
+def _named_files(config: Path, settings: Config | None) -> list[Path]:
+    """The configuration, the people, the project's rubrics, and the baselines, saved results and
+    corpora that the configuration names."""
+    folder = config.resolve().parent
+    chosen = [config, folder / "people.toml", *sorted(folder.glob("rubrics/*.toml"))]
+    if settings is not None:
+        chosen += [Path(gold.baseline) for gold in settings.gold.values() if gold.baseline]
+        for engine in _engines(settings.engines):
+            chosen += [Path(path) for path in (engine.run, engine.corpus) if path]
+    return [file.resolve() for path in chosen for file in _below(path)]
+
+
+def _engines(engines: Mapping[str, EngineConfig]) -> Iterator[EngineConfig]:
+    """Engines, and the engines that these route to."""
+    for engine in engines.values():
+        yield engine
+        yield from _engines(engine.routes)
+
+
+def _foreign_files(sets: Mapping[str, Path], settings: Config | None) -> list[str]:
+    """Files that the configuration names and that no backup holds: gold sets that are missing, the
+    code and databases of engines, the databases of backlogs."""
+    named = [path for path in sets.values() if not formats.is_irds(path)]
+    missing = [f"{path} (missing)" for path in named if not path.exists()]
+    if settings is None:
+        return missing
+    addresses = [source.url for source in settings.backlog.values()]
+    for engine in _engines(settings.engines):
+        keys = kind_of(engine.kind).files if engine.kind else ()
+        addresses += [str(engine.own[key]) for key in keys if engine.own.get(key)]
+        if engine.search_module:
+            addresses.append(str(Path(engine.folder, engine.search_module.partition(":")[0])))
+    there = (one for one in addresses if conninfo.is_path(one) and Path(one).exists())
+    return missing + list(dict.fromkeys(there))
+
+
+def _add_workspace(writer: _Writer, indexes: bool) -> None:
+    """Add the workspace without its database, which is copied separately."""
+    home = workspace().absolute()
+    database = Path(default_store()).absolute()
+    skipped = {database.with_name(f"{database.name}{ending}") for ending in ("", "-wal", "-shm")}
+    for file in _below(home):
+        inside = file.relative_to(home)
+        if file not in skipped and (indexes or inside.parts[0] != "indexes"):
+            writer.add(f"workspace/{inside.as_posix()}", file)
+
+
+def _below(path: Path) -> Iterator[Path]:
+    """A file; or the files in a folder and in the folders that it links to, none of them hidden.
+    Each folder is listed when it is its turn: others may be working there."""
+    if path.is_file():
+        yield path
+    for name in glob.iglob("**", root_dir=path, recursive=True):
+        if (path / name).is_file():
+            yield path / name
+
+
+def _name_of(path: Path, folder: Path) -> str:
+    """The name of a project file in a backup. A file in a hidden folder counts as outside the
+    project, and comes back in a folder that is not hidden."""
+    if path.is_relative_to(folder):
+        inside = path.relative_to(folder)
+        if not any(step.startswith(".") for step in inside.parts[:-1]):
+            return f"project/{inside.as_posix()}"
+    *folders, file = path.relative_to(path.anchor).parts
+    return "/".join(["outside", *(step.lstrip(".") for step in folders), file])
+
+
+# ── restoring it ──────────────────────────────────────────────────────────────────────────────────
+
+
+def restore_backup(archive: Path, folder: Path, *, store: str = "") -> Restored:
+    """Restore a backup into a folder, its workspace and its store. Nothing is overwritten, and
+    nothing is put in place before every member was read and verified."""
+    home = workspace().absolute() if os.environ.get(HOME) else folder.absolute() / DEFAULT
+    address = store or os.environ.get(STORE, "") or str(home / DATABASE)
+    places = {"project": folder, "outside": folder / "outside", "workspace": home}
+    with contextlib.ExitStack() as undo:
+        _undo_folders(folder, undo)
+        with scratch_beside(folder / "restore") as scratch:
+            if home.exists() and any(home.iterdir()):
+                raise _occupied(home)
+            whole = _unpack(archive, scratch)
+            targets = {
+                name: places[kind] / rest
+                for name, (kind, _, rest) in ((name, name.partition("/")) for name in whole.parts)
+                if kind in places
+            }
+            database = None
+            if whole.store is not None:
+                database = copying.prepare(scratch / "store", whole.store, address)
+            for target in (*targets.values(), *([database] if database else [])):
+                if os.path.lexists(target):
+                    raise _occupied(target)
+            for name, target in targets.items():
+                _put(scratch / name, target, undo)
+            # The store comes last: a folder that has it has everything.
+            if database is not None:
+                _put(scratch / "store" / copying.DATABASE, database, undo)
+            elif whole.store is not None:
+                address = copying.copy_in(scratch / "store", whole.store, address)
+            undo.pop_all()  # all is in place
+    return Restored(
+        folder=str(folder),
+        workspace=str(home),
+        store=str(database or address) if whole.store is not None else "",
+        files=len(targets),
+        outside=[str(target) for name, target in targets.items() if name.startswith("outside/")],
+    )
+
+
+def _occupied(path: Path) -> InputError:
+    hint = "Restore into an empty folder with --to. Nothing was restored."
+    return InputError("there is something already", where=str(path), hint=hint)
+
+
+def _unpack(archive: Path, scratch: Path) -> Backup:
+    """Unpack an archive into `scratch` and compare every file with the manifest."""
+    try:
+        digests = {
+            name: _unpack_member(name, size, source, scratch)
+            for name, size, source in _members(archive)
+        }
+        if digests.pop(MANIFEST, None) is None:
+            raise ValueError(f"it has no {MANIFEST}")
+        raw = msgspec.json.decode((scratch / MANIFEST).read_bytes())
+        if isinstance(raw, dict) and raw.get("format") not in range(FORMAT + 1):
+            made_by = f"a newer Assay ({raw.get('assay')}). Upgrade Assay first"
+            raise ValueError(f"it has format {raw.get('format')}, made by {made_by}")
+        whole = msgspec.convert(raw, Backup)
+        if digests.keys() != whole.parts.keys():
+            raise ValueError("its files are not those that were backed up")
+        for name, part in whole.parts.items():
+            if digests[name] != part.sha256:
+                raise ValueError(f"{name} is not what was backed up")
+    except Exception as error:  # tarfile and zipfile have many errors for a damaged file
+        why = os_message(error) if isinstance(error, OSError) else str(error)
+        raise InputError(
+            f"cannot be restored: {why or type(error).__name__}",
+            where=str(archive),
+            hint="Give a file that assay backup has written. Nothing was restored.",
+        ) from error
+    return whole
+
+
+def _unpack_member(name: str, size: int, source: IO[bytes], scratch: Path) -> str:
+    """Unpack one member into `scratch`. Returns the SHA-256 of its content."""
+    if name != MANIFEST and not is_carried(name):
+        raise ValueError(f"it holds {name!r}, and a backup holds only data, none of it hidden")
+    room = LARGEST_MANIFEST if name == MANIFEST else shutil.disk_usage(scratch).free
+    if size > room:
+        raise ValueError(
+            f"it would unpack to {size / 2**30:,.1f} GiB or more, "
+            f"and there is room for {room / 2**30:,.1f} GiB"
+        )
+    target = scratch / name
+    if target.exists():
+        raise ValueError(f"it holds {name!r} twice")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    hashed = _Hashed(source)
+    with target.open("wb") as file:
+        shutil.copyfileobj(hashed, file)
+        file.flush()
+        os.fsync(file.fileno())
+    return hashed.digest.hexdigest()
+
+
+class _SmallReads(gzip.GzipFile):
+    """A compressed file that refuses large reads. `tarfile` reads the long names of a member into
+    memory at whatever size the archive claims, which a few packed kilobytes can make gigabytes."""
+
+    def read(self, size: int | None = -1) -> bytes:
+        if size is None or not 0 <= size <= LONGEST_READ:
+            raise tarfile.ReadError("the name of a member is too long")
+        return super().read(size)
+
+
+def _members(archive: Path) -> Iterator[tuple[str, int, IO[bytes]]]:
+    """The name, size and content of each member, of a tar or of a zip (format 1)."""
+    if zipfile.is_zipfile(archive):
+        with zipfile.ZipFile(archive) as zipped:
+            for entry in zipped.infolist():
+                with zipped.open(entry) as source:
+                    yield entry.filename, entry.file_size, source
+        return
+    with _SmallReads(archive) as packed, tarfile.open(fileobj=packed, mode="r:") as tar:
+        for member in tar:
+            content = tar.extractfile(member) if member.isreg() else None
+            if content is None or member.size < 0:
+                raise tarfile.ReadError(f"{member.name!r} is not a regular file")
+            yield member.name, member.size, content
+        while packed.read(LONGEST_READ):
+            pass  # to the end, where gzip has its checksum
+
+
+def _undo_folders(folder: Path, undo: contextlib.ExitStack) -> None:
+    """Remove on failure the folders that do not exist yet on the way to `folder`."""
+    for place in reversed([folder, *folder.parents]):
+        if not place.exists():
+            undo.callback(_remove, place)
+
+
+def _remove(path: Path) -> None:
+    with contextlib.suppress(OSError):
+        path.rmdir() if path.is_dir() else path.unlink()
+
+
+def _put(source: Path, target: Path, undo: contextlib.ExitStack) -> None:
+    """Put a verified file in place, to be removed again on failure."""
+    _undo_folders(target.parent, undo)
+    _place(source, target)
+    undo.callback(_remove, target)
+
+
+def _place(source: Path, target: Path) -> None:
+    """Give a finished file its name in one step, and never the name of another file."""
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            os.link(source, target)
+        except OSError:  # another file system, or one without links
+            if os.path.lexists(target):
+                raise
+            unnamed = target.with_name(f".{target.name}.restoring")
+            shutil.copy(source, unnamed)
+            os.rename(unnamed, target)
+        sync_folder(target.parent)
+    except OSError as error:
+        raise InputError(f"cannot write: {os_message(error)}", where=str(target)) from error

@@ -1,0 +1,200 @@
+"""`assay.toml`: which gold sets, engines and gates, which machine judges, which backlogs of the
+user's own. Read strictly; paths are relative to the file."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from assay.core.errors import InputError
+from assay.core.files import read_toml
+from assay.core.results import Gate
+from assay.engines.engine_table import EngineConfig, read_tables
+from assay.evaluation.gates import mistake
+from assay.formats import is_irds
+from assay.judging import machine
+from assay.judging.machine import Machine
+from assay.review import external_backlog
+from assay.review.external_backlog import BacklogSource
+
+CONFIG_NAME = "assay.toml"
+NAMED = re.compile(
+    r"\w(?:[\w .+]|-(?!-))*"
+)  # results are kept as GOLD--ENGINE.json: no name has two dashes
+
+
+class GoldConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    path: str
+    baseline: str | None = None
+    measures: tuple[str, ...] = ()
+    primary: str = ""  # the measure that decides; else the set's own, or nDCG@10
+    engines: tuple[str, ...] = ()  # empty: every engine
+
+
+class GateConfig(Gate, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A gate with the gold set and engine it holds for; empty means all."""
+
+    gold: str = ""
+    engine: str = ""
+
+
+class Config(msgspec.Struct, frozen=True, kw_only=True):
+    """Sets are judged before they are scored: a file with judges, with engines to try or with a
+    backlog need not have more."""
+
+    gold: dict[str, GoldConfig] = {}
+    engines: dict[str, EngineConfig] = {}
+    gates: tuple[GateConfig, ...] = ()
+    judges: dict[str, Machine] = {}
+    backlog: dict[str, BacklogSource] = {}
+
+
+class _File(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The tables as the file has them; those of engines have keys of their own kinds."""
+
+    gold: dict[str, GoldConfig] = {}
+    engines: object = {}
+    gates: tuple[GateConfig, ...] = ()
+    judges: dict[str, Machine] = {}
+    backlog: dict[str, BacklogSource] = {}
+
+
+def read_config(path: Path) -> Config:
+    """The configuration, with every path made absolute."""
+    try:
+        file = msgspec.convert(read_toml(path), _File)
+    except msgspec.ValidationError as error:
+        message, hint = _in_words(str(error))
+        raise InputError(message, where=str(path), hint=hint) from error
+    folder = path.resolve().parent
+    config = Config(
+        gold={name: _absolute(gold, folder) for name, gold in file.gold.items()},
+        engines=read_tables(file.engines, path),
+        gates=file.gates,
+        judges=file.judges,
+        backlog={name: external_backlog.located(one, folder) for name, one in file.backlog.items()},
+    )
+    if not config.judges and not config.engines and not config.backlog:
+        require_pairs(config, path)
+    _check_names(config, path)
+    _check_judges(config, path)
+    _check_backlogs(file.backlog, path)
+    return config
+
+
+def read_engine(path: Path, name: str) -> EngineConfig | None:
+    """One engine of the file, whatever is wrong with the others; None where it has no such."""
+    tables = read_toml(path).get("engines")
+    if not isinstance(tables, dict) or not isinstance(table := tables.get(name), dict):
+        return None
+    routes = table.get("corpora")
+    others = set(routes.values()) if isinstance(routes, dict) else set()
+    return read_tables({key: tables[key] for key in tables if key in {name, *others}}, path)[name]
+
+
+def _in_words(error: str) -> tuple[str, str]:
+    """msgspec's complaint with the key as the file has it, and the key that was probably meant."""
+    message, _, place = error.rstrip("`").partition(" - at `$.")
+    at = f"{place}: " if place else ""
+    hint = JUDGE_KEYS if place.startswith("judges") else KEYS
+    if (unknown := re.fullmatch(r"Object contains unknown field `(.*)`?", message)) is None:
+        return (
+            f"{at}{message.replace('`', '').replace('Object', 'table').replace('field', 'key')}",
+            hint,
+        )
+    name = unknown[1].rstrip("`")
+    keys = next(
+        (kind.__struct_fields__ for start, kind in TABLES if place.startswith(start)),
+        Config.__struct_fields__,
+    )
+    near = difflib.get_close_matches(name, keys, n=1)
+    return f"{at}there is no key {name}", f"Did you mean {near[0]}?" if near else hint
+
+
+KEYS = "See docs/configuration.md for the keys."
+JUDGE_KEYS = "See docs/judging/machine.md for the keys."
+TABLES = (
+    ("gates", GateConfig),
+    ("gold", GoldConfig),
+    ("judges", Machine),
+    ("backlog", BacklogSource),
+)
+
+
+def require_pairs(config: Config, path: Path) -> None:
+    """There is something to score, and something to score it with."""
+    for kind, names in (("gold", config.gold), ("engines", config.engines)):
+        if not names:
+            raise InputError(
+                f"there is nothing under {kind}",
+                where=str(path),
+                hint=f"Add a table [{kind}.NAME].",
+            )
+
+
+def _check_names(config: Config, path: Path) -> None:
+    for kind, names in (
+        ("gold", config.gold),
+        ("engines", config.engines),
+        ("judges", config.judges),
+        ("backlog", config.backlog),
+    ):
+        if bad := [name for name in names if not NAMED.fullmatch(name)]:
+            raise InputError(
+                f"{bad[0]!r} cannot be a file name",
+                where=f"{path}: {kind}",
+                hint="Use letters, digits, spaces, . _ + and single dashes.",
+            )
+    for name, gold in config.gold.items():
+        for engine in gold.engines:
+            if engine not in config.engines:
+                raise InputError(
+                    f"unknown engine {engine!r}",
+                    where=f"{path}: gold.{name}.engines",
+                    hint=f"The file has: {', '.join(config.engines)}.",
+                )
+    _check_gates(config, path)
+
+
+def _check_gates(config: Config, path: Path) -> None:
+    for number, gate in enumerate(config.gates):
+        if wrong := mistake(gate):
+            raise InputError(wrong, where=f"{path}: gates[{number}]", hint=KEYS)
+        for kind, name, known in (
+            ("gold set", gate.gold, config.gold),
+            ("engine", gate.engine, config.engines),
+        ):
+            if name and name not in known:
+                raise InputError(
+                    f"unknown {kind} {name!r}",
+                    where=f"{path}: gates[{number}]",
+                    hint=f"The file has: {', '.join(known)}.",
+                )
+
+
+def _check_judges(config: Config, path: Path) -> None:
+    for name, judge in config.judges.items():
+        key, wrong = machine.mistake(judge)
+        if wrong:
+            raise InputError(wrong, where=f"{path}: judges.{name}.{key}", hint=JUDGE_KEYS)
+
+
+def _check_backlogs(sources: Mapping[str, BacklogSource], path: Path) -> None:
+    for name, source in sources.items():
+        key, wrong = external_backlog.mistake(source)
+        if wrong:
+            raise InputError(
+                wrong, where=f"{path}: backlog.{name}.{key}", hint=external_backlog.HINT
+            )
+
+
+def _absolute(gold: GoldConfig, folder: Path) -> GoldConfig:
+    return msgspec.structs.replace(
+        gold,
+        path=gold.path if is_irds(gold.path) else str(folder / gold.path),
+        baseline=str(folder / gold.baseline) if gold.baseline else gold.baseline,
+    )

@@ -1,0 +1,201 @@
+"""`assay logs`: searches, clicks and decisions in, and old searches out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from assay.core.errors import InputError
+from assay.core.files import iter_json_lines
+from assay.corpus.citations import cite
+from assay.corpus.disk import Corpus, open_corpus
+from assay.corpus.lookup import corpus_named
+from assay.store.records import CaseCounts, Purged, SearchLog
+from assay.telemetry.feedback import days_before, infer_relevance_from_citations
+from assay.telemetry.redact import Redaction, redacted, redactor
+from assay.telemetry.wire import (
+    SentDecision,
+    SentFeedback,
+    SentSearch,
+    decision_row,
+    feedback_from,
+    logged_search,
+    search_from,
+)
+from assay.workbench.project.audit_trail import note
+from assay.workbench.project.service import Service
+
+__all__ = [
+    "CaseCounts",
+    "Imported",
+    "Inferred",
+    "Logged",
+    "SentDecision",
+    "SentFeedback",
+    "SentSearch",
+    "Unresolved",
+    "flush",
+    "import_decisions",
+    "import_searches",
+    "log_searches",
+    "purge",
+    "record_decisions",
+    "record_feedback",
+]
+
+BATCH = 2000  # searches written in one transaction
+
+Sent = Sequence[tuple[str, object]]  # (where it stands, the JSON value) of each record
+
+
+class Imported(msgspec.Struct, frozen=True, kw_only=True):
+    read: int
+    new: int
+
+
+class Unresolved(msgspec.Struct, frozen=True, kw_only=True):
+    """A citation that names no document of the corpora, and why. An ambiguous one names several."""
+
+    decision: str
+    text: str
+    normal: str
+    reason: str
+
+
+class Inferred(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What decisions gave: new feedback, and the citations in their texts that name no document,
+    counted and listed. `cases` says for whose case the searches were made that now have a label
+    from these decisions, where a case is known of any."""
+
+    read: int
+    feedback: int
+    unresolved: int
+    citations: list[Unresolved] = []
+    cases: CaseCounts | None = None
+
+
+class Logged(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of searches that a program sent: their ids, and how many found the queue full."""
+
+    ids: list[str]
+    dropped: int
+
+
+def import_searches(
+    service: Service, path: Path, *, redactions: Sequence[str | Redaction] = ()
+) -> Imported:
+    """Searches from a file, one JSON object a line: query, at, results, and corpus, practice_area,
+    … as known. A file can be imported again: a search without an id gets one from its content."""
+    rules = redactor(redactions)
+    if path.is_file():  # all of it is read before any is kept; what comes by a pipe is read once
+        for number, row in iter_json_lines(path):
+            logged_search(row, f"{path}:{number}")
+    batch: list[SearchLog] = []
+    read = new = 0
+    for number, row in iter_json_lines(path):
+        batch.append(redacted(logged_search(row, f"{path}:{number}"), rules))
+        read += 1
+        if len(batch) == BATCH:
+            new += service.store.add_searches(batch)
+            batch = []
+    return Imported(read=read, new=new + service.store.add_searches(batch))
+
+
+def log_searches(service: Service, sent: Sequence[object]) -> Logged:
+    """Searches that a running service sends. Answers at once: the store is written behind."""
+    searches = [search_from(row, f"[{number}]") for number, row in enumerate(sent)]
+    if service.recorder is None:
+        raise InputError("this server does not record searches")
+    dropped = sum(not service.recorder.put(search) for search in searches)
+    return Logged(ids=[search.id for search in searches], dropped=dropped)
+
+
+def flush(service: Service) -> None:
+    """What was accepted is written, before the process ends."""
+    if service.recorder is not None:
+        service.recorder.flush()
+
+
+def import_decisions(
+    service: Service, path: Path, *, corpora: Sequence[str] = (), same_case: bool = False
+) -> Inferred:
+    """Decisions from a file, one JSON object a line: id, at, and `cites` (ids) or `text` (citations
+    are parsed and resolved in the corpora)."""
+    sent = [(f"{path}:{number}", row) for number, row in iter_json_lines(path)]
+    return record_decisions(service, sent, corpora=corpora, same_case=same_case)
+
+
+def record_decisions(
+    service: Service, sent: Sent, *, corpora: Sequence[str] = (), same_case: bool = False
+) -> Inferred:
+    """Finalised decisions: every earlier search that showed what they cite gets relevance_score
+    3."""
+    opened = [_opened(service, name) for name in dict.fromkeys(corpora)]
+    citations = _Citations(opened) if opened else None
+    decisions = [decision_row(row, where, citations) for where, row in sent]
+    feedback = infer_relevance_from_citations(service.store, decisions, same_case=same_case)
+    unresolved = citations.unresolved if citations is not None else []
+    cases = service.store.case_counts([decision.id for decision in decisions])
+    return Inferred(
+        read=len(decisions),
+        feedback=feedback,
+        unresolved=len(unresolved),
+        citations=unresolved,
+        cases=cases if cases.own or cases.other else None,
+    )
+
+
+def _opened(service: Service, name: str) -> Corpus:
+    """By name; who sits at the machine may also name the file of a frozen one."""
+    if service.opens_files:
+        return corpus_named(name, service.home)
+    return open_corpus(service.home, name)
+
+
+class _Citations:
+    """Finds the documents a text cites, and lists the citations that name none in any of the
+    corpora. Corpora read a text each in its own way: where one has resolved a place in it, what
+    another could not read there is no matter."""
+
+    def __init__(self, corpora: Sequence[Corpus]) -> None:
+        self._corpora = corpora
+        self.unresolved: list[Unresolved] = []
+
+    def __call__(self, decision: str, text: str) -> list[str]:
+        every = [one for corpus in self._corpora for one in cite(text, corpus)]
+        found = [one for one in every if one.targets]
+        places = [(one.citation.start, one.citation.end) for one in found]
+        for one in sorted(every, key=lambda one: (one.citation.start, -one.citation.end)):
+            start, end = one.citation.start, one.citation.end
+            if one.targets or any(start < stop and begin < end for begin, stop in places):
+                continue
+            places.append((start, end))  # told once, also where several corpora read it
+            self.unresolved.append(
+                Unresolved(
+                    decision=decision,
+                    text=one.citation.text,
+                    normal=one.citation.normal,
+                    reason=one.reason,
+                )
+            )
+        return [target for one in found for target in one.targets]
+
+
+def record_feedback(service: Service, sent: Sent) -> Imported:
+    """Clicks and votes: log_id, doc_id, kind (click or vote), and relevant, rank, by, at as
+    known."""
+    given = [feedback_from(row, where, service.clock()) for where, row in sent]
+    return Imported(read=len(given), new=service.store.add_feedback(given))
+
+
+def purge(
+    service: Service, *, older_than_days: float, keep_cited: bool = False, by: str = "retention"
+) -> Purged:
+    """Forget searches by age, and record that it was done."""
+    before = days_before(service.clock(), older_than_days)
+    gone = service.store.purge(before, keep_cited=keep_cited)
+    why = f"older than {older_than_days:g} days"
+    note(service, by, "logs.purged", "search_logs", reason=why, after=gone)
+    return gone

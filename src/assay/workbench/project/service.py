@@ -1,0 +1,245 @@
+"""An open project: what the verbs of the running service work on."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from assay import formats
+from assay.core.errors import AssayError, NotHere
+from assay.core.types import GoldSet
+from assay.core.workspace import default_store
+from assay.gold.acts import BEGIN
+from assay.gold.log import open_log, read_acts
+from assay.store import NoStore, open_store
+from assay.telemetry.recorder import Recorder, Recording
+from assay.workbench.project.config import CONFIG_NAME, Config, read_config
+
+if TYPE_CHECKING:
+    from assay.store import Store
+
+__all__ = ["NoStore", "NotOpen", "Recording", "Service", "gold_path", "open_service"]
+
+
+SEPARATOR = ":"  # between folder and file: a name is one part of the address of a page
+FIRST_LINES = 1000  # of a log, among which is the one that says whose it is
+DEPTH = 3  # folders below the project in which sets are found by their logs
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+def _ignore(message: str) -> None:
+    """Discard progress messages."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Service:
+    """An open project: its store, gold sets, configuration and workspace. `gold_sets` are files by
+    the name that people use, `clock` tells the time, `recorder` logs searches of a server, and
+    `say` is told what takes long."""
+
+    store: Store
+    gold_sets: Mapping[str, Path] = field(default_factory=dict)
+    config: Config | None = None
+    project: Path = field(default_factory=Path.cwd)
+    home: Path | None = None
+    clock: Callable[[], datetime] = _now
+    recorder: Recorder | None = None
+    say: Callable[[str], None] = _ignore
+    opens_files: bool = True  # whether a gold set may be named by its file: not by strangers
+
+
+@contextlib.contextmanager
+def open_service(
+    store: str = "",
+    *,
+    gold: Sequence[Path] = (),
+    config: Path | None = None,
+    home: Path | None = None,
+    recording: Recording | None = None,
+    create: bool = True,
+    read_only: bool = False,
+    say: Callable[[str], None] = _ignore,
+) -> Iterator[Service]:
+    """A service on a store, with the gold sets and engines of `assay.toml` (where there is one),
+    the gold sets given, and those of the project that have a log. With `recording` it logs
+    searches. Without `create`, there must be a store; with `read_only`, nothing is written to
+    it."""
+    target = store or default_store(home)
+    path = config or Path(CONFIG_NAME)
+    settings = read_config(path) if config is not None or path.exists() else None
+    opened = open_store(target, create=create, read_only=read_only)
+    recorder = Recorder(lambda: open_store(target), recording) if recording is not None else None
+    if opened.created:
+        say(f"new store: {opened.address}")
+    for note in opened.notes:
+        say(f"{opened.address}: {note}")
+    project = path.resolve().parent
+    try:
+        sets = sets_of(settings, gold, project, opened)
+        attach_past(opened, sets.values())
+        yield Service(
+            store=opened,
+            gold_sets=sets,
+            config=settings,
+            project=project,
+            home=home,
+            recorder=recorder,
+            say=say,
+        )
+    finally:
+        if recorder is not None:
+            recorder.close()
+        opened.close()
+
+
+def attach_past(store: Store, paths: Iterable[Path]) -> None:
+    """Sets that have no log yet may have a past in the tables of an earlier version."""
+    from assay.store import legacy
+
+    if not legacy.identities(store):
+        return
+    for path in paths:
+        log = open_log(path)
+        if not log.path.exists():
+            log.earlier.attach(store)
+
+
+def sets_of(
+    config: Config | None,
+    given: Sequence[Path] = (),
+    project: Path | None = None,
+    store: Store | None = None,
+) -> dict[str, Path]:
+    """The gold sets of the configuration, those given, and those found in the project, each once.
+    Two files of one name are told apart by their folders."""
+    sets = configured_sets(config)
+    project = project or Path.cwd()
+    for path in (*given, *_found(project), *_found_before(project, store)):
+        _add(sets, path)
+    return sets
+
+
+def _found(project: Path) -> Iterator[Path]:
+    """The sets of a project that have a log."""
+    for depth in range(DEPTH + 1):
+        for log in sorted(project.glob("*/" * depth + "*.log.jsonl")):
+            if any(part.startswith(".") for part in log.relative_to(project).parts):
+                continue
+            first = (act for act in islice(read_acts(log), FIRST_LINES) if act.action == BEGIN)
+            if (begun := next(first, None)) is not None:
+                dataset = log.with_name(Path(begun.subject.get("set", "")).name)
+                if dataset.is_file():
+                    yield dataset
+
+
+def _found_before(project: Path, store: Store | None) -> Iterator[Path]:
+    """The sets of a project that a store of an earlier version knows."""
+    if store is None:
+        return
+    from assay.store import legacy
+
+    for identity in sorted(legacy.identities(store)):
+        path = Path(re.sub(r"^(.*#|\./)", "", identity))
+        inside = not path.is_absolute() and ".." not in path.parts
+        if inside and (project / path).is_file():
+            yield project / path
+
+
+def _add(sets: dict[str, Path], path: Path) -> None:
+    place = path.resolve()
+    if place in {each.resolve() for each in sets.values()}:
+        return
+    parts = place.with_suffix("").parts[1:]
+    names = (SEPARATOR.join(parts[-some:]) for some in range(1, len(parts) + 1))
+    free = (name for name in names if name not in sets)
+    sets[next(free, str(place).replace("/", SEPARATOR))] = path
+
+
+def configured_sets(config: Config | None) -> dict[str, Path]:
+    return {name: Path(gold.path) for name, gold in config.gold.items()} if config else {}
+
+
+# ── gold sets by name ─────────────────────────────────────────────────────────────────────────────
+
+
+def gold_path(service: Service, name: str) -> Path:
+    """By the name that people use, or that the history has for it."""
+    if name in service.gold_sets:
+        return service.gold_sets[name]
+    for path in service.gold_sets.values():
+        if name in run_names(service, path):
+            return path
+    if service.opens_files and name and Path(name).is_file():
+        return Path(name)
+    known_names = ", ".join(service.gold_sets)
+    hint = f"Known: {known_names or 'none yet. Name one in assay.toml or with --gold'}."
+    raise NotHere(f"no gold set {name!r}", hint=hint)
+
+
+class NotOpen(NotHere):
+    """What belongs to a gold set that is not open here."""
+
+
+def kept_path(service: Service, kept: str) -> Path:
+    """The file of the set that a run was made on."""
+    for path in service.gold_sets.values():
+        if kept in run_names(service, path):
+            return path
+    raise NotOpen(
+        f"this belongs to a set that is not open here: {kept}",
+        hint="Open its file with --gold.",
+    )
+
+
+def read_gold(service: Service, name: str) -> GoldSet:
+    return formats.read_gold(gold_path(service, name))
+
+
+def run_names(service: Service, path: Path) -> list[str]:
+    """What runs on a set are kept under: its name in assay.toml, else its path in the project; a
+    set that got a name later has runs under both."""
+    place = path.resolve()
+    names = [n for n, file in configured_sets(service.config).items() if file.resolve() == place]
+    inside = place.is_relative_to(service.project)
+    own = place.relative_to(service.project).as_posix() if inside else str(place)
+    return [*names[:1], own]
+
+
+def run_name(service: Service, path: Path) -> str:
+    return run_names(service, path)[0]
+
+
+def stored_names(service: Service, gold: str) -> list[str]:
+    """The names in the history of a set that is open, of a file, or of one that only has runs; none
+    for all sets."""
+    if not gold:
+        return []
+    with contextlib.suppress(NotHere):
+        return run_names(service, gold_path(service, gold))
+    known = service.store.run_golds()
+    if gold not in known:
+        names = ", ".join(dict.fromkeys([*service.gold_sets, *known]))
+        raise NotHere(f"no gold set {gold!r}", hint=f"Known: {names or 'none yet'}.")
+    return [gold]
+
+
+def stored_name(service: Service, gold: str) -> str:
+    """The name that runs on a set are kept under; empty for all sets."""
+    return next(iter(stored_names(service, gold)), "")
+
+
+def set_named(service: Service, kept: str) -> str:
+    """What people call the set that runs are kept under; the same where it is not open here."""
+    with contextlib.suppress(AssayError):
+        path = kept_path(service, kept)
+        return next(name for name, file in service.gold_sets.items() if file == path)
+    return kept

@@ -1,0 +1,131 @@
+"""`assay` alone: what is in this folder, how it stands, and what to do next. It is asked for often,
+so that files are looked at and nothing is loaded that is not needed."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from assay.core.errors import AssayError, InputError
+from assay.core.files import read_toml
+from assay.core.workspace import workspace
+from assay.reports.whereabouts import Here, LastVerdict
+
+CONFIG = "assay.toml"
+LARGEST = 200_000_000  # bytes of a results file that is read for its verdict
+
+
+class _Verdict(msgspec.Struct):
+    status: str
+
+
+class _Results(msgspec.Struct):
+    verdict: _Verdict | None = None
+
+
+def look_around(folder: Path | None = None) -> Here:
+    folder = folder or Path()
+    tables, problem = _tables(folder / CONFIG)
+    verdict, waiting = _last_verdict(), _waiting(tables, folder)
+    corpora = sorted(path.parent.name for path in workspace().glob("corpora/*/corpus.json"))
+    return Here(
+        folder=str(folder.resolve()),
+        configured=tables is not None,
+        sets=_names(tables, "gold"),
+        engines=_names(tables, "engines"),
+        corpora=corpora,
+        verdict=verdict,
+        waiting=waiting,
+        problem=problem,
+        next=_next(tables, problem, verdict, waiting, corpora),
+    )
+
+
+def _tables(path: Path) -> tuple[dict[str, object] | None, str]:
+    if not path.exists():
+        return None, ""
+    try:
+        return read_toml(path), ""
+    except InputError as error:
+        return {}, f"{path} cannot be read: {error.message}"
+
+
+def _names(tables: dict[str, object] | None, key: str) -> list[str]:
+    named = (tables or {}).get(key)
+    return list(named) if isinstance(named, dict) else []
+
+
+def _last_verdict() -> LastVerdict | None:
+    """Of the newest results that gates decided on."""
+    files = [(path.stat().st_mtime, path) for path in workspace().glob("results/*.json")]
+    for changed, path in sorted(files, reverse=True)[:20]:
+        if path.stat().st_size > LARGEST:
+            continue
+        try:
+            results = msgspec.json.decode(path.read_bytes(), type=_Results)
+        except (OSError, msgspec.MsgspecError):
+            continue
+        if results.verdict is not None:
+            at = datetime.fromtimestamp(changed, UTC)
+            return LastVerdict(results=os.fspath(path), status=results.verdict.status, at=at)
+    return None
+
+
+def _waiting(tables: dict[str, object] | None, folder: Path) -> int | None:
+    """Pairs that nobody has judged and rows that nobody has reviewed."""
+    gold = (tables or {}).get("gold")
+    paths = [
+        folder / str(table.get("path"))
+        for table in (gold.values() if isinstance(gold, dict) else ())
+        if isinstance(table, dict) and table.get("path")
+    ]
+    pooled = [path for path in paths if path.with_suffix(".pool.json").exists()]
+    reviewed = [path for path in paths if path.suffix == ".jsonl" and path.exists()]
+    if not pooled and not reviewed:
+        return None
+    try:
+        return _counted(pooled, reviewed)
+    except AssayError:
+        return None
+
+
+def _counted(pooled: list[Path], reviewed: list[Path]) -> int:
+    from assay.review.queue import items_of
+    from assay.workbench.judging.session import open_session
+
+    left = sum(open_session(path).left("") for path in pooled)
+    found = [item for path in reviewed for item in items_of(path.stem, path)]
+    return left + sum(item.state == "pending_review" for item in found)
+
+
+def _next(
+    tables: dict[str, object] | None,
+    problem: str,
+    verdict: LastVerdict | None,
+    waiting: int | None,
+    corpora: list[str],
+) -> list[str]:
+    """The one step that helps most, and another way where there is one."""
+    if problem:
+        return [f"mend {CONFIG}"]
+    if tables is None:
+        if corpora:
+            return [f'assay search {corpora[0]} "…"', "assay init"]
+        return ["assay init", "assay demo"]
+    if not _names(tables, "gold"):
+        return ["assay gold init set.json --rubric fppc-relevance-2 --queries queries.txt"]
+    if verdict is None:
+        done = max(
+            workspace().glob("results/*.json"), key=lambda path: path.stat().st_mtime, default=None
+        )
+        return ["assay run"] if done is None else [f"assay report {done} -o report.html"]
+    if waiting:
+        return ["assay serve"]
+    if verdict.status == "inconclusive":
+        return [f"assay gold next {verdict.results} -o pairs.csv"]
+    if verdict.status == "fail":
+        return [f"assay report {verdict.results} -o report.html"]
+    return [f"assay report {verdict.results} -o report.html", "assay serve"]

@@ -1,0 +1,562 @@
+"""A chair's decisions: approve, reject, approve many rows, undo, publish. The pages, the JSON API
+and the commands of `assay gold` all call these.
+
+`approve` finds the pending item and checks that it is still what the chair saw. Then
+`review.decisions` appends one act to the log of the set and writes the gold file from it.
+
+Sending a decision twice is harmless. If somebody else decided first, or the item has changed since
+the page was opened, the decision is refused."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
+
+from assay.core.errors import InputError, NotHere
+from assay.core.files import write_atomic
+from assay.formats import gold_jsonl
+from assay.gold.acts import CastVote, new_id
+from assay.gold.files import is_rows
+from assay.gold.log import open_log
+from assay.gold.projection import FileNotWritten
+from assay.judging.rationales import refuse_long
+from assay.judging.votes import document_fingerprint
+from assay.reports.words import page_words
+from assay.review import decisions
+from assay.review.decisions import DECISIONS, ChangedMeanwhile, DecidedMeanwhile, ReviewDecision
+from assay.review.decisions import Correction as Correction
+from assay.review.decisions import Outcome as Outcome
+from assay.review.queue import ReviewItem, items_of
+from assay.workbench.judging.known_ids import refuse_unknown
+from assay.workbench.judging.votes_to_labels import first_acts, rubric_version
+from assay.workbench.project.paging import MAX_PAGE
+from assay.workbench.project.service import Service, gold_path
+from assay.workbench.review.item import candidates, find_document, note_of, top_grade
+from assay.workbench.review.queue import (
+    QueueFilter,
+    filtered,
+    find_item,
+    find_items,
+    items,
+    pending,
+    strays,
+)
+
+AT_ONCE = 50  # rows that a person can look over before approving them together
+CORRECTED = "corrected on the review page"
+LOST = "its query is no longer in the gold set"
+UNKNOWN_DOCUMENT = "Check the id, import the corpus that has it, or say --allow-unknown."
+NEVER = datetime.min.replace(tzinfo=UTC)
+NO_TIMES: Mapping[str, datetime] = {}
+
+# one decision at a time: of two people who decide at once, the second is told about the first
+_deciding = threading.Lock()
+
+
+class Refused(InputError):
+    """A decision that cannot be made. `key` is the sentence in the words of the review pages, which
+    are in the reader's language."""
+
+    def __init__(self, key: str, **values: str) -> None:
+        self.key, self.values = key, values
+        super().__init__(self.in_words_of(page_words("en", "review")))
+
+    def in_words_of(self, words: dict[str, str]) -> str:
+        return words[f"refused_{self.key}"].format(**self.values)
+
+
+class NotInQueue(Refused, NotHere):
+    """The item is no longer in the queue: a page answers 404."""
+
+    def __init__(self) -> None:
+        super().__init__("gone")
+
+
+# ── one item ──────────────────────────────────────────────────────────────────────────────────────
+
+
+class DecisionForm(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A chair's decision on one item, as a page or a program sends it. `documents` are those that
+    the row has from now on. `seen` are the documents that the chair was shown, and `row` is the
+    fingerprint of all that was shown: if the row is different by now, nothing is decided. `grade`
+    is for a suggestion, if it has none or another one is right. `act` is an id that the client
+    makes: sending the same decision again does nothing."""
+
+    documents: tuple[str, ...] | None = None
+    seen: tuple[str, ...] | None = None
+    row: str | None = None
+    note: str = ""
+    reason: str = ""
+    grade: int | None = None
+    act: Annotated[str, msgspec.Meta(pattern="^([A-Za-z0-9_-]{8,64})?$")] = ""
+
+
+class ItemOutcome(msgspec.Struct, frozen=True, kw_only=True):
+    """The item after a decision; `already` if the same person had decided so before. `unwritten`
+    says why the gold file could not be written: the decision is recorded, and the file follows."""
+
+    item: ReviewItem
+    outcome: Literal["approved", "rejected"]
+    already: bool = False
+    unwritten: str = ""
+
+
+def approve(service: Service, item_id: str, form: DecisionForm, *, by: str) -> ItemOutcome:
+    """Approve a row with the documents that are relevant, or accept a suggestion, which changes the
+    pair that it names and nothing else."""
+    return _decide(service, item_id, form, by, "approved", _approve)
+
+
+def reject(service: Service, item_id: str, form: DecisionForm, *, by: str) -> ItemOutcome:
+    """Reject an item, with a reason: a row leaves the set, a suggestion changes nothing."""
+    return _decide(service, item_id, form, by, "rejected", _reject)
+
+
+def _decide(
+    service: Service,
+    item_id: str,
+    form: DecisionForm,
+    by: str,
+    outcome: Literal["approved", "rejected"],
+    record: Callable[[Service, ReviewItem, DecisionForm, ReviewDecision], None],
+) -> ItemOutcome:
+    """Check that an item is pending and as the chair saw it, then record the decision."""
+    refuse_long(form.reason)
+    refuse_long(form.note, "the note")
+    _require_name(by)
+    with _deciding:
+        item = find_item(service, item_id)
+        if item is None:
+            raise NotInQueue()
+        sent_before = form.act and form.act in open_log(gold_path(service, item.gold)).acts
+        if sent_before or (item.state == outcome and item.decided_by == by):
+            return ItemOutcome(item=item, outcome=outcome, already=True)
+        if item.state != "pending_review":
+            raise Refused("decided", ref=item.ref, by=item.decided_by)
+        decision = ReviewDecision(
+            by=by,
+            reason=form.reason.strip(),
+            seen=(item,),
+            note_seen=_note_seen(service, item, form),
+            act_id=form.act,
+            at=service.clock(),
+        )
+        try:
+            unwritten = _write(partial(record, service, item, form, decision))
+        except InputError as error:
+            if (refusal := _refusal(service, item, error)) is not None:
+                raise refusal from error
+            raise
+        now = find_item(service, item.id)
+        if now is None or now.state != outcome:
+            raise InputError("nothing was decided: the item is as it was", where=item.ref)
+        return ItemOutcome(item=now, outcome=outcome, unwritten=unwritten)
+
+
+def _require_name(by: str) -> None:
+    if not by.strip():
+        raise Refused("name")
+
+
+def _note_seen(service: Service, item: ReviewItem, form: DecisionForm) -> str | None:
+    """The note that the chair was shown, if the fingerprint covers one. Refused if the item is not
+    what was shown."""
+    other_documents = form.seen is not None and form.seen != item.doc_ids
+    without_note = form.row in (None, fingerprint(item))
+    note = None if without_note else note_of(service, item)
+    if other_documents or not (without_note or form.row == fingerprint(item, note)):
+        raise Refused("changed", ref=item.ref)
+    return note
+
+
+def _write(decide: Callable[[], object]) -> str:
+    """Record a decision. Returns why its gold file could not be written, or an empty text."""
+    try:
+        decide()
+    except FileNotWritten as error:
+        return str(error)
+    return ""
+
+
+def _refusal(service: Service, item: ReviewItem, error: InputError) -> Refused | None:
+    """An error in the words of the page, if it has words for it."""
+    if isinstance(error, DecidedMeanwhile):
+        now = find_item(service, item.id)
+        return Refused("decided", ref=item.ref, by=now.decided_by if now else "")
+    if isinstance(error, ChangedMeanwhile):
+        return Refused("changed", ref=item.ref)
+    is_lost = not isinstance(error, Refused) and item in strays(service, item.gold)
+    return Refused("lost", ref=item.ref) if is_lost else None
+
+
+def _approve(
+    service: Service, item: ReviewItem, form: DecisionForm, decision: ReviewDecision
+) -> None:
+    """Record the approval of a row, as it is or with other documents or a note (then it is a
+    correction), or of a suggestion."""
+    path = gold_path(service, item.gold)
+    if item.kind == "judgment":
+        vote = _vote_on_suggestion(service, item, form)
+        decisions.accept_suggestion(path, item, vote, decision, partial(first_acts, path))
+        return
+    documents = item.doc_ids if form.documents is None else form.documents
+    documents = tuple(dict.fromkeys(id for id in documents if id.strip()))
+    if not documents:
+        raise Refused("documents")
+    _refuse_unknown_documents(service, item, documents)
+    note = form.note.strip()
+    if documents == item.doc_ids and not note:
+        decisions.approve(path, [item.ref], decision)
+        return
+    reason = decision.reason
+    decision = msgspec.structs.replace(decision, reason=reason or CORRECTED, vote_rationale=reason)
+    decisions.correct(path, item.ref, Correction(relevant=documents, note=note or None), decision)
+
+
+def _vote_on_suggestion(service: Service, item: ReviewItem, form: DecisionForm) -> CastVote:
+    """The chair's own vote on a suggested document."""
+    grade = form.grade if form.grade is not None else item.grade
+    if grade is None:
+        raise Refused("grade")
+    top = top_grade(service, item)
+    if not 0 <= grade <= top:
+        raise InputError(f"give the document a grade from 0 to {top}")
+    (doc_id,) = item.doc_ids
+    found = find_document(service, item.corpus, doc_id)
+    return CastVote(
+        id=new_id(),
+        query=item.ref,
+        doc=doc_id,
+        grade=grade,
+        rubric=rubric_version(gold_path(service, item.gold)),
+        document=document_fingerprint(found[1]) if found is not None else "",
+        source=item.suggested_by if item.grade is None else f"suggested by {item.suggested_by}",
+    )
+
+
+def _refuse_unknown_documents(service: Service, item: ReviewItem, documents: Sequence[str]) -> None:
+    """A document that is added must be in a corpus here, or one that a search showed."""
+    added = [id for id in documents if id not in item.doc_ids]
+    missing = [id for id in added if find_document(service, item.corpus, id) is None]
+    shown = {candidate.doc_id for candidate in candidates(service, item)} if missing else set()
+    for id in missing:
+        if id not in shown:
+            raise Refused("document", id=id)
+
+
+def _reject(
+    service: Service, item: ReviewItem, form: DecisionForm, decision: ReviewDecision
+) -> None:
+    if not decision.reason:
+        raise Refused("reason")
+    path = gold_path(service, item.gold)
+    if item.kind == "judgment":
+        decisions.reject_suggestion(path, item, decision)
+    else:
+        decisions.reject(path, [item.ref], decision)
+
+
+# ── many rows at once ─────────────────────────────────────────────────────────────────────────────
+
+
+class PreviewedRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A row that would be approved, with the titles of its documents. `seen` is its fingerprint."""
+
+    item: ReviewItem
+    titles: list[str]
+    seen: str
+
+
+class SetChange(msgspec.Struct, frozen=True, kw_only=True):
+    gold: str
+    rows: int
+    votes: int
+
+
+class Preview(msgspec.Struct, frozen=True, kw_only=True):
+    """The changes that approving many rows would make. `left_out` are the suggestions, which are
+    decided one by one, and the rows that cannot be approved; `more` items are left for later."""
+
+    lines: list[PreviewedRow]
+    sets: list[SetChange]
+    left_out: list[ReviewItem]
+    more: int
+
+
+def preview(service: Service, chosen: QueueFilter, ids: Sequence[str] = ()) -> Preview:
+    """What approving these items would change; without ids, all that pass the filter."""
+    if ids:
+        found = list(find_items(service, ids[:MAX_PAGE]).values())
+        more = len(ids) - len(found)
+    else:
+        every = filtered(service, chosen)
+        found, more = every[:AT_ONCE], max(len(every) - AT_ONCE, 0)
+    waiting = [item for item in found if item.state == "pending_review"]
+    rows = [item for item in waiting if item.kind == "gold_row"]
+    by_set: dict[str, list[ReviewItem]] = {}
+    for item in rows:
+        by_set.setdefault(item.gold, []).append(item)
+    return Preview(
+        lines=[
+            PreviewedRow(item=item, titles=_titles(service, item), seen=fingerprint(item))
+            for item in rows
+        ],
+        sets=[
+            SetChange(gold=gold, rows=len(some), votes=sum(len(item.doc_ids) for item in some))
+            for gold, some in by_set.items()
+        ],
+        left_out=[item for item in waiting if item not in rows],
+        more=more,
+    )
+
+
+def _titles(service: Service, item: ReviewItem) -> list[str]:
+    found = [(id, find_document(service, item.corpus, id)) for id in item.doc_ids]
+    return [place[1].title or id if place is not None else id for id, place in found]
+
+
+def fingerprint(item: ReviewItem, note: str | None = None) -> str:
+    """The fingerprint of what a chair approves: the query, its documents, and the note of the row
+    if that was shown."""
+    shown = [item.query, item.corpus, item.practice_area, item.doc_ids]
+    content = msgspec.json.encode(shown if note is None else [*shown, note])
+    return hashlib.sha256(content).hexdigest()[:16]
+
+
+class ApprovedRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A row to approve: its item, and its fingerprint in the preview."""
+
+    id: str
+    seen: str
+
+
+class BulkOutcome(msgspec.Struct, frozen=True, kw_only=True):
+    """The ids of the items that were changed, those that were so `already`, and those that were
+    `refused`, with the reason in English. `unwritten` says why a gold file could not be written:
+    the decision is recorded, and the file follows."""
+
+    done: list[str]
+    already: list[str] = []
+    refused: dict[str, str] = {}
+    unwritten: str = ""
+
+
+def approve_many(
+    service: Service, approved: Iterable[ApprovedRow], *, by: str, reason: str = ""
+) -> BulkOutcome:
+    """Approve rows as they were previewed, the rows of a set in one act. A row that has changed
+    since, or that somebody else decided on, is left as it is."""
+    refuse_long(reason)
+    wanted = {row.id: row.seen for row in approved}
+    _require_name(by)
+    if not wanted:
+        raise Refused("nothing")
+    if len(wanted) > MAX_PAGE:
+        raise InputError(f"{len(wanted)} rows are too many to approve at once, limit {MAX_PAGE}")
+    decision = _decision(service, by, reason.strip())
+    with _deciding:
+        known = find_items(service, list(wanted))
+        done, already, refused = list[str](), list[str](), dict[str, str]()
+        by_set: dict[str, list[ReviewItem]] = {}
+        for id, seen in wanted.items():
+            item = known.get(id)
+            if item is None:
+                refused[id] = str(NotInQueue())
+            elif item.state == "approved" and item.decided_by == by:
+                already.append(id)
+            elif problem := _bulk_refusal(item, seen):
+                refused[id] = str(problem)
+            else:
+                by_set.setdefault(item.gold, []).append(item)
+        unwritten = ""
+        for some in by_set.values():
+            unwritten = _approve_rows(service, some, decision, refused) or unwritten
+            done += [item.id for item in some if item.id not in refused]
+    return BulkOutcome(done=done, already=already, refused=refused, unwritten=unwritten)
+
+
+def _bulk_refusal(item: ReviewItem, seen: str) -> Refused | None:
+    if item.state != "pending_review":
+        return Refused("decided", ref=item.ref, by=item.decided_by)
+    if item.kind != "gold_row":
+        return Refused("one_by_one", ref=item.ref)
+    return Refused("changed", ref=item.ref) if seen != fingerprint(item) else None
+
+
+def _approve_rows(
+    service: Service, rows: Sequence[ReviewItem], decision: ReviewDecision, refused: dict[str, str]
+) -> str:
+    """Approve the rows of one set in one act, without those that have changed or were decided in
+    the meantime: they are added to `refused`. Returns why its file could not be written."""
+    path, left = gold_path(service, rows[0].gold), list(rows)
+    while left:
+        refs = [item.ref for item in left]
+        decision = msgspec.structs.replace(decision, seen=tuple(left))
+        try:
+            return _write(partial(decisions.approve, path, refs, decision))
+        except ChangedMeanwhile as error:
+            changed = [item for item in left if item.ref in error.refs]
+            new = {item.id: str(Refused("changed", ref=item.ref)) for item in changed}
+        except DecidedMeanwhile as error:
+            new = {
+                item.id: str(Refused("decided", ref=item.ref, by=item.decided_by))
+                for item in error.items
+            }
+        except InputError as error:
+            new = {item.id: str(error) for item in left}
+        refused |= new
+        left = [item for item in left if item.id not in new]
+    return ""
+
+
+# ── undo ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+def last_decided(service: Service, by: str) -> list[ReviewItem]:
+    """The items that a person decided last: one, or all rows of one act. Within a set, the order of
+    its log says which is last; between sets, the time does."""
+    by_act: dict[str, list[ReviewItem]] = {}
+    for item in items(service) if by else ():
+        if item.decided_by == by and item.act and item.state in ("approved", "rejected"):
+            by_act.setdefault(item.act, []).append(item)
+    last: list[list[ReviewItem]] = []
+    for gold in dict.fromkeys(some[0].gold for some in by_act.values()):
+        for act in reversed(open_log(gold_path(service, gold)).acts.values()):
+            if act.id in by_act and act.action in DECISIONS:
+                last.append(by_act[act.id])
+                break
+    return max(last, key=lambda some: some[0].decided_at or NEVER, default=[])
+
+
+def undo(
+    service: Service, ids: Sequence[str], *, by: str, seen: Mapping[str, datetime] = NO_TIMES
+) -> BulkOutcome:
+    """Undo the decisions on items: they are pending again, in the set and in the queue. An item
+    that is in a committed baseline, or was changed since, is refused.
+
+    `seen` has the time of the decision that the person saw, by item: a newer one is not undone. Of
+    items that it does not name, people undo their own decisions only."""
+    _require_name(by)
+    decision = ReviewDecision(by=by, vote_rationale="", at=service.clock())
+    with _deciding:
+        known = find_items(service, ids)
+        done, already, refused = list[str](), list[str](), dict[str, str]()
+        approved: dict[str, list[ReviewItem]] = {}  # the rows of a set are undone in one act
+        one_by_one: list[list[ReviewItem]] = []
+        for id in dict.fromkeys(ids):
+            item = known.get(id)
+            if item is None:
+                refused[id] = str(NotInQueue())
+            elif item.state == "pending_review":
+                already.append(id)
+            elif problem := _undo_refusal(item, seen.get(id), by):
+                refused[id] = str(problem)
+            elif item.state == "approved" and item.kind == "gold_row":
+                approved.setdefault(item.gold, []).append(item)
+            else:
+                one_by_one.append([item])
+        unwritten = ""
+        for some in (*one_by_one, *approved.values()):
+            step = decisions.undo if some[0].kind == "gold_row" else _undo_suggestion
+            undone = [item.id for item in some]
+            try:
+                path = gold_path(service, some[0].gold)
+                unwritten = _write(partial(step, path, some, decision)) or unwritten
+                done += undone
+            except InputError as error:
+                refused |= dict.fromkeys(undone, str(error))
+    return BulkOutcome(done=done, already=already, refused=refused, unwritten=unwritten)
+
+
+def _undo_suggestion(path: Path, some: Sequence[ReviewItem], decision: ReviewDecision) -> None:
+    decisions.undo_suggestion(path, some[0], decision)
+
+
+def _undo_refusal(item: ReviewItem, seen: datetime | None, by: str) -> Refused | None:
+    if item.state == "published":
+        return Refused("published", ref=item.ref)
+    if seen is None:
+        own = item.decided_by == by
+        return None if own else Refused("not_yours", ref=item.ref, by=item.decided_by)
+    same = item.decided_at == seen
+    return None if same else Refused("since", ref=item.ref, by=item.decided_by)
+
+
+# ── the commands of `assay gold` ──────────────────────────────────────────────────────────────────
+
+
+def promote_rows(
+    service: Service, gold: Path, ids: Sequence[str], *, by: str, why: str = ""
+) -> Outcome:
+    """Approve rows by their ids."""
+    return decisions.approve(gold, ids, _decision(service, by, why))
+
+
+def correct_row(
+    service: Service,
+    gold: Path,
+    id: str,
+    correction: Correction,
+    *,
+    by: str,
+    why: str,
+    allow_unknown: bool = False,
+) -> Outcome:
+    """Change a row and approve it. A document that is added must be known here, unless
+    `allow_unknown`."""
+    row = gold_jsonl.find_row(gold, id)
+    if correction.add and row is not None and not allow_unknown:
+        refuse_unknown(service, gold, row.corpus, correction.add, hint=UNKNOWN_DOCUMENT)
+    return decisions.correct(gold, id, correction, _decision(service, by, why))
+
+
+def reject_rows(service: Service, gold: Path, ids: Sequence[str], *, by: str, why: str) -> Outcome:
+    """Reject rows by their ids."""
+    return decisions.reject(gold, ids, _decision(service, by, why))
+
+
+def reopen_row(service: Service, gold: Path, id: str, *, by: str, why: str = "") -> Outcome:
+    """Undo the rejection of a row."""
+    return decisions.reopen(gold, id, _decision(service, by, why))
+
+
+def _decision(service: Service, by: str, reason: str) -> ReviewDecision:
+    return ReviewDecision(by=by, reason=reason, at=service.clock())
+
+
+def withdraw(service: Service, gold: str, *, by: str, why: str = "", gone: bool = False) -> int:
+    """Take suggestions out of the queue whose query has left the set; the log keeps them. With
+    `gone`, all suggestions of the set: its file is gone."""
+    if not gold or not by.strip():
+        raise InputError("say which gold set, and who withdraws")
+    path = gold_path(service, gold)
+    if not path.exists() and not gone:
+        raise InputError(
+            f"the file of gold set {gold!r} is not here",
+            hint="Put it back, or say with --gone that it is gone for good.",
+        )
+    lost = pending(service, gold) if gone else strays(service, gold)
+    decision = _decision(service, by, why or LOST)
+    suggested = [item for item in lost if item.kind == "judgment"]
+    return decisions.dismiss_suggestions(path, suggested, decision)
+
+
+def publish(service: Service | None, gold: Path, baseline: Path, content: bytes, *, by: str) -> int:
+    """Write a baseline; the approved rows that it was scored on are published from then on. Returns
+    how many."""
+    write_atomic(baseline, content)
+    if service is None or not is_rows(gold) or not gold.exists():
+        return 0
+    name = next((key for key, path in service.gold_sets.items() if path == gold), gold.stem)
+    rows = [item for item in items_of(name, gold) if item.kind == "gold_row"]
+    approved = [item.ref for item in rows if item.state == "approved"]
+    if approved:
+        decisions.publish(gold, approved, _decision(service, by, "in the committed baseline"))
+    return len(approved)

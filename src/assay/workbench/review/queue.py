@@ -1,0 +1,191 @@
+"""The review queue as a list: the pending and decided items of all gold sets, filtered by set,
+corpus, practice area, kind and age."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Literal
+
+import msgspec
+
+from assay.core.errors import AssayError
+from assay.review.queue import ReviewItem as ReviewItem
+from assay.review.queue import is_stray, items_of
+from assay.workbench.project.paging import Page, page_of, page_size
+from assay.workbench.project.service import Service, gold_path
+
+WEEK, MONTH = timedelta(days=7), timedelta(days=30)
+
+
+class QueueFilter(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A part of the queue; an empty value leaves everything in. `age`: `new` is a week at most,
+    `week` and `month` are longer than that."""
+
+    gold: str = ""
+    corpus: str = ""
+    practice_area: str = ""
+    kind: str = ""
+    age: Literal["", "new", "week", "month"] = ""
+    state: str = "pending_review"
+
+
+class Choice(msgspec.Struct, frozen=True):
+    """A value of a filter, and how many pending items have it."""
+
+    value: str
+    items: int
+
+
+class Choices(msgspec.Struct, frozen=True, kw_only=True):
+    gold: list[Choice]
+    corpus: list[Choice]
+    practice_area: list[Choice]
+    kind: list[Choice]
+
+
+class QueuedItem(msgspec.Struct, frozen=True, kw_only=True):
+    """An item, and how many days ago it was queued."""
+
+    item: ReviewItem
+    days: int
+
+
+class Listing(msgspec.Struct, frozen=True, kw_only=True):
+    """A page of the filtered queue. `total` counts the items that pass the filter, `waiting` all
+    pending items."""
+
+    items: list[QueuedItem]
+    total: int
+    waiting: int
+    offset: int
+    next_offset: int | None
+    choices: Choices
+
+
+class Neighbours(msgspec.Struct, frozen=True):
+    """The place of an item in a list: how many come before it, and the ids beside it."""
+
+    place: int
+    previous: str
+    next: str
+
+
+def items(service: Service, gold: str = "") -> list[ReviewItem]:
+    """The items of one gold set, or of all, pending and decided, the oldest first. Among all, a set
+    that cannot be read is left out: its own page says why."""
+    names = [gold] if gold else list(service.gold_sets)
+    found: list[ReviewItem] = []
+    for name in names:
+        try:
+            path = gold_path(service, name)
+            if gold or path.exists():
+                named = (key for key, file in service.gold_sets.items() if file == path)
+                found += items_of(next(named, path.stem), path)
+        except (AssayError, OSError):
+            if gold:
+                raise
+    return sorted(found, key=_order) if len(names) > 1 else found
+
+
+def find_item(service: Service, item_id: str) -> ReviewItem | None:
+    """One item, whatever its state; None where there is no such item."""
+    return next((item for item in items(service) if item.id == item_id), None)
+
+
+def find_items(service: Service, ids: Sequence[str]) -> dict[str, ReviewItem]:
+    wanted = set(ids)
+    return {item.id: item for item in items(service) if item.id in wanted}
+
+
+def pending(service: Service, gold: str = "") -> list[ReviewItem]:
+    return [item for item in items(service, gold) if item.state == "pending_review"]
+
+
+def strays(service: Service, gold: str = "") -> list[ReviewItem]:
+    """Pending suggestions that cannot be accepted, since their query has left the gold set."""
+    return [item for item in items(service, gold) if is_stray(item)]
+
+
+def say_pending(service: Service) -> None:
+    """Tell who starts a server how much of each set is pending, and which set cannot be read."""
+    for name in service.gold_sets:
+        try:
+            count = len(pending(service, name))
+        except (AssayError, OSError) as error:
+            service.say(f"{name} cannot be read: {error}")
+            continue
+        if count:
+            service.say(f"{name}: {count} pending review")
+
+
+def filtered(service: Service, chosen: QueueFilter) -> list[ReviewItem]:
+    """The items that pass a filter, the oldest first."""
+    now = service.clock()
+    since = now - WEEK if chosen.age == "new" else None
+    before = {"week": now - WEEK, "month": now - MONTH}.get(chosen.age)
+    names = ("corpus", "practice_area", "kind", "state")
+    wanted = {name: value for name in names if (value := getattr(chosen, name))}
+    return [
+        item
+        for item in items(service, chosen.gold)
+        if all(getattr(item, name) == value for name, value in wanted.items())
+        and (since is None or item.created_at >= since)
+        and (before is None or item.created_at < before)
+    ]
+
+
+def queue(
+    service: Service,
+    *,
+    gold: str = "",
+    state: str = "pending_review",
+    kind: str = "",
+    limit: int = 50,
+    offset: int = 0,
+) -> Page[ReviewItem]:
+    """A page of the items in one state, the oldest first."""
+    size = page_size(limit)
+    found = filtered(service, QueueFilter(gold=gold, state=state, kind=kind))
+    return page_of(found[offset : offset + size + 1], offset, size)
+
+
+def listing(service: Service, chosen: QueueFilter, *, limit: int = 50, offset: int = 0) -> Listing:
+    """A page of the items that pass a filter, and the values that filters can have."""
+    passing, start = filtered(service, chosen), max(offset, 0)
+    page = page_of(passing[start : start + page_size(limit) + 1], start, page_size(limit))
+    waiting, now = pending(service), service.clock()
+    choices = {
+        name: [
+            Choice(value, n)
+            for value, n in sorted(Counter(getattr(item, name) for item in waiting).items())
+            if value
+        ]
+        for name in Choices.__struct_fields__
+    }
+    return Listing(
+        items=[
+            QueuedItem(item=item, days=max((now - item.created_at).days, 0)) for item in page.items
+        ],
+        total=len(passing),
+        waiting=len(waiting),
+        offset=start,
+        next_offset=page.next_offset,
+        choices=Choices(**choices),
+    )
+
+
+def neighbours(service: Service, chosen: QueueFilter, item: ReviewItem) -> Neighbours:
+    """The place of an item among those that pass a filter, whether it passes itself or not."""
+    others = [one for one in filtered(service, chosen) if one.id != item.id]
+    place = sum(_order(one) < _order(item) for one in others)
+    return Neighbours(
+        place=place,
+        previous=others[place - 1].id if place else "",
+        next=others[place].id if place < len(others) else "",
+    )
+
+
+def _order(item: ReviewItem) -> tuple[datetime, str, str]:
+    return item.created_at, item.ref, item.id

@@ -1,0 +1,1 @@
+"""Scoring engines and saved results, and keeping the runs."""

@@ -1,0 +1,182 @@
+"""`assay engines`: which engines there are by name, and one query on one of them, step by step."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from assay.core import conninfo
+from assay.core.errors import InputError, UsageError
+from assay.engines.dry_run import Trial, kind_word, try_engine
+from assay.engines.engine_table import EngineConfig
+from assay.engines.http_table import HttpTable, Preset, presets
+from assay.engines.registry import BASELINES
+from assay.engines.secrets import names_in
+from assay.workbench.project.config import CONFIG_NAME, Config, read_config, read_engine
+
+__all__ = [
+    "KnownEngine",
+    "Preset",
+    "Trial",
+    "engine_kinds",
+    "find_engine",
+    "list_engines",
+    "list_presets",
+    "try_named",
+]
+
+
+class KnownEngine(msgspec.Struct, frozen=True, kw_only=True):
+    """An engine that can be named. `environment` are the variables that its table names, and
+    whether each is set."""
+
+    name: str
+    kind: str
+    what: str
+    calls: str = ""
+    environment: str = ""
+    origin: str = ""
+
+
+def find_engine(
+    name: str, config: Path | None = None, *, corpus: Path | None = None
+) -> EngineConfig | None:
+    """The engine of the configuration that has this name; None where there is none. A baseline
+    with a corpus of its own is not one of the configuration."""
+    path = config or Path(CONFIG_NAME)
+    if config is None and not path.exists():
+        return None
+    if name in BASELINES and corpus is not None:
+        return None
+    return read_config(path).engines.get(name)
+
+
+def list_engines(config: Path | None = None) -> list[KnownEngine]:
+    """The engines of the configuration, then our own on each corpus, then the baselines."""
+    from assay.corpus.disk import list_corpora
+
+    path = config or Path(CONFIG_NAME)
+    described = read_config(path).engines if config is not None or path.exists() else {}
+    rows = [_row(engine, path) for engine in described.values()]
+    taken = set(described)
+    rows += [
+        KnownEngine(name=name, kind="engine", what="Assay's own search", origin="workspace")
+        for name in list_corpora()
+        if name not in taken
+    ]
+    rows += [
+        KnownEngine(name=name, kind="engine", what="a baseline, with --corpus", origin="built in")
+        for name in BASELINES
+        if name not in taken
+    ]
+    return rows
+
+
+def engine_kinds(config: Config | None) -> list[tuple[str, str, list[str]]]:
+    """(name, kind, the gold sets it is for) of every engine that is configured."""
+    if config is None:
+        return []
+    return [
+        (
+            name,
+            str(engine.own.get("preset") or kind_word(engine)),
+            [gold for gold, one in config.gold.items() if not one.engines or name in one.engines],
+        )
+        for name, engine in config.engines.items()
+    ]
+
+
+def list_presets() -> list[Preset]:
+    return [
+        Preset(
+            name=name,
+            example=preset.example,
+            environment=", ".join(_named(preset)),
+            table=_stated(preset),
+        )
+        for name, preset in presets().items()
+    ]
+
+
+def try_named(
+    name: str,
+    query: str,
+    *,
+    config: Path | None = None,
+    top_k: int = 10,
+    known: Mapping[str, object] | None = None,
+) -> Trial:
+    """Ask one query of an engine that has a name, and show every step."""
+    known = known or {}
+    path = config or Path(CONFIG_NAME)
+    engine = read_engine(path, name) if config is not None or path.exists() else None
+    if engine is None:
+        from assay.corpus.disk import list_corpora
+
+        if name not in list_corpora():
+            names = ", ".join(row.name for row in list_engines(config) if row.origin != "built in")
+            raise UsageError(
+                f"there is no engine {name!r}",
+                hint=f"Known: {names or 'none'}. Write a table [engines.NAME] in assay.toml.",
+            )
+        engine = EngineConfig(name=name, engine=name)
+    if engine.run:
+        raise UsageError(f"{name!r} is a saved run, and cannot be asked")
+    if engine.routes:
+        engine = _route(engine, str(known.get("corpus", "")))
+    return try_engine(engine, query, top_k, known)
+
+
+def _route(engine: EngineConfig, corpus: str) -> EngineConfig:
+    if corpus not in engine.routes:
+        said = f"no engine of {engine.name!r} serves {corpus!r}" if corpus else "name a corpus"
+        raise InputError(
+            f"{said}: each has an engine of its own",
+            where=f"engines.{engine.name}.corpora",
+            hint=f"Give --corpus, one of: {', '.join(engine.routes)}.",
+        )
+    return engine.routes[corpus]
+
+
+def _row(engine: EngineConfig, path: Path) -> KnownEngine:
+    names = [name for value in _texts(engine.own) for name in names_in(value)]
+    if engine.kind in ("http", "preset"):
+        preset = presets().get(str(engine.own.get("preset", "")))
+        names += [name for name in _named(preset) if name not in names] if preset else []
+    states = (f"{name} {'set' if os.environ.get(name) else 'NOT SET'}" for name in names)
+    calls = engine.calls
+    shown = f"{calls.concurrency} at once, {calls.timeout:g} s a query"
+    return KnownEngine(
+        name=engine.name,
+        kind=str(engine.own.get("preset") or kind_word(engine)),
+        what=_what(engine),
+        calls="" if engine.run or engine.routes else shown,
+        environment=", ".join(states),
+        origin=str(path),
+    )
+
+
+def _what(engine: EngineConfig) -> str:
+    if engine.routes:
+        return ", ".join(f"{corpus}: {part.name}" for corpus, part in engine.routes.items())
+    if engine.kind:
+        return conninfo.shown(str(engine.own.get("http") or engine.own.get(engine.kind, "")))
+    return engine.search_module or engine.run or engine.engine or ""
+
+
+def _texts(value: object) -> list[str]:
+    if isinstance(value, dict):
+        return [text for part in value.values() for text in _texts(part)]
+    return [value] if isinstance(value, str) else []
+
+
+def _named(preset: HttpTable) -> list[str]:
+    return [name for value in _texts(_stated(preset)) for name in names_in(value)]
+
+
+def _stated(preset: HttpTable) -> dict[str, object]:
+    table: dict[str, object] = msgspec.to_builtins(preset)
+    return {key: value for key, value in table.items() if value and key != "example"}

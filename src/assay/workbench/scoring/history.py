@@ -1,0 +1,207 @@
+"""Runs that are kept in the store: evaluate a configured engine, look back, compare, explain."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from pathlib import Path
+
+import msgspec
+
+from assay.core.errors import AssayError, InputError, NotHere
+from assay.core.lru import Remembered
+from assay.core.results import Results
+from assay.core.results_file import from_json
+from assay.engines.engine_table import EngineConfig
+from assay.evaluation.comparison import Comparison, Difference, Moved, compare
+from assay.evaluation.differences import Leaderboard
+from assay.store.records import RunRecord
+from assay.workbench.project.config import Config
+from assay.workbench.project.paging import Page, page_of, page_size
+from assay.workbench.project.service import (
+    Service,
+    gold_path,
+    read_gold,
+    run_names,
+    stored_names,
+)
+from assay.workbench.scoring.engine_fit import refuse_unlisted
+from assay.workbench.scoring.explain import Explanation
+from assay.workbench.scoring.run_records import record
+from assay.workbench.scoring.score import configured, score
+
+__all__ = [
+    "Comparison",
+    "Difference",
+    "Explanation",
+    "KeptRun",
+    "Leaderboard",
+    "Moved",
+    "compare_runs",
+    "evaluate",
+    "explain",
+    "keep",
+    "kept_run",
+    "known_engine",
+    "relevant_to",
+    "runs",
+]
+
+
+LOOKED_AT = 500  # runs that an engine is looked for in
+READ = 32  # runs whose results are kept at hand
+
+
+class KeptRun(msgspec.Struct, frozen=True, kw_only=True):
+    """One evaluation in the history: what was measured on what, when, and its results."""
+
+    id: str
+    at: datetime
+    engine: str
+    gold: str
+    results: Results
+
+
+def evaluate(service: Service, gold: str, engine: str) -> KeptRun:
+    """Score a configured engine on a configured gold set, and keep the run."""
+    path = gold_path(service, gold)
+    chosen = _configured(service.config, engine)
+    refuse_unlisted(service.config, gold, engine)
+    results = score(configured(chosen, path, gold)).results
+    return keep(service, results, path, engine)
+
+
+def keep(service: Service, results: Results, path: Path, engine: str) -> KeptRun:
+    """Keep results in the history."""
+    made = record(service, results, path, engine=engine, at=service.clock())
+    return _kept(made, results)
+
+
+def _kept(record: RunRecord, results: Results) -> KeptRun:
+    return KeptRun(
+        id=record.id, at=record.at, engine=record.engine, gold=record.gold, results=results
+    )
+
+
+def _configured(config: Config | None, name: str) -> EngineConfig:
+    """Only engines that a person configured can be run: an agent must not name code to load."""
+    if config is None or name not in config.engines:
+        known = ", ".join(config.engines) if config else "none: write an assay.toml"
+        raise InputError(f"no engine {name!r} is configured", hint=f"Known: {known}.")
+    return config.engines[name]
+
+
+def known_engine(service: Service, name: str) -> None:
+    """An engine that is configured, or has a run in the history."""
+    ran = {run.engine for run in run_records(service, limit=LOOKED_AT)}
+    if name not in ran:
+        _configured(service.config, name)
+
+
+def runs(service: Service, *, gold: str = "", limit: int = 20, offset: int = 0) -> Page[RunRecord]:
+    """Runs without their results, the newest first."""
+    size = page_size(limit)
+    return page_of(run_records(service, gold=gold, limit=size + 1, offset=offset), offset, size)
+
+
+def run_records(
+    service: Service, *, gold: str = "", engine: str = "", limit: int = 50, offset: int = 0
+) -> list[RunRecord]:
+    """Runs on a set, or on all, the newest first. A set that got its name in assay.toml later has
+    runs under its path too: all of them are told under its name."""
+    found = service.store.runs(
+        gold=stored_names(service, gold) or "", engine=engine, limit=limit, offset=offset
+    )
+    return [_named(service, record) for record in found]
+
+
+def _named(service: Service, record: RunRecord) -> RunRecord:
+    for path in service.gold_sets.values():
+        if record.gold in (names := run_names(service, path)):
+            return msgspec.structs.replace(record, gold=names[0])
+    return record
+
+
+def kept_run(service: Service, run_id: str) -> KeptRun:
+    if not run_id:
+        raise InputError("say which run")
+    read = _runs.get((service.store.address, run_id))
+    record = read[0] if read is not None else service.store.run(run_id)
+    if record is None:
+        newest = run_records(service, limit=5)
+        known = ", ".join(f"{run.id} ({run.engine!r} on {run.gold!r})" for run in newest)
+        raise NotHere(f"no run {run_id!r}", hint=f"The newest: {known or 'none yet'}.")
+    return _kept(_named(service, record), _results_of(service, record))
+
+
+_runs = Remembered[tuple[str, str], tuple[RunRecord, Results]](READ)
+
+
+def _results_of(service: Service, whole: RunRecord) -> Results:
+    """A run never changes: pages that look at the same few read them once."""
+    record = msgspec.structs.replace(whole, results={})
+    key = (service.store.address, record.id)
+    return _runs.of(key, lambda: (record, from_json(whole.results)))[1]
+
+
+def read_ahead(service: Service, run_ids: Iterable[str]) -> None:
+    """Read the results of several runs in one statement, for a page that looks at all of them."""
+    unread = [id for id in run_ids if _runs.get((service.store.address, id)) is None]
+    for whole in service.store.whole_runs(unread[:READ]) if unread else ():
+        with contextlib.suppress(AssayError):  # a run that cannot be read says so on its page
+            _results_of(service, whole)
+
+
+def compare_runs(service: Service, run_ids: Sequence[str], *, force: bool = False) -> Comparison:
+    """Each run against the first. Where their gold set has changed in between, over the queries
+    that are judged alike; other sets, and other documents, are compared only if forced."""
+    kept = [kept_run(service, run_id) for run_id in run_ids]
+    if len(kept) < 2:
+        raise InputError("give at least two runs to compare")
+    corpora = {run.results.receipt.corpus_fingerprint for run in kept}
+    one_set = len({run.gold for run in kept}) == 1 and len(corpora) == 1
+    try:
+        return compare([run.results for run in kept], _names(kept), force=force or one_set)
+    except InputError as error:
+        hint = "Score both on one set with run_evaluation, or compare anyway with force."
+        if not force and "different" in error.message:
+            raise InputError(error.message, hint=hint) from None
+        raise
+
+
+def _names(runs: Sequence[KeptRun]) -> list[str]:
+    """What people call each run: its engine, with day or time where one ran twice."""
+    for tell in (
+        "{0.engine}",
+        "{0.engine} of {0.at:%Y-%m-%d}",
+        "{0.engine} of {0.at:%Y-%m-%d %H:%M}",
+    ):
+        names = [tell.format(run) for run in runs]
+        if len(set(names)) == len(names):
+            return names
+    return [run.id for run in runs]
+
+
+def explain(service: Service, run_id: str, query_id: str) -> Explanation:
+    """The entry of one query of a run: its ranking with grades, its values, and the formulas."""
+    results = kept_run(service, run_id).results
+    entry = next((entry for entry in results.per_query if entry.query_id == query_id), None)
+    if entry is None:
+        known = ", ".join(entry.query_id for entry in results.per_query[:5])
+        raise NotHere(f"no query {query_id!r} in run {run_id!r}", hint=f"It has {known}, …")
+    return Explanation(entry=entry, measures=results.receipt.measures)
+
+
+def relevant_to(service: Service, run_id: str, query_id: str) -> dict[str, int]:
+    """The documents that the gold set of a run, as it is today, calls relevant to a query, the best
+    first, each with its grade; none where the set is not configured."""
+    kept = kept_run(service, run_id).gold
+    names = [name for name, path in service.gold_sets.items() if kept in run_names(service, path)]
+    grades = {
+        judgment.doc_id: judgment.grade
+        for name in names[:1]
+        for judgment in read_gold(service, name).iter_judgments()
+        if judgment.query_id == query_id and judgment.grade > 0
+    }
+    return dict(sorted(grades.items(), key=lambda pair: -pair[1]))

@@ -1,0 +1,295 @@
+"""Values in memory, scored, compared and decided on: with the numbers, the receipt and the words
+that the commands have for the same files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from assay.core.errors import InputError
+from assay.core.files import write_atomic
+from assay.core.fingerprints import git_state, versions
+from assay.core.results import Entry, GoldenResults, GradedEntry, GradedResults, Results
+from assay.core.results_file import encode, to_json
+from assay.core.types import GoldSet, Query, QueryResult, Run, ScoreSheet, Slice
+from assay.engines.engine_table import EngineConfig
+from assay.evaluation.comparison import Comparison, compare
+from assay.evaluation.golden_checks import results_of
+from assay.evaluation.graded import graded_results
+from assay.evaluation.judged import Qrels
+from assay.evaluation.measures import is_handed, parse_measures
+from assay.evaluation.streamed import look_up
+from assay.formats import detect_run
+from assay.formats.results_json import read_answers, read_results
+from assay.judging.next import Decision, next_to_judge
+from assay.reports import FORMATS, render, view
+from assay.workbench.judging.next import refuse_closed
+from assay.workbench.scoring.evaluate import evaluate
+from assay.workbench.scoring.receipts import Signature, inputs_of, signed
+from assay.workbench.scoring.score import DEFAULT_TOP_K, verdict_against
+
+__all__ = [
+    "Comparison",
+    "Decision",
+    "Sources",
+    "answers_of",
+    "compare_scored",
+    "golden_scored",
+    "graded_scored",
+    "is_golden",
+    "next_pairs_of",
+    "nothing_shared",
+    "read_results",
+    "save_results",
+    "save_value",
+    "saved_answers",
+    "sheet_in_memory",
+    "sheet_of",
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sources:
+    """Where the values were read from, for the receipt; None where they were made here."""
+
+    gold: Path | None = None
+    run: Path | None = None
+    corpus: Path | None = None
+
+
+def is_golden(gold: GoldSet) -> bool:
+    """Whether its questions pass or fail."""
+    return any(query.checks for query in gold.queries)
+
+
+# ── scoring ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def sheet_in_memory(run: Any, gold: GoldSet | Qrels, measures: Sequence[str]) -> ScoreSheet:
+    """The values alone, which is quick; a saved run is scored while it is read."""
+    return evaluate(run, gold, measures)
+
+
+def graded_scored(
+    run: Run | Path, gold: GoldSet, measures: Sequence[str], sources: Sources
+) -> GradedResults:
+    """What `assay score` would write. A saved run is read to as many hits as the results keep."""
+    wanted = parse_measures(measures)
+    keep = max(DEFAULT_TOP_K, *(measure.cutoff or 0 for measure in wanted))
+    if isinstance(run, Path):
+        needs_all = any(map(is_handed, wanted))
+        looked = look_up(run, gold, keep=None if needs_all else keep)
+        results = graded_results(looked.run, gold, measures, prepared=looked.prepared, keep=keep)
+    else:
+        results = graded_results(run, gold, measures, keep=keep)
+    primary = gold.targets.primary if gold.targets else ""
+    if primary and str(parse_measures([primary])[0]) in measures:
+        receipt = msgspec.structs.replace(
+            results.receipt, primary=str(parse_measures([primary])[0])
+        )
+        results = msgspec.structs.replace(results, receipt=receipt)
+    return signed(results, _signature(sources))
+
+
+def golden_scored(
+    gold: GoldSet, engine: str, answers: Sequence[QueryResult], sources: Sources
+) -> GoldenResults:
+    """Every question checked, and the verdict of the suite's own policy."""
+    from assay.evaluation.expectations import check_expectations
+    from assay.workbench.scoring.score import golden_results, places_in
+
+    if not {answer.query_id for answer in answers} & set(gold.query_ids):
+        raise nothing_shared(gold, [answer.query_id for answer in answers])
+    known = places_in(sources.corpus) if sources.corpus else {}
+    findings = check_expectations(
+        gold, known.values() if known else None, file=str(sources.gold or "")
+    )
+    results = golden_results(gold, engine, answers, known, findings=findings)
+    results = signed(results, _signature(sources))
+    verdict = verdict_against(results, (), None, settle=False)
+    return msgspec.structs.replace(results, verdict=verdict)
+
+
+def nothing_shared(gold: GoldSet, has: Sequence[str]) -> InputError:
+    """A run that is of another set."""
+    first = gold.query_ids[0] if gold.query_ids else ""
+    return InputError(
+        "the run has none of the gold set's queries",
+        hint=f"The gold set has {first!r} and others; the run has {list(has[:3])}.",
+    )
+
+
+def answers_of(run: Run) -> list[QueryResult]:
+    """The hits of a run by query, as ids and scores."""
+    return results_of(run)
+
+
+def saved_answers(path: Path) -> list[QueryResult]:
+    """What the hits of saved results carry beside their ids; nothing for a TREC or BEIR run."""
+    return read_answers(path)[1] if detect_run(path) == "json" else []
+
+
+def _signature(sources: Sources) -> Signature:
+    engine = EngineConfig(corpus=str(sources.corpus) if sources.corpus else None)
+    inputs = inputs_of(sources.gold, sources.run, engine)
+    return Signature(inputs=inputs, served_by={}, versions=versions(), git=git_state())
+
+
+# ── results as a sheet ────────────────────────────────────────────────────────────────────────────
+
+
+def sheet_of(results: Results) -> ScoreSheet:
+    """The values of saved results by query and measure, and the means by slice. Of a golden set the
+    measures are its figures, which have means and no values of their own by query."""
+    entries: Sequence[Entry] = results.per_query
+    names = {line.key: line.measure for line in results.receipt.measures}
+    overall = {name: value for name, value in results.overall.items() if _is_number(value)}
+    if isinstance(results, GoldenResults):
+        names = {name: name for name in overall}
+    rows = [[_value(entry, key) for key in names] for entry in entries]
+    whole = Slice(
+        kind="overall",
+        name="",
+        n=_scored_in(results),
+        means={measure: _mean(results.overall.get(key)) for key, measure in names.items()},
+    )
+    return ScoreSheet(
+        measures=tuple(names.values()),
+        queries=tuple(map(_query, entries)),
+        values=np.array(rows, np.float64).reshape(len(entries), len(names)),
+        judged=np.array([_judged(entry) for entry in entries], np.float64),
+        reasons=tuple(entry.reason for entry in entries),
+        slices=(whole, *_slices(results, names)),
+        counts=results.receipt.counts,
+    )
+
+
+def _slices(results: Results, names: dict[str, str]) -> list[Slice]:
+    counts = results.receipt.n.slices if isinstance(results, GradedResults) else {}
+    return [
+        Slice(
+            kind=kind,
+            name=name,
+            n=counts.get(kind, {}).get(name, 0) or int(means.get("total") or 0),
+            means={measure: _mean(means.get(key)) for key, measure in names.items()},
+        )
+        for kind, parts in results.slices.items()
+        for name, means in parts.items()
+    ]
+
+
+def _scored_in(results: Results) -> int:
+    if isinstance(results, GradedResults):
+        return results.receipt.n.overall
+    return len(results.per_query)
+
+
+def _query(entry: Entry) -> Query:
+    graded = isinstance(entry, GradedEntry)
+    category = entry.query_category if isinstance(entry, GradedEntry) else entry.category
+    return Query(
+        id=entry.query_id,
+        text=entry.query_text,
+        type=entry.query_type,
+        topic=entry.query_topic,
+        category=category,
+        must=None if graded else entry.must,  # type: ignore[union-attr]
+    )
+
+
+def _value(entry: Entry, key: str) -> float:
+    value = entry.metrics.get(key)
+    return float("nan") if value is None else float(value)
+
+
+def _judged(entry: Entry) -> float:
+    top = entry.grades[:10]
+    return sum(grade is not None for grade in top) / len(top) if top else float("nan")
+
+
+def _mean(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) else None
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+# ── comparing, judging, saving ────────────────────────────────────────────────────────────────────
+
+
+def compare_scored(
+    results: Sequence[Results],
+    names: Sequence[str],
+    *,
+    force: bool = False,
+    primary: str = "",
+    equivalence: float | None = None,
+) -> Comparison:
+    """Each against the first; three or more also have a leaderboard."""
+    kinds = {isinstance(each, GoldenResults) for each in results}
+    if len(kinds) > 1:
+        raise InputError(
+            "some of these scores are of a golden set and some of a graded one",
+            hint="Compare scores on the same gold set.",
+        )
+    found = compare(results, names, force=force, primary=primary, equivalence=equivalence)
+    if len(results) < 3:
+        return found
+    from assay.evaluation.leaderboard import leaderboard
+
+    board = leaderboard(results, names, found)
+    return msgspec.structs.replace(found, leaderboard=board)
+
+
+def next_pairs_of(
+    first: Results, second: Results | None, *, measure: str, threshold: float | None
+) -> Decision:
+    """What to judge to know whether the second is better than the first, or whether the first
+    reaches the threshold."""
+    every = [each for each in (first, second) if each is not None]
+    graded = [each for each in every if isinstance(each, GradedResults)]
+    if len(graded) < len(every):
+        raise InputError("a golden set has no grades to give: its questions pass or fail")
+    if second is None and threshold is None:
+        hint = "Give the scores of a second engine, or threshold=, the figure to reach."
+        raise InputError("there is nothing to decide", hint=hint)
+    if len({each.receipt.gold.fingerprint for each in graded}) > 1:
+        raise InputError(
+            "the two are scored on different gold sets", hint="Score both on the same one."
+        )
+    refuse_closed(graded)
+    if not any(entry.judged for each in graded for entry in each.per_query):
+        raise InputError("nothing is judged yet, and what to judge next is learnt from judgments")
+    entries = [each.per_query for each in graded]
+    return next_to_judge(*entries, measure=measure, threshold=threshold or 0.0)
+
+
+def save_results(results: Results, path: Path, *, language: str = "en") -> None:
+    """The results file (.json), or a report in the format of the ending."""
+    if path.suffix == ".json":
+        write_atomic(path, encode(to_json(results)))
+        return
+    if path.suffix not in FORMATS:
+        known = ", ".join([".json", *FORMATS])
+        raise InputError(
+            f"scores cannot be written as {path.suffix or 'a file without an ending'}",
+            where=str(path),
+            hint=f"The ending of the file says how: {known}.",
+        )
+    write_atomic(path, render(view(results, language=language), path.suffix))
+
+
+def save_value(value: object, path: Path) -> Path:
+    """Anything that was found, as JSON."""
+    if path.suffix != ".json":
+        raise InputError(
+            f"this is written as .json, not {path.suffix or 'without an ending'}", where=str(path)
+        )
+    write_atomic(path, encode(value))
+    return path

@@ -1,0 +1,154 @@
+"""`assay report`, and what `assay score --report` leaves: report files for people and programs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from assay.core.errors import UsageError
+from assay.core.files import refuse_unwritable, write_atomic
+from assay.core.results import GoldenResults, Results
+from assay.core.results_file import encode, to_json
+from assay.formats.results_json import read_results
+from assay.reports import ReportView, evaluation_report, render, view
+from assay.reports.words import Words
+from assay.workbench.project.output_files import refuse_output
+
+if TYPE_CHECKING:
+    from assay.evaluation.comparison import Comparison
+
+
+def report_file(
+    results_file: Path,
+    output: Path,
+    *,
+    against: Path | None = None,
+    language: str = "en",
+    force: bool = False,
+) -> None:
+    """Write a report in the format of the output's ending; `against` adds the comparison with
+    another results file, and `force` lets that be one on another gold set or corpus."""
+    refuse_unwritable(output)
+    check_language(language)
+    results = read_results(results_file)
+    if against is None:
+        report = view(results, language=language)
+    else:
+        _refuse_comparison(results, output)
+        report = _compared(results_file, against, results, language=language, force=force)
+    write_atomic(output, render(report, output.suffix))
+
+
+def _refuse_comparison(results: Results, output: Path) -> None:
+    """A format that would leave the comparison out is refused."""
+    if output.suffix == ".tex" and isinstance(results, GoldenResults):
+        raise UsageError(
+            f"a {output.suffix} report has no comparison",
+            hint="Write .md or .html, or leave --against out.",
+        )
+
+
+def _compared(
+    results_file: Path, against: Path, results: Results, *, language: str, force: bool
+) -> ReportView:
+    """Loaded here alone: a report without a comparison needs no statistics."""
+    from assay.workbench.deciding.compare import compare_results
+
+    # A golden set may have grown since: it is compared on what both have, and said.
+    is_golden = isinstance(results, GoldenResults)
+    comparison = compare_results([against, results_file], force=force or is_golden)
+    return beside(results, read_results(against), comparison, language=language, where=against)
+
+
+def beside(
+    results: Results,
+    before: Results,
+    comparison: Comparison,
+    *,
+    language: str,
+    where: Path | str = "",
+) -> ReportView:
+    """The results with what is different from those `before`."""
+    from assay.evaluation.states import values_alike
+
+    then = values_alike(before, results)
+    if not isinstance(results, GoldenResults):
+        return view(results, comparison=comparison, before=then, language=language)
+    if not isinstance(before, GoldenResults):
+        raise UsageError("a golden set is compared with a golden set", where=str(where))
+    from assay.evaluation.changes import changes
+
+    turned = changes(before, results, name=comparison.baseline, warnings=comparison.warnings)
+    return view(results, comparison=comparison, changes=turned, before=then, language=language)
+
+
+def against_baseline(results: Results, then: Results | None, path: Path) -> ReportView:
+    """A report of `assay run`: with the comparison with the baseline, where there is one. Of one
+    that is stale, on the queries that both judge alike, as in the comment and on the pages."""
+    if then is None or not _has_common(results, then):
+        return view(results)
+    from assay.evaluation.comparison import compare
+
+    name = Words("en")("baseline_of", engine=then.engine)
+    return beside(
+        results,
+        then,
+        compare([then, results], [name, results.engine], force=True),
+        language="en",
+        where=path,
+    )
+
+
+def _has_common(results: Results, then: Results) -> bool:
+    def scored(each: Results) -> set[str]:
+        return {
+            entry.query_id
+            for entry in each.per_query
+            if entry.metrics and all(value is not None for value in entry.metrics.values())
+        }
+
+    keys = [{line.key for line in each.receipt.measures} for each in (results, then)]
+    return bool(scored(results) & scored(then)) and bool(keys[0] & keys[1])
+
+
+def check_language(language: str) -> None:
+    """Before an engine runs for an hour: is there a report in this language?"""
+    Words(language)
+
+
+def check_report(target: Path, *inputs: Path | None) -> None:
+    """Before an engine runs for an hour: could the report be written there, and would it spare the
+    inputs?"""
+    if target.suffix == ".md":
+        refuse_output(target, *inputs)
+    elif target.exists() and not target.is_dir():
+        raise UsageError(
+            "is a file, and not a Markdown file",
+            where=str(target),
+            hint="Give a folder, or a file name that ends in .md.",
+        )
+    else:
+        refuse_output(target / "eval-report.md" if target.is_dir() else target)
+
+
+def write_reports(
+    results: Results, target: Path, *, language: str = "en", report: ReportView | None = None
+) -> list[Path]:
+    """A name that ends in .md is one Markdown report. Anything else is a folder, which gets
+    eval-report-DATE.json (the results file) and eval-report-DATE.md; a second run on the same day
+    replaces the first."""
+    check_report(target)
+    text = evaluation_report(report or view(results, language=language))
+    if target.suffix == ".md":
+        write_atomic(target, text)
+        return [target]
+    name = f"eval-report-{results.timestamp[:10]}"
+    written = [target / f"{name}.json", target / f"{name}.md"]
+    write_atomic(written[0], encode(to_json(results)))
+    write_atomic(written[1], text)
+    return written
+
+
+def page(report: ReportView) -> str:
+    """The report as one HTML page."""
+    return render(report, ".html")

@@ -1,0 +1,451 @@
+"""`assay run`: every configured gold set on every configured engine, cached by fingerprint, gates
+decided."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from assay import __version__, formats
+from assay.core.errors import AssayError, EngineError, InputError, UsageError
+from assay.core.files import sha256_of, write_atomic
+from assay.core.fingerprints import gold_fingerprint, module_fingerprint
+from assay.core.results import EXIT, Gate, GoldenResults, Results, Status
+from assay.core.results_file import encode, to_json
+from assay.core.types import GoldSet
+from assay.core.workers import Failure, Job, run_jobs
+from assay.core.workspace import workspace
+from assay.corpus.lookup import corpus_named, is_corpus
+from assay.engines.answering import failed_process, quiet_of
+from assay.engines.engine_table import EngineConfig
+from assay.evaluation.gate_limits import golden_mistake, latency_mistake
+from assay.evaluation.gate_values import ALIASES, LATENCY, SLICES, beyond_scale
+from assay.evaluation.gates import is_golden_measure
+from assay.evaluation.golden_figures import FIGURES
+from assay.evaluation.measures import did_you_mean, parse_measure, parse_measures
+from assay.evaluation.receipts import measure_lines
+from assay.formats.results_json import read_results
+from assay.workbench.deciding.baseline import read_baseline
+from assay.workbench.project.config import Config, GateConfig, GoldConfig, require_pairs
+from assay.workbench.scoring import report
+from assay.workbench.scoring.rubric_settings import rubric_of, suite
+from assay.workbench.scoring.score import configured, score, verdict_on
+
+# ── A gate that is written wrong is told before anything is scored ────────────────────────────────
+
+GOLDEN_SLICES = ("category", "test_type", "language", "perturbation")
+
+
+def check_gates(config: Config, file: Path) -> None:
+    """Every gate against the gold sets it is for."""
+    if not config.gates:
+        return
+    sets: dict[str, GoldSet] = {}
+    for name, settings in config.gold.items():
+        with contextlib.suppress(InputError):  # it is told when the set is scored
+            sets[name] = formats.read_gold(Path(settings.path))
+    golden = {name: any(query.checks for query in gold.queries) for name, gold in sets.items()}
+    for number, gate in enumerate(config.gates):
+        for name in _sets_of(gate, golden):
+            wrong, hint = _mistake(gate, sets[name], name, config, is_golden=golden[name])
+            if wrong:
+                raise InputError(wrong, where=f"{file}: gates[{number}]", hint=hint)
+
+
+def _sets_of(gate: GateConfig, golden: dict[str, bool]) -> Iterator[str]:
+    """A gate that names no set is for those that have its measure; where all are of one kind, for
+    all."""
+    one_kind = len(set(golden.values())) == 1
+    for name, is_golden in golden.items():
+        if gate.gold not in ("", name):
+            continue
+        any_kind = gate.gold or one_kind or gate.measure in ALIASES
+        if any_kind or is_golden_measure(gate.measure) == is_golden:
+            yield name
+
+
+def _mistake(
+    gate: GateConfig, gold: GoldSet, name: str, config: Config, *, is_golden: bool
+) -> tuple[str, str]:
+    """What is wrong with it, and a hint; empty where nothing is."""
+    if is_golden:
+        if ALIASES.get(gate.measure, gate.measure) not in FIGURES:
+            said = f"the golden set {name} has no measure {gate.measure!r}"
+            return said, f"It has {', '.join(FIGURES)}."
+        wrong, hint = golden_mistake(gate)
+        return (wrong, hint) if wrong else _slice_mistake(gate, gold, name, GOLDEN_SLICES)
+    if gate.measure in LATENCY:
+        return latency_mistake(gate)
+    settings = config.gold[name]
+    wanted = parse_measures(settings.measures or suite(gold, Path(settings.path)))
+    lines = measure_lines([str(measure) for measure in wanted])
+    known = {each: line.measure for line in lines for each in (line.key, line.measure)}
+    names = [line.measure for line in lines]
+    hint = f"It has {', '.join(names)}; `measures` of the gold set asks for more."
+    try:
+        spelt = known.get(gate.measure) or str(parse_measure(gate.measure))
+    except InputError as error:
+        near = did_you_mean(gate.measure, names)
+        return f"gate on {gate.measure}: {error.message}", f"{near}{hint}"
+    if spelt not in known:
+        return f"gate on {gate.measure}: {name} is not scored by it", hint
+    if wrong := beyond_scale(gate, spelt):
+        return f"gate on {gate.measure}: {wrong}", "0.6 is 60%, and a drop of 0.02 is two points."
+    return _slice_mistake(gate, gold, name, SLICES)
+
+
+def _slice_mistake(
+    gate: GateConfig, gold: GoldSet, name: str, kinds: tuple[str, ...]
+) -> tuple[str, str]:
+    if gate.slice == "overall":
+        return "", ""
+    kind, _, part = gate.slice.partition(":")
+    attribute = "topic" if kind == "practice_area" and gold.from_logs else kind
+    known = {
+        f"{each}:{value}"
+        for each in kinds
+        for query in gold.queries
+        if (value := getattr(query, each, "") or query.checks.get(each) or query.extra.get(each))
+    }
+    found = {
+        str(getattr(query, attribute, "") or query.checks.get(kind) or query.extra.get(kind) or "")
+        for query in gold.queries
+    }
+    if kind and part in found:
+        return "", ""
+    listed = ", ".join(sorted(known)[:20]) or "no slices in this set"
+    return f"gate on slice {gate.slice!r}: no query of {name} is in it", f"There are {listed}."
+
+
+# ────────────────────────────────────────────────────────────────────────────────────────────────
+
+WORKERS = 2  # engines may be heavy
+WORST_FIRST = (4, 2, EXIT["fail"], EXIT["inconclusive"])
+
+PairName = tuple[str, str]  # (gold set, engine)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """One engine on one gold set: results, or the error that stopped it."""
+
+    gold: str
+    engine: str
+    results: Results | None
+    cached: bool
+    error: str = ""
+    error_exit: int = 0
+
+    @property
+    def state(self) -> str:
+        return "failed" if self.error else "unchanged" if self.cached else "scored"
+
+
+def run_all(
+    config: Config,
+    file: Path,
+    *,
+    fresh: bool = False,
+    done: Callable[[Outcome, int], None] = lambda outcome, total: None,
+) -> list[Outcome]:
+    """Score every pair of the configuration read from `file`; unchanged pairs come from the cache.
+    `done` hears of each pair, and how many there are."""
+    require_pairs(config, file)
+    check_gates(config, file)
+    pairs, folder = list(_pairs(config)), file.resolve().parent
+    outcomes: dict[PairName, Outcome] = {}
+    waiting = []
+    for gold_name, engine_name in pairs:
+        cached = None if fresh else _cached(config, folder, gold_name, engine_name)
+        if cached is not None:
+            outcome = Outcome(gold=gold_name, engine=engine_name, results=cached, cached=True)
+            outcomes[gold_name, engine_name] = outcome
+            done(outcome, len(pairs))
+        else:
+            waiting.append((gold_name, engine_name))
+    with closing(_scored(config, folder, waiting)) as scored:
+        for outcome in scored:
+            outcomes[outcome.gold, outcome.engine] = outcome
+            _keep(outcome)  # whatever comes after, it need not be run again
+            done(outcome, len(pairs))
+    every = list(outcomes.values())
+    _refuse_idle_gates(config, file, every)
+    finished = [_with_verdict(outcomes[pair], config, file, every) for pair in pairs]
+    for outcome in finished:
+        _keep(outcome)
+        _report(outcome, config.gold[outcome.gold].baseline)
+    return finished
+
+
+def exit_code(outcomes: Sequence[Outcome]) -> int:
+    """The worst of all: an error of the tool or engine, a failed gate, an inconclusive one."""
+    codes = {outcome.error_exit for outcome in outcomes if outcome.error}
+    codes |= {EngineError.exit_code for outcome in outcomes if _failed_calls(outcome.results)}
+    verdicts = [outcome.results.verdict for outcome in outcomes if outcome.results is not None]
+    codes |= {EXIT[verdict.status] for verdict in verdicts if verdict is not None}
+    return next((code for code in WORST_FIRST if code in codes), 0)
+
+
+def _failed_calls(results: Results | None) -> int:
+    return results.receipt.counts.get("n_failed", 0) if results is not None else 0
+
+
+def checks_of(results: Results) -> Iterator[tuple[str, Status | Literal["shown"], str]]:
+    """(name, status, message) of every gate, and of every MUST question of a golden set. A gate
+    that is only shown, because nobody asked for it and it cannot be told, is no part of the
+    verdict. A call that failed is a check that fails, where there are no gates to say so."""
+    if results.verdict is None and (failed := _failed_calls(results)):
+        yield "calls", "fail", f"the engine failed on {failed} queries"
+    for check in results.verdict.checks if results.verdict else ():
+        yield check.title, check.status if check.counts else "shown", check.message
+    if isinstance(results, GoldenResults):
+        for entry in results.per_query:
+            if entry.must:
+                status: Status = "pass" if entry.passed else "fail"
+                yield entry.query_id, status, f"{entry.query_text}: {entry.reason}"
+
+
+# ── scoring ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def _pairs(config: Config) -> Iterator[PairName]:
+    for gold_name, gold in config.gold.items():
+        for engine_name in gold.engines or config.engines:
+            yield gold_name, engine_name
+
+
+def _scored(config: Config, folder: Path, pairs: Sequence[PairName]) -> Generator[Outcome]:
+    """Each pair as it is done, every one in a process of its own: an engine that crashes, hangs or
+    leaves something behind is named, and the others have their results."""
+    home = workspace().resolve()
+    jobs = [
+        Job(
+            score_pair,
+            (config, folder, home, *pair),
+            config.engines[pair[1]].run_timeout,
+            quiet_of(config.engines[pair[1]]),
+        )
+        for pair in pairs
+    ]
+    with closing(run_jobs(jobs, at_once=WORKERS, fresh=True)) as answers:
+        for number, answer in answers:
+            if isinstance(answer, Failure):
+                timeout = config.engines[pairs[number][1]].run_timeout
+                answer = _failed(*pairs[number], _in_words(answer, timeout), _exit_of(answer))
+            yield answer
+
+
+def score_pair(
+    config: Config, folder: Path, home: Path, gold_name: str, engine_name: str
+) -> Outcome:
+    """In a worker process, from the folder of the configuration, so that search modules are found;
+    the workspace stays that of the folder the command was given in."""
+    os.environ["ASSAY_HOME"] = str(home)
+    os.chdir(folder)
+    gold, engine = config.gold[gold_name], config.engines[engine_name]
+    request = msgspec.structs.replace(
+        configured(engine, Path(gold.path), gold_name),
+        measures=gold.measures,
+        primary=gold.primary,
+        baseline=Path(gold.baseline) if gold.baseline else None,
+    )
+    try:
+        scored = score(request)
+    except AssayError as error:
+        return _failed(gold_name, engine_name, str(error), error.exit_code)
+    results = msgspec.structs.replace(scored.results, cache_key=_cache_key(gold, engine, folder))
+    return Outcome(gold=gold_name, engine=engine_name, results=results, cached=False)
+
+
+def _in_words(failure: Failure, timeout: float | None) -> str:
+    """Why a worker gave no answer."""
+    if failure.kind == "late":
+        return f"the engine was not done after {timeout:g} s, the timeout in the configuration"
+    return str(failed_process(failure))
+
+
+def _exit_of(failure: Failure) -> int:
+    return AssayError.exit_code if failure.kind == "raised" else EngineError.exit_code
+
+
+def _failed(gold_name: str, engine_name: str, error: str, error_exit: int) -> Outcome:
+    return Outcome(
+        gold=gold_name,
+        engine=engine_name,
+        results=None,
+        cached=False,
+        error=error,
+        error_exit=error_exit,
+    )
+
+
+# ── gates ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _with_verdict(
+    outcome: Outcome, config: Config, file: Path, every: Sequence[Outcome]
+) -> Outcome:
+    """Gates are cheap and their policy changes often, so they are decided anew even on cached
+    results."""
+    if outcome.results is None:
+        return outcome
+    is_golden = isinstance(outcome.results, GoldenResults)
+    gates = [_gate(gate) for gate in config.gates if _is_for(gate, outcome, every)]
+    if not gates and not is_golden:
+        return replace(outcome, results=msgspec.structs.replace(outcome.results, verdict=None))
+    baseline = config.gold[outcome.gold].baseline
+    try:
+        then, dataset = Path(baseline) if baseline else None, Path(config.gold[outcome.gold].path)
+        verdict = verdict_on(outcome.results, gates, then, dataset=dataset)
+    except InputError as error:
+        if error.where:
+            raise  # a baseline that cannot be read names itself
+        raise InputError(error.message, where=str(file), hint=error.hint) from error
+    return replace(outcome, results=msgspec.structs.replace(outcome.results, verdict=verdict))
+
+
+def _refuse_idle_gates(config: Config, file: Path, every: Sequence[Outcome]) -> None:
+    """A gate that holds for nothing that was run would pass whatever the results are. One that may
+    be for a pair that failed is left: the failure is told."""
+    for number, gate in enumerate(config.gates):
+        if not any(_is_for(gate, outcome, every) for outcome in every):
+            raise InputError(
+                f"the gate on {gate.measure} is for no gold set and engine that are run together",
+                where=f"{file}: gates[{number}]",
+                hint="See which engines a gold set names, and whether the measure is one of its.",
+            )
+
+
+def _is_for(gate: GateConfig, outcome: Outcome, every: Sequence[Outcome]) -> bool:
+    """A gate that names no gold set is for the sets that have its measure; where all sets are of
+    one kind it is for them, so that a measure written wrong is refused and not passed over."""
+    if gate.gold not in ("", outcome.gold) or gate.engine not in ("", outcome.engine):
+        return False
+    kinds = {
+        isinstance(other.results, GoldenResults) for other in every if other.results is not None
+    }
+    # every set has times, under the same names
+    if gate.gold or outcome.results is None or len(kinds) == 1 or gate.measure in ALIASES:
+        return True
+    return is_golden_measure(gate.measure) == isinstance(outcome.results, GoldenResults)
+
+
+def gates_on(config: Config, gold: str, engine: str, results: Results) -> list[Gate]:
+    """The gates of the configuration that hold for one engine on one set."""
+    outcome = Outcome(gold=gold, engine=engine, results=results, cached=False)
+    golden = isinstance(results, GoldenResults)
+    return [
+        _gate(gate)
+        for gate in config.gates
+        if _is_for(gate, outcome, [outcome])
+        and (gate.gold or gate.measure in ALIASES or is_golden_measure(gate.measure) == golden)
+    ]
+
+
+def _gate(gate: GateConfig) -> Gate:
+    return Gate(**{field: getattr(gate, field) for field in Gate.__struct_fields__})
+
+
+# ── what is kept ──────────────────────────────────────────────────────────────────────────────────
+
+
+def results_folder() -> Path:
+    return workspace() / "results"
+
+
+def results_path(gold_name: str, engine_name: str) -> Path:
+    return results_folder() / f"{gold_name}--{engine_name}.json"
+
+
+def kept_results(paths: Sequence[Path]) -> list[Path]:
+    """The paths, where one may be the name of an engine whose results were kept here."""
+    named = [path for path in paths if not path.suffix and not path.exists()]
+    kept = {path: sorted(results_folder().glob(f"*--{path}.json")) for path in named}
+    sets = [{found.name.partition("--")[0] for found in each} for each in kept.values() if each]
+    common = set.intersection(*sets) if sets else set[str]()
+    if len(common) == 1:
+        (gold,) = common
+        return [results_path(gold, str(path)) if kept.get(path) else path for path in paths]
+    if any(kept.values()):
+        listed = ", ".join(str(found) for each in kept.values() for found in each)
+        wrong = "the engines were scored on several sets" if common else "no set has them all"
+        raise UsageError(f"{wrong}; give the files", hint=f"There are {listed}.")
+    return list(paths)
+
+
+def _keep(outcome: Outcome) -> None:
+    if outcome.results is not None:
+        path = results_path(outcome.gold, outcome.engine)
+        write_atomic(path, encode(to_json(outcome.results)))
+
+
+def _report(outcome: Outcome, baseline: str | None) -> None:
+    results = outcome.results
+    if results is None:
+        return
+    path = results_path(outcome.gold, outcome.engine)
+    where = Path(baseline) if baseline else None
+    then = read_baseline(where, golden=isinstance(results, GoldenResults))
+    shown = report.against_baseline(results, then, where or path)
+    if isinstance(results, GoldenResults):
+        report.write_reports(results, path.with_suffix(".md"), report=shown)
+    write_atomic(path.with_suffix(".html"), report.page(shown))
+
+
+def _cached(config: Config, folder: Path, gold_name: str, engine_name: str) -> Results | None:
+    path = results_path(gold_name, engine_name)
+    engine = config.engines[engine_name]
+    # a service may have changed, and nothing here could tell
+    if not path.exists() or engine.kind or engine.routes:
+        return None
+    try:
+        results = read_results(path)
+        key = _cache_key(config.gold[gold_name], engine, folder)
+    except (InputError, EngineError):
+        return None  # it will be reported when the pair is scored
+    if results.cache_key != key:
+        return None
+    return None if _failed_calls(results) else results  # a call that failed may succeed now
+
+
+def _index_of(name: str) -> str:
+    """What tells the index of a corpus from one that was built before or after it."""
+    from assay.engines.indexed import index_folder
+    from assay.search.index_files import MANIFEST
+
+    manifest = index_folder(corpus_named(name)) / MANIFEST
+    return sha256_of(manifest) if manifest.exists() else ""
+
+
+def _cache_key(gold: GoldConfig, engine: EngineConfig, folder: Path) -> str:
+    """Everything the results depend on: the gold set, the engine's settings, its corpus and its
+    source. Modules and frozen corpora are found from `folder`, that of the configuration."""
+    parts: list[object] = [__version__, msgspec.to_builtins(engine), gold.measures, gold.baseline]
+    parts += [gold.primary] if gold.primary else []
+    judged = formats.read_gold(Path(gold.path))
+    parts.append(gold_fingerprint(judged))
+    if rubric := rubric_of(judged, Path(gold.path)):  # it may say what counts as relevant
+        parts += [rubric.relevant_from, rubric.highly_relevant_from]
+    if not formats.is_irds(gold.path):
+        parts.append(sha256_of(Path(gold.path)))  # topics and types shape the slices
+    parts += [
+        sha256_of(folder / path)
+        for path in (engine.corpus, engine.run, gold.baseline)
+        if path and (folder / path).exists()
+    ]
+    for named in (engine.engine, engine.corpus):
+        name = str(folder / named) if named and (folder / named).is_file() else named
+        if name and is_corpus(name):  # it may have been imported or frozen again
+            parts.append(corpus_named(name).fingerprint)
+            parts += [_index_of(name)] if named == engine.engine else []
+    if engine.search_module:
+        parts.append(module_fingerprint(engine.search_module, folder))
+    return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()

@@ -1,0 +1,1 @@
+"""Corpora: importing, searching and reading documents."""

@@ -1,0 +1,247 @@
+"""`assay corpus`, `assay index`, `assay search`, `assay cite`: import documents, look at them,
+index and search them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from assay.core.errors import InputError, NotHere
+from assay.core.files import write_atomic
+from assay.core.types import Document, Finding
+from assay.core.workspace import workspace
+from assay.corpus.build import ImportReport, import_corpus
+from assay.corpus.citations import Resolved, cite
+from assay.corpus.disk import LinkedDocument, Manifest, list_corpora, open_corpus
+from assay.corpus.frozen import freeze
+from assay.corpus.importers.kinds import Problem
+from assay.corpus.lookup import corpus_named, documents, is_corpus, require_corpus
+from assay.corpus.quality import Stats, check, stats
+from assay.engines.indexed import (
+    Indexed,
+    Say,
+    index_corpus,
+    is_indexed,
+    open_indexed,
+    silent,
+)
+from assay.law.citing import citation_of
+from assay.search.answers import FoundDocument, SearchAnswer, found_documents, note_of
+from assay.search.index import Tick
+from assay.workbench.searching.filters import NO_FILTERS, Filters
+from assay.workbench.searching.open_corpora import open_shelf
+
+if TYPE_CHECKING:
+    from assay.workbench.project.service import Service
+
+
+# ── documents that are handed over in memory ──────────────────────────────────────────────────────
+
+KINDS = {".jsonl": "jsonl", ".csv": "csv", ".parquet": "parquet"}
+
+
+def kind_of_source(source: str) -> str:
+    """By the ending, where that says it."""
+    kind = KINDS.get(Path(source).suffix.lower())
+    if kind is None:
+        raise InputError(
+            f"what kind of documents {source} holds cannot be told",
+            hint='Say it: kind="fppc", "akn", "finlex", "report", "jsonl", "csv", "parquet" or '
+            '"postgres".',
+        )
+    return kind
+
+
+def keep_documents(
+    rows: Sequence[Mapping[str, object]], name: str, home: Path | None = None
+) -> Path:
+    if not rows:
+        raise InputError("there are no documents to import")
+    without = next((place for place, row in enumerate(rows) if not row.get("id")), None)
+    if without is not None:
+        has = ", ".join(map(str, rows[without])) or "nothing"
+        raise InputError(
+            f"document {without + 1} has no id; it has {has}",
+            hint='A document is {"id": …, "title": …, "text": …}.',
+        )
+    if not name or Path(name).name != name:
+        raise InputError(
+            f"{name!r} is no name for a corpus", hint="Use letters, digits and dashes."
+        )
+    path = (home or workspace()) / "sources" / f"{name}.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomic(path, b"".join(msgspec.json.encode(row) + b"\n" for row in rows))
+    return path
+
+
+# ────────────────────────────────────────────────────────────────────────────────────────────────
+
+__all__ = [
+    "CorpusRow",
+    "Filters",
+    "FoundDocument",
+    "ImportReport",
+    "Indexed",
+    "LinkedDocument",
+    "SearchAnswer",
+    "check_corpus",
+    "citation_of",
+    "citations_in",
+    "corpus_manifest",
+    "corpus_named",
+    "corpus_problems",
+    "corpus_rows",
+    "corpus_stats",
+    "document",
+    "documents",
+    "freeze_corpus",
+    "import_corpus",
+    "index_corpus",
+    "is_corpus",
+    "known_manifest",
+    "more_like",
+    "one_document",
+    "open_indexed",
+    "require_corpus",
+    "search",
+    "show_document",
+]
+
+# ── looking ───────────────────────────────────────────────────────────────────────────────────────
+
+
+class CorpusRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One line of `assay corpus list`."""
+
+    name: str
+    kind: str
+    documents: int
+    indexed: bool
+    fingerprint: str
+    source: str
+
+
+def corpus_rows(home: Path | None = None) -> list[CorpusRow]:
+    rows = []
+    for name in list_corpora(home):
+        corpus = open_corpus(home, name)
+        manifest = corpus.manifest
+        row = CorpusRow(
+            name=name,
+            kind=manifest.kind,
+            documents=manifest.documents,
+            indexed=is_indexed(corpus, home),
+            fingerprint=manifest.fingerprint,
+            source=manifest.source,
+        )
+        rows.append(row)
+    return rows
+
+
+def corpus_manifest(name: str, home: Path | None = None) -> Manifest:
+    return corpus_named(name, home).manifest
+
+
+def known_manifest(name: str, home: Path | None = None) -> Manifest | None:
+    """What a corpus of this name is, where there is one."""
+    return corpus_manifest(name, home) if is_corpus(name, home) else None
+
+
+def corpus_problems(name: str, home: Path | None = None) -> list[Problem]:
+    """The records of its source that could not be used."""
+    return corpus_named(name, home).problems()
+
+
+def corpus_stats(name: str, home: Path | None = None) -> Stats:
+    return stats(corpus_named(name, home))
+
+
+def check_corpus(name: str, home: Path | None = None) -> list[Finding]:
+    return check(corpus_named(name, home))
+
+
+def freeze_corpus(name: str, output: Path, home: Path | None = None) -> Path:
+    return freeze(corpus_named(name, home), output)
+
+
+def show_document(name: str, doc_id: str, home: Path | None = None) -> LinkedDocument:
+    return corpus_named(name, home).linked(doc_id)
+
+
+def one_document(name: str, doc_id: str, home: Path | None = None) -> Document:
+    """A document by its id."""
+    corpus = corpus_named(name, home)
+    if doc_id not in corpus:
+        raise NotHere(f"no document {doc_id!r} in corpus {name!r}")
+    return corpus.get(doc_id)
+
+
+def document(service: Service, corpus: str, doc_id: str) -> Document:
+    """One document of a corpus of the service's workspace."""
+    opened = open_corpus(service.home, corpus)
+    if doc_id not in opened:
+        raise InputError(f"no document {doc_id!r} in corpus {corpus!r}")
+    return opened.get(doc_id)
+
+
+def citations_in(
+    text: str, corpus: str | None, *, language: str | None = None, home: Path | None = None
+) -> list[Resolved]:
+    """The citations in a text, resolved in a corpus where one is named."""
+    return cite(text, corpus_named(corpus, home) if corpus else None, language=language)
+
+
+# ── searching ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def search(
+    name: str,
+    query: str,
+    *,
+    top_k: int = 10,
+    filters: Filters = NO_FILTERS,
+    home: Path | None = None,
+    tick: Tick = silent,
+    say: Say = lambda text: None,
+) -> SearchAnswer:
+    """Hits with titles, snippets and why each is there."""
+    if not query.strip():
+        raise InputError(
+            "the query is empty", hint="Give a question, keywords or a description of facts."
+        )
+    shelf = open_shelf(name, home=home, tick=tick, say=say)
+    allowed = shelf.allowed(filters)
+    day = filters.as_of
+    hits = shelf.engine.search(query, top_k, allowed=allowed, explain=True, as_of=day, texts=False)
+    found = found_documents(hits, shelf.engine, query, shelf.get, as_of=day)
+    spoken, asked_in = (shelf.language, shelf.asked_in(query)) if hits.abstained else ("", "")
+    return SearchAnswer(
+        query=query,
+        corpus=shelf.corpus.name,
+        abstained=hits.abstained,
+        hits=found,
+        note=note_of(hits, spoken, asked_in),
+    )
+
+
+def more_like(
+    name: str,
+    doc_id: str,
+    *,
+    top_k: int = 10,
+    filters: Filters = NO_FILTERS,
+    home: Path | None = None,
+    say: Say = lambda text: None,
+) -> SearchAnswer:
+    shelf = open_shelf(name, home=home, say=say)
+    title = shelf.get(doc_id).title
+    hits = shelf.engine.like(doc_id, top_k, allowed=shelf.allowed(filters), texts=False)
+    found = [
+        msgspec.structs.replace(one, less_likely=False)  # what is like another has no such measure
+        for one in found_documents(hits, shelf.engine, title, shelf.get)
+    ]
+    name = shelf.corpus.name
+    return SearchAnswer(query=f"like {doc_id}", corpus=name, abstained=False, hits=found)

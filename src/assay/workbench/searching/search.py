@@ -1,0 +1,517 @@
+"""Search as a page shows it: results with question, answer, statutes and why; what to filter by;
+the next page. Agents and the API read the same values."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import Literal
+
+import msgspec
+import numpy as np
+
+from assay.core.errors import AssayError, InputError, NotHere
+from assay.core.types import Document, Hit
+from assay.corpus.disk import list_corpora
+from assay.language.detect import detect
+from assay.law.versions import ACT_ALONE, IN_FORCE, marked
+from assay.search.answers import FoundDocument, found_documents, is_weak, note_of
+from assay.search.snippets import ROOM
+from assay.search.why import Why, less_likely
+from assay.workbench.project.paging import page_of, page_size
+from assay.workbench.project.service import Service
+from assay.workbench.searching import filters as filtering
+from assay.workbench.searching.corpora import CorpusRow, corpus_named, corpus_rows
+from assay.workbench.searching.filters import (
+    NO_FILTERS,
+    Choices,
+    Columns,
+    Filters,
+    NonePasses,
+    Numbers,
+    choices,
+)
+from assay.workbench.searching.open_corpora import Shelf, kept_shelf
+
+# ── what the signals of our engine say for a result ───────────────────────────────────────────────
+
+Strength = Literal["strong", "some", "little"]
+
+
+class Reason(msgspec.Struct, frozen=True, kw_only=True):
+    """Why a result is here: one signal of the engine, how much it says, and the words or
+    citations that it is about."""
+
+    kind: str
+    strength: Strength
+    value: float
+    words: tuple[str, ...] = ()
+
+
+# A signal of the engine, what it is called here, and from where on it says some and much.
+SIGNALS = {
+    "full": ("words", 0.4, 0.8),
+    "coverage": ("words", 0.4, 0.8),
+    "short": ("answers", 0.4, 0.8),
+    "dense": ("meaning", 0.3, 0.5),
+    "citation": ("citations", 0.3, 0.9),
+    "named": ("named", 0.1, 0.5),
+    "act": ("act", 0.3, 0.6),
+    "feedback": ("company", 0.6, 0.9),
+}
+
+
+def reasons(found: FoundDocument) -> tuple[Reason, ...]:
+    """The strongest first; what says little is left out, unless nothing says more."""
+    every = []
+    for signal, (kind, some, strong) in SIGNALS.items():
+        value = found.signals.get(signal, 0.0)
+        if value <= 0:
+            continue
+        strength: Strength = "strong" if value >= strong else "some" if value >= some else "little"
+        words = {"words": tuple(found.words[:8]), "citations": tuple(found.citations[:8])}
+        every.append(
+            Reason(kind=kind, strength=strength, value=round(value, 2), words=words.get(kind, ()))
+        )
+    order: list[Strength] = ["strong", "some", "little"]
+    telling = [reason for reason in every if reason.strength != "little"] or every[:1]
+    return tuple(sorted(telling, key=lambda reason: order.index(reason.strength)))
+
+
+# ────────────────────────────────────────────────────────────────────────────────────────────────
+
+__all__ = [
+    "IN_FORCE",
+    "Asked",
+    "Choices",
+    "Filters",
+    "FoundDocument",
+    "FoundPage",
+    "NotHere",
+    "Reason",
+    "Result",
+    "ResultPage",
+    "Similar",
+    "find",
+    "found_page",
+    "known_corpora",
+    "language_of",
+    "shelf_of",
+    "similar",
+    "warm",
+]
+
+PAGE = 10  # results
+DEEPEST = 200  # of a search, which the choices are counted over
+LIKELY = 0.5  # from this score on, a document probably answers
+MANY = 50  # that seem to answer
+MOST_STATUTES = 6  # chips of a result
+LONGEST = ROOM + 4  # characters of a question or an answer, with what says that it goes on
+MOST_QUERY = 4_000  # characters of a question that an address carries
+
+State = Literal["start", "found", "refused", "nothing", "filtered", "listed", "unindexed", "bare"]
+
+
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """What somebody asks for. Pages are counted from 1."""
+
+    corpus: str = ""
+    query: str = ""
+    filters: Filters = NO_FILTERS
+    page: int = 1
+
+
+class Result(msgspec.Struct, frozen=True, kw_only=True):
+    """One document found. `passage` is where most of the asked words stand; `question` and
+    `answer` are the document's own, or empty. `words` are those to mark."""
+
+    rank: int
+    doc_id: str
+    title: str
+    language: str
+    question: str = ""
+    answer: str = ""
+    answers: str = ""  # a question like the one asked that it is known to answer
+    passage: str = ""
+    words: tuple[str, ...] = ()
+    statutes: tuple[str, ...] = ()
+    topic: str = ""
+    date: str = ""
+    by: str = ""  # who wrote it
+    status: str = ""  # of a provision: in force, repealed, superseded, …
+    score: float | None = None
+    reasons: tuple[Reason, ...] = ()
+    why: Why = Why()  # what found it
+    less_likely: bool = False  # to answer than those before it
+    cites: int = 0
+    cited_by: int = 0
+
+
+class ResultPage(msgspec.Struct, frozen=True, kw_only=True):
+    """`state` says what to tell the reader: nothing asked yet (start), results (found), nothing
+    answers and these are the nearest (refused), nothing at all (nothing), the filters leave
+    nothing (filtered), filters without a question (listed), no index yet (unindexed), no corpus
+    at all (bare)."""
+
+    asked: Asked
+    state: State
+    results: tuple[Result, ...] = ()
+    pages: int = 0
+    total: int = 0  # results in all pages
+    likely: int = 0  # of them probably answer
+    choices: Choices = Choices()
+    by_words: bool = False  # vectors are still missing, so that words alone decide
+    is_older: bool = False  # the index was built by an older version
+    millis: float = 0.0
+    missing: tuple[str, ...] = ()  # towns that are asked for and have no report
+    here: tuple[str, ...] = ()  # those that have one
+
+    @property
+    def are_many(self) -> bool:
+        """Nobody believes that so many answer: in reports the rows of one table look alike."""
+        return self.likely > MANY
+
+    elsewhere: tuple[str, ...] = ()  # acts, not here, that a refused question seems to be about
+
+
+class Similar(msgspec.Struct, frozen=True, kw_only=True):
+    """A document that is like another."""
+
+    doc_id: str
+    title: str
+    date: str = ""
+    score: float | None = None
+
+
+# ── corpora ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def known_corpora(service: Service) -> list[CorpusRow]:
+    return corpus_rows(service.home)
+
+
+def shelf_of(service: Service, corpus: str) -> Shelf:
+    """A corpus of the workspace by its name: a page or an agent opens no files."""
+    known = list_corpora(service.home)
+    if corpus not in known:
+        raise NotHere(f"no corpus {corpus!r}", hint=f"Known: {', '.join(known) or 'none yet'}.")
+    return kept_shelf(corpus, home=service.home, say=service.say)
+
+
+def warm(service: Service) -> None:
+    """Open every corpus that is indexed and ask it something, so that the first reader waits as
+    little as the second."""
+    for row in known_corpora(service):
+        if row.indexed:
+            try:
+                shelf = shelf_of(service, row.name)
+                question = shelf.columns.titles[0] if shelf.columns.titles else ""
+                find(service, Asked(corpus=row.name, query=question[:MOST_QUERY] or "?"))
+            except AssayError as error:  # the page says so when somebody asks
+                service.say(f"{row.name}: {error}")
+
+
+# ── results ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def find(service: Service, asked: Asked, *, reader: str = "") -> ResultPage:
+    """One page of results with all that is shown beside it. Without a corpus, the largest that
+    is indexed, of those in the language of the question, or else of the reader."""
+    begun = time.perf_counter()
+    rows = known_corpora(service)
+    chosen = _chosen(service, rows, asked, reader)
+    if chosen is None:
+        return ResultPage(asked=asked, state="bare")
+    query = asked.query.strip()[:MOST_QUERY]
+    asked = msgspec.structs.replace(asked, corpus=chosen.name, query=query, page=max(asked.page, 1))
+    if not chosen.indexed:
+        return ResultPage(asked=asked, state="unindexed")
+    shelf = shelf_of(service, chosen.name)
+    try:
+        page = _searched(shelf, asked) if query else _listed(shelf, asked)
+    except NonePasses:
+        every = np.arange(len(shelf.columns.titles))
+        left = choices(shelf.columns, every, asked.filters, passing=False)
+        page = ResultPage(asked=asked, state="filtered", choices=left)
+    millis = (time.perf_counter() - begun) * 1000
+    return msgspec.structs.replace(page, millis=round(millis, 1))
+
+
+def _chosen(
+    service: Service, rows: Sequence[CorpusRow], asked: Asked, reader: str
+) -> CorpusRow | None:
+    if asked.corpus:
+        found = next((row for row in rows if row.name == asked.corpus), None)
+        if found is None:
+            raise NotHere(f"no corpus {asked.corpus!r}")
+        return found
+    language = asked.filters.language or detect(asked.query) or reader
+    indexed = [row for row in rows if row.indexed]
+    if len(indexed) > 1 and language:
+        spoken = [row for row in indexed if language_of(service, row.name) == language]
+        indexed = spoken or indexed
+    return max(indexed or rows, key=lambda row: row.documents, default=None)
+
+
+def language_of(service: Service, corpus: str) -> str:
+    return filtering.language_of(corpus_named(corpus, service.home))
+
+
+def _searched(shelf: Shelf, asked: Asked) -> ResultPage:
+    columns = shelf.columns
+    allowed = columns.allowed(asked.filters)
+    day = asked.filters.as_of
+    hits = shelf.engine.search(
+        asked.query, DEEPEST, allowed=allowed, explain=True, as_of=day, texts=False
+    )
+    if not hits:
+        every = np.arange(len(columns.titles)) if allowed is None else np.flatnonzero(allowed)
+        offered = choices(columns, every, asked.filters)
+        return ResultPage(
+            asked=asked,
+            state="nothing",
+            choices=offered,
+            missing=hits.missing,
+            here=hits.here,
+            elsewhere=hits.elsewhere,
+        )
+    at = _page(asked, len(hits))
+    start = (at.page - 1) * PAGE
+    found = found_documents(
+        hits, shelf.engine, asked.query, shelf.get, start=start, stop=start + PAGE, as_of=day
+    )
+    behind = less_likely(shelf.engine.asked(asked.query)[0], hits)
+    likely = sum(
+        (hit.score or 0) >= LIKELY and not is_behind
+        for hit, is_behind in zip(hits, behind, strict=True)
+    )
+    return ResultPage(
+        asked=at,
+        state="refused" if hits.abstained else "found",
+        results=tuple(map(partial(_result, shelf, likely), found)),
+        pages=_pages(len(hits)),
+        total=len(hits),
+        likely=likely,
+        choices=choices(columns, _rows(shelf, hits), asked.filters),
+        by_words=shelf.engine.is_by_words,
+        is_older=shelf.engine.is_older,
+        missing=hits.missing,
+        here=hits.here,
+        elsewhere=hits.elsewhere,
+    )
+
+
+def _listed(shelf: Shelf, asked: Asked) -> ResultPage:
+    """What passes the filters, the newest first; nothing where nothing is asked."""
+    columns = shelf.columns
+    allowed = columns.allowed(asked.filters)
+    if allowed is None:
+        every = np.arange(len(columns.titles))
+        offered = choices(columns, every, asked.filters)
+        return ResultPage(asked=asked, state="start", total=len(every), choices=offered)
+    rows = np.flatnonzero(allowed)
+    order = sorted(rows.tolist(), key=lambda row: columns.dates[row], reverse=True)
+    at = _page(asked, len(order))
+    start = (at.page - 1) * PAGE
+    results = [
+        _described(shelf, _listed_one(shelf, rank, document, asked.filters.as_of), document)
+        for rank, document in enumerate(map(shelf.at, order[start : start + PAGE]), start=start + 1)
+    ]
+    return ResultPage(
+        asked=at,
+        state="listed",
+        results=tuple(results),
+        pages=_pages(len(order)),
+        total=len(order),
+        choices=choices(columns, rows, asked.filters),
+    )
+
+
+def _listed_one(shelf: Shelf, rank: int, document: Document, day: str) -> Result:
+    status = shelf.engine.status(document.id, day)
+    title = marked(document.title, status, document.language)
+    return Result(rank=rank, doc_id=document.id, title=title, language="", status=status)
+
+
+def _page(asked: Asked, total: int) -> Asked:
+    """The page asked for, or the last there is."""
+    return msgspec.structs.replace(asked, page=min(asked.page, _pages(total)))
+
+
+def _pages(total: int) -> int:
+    return max(1, -(-total // PAGE))
+
+
+def _rows(shelf: Shelf, hits: Iterable[Hit]) -> Numbers:
+    rows = (shelf.corpus.row(hit.doc_id) for hit in hits)
+    return np.array([row for row in rows if row is not None], np.int64)
+
+
+def _result(shelf: Shelf, likely: int, found: FoundDocument) -> Result:
+    document = shelf.get(found.doc_id)
+    result = Result(
+        rank=found.rank,
+        doc_id=found.doc_id,
+        title=found.title,
+        language="",
+        status=found.status,
+        answer=found.told.answer,
+        answers=found.told.answers,
+        by=found.told.by,
+        passage=found.snippet,
+        words=tuple(dict.fromkeys((*found.words, *found.in_title))),
+        score=found.score,
+        reasons=reasons(found),
+        why=found.why,
+        less_likely=found.less_likely or bool(likely and (found.score or 0) < LIKELY),
+    )
+    return _described(shelf, result, document)
+
+
+def _described(shelf: Shelf, result: Result, document: Document) -> Result:
+    """With what the document says of itself. A passage that its question or answer has is not
+    repeated."""
+    columns = shelf.columns
+    row = shelf.corpus.row(document.id) or 0
+    question = first_said(document, "question", "question_synthetic")
+    answer = result.answer or first_said(document, "conclusion", "conclusion_synthetic", "summary")
+    passage = result.passage or ("" if answer else document.text)
+    repeated = _bare(passage.removesuffix(" …")) in _bare(f"{question} {answer}")
+    return msgspec.structs.replace(
+        result,
+        title=result.title or document.title or document.id,
+        language=document.language or detect(document.text[:2_000]),
+        question=shortened(question),
+        answer=shortened(answer),
+        passage="" if repeated and (question or answer) else shortened(passage),
+        statutes=statutes_of(columns, row)[:MOST_STATUTES],
+        topic=columns.topics.names[columns.topics.numbers[row]],
+        date=columns.dates[row],
+        cites=int(columns.degrees["cites"][row]),
+        cited_by=int(columns.degrees["cited_by"][row]),
+    )
+
+
+def first_said(document: Document, *names: str) -> str:
+    """The first of these fields that says something."""
+    return next((text for name in names if (text := document.fields.get(name, "").strip())), "")
+
+
+def statutes_of(columns: Columns, row: int) -> tuple[str, ...]:
+    """What a document cites of the law: first what its record lists, then what its text has
+    most."""
+    start, end = np.searchsorted(columns.citing, [row, row + 1])
+    rows = columns.citations.slice(start, end - start).select("normal", "in_record", "count")
+    cited = [
+        (not in_record, -count, place, normal)
+        for place, (normal, in_record, count) in enumerate(rows.iter_rows())
+        if columns.of_law[start + place]
+    ]
+    return tuple(dict.fromkeys(normal for *_, normal in sorted(cited)))
+
+
+def shortened(text: str, longest: int = LONGEST) -> str:
+    whole = " ".join(text.split())
+    return whole if len(whole) <= longest else whole[:longest].rsplit(" ", 1)[0] + " …"
+
+
+def _bare(text: str) -> str:
+    return re.sub(r"\W+", " ", text).strip().casefold()
+
+
+# ── for agents, and beside a document ─────────────────────────────────────────────────────────────
+
+
+class FoundPage(msgspec.Struct, frozen=True, kw_only=True):
+    """A page of hits. `answered` is false where nothing answers, and these are only the nearest;
+    None where it cannot be told, since the match is weak or the question is in another language
+    than the corpus. `note` is what to know before they are used; `language` that of the corpus."""
+
+    items: list[FoundDocument]
+    documents: list[Document]
+    next_offset: int | None
+    answered: bool | None
+    note: str = ""
+    language: str = ""
+
+
+UNDATED = "Of some hits only the date of the act is known: whether they stood so then, is not."
+
+
+def found_page(
+    service: Service,
+    corpus: str,
+    query: str,
+    limit: int = 10,
+    offset: int = 0,
+    *,
+    filters: Filters = NO_FILTERS,
+) -> FoundPage:
+    """A page of hits, for agents."""
+    if not query.strip():
+        raise InputError(
+            "the query is empty", hint="Give a question, keywords or a description of facts."
+        )
+    size = page_size(limit)
+    shelf = shelf_of(service, corpus)
+    allowed = shelf.allowed(filters)
+    day = filters.as_of
+    hits = shelf.engine.search(
+        query, offset + size + 1, allowed=allowed, explain=True, as_of=day, texts=False
+    )
+    found = found_documents(
+        hits, shelf.engine, query, shelf.get, start=offset, stop=offset + size, as_of=day
+    )
+    page = page_of(hits[offset:], offset, size)
+    asked_in = shelf.asked_in(query)
+    unsure = is_weak(hits) or (hits.abstained and asked_in)
+    note = note_of(hits, shelf.language, asked_in)
+    if hits.abstained and not unsure and allowed is not None:
+        best = shelf.engine.search(query, 1, texts=False)
+        unsure = bool(best) and not best.abstained
+        hidden = filtering.what_is_hidden(shelf.columns, best if unsure else [], filters)
+        note = f"{note} {hidden}".lstrip()
+    items = [_as_known(shelf, hit) if day else hit for hit in found]
+    if any(hit.status == ACT_ALONE for hit in items):
+        note = f"{note} {UNDATED}".lstrip()
+    return FoundPage(
+        items=items,
+        documents=[shelf.get(hit.doc_id) for hit in found],
+        next_offset=page.next_offset,
+        answered=None if unsure else bool(hits) and not hits.abstained,
+        note=note,
+        language=shelf.language,
+    )
+
+
+def _as_known(shelf: Shelf, hit: FoundDocument) -> FoundDocument:
+    """A provision is not called in force on a day where only its act is known to have been."""
+    if hit.status != IN_FORCE or shelf.engine.is_dated(hit.doc_id):
+        return hit
+    return msgspec.structs.replace(hit, status=ACT_ALONE)
+
+
+def found_ids(service: Service, corpus: str, query: str, limit: int) -> list[str]:
+    """What is found, best first, where nothing of the documents is shown."""
+    shelf = shelf_of(service, corpus)
+    return [hit.doc_id for hit in shelf.engine.search(query, limit, texts=False)]
+
+
+def similar(service: Service, corpus: str, doc_id: str, limit: int = 6) -> tuple[Similar, ...]:
+    """More like this one."""
+    shelf = shelf_of(service, corpus)
+    if doc_id not in shelf.corpus:
+        raise NotHere(f"no document {doc_id!r} in corpus {corpus!r}")
+    hits = shelf.engine.like(doc_id, page_size(limit), texts=False)
+    return tuple(
+        Similar(
+            doc_id=hit.doc_id,
+            title=shelf.columns.titles[row] or hit.doc_id,
+            date=shelf.columns.dates[row],
+            score=None if hit.score is None else round(hit.score, 4),
+        )
+        for hit in hits
+        if (row := shelf.corpus.row(hit.doc_id)) is not None
+    )
