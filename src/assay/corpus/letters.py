@@ -347,8 +347,8 @@ def _fitting(claims: list[Claim], extension: str) -> list[Claim]:
 
 
 def _is_only_filed(claims: list[Claim], citation: Citation) -> bool:
-    """Where a paper was filed says little: opinions and letters were numbered alike, and so are
-    resolutions and bills."""
+    """Whether all claims only say where a paper was filed, and the citation gives no further
+    evidence. Opinions, letters, resolutions and bills were numbered alike."""
     is_said = citation.parts.get("series") or citation.name or "Letter" in citation.text
     return bool(claims) and not is_said and all(claim.weight <= FILED for claim in claims)
 

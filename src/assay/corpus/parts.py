@@ -96,7 +96,7 @@ def hashes_read(folder: Path, batch_count: int) -> dict[str, str]:
 
 
 def mentions_path(folder: Path, stem: str) -> Path:
-    """Where the citations of a part's documents are."""
+    """The path of the citations of a part's documents."""
     return folder / f"{stem}.mentions"
 
 

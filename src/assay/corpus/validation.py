@@ -161,7 +161,8 @@ def refuse_odd_columns(path: Path) -> None:
 
 
 def _batches(content: mmap.mmap) -> Iterator[int]:
-    """Where its record batches and dictionaries are, by the footer (Arrow's columnar format)."""
+    """The offsets of the record batches and dictionaries, from the footer (Arrow's columnar
+    format)."""
     if content[:6] != _MAGIC or content[-6:] != _MAGIC:
         raise ValueError("no Arrow file")
     (length,) = struct.unpack_from("<i", content, len(content) - 10)
@@ -192,7 +193,7 @@ def _is_packed(content: mmap.mmap, at: int) -> bool:
 
 
 def _field(buffer: bytes, table: int, number: int) -> int:
-    """Where a field of a flatbuffers table is; 0 where it has none."""
+    """The offset of a field of a flatbuffers table; 0 where the table does not have it."""
     (back,) = struct.unpack_from("<i", buffer, table)
     vtable = table - back
     (size,) = struct.unpack_from("<H", buffer, vtable)

@@ -159,8 +159,7 @@ _CONFLICT = re.compile(rb"^(<<<<<<<|>>>>>>>) ", re.MULTILINE)
 
 @contextlib.contextmanager
 def explain_conflict(path: Path, content: bytes | None = None) -> Iterator[None]:
-    """Where a gold file cannot be read because git left a conflict in it, explain how to resolve
-    it."""
+    """Explain how to resolve a git conflict, if that is why a gold file cannot be read."""
     try:
         yield
     except InputError as error:

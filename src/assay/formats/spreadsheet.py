@@ -74,6 +74,6 @@ def separated(text: str) -> tuple[str, str, int]:
 
 
 def place(path: Path, line: int, row: int) -> str:
-    """Where a row stands: its line, and what a spreadsheet calls it where a cell above has line
+    """The place of a row: its line, and its row number in a spreadsheet where a cell above has line
     breaks."""
     return f"{path}:{line}" if line == row else f"{path}:{line} (row {row})"

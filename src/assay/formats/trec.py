@@ -299,8 +299,9 @@ def _seekable(stream: IO[bytes]) -> Iterator[IO[bytes]]:
 
 
 def _last_query(read: bytes, end: int) -> int:
-    """Where the lines of the last query begin among the whole lines before `end`; 0 where they may
-    have begun before. Where it has lines further up too, it is cut above those."""
+    """The offset at which the lines of the last query begin, among the whole lines before `end`; 0
+    where they may have begun before. Where the query has lines further up too, it is cut above
+    those."""
     start = read.rfind(b"\n", 0, max(end - 1, 0)) + 1
     query = next(iter(read[start:end].split(None, 1)), b"")
     if not start or not query:

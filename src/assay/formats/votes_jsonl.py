@@ -74,7 +74,7 @@ def _moment(at: str) -> str:
 
 
 def _tail(path: Path) -> bytes:
-    """What stands after the last end of a line; nothing in a file that was written whole."""
+    """The bytes after the last line end; empty in a file that was written whole."""
     with path.open("rb") as stream:
         stream.seek(-1, os.SEEK_END)
         if stream.read(1) == b"\n":

@@ -40,7 +40,8 @@ def normal_query(text: str) -> str:
 
 
 def row_key(query: str, corpus: str) -> str:
-    """What makes two gold rows the same row. A tab, since no normal query has one."""
+    """The key by which two gold rows are the same row. It is joined by a tab, which no normal query
+    has."""
     return f"{corpus.strip()}\t{normal_query(query)}"
 
 

@@ -50,7 +50,7 @@ class Report(NamedTuple):
 
 
 class PageContext(NamedTuple):
-    """What is printed around the text of a page: its number, and its running lines."""
+    """The printed number of a page, and its running lines."""
 
     printed: str = ""
     running: tuple[str, ...] = ()

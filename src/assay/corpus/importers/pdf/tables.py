@@ -164,7 +164,7 @@ def _crosses(box: Box, edge: float) -> bool:
 
 
 def _second_label(row: list[Cell]) -> float | None:
-    """Where the words begin that stand between the figures of a row."""
+    """The left edge of the words that stand between the figures of a row."""
     for number, cell in enumerate(row):
         is_words = len(re.findall(r"[^\W\d]", cell.text)) >= 3 and not cell.is_number
         before = any(other.is_number and not other.is_dash for other in row[:number])
