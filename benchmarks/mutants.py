@@ -165,10 +165,8 @@ PARTS = {
     "matching": Part(
         ("law/matching.py",),
         (
-            "law/test_decisive_places.py",
-            "law/test_near_misses.py",
+            "law/test_matching.py",
             "law/test_places.py",
-            "law/test_hebrew_labels.py",
             "evaluation/test_golden_checks.py",
             "evaluation/test_versions.py",
         ),
@@ -193,10 +191,8 @@ PARTS = {
     "gold files": Part(
         ("formats/gold_jsonl.py",),
         (
-            "formats/test_decisive_lines.py",
             "formats/test_gold_jsonl.py",
             "formats/test_gold_formats.py",
-            "formats/test_gold_lock.py",
             "gold/test_projection.py",
             "review/test_bootstrap_command.py",
         ),

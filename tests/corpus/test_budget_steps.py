@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from drawn_reports import Sheet, drawn
 
 from assay.corpus import import_corpus, open_corpus
+from kit.drawn_reports import Sheet, drawn
 
 pytest.importorskip("pypdfium2")
 

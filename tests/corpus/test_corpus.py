@@ -8,7 +8,6 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from corpus_sources import opinion, write_lines, write_opinions
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,6 +16,7 @@ from assay.core.types import Document, Locator
 from assay.corpus import build, freeze, import_corpus, list_corpora, open_corpus, open_frozen
 from assay.corpus.disk import document_frame, documents_of
 from assay.law.locators import format_locator, parse_locator
+from kit.sources import opinion, write_lines, write_opinions
 
 FIVE = [
     {"id": f"d{n}", "title": f"Title {n}", "text": f"text number {n}", "year": 2000 + n}
@@ -170,22 +170,7 @@ def test_a_bad_record_is_reported_and_the_rest_imported(tmp_path: Path) -> None:
         import_corpus("jsonl", source, name="d", home=tmp_path, strict=True)
 
 
-def test_when_nothing_can_be_read_nothing_is_changed(tmp_path: Path) -> None:
-    home = imported(tmp_path, FIVE)
-    bad = tmp_path / "bad.jsonl"
-    bad.write_text("no json\n")
-    with pytest.raises(InputError, match="nothing could be imported"):
-        import_corpus("jsonl", bad, name="c", home=home)
-    assert len(open_corpus(home, "c")) == 5
-
-
-@pytest.mark.parametrize("name", ["", "../up", "a/b", ".hidden"])
-def test_a_corpus_has_a_plain_name(tmp_path: Path, name: str) -> None:
-    with pytest.raises(InputError, match="cannot be the name"):
-        import_corpus("jsonl", tmp_path, name=name, home=tmp_path)
-
-
-@pytest.mark.parametrize("name", ["x" * 5000, "א" * 200])
+@pytest.mark.parametrize("name", ["../up", "x" * 5000, "א" * 200])
 def test_a_name_that_no_file_system_takes_is_none(tmp_path: Path, name: str) -> None:
     with pytest.raises(InputError, match="cannot be the name"):
         open_corpus(tmp_path, name)

@@ -14,7 +14,7 @@ from assay.corpus.disk import Corpus, open_corpus
 from assay.corpus.in_force import standings
 from assay.engines.indexed import index_corpus, open_indexed
 from assay.law.citing import citation_of
-from assay.law.versions import marked, said_of
+from assay.law.versions import marked, status_of_text
 from assay.search.answers import found_documents
 
 
@@ -29,6 +29,11 @@ from assay.search.answers import found_documents
         ("(בוטל); [במקור: החלטה]", "repealed"),
         ("2 momentti on kumottu L:lla 21.5.2021/419.", "repealed"),
         ("(3) (repealed);", "repealed"),
+        ("[Repealed by the Fisheries Act 2015, s. 3]", "repealed"),
+        ("Revoked.", "repealed"),
+        ("[Spent]", "placeholder"),
+        ("The levy is repealed by this Act; what was paid is not returned.", ""),
+        ("A licence that was revoked by the Minister may be applied for again.", ""),
         ("(הושמט)", "placeholder"),
         ("(הטופס הושמט)", "placeholder"),
         ("הנוסח שולב בפקודת מס הכנסה.", "placeholder"),
@@ -41,7 +46,7 @@ from assay.search.answers import found_documents
     ],
 )
 def test_a_text_says_what_became_of_it(text: str, status: str) -> None:
-    assert said_of(text) == status
+    assert status_of_text(text) == status
 
 
 def test_a_title_is_marked_once() -> None:

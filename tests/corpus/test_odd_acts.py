@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from assay.corpus import Corpus, cite, import_corpus, open_corpus
+from assay.corpus import Corpus, cite
 from assay.corpus.quality import check
+from kit.sources import load
 
 
 def act(tmp_path: Path, body: str) -> Corpus:
@@ -19,8 +20,7 @@ def act(tmp_path: Path, body: str) -> Corpus:
         f"<body>{body}</body></act></akomaNtoso>",
         encoding="utf-8",
     )
-    import_corpus("akn", tmp_path / "act.xml", name="c", home=tmp_path / "home")
-    return open_corpus(tmp_path / "home", "c")
+    return load("akn", tmp_path / "act.xml", tmp_path / "home")
 
 
 def p(words: str) -> str:

@@ -7,16 +7,10 @@ import json
 from pathlib import Path
 
 import pytest
-from corpus_sources import letter, opinion, write_opinions
 
-from assay.corpus import Corpus, cite, import_corpus, open_corpus
+from assay.corpus import Corpus, cite
 from assay.corpus.quality import check
-from assay.law.matching import label, place_of
-
-
-def load(kind: str, source: Path, home: Path) -> Corpus:
-    import_corpus(kind, source, name="c", home=home)
-    return open_corpus(home, "c")
+from kit.sources import letter, load, opinion, write_opinions
 
 
 @pytest.mark.parametrize(
@@ -262,8 +256,3 @@ def test_an_english_act_keeps_its_closing_words_and_its_schedules(tmp_path: Path
         ("Ferries Act Sch. A para. 1", "Of A."),
         ("Ferries Act Sch. B para. 1", "Of B."),
     ]
-
-
-def test_a_hebrew_place_is_printed_in_hebrew() -> None:
-    stated = {"law": "חוק הדוגמה", "section": "4", "moment": "א", "schedule": "3"}
-    assert label(place_of(stated)) == "סעיף 4(א) לתוספת השלישית לחוק הדוגמה"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from corpus_sources import letter, opinion, write_lines, write_opinions
 
-from assay.corpus import Corpus, check, import_corpus, near_duplicates, open_corpus, stats
+from assay.corpus import Corpus, check, near_duplicates, stats
 from assay.corpus.quality import text_quality
+from kit.sources import letter, load, opinion, write_lines, write_opinions
 
 WORDS = [f"word{n}" for n in range(400)]
 
@@ -34,8 +34,7 @@ def corpus(tmp_path: Path) -> Corpus:
     ]
     source = write_opinions(tmp_path / "s", records)
     (source / "1990/bad.json").write_text("{")
-    import_corpus("fppc", source, name="c", home=tmp_path)
-    return open_corpus(tmp_path, "c")
+    return load("fppc", source, tmp_path)
 
 
 def test_stats_count_and_cover(corpus: Corpus) -> None:
@@ -76,8 +75,8 @@ def test_near_duplicates_share_most_of_their_words(tmp_path: Path) -> None:
         "e": "too short to say",
     }
     rows = [{"id": key, "text": text} for key, text in texts.items()]
-    import_corpus("jsonl", write_lines(tmp_path / "s.jsonl", rows), name="c", home=tmp_path)
-    (pair,) = near_duplicates(open_corpus(tmp_path, "c"))
+    corpus = load("jsonl", write_lines(tmp_path / "s.jsonl", rows), tmp_path)
+    (pair,) = near_duplicates(corpus)
     assert pair[:2] == ("a", "b")
     assert pair[2] > 0.9
 

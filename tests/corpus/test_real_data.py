@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from assay.corpus import Corpus, cite, import_corpus, open_corpus
+from assay.corpus import cite
+from kit.sources import load
 
 DATA = Path(os.environ.get("ASSAY_DATA", ""))
 pytestmark = [
@@ -19,11 +20,6 @@ pytestmark = [
         not os.environ.get("ASSAY_DATA"), reason="set ASSAY_DATA to the folder of real data"
     ),
 ]
-
-
-def load(kind: str, source: Path, home: Path) -> Corpus:
-    import_corpus(kind, source, name="c", home=home)
-    return open_corpus(home, "c")
 
 
 def unpacked(archive: Path, folder: Path) -> Path:

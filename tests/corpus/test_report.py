@@ -6,10 +6,9 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from corpus_sources import encrypted_pdf, pdf_with_image, pdf_with_text
 
 from assay.core.errors import InputError
-from assay.corpus import Corpus, import_corpus, open_corpus
+from kit.sources import encrypted_pdf, load, pdf_with_image, pdf_with_text
 
 PARSED = {
     "city": "satama",
@@ -67,15 +66,10 @@ STATEMENT = [
 ]
 
 
-def load(path: Path, home: Path) -> Corpus:
-    import_corpus("report", path, name="c", home=home)
-    return open_corpus(home, "c")
-
-
 def test_a_parsed_report_keeps_pages_sections_and_cells(tmp_path: Path) -> None:
     path = tmp_path / "satama.json"
     path.write_bytes(msgspec.json.encode(PARSED))
-    corpus = load(path, tmp_path)
+    corpus = load("report", path, tmp_path)
     assert corpus.ids == [
         "satama:p7:s1",
         "satama:p7:t1",
@@ -101,7 +95,7 @@ def test_json_that_is_no_report_is_named(tmp_path: Path, content: str) -> None:
     path = tmp_path / "r.json"
     path.write_text(content)
     with pytest.raises(InputError, match=r"r\.json"):
-        load(path, tmp_path)
+        load("report", path, tmp_path)
 
 
 # ── PDF ───────────────────────────────────────────────────────────────────────────────────────────
@@ -116,7 +110,7 @@ def pdf() -> None:
 def test_aligned_figures_become_a_table_with_rows_and_columns(tmp_path: Path) -> None:
     path = tmp_path / "satama-2031.pdf"
     path.write_bytes(pdf_with_text(STATEMENT))
-    corpus = load(path, tmp_path)
+    corpus = load("report", path, tmp_path)
     table = corpus.get("satama-2031:p1:t1")
     cells = table.metadata["table"]
     assert cells["header"] == [["", "2031", "2030"]]
@@ -141,7 +135,9 @@ def test_a_page_of_prose_has_no_table(tmp_path: Path) -> None:
     ]
     path = tmp_path / "prose.pdf"
     path.write_bytes(pdf_with_text(lines))
-    assert {document.metadata["type"] for document in load(path, tmp_path).iter()} == {"section"}
+    assert {document.metadata["type"] for document in load("report", path, tmp_path).iter()} == {
+        "section"
+    }
 
 
 @pytest.mark.usefixtures("pdf")
@@ -160,7 +156,7 @@ def test_rulings_that_cross_make_a_table_of_words(tmp_path: Path) -> None:
     down = b"".join(b"%d 720 m %d 630 l S\n" % (x, x) for x in (55, 205, 355, 500))
     path = tmp_path / "goals.pdf"
     path.write_bytes(pdf_with_text(texts, extra=across + down))
-    table = load(path, tmp_path).get("goals:p1:t1").metadata["table"]
+    table = load("report", path, tmp_path).get("goals:p1:t1").metadata["table"]
     assert [table["header"], table["rows"]] == [[list(rows[0])], [list(row) for row in rows[1:]]]
 
 
@@ -180,9 +176,9 @@ def test_a_pdf_that_cannot_be_read_is_named_and_the_rest_imported(
     folder.mkdir()
     (folder / "bad.pdf").write_bytes(data)
     with pytest.raises(InputError, match=message):
-        load(folder, tmp_path)
+        load("report", folder, tmp_path)
     (folder / "good.pdf").write_bytes(pdf_with_text(STATEMENT))
-    corpus = load(folder, tmp_path)
+    corpus = load("report", folder, tmp_path)
     assert "good:p1:t1" in corpus
     (problem,) = corpus.problems()
     assert "bad.pdf" in problem.where
@@ -195,5 +191,5 @@ def test_without_the_extra_a_pdf_says_what_to_install(
     monkeypatch.setitem(__import__("sys").modules, "pypdfium2", None)
     (tmp_path / "r.pdf").write_bytes(pdf_with_text(STATEMENT))
     with pytest.raises(InputError) as missing:
-        load(tmp_path / "r.pdf", tmp_path)
+        load("report", tmp_path / "r.pdf", tmp_path)
     assert "assay-ir[pdf]" in str(missing.value)

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
-from drawn_reports import Sheet, drawn
 
 from assay.corpus.importers.kinds import Problem
 from assay.corpus.importers.pdf.report import (
@@ -20,6 +19,7 @@ from assay.corpus.importers.pdf.report import (
     survey,
 )
 from assay.corpus.importers.report_rows import grid_of, rows_of
+from kit.drawn_reports import Sheet, drawn
 
 pypdfium2 = pytest.importorskip("pypdfium2", reason="needs the extra: pip install 'assay-ir[pdf]'")
 

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from corpus_sources import letter, opinion, write_lines, write_opinions
 
 from assay.corpus import Corpus, Resolver, cite, import_corpus, open_corpus
+from kit.sources import letter, load, opinion, write_lines, write_opinions
 
 DATA = Path(__file__).parent / "data"
 SAMPLES = Path(__file__).parents[2] / "samples"
@@ -22,8 +22,7 @@ COMMISSION = (
 
 
 def opinions(tmp_path: Path, *records: dict[str, Any]) -> Corpus:
-    import_corpus("fppc", write_opinions(tmp_path / "s", records), name="c", home=tmp_path)
-    return open_corpus(tmp_path, "c")
+    return load("fppc", write_opinions(tmp_path / "s", records), tmp_path)
 
 
 def outcome(text: str, corpus: Corpus) -> tuple[str, tuple[str, ...]]:
@@ -432,3 +431,14 @@ def test_a_regulation_is_no_section_of_a_law(tmp_path: Path) -> None:
     assert corpus.cites("c") == []
     assert outcome("תקנה 4", corpus) == ("resolved", ("b",))
     assert corpus.cites("form") == ["a"]  # a form is of its law, though it has no number
+
+
+def test_a_law_without_numbered_sections_does_not_stop_an_import(tmp_path: Path) -> None:
+    rows = [
+        {"id": "1", "law": "חוק הדיג", "section": "1", "text": "דגים", "language": "he"},
+        {"id": "form", "law": "תקנות הדיג", "text": "לפי תקנה 5 ולפי סעיף 9.", "language": "he"},
+    ]
+    source = write_lines(tmp_path / "laws.jsonl", rows)
+    import_corpus("jsonl", source, name="c", home=tmp_path)
+    cited = open_corpus(tmp_path, "c").citations_of("form")
+    assert list(cited["status"]) == ["missing", "missing"]

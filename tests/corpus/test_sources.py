@@ -6,18 +6,13 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from corpus_sources import letter, opinion, write_lines, write_opinions
 
 from assay.core.errors import InputError
-from assay.corpus import Corpus, import_corpus, open_corpus
+from assay.corpus import Corpus, import_corpus
+from kit.sources import letter, load, opinion, write_lines, write_opinions
 
 DATA = Path(__file__).parent / "data"
 SAMPLES = Path(__file__).parents[2] / "samples"
-
-
-def load(kind: str, source: Path, home: Path, **options: object) -> Corpus:
-    import_corpus(kind, source, name="c", home=home, options=options)
-    return open_corpus(home, "c")
 
 
 # ── opinions ──────────────────────────────────────────────────────────────────────────────────────

@@ -501,8 +501,6 @@ def test_a_capital_is_part_of_a_section_and_a_scanners_digit_is_not() -> None:
     ],
 )
 def test_short_names_of_israeli_laws_mean_the_law(written: str, law: str) -> None:
-    from assay.law.he_names import key_of, same_law
-
     (found,) = parse(written, "he")
     assert same_law(key_of(found.parts["law"]), key_of(law))
     (again,) = parse(found.normal, "he")

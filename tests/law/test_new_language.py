@@ -12,7 +12,7 @@ from assay.core.types import Document, Locator
 from assay.corpus import cite
 from assay.law import parse, places, spellings
 from assay.law.matching import place_of
-from assay.law.places import Cited, read_section, reading, sections_named
+from assay.law.places import Cited, read_citation, read_section, sections_named
 from assay.law.queries import normal_query
 from assay.search import index
 from assay.search.engine import Engine
@@ -49,15 +49,15 @@ def test_each_language_is_read_where_it_says_more() -> None:
     """Swedish reads the section in the Finnish sentence too, and Finnish that in the Swedish."""
     text = "Enligt 3 kap. 2 § och kuntalain 110 §:n 3 momentti"
     swedish_one, finnish_one = (answer.citation for answer in cite(text))
-    assert (swedish_one.language, reading(swedish_one)) == ("sv", Cited("2", chapter="3"))
+    assert (swedish_one.language, read_citation(swedish_one)) == ("sv", Cited("2", chapter="3"))
     assert finnish_one.language == "fi"
-    assert reading(finnish_one) == Cited("110", "3", law="kuntalaki")
+    assert read_citation(finnish_one) == Cited("110", "3", law="kuntalaki")
 
 
 def test_what_two_languages_write_alike_is_read_in_that_of_the_document() -> None:
     for language in ("sv", "fi"):
         (citation,) = parse.parse("12 § 2 mom.", first=language)
-        assert (citation.language, reading(citation)) == (language, Cited("12", "2"))
+        assert (citation.language, read_citation(citation)) == (language, Cited("12", "2"))
     assert sections_named("12 § 2 mom.") == [Cited("12", "2")]
 
 

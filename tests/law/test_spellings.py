@@ -17,7 +17,7 @@ from assay.corpus import cite, import_corpus, open_corpus
 from assay.corpus.importers import akn, finlex
 from assay.evaluation.golden_checks import check, checks_of
 from assay.law.matching import hit_place, matches, place_of, unreadable
-from assay.law.places import Cited, read_section, reading, sections_named
+from assay.law.places import Cited, read_citation, read_section, sections_named
 from assay.law.queries import normal_query
 from assay.law.spellings import BARE, GRAMMARS, SPELLINGS, Spelling
 from assay.search import index
@@ -101,7 +101,7 @@ def test_where_one_section_is_wanted_several_are_refused(row: Row) -> None:
 @each
 def test_a_citation_and_its_normal_form(row: Row) -> None:
     found = [answer.citation for answer in cite(row.written, language=row.language)]
-    assert tuple(reading(citation) for citation in found) == row.names
+    assert tuple(read_citation(citation) for citation in found) == row.names
     for citation in found:
         (again,) = cite(citation.normal, language=row.language)
         assert again.citation.parts == citation.parts

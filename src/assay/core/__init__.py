@@ -1,1 +1,2 @@
-"""Values that everything else speaks in: records, runs, results, files, errors, the workspace."""
+"""The values and basic services that every other package uses: records, runs, results, files,
+errors, the workspace, workers and plugins."""

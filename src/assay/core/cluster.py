@@ -1,5 +1,5 @@
-"""Work on more than this machine, by Dask: `--on tcp://HOST:PORT` is a scheduler that runs already,
-`--on local:2` two processes here.
+"""Run parts of a computation on a Dask cluster. `--on tcp://HOST:PORT` names a scheduler that is
+already running, `--on local:2` starts two processes on this machine.
 
     with cluster.on("tcp://10.0.0.5:8786"):
         ...
@@ -29,8 +29,8 @@ Answer = TypeVar("Answer")
 Call = tuple[Callable[..., Any], tuple[Any, ...]]
 
 LOCAL = re.compile(r"local(?::(\d{1,3}))?")
-PARTS = 4  # of a worker: few enough to be quick, enough to be even
-SECONDS = 20  # to reach a scheduler
+PARTS = 4  # for each worker: few enough to be quick, enough to balance the load (taste)
+SECONDS = 20  # to reach a scheduler (taste)
 LOST = ("KilledWorker", "CancelledError", "FutureCancelledError", "CommClosedError")
 LARGE = {"distributed.admin.large-graph-warning-threshold": "1TB"}  # it is sent once, knowingly
 _client: Any = None
@@ -38,7 +38,7 @@ _client: Any = None
 
 @contextlib.contextmanager
 def on(address: str) -> Iterator[None]:
-    """Work goes to the workers of this scheduler; without an address it stays here."""
+    """Send work to the workers of this scheduler; without an address it stays in this process."""
     global _client
     if not address:
         yield
@@ -57,7 +57,8 @@ def is_on() -> bool:
 
 
 def parts(items: Sequence[Item]) -> list[Sequence[Item]]:
-    """The items in as many even parts as the workers can use, in their order; here one part."""
+    """Split the items into as many even parts as the workers can use, in order; one part without a
+    cluster."""
     if not is_on() or not items:
         return [items] if items else []
     number = min(len(items), max(1, PARTS * _workers()))
@@ -75,7 +76,7 @@ def each(
         return
     keys, futures = [], []
     # as work too: what only lies on a worker is gone with it, and work is done again
-    common = [_client.submit(_as_given, each, pure=False) for each in shared]
+    common = [_client.submit(_identity, each, pure=False) for each in shared]
     for key, item in items:
         keys.append(key)
         futures.append(_client.submit(function, item, *common, pure=False))
@@ -86,7 +87,7 @@ def each(
         _client.cancel([*futures, *common])
 
 
-def _as_given(value: Item) -> Item:
+def _identity(value: Item) -> Item:
     return value
 
 

@@ -1,4 +1,4 @@
-"""The address of a PostgreSQL database: what the driver reads in it, and how it may be shown.
+"""Read PostgreSQL addresses, and print them without their secrets.
 
 It is parsed by the driver, never by a pattern: a password may hold anything. Where the driver
 cannot read an address nothing of it is shown, for its complaint repeats a part."""
@@ -33,14 +33,14 @@ def is_postgres(text: str) -> bool:
 
 
 def is_path(text: str) -> bool:
-    """Whether this can be a file. A text that can be the address of something else is none: it may
-    have a password in it."""
+    """Whether this can be a file name. A text that can be the address of something else is not: it
+    may hold a password."""
     return not is_keywords(text) and _NO_PATH.search(text) is None
 
 
 def parts(address: str, where: str = "") -> dict[str, str]:
-    """What the address says, by the driver's names. `InputError` where it cannot be what was
-    meant: an @ or a / of a password that is not written as %40 or %2F moves the rest of it to the
+    """The parts of an address by the driver's names. `InputError` where it cannot be what was
+    meant: an @ or a / in a password that is not written as %40 or %2F moves the rest of it to the
     host, the port or the database."""
     driver = imported("psycopg", "PostgreSQL", "postgres", where=where)
     read = imported("psycopg.conninfo", "PostgreSQL", "postgres", where=where).conninfo_to_dict
@@ -60,7 +60,7 @@ def parts(address: str, where: str = "") -> dict[str, str]:
 
 
 def shown(address: str) -> str:
-    """An address as it may be shown and kept: without what may be a secret."""
+    """The address without its secrets, as it may be shown and stored."""
     if not is_postgres(address):
         return without_password(address)
     try:

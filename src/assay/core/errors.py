@@ -1,9 +1,9 @@
-"""Every error Assay raises on purpose.
+"""The exceptions that Assay raises on purpose, with their exit codes.
 
     AssayError               exit 4   the tool failed
     ├── InputError           exit 2   a file, an option or a record is wrong; says where, what to do
     │   ├── UsageError       exit 2   the command line itself
-    │   ├── Declined         exit 2   what a page says in the language of its reader
+    │   ├── Declined         exit 2   an action that is refused, worded in the reader's language
     │   ├── NotHere          exit 2   a name that nothing here has; a page answers 404
     │   ├── NoStore          exit 2   the address names no store (store/errors.py)
     │   └── StoreOutdated    exit 2   the store must be upgraded first (store/errors.py)
@@ -24,8 +24,8 @@ class AssayError(Exception):
 
 
 class InputError(AssayError):
-    """Bad input. `where` is a file with line or JSON path; `hint` says what to do. An address that
-    was given where a file or a name belongs is told without its password."""
+    """Bad input. `where` is a file with line or JSON path; `hint` says what to do. Passwords in
+    addresses are removed from the message."""
 
     exit_code = 2
 
@@ -43,8 +43,8 @@ class InputError(AssayError):
 
 
 class Declined(InputError):
-    """What people cannot do, by its key in the words of their pages, where it is said in their own
-    language; and in English, for programs and the terminal."""
+    """An action that is refused. `word` is the key of the message in the wording of the pages, in
+    the reader's language; the English message is for programs and the terminal."""
 
     def __init__(self, word: str, message: str, *, hint: str = "", **facts: object) -> None:
         super().__init__(message, hint=hint)
@@ -56,8 +56,13 @@ class UsageError(InputError):
 
 
 class NotHere(InputError):
-    """What is asked for by a name that nothing has: a set, a query, a document, a run."""
+    """A set, query, document or run of this name does not exist."""
 
 
 class EngineError(AssayError):
     exit_code = 4
+
+
+def describe_error(error: BaseException) -> str:
+    """The class and the message of an exception that is not ours."""
+    return f"{type(error).__name__}: {error}"

@@ -1,5 +1,5 @@
-"""What is not in a plain install: which package an extra brings, and the one sentence that says
-which extra is missing.
+"""The optional packages (extras) of Assay: which packages an extra installs, and the one error that
+names a missing extra.
 
 A plain install reads, scores, decides and reports. Everything else imports its packages through
 `imported`, or asks for them with `need` before it begins, so that a missing one is always told in
@@ -58,7 +58,7 @@ SHOWN = ("search", "store", "serve", "mcp", "pdf", "postgres", "cluster", "measu
 
 
 class MissingExtra(UsageError):
-    """What was asked for needs an extra that is not installed."""
+    """The requested feature needs an extra that is not installed."""
 
     def __init__(self, what: str, extra: str, *, where: str = "") -> None:
         self.extra = extra
@@ -67,10 +67,10 @@ class MissingExtra(UsageError):
         super().__init__(f"{what} needs the {noun} {names}: {how(extra)}", where=where)
 
     def __reduce__(self) -> Any:  # it may come from a worker process
-        return _again, (self.message, self.extra, self.where)
+        return _restore_missing_extra, (self.message, self.extra, self.where)
 
 
-def _again(message: str, extra: str, where: str) -> MissingExtra:
+def _restore_missing_extra(message: str, extra: str, where: str) -> MissingExtra:
     error = MissingExtra("it", extra, where=where)
     error.message = message
     error.args = (f"{where}: {message}" if where else message,)
@@ -89,7 +89,8 @@ def bringing(module: str) -> str:
 
 
 def imported(module: str, what: str, extra: str, *, where: str = "") -> Any:
-    """A module that an extra brings. `what` needs it, in a few words."""
+    """Import a module that an extra installs. `what` names the feature that needs it, in a few
+    words."""
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
@@ -99,17 +100,18 @@ def imported(module: str, what: str, extra: str, *, where: str = "") -> Any:
 
 
 def need(extra: str, what: str, *, where: str = "") -> None:
-    """Refuse before the work begins where a package of the extra is missing. Nothing is loaded."""
+    """Raise `MissingExtra` before the work begins if a package of the extra is missing. Nothing is
+    loaded."""
     if not has(extra):
         raise MissingExtra(what, extra, where=where)
 
 
 def has(extra: str) -> bool:
     """Whether every package of the extra is installed."""
-    return all(_is_there(module) for module in EXTRAS[extra])
+    return all(_is_importable(module) for module in EXTRAS[extra])
 
 
-def _is_there(module: str) -> bool:
+def _is_importable(module: str) -> bool:
     try:
         return find_spec(module) is not None
     except ValueError:  # what stands in sys.modules has no spec
@@ -117,7 +119,7 @@ def _is_there(module: str) -> bool:
 
 
 def installed(extra: str) -> str:
-    """The versions of what an extra brings, or how to install it."""
+    """The versions of the packages of an extra, or the command that installs it."""
     if not has(extra):
         return f"not installed: {how(extra)}"
     return ", ".join(f"{package} {_version(package)}" for package in EXTRAS[extra].values())

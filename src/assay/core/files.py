@@ -1,5 +1,5 @@
-"""Reading and writing files: strict UTF-8 in, atomic replacement out, and errors that name file and
-line."""
+"""Read and write files: strict UTF-8, JSON, JSON lines and TOML in, atomic replacement out, and
+errors that name the file and the line."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import msgspec
 
 from assay.core.errors import InputError
 
-MAX_LINE_BYTES = 64 * 2**20
+MAX_LINE_BYTES = 64 * 2**20  # far beyond any document; a file without line ends is not text
 HUGE_INTEGER = re.compile(rb"[0-9]{309}")  # floats end below 2e308; it may stand in a string too
 
 
@@ -26,15 +26,9 @@ def read_bytes(path: Path) -> bytes:
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise InputError(
-            os_message(error), where=str(path), hint="Check the path and its permissions."
-        ) from error
+        raise unreadable_file(path, error) from error
     if not content.strip():
-        raise InputError(
-            "the file is empty",
-            where=str(path),
-            hint="Expected content; was the export interrupted?",
-        )
+        raise empty_file(path)
     return content.removeprefix(b"\xef\xbb\xbf")
 
 
@@ -82,8 +76,8 @@ def read_toml(path: Path) -> dict[str, object]:
 
 
 def _find_huge_integer(value: object) -> str | None:
-    """The place of a whole number that no float can hold, like `.per_query[0].latency_ms`. Python
-    reads such a number, and fails at the first sum or when it is printed."""
+    """The path of an integer that no float can hold, like `.per_query[0].latency_ms`. Python reads
+    such a number and fails at the first sum, or when it is printed."""
     if isinstance(value, int):
         return "" if abs(value) > sys.float_info.max else None
     members: Iterator[tuple[str, object]] = iter(())
@@ -98,8 +92,8 @@ def _find_huge_integer(value: object) -> str | None:
 
 
 def read_strict_json(path: Path) -> Any:
-    """The same, for files people write by hand: a key that an object has twice is an error, since
-    one of the two values would be lost."""
+    """Read JSON that people write by hand: a key that an object has twice is an error, because one
+    of the two values would be lost."""
     value = read_json(path)
     text = decode(read_bytes(path), path)
     if (repeated := _find_repeated(text)) is not None:
@@ -108,8 +102,8 @@ def read_strict_json(path: Path) -> Any:
 
 
 def refuse_repeated_keys(line: str, value: Any, path: Path, number: int) -> None:
-    """The same for one line of valid JSON. An object with as many colons as keys has each key once,
-    which is quick to see: only lines with more are looked at closely."""
+    """Refuse a repeated key in one line of valid JSON. An object with as many colons as keys has
+    each key once, which is quick to check; only other lines are parsed again."""
     if isinstance(value, dict) and line.count(":") <= len(value):
         return
     if (repeated := _find_repeated(line)) is not None:
@@ -196,23 +190,28 @@ def iter_lines(path: Path) -> Iterator[tuple[int, str]]:
                     line = line.removeprefix(b"\xef\xbb\xbf")
                 if line.strip():
                     seen = True
-                    yield number, _decode_line(line, path, number)
+                    yield number, decode_line(line, path, number)
     except OSError as error:
-        raise InputError(
-            os_message(error), where=str(path), hint="Check the path and its permissions."
-        ) from error
+        raise unreadable_file(path, error) from error
     if not seen:
-        raise InputError(
-            "the file is empty",
-            where=str(path),
-            hint="Expected content; was the export interrupted?",
-        )
+        raise empty_file(path)
 
 
 def refuse_long_lines(path: Path) -> None:
-    """Look before reading a whole file: a line without end is not text."""
+    """Refuse a file with a line over the limit before the whole file is read."""
     for _ in iter_lines(path):
         pass
+
+
+def unreadable_file(path: Path, error: OSError) -> InputError:
+    return InputError(
+        os_message(error), where=str(path), hint="Check the path and its permissions."
+    )
+
+
+def empty_file(path: Path) -> InputError:
+    hint = "Expected content; was the export interrupted?"
+    return InputError("the file is empty", where=str(path), hint=hint)
 
 
 def too_long(path: Path, line: int) -> InputError:
@@ -248,8 +247,14 @@ def write_atomic(path: Path, content: bytes | str) -> None:
         raise InputError(f"cannot write: {os_message(error)}", where=str(path)) from error
 
 
+def write_json(path: Path, value: object) -> None:
+    """Replace `path` with the value as indented JSON."""
+    write_atomic(path, msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n")
+
+
 def sync_folder(folder: Path) -> None:
-    """A new name is on the disk when its folder is. Some file systems have no such thing."""
+    """Flush a folder, so that a new name in it survives a crash. Some file systems have no such
+    operation."""
     with contextlib.suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:
@@ -259,7 +264,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def refuse_unwritable(path: Path) -> None:
-    """Say before the work, not after it, that `path` cannot be written."""
+    """Raise before the work, not after it, if `path` cannot be written."""
     path = path.resolve() if path.is_symlink() else path
     if path.exists() and not path.is_file():
         kind = "a folder" if path.is_dir() else "not a regular file"
@@ -278,8 +283,8 @@ def refuse_unwritable(path: Path) -> None:
 
 @contextlib.contextmanager
 def scratch_beside(target: Path) -> Iterator[Path]:
-    """A temporary folder on the same file system as `target`, so that what is made in it can be
-    renamed into place."""
+    """A temporary folder on the file system of `target`, so that its files can be renamed into
+    place."""
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as folder:
@@ -301,8 +306,7 @@ Stamp = tuple[int, int, int]
 
 
 def stamp_of(path: Path) -> Stamp | None:
-    """What tells whether a file is still the same: its number, size and time; None where there is
-    none."""
+    """The identity of a file's content: inode, size and time; None where there is no file."""
     try:
         found = path.stat()
     except OSError:
@@ -329,7 +333,7 @@ def _umask() -> int:
     return mask
 
 
-def _decode_line(line: bytes, path: Path, number: int) -> str:
+def decode_line(line: bytes, path: Path, number: int) -> str:
     try:
         return line.decode("utf-8").rstrip("\r\n")
     except UnicodeDecodeError as error:
@@ -357,5 +361,5 @@ def _byte_offset(error: Exception, content: bytes) -> int:
 
 
 def os_message(error: OSError) -> str:
-    """What the system says of it, as the end of a sentence."""
+    """The system's error message, as the end of a sentence."""
     return (error.strerror or str(error)).lower()

@@ -1,5 +1,5 @@
-"""What a number depends on, as hashes and versions: the part of a receipt that makes it
-reproducible."""
+"""Hashes and versions of everything a score depends on: gold sets, engine code, packages and the
+git commit. Receipts carry them so that a score can be reproduced."""
 
 from __future__ import annotations
 
@@ -17,69 +17,6 @@ import polars as pl
 from assay import __version__
 from assay.core.results import GitState
 from assay.core.types import GoldSet
-
-# ── the one place that asks git ───────────────────────────────────────────────────────────────────
-
-# without its lock: were we killed meanwhile, the lock would stay and stop the next commit
-_QUIET = ("git", "--no-optional-locks", "--no-pager")
-_NO_PROGRAMS = {
-    "core.fsmonitor": "false",
-    "core.hooksPath": "/dev/null",
-    "log.showSignature": "false",
-}
-# older releases of git know the second alone
-_NO_FETCHING = {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none", "GIT_TERMINAL_PROMPT": "0"}
-_STATUS = ("status", "--porcelain", "--ignore-submodules=dirty")
-_OWN_SCOPES = ("system", "global", "command")
-
-
-def git(*arguments: str, folder: Path | None = None) -> str | None:
-    """What git says, of the current folder or another; None where it is not there or refuses."""
-    said = _ask(arguments, folder, _NO_PROGRAMS)
-    return None if said is None else said.decode(errors="replace").strip()
-
-
-def git_changes() -> str | None:
-    """What is not committed in the current folder. Inside of a submodule nothing is looked at: it
-    has a configuration of its own."""
-    listed = _ask(("config", "--list", "--show-scope", "--null"), None, _NO_PROGRAMS)
-    if listed is None:
-        return None
-    filters: dict[str, str] = {}
-    words = os.fsdecode(listed).split("\0")
-    for scope, pair in zip(words[::2], words[1::2], strict=False):
-        key, _, value = pair.partition("\n")
-        if key.startswith("filter."):
-            filters[key] = value if scope in _OWN_SCOPES else filters.get(key, "")
-    required = {key: "false" for key in filters if key.endswith(".required")}
-    said = _ask(_STATUS, None, _NO_PROGRAMS | filters | required)
-    return None if said is None else said.decode(errors="replace").strip()
-
-
-def _ask(
-    arguments: Sequence[str], folder: Path | None, settings: Mapping[str, str]
-) -> bytes | None:
-    given = os.environ.get("GIT_CONFIG_COUNT", "")
-    count = int(given) if given.isdecimal() else 0  # the user's own come before
-    environment = os.environ | _NO_FETCHING
-    environment["GIT_CONFIG_COUNT"] = str(count + len(settings))
-    for number, (key, value) in enumerate(settings.items(), start=count):
-        environment |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
-    try:
-        done = subprocess.run(
-            [*_QUIET, *arguments],
-            cwd=folder,
-            env=environment,
-            capture_output=True,
-            timeout=5,
-            check=False,
-        )
-    except (OSError, ValueError, subprocess.TimeoutExpired):
-        return None
-    return None if done.returncode else done.stdout
-
-
-# ────────────────────────────────────────────────────────────────────────────────────────────────
 
 ROWS = 100_000  # of judgments that are in memory as text
 
@@ -127,9 +64,71 @@ def versions() -> dict[str, str]:
     return own | {each.__name__: each.__version__ for each in (np, pl, msgspec)}
 
 
+# ── git ───────────────────────────────────────────────────────────────────────────────────────────
+
+# without its lock: were we killed meanwhile, the lock would stay and stop the next commit
+_QUIET = ("git", "--no-optional-locks", "--no-pager")
+_NO_PROGRAMS = {
+    "core.fsmonitor": "false",
+    "core.hooksPath": "/dev/null",
+    "log.showSignature": "false",
+}
+# older releases of git know the second alone
+_NO_FETCHING = {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none", "GIT_TERMINAL_PROMPT": "0"}
+_STATUS = ("status", "--porcelain", "--ignore-submodules=dirty")
+_OWN_SCOPES = ("system", "global", "command")
+
+
 def git_state() -> GitState | None:
     """The commit of the folder the command runs in, and whether it has uncommitted changes."""
     commit, changes = git("rev-parse", "HEAD"), git_changes()
     if commit is None or changes is None:
         return None
     return GitState(commit=commit, dirty=bool(changes))
+
+
+def git(*arguments: str, folder: Path | None = None) -> str | None:
+    """The output of a git command in the current folder or another; None where git is missing or
+    fails."""
+    output = _run_git(arguments, folder, _NO_PROGRAMS)
+    return None if output is None else output.decode(errors="replace").strip()
+
+
+def git_changes() -> str | None:
+    """The uncommitted changes in the current folder. Submodules are not looked into: each has a
+    configuration of its own."""
+    listed = _run_git(("config", "--list", "--show-scope", "--null"), None, _NO_PROGRAMS)
+    if listed is None:
+        return None
+    filters: dict[str, str] = {}
+    words = os.fsdecode(listed).split("\0")
+    for scope, pair in zip(words[::2], words[1::2], strict=False):
+        key, _, value = pair.partition("\n")
+        if key.startswith("filter."):
+            filters[key] = value if scope in _OWN_SCOPES else filters.get(key, "")
+    required = {key: "false" for key in filters if key.endswith(".required")}
+    output = _run_git(_STATUS, None, _NO_PROGRAMS | filters | required)
+    return None if output is None else output.decode(errors="replace").strip()
+
+
+def _run_git(
+    arguments: Sequence[str], folder: Path | None, settings: Mapping[str, str]
+) -> bytes | None:
+    given = os.environ.get("GIT_CONFIG_COUNT", "")
+    count = int(given) if given.isdecimal() else 0  # the user's own come before
+    environment = os.environ | _NO_FETCHING
+    environment["GIT_CONFIG_COUNT"] = str(count + len(settings))
+    for number, (key, value) in enumerate(settings.items(), start=count):
+        environment |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
+    try:
+        done = subprocess.run(
+            [*_QUIET, *arguments],
+            cwd=folder,
+            env=environment,
+            capture_output=True,
+            timeout=5,
+            check=False,
+        )
+    except (OSError, ValueError, subprocess.TimeoutExpired):
+        return None
+    return None if done.returncode else done.stdout

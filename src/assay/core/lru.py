@@ -1,4 +1,4 @@
-"""What was found once and never changes, kept while there is room: pages ask for the same few."""
+"""A thread-safe cache that keeps the values used most recently."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ V = TypeVar("V")
 
 
 class Remembered(Generic[K, V]):
-    """The values of the `limit` keys that were asked for last. Threads may ask at the same time:
-    two that ask first for one key may both find its value, which is the same."""
+    """The values of the `limit` keys used last. Safe for threads; two threads that ask for a new
+    key at the same time may both compute its value, which is the same."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
@@ -28,7 +28,8 @@ class Remembered(Generic[K, V]):
             return self._values[key]
 
     def of(self, key: K, find: Callable[[], V]) -> V:
-        """What is known of a key, else what `find` finds, which is kept; an error of it is not."""
+        """The cached value of a key, or else the result of `find`, which is then cached. An error
+        is not cached."""
         with self._lock:
             if key in self._values:
                 self._values.move_to_end(key)

@@ -1,5 +1,5 @@
-"""Plugins: what has a name and can be added by another package. The mechanism alone; each kind
-keeps its own table of built-ins, beside the code that uses them.
+"""Find and load plugins: formats, importers, engines and other named parts that another package may
+add. Each kind keeps its own table of built-ins, beside the code that uses them.
 
 A kind is a literal table of built-ins and one entry-point group. A package adds to a kind with a
 line in its own pyproject.toml, and nothing is imported until the name is used:
@@ -19,7 +19,7 @@ from typing import Any
 
 import msgspec
 
-from assay.core.errors import AssayError, InputError
+from assay.core.errors import AssayError, InputError, describe_error
 
 BUILT_IN = "built in"
 _log = logging.getLogger("assay.plugins")
@@ -60,7 +60,7 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True):
 
 def names(kind: Kind) -> list[str]:
     """Every name that can be used, built-ins first. Nothing is loaded."""
-    return [*kind.built_in, *sorted(_added(kind))]
+    return [*kind.built_in, *sorted(_entry_points(kind))]
 
 
 def is_known(kind: Kind, name: str) -> bool:
@@ -70,29 +70,29 @@ def is_known(kind: Kind, name: str) -> bool:
 
 def is_added(kind: Kind, name: str) -> bool:
     """Whether a package that is installed adds this name."""
-    return name in _added(kind)
+    return name in _entry_points(kind)
 
 
 def load(kind: Kind, name: str) -> Any:
-    """What the name stands for: a module, or the object in it. An unknown name is refused with
-    those that are known; a plugin that does not load is named with its package."""
+    """Load the plugin of a name: a module, or an object in it. An unknown name is refused with the
+    known ones; a plugin that does not load is named with its package."""
     if name in kind.built_in:
-        return _resolved(kind.built_in[name])
-    point = _added(kind).get(name)
+        return _load_target(kind.built_in[name])
+    point = _entry_points(kind).get(name)
     if point is None:
         raise InputError(f"unknown {kind.name} {name!r}", hint=f"Known: {', '.join(names(kind))}.")
     try:
         return point.load()
     except Exception as error:  # whatever a plugin raises is the answer
         raise PluginError(
-            f"the {kind.name} {name!r} of {_origin(point)} does not load: {_said(error)}"
+            f"the {kind.name} {name!r} of {_origin(point)} does not load: {describe_error(error)}"
         ) from error
 
 
 def load_added(kind: Kind) -> Iterator[tuple[str, Any]]:
-    """(name, object) of all that packages add. One that does not load is named in the log and left
-    out: it must not stop those who never asked for it."""
-    for name in sorted(_added(kind)):
+    """(name, object) of every plugin that packages add. One that does not load is logged and left
+    out: it must not stop users who never asked for it."""
+    for name in sorted(_entry_points(kind)):
         try:
             yield name, load(kind, name)
         except PluginError as error:
@@ -100,38 +100,38 @@ def load_added(kind: Kind) -> Iterator[tuple[str, Any]]:
 
 
 def listed(kind: Kind) -> list[Plugin]:
-    """All of a kind, each tried."""
-    own = [_tried(kind, name, target, BUILT_IN) for name, target in kind.built_in.items()]
+    """Every plugin of a kind, each loaded to see whether it works."""
+    own = [_try_loading(kind, name, target, BUILT_IN) for name, target in kind.built_in.items()]
     points = sorted(entry_points(group=kind.group), key=lambda point: point.name)
-    return own + [_tried_point(kind, point) for point in points]
+    return own + [_try_entry_point(kind, point) for point in points]
 
 
-def _tried_point(kind: Kind, point: EntryPoint) -> Plugin:
-    plugin = _tried(kind, point.name, point.value, _origin(point))
+def _try_entry_point(kind: Kind, point: EntryPoint) -> Plugin:
+    plugin = _try_loading(kind, point.name, point.value, _origin(point))
     if kind.has(point.name):
         return msgspec.structs.replace(plugin, status="not used: a built-in has this name")
     return plugin
 
 
-def _tried(kind: Kind, name: str, target: str, origin: str) -> Plugin:
+def _try_loading(kind: Kind, name: str, target: str, origin: str) -> Plugin:
     from assay.core.extras import MissingExtra, how
 
     try:
-        _resolved(target)
+        _load_target(target)
         status = "ok"
     except MissingExtra as error:
         status = f"not installed: {how(error.extra)}"
     except Exception as error:  # whatever a plugin raises is the answer
-        status = f"failed: {_said(error)}"
+        status = f"failed: {describe_error(error)}"
     return Plugin(kind=kind.name, name=name, module=target, origin=origin, status=status)
 
 
-def _added(kind: Kind) -> dict[str, EntryPoint]:
+def _entry_points(kind: Kind) -> dict[str, EntryPoint]:
     points = entry_points(group=kind.group)
     return {point.name: point for point in points if not kind.has(point.name)}
 
 
-def _resolved(target: str) -> Any:
+def _load_target(target: str) -> Any:
     module, _, attribute = target.partition(":")
     loaded: Any = import_module(module.strip())
     for name in filter(None, attribute.strip().split(".")):
@@ -141,7 +141,3 @@ def _resolved(target: str) -> Any:
 
 def _origin(point: EntryPoint) -> str:
     return f"{point.dist.name} {point.dist.version}" if point.dist is not None else "unknown"
-
-
-def _said(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}"

@@ -1,5 +1,5 @@
-"""A message from elsewhere as it may be shown: without the passwords that a pattern finds. An
-address of our own is read by its driver instead: `conninfo.shown`."""
+"""Remove passwords and keys from messages before they are shown or stored. The address of our own
+database is read by its driver instead: `conninfo.shown`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What a scoring run came to: `GradedResults` or `GoldenResults`, from scoring to the last report.
+"""The results of a scoring run as values: `GradedResults` for ranking measures, `GoldenResults` for
+pass/fail questions, and the receipt of both.
 
 `results_file` reads and writes them, and alone knows that a file has slices and stated expectations
 flat. `evaluation/graded.py` or `golden_figures.py` fills a new field; `make schema` publishes it.
@@ -81,7 +82,7 @@ class MeasureLine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Unjudged(msgspec.Struct, frozen=True, kw_only=True):
-    """What unjudged hits could do to a measure: means over scored queries."""
+    """The effect of unjudged hits on a measure: means over scored queries."""
 
     measure: str
     judged: float | None = None  # share of the hits inside the cutoff that are judged
@@ -108,8 +109,8 @@ class GoldCard(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def standing_line(card: GoldCard) -> str:
-    """Where the gold set stands with the expert, as a sentence; empty for a set that has no rows to
-    approve, and no labels by machines."""
+    """The approval status of the gold set as a sentence; empty for a set without rows to approve
+    and without labels by machines."""
     share = card.approved_share
     if share is None:
         return card.note
@@ -135,7 +136,7 @@ class SliceCounts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GradedReceipt(msgspec.Struct, frozen=True, kw_only=True):
-    """What the numbers depend on, enough to compute them again."""
+    """The inputs of graded results, enough to compute them again."""
 
     measures: list[MeasureLine] = []
     primary: str = ""  # the measure that decides, where the set or the configuration names one
@@ -157,7 +158,7 @@ class GradedReceipt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GoldenReceipt(msgspec.Struct, frozen=True, kw_only=True):
-    """The same for a golden set, with what was found in the set before the run."""
+    """The inputs of golden results, with the findings in the set before the run."""
 
     measures: list[MeasureLine] = []
     gold: GoldCard = msgspec.field(default_factory=GoldCard)
@@ -219,8 +220,8 @@ class FigureCounts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GradedEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One query: what came back, how each hit is graded, and the values. `num_results` hits came;
-    `results` and `grades` hold the top of them, to as many as the receipt's `kept_hits`."""
+    """One query: its results, the grade of each hit, and the values. `num_results` hits came;
+    `results` and `grades` hold the top of them, up to the receipt's `kept_hits`."""
 
     query_id: str
     query_text: str = always("")
@@ -242,7 +243,7 @@ class GradedEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
     @property
     def returned(self) -> int:
-        """How many hits came, those included that are not kept."""
+        """The number of hits, including those that are not kept."""
         return max(self.num_results, len(self.results))
 
     def in_slice(self, kind: str) -> str:
@@ -273,8 +274,9 @@ class GradedResults(
 
 
 class GoldenHit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A hit as it came. `fields`, written flat, hold its place under the suite's names (law,
-    section_num, moment, page, table, row, version) and what else the engine said of it."""
+    """A hit as the engine returned it. `fields`, written flat, hold its place under the suite's
+    names (law, section_num, moment, page, table, row, version) and whatever else the engine
+    returned."""
 
     doc_id: str = always("")
     score: float | None = always(None)
@@ -285,14 +287,14 @@ class GoldenHit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def place_fields(self) -> JsonObject:
-        """What `law.places` reads a place from."""
+        """The fields from which `law.matching` reads a place."""
         return {"doc_id": self.doc_id, **self.fields}
 
 
 class GoldenEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One question: what was expected, what came, and why it passed or failed. `stated`, written
-    flat, holds what else the gold set says of the question, as it stands there: expected_none,
-    evidence, confusion, parent, …"""
+    """One question: its expectations, its hits, and why it passed or failed. `stated`, written
+    flat, holds the other keys of the question as the gold set has them: expected_none, evidence,
+    confusion, parent, …"""
 
     query_id: str  # written as `id` too
     query_text: str = always("")  # written as `query` too
@@ -346,7 +348,7 @@ class GoldenEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 
 class RobustnessRow(msgspec.Struct, frozen=True, kw_only=True):
-    """How variants of questions fare against the questions themselves."""
+    """Pass rates of variants against those of the questions they are variants of."""
 
     n: int
     pass_rate: float

@@ -1,4 +1,5 @@
-"""Results as a file has them: `to_json` and `from_json`, the one place that knows the flat form.
+"""Read and write results files. `to_json` and `from_json` are the only code that knows the flat
+form of the file.
 
 Inside the program slices are one table and what a gold set states beside what Assay knows is one
 mapping; a results file has both flat, as `by_KIND` and as keys of the query. Files of earlier
@@ -57,7 +58,7 @@ def to_json(results: Results) -> JsonObject:
 def receipt_to_json(receipt: Receipt) -> JsonObject:
     """The receipt as a results file has it."""
     written: JsonObject = msgspec.to_builtins(receipt)
-    written["measures"] = [_opened(line, "params") for line in written["measures"]]
+    written["measures"] = [_spread(line, "params") for line in written["measures"]]
     if isinstance(receipt, GradedReceipt):
         if not receipt.primary:  # nobody named one
             del written["primary"]
@@ -74,7 +75,7 @@ def entry_to_json(entry: Entry) -> JsonObject:
     written: JsonObject = msgspec.to_builtins(entry)
     if isinstance(entry, GradedEntry):
         return written
-    written["hits"] = [_opened(hit, "fields") for hit in written["hits"]]
+    written["hits"] = [_spread(hit, "fields") for hit in written["hits"]]
     names = {
         "id": entry.query_id,
         "category": entry.category,
@@ -89,7 +90,7 @@ def entry_to_json(entry: Entry) -> JsonObject:
 
 def measure_to_json(line: MeasureLine) -> JsonObject:
     """One measure as a receipt has it."""
-    return _opened(msgspec.to_builtins(line), "params")
+    return _spread(msgspec.to_builtins(line), "params")
 
 
 def from_json(raw: object) -> Results:
@@ -97,20 +98,20 @@ def from_json(raw: object) -> Results:
     msgspec.ValidationError with the place when the shape is another."""
     if not isinstance(raw, dict):
         return msgspec.convert(raw, GradedResults)
-    read = _prepared(raw)
+    read = _prepare(raw)
     # Files of earlier versions do not say their kind; those of golden sets have `gates`.
     seen = "golden" if "gates" in raw else "graded"
     if read.setdefault("kind", seen) != seen:
-        said = f"kind is {raw['kind']!r}, expected {seen!r} of a file with these keys"
-        raise msgspec.ValidationError(f"{said} - at `$.kind`")
+        message = f"kind is {raw['kind']!r}, expected {seen!r} of a file with these keys"
+        raise msgspec.ValidationError(f"{message} - at `$.kind`")
     if seen == "graded":
         if "receipt" in read:
-            read["receipt"] = _receipt(read["receipt"], n=_with_slices)
+            read["receipt"] = _prepare_receipt(read["receipt"], n=_with_slices)
         return msgspec.convert(read, GradedResults)
     if "receipt" in read:
-        read["receipt"] = _receipt(read["receipt"])
+        read["receipt"] = _prepare_receipt(read["receipt"])
     if "per_query" in read:
-        read["per_query"] = _mapped(read["per_query"], _golden_entry)
+        read["per_query"] = _map_list(read["per_query"], _prepare_entry)
     if "verdict" not in read:
         read["verdict"] = _verdict_of(raw.get("gates"))
     return msgspec.convert(read, GoldenResults)
@@ -120,8 +121,8 @@ COUNTS = ("n_scored", "n_expected", "n_failed", "n_missing")  # that every grade
 
 
 def refuse_unsound(results: Results) -> None:
-    """Parts that are each of their kind and do not fit together, as in a file that was edited or
-    damaged; the same error, with the place."""
+    """Refuse results whose parts are valid but do not fit together, as in a file that was edited or
+    damaged; raises the same error with the place."""
     share = results.receipt.gold.approved_share
     if share is not None and not 0 <= share <= 1:
         raise msgspec.ValidationError(
@@ -134,13 +135,15 @@ def refuse_unsound(results: Results) -> None:
             raise msgspec.ValidationError(f"the key {name} is missing - at `$.receipt.counts`")
     for number, entry in enumerate(results.per_query):
         if len(entry.grades) != len(entry.results):
-            said = f"{len(entry.grades)} grades of {len(entry.results)} results, expected as many"
-            raise msgspec.ValidationError(f"{said} - at `$.per_query[{number}].grades`")
+            message = (
+                f"{len(entry.grades)} grades of {len(entry.results)} results, expected as many"
+            )
+            raise msgspec.ValidationError(f"{message} - at `$.per_query[{number}].grades`")
 
 
-def _prepared(raw: JsonObject) -> JsonObject:
-    """With slices together, and without the parts that a file leaves empty."""
-    parts = dict(_collected(raw))
+def _prepare(raw: JsonObject) -> JsonObject:
+    """The raw results with slices in one table, and without the parts that a file leaves empty."""
+    parts = dict(_gather_slices(raw))
     for name in ("intervals", "n", "baseline"):
         if name in parts:
             parts[name] = _with_slices(parts[name])
@@ -149,22 +152,24 @@ def _prepared(raw: JsonObject) -> JsonObject:
     return {key: value for key, value in parts.items() if key not in empty}
 
 
-def _receipt(raw: object, **parts: Callable[[object], object]) -> object:
+def _prepare_receipt(raw: object, **parts: Callable[[object], object]) -> object:
     if not isinstance(raw, dict):
         return raw
     read: dict[str, Callable[[object], object]] = {
-        "measures": lambda lines: _mapped(lines, lambda line: _closed(line, "params", MeasureLine)),
+        "measures": lambda lines: _map_list(
+            lines, lambda line: _gathered(line, "params", MeasureLine)
+        ),
         **parts,
     }
     return raw | {name: read[name](raw[name]) for name in read if name in raw}
 
 
-def _golden_entry(raw: object) -> object:
+def _prepare_entry(raw: object) -> object:
     if not isinstance(raw, dict):
         return raw
-    hits = _mapped(raw.get("hits") or [], lambda hit: _closed(hit, "fields", GoldenHit))
+    hits = _map_list(raw.get("hits") or [], lambda hit: _gathered(hit, "fields", GoldenHit))
     entry = {key: value for key, value in raw.items() if key not in ("id", "query")}
-    return _closed(entry | {"hits": hits}, "stated", GoldenEntry)
+    return _gathered(entry | {"hits": hits}, "stated", GoldenEntry)
 
 
 def _with_flat_slices(raw: JsonObject) -> JsonObject:
@@ -180,10 +185,10 @@ def _with_flat_slices(raw: JsonObject) -> JsonObject:
 
 
 def _with_slices(raw: object) -> object:
-    return _collected(raw) if isinstance(raw, dict) else raw
+    return _gather_slices(raw) if isinstance(raw, dict) else raw
 
 
-def _collected(raw: JsonObject) -> JsonObject:
+def _gather_slices(raw: JsonObject) -> JsonObject:
     """`by_KIND: …` as `slices: {kind: …}`."""
     slices = {key.removeprefix("by_"): part for key, part in raw.items() if key.startswith("by_")}
     return {key: part for key, part in raw.items() if not key.startswith("by_")} | {
@@ -191,16 +196,17 @@ def _collected(raw: JsonObject) -> JsonObject:
     }
 
 
-def _opened(raw: JsonObject, name: str) -> JsonObject:
-    """The mapping `name` flat among the other keys, in its place; they win."""
+def _spread(raw: JsonObject, name: str) -> JsonObject:
+    """The mapping `name` spread among the other keys, in its place; they win."""
     flat: JsonObject = {}
     for key, value in raw.items():
         flat |= {k: v for k, v in value.items() if k not in raw} if key == name else {key: value}
     return flat
 
 
-def _closed(raw: object, name: str, kind: type[msgspec.Struct]) -> object:
-    """The other way: keys that the struct does not have are in its mapping `name`."""
+def _gathered(raw: object, name: str, kind: type[msgspec.Struct]) -> object:
+    """Keys that the struct does not have, collected in its mapping `name`: the inverse of
+    `_opened`."""
     if not isinstance(raw, dict):
         return raw
     own = {
@@ -209,7 +215,7 @@ def _closed(raw: object, name: str, kind: type[msgspec.Struct]) -> object:
     return own | {name: {key: value for key, value in raw.items() if key not in own}}
 
 
-def _mapped(raw: object, change: Callable[[object], object]) -> object:
+def _map_list(raw: object, change: Callable[[object], object]) -> object:
     return list(map(change, raw)) if isinstance(raw, list | tuple) else raw
 
 

@@ -1,4 +1,4 @@
-"""Building runs: the one ranking rule.
+"""Build runs from engine answers or scores, with the one ranking rule of Assay.
 
 The engine's order is the truth. Where only scores exist (TREC runs, BEIR results, dicts of scores)
 the order is trec_eval's: score descending, then id descending. A document that comes twice keeps
@@ -21,11 +21,10 @@ import polars as pl
 from assay.core.types import Hit, QueryResult, Run
 
 Integers = np.ndarray[Any, np.dtype[np.int64]]
-
 Hashes = np.ndarray[Any, np.dtype[np.uint64]]
 
-CHUNK_ROWS = 250_000
-CACHED_ROWS = 30_000
+CHUNK_ROWS = 250_000  # rows ranked at a time, to bound memory
+CACHED_ROWS = 30_000  # rows whose table stays in the processor's cache
 
 
 class Block(NamedTuple):
@@ -129,7 +128,7 @@ def comes_back(queries: Sequence[str], seen: set[str]) -> bool:
 
 
 def gathered(block: Block) -> Block:
-    """With the rows of a query that comes back later put together."""
+    """A block with the rows of each query together, also where a query comes back later."""
     query_ids, lengths = block.queries, block.lengths
     code = {query_id: number for number, query_id in enumerate(dict.fromkeys(query_ids))}
     if len(code) == len(query_ids):
@@ -189,8 +188,8 @@ def _ties_by_id(documents: pl.Series, equal: Any) -> tuple[pl.Series, int]:
 def pair_hashes(
     queries: Sequence[str], lengths: Integers, documents: pl.Series, *, seed: int = 0
 ) -> Hashes:
-    """One number a (query, document) pair. Equal pairs have equal numbers, and two that differ
-    hardly ever do: who finds them equal looks at the ids too."""
+    """A hash for each (query, document) pair. Equal pairs have equal hashes; different pairs hardly
+    ever do, so equal hashes are checked by id."""
     of_query = pl.Series(queries, dtype=pl.String).hash(2 * seed + 1).to_numpy()
     hashes: Hashes = np.repeat(of_query, lengths)
     hashes ^= documents.hash(2 * seed).to_numpy()

@@ -1,4 +1,5 @@
-"""Every value type. Data is frozen and dumb; behaviour lives in plain functions elsewhere.
+"""The record types that all packages share: documents, queries, judgments, votes, hits, gold sets,
+runs and score sheets. Data is frozen; behaviour lives in plain functions elsewhere.
 
 Small things (a query, a hit) are records. Long things (judgments, hits) are columns of a polars
 frame, so that sixty queries and ten million rows take the same path."""
@@ -24,7 +25,7 @@ JsonObject = dict[str, Any]  # an object of a file or an engine, kept as it stan
 
 
 class Locator(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a lawyer would cite. Any part may be absent."""
+    """The place of a text as a lawyer would cite it. Any part may be absent."""
 
     doc_id: str | None = None
     part: str | None = None
@@ -79,10 +80,10 @@ class Topic(msgspec.Struct, frozen=True, kw_only=True):
 Range = tuple[int, int]  # the least and the most
 
 
-class _Stated(
+class _StatedValues(
     msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
 ):
-    """What people state in a file: a slip in a key is refused, and not left out silently."""
+    """Values that people state in a file: a misspelt key is an error and is not ignored."""
 
     def __post_init__(self) -> None:
         for key in self.__struct_fields__:
@@ -93,7 +94,7 @@ class _Stated(
                     raise ValueError(f"{key}: {list(bounds)} is not [least, most]")
 
 
-class Expected(_Stated, frozen=True, kw_only=True):
+class Expected(_StatedValues, frozen=True, kw_only=True):
     """How many judgments of each kind a sound query has; `relevant` counts those that are relevant
     and not highly so."""
 
@@ -102,10 +103,10 @@ class Expected(_Stated, frozen=True, kw_only=True):
     judged: Range | None = None
 
 
-class Targets(_Stated, frozen=True, kw_only=True):
-    """What a gold set sets out to hold: how many queries, of which types in equal shares, how many
-    of each topic; its own expected spread of judgments, in the place of the rubric's; and the
-    measure that decides."""
+class Targets(_StatedValues, frozen=True, kw_only=True):
+    """The intended make-up of a gold set: how many queries, which types in equal shares, how many
+    of each topic; its own expected spread of judgments, in place of the rubric's; and the measure
+    that decides."""
 
     queries: Range | None = None
     types: tuple[str, ...] = ()
@@ -181,8 +182,9 @@ class Vote(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fal
 
 
 class Labelling(msgspec.Struct, frozen=True, kw_only=True):
-    """How the labels of a set came from its votes, as its key `labels` says: the policy, whose
-    votes count, how many labels rest on machines alone, and how many pairs wait for a ruling."""
+    """How the labels of a set were computed from its votes, as its key `labels` states: the policy,
+    whose votes count, how many labels rest on machines alone, and how many pairs wait for a
+    ruling."""
 
     policy: str
     counts: tuple[VoteKind, ...]
@@ -203,7 +205,8 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class QueryResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What an engine answered. A failed call has `error` set and is never an empty list."""
+    """The answer of an engine to one query. A failed call has `error` set and is never an empty
+    list."""
 
     query_id: str
     hits: tuple[Hit, ...] = ()
@@ -214,8 +217,8 @@ class QueryResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Something `validate` or `check` has to say. An error makes the file unusable; a flag asks a
-    person to look."""
+    """A finding of `validate` or `check`. An error makes the file unusable; a flag asks a person to
+    look."""
 
     level: Literal["error", "flag"]
     code: str
@@ -240,7 +243,7 @@ def judgment_frame(
     import polars as pl
 
     columns = {
-        "query_id": _interned(query_ids),
+        "query_id": _as_categorical(query_ids),
         "doc_id": pl.Series(doc_ids, dtype=pl.String),
         "grade": pl.Series(grades, dtype=pl.Int32),
     }
@@ -248,7 +251,7 @@ def judgment_frame(
     return pl.DataFrame(columns)
 
 
-def _interned(ids: Sequence[str] | pl.Series) -> pl.Series:
+def _as_categorical(ids: Sequence[str] | pl.Series) -> pl.Series:
     import polars as pl
 
     if isinstance(ids, pl.Series) and ids.dtype == pl.Categorical:
@@ -282,8 +285,7 @@ PROVISIONAL = "provisional (bootstrap-only)"
 
 
 def standing(approved: int, total: int) -> str:
-    """Where a set from logs stands with the expert: the one rule, in the words that every page and
-    report uses."""
+    """The approval status of a set from logs, in the words that every page and report uses."""
     if not approved:
         return PROVISIONAL
     return "approved" if approved == total else "partly approved"
@@ -291,8 +293,7 @@ def standing(approved: int, total: int) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class GoldSet:
-    """What is known to be right: queries, their graded judgments and the taxonomy they belong
-    to."""
+    """A gold set: queries, their graded judgments and the taxonomy they belong to."""
 
     name: str
     queries: tuple[Query, ...]
@@ -306,9 +307,8 @@ class GoldSet:
     top_grade: int = 0  # of the scale it was judged on, where the format says so
     targets: Targets | None = None
     rows_at: str = field(default="$", compare=False)  # where in its file the queries are
-    from_logs: bool = (
-        False  # a gold-set.jsonl: rows are approved one by one, and a topic is a practice area
-    )
+    # a gold-set.jsonl: rows are approved one by one, and a topic is a practice area
+    from_logs: bool = False
     extra: JsonObject = field(default_factory=dict)
 
     @cached_property
@@ -334,7 +334,7 @@ class GoldSet:
             return None
 
     def slice_name(self, kind: str) -> str:
-        """What this set calls a kind of slice."""
+        """The name that this set uses for a kind of slice."""
         return "practice_area" if kind == "topic" and self.from_logs else kind
 
     def iter_judgments(self) -> Iterator[Judgment]:
@@ -344,7 +344,7 @@ class GoldSet:
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """What an engine returned for every query, best first.
+    """A run: the hits of an engine for every query, best first.
 
     `queries` has one row a query (query_id, n, millis, error, abstained); `hits` has the rows of
     all queries one after the other, in rank order (doc_id, score, …). `counts` tells what reading
@@ -464,7 +464,7 @@ class SearchEngine(ABC):
 
 
 def machine_note(by_machine: int, judgments: int) -> str:
-    """What every figure has to say where people have not judged; empty where they have."""
+    """The note that every figure carries where people have not judged; empty where they have."""
     if not by_machine:
         return ""
     if by_machine >= judgments:

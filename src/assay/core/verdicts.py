@@ -1,5 +1,5 @@
-"""Gates and what they say of results: the demand, what it found, why it cannot be told, and the
-verdict of all."""
+"""Gates and verdicts as values: the conditions of a gate, the outcome of one check, the verdict of
+all gates, and estimates from machine votes."""
 
 from __future__ import annotations
 
@@ -8,78 +8,23 @@ from typing import Literal
 
 import msgspec
 
-# ── what machine votes ────────────────────────────────────────────────────────────────────────────
-
-Bounds = tuple[float, float]
-
-FEWEST = 10  # judged queries: with fewer there is no interval to be trusted
-WIDE = 0.4  # of the scale of a measure: an interval wider than this says little
-
-
-class MachineFigure(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One measure over all queries. `value` is machine votes corrected by people; it is people's
-    mean where `weight`, that of the machine's values, is 0. Without a value `why` says why."""
-
-    measure: str
-    value: float | None = None
-    interval: Bounds | None = None  # of all queries that could be asked
-    these_queries: Bounds | None = None  # of what people would find had they judged all of these
-    weight: float = 0.0
-    people: float | None = None  # people's mean, over the judged queries that have a value
-    people_interval: Bounds | None = None
-    machine: float | None = None  # the machine's own mean over all, not corrected
-    judged: int = 0  # queries that people judged in full, and the machine too
-    queries: int = 0  # queries with machine votes on all that the measure looks at
-    left_out: int = 0  # queries without them
-    nothing_relevant: int = 0  # of the judged: without a value, people found nothing relevant
-    why: str = ""
-
-
-class Doubt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Why the judged queries may be no random part of all: on `measure` the machine finds them
-    other than the rest, or they have too many or too few of the queries of a topic or a type.
-    `chance` is that of so much by drawing them at random."""
-
-    chance: float
-    measure: str = ""
-    kind: str = ""  # topic or type
-    name: str = ""
-    judged: int = 0  # of the `queries` of that topic or type
-    queries: int = 0
-
-
-class MachineEstimate(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """By the key of each measure. `judges` are the machines."""
-
-    figures: dict[str, MachineFigure]
-    judges: list[str] = []
-    doubts: list[Doubt] = []
-
-
-class OneJudge(msgspec.Struct, frozen=True, kw_only=True):
-    """That a verdict rests on what one judge said, and nobody has checked: without the `documents`
-    that only they judged it would be `without`."""
-
-    judge: str
-    documents: int
-    without: str
-
-
-# ────────────────────────────────────────────────────────────────────────────────────────────────
-
 Status = Literal["pass", "fail", "inconclusive"]
 
 EXIT: dict[Status, int] = {"pass": 0, "fail": 1, "inconclusive": 3}
+Bounds = tuple[float, float]
+
 ROUNDING = 1e-9  # a mean of 0.6 can be a little less in floating point
-DECIMALS = 3  # of a figure, on every page and in every message
-MOST_DECIMALS = 9
+DECIMALS = 3  # of a figure, on every page and in every message (taste)
+MOST_DECIMALS = 9  # as exact as ROUNDING
+FEWEST = 10  # judged queries: with fewer an interval cannot be trusted (rule of thumb)
+WIDE = 0.4  # of the scale of a measure: a wider interval says little (taste)
 
 
 def rounded(
     value: float, side: Callable[[float], object] | None = None, decimals: int = DECIMALS
 ) -> str:
-    """A figure in as many decimals as are shown everywhere, less the zeros at its end. Where it
-    would then look as if it stood on another `side` of what was asked, with more."""
+    """A figure rounded to the decimals that are shown everywhere, without trailing zeros. Where
+    rounding would move it to the other `side` of a limit, more decimals are kept."""
     for digits in range(decimals, MOST_DECIMALS + 1):
         text = f"{value:.{digits}f}"
         text = text.rstrip("0").rstrip(".") if "." in text else text
@@ -113,13 +58,13 @@ class Gate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: str = ""
 
     def stated(self, conditions: Iterable[str]) -> dict[str, float]:
-        """Those of the conditions that the gate sets."""
+        """The conditions that the gate sets, with their values."""
         values = ((name, getattr(self, name)) for name in conditions)
         return {name: value for name, value in values if value is not None}
 
     @property
     def drop(self) -> float | None:
-        """How far it may fall against the baseline, where that is what is asked."""
+        """The largest allowed drop against the baseline; None for other gates."""
         return self.max_drop if self.max_drop is not None else self.no_worse_than
 
     @property
@@ -160,14 +105,15 @@ LIMITS = {  # limit: the words for it
 
 
 class Why(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Why a gate cannot be told: a reason of reports/words (`gate.why_KIND`), and its figures."""
+    """A reason why a gate is inconclusive: its key in reports/words (`gate.why_KIND`), and its
+    figures."""
 
     kind: str
     facts: dict[str, float] = {}
 
 
 class Check(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What one gate found, in a sentence a person can act on."""
+    """The outcome of one gate, with a sentence that a person can act on."""
 
     gate: Gate
     status: Status
@@ -211,8 +157,17 @@ class Pair(msgspec.Struct, frozen=True, kw_only=True):
     narrowing: float  # share of the variance that is gone with it, after the pairs before it
 
 
+class OneJudge(msgspec.Struct, frozen=True, kw_only=True):
+    """The judge whose votes alone decide a verdict, unchecked by anybody: without the `documents`
+    that only they judged, the status would be `without`."""
+
+    judge: str
+    documents: int
+    without: str
+
+
 class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What the gates say together. `judge_next` is the shortest list of judgments expected to
+    """The outcome of all gates together. `judge_next` is the shortest list of judgments expected to
     settle what is open: None where judging cannot help, empty where only more queries can; those to
     `judge_first` where nothing can be expected yet. `note`: provisional, machines made labels."""
 
@@ -231,3 +186,46 @@ def worst(checks: Sequence[Check]) -> Status:
     return (
         "fail" if "fail" in statuses else "inconclusive" if "inconclusive" in statuses else "pass"
     )
+
+
+# ── estimates from machine votes ──────────────────────────────────────────────────────────────────
+
+
+class MachineFigure(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One measure over all queries. `value` is machine votes corrected by people; it is people's
+    mean where `weight`, that of the machine's values, is 0. Without a value `why` says why."""
+
+    measure: str
+    value: float | None = None
+    interval: Bounds | None = None  # of all queries that could be asked
+    these_queries: Bounds | None = None  # of what people would find had they judged all of these
+    weight: float = 0.0
+    people: float | None = None  # people's mean, over the judged queries that have a value
+    people_interval: Bounds | None = None
+    machine: float | None = None  # the machine's own mean over all, not corrected
+    judged: int = 0  # queries that people judged in full, and the machine too
+    queries: int = 0  # queries with machine votes on all that the measure looks at
+    left_out: int = 0  # queries without them
+    nothing_relevant: int = 0  # of the judged: without a value, people found nothing relevant
+    why: str = ""
+
+
+class Doubt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A reason to doubt that the judged queries are a random sample: on `measure` the machine
+    grades them differently from the rest, or a topic or type has too many or too few of them.
+    `chance` is the probability of such a difference under random sampling."""
+
+    chance: float
+    measure: str = ""
+    kind: str = ""  # topic or type
+    name: str = ""
+    judged: int = 0  # of the `queries` of that topic or type
+    queries: int = 0
+
+
+class MachineEstimate(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Estimates from machine votes, by the key of each measure. `judges` are the machines."""
+
+    figures: dict[str, MachineFigure]
+    judges: list[str] = []
+    doubts: list[Doubt] = []

@@ -1,4 +1,4 @@
-"""Jobs in processes of their own: an answer for each, or why there is none.
+"""Run jobs in separate processes and collect an answer or a failure for each.
 
 What runs here may crash, exit, hang or be killed without harm to the command: an engine of somebody
 else, an importer on a broken file. A worker is a fresh interpreter with a pipe in and a pipe out.
@@ -34,14 +34,15 @@ from queue import Empty, SimpleQueue
 from typing import IO, Any, Generic, Literal, TypeVar
 
 from assay.core import cluster
-from assay.core.errors import AssayError
+from assay.core.errors import AssayError, describe_error
 
 T = TypeVar("T")
 Answer = TypeVar("Answer", covariant=True)
 
-GRACE = 10.0  # seconds a worker has to end by itself when it is not needed any more
-LOOK = 1.0  # seconds between looks at workers that say nothing
-LEFTOVER_GRACE = 0.5  # seconds that what a worker started has to see that it ended, and to tidy up
+# seconds, by taste: nothing measured depends on them
+GRACE = 10.0  # for a worker to end by itself when it is no longer needed
+LOOK = 1.0  # between checks of silent workers
+LEFTOVER_GRACE = 0.5  # for the processes that a worker started to notice its end and clean up
 LENGTH_BYTES = 8  # before every message: how many bytes it has
 FAREWELL = b""  # the message that says that there are no more jobs
 # The worker looks for modules where the command does, which need not be where a new Python would.
@@ -75,7 +76,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class Note:
-    """What a job says of itself before it is done."""
+    """A progress value that a job reports before it is done."""
 
     value: Any
 
@@ -88,14 +89,14 @@ def run_jobs(
     stop: threading.Event | None = None,
     heard: Callable[[int, Any], None] = lambda number, value: None,
 ) -> Generator[tuple[int, T | Failure]]:
-    """(the job's number, its answer or failure) as each is done, with `at_once` of them running;
-    within a second of `stop` being set no more come, and what runs is ended. `heard` gets the job's
-    number and what it notes.
+    """(the job's number, its answer or failure) as each job ends, with `at_once` of them running.
+    Within a second of `stop` being set no more come, and running jobs are ended. `heard` gets the
+    number of a job and each value that it notes.
 
-    A worker takes one job after another; with `fresh`, every job has a process that nothing else
-    has run in. Use it with `contextlib.closing`, so that nothing goes on when its user stops.
+    A worker takes one job after another; with `fresh`, every job gets a new process. Use it with
+    `contextlib.closing`, so that no job goes on when the caller stops.
 
-    On a cluster the jobs go to its workers, which run fresh ones in processes of their own too."""
+    On a cluster the jobs go to its workers, which also run fresh jobs in processes of their own."""
     if cluster.is_on():
         yield from _on_cluster(jobs, fresh, stop)
         return
@@ -148,7 +149,7 @@ def _on_cluster(
                 yield number, Failure(kind="ended", message=str(error))
             else:
                 ours = error if isinstance(error, AssayError) else None
-                yield number, Failure(kind="raised", message=_say(error), error=ours)
+                yield number, Failure(kind="raised", message=describe_error(error), error=ours)
 
 
 def run_apart(job: Job[T]) -> T | Failure:
@@ -194,7 +195,7 @@ class Worker:
         return max(0.0, min(self._limit, self._silent_until) - time.monotonic())
 
     def failure(self) -> Failure | None:
-        """Why no answer is to come, where that is so."""
+        """The reason why no answer will come; None while one may still come."""
         if self._limit <= time.monotonic():
             return Failure(kind="late", message=f"not done after {self._seconds:g} s")
         if self._silent_until <= time.monotonic():
@@ -202,7 +203,8 @@ class Worker:
         return None if self._process.poll() is None else self._ended()
 
     def stop(self) -> None:
-        """Let it end in good order, for what its modules do at the end; then end what it left."""
+        """Let it end in good order, so that its exit handlers run; then end the processes it
+        left."""
         assert self._process.stdin is not None
         with contextlib.suppress(OSError):
             _send(self._process.stdin, FAREWELL)
@@ -217,7 +219,7 @@ class Worker:
             self._close_output()
 
     def kill(self) -> None:
-        """End it now, with all that it started: it may not listen to less."""
+        """End it now, with all the processes it started."""
         self._kill_group()
         self._process.kill()
         self._process.wait()
@@ -225,8 +227,8 @@ class Worker:
         self._close_output()
 
     def _wait_for_group(self) -> None:
-        """What ends by itself when the worker does, like the resource tracker of `multiprocessing`,
-        cleans up first."""
+        """Wait for processes that end with the worker, like the resource tracker of
+        `multiprocessing`, so that they can clean up."""
         limit = time.monotonic() + LEFTOVER_GRACE
         while self._signal_group(0) and time.monotonic() < limit:
             time.sleep(LEFTOVER_GRACE / 50)
@@ -236,8 +238,8 @@ class Worker:
             self._signal_group(signal.SIGKILL)
 
     def _signal_group(self, number: int) -> bool:
-        """Whether there was anyone to hear it. The group keeps the number of its worker, which is
-        given to no other process while the group has a member."""
+        """Whether a process of the group was there to receive the signal. The group keeps the
+        number of its worker, which no other process gets while the group has a member."""
         if not hasattr(os, "killpg"):
             return False
         try:
@@ -253,7 +255,9 @@ class Worker:
             try:
                 answer = pickle.loads(payload)
             except Exception as error:
-                answer = Failure(kind="raised", message=f"its answer cannot be read: {_say(error)}")
+                answer = Failure(
+                    kind="raised", message=f"its answer cannot be read: {describe_error(error)}"
+                )
             events.put((self, answer))
         events.put((self, self._ended()))
 
@@ -270,7 +274,7 @@ class Worker:
             self._process.stdin.close()
 
     def _close_output(self) -> None:
-        """Unless something that the job left behind holds the pipe: then its reader waits on."""
+        """Close the output, unless a process that the job left behind still holds the pipe."""
         assert self._process.stdout is not None
         self._listener.join(LOOK)
         if not self._listener.is_alive():
@@ -281,8 +285,8 @@ Event = tuple[Worker, Any]  # who, and its answer or failure
 
 
 def _next_events(events: SimpleQueue[Event], busy: list[Worker]) -> list[Event]:
-    """What a worker said; or else, after a while, who is late or gone. An answer counts when it
-    came before its job was found to be late."""
+    """The next message of a worker; or, after a while without one, the workers that are late or
+    gone. An answer counts if it came before its job was found to be late."""
     left = min(worker.seconds_left() for worker in busy)
     try:
         worker, answer = events.get(timeout=min(LOOK, left))
@@ -306,7 +310,7 @@ def is_worker() -> bool:
 
 
 def note(value: Any) -> None:
-    """From inside a job: say how far it is. Nobody hears it where there is no command."""
+    """From inside a job: report progress. Nothing happens outside a worker."""
     if _sending:
         with contextlib.suppress(OSError), _turn:
             _send(_sending[0], pickle.dumps(Note(value)))
@@ -317,9 +321,9 @@ def serve() -> None:
     requests, answers = _own_streams()
     _sending.append(answers)
     jobs: SimpleQueue[bytes] = SimpleQueue()
-    threading.Thread(target=_hear, args=(requests, jobs), daemon=True).start()
+    threading.Thread(target=_receive_jobs, args=(requests, jobs), daemon=True).start()
     while (payload := jobs.get()) != FAREWELL:
-        answer = _answer(payload)
+        answer = _run_payload(payload)
         sys.stdout.flush()
         with contextlib.suppress(OSError), _turn:  # the command may have gone, and so will this
             _send(answers, answer)
@@ -334,28 +338,28 @@ def _own_streams() -> tuple[IO[bytes], IO[bytes]]:
     return requests, answers
 
 
-def _hear(requests: IO[bytes], jobs: SimpleQueue[bytes]) -> None:
+def _receive_jobs(requests: IO[bytes], jobs: SimpleQueue[bytes]) -> None:
     """In a thread: the end of the input without a farewell says that the command has gone."""
     while (payload := _receive(requests)) is not None:
         jobs.put(payload)
         if payload == FAREWELL:
             return
-    _leave()
+    _exit_with_group()
 
 
-def _leave() -> None:
+def _exit_with_group() -> None:
     if hasattr(os, "killpg") and os.getpgrp() == os.getpid():
         os.killpg(os.getpgrp(), signal.SIGKILL)
     os._exit(1)
 
 
-def _answer(payload: bytes) -> bytes:
+def _run_payload(payload: bytes) -> bytes:
     try:
         function, arguments = pickle.loads(payload)
         return pickle.dumps(function(*arguments))
     except SystemExit:
         sys.stdout.flush()
-        _leave()
+        _exit_with_group()
         raise
     except AssayError as error:
         failure = Failure(kind="raised", message=str(error), error=error)
@@ -363,11 +367,7 @@ def _answer(payload: bytes) -> bytes:
             return pickle.dumps(failure)
         return pickle.dumps(Failure(kind="raised", message=str(error)))
     except Exception as error:
-        return pickle.dumps(Failure(kind="raised", message=_say(error)))
-
-
-def _say(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}"
+        return pickle.dumps(Failure(kind="raised", message=describe_error(error)))
 
 
 # ── messages ──────────────────────────────────────────────────────────────────────────────────────
@@ -381,11 +381,11 @@ def _send(stream: IO[bytes], payload: bytes) -> None:
 
 def _receive(stream: IO[bytes]) -> bytes | None:
     """The next message, or None when there are no more: a message cut short is none."""
-    length = _exactly(stream, LENGTH_BYTES)
-    return None if length is None else _exactly(stream, int.from_bytes(length, "big"))
+    length = _read_exactly(stream, LENGTH_BYTES)
+    return None if length is None else _read_exactly(stream, int.from_bytes(length, "big"))
 
 
-def _exactly(stream: IO[bytes], size: int) -> bytes | None:
+def _read_exactly(stream: IO[bytes], size: int) -> bytes | None:
     blocks: list[bytes] = []
     while size > 0:
         block = stream.read(size)

@@ -1,5 +1,4 @@
-"""The workspace: the folder that holds corpora, indexes, results and the database. One rule for
-everybody."""
+"""Find the workspace: the folder that holds corpora, indexes, results and the database."""
 
 from __future__ import annotations
 
@@ -15,17 +14,17 @@ DATABASE = "assay.db"
 
 
 def workspace(home: Path | str | None = None) -> Path:
-    """The folder given, else `$ASSAY_HOME`, else `.assay` in the folder of the configuration that a
-    command names (`beside`), else in the current one. A variable that is set to nothing is not set:
-    otherwise the workspace would be scattered over the current folder."""
+    """The workspace folder: the one given, else `$ASSAY_HOME`, else `.assay` in the folder of the
+    configuration that a command names (`beside`), else in the current folder. An empty variable
+    counts as not set: otherwise the workspace would be scattered over the current folder."""
     return Path(home or os.environ.get(HOME) or DEFAULT)
 
 
 @contextmanager
 def beside(config: Path) -> Iterator[None]:
-    """The workspace of a configuration that is named is the `.assay` in its folder, from wherever a
-    command is given, unless `$ASSAY_HOME` names another; where only the current folder has one, it
-    is that. Processes that are started meanwhile see the same."""
+    """While a named configuration is in use, its workspace is the `.assay` in its folder, unless
+    `$ASSAY_HOME` names another; where only the current folder has one, that one is used. Processes
+    started meanwhile see the same."""
     folder = config.absolute().parent.resolve()
     only_here = Path(DEFAULT).exists() and not (folder / DEFAULT).exists()
     if os.environ.get(HOME) or only_here or folder == Path.cwd().resolve():

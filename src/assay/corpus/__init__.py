@@ -1,4 +1,4 @@
-"""Corpora: importers, the corpus on disk, citations and the graph they make.
+"""Import corpora, open them, and resolve the citations between their documents.
 
 import_corpus("fppc", "extracted/", name="opinions")     read a source, if it has changed
 corpus = open_corpus(None, "opinions")                   in `$ASSAY_HOME`, by default `.assay`

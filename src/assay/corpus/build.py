@@ -1,5 +1,5 @@
-"""Importing: read a source into parts, put them together, resolve citations, and switch to the
-result in one step.
+"""Import a source as a corpus: read it into parts, merge them, resolve citations, and replace the
+old corpus in one step.
 
 **Reading** is cut into batches of files that any process can read (parts.py). A batch leaves parts,
 each finished by a marker, so that an import that was killed goes on after the last marker, and it
@@ -42,14 +42,13 @@ from assay.core.redaction import without_password
 from assay.core.workers import Failure, Job, run_jobs
 from assay.corpus import citations as resolve
 from assay.corpus import disk
-from assay.corpus.citation_graph import link
-from assay.corpus.citations import Resolver
+from assay.corpus.citations import Resolver, write_graph
 from assay.corpus.disk import (
     FORMAT,
     MANIFEST,
     Corpus,
     Manifest,
-    Part,
+    PartFile,
     corpus_path,
     fingerprint_of,
     read_arrow,
@@ -78,12 +77,12 @@ from assay.corpus.parts import (
 
 Progress = Callable[[str, int, int], None]  # stage, done, total
 PARALLEL_BYTES = 32 * 2**20  # below this, starting workers costs more than it saves
-MAX_WORKERS = 4
+MAX_WORKERS = 4  # taste: merging and resolving are done by one process all the same
 WORKERS: int | None = None  # how many read at once, if not as many as the machine and size suggest
 
 
 class ImportReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What an import did. `unchanged` means that the corpus was already this one."""
+    """The outcome of an import. `unchanged` means that the corpus was already this one."""
 
     name: str
     fingerprint: str
@@ -96,7 +95,8 @@ class ImportReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Recipe(msgspec.Struct, frozen=True, kw_only=True):
-    """What a corpus is made of and by: two imports with one recipe and the same files are one."""
+    """Source, kind, options and versions of an import: two imports with one recipe and the same
+    files give the same corpus."""
 
     kind: str
     source: str
@@ -138,8 +138,8 @@ def import_corpus(
     refuse_unknown(kind, options)
     units = reader.units(source, options)
     recipe = _recipe(kind, source, options, reader)
-    with _only_one(path):
-        if (known := _unchanged(path, recipe, source, units)) is not None:
+    with _exclusive_import(path):
+        if (known := _unchanged_manifest(path, recipe, source, units)) is not None:
             return _report(known, began, unchanged=True)
         before = disk.open_path(path).fingerprint if _is_readable(path) else ""
         building = _Building(
@@ -151,12 +151,12 @@ def import_corpus(
             units=units,
             began=began,
         )
-        resumed = _prepare(building)
+        resumed = _prepare_folder(building)
         work = batches(kind, source, options, units, building.folder)
         strictly = [msgspec.structs.replace(batch, strict=strict) for batch in work]
         _read_all(strictly, building.folder, tell)
         tell("indexing", 0, 1)
-        corpus = _put_together(building, len(work))
+        corpus = _assemble_corpus(building, len(work))
         tell("indexing", 1, 1)
         report = _report(corpus.manifest, began, unchanged=corpus.fingerprint == before)
         return msgspec.structs.replace(report, resumed=resumed)
@@ -174,11 +174,11 @@ def _report(manifest: Manifest, began: float, *, unchanged: bool) -> ImportRepor
     )
 
 
-# ── is there anything to do ───────────────────────────────────────────────────────────────────────
+# ── before reading ────────────────────────────────────────────────────────────────────────────────
 
 
 def _recipe(kind: str, source: str, options: Options, reader: Importer) -> Recipe:
-    """A database address may hold a password, which the corpus must not."""
+    """The recipe of an import, without the password that a database address may hold."""
     is_address = "://" in source or conninfo.is_postgres(source)
     place = conninfo.shown(source if is_address else str(Path(source).resolve()))
     options = {
@@ -196,8 +196,10 @@ def _is_readable(path: Path) -> bool:
         return False
 
 
-def _unchanged(path: Path, recipe: Recipe, source: str, units: list[Unit]) -> Manifest | None:
-    """The manifest of the corpus that is there, if it is what an import would give."""
+def _unchanged_manifest(
+    path: Path, recipe: Recipe, source: str, units: list[Unit]
+) -> Manifest | None:
+    """The manifest of the existing corpus, if an import would give the same one."""
     if not _is_readable(path):
         return None  # an older format or a damaged corpus is built anew
     corpus = disk.open_path(path)
@@ -220,9 +222,9 @@ def _unchanged(path: Path, recipe: Recipe, source: str, units: list[Unit]) -> Ma
     return manifest
 
 
-def _prepare(building: _Building) -> int:
-    """An empty folder for the parts, or the one a killed import left, if it was this import; how
-    many parts it has."""
+def _prepare_folder(building: _Building) -> int:
+    """Prepare the folder for the parts: empty, or as a killed import of the same recipe left it.
+    Returns how many parts it has."""
     folder = building.folder
     files = [(unit.path, unit.size, unit.mtime_ns) for unit in building.units]
     key = sha256(msgspec.json.encode([building.recipe, files], order="deterministic")).hexdigest()
@@ -234,9 +236,9 @@ def _prepare(building: _Building) -> int:
 
 
 @contextmanager
-def _only_one(path: Path) -> Iterator[None]:
-    """Two imports of one corpus at a time would tread on each other's parts. A first import that
-    fails leaves nothing behind; one that is killed leaves its parts, to go on from."""
+def _exclusive_import(path: Path) -> Iterator[None]:
+    """Hold the lock of a corpus: two imports at a time would overwrite each other's parts. A first
+    import that fails leaves nothing behind; one that is killed leaves its parts, to resume from."""
     try:
         path.mkdir(parents=True, exist_ok=True)
         held = (path / ".lock").open("w")
@@ -259,16 +261,16 @@ def _only_one(path: Path) -> Iterator[None]:
                 yield
             except AssayError:
                 if not (path / MANIFEST).exists():
-                    _leave_nothing(path)
+                    _remove_traces(path)
                 raise
     except (OSError, pl.exceptions.PolarsError) as error:
-        said = os_message(error) if isinstance(error, OSError) else str(error)
+        message = os_message(error) if isinstance(error, OSError) else str(error)
         raise InputError(
-            f"cannot import: {said}", where=str(path), hint="Is the disk full?"
+            f"cannot import: {message}", where=str(path), hint="Is the disk full?"
         ) from error
 
 
-def _leave_nothing(path: Path) -> None:
+def _remove_traces(path: Path) -> None:
     shutil.rmtree(path / "building", ignore_errors=True)
     with suppress(OSError):  # something else is here, or elsewhere an open file cannot go
         (path / ".lock").unlink()
@@ -283,13 +285,14 @@ def _read_all(work: list[Batch], folder: Path, tell: Progress) -> None:
     total = sum(len(batch.units) for batch in work)
     done = total - sum(len(batch.units) for batch in waiting)
     tell("reading", done, total)
-    for batch in _each_read(waiting):
+    for batch in _read_batches(waiting):
         done += len(batch.units)
         tell("reading", done, total)
 
 
-def _each_read(waiting: list[Batch]) -> Iterator[Batch]:
-    """Every batch when it is read: here, or by several workers where there is much to read."""
+def _read_batches(waiting: list[Batch]) -> Iterator[Batch]:
+    """Each batch as soon as it is read, in this process or by several workers where there is much
+    to read."""
     workers = _workers(waiting)
     if workers < 2:
         for batch in waiting:
@@ -300,7 +303,7 @@ def _each_read(waiting: list[Batch]) -> Iterator[Batch]:
     with closing(run_jobs(jobs, at_once=workers)) as answers:
         for number, answer in answers:
             if isinstance(answer, Failure):
-                raise _cannot_read(waiting[number], answer)
+                raise _reading_error(waiting[number], answer)
             yield waiting[number]
 
 
@@ -310,7 +313,7 @@ def _workers(waiting: list[Batch]) -> int:
     return min(WORKERS or suggested, len(waiting))
 
 
-def _cannot_read(batch: Batch, failure: Failure) -> AssayError:
+def _reading_error(batch: Batch, failure: Failure) -> AssayError:
     if failure.error is not None:
         return failure.error
     place = f"{batch.units[0].path} or a file after it"
@@ -319,23 +322,23 @@ def _cannot_read(batch: Batch, failure: Failure) -> AssayError:
     return AssayError(f"a worker process ended while reading {place}")
 
 
-# ── putting together ──────────────────────────────────────────────────────────────────────────────
+# ── merging and switching ─────────────────────────────────────────────────────────────────────────
 
 
 @dataclass(kw_only=True)
 class _Merged:
     """The documents of all parts, each id once."""
 
-    parts: list[Part]
+    parts: list[PartFile]
     first_seen: dict[str, tuple[str, str]]  # id -> its digest, and where it was read
     problems: list[Problem]
 
 
-def _put_together(building: _Building, batch_count: int) -> Corpus:
+def _assemble_corpus(building: _Building, batch_count: int) -> Corpus:
     folder = building.folder
-    merged = _merged(folder, batch_count)
+    merged = _merge_parts(folder, batch_count)
     if not merged.first_seen:
-        raise _nothing(merged.problems, building.recipe)
+        raise _no_documents(merged.problems, building.recipe)
     ids = list(merged.first_seen)
     parts = tuple(merged.parts)
     write_ids(folder, ids)
@@ -344,7 +347,7 @@ def _put_together(building: _Building, batch_count: int) -> Corpus:
     write_atomic(folder / "problems.jsonl", b"".join(lines))
     frames = [read_arrow(folder / part.file, Resolver.COLUMNS) for part in parts]
     resolver = Resolver.of_frames(frames, building.reader.SCHEME)
-    citations = link(folder, parts, resolver)
+    citations = write_graph(folder, parts, resolver)
     fingerprint = fingerprint_of(ids, [digest for digest, _ in merged.first_seen.values()])
     recipe = building.recipe
     manifest = Manifest(
@@ -365,10 +368,10 @@ def _put_together(building: _Building, batch_count: int) -> Corpus:
         seconds=round(time.perf_counter() - building.began, 3),
         created_at=datetime.now(UTC).isoformat(timespec="seconds"),
     )
-    return _put_in_place(building, manifest)
+    return _switch_to(building, manifest)
 
 
-def _nothing(problems: list[Problem], recipe: Recipe) -> InputError:
+def _no_documents(problems: list[Problem], recipe: Recipe) -> InputError:
     hint = f"{len(problems):,} problems in all; the corpus was not changed."
     if not problems:
         return InputError("the source holds no records", where=recipe.source, hint=hint)
@@ -376,14 +379,14 @@ def _nothing(problems: list[Problem], recipe: Recipe) -> InputError:
     return InputError(f"nothing could be imported: {first.reason}", where=first.where, hint=hint)
 
 
-def _fields_of(folder: Path, parts: tuple[Part, ...]) -> tuple[str, ...]:
+def _fields_of(folder: Path, parts: tuple[PartFile, ...]) -> tuple[str, ...]:
     """The names of the texts that some document has beside its text."""
     columns = {column for part in parts for column in pl.read_ipc_schema(folder / part.file)}
     fields = (column.removeprefix("fields.") for column in columns if column.startswith("fields."))
     return tuple(sorted(fields))
 
 
-def _put_in_place(building: _Building, manifest: Manifest) -> Corpus:
+def _switch_to(building: _Building, manifest: Manifest) -> Corpus:
     path = building.path
     wanted = {part.file for part in manifest.parts}
     for file in building.folder.iterdir():
@@ -399,21 +402,21 @@ def _put_in_place(building: _Building, manifest: Manifest) -> Corpus:
     return Corpus(path, manifest)
 
 
-def _merged(folder: Path, batch_count: int) -> _Merged:
-    """Of documents with the same id the first is kept; the parts that hold another are written
-    again without it."""
+def _merge_parts(folder: Path, batch_count: int) -> _Merged:
+    """Merge the parts. Of documents with the same id the first is kept; parts that hold another are
+    written again without it."""
     merged = _Merged(parts=[], first_seen={}, problems=[])
     repeated: list[Problem] = []  # after what could not be read, as they are found later
     for batch in range(batch_count):
         for number, done in enumerate(finished_parts(folder, batch)):
             merged.problems += done.problems
             if done.rows:
-                _take_part(folder, part_stem(batch, number), merged, repeated)
+                _merge_part(folder, part_stem(batch, number), merged, repeated)
     merged.problems += repeated
     return merged
 
 
-def _take_part(folder: Path, stem: str, merged: _Merged, repeated: list[Problem]) -> None:
+def _merge_part(folder: Path, stem: str, merged: _Merged, repeated: list[Problem]) -> None:
     columns = ["id", "digest", "source"]
     rows = read_arrow(folder / f"{stem}.arrow", columns).select(columns).rows()
     keep = []
@@ -423,13 +426,15 @@ def _take_part(folder: Path, stem: str, merged: _Merged, repeated: list[Problem]
         if is_new:
             merged.first_seen[doc_id] = (digest, origin)
         else:
-            repeated.append(_duplicate(doc_id, digest, origin, *merged.first_seen[doc_id]))
+            repeated.append(_duplicate_problem(doc_id, digest, origin, *merged.first_seen[doc_id]))
     if any(keep):
         kept = stem if all(keep) else _keep_rows(folder, stem, keep)
-        merged.parts.append(Part(f"{kept}.arrow", sum(keep)))
+        merged.parts.append(PartFile(f"{kept}.arrow", sum(keep)))
 
 
-def _duplicate(doc_id: str, digest: str, origin: str, first: str, first_origin: str) -> Problem:
+def _duplicate_problem(
+    doc_id: str, digest: str, origin: str, first: str, first_origin: str
+) -> Problem:
     code = "duplicate" if digest == first else "duplicate-id"
     same = "with the same content" if digest == first else "with other content"
     reason = f"the id {doc_id!r} was read before {same}, from {first_origin}; the first is kept"
@@ -437,8 +442,8 @@ def _duplicate(doc_id: str, digest: str, origin: str, first: str, first_origin: 
 
 
 def _keep_rows(folder: Path, stem: str, keep: list[bool]) -> str:
-    """A copy of a part with some rows. The part itself stays, for an import that goes on from
-    here."""
+    """Write a copy of a part with some of its rows. The part itself stays, so that an import can
+    resume from here."""
     kept = pl.Series(keep)
     new_row = pl.Series(np.cumsum(keep) - 1)
     mentions = read_arrow(mentions_path(folder, stem))

@@ -1,29 +1,51 @@
-"""From a citation to the documents it names, or the reason why there is none."""
+"""Resolve citations to the documents of a corpus, and write the citation graph of a whole
+corpus.
+
+Opinions are resolved twice for the graph. The first round takes those that a citation names, and
+learns from them which opinion stands at which volume and page (letters.py explains why); the second
+round uses that. Each normal form is parsed once, however many documents cite it.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import ClassVar
 
 import msgspec
+import numpy as np
 import polars as pl
 
 from assay.core.errors import AssayError
-from assay.corpus.disk import Corpus, Manifest, open_path
+from assay.corpus.disk import Corpus, Manifest, PartFile, Rows, open_path, read_arrow
 from assay.corpus.importers.kinds import importer
 from assay.corpus.in_force import standings_of, today
 from assay.corpus.laws import Laws
 from assay.corpus.letters import Letters
-from assay.law.citation import PLAIN, Citation, Facts, Resolution, Scheme, Status, narrowed
+from assay.corpus.parts import mentions_path, write_arrow
+from assay.law.citation import (
+    PLAIN,
+    STATUSES,
+    Citation,
+    Facts,
+    Resolution,
+    Scheme,
+    Status,
+    narrowed,
+)
 from assay.law.parse import parse
 from assay.law.versions import IN_FORCE
 
-# ── whether a corpus was imported by an older version ─────────────────────────────────────────────
-
+VERSION = 13  # raised when the same texts give other citations
+MANY_LAWS = 5000  # beyond this, knowing all names does not help to read one (taste)
 OLDER = "the corpus was imported by an older version; import it again"
+CITATION_ROWS = 65_536  # read together from `citations.arrow`
+NOT_UNDERSTOOD = Resolution("missing", (), "not in a form that is understood")
+OWN_NUMBER = Resolution("self", (), "its own number, at the top of its pages")
+
+Parsed = dict[tuple[str, str], Citation | None]  # by normal form and language
 
 
 def imported_by_older(manifest: Manifest) -> bool:
@@ -34,14 +56,8 @@ def imported_by_older(manifest: Manifest) -> bool:
     return any(manifest.versions.get(name, version) < version for name, version in now.items())
 
 
-# ────────────────────────────────────────────────────────────────────────────────────────────────
-
-VERSION = 13  # raised when the same texts give other citations
-MANY_LAWS = 5000  # beyond this, knowing all names does not help to read one
-
-
 class Resolved(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A citation in a text, with the ids of the documents it names."""
+    """A citation in a text with the ids of the documents it names."""
 
     citation: Citation
     status: Status
@@ -51,7 +67,8 @@ class Resolved(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Resolver:
-    """The tables of one corpus. Build it with `of_frames` or `of_corpus`."""
+    """Resolves citations against the documents of one corpus. Build it with `of_frames` or
+    `of_corpus`."""
 
     COLUMNS: ClassVar = ["id", "metadata", "locator.section", "locator.moment", "year"]
 
@@ -133,7 +150,7 @@ class Resolver:
 def cite(
     text: str, corpus: Corpus | None = None, *, language: str | None = None, scheme: Scheme = PLAIN
 ) -> list[Resolved]:
-    """The citations of a text with what they name in a corpus."""
+    """Find the citations of a text and resolve them in a corpus."""
     if corpus is None:
         return [
             Resolved(
@@ -165,7 +182,8 @@ def cite(
 
 
 def _with_moment(resolver: Resolver, citation: Citation, resolution: Resolution) -> tuple[int, ...]:
-    """Of several places that may be meant, those that have the moment that is named."""
+    """The rows that a citation means: where the resolution is ambiguous, only those with the moment
+    it names, if there are any."""
     moment = citation.parts.get("moment", "")
     places = resolver.laws.places
     fitting = tuple(
@@ -175,7 +193,7 @@ def _with_moment(resolver: Resolver, citation: Citation, resolution: Resolution)
 
 
 def _not_in_force(corpus: Corpus, resolver: Resolver, rows: Iterable[int]) -> dict[int, str]:
-    """Of these rows, the provisions that do not hold today, and why."""
+    """The provisions among these rows that are not in force today, with their status."""
     provisions = [row for row in rows if row in resolver.laws.places]
     if not provisions:
         return {}
@@ -188,3 +206,90 @@ def _not_in_force(corpus: Corpus, resolver: Resolver, rows: Iterable[int]) -> di
 def resolver_of(data_folder: str) -> Resolver:
     """The resolver of an open corpus, built once; its data folder never changes."""
     return Resolver.of_corpus(open_path(Path(data_folder).parent))
+
+
+# ── the graph of a whole corpus ───────────────────────────────────────────────────────────────────
+
+
+def write_graph(folder: Path, parts: tuple[PartFile, ...], resolver: Resolver) -> dict[str, int]:
+    """Resolve every citation of every part, write `citations.arrow` and the graph, and count the
+    citations by status."""
+    starts = np.cumsum([0, *(part.rows for part in parts)])
+    mentions = _all_mentions(folder, parts, starts)
+    resolver.letters.read_text = _text_reader(folder, parts, starts)
+    parsed: Parsed = {}
+    opinions = mentions.filter(pl.col("kind") == "opinion")
+    by_name = _resolve_mentions(opinions, resolver, parsed)
+    resolver.letters.learn(
+        (normal, resolution.status, list(resolution.rows))
+        for normal, resolution in zip(opinions["normal"], by_name, strict=True)
+    )
+    resolutions = list(_resolve_mentions(mentions, resolver, parsed))
+    rows = [list(resolution.rows) for resolution in resolutions]
+    citations = mentions.with_columns(
+        status=pl.Series([resolution.status for resolution in resolutions], dtype=pl.String),
+        reason=pl.Series([resolution.reason for resolution in resolutions], dtype=pl.String),
+        targets=pl.Series(rows, dtype=pl.List(pl.Int64)),
+    )
+    write_arrow(citations, folder / "citations.arrow", batch=CITATION_ROWS)
+    resolved = citations.filter(pl.col("status") == "resolved").select("row", "targets")
+    pairs = resolved.explode("targets").unique()
+    _write_edges(folder, int(starts[-1]), pairs.to_numpy().astype(np.int64))
+    counts = dict(citations["status"].value_counts().iter_rows())
+    return {status: counts.get(status, 0) for status in STATUSES} | {"edges": pairs.height}
+
+
+def _all_mentions(folder: Path, parts: tuple[PartFile, ...], starts: Rows) -> pl.DataFrame:
+    """The citations of all parts, with rows of the corpus in place of rows of a part."""
+    tables = []
+    for part, start in zip(parts, starts[:-1], strict=True):
+        table = read_arrow(mentions_path(folder, Path(part.file).stem))
+        tables.append(table.with_columns(pl.col("row") + int(start)))
+    return pl.concat(tables)
+
+
+def _text_reader(folder: Path, parts: tuple[PartFile, ...], starts: Rows) -> Callable[[int], str]:
+    def read_text(row: int) -> str:
+        part = int(np.searchsorted(starts, row, side="right")) - 1
+        texts = pl.scan_ipc(folder / parts[part].file).select("text")
+        return str(texts.slice(row - int(starts[part]), 1).collect().item())
+
+    return read_text
+
+
+def _resolve_mentions(
+    mentions: pl.DataFrame, resolver: Resolver, parsed: Parsed
+) -> Iterator[Resolution]:
+    no_documents = {
+        kind: Resolution("no-document", (), f"no {kind} is a document of this corpus")
+        for kind in ("statute", "regulation", "case")
+        if not resolver.laws.places
+    }
+    columns = ("row", "normal", "kind", "language", "name", "own")
+    for row, normal, kind, language, name, own in mentions.select(columns).iter_rows():
+        if own:
+            yield OWN_NUMBER
+        elif not kind:
+            yield NOT_UNDERSTOOD
+        elif kind == "reference":
+            yield resolver.laws.reference(normal, row)
+        elif language == "en" and kind in no_documents:
+            yield no_documents[kind]
+        else:
+            key = (normal, language)
+            if key not in parsed:
+                parsed[key] = next(iter(parse(normal, language, scheme=resolver.scheme)), None)
+            citation = parsed[key]
+            if citation is None:
+                yield NOT_UNDERSTOOD
+            else:
+                yield resolver.resolve(msgspec.structs.replace(citation, name=name), row)
+
+
+def _write_edges(folder: Path, rows: int, pairs: Rows) -> None:
+    """Both directions as (offsets, rows), from pairs of a citing and a cited row."""
+    for name, columns in (("cites", pairs), ("cited_by", pairs[:, ::-1])):
+        order = np.lexsort((columns[:, 1], columns[:, 0]))
+        ends = np.cumsum(np.bincount(columns[:, 0], minlength=rows))
+        np.save(folder / f"{name}.offsets.npy", np.concatenate([[0], ends]).astype(np.int64))
+        np.save(folder / f"{name}.rows.npy", columns[order, 1])

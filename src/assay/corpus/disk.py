@@ -1,5 +1,5 @@
-"""The corpus on disk: columns in Arrow files, with an id index and the citation graph as mapped
-arrays.
+"""A corpus on disk: documents as columns in Arrow files, with an index of ids and the citation
+graph as mapped arrays.
 
     <home>/corpora/<name>/
       corpus.json              the manifest: replaced in one step, so that readers see old or new
@@ -12,7 +12,7 @@ arrays.
         citations.arrow        every citation of every document once, with its target or reason
         sources.arrow          the files read: path, size, time, hash
         problems.jsonl         records that could not be read
-        documents.*            the documents once more, so that one is one read (positioned.py)
+        documents.*            the documents once more, so that one is one read (`DocumentLines`)
       building/                an import under way; a later import takes up what is finished
 
 Opening reads the manifest and maps the arrays; a document is read when it is asked for. A corpus
@@ -44,92 +44,12 @@ from assay.core.workspace import workspace
 from assay.corpus.importers.kinds import Options, Problem
 from assay.law.citation import Scheme
 
-# ── every document once more ──────────────────────────────────────────────────────────────────────
-
+FORMAT = 1
+MANIFEST = "corpus.json"
 LINES = "documents.jsonl"
 OFFSETS = "documents.offsets.npy"
 FILES = frozenset({LINES, OFFSETS})
 T = TypeVar("T")
-Offsets = np.ndarray[Any, np.dtype[np.int64]]
-
-_document: msgspec.json.Decoder[Document] = msgspec.json.Decoder(Document)
-
-
-class _Id(msgspec.Struct, frozen=True):
-    id: str
-
-
-_id: msgspec.json.Decoder[_Id] = msgspec.json.Decoder(_Id)
-
-
-@dataclass(frozen=True)
-class Lines:
-    """The documents of an open corpus, by row."""
-
-    path: Path
-    lines: mmap.mmap
-    offsets: Offsets
-
-    def at(self, row: int) -> Document:
-        return self._decoded(row, _document)
-
-    def has_id(self, row: int, doc_id: str) -> bool:
-        """Whether this is its document: a line begins with the id."""
-        begin = b'{"id":' + msgspec.json.encode(doc_id)
-        start = self.offsets[row]
-        return self.lines[start : start + len(begin)] == begin
-
-    def id_at(self, row: int) -> str:
-        return self._decoded(row, _id).id
-
-    def _decoded(self, row: int, decoder: msgspec.json.Decoder[T]) -> T:
-        try:
-            return decoder.decode(self.lines[self.offsets[row] : self.offsets[row + 1]])
-        except msgspec.MsgspecError as error:
-            raise InputError(
-                f"cannot read document {row} of the corpus: {error}",
-                where=str(self.path),
-                hint=f"Delete {LINES}; `assay index` writes it again.",
-            ) from error
-
-
-def open_lines(folder: Path, documents: int) -> Lines | None:
-    """None where there are none, or not those of all documents."""
-    try:
-        # an array of its own: a mapped one costs more to look into than the number is worth
-        offsets = np.array(np.load(folder / OFFSETS, allow_pickle=False), np.int64)
-        with (folder / LINES).open("rb") as stream:
-            lines = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
-    except (OSError, ValueError, EOFError):
-        return None
-    is_whole = len(offsets) == documents + 1 and int(offsets[-1]) == len(lines)
-    return Lines(folder / LINES, lines, offsets) if is_whole else None
-
-
-def write_lines(folder: Path, documents: Iterable[Document]) -> None:
-    """The offsets come last and in one step: with them, the lines are whole."""
-    encode = msgspec.json.Encoder().encode
-    offsets = [0]
-    temporary = folder / f".{LINES}.{os.getpid()}"
-    try:
-        with temporary.open("wb") as stream:
-            for document in documents:
-                offsets.append(offsets[-1] + stream.write(encode(document) + b"\n"))
-            stream.flush()
-            os.fsync(stream.fileno())
-        (folder / OFFSETS).unlink(missing_ok=True)
-        temporary.replace(folder / LINES)
-        with temporary.open("wb") as stream:
-            np.save(stream, np.array(offsets, np.int64), allow_pickle=False)
-        temporary.replace(folder / OFFSETS)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-# ────────────────────────────────────────────────────────────────────────────────────────────────
-
-FORMAT = 1
-MANIFEST = "corpus.json"
 Rows = np.ndarray[Any, np.dtype[np.int64]]
 
 LOCATOR_COLUMNS = {name: f"locator.{name}" for name in Locator.__struct_fields__}
@@ -157,13 +77,13 @@ SCHEMA = pl.Schema(
 Count = Annotated[int, msgspec.Meta(ge=0)]
 
 
-class Part(msgspec.Struct, frozen=True):
+class PartFile(msgspec.Struct, frozen=True):
     file: str
     rows: Count
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
-    """What `corpus.json` holds."""
+    """The content of `corpus.json`."""
 
     format: int
     name: str
@@ -175,7 +95,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     fingerprint: str
     documents: Count
     data_folder: str = msgspec.field(name="data")
-    parts: tuple[Part, ...]
+    parts: tuple[PartFile, ...]
     fields: tuple[str, ...]
     problems: dict[str, Count]
     citations: dict[str, Count]
@@ -231,26 +151,26 @@ class Corpus:
         return list(self.frame.select("id").collect()["id"])
 
     def get(self, doc_id: str) -> Document:
-        return self.at(self._known_row(doc_id))
+        return self.at(self._require_row(doc_id))
 
     def at(self, row: int) -> Document:
-        if self._lines is not None:
-            return self._lines.at(row)
-        part, offset = self._place(row)
+        if self.lines is not None:
+            return self.lines.at(row)
+        part, offset = self._part_and_offset(row)
         return next(documents_of(pl.scan_ipc(self._file(part)).slice(offset, 1).collect()))
 
     @property
     def is_complete(self) -> bool:
-        """Whether it has all that this version writes."""
-        return self._lines is not None
+        """Whether the corpus has every file that this version writes."""
+        return self.lines is not None
 
     def complete(self) -> None:
-        """Write what a corpus of an earlier version lacks. One that nobody may write to stays as it
-        is: it can be read all the same."""
-        if self._lines is None:
+        """Write the files that a corpus of an earlier version lacks. A corpus that cannot be
+        written to stays as it is: it can be read all the same."""
+        if self.lines is None:
             with suppress(OSError):
                 write_lines(self.data_folder, self.iter())
-                del self.__dict__["_lines"]
+                del self.__dict__["lines"]
 
     def iter(self) -> Iterator[Document]:
         """Every document in row order, with one part in memory at a time."""
@@ -265,7 +185,7 @@ class Corpus:
         at = int(np.searchsorted(hashes, wanted))
         while at < len(hashes) and hashes[at] == wanted:
             row = int(rows[at])
-            is_it = self._lines.has_id(row, doc_id) if self._lines else self._id_at(row) == doc_id
+            is_it = self.lines.has_id(row, doc_id) if self.lines else self._id_at(row) == doc_id
             if is_it:
                 return row
             at += 1
@@ -293,7 +213,7 @@ class Corpus:
         return pl.scan_ipc(self.data_folder / "citations.arrow")
 
     def citations_of(self, doc_id: str) -> pl.DataFrame:
-        return self.citations.filter(pl.col("row") == self._known_row(doc_id)).collect()
+        return self.citations.filter(pl.col("row") == self._require_row(doc_id)).collect()
 
     def citing(self, normal: str) -> list[str]:
         """The documents that cite this normal form, whether or not it is a document here: "Gov.
@@ -315,13 +235,9 @@ class Corpus:
         hashes: Any = self._array("ids.hash.npy")
         return np.asarray(hashes), np.asarray(self._array("ids.row.npy"))
 
-    @property
-    def lines(self) -> Lines | None:
-        """The documents once more, for quick reading, where they are there."""
-        return self._lines
-
     @cached_property
-    def _lines(self) -> Lines | None:
+    def lines(self) -> DocumentLines | None:
+        """The documents as lines, for quick reading; None in a corpus of an earlier version."""
         return open_lines(self.data_folder, len(self))
 
     @cached_property
@@ -332,7 +248,7 @@ class Corpus:
     def _part_ids(self) -> dict[int, pl.Series]:
         return {}
 
-    def _known_row(self, doc_id: str) -> int:
+    def _require_row(self, doc_id: str) -> int:
         row = self.row(doc_id)
         if row is None:
             raise InputError(
@@ -344,15 +260,15 @@ class Corpus:
     def _file(self, part: int) -> Path:
         return self.data_folder / self.manifest.parts[part].file
 
-    def _place(self, row: int) -> tuple[int, int]:
+    def _part_and_offset(self, row: int) -> tuple[int, int]:
         """The part that holds a row, and where in it."""
         part = int(np.searchsorted(self._starts, row, side="right")) - 1
         return part, row - int(self._starts[part])
 
     def _id_at(self, row: int) -> str:
-        if self._lines is not None:
-            return self._lines.id_at(row)
-        part, offset = self._place(row)
+        if self.lines is not None:
+            return self.lines.id_at(row)
+        part, offset = self._part_and_offset(row)
         if part not in self._part_ids:
             self._part_ids[part] = read_arrow(self._file(part), ["id"])["id"]
         return str(self._part_ids[part][offset])
@@ -370,22 +286,22 @@ class Corpus:
         return array
 
     def _neighbours(self, direction: str, doc_id: str) -> list[str]:
-        row = self._known_row(doc_id)
+        row = self._require_row(doc_id)
         offsets, rows = self.graph(direction)
         return [self._id_at(int(other)) for other in rows[offsets[row] : offsets[row + 1]]]
 
 
-_PLAIN = re.compile(r"\w[\w.-]*")  # what can only be a file or folder right here
+_SAFE_NAME = re.compile(r"\w[\w.-]*")  # what can only be a file or folder right here
 LONGEST_NAME = 200  # bytes; a file system takes 255, and a name gets an ending
 _FINGERPRINT = re.compile(r"sha256:[0-9a-f]{64}")
 
 
-def _is_plain(name: str) -> bool:
-    return _PLAIN.fullmatch(name) is not None and len(name.encode()) <= LONGEST_NAME
+def _is_safe_name(name: str) -> bool:
+    return _SAFE_NAME.fullmatch(name) is not None and len(name.encode()) <= LONGEST_NAME
 
 
 def corpus_path(home: Path | None, name: str) -> Path:
-    if not _is_plain(name):
+    if not _is_safe_name(name):
         hint = "Use letters, digits, '-', '_' and '.', begin with a letter or digit, and be brief."
         raise InputError(f"{name[:LONGEST_NAME]!r} cannot be the name of a corpus", hint=hint)
     return workspace(home) / "corpora" / name
@@ -422,11 +338,11 @@ def open_path(path: Path) -> Corpus:
 
 
 def refuse_unsafe(manifest: Manifest, where: Path) -> Manifest:
-    """Its names become parts of paths, and its numbers places in files: one that leads elsewhere
-    was not written by us."""
+    """Refuse a manifest whose names or numbers could lead outside the corpus: names become parts of
+    paths, and numbers positions in files."""
     names = {"name": manifest.name, "data": manifest.data_folder}
     names |= {f"parts[{row}].file": part.file for row, part in enumerate(manifest.parts)}
-    wrong = [f"{key} is {name!r}" for key, name in names.items() if not _is_plain(name)]
+    wrong = [f"{key} is {name!r}" for key, name in names.items() if not _is_safe_name(name)]
     if not _FINGERPRINT.fullmatch(manifest.fingerprint):
         wrong.append(f"fingerprint is {manifest.fingerprint!r}")
     if (rows := sum(part.rows for part in manifest.parts)) != manifest.documents:
@@ -449,7 +365,7 @@ def list_corpora(home: Path | None = None) -> list[str]:
 
 
 def document_frame(documents: list[Document], sources: list[str]) -> pl.DataFrame:
-    """One row a document, with where each was read."""
+    """Documents as a frame, one row each, with where each was read."""
     columns: dict[str, list[Any]] = {}
     for name in TEXT_COLUMNS:
         columns[name] = [getattr(doc, name) for doc in documents]
@@ -468,7 +384,7 @@ def document_frame(documents: list[Document], sources: list[str]) -> pl.DataFram
     return pl.DataFrame(columns, schema=schema)
 
 
-def _as_before(document: Document) -> Document:
+def _without_later_parts(document: Document) -> Document:
     if document.locator is None:
         return document
     locator = msgspec.structs.replace(document.locator, **dict.fromkeys(LATER_PARTS))
@@ -480,12 +396,12 @@ _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 def digest_of(document: Document) -> str:
-    """SHA-256 of what a document says."""
-    return hashlib.sha256(_encode(_as_before(document))).hexdigest()
+    """SHA-256 of a document's content."""
+    return hashlib.sha256(_encode(_without_later_parts(document))).hexdigest()
 
 
 def documents_of(frame: pl.DataFrame) -> Iterator[Document]:
-    """The way back: what is null was not there."""
+    """The documents of a frame; null means that a value is absent."""
     columns = [name for name in frame.columns if name.startswith("fields.")]
     field_of = {name: name.removeprefix("fields.") for name in columns}
     for row in frame.iter_rows(named=True):
@@ -541,3 +457,80 @@ def year_of(document: Document) -> int | None:
         return year
     begins = document.valid_from[:4]
     return int(begins) if begins.isdecimal() else None
+
+
+# ── documents as lines ────────────────────────────────────────────────────────────────────────────
+
+_document: msgspec.json.Decoder[Document] = msgspec.json.Decoder(Document)
+
+
+class _OnlyId(msgspec.Struct, frozen=True):
+    id: str
+
+
+_id: msgspec.json.Decoder[_OnlyId] = msgspec.json.Decoder(_OnlyId)
+
+
+@dataclass(frozen=True)
+class DocumentLines:
+    """The documents of an open corpus, by row."""
+
+    path: Path
+    lines: mmap.mmap
+    offsets: Rows
+
+    def at(self, row: int) -> Document:
+        return self._decoded(row, _document)
+
+    def has_id(self, row: int, doc_id: str) -> bool:
+        """Whether the document of a row has this id: a line begins with the id."""
+        begin = b'{"id":' + msgspec.json.encode(doc_id)
+        start = self.offsets[row]
+        return self.lines[start : start + len(begin)] == begin
+
+    def id_at(self, row: int) -> str:
+        return self._decoded(row, _id).id
+
+    def _decoded(self, row: int, decoder: msgspec.json.Decoder[T]) -> T:
+        try:
+            return decoder.decode(self.lines[self.offsets[row] : self.offsets[row + 1]])
+        except msgspec.MsgspecError as error:
+            raise InputError(
+                f"cannot read document {row} of the corpus: {error}",
+                where=str(self.path),
+                hint=f"Delete {LINES}; `assay index` writes it again.",
+            ) from error
+
+
+def open_lines(folder: Path, documents: int) -> DocumentLines | None:
+    """The lines of a corpus; None where there are none, or not those of all documents."""
+    try:
+        # an array of its own: a mapped one costs more to look into than the number is worth
+        offsets = np.array(np.load(folder / OFFSETS, allow_pickle=False), np.int64)
+        with (folder / LINES).open("rb") as stream:
+            lines = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+    except (OSError, ValueError, EOFError):
+        return None
+    is_whole = len(offsets) == documents + 1 and int(offsets[-1]) == len(lines)
+    return DocumentLines(folder / LINES, lines, offsets) if is_whole else None
+
+
+def write_lines(folder: Path, documents: Iterable[Document]) -> None:
+    """Write the documents as lines. The offsets come last and in one step: with them, the lines are
+    complete."""
+    encode = msgspec.json.Encoder().encode
+    offsets = [0]
+    temporary = folder / f".{LINES}.{os.getpid()}"
+    try:
+        with temporary.open("wb") as stream:
+            for document in documents:
+                offsets.append(offsets[-1] + stream.write(encode(document) + b"\n"))
+            stream.flush()
+            os.fsync(stream.fileno())
+        (folder / OFFSETS).unlink(missing_ok=True)
+        temporary.replace(folder / LINES)
+        with temporary.open("wb") as stream:
+            np.save(stream, np.array(offsets, np.int64), allow_pickle=False)
+        temporary.replace(folder / OFFSETS)
+    finally:
+        temporary.unlink(missing_ok=True)

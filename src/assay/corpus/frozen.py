@@ -1,8 +1,8 @@
-"""One portable file with a corpus in it, and opening it elsewhere.
+"""Pack a corpus into one portable file, and open such a file elsewhere.
 
 A ZIP archive with the manifest first and every file's SHA-256 in it. The same corpus always gives
 the same bytes. Opening unpacks it once into the workspace and checks every file, every name and
-every document (trust.py): the file may come from anybody.
+every document (validation.py): the file may come from anybody.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from assay.core.workspace import workspace
 from assay.corpus import disk
 from assay.corpus.disk import MANIFEST, Corpus, Manifest, open_path, refuse_unsafe, write_ids
 from assay.corpus.validation import (
-    altered,
+    find_alterations,
     refuse_bad_citations,
     refuse_bad_graph,
     refuse_odd_columns,
@@ -36,21 +36,25 @@ from assay.corpus.validation import (
 
 SUMS = "SHA256SUMS.json"
 _NAME = re.compile(r"\w[\w.-]*")
-MOST_TOLD = 64 * 2**20  # bytes of the manifest, and of the sums
-# A corpus packs to a quarter or less of its size; what unpacks to a hundred times is no corpus.
+MAX_ENTRY_BYTES = 64 * 2**20  # of the manifest, and of the sums
+# Measured: a corpus packs to a quarter or less of its size; one that unpacks to a hundred times its
+# size is a decompression bomb.
 SMALL, MOST_PACKED = 256 * 2**20, 100
 # what reading a file raises that is no frozen corpus, or not all of one; RuntimeError also where it
 # is encrypted, packed in another way, or nested without end
 _NO_ARCHIVE = (
-    *(
-        zipfile.BadZipFile,
-        zlib.error,
-        lzma.LZMAError,
-        struct.error,
-        EOFError,
-        pl.exceptions.PolarsError,
-    ),
-    *(LookupError, ValueError, TypeError, RuntimeError, OverflowError, msgspec.MsgspecError),
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    struct.error,
+    EOFError,
+    pl.exceptions.PolarsError,
+    LookupError,
+    ValueError,
+    TypeError,
+    RuntimeError,
+    OverflowError,
+    msgspec.MsgspecError,
 )
 
 
@@ -90,15 +94,18 @@ def open_frozen(path: Path, *, home: Path | None = None) -> Corpus:
         raise InputError("is not a regular file", where=str(path), hint="Check the path.")
     try:
         with zipfile.ZipFile(path) as archive:
-            told, summed = _told(archive, MANIFEST, path), _told(archive, SUMS, path)
-            manifest = msgspec.json.decode(told, type=Manifest)
+            manifest_bytes, sums_bytes = (
+                _read_entry(archive, MANIFEST, path),
+                _read_entry(archive, SUMS, path),
+            )
+            manifest = msgspec.json.decode(manifest_bytes, type=Manifest)
             refuse_unsafe(manifest, path)
-            sums = msgspec.json.decode(summed, type=dict[str, str])
+            sums = msgspec.json.decode(sums_bytes, type=dict[str, str])
             # where it came from is nobody's to say: `freeze` leaves it out
             manifest = msgspec.structs.replace(manifest, source="", created_at="", seconds=0.0)
             # by the documents and by all else: the same documents with another manifest or graph
             # are another corpus
-            rest = hashlib.sha256(told + b"\0" + summed).hexdigest()[:16]
+            rest = hashlib.sha256(manifest_bytes + b"\0" + sums_bytes).hexdigest()[:16]
             name = f"{manifest.fingerprint.removeprefix('sha256:')}-{rest}"
             folder = workspace(home) / "frozen" / name
             if (folder / MANIFEST).exists():
@@ -111,9 +118,9 @@ def open_frozen(path: Path, *, home: Path | None = None) -> Corpus:
         raise InputError(os_message(error), where=str(path), hint="Check the path.") from error
 
 
-def _told(archive: zipfile.ZipFile, name: str, path: Path) -> bytes:
-    if archive.getinfo(name).file_size > MOST_TOLD:
-        raise _too_much(path, f"{name} alone is larger than {MOST_TOLD // 2**20} MiB")
+def _read_entry(archive: zipfile.ZipFile, name: str, path: Path) -> bytes:
+    if archive.getinfo(name).file_size > MAX_ENTRY_BYTES:
+        raise _too_large(path, f"{name} alone is larger than {MAX_ENTRY_BYTES // 2**20} MiB")
     return archive.read(name)
 
 
@@ -121,10 +128,10 @@ def _refuse_bomb(archive: zipfile.ZipFile, path: Path, files: Iterable[str]) -> 
     """`zipfile` reads no more of a file than its entry states, so that the entries can be added."""
     whole = sum(archive.getinfo(f"data/{file}").file_size for file in files)
     if whole > max(SMALL, MOST_PACKED * path.stat().st_size):
-        raise _too_much(path, f"it would unpack to {whole / 2**30:.1f} GiB")
+        raise _too_large(path, f"it would unpack to {whole / 2**30:.1f} GiB")
 
 
-def _too_much(path: Path, what: str) -> InputError:
+def _too_large(path: Path, what: str) -> InputError:
     return InputError(what, where=str(path), hint="This is no frozen corpus.")
 
 
@@ -158,7 +165,7 @@ def _unpack(
 def _refuse_altered(corpus: Corpus, path: Path) -> None:
     for part in corpus.manifest.parts:
         refuse_odd_columns(corpus.data_folder / part.file)
-    for found in altered(corpus):
+    for found in find_alterations(corpus):
         name = f"document {found.doc_id!r}: " if found.doc_id else ""
         raise InputError(f"{name}{found.what}", where=str(path), hint="Do not use this file.")
     refuse_bad_graph(corpus, path)

@@ -1,4 +1,4 @@
-"""What holds on a day: of every provision in a corpus, whether it is in force.
+"""Tell which provisions of a corpus are in force on a given day.
 
 A text may say itself that it is repealed or has no words here, and a record that it is not in force
 today. Of several versions of one place, each ends when the next one begins. What does not say when
@@ -26,7 +26,7 @@ from assay.law.versions import (
     SUPERSEDED,
     holds_on,
     normal_date,
-    said_of,
+    status_of_text,
     validity,
 )
 
@@ -40,8 +40,8 @@ def today() -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Standings:
-    """Of every row: whether it is a provision, its place (None where it has no number), its period,
-    and what it says of itself."""
+    """For every row of a corpus: whether it is a provision, its place (None where it has no
+    number), its period, and what its text says about its own status."""
 
     provisions: Mask
     firsts: Mask  # the first version of its place
@@ -51,7 +51,8 @@ class Standings:
     by_act: Mask  # only the day of the whole act is known, and not that of the provision
 
     def holding(self, day: str) -> Mask:
-        """The rows whose time it is; of a text that says it is repealed, that is not asked."""
+        """The rows whose period includes a day. A text that says it is repealed is not looked at
+        here."""
         on = normal_date(day)
         return np.array([holds_on(on, *period) for period in self.periods], bool)
 
@@ -65,20 +66,21 @@ class Standings:
         return NOT_YET if on[: len(begins)] < begins else SUPERSEDED
 
     def is_dated(self, row: int) -> bool:
-        """Whether it is known since when the provision itself holds. Where a whole act has one day,
-        a section that was added later has it too."""
+        """Whether the date of the provision itself is known. Where a whole act has one date, a
+        section that was added later has it too."""
         return not (self.provisions[row] and self.by_act[row])
 
     def _counts(self, row: int, day: str) -> bool:
-        """In force, or what comes to be in a place where nothing was before."""
+        """Whether a row is in force, or is the first version of a place where nothing was
+        before."""
         status = self.status(row, day)
         return status in ("", IN_FORCE) or (
             status == NOT_YET and bool(self.firsts[row]) and not self.said[row]
         )
 
     def lowered(self, day: str) -> tuple[Mask, Rows]:
-        """What is not in force on a day, and of each row the one that is in its place: itself, or
-        the version that holds."""
+        """The rows that are not in force on a day, and for each row the row that is in its place:
+        itself, or the version in force."""
         current = np.arange(len(self.places))
         every = range(len(self.places))
         here = np.array([self._counts(row, day) for row in every], np.bool_)
@@ -95,7 +97,7 @@ class Standings:
 
 @lru_cache(maxsize=4)
 def standings_of(data_folder: str) -> Standings:
-    """Of an open corpus, read once; its data folder never changes."""
+    """The standings of an open corpus, read once; its data folder never changes."""
     return standings(open_path(Path(data_folder).parent))
 
 
@@ -117,7 +119,7 @@ def standings(corpus: Corpus) -> Standings:
         places.append((law, *steps) if row["locator.section"] else None)
         periods.append((row["valid_from"] or "", row["valid_to"] or ""))
         denied.append(is_provision and row["in_force"] == "false")
-        said.append(said_of(row["said"] or "") if is_provision else "")
+        said.append(status_of_text(row["said"] or "") if is_provision else "")
     begun: dict[Hashable, set[str]] = {}
     for law, (begins, _) in zip(laws, periods, strict=True):
         begun.setdefault(law, set()).add(begins)

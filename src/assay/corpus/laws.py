@@ -1,9 +1,10 @@
-"""Sections and moments of laws, by name or by Akoma Ntoso address.
+"""Resolve citations of statutes to sections and moments of the laws in a corpus, by name or by
+Akoma Ntoso address.
 
 **Idea.** A citation of a law is a path with steps left out: law, schedule, chapter, section and
 moment. What is left out is either said by the place the citation stands in ("this law", "moment 2",
 a bare section inside an act) or does not matter, because only one thing fits. So every document
-gets its `Standing`, and a citation is resolved from the outside in:
+gets its `ProvisionPlace`, and a citation is resolved from the outside in:
 
 1. *The law.* By its number; "this law" is the citing document's own; by its name, in the base form
    of its language; by the beginning of its name, if it is two words or more and only one law begins
@@ -33,7 +34,7 @@ from assay.law import en_acts, he
 from assay.law.citation import Citation, Facts, Resolution
 from assay.law.he_names import LawKey, key_of, same_law
 from assay.law.parse import law_name
-from assay.law.places import Cited, normal_chapter, reading, section_key
+from assay.law.places import Cited, normal_chapter, read_citation, section_key
 
 HEBREW = re.compile("[א-ת]")
 SECTION_NUMBER = re.compile(r"\d+(?:[a-zåäö]{0,2}|[א-ת]{1,3}\d{0,2})")
@@ -43,8 +44,8 @@ SHORT_FORM = re.compile(r"([A-ZÅÄÖ][a-zåäö]{2,})([LA])")
 SHORT_ENDINGS = {"L": "laki", "A": "asetus"}
 
 
-class Standing(NamedTuple):
-    """Where a document stands in its law."""
+class ProvisionPlace(NamedTuple):
+    """The place of a document in its law."""
 
     law: str
     chapter: str
@@ -55,7 +56,7 @@ class Standing(NamedTuple):
 
 
 class Laws:
-    """The laws of a corpus. A law is known by its number, or by its title where it has none."""
+    """The laws of a corpus, known by number, or by title where a law has none."""
 
     def __init__(self) -> None:
         self.names: dict[str, set[str]] = defaultdict(set)  # base form of a name -> laws
@@ -65,16 +66,18 @@ class Laws:
         self.acts: dict[str, list[tuple[en_acts.ActKey, str]]] = defaultdict(list)
         self.schedules: dict[str, set[str]] = defaultdict(set)  # by law
         # by law, schedule and section
-        self.sections: dict[tuple[str, str, str], list[Standing]] = defaultdict(list)
-        self.places: dict[int, Standing] = {}  # by row
-        self.unnumbered: dict[int, Standing] = {}  # of a law, and no section: a form, a table
+        self.sections: dict[tuple[str, str, str], list[ProvisionPlace]] = defaultdict(list)
+        self.places: dict[int, ProvisionPlace] = {}  # by row
+        self.unnumbered: dict[int, ProvisionPlace] = {}  # of a law, and no section: a form, a table
         self.titles: dict[str, str] = {}  # by law
         self.elements: dict[str, list[int]] = defaultdict(list)  # by work and element, as addressed
         self.works: set[str] = set()
 
     def add(self, row: int, facts: Facts, section: str, moment: str) -> None:
         law = facts.law_id or facts.law
-        place = Standing(law, normal_chapter(facts.chapter), facts.schedule, section, moment, row)
+        place = ProvisionPlace(
+            law, normal_chapter(facts.chapter), facts.schedule, section, moment, row
+        )
         self.places[row] = place
         self.sections[(law, facts.schedule, section)].append(place)
         if facts.work:
@@ -98,10 +101,10 @@ class Laws:
             self.schedules[law].add(facts.schedule)
 
     def add_unnumbered(self, row: int, facts: Facts) -> None:
-        """A text of a law that is no section of it: what it cites is of that law."""
+        """Add a text of a law that is not one of its sections: its citations refer to that law."""
         law = facts.law_id or facts.law
         chapter = normal_chapter(facts.chapter)
-        self.unnumbered[row] = Standing(law, chapter, facts.schedule, "", "", row)
+        self.unnumbered[row] = ProvisionPlace(law, chapter, facts.schedule, "", "", row)
 
     def reference(self, address: str, source: int | None) -> Resolution:
         """The documents inside the element that an Akoma Ntoso address names."""
@@ -123,14 +126,14 @@ class Laws:
         return Resolution("resolved", others, "address")
 
     def statute(self, citation: Citation, source: int | None) -> Resolution:
-        cited = reading(citation)
+        cited = read_citation(citation)
         own = None if source is None else self.places.get(source) or self.unnumbered.get(source)
         laws = self._laws_named(cited, citation.parts.get("year", ""), own)
         if isinstance(laws, Resolution):
             return laws
         if citation.parts.get("unit") == he.REGULATION and not cited.law:
             # a law has none: they are of regulations that are named elsewhere
-            laws = [law for law in laws if self.titles[law].startswith(he.REGULATIONS)]
+            laws = [law for law in laws if self._title(law).startswith(he.REGULATIONS)]
         if citation.parts.get("schedule") == he.ONLY:
             several = [law for law in laws if len(self.schedules[law]) > 1]
             if several:
@@ -149,7 +152,7 @@ class Laws:
             place for law in laws for place in self._sections_of(law, cited, own, of_law=of_law)
         ]
         if not places:
-            names = ", ".join(sorted(self.titles[law] for law in laws)[:3])
+            names = ", ".join(sorted(map(self._title, laws))[:3])
             reason = f"{names} has no such section" if len(laws) < 4 else "no law here has it"
             return Resolution("missing", (), reason)
         several_laws = len({place.law for place in places}) > 1
@@ -165,7 +168,13 @@ class Laws:
             return Resolution("ambiguous", _rows(places), reason)
         return _moments(places, cited, in_brackets=in_brackets)
 
-    def _laws_named(self, cited: Cited, year: str, own: Standing | None) -> list[str] | Resolution:
+    def _title(self, law: str) -> str:
+        """The title of a law; its number where none of its texts is a section."""
+        return self.titles.get(law, law)
+
+    def _laws_named(
+        self, cited: Cited, year: str, own: ProvisionPlace | None
+    ) -> list[str] | Resolution:
         if cited.law_id in self.titles:
             return [cited.law_id]
         if cited.law.startswith("tämä") or cited.law == he.THIS:
@@ -230,8 +239,8 @@ class Laws:
         return begun if len(begun) == 1 else set()
 
     def _sections_of(
-        self, law: str, cited: Cited, own: Standing | None, *, of_law: bool = False
-    ) -> list[Standing]:
+        self, law: str, cited: Cited, own: ProvisionPlace | None, *, of_law: bool = False
+    ) -> list[ProvisionPlace]:
         inside = own if own is not None and own.law == law else None
         is_relative = inside and not cited.law and not of_law
         schedule = cited.schedule or (inside.schedule if inside and is_relative else "")
@@ -252,7 +261,7 @@ class Laws:
             places = [place for place in places if place.chapter == chapter]
         return places
 
-    def _at(self, law: str, schedule: str, sections: list[str]) -> list[Standing]:
+    def _at(self, law: str, schedule: str, sections: list[str]) -> list[ProvisionPlace]:
         return [
             place
             for section in sections
@@ -269,7 +278,7 @@ class Laws:
         return [section for section in every if low <= section_key(section) <= high]
 
 
-def _moments(places: list[Standing], cited: Cited, *, in_brackets: bool) -> Resolution:
+def _moments(places: list[ProvisionPlace], cited: Cited, *, in_brackets: bool) -> Resolution:
     chapters = {place.chapter for place in places}
     if len(chapters) > 1 and not cited.to:
         reason = f"no chapter is named, and {len(chapters)} chapters have this section"
@@ -284,7 +293,7 @@ def _moments(places: list[Standing], cited: Cited, *, in_brackets: bool) -> Reso
     return Resolution("missing", (), f"the section has no moment {cited.moment}")
 
 
-def _rows(places: list[Standing]) -> tuple[int, ...]:
+def _rows(places: list[ProvisionPlace]) -> tuple[int, ...]:
     return tuple(place.row for place in places)
 
 

@@ -1,4 +1,5 @@
-"""Letters by file number, and reported opinions by volume and page or by name.
+"""Resolve citations of advice letters by file number, and of reported opinions by volume and page
+or by name.
 
 **Claims.** Several documents may lay claim to one number: the answer that carries it in its
 heading, the request that was filed under it, a letter whose heading quotes it, a scan whose id was
@@ -346,8 +347,8 @@ def _fitting(claims: list[Claim], extension: str) -> list[Claim]:
 
 
 def _is_only_filed(claims: list[Claim], citation: Citation) -> bool:
-    """Where a paper was filed says little: opinions and letters were numbered alike, and so are
-    resolutions and bills."""
+    """Whether all claims only say where a paper was filed, and the citation gives no further
+    evidence. Opinions, letters, resolutions and bills were numbered alike."""
     is_said = citation.parts.get("series") or citation.name or "Letter" in citation.text
     return bool(claims) and not is_said and all(claim.weight <= FILED for claim in claims)
 

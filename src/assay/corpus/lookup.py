@@ -1,5 +1,5 @@
-"""A corpus by what people call it: a name in the workspace, a frozen file, a JSONL file, a
-folder."""
+"""Open the corpus that a user names: a corpus of the workspace, a frozen file, a JSONL file or a
+folder of opinions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TEXT_KEYS = ("title", "section_title", "text", "content", "body")
 
 
 def corpus_named(name: str, home: Path | None = None) -> Corpus:
-    """A corpus of the workspace, or a frozen one by its file."""
+    """Open a corpus of the workspace, or a frozen one by its file."""
     return open_frozen(Path(name), home=home) if _is_frozen(name) else open_corpus(home, name)
 
 
@@ -33,8 +33,8 @@ def is_corpus(name: str, home: Path | None = None) -> bool:
 
 
 def require_corpus(corpus: Path) -> None:
-    """Say what was looked for, and where, when there is neither a corpus nor a file of this
-    name."""
+    """Raise an error that says where a corpus or file of this name was looked for, if there is
+    none."""
     if not corpus.exists() and not is_corpus(str(corpus)):
         known = ", ".join(list_corpora()) or "none"
         raise InputError(

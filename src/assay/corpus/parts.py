@@ -1,4 +1,4 @@
-"""Reading a batch of source files into parts on disk: what one process of an import does.
+"""Read a batch of source files into parts on disk: the work of one process of an import.
 
 A part is an Arrow file of documents, one of their citations, and a small JSON marker that is
 written last. A part with a marker is whole; an import that was killed goes on after the last marker
@@ -25,6 +25,7 @@ from assay.corpus.importers.kinds import Options, Problem, Unit, importer, path_
 from assay.law.parse import Citation, Scheme, parse
 from assay.law.spellings import grammar_signs
 
+# the most that a part or a batch holds: a part fits in memory, a batch is a few seconds of work
 PART_DOCUMENTS = 2048
 PART_CHARACTERS = 24 * 2**20
 BATCH_FILES = 512
@@ -61,7 +62,7 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
     strict: bool = False
 
 
-class Done(msgspec.Struct, frozen=True, kw_only=True):
+class PartMarker(msgspec.Struct, frozen=True, kw_only=True):
     """The marker of a part: how many records of its batch it took (`items`), and what was wrong
     with some of them."""
 
@@ -74,10 +75,10 @@ def part_stem(batch: int, part: int) -> str:
     return f"part-{batch:05d}-{part:05d}"
 
 
-def finished_parts(folder: Path, batch: int) -> list[Done]:
-    done: list[Done] = []
+def finished_parts(folder: Path, batch: int) -> list[PartMarker]:
+    done: list[PartMarker] = []
     while (marker := folder / f"{part_stem(batch, len(done))}.json").exists():
-        done.append(msgspec.json.decode(marker.read_bytes(), type=Done))
+        done.append(msgspec.json.decode(marker.read_bytes(), type=PartMarker))
     return done
 
 
@@ -95,19 +96,19 @@ def hashes_read(folder: Path, batch_count: int) -> dict[str, str]:
 
 
 def mentions_path(folder: Path, stem: str) -> Path:
-    """Where the citations of a part's documents are."""
+    """The path of the citations of a part's documents."""
     return folder / f"{stem}.mentions"
 
 
-class Record(NamedTuple):
-    """What an importer gave, and where in the source it came from."""
+class SourceRecord(NamedTuple):
+    """A document or a problem, and where in the source it was read."""
 
     place: str
     content: Document | Problem
 
 
-class Portion(NamedTuple):
-    """What one part holds."""
+class PartContent(NamedTuple):
+    """The documents and problems of one part."""
 
     documents: list[Document]
     places: list[str]
@@ -119,14 +120,16 @@ def read_batch(batch: Batch) -> None:
     folder = Path(batch.folder)
     scheme = importer(batch.kind).SCHEME
     finished = finished_parts(folder, batch.number)
-    records = islice(_records(batch), sum(done.items for done in finished), None)
-    for number, portion in enumerate(_portions(records), start=len(finished)):
+    records = islice(_read_records(batch), sum(done.items for done in finished), None)
+    for number, portion in enumerate(_group_into_parts(records), start=len(finished)):
         _write_part(folder / part_stem(batch.number, number), portion, scheme)
-    hashes = {unit.path: _hash(batch.source, unit) for unit in batch.units if unit.mtime_ns >= 0}
+    hashes = {
+        unit.path: _hash_unit(batch.source, unit) for unit in batch.units if unit.mtime_ns >= 0
+    }
     write_atomic(folder / f"batch-{batch.number:05d}.json", msgspec.json.encode(hashes))
 
 
-def _records(batch: Batch) -> Iterator[Record]:
+def _read_records(batch: Batch) -> Iterator[SourceRecord]:
     """Places are as they lie in the source, so that the same source elsewhere gives the same
     corpus."""
     reader = importer(batch.kind)
@@ -136,18 +139,18 @@ def _records(batch: Batch) -> Iterator[Record]:
             if isinstance(content, tuple):
                 where, content = content
                 place += f":{where.rpartition(':')[2]}"
-            checked = _checked(content, place)
+            checked = _require_id(content, place)
             if batch.strict and isinstance(checked, Problem):
                 raise InputError(
                     checked.reason,
                     where=checked.where,
                     hint="Import without `strict` to go on past it.",
                 )
-            yield Record(place, checked)
+            yield SourceRecord(place, checked)
 
 
-def _checked(content: Document | Problem, place: str) -> Document | Problem:
-    """A document must have an id that can be written."""
+def _require_id(content: Document | Problem, place: str) -> Document | Problem:
+    """The document if it has an id that can be written, else a problem."""
     if isinstance(content, Problem):
         return content
     if not content.id.strip():
@@ -158,8 +161,8 @@ def _checked(content: Document | Problem, place: str) -> Document | Problem:
     return content
 
 
-def _portions(records: Iterator[Record]) -> Iterator[Portion]:
-    portion = Portion([], [], [])
+def _group_into_parts(records: Iterator[SourceRecord]) -> Iterator[PartContent]:
+    portion = PartContent([], [], [])
     characters = 0
     for place, content in records:
         if isinstance(content, Problem):
@@ -170,13 +173,13 @@ def _portions(records: Iterator[Record]) -> Iterator[Portion]:
         characters += len(content.text) + sum(len(text) for text in content.fields.values())
         if len(portion.documents) >= PART_DOCUMENTS or characters >= PART_CHARACTERS:
             yield portion
-            portion = Portion([], [], [])
+            portion = PartContent([], [], [])
             characters = 0
     if portion.documents or portion.problems:
         yield portion
 
 
-def _write_part(stem: Path, portion: Portion, scheme: Scheme) -> None:
+def _write_part(stem: Path, portion: PartContent, scheme: Scheme) -> None:
     documents, places, problems = portion
     write_arrow(document_frame(documents, places), stem.with_suffix(".arrow"))
     rows = [
@@ -186,7 +189,9 @@ def _write_part(stem: Path, portion: Portion, scheme: Scheme) -> None:
     ]
     frame = pl.DataFrame(rows, schema=MENTIONS_SCHEMA, orient="row")
     write_arrow(frame, mentions_path(stem.parent, stem.name))
-    done = Done(items=len(documents) + len(problems), rows=len(documents), problems=tuple(problems))
+    done = PartMarker(
+        items=len(documents) + len(problems), rows=len(documents), problems=tuple(problems)
+    )
     write_atomic(stem.with_suffix(".json"), msgspec.json.encode(done))
 
 
@@ -215,27 +220,27 @@ def mentions(row: int, document: Document, scheme: Scheme) -> list[Mention]:
         if text.startswith("/akn/"):
             by_normal.setdefault(text, Mention(row, text, "reference", "", text))
             continue
-        listed = parse(text, language, scheme=scheme) or _bare(text, scheme)
+        listed = parse(text, language, scheme=scheme) or _parse_bare_number(text, scheme)
         for citation in listed:
-            mention = _mention(row, citation)
+            mention = _mention_of(row, citation)
             mention.name = citation.name
             by_normal.setdefault(citation.normal, mention)
         if not listed:
             by_normal.setdefault(text, Mention(row, text, "", "", text))
     for citation in parse(document.text, language, scheme=scheme):
-        unlisted = _mention(row, citation)
+        unlisted = _mention_of(row, citation)
         unlisted.in_record = False
         mention = by_normal.setdefault(citation.normal, unlisted)
-        _count(mention, citation, document.text)
+        _count_mention(mention, citation, document.text)
     return list(by_normal.values())
 
 
-def _mention(row: int, citation: Citation) -> Mention:
+def _mention_of(row: int, citation: Citation) -> Mention:
     return Mention(row, citation.normal, citation.kind, citation.language, citation.text)
 
 
-def _count(mention: Mention, citation: Citation, text: str) -> None:
-    """The citation stands in the text once more."""
+def _count_mention(mention: Mention, citation: Citation, text: str) -> None:
+    """Count one more occurrence of a citation in the text."""
     is_head = citation.kind == "letter" and bool(_RUNNING_HEAD.match(text, citation.end))
     if mention.count == 0:
         mention.text = citation.text
@@ -247,9 +252,9 @@ def _count(mention: Mention, citation: Citation, text: str) -> None:
     mention.name = mention.name or citation.name
 
 
-def _bare(text: str, scheme: Scheme) -> tuple[Citation, ...]:
-    """A list of citations often has the numbers alone: a file number has a dash, a section has
-    none."""
+def _parse_bare_number(text: str, scheme: Scheme) -> tuple[Citation, ...]:
+    """The citation of a number that a record lists without its words: a file number has a dash, a
+    section has none."""
     if not re.match(r"[\dA-Z]", text) or len(text) > 30:
         return ()
     word = "No." if re.search(r"\d-\d", text) else "Section"
@@ -263,7 +268,7 @@ def write_arrow(frame: pl.DataFrame, path: Path, *, batch: int = ROWS_TOGETHER) 
         os.fsync(stream.fileno())
 
 
-def _hash(source: str, unit: Unit) -> str:
+def _hash_unit(source: str, unit: Unit) -> str:
     try:
         return sha256_of(path_of(source, unit))
     except OSError:

@@ -1,5 +1,5 @@
-"""What is in a corpus, and what is wrong with it: counts, coverage, scan quality, near-duplicates,
-open references.
+"""Describe and check a corpus: counts, field coverage, scan quality, near-duplicates and unresolved
+references.
 
 **Near-duplicates.** Two documents are near-duplicates when they share most of their five-word
 sequences (*shingles*), which survives a new heading or a corrected line. Comparing all pairs of
@@ -28,22 +28,23 @@ from assay.core.types import Finding
 from assay.corpus.disk import Corpus, read_arrow
 from assay.corpus.importers.kinds import importer
 from assay.corpus.letters import LATER, REPAIRED
-from assay.corpus.validation import altered
+from assay.corpus.validation import find_alterations
 
-# what is read all the same; the same twice is no loss
+# problems of records that are imported all the same
 ODD = "duplicate no-id odd-id bad-date future-date wrong-folder html left-out empty-section twice"
 ONLY_ODD = frozenset(ODD.split())
-LOW_QUALITY = 0.6  # a stored or estimated score below this asks for a person to look
-SIGNATURE = 64  # values of a document's signature
+LOW_QUALITY = 0.6  # a person should look at a lower score (taste)
+SIGNATURE = 64  # values of a document's signature; this and BANDS as explained above
 BANDS = 16
-SIMILAR = 0.8  # from this share on, two documents are near-duplicates
+SIMILAR = 0.8  # from this share on, two documents are near-duplicates (taste)
+# taste: bounds on the work for one document or band
 MAX_BUCKET = 200  # documents with an equal band that are compared
 SHINGLE = 5  # words
 MAX_WORDS = 20_000  # of a document that are looked at
 MAX_SHINGLES = 1024  # of a document that count
 MIN_WORDS = 20  # a shorter text is like any other
 MIN_SHINGLES = 16
-SEED = 20240229
+SEED = 20240229  # any number, so that signatures are always the same
 
 Hashes = np.ndarray[Any, np.dtype[np.uint64]]
 Signature = np.ndarray[Any, np.dtype[np.uint32]]
@@ -196,10 +197,18 @@ _WORDLIKE = re.compile(
 
 
 def check(corpus: Corpus, *, limit: int = 1000) -> list[Finding]:
-    """What asks for a person to look. At most `limit` findings of each code, and one that says how
+    """Findings that a person should look at. At most `limit` of each code, and one that says how
     many more."""
     findings: list[Finding] = []
-    for look in (_altered, _unread, _no_text, _poor, _near, _dangling, _repaired):
+    for look in (
+        _find_altered,
+        _find_unread,
+        _find_empty,
+        _find_poor_scans,
+        _find_near_duplicates,
+        _find_unresolved,
+        _find_repaired,
+    ):
         findings += _limited(look(corpus), limit)
     return findings
 
@@ -220,38 +229,38 @@ def _limited(findings: Iterable[Finding], limit: int) -> Iterator[Finding]:
             yield _flag(code, "", message)
 
 
-def _altered(corpus: Corpus) -> Iterator[Finding]:
-    """What was changed after the import: digests are computed from the documents again."""
-    for found in altered(corpus):
+def _find_altered(corpus: Corpus) -> Iterator[Finding]:
+    """Documents that were changed after the import: digests are computed again."""
+    for found in find_alterations(corpus):
         where = found.doc_id or str(corpus.path)
         yield Finding(level="error", code="altered", where=where, message=found.what)
 
 
-def _unread(corpus: Corpus) -> Iterator[Finding]:
+def _find_unread(corpus: Corpus) -> Iterator[Finding]:
     for problem in corpus.problems():
         level: Literal["error", "flag"] = "flag" if problem.code in ONLY_ODD else "error"
         yield Finding(level=level, code=problem.code, where=problem.where, message=problem.reason)
 
 
-def _no_text(corpus: Corpus) -> Iterator[Finding]:
+def _find_empty(corpus: Corpus) -> Iterator[Finding]:
     is_empty = pl.col("text").str.strip_chars().str.len_chars() == 0
     for doc_id in corpus.frame.filter(is_empty).select("id").collect()["id"]:
         yield _flag("no-text", doc_id, "the document has no text")
 
 
-def _poor(corpus: Corpus) -> Iterator[Finding]:
+def _find_poor_scans(corpus: Corpus) -> Iterator[Finding]:
     for doc_id, score in quality_scores(corpus):
         if score < LOW_QUALITY:
             message = f"text quality {score:.2f}, below {LOW_QUALITY}: a poor scan?"
             yield _flag("low-quality", doc_id, message)
 
 
-def _near(corpus: Corpus) -> Iterator[Finding]:
+def _find_near_duplicates(corpus: Corpus) -> Iterator[Finding]:
     for first, second, similarity in near_duplicates(corpus):
         yield _flag("near-duplicate", second, f"{similarity:.0%} the same words as {first}")
 
 
-def _dangling(corpus: Corpus) -> Iterator[Finding]:
+def _find_unresolved(corpus: Corpus) -> Iterator[Finding]:
     """References to a document that is not here, or that fit several; by what they name, the most
     cited first."""
     unresolved = corpus.citations.filter(pl.col("status").is_in(["missing", "ambiguous"]))
@@ -264,7 +273,7 @@ def _dangling(corpus: Corpus) -> Iterator[Finding]:
         yield _flag(code, where, f"{normal}: {reason} (cited by {count:,})")
 
 
-def _repaired(corpus: Corpus) -> Iterator[Finding]:
+def _find_repaired(corpus: Corpus) -> Iterator[Finding]:
     """References that name a letter by its addressee, under a number that is a slip away; and those
     to a letter of a later year."""
     resolved = corpus.citations.filter(pl.col("status") == "resolved")

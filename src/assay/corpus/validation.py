@@ -1,5 +1,5 @@
-"""What a corpus from elsewhere must be before it is used: Arrow files that are as large as they
-look, a graph that stays inside, and documents that are what their digests say.
+"""Check a corpus that somebody else made before it is used: the size of its Arrow files, the range
+of its citation graph, and the digests of its documents.
 
 A frozen corpus comes from anybody. Its digests are stored beside the documents, so they are
 computed again from the documents: a fingerprint says what is in a corpus only if it is.
@@ -36,51 +36,52 @@ CITED = {name: pl.String() for name in ("normal", "kind", "language", "text", "s
     "row": pl.Int64(),
     "targets": pl.List(pl.Int64()),
 }
-MOST = 4  # times its size that the texts of a file may have; those of ours have less than one
+MOST = 4  # times its size that the texts of a file may have; ours have less than one
 
 
 # ── documents ─────────────────────────────────────────────────────────────────────────────────────
 
 
-class Altered(msgspec.Struct, frozen=True):
-    """A document that is not what is stored beside it; an empty id means the corpus."""
+class Alteration(msgspec.Struct, frozen=True):
+    """A document that does not match the values stored beside it; an empty id means the whole
+    corpus."""
 
     doc_id: str
     what: str
 
 
-def altered(corpus: Corpus) -> Iterator[Altered]:
-    """Every document whose digest, type or year is not that of its content, or whose copy for quick
-    reading differs; and whether the whole has the fingerprint that it states."""
+def find_alterations(corpus: Corpus) -> Iterator[Alteration]:
+    """Find every document whose digest, type or year does not match its content, or whose line for
+    quick reading differs; and check the fingerprint of the whole."""
     ids: list[str] = []
     digests: list[str] = []
     lines = corpus.lines
     for part in corpus.manifest.parts:
         frame = read_arrow(corpus.data_folder / part.file)
         if frame.height != part.rows:
-            yield Altered("", f"{part.file} has {frame.height:,} rows, and not {part.rows:,}")
+            yield Alteration("", f"{part.file} has {frame.height:,} rows, and not {part.rows:,}")
         kept = frame.select("digest", "type", "year").rows()
         for document, (digest, kind, year) in zip(documents_of(frame), kept, strict=True):
             found = digest_of(document)
             if digest != found:
-                yield Altered(document.id, "its content is not what its digest says")
+                yield Alteration(document.id, "its content is not what its digest says")
             said = document.metadata.get("type")
             if (kind, year) != (said if isinstance(said, str) else None, year_of(document)):
-                yield Altered(document.id, "its type or year is not what its metadata says")
+                yield Alteration(document.id, "its type or year is not what its metadata says")
             if lines is not None and lines.at(len(ids)) != document:
-                yield Altered(document.id, "its copy in documents.jsonl says something else")
+                yield Alteration(document.id, "its copy in documents.jsonl says something else")
             if not document.id.strip() or "\0" in document.id:
-                yield Altered(document.id, "an id is blank, or has a null character")
+                yield Alteration(document.id, "an id is blank, or has a null character")
             ids.append(document.id)
             digests.append(found)
     if len(set(ids)) < len(ids):
-        yield Altered("", "an id comes twice")
+        yield Alteration("", "an id comes twice")
     if fingerprint_of(ids, digests) != corpus.fingerprint or len(ids) != len(corpus):
-        yield Altered("", "its content does not have the fingerprint it states")
+        yield Alteration("", "its content does not have the fingerprint it states")
 
 
 def refuse_bad_graph(corpus: Corpus, where: Path) -> None:
-    """A neighbour must be a row of this corpus."""
+    """Refuse a citation graph with a neighbour that is not a row of this corpus."""
     for direction in ("cites", "cited_by"):
         try:
             offsets, rows = corpus.graph(direction)
@@ -95,7 +96,7 @@ def refuse_bad_graph(corpus: Corpus, where: Path) -> None:
 
 
 def refuse_bad_citations(corpus: Corpus, where: Path) -> None:
-    """Every citation must be of a row of this corpus, and name such rows."""
+    """Refuse citations from or to rows that are not in this corpus."""
     path = corpus.data_folder / "citations.arrow"
     schema = pl.read_ipc_schema(path)
     odd = next((name for name, kind in CITED.items() if schema.get(name) != kind), "")
@@ -112,8 +113,8 @@ def refuse_bad_citations(corpus: Corpus, where: Path) -> None:
 
 
 def refuse_swollen(path: Path) -> None:
-    """An Arrow file that would take far more memory than it has bytes: packed columns, columns of
-    a kind that needs none, or texts of which many rows have the same. We write none of these."""
+    """Refuse an Arrow file that would take far more memory than it has bytes: compressed columns,
+    columns of a type that needs no bytes, or texts that many rows share. We write none of these."""
     try:
         with path.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=1) as content:
             packed = any(_is_packed(content, at) for at in _batches(content))
@@ -133,7 +134,7 @@ def _is_plain(kind: pl.DataType) -> bool:
 
 
 def _decoded(path: Path, schema: Mapping[str, pl.DataType]) -> int:
-    """Bytes of all its texts. Those of many rows may be one in the file, where they are small; they
+    """The bytes of all texts in a file. Small files may store the text of many rows once; the rows
     are counted here without being copied."""
     texts = [name for name, kind in schema.items() if kind == pl.String]
     lists = [name for name, kind in schema.items() if kind == pl.List(pl.String)]
@@ -143,8 +144,8 @@ def _decoded(path: Path, schema: Mapping[str, pl.DataType]) -> int:
 
 
 def refuse_odd_columns(path: Path) -> None:
-    """Documents have the columns that we write, each of its kind, and nothing is missing in those
-    that every document has."""
+    """Refuse documents whose columns are missing, of another type, or empty where every document
+    has a value."""
     schema = pl.read_ipc_schema(path)
     wanted = {name: SCHEMA[name] for name in (*FILLED, "type", "year")}
     wanted |= {name: kind for name, kind in SCHEMA.items() if name in schema}
@@ -160,7 +161,8 @@ def refuse_odd_columns(path: Path) -> None:
 
 
 def _batches(content: mmap.mmap) -> Iterator[int]:
-    """Where its record batches and dictionaries are, by the footer (Arrow's columnar format)."""
+    """The offsets of the record batches and dictionaries, from the footer (Arrow's columnar
+    format)."""
     if content[:6] != _MAGIC or content[-6:] != _MAGIC:
         raise ValueError("no Arrow file")
     (length,) = struct.unpack_from("<i", content, len(content) - 10)
@@ -191,7 +193,7 @@ def _is_packed(content: mmap.mmap, at: int) -> bool:
 
 
 def _field(buffer: bytes, table: int, number: int) -> int:
-    """Where a field of a flatbuffers table is; 0 where it has none."""
+    """The offset of a field of a flatbuffers table; 0 where the table does not have it."""
     (back,) = struct.unpack_from("<i", buffer, table)
     vtable = table - back
     (size,) = struct.unpack_from("<H", buffer, vtable)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from assay.core.types import Hit
 from assay.language.amounts import amount_in, factor_of, unit_in
-from assay.language.terms import contains_term, has_number, number_asked
+from assay.language.terms import contains_term, has_number, number_of_term
 from assay.law.matching import CellText, Known, Locate, in_column
 
 
@@ -83,7 +83,7 @@ def misplaced(terms: Sequence[str], column: str, found: Evidence) -> list[str]:
 
 def _is_in(term: str, cells: Sequence[CellText], beside: str) -> bool:
     """A figure stands in the cell, as it is printed or in full; a word may stand beside it."""
-    number = number_asked(term)
+    number = number_of_term(term)
     if number is not None:
         return any(has_number(cell.text, number, {1, factor_of(cell.unit)}) for cell in cells)
     if amount_in(term) is not None:

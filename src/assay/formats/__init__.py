@@ -1,4 +1,5 @@
-"""Gold sets and runs in and out, one module a format, found by name or by what a file looks like.
+"""Read and write gold sets and runs. Each format is one module, chosen by name, by file ending or
+by file content.
 
 A format is one module: for gold sets with `read_gold` and `write_gold`, for runs with `read_run`
 (and `scan_run`, where a large one can be read block by block), or with all of them. To add one,
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from assay.core import plugins
 from assay.core.errors import InputError
 from assay.core.types import GoldSet, Issue, Query, Run
-from assay.formats.schema import conflict_told
+from assay.formats.schema import explain_conflict
 
 if TYPE_CHECKING:
     from assay.core.runs import Block
@@ -80,7 +81,7 @@ RUN_ENDINGS = {
 
 
 def is_irds(path: Path | str) -> bool:
-    """Whether it is no file, but the name of a data set that ir_datasets knows: irds:NAME."""
+    """Whether this names a data set of ir_datasets (irds:NAME) and not a file."""
     return str(path).startswith("irds:")
 
 
@@ -90,7 +91,7 @@ def read_gold(path: Path | str, format: str | None = None) -> GoldSet:
         return listed
     path = Path(path)
     _must_exist(path)
-    with conflict_told(path):
+    with explain_conflict(path):
         gold: GoldSet = gold_format(format or detect_gold(path)).read_gold(path)
     return gold
 

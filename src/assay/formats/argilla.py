@@ -1,4 +1,4 @@
-"""Argilla: records as JSON with the settings of the dataset beside them, and responses back.
+"""Exchange judging tasks with Argilla: records and dataset settings out, responses back.
 
 The settings, STEM.settings.json beside STEM.json, have the rubric as guidelines, the question
 `grade` with a label a grade and one for unsure, and the question `rationale`. What comes back is
@@ -12,10 +12,10 @@ from pathlib import Path
 
 import msgspec
 
-from assay.core.files import read_json, write_atomic
+from assay.core.files import read_json, write_json
 from assay.core.types import Vote
-from assay.formats.ballots import Ballot, Ballots
-from assay.formats.exchange import NOTHING, Guide, Task, choice_grade, choice_text
+from assay.formats.ballots import NOTHING, Ballot, Ballots
+from assay.formats.exchange import Guide, Task, choice_grade, choice_text, first_record
 from assay.formats.schema import record
 
 GRADE, RATIONALE = "grade", "rationale"  # the names of the questions
@@ -25,11 +25,8 @@ SUBMITTED = "submitted"
 
 
 def looks_like(path: Path) -> bool:
-    if path.suffix != ".json":
-        return False
-    records = read_json(path)
-    first = records[0] if isinstance(records, list) and records else None
-    return isinstance(first, dict) and ("fields" in first or FLAT in first)
+    first = first_record(path)
+    return "fields" in first or FLAT in first
 
 
 # ── out ───────────────────────────────────────────────────────────────────────────────────────────
@@ -50,25 +47,25 @@ class _Record(msgspec.Struct, frozen=True, kw_only=True):
     vectors: dict[str, list[float]] = {}
 
 
-class _Kind(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """How a field is shown, or a question asked."""
+class _FieldSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How a field is shown or a question is asked."""
 
     type: str
     use_markdown: bool | None = None
     options: list[dict[str, str]] | None = None
 
 
-class _Part(msgspec.Struct, frozen=True, kw_only=True):
+class _SettingsField(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     title: str
     required: bool
-    settings: _Kind
+    settings: _FieldSettings
 
 
 class _Settings(msgspec.Struct, frozen=True, kw_only=True):
     guidelines: str
-    fields: list[_Part]
-    questions: list[_Part]
+    fields: list[_SettingsField]
+    questions: list[_SettingsField]
     metadata: list[str] = []
     vectors: list[str] = []
     allow_extra_metadata: bool = True
@@ -78,7 +75,7 @@ def write_tasks(tasks: Sequence[Task], guide: Guide, path: Path) -> list[Path]:
     settings = path.with_name(f"{path.stem}.settings.json")
     records = [_record(task, guide) for task in tasks]
     for target, value in ((settings, _settings(guide)), (path, records)):
-        write_atomic(target, msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n")
+        write_json(target, value)
     return [path, settings]
 
 
@@ -102,7 +99,8 @@ def _record(task: Task, guide: Guide) -> _Record:
 
 
 def _responses(votes: Sequence[Vote]) -> dict[str, list[_Answer]]:
-    """What judges said, by question; a question that nobody has answered is not there."""
+    """The votes of judges as answers, by question; a question that nobody has answered is left
+    out."""
     answers: dict[str, list[_Answer]] = {}
     for vote in votes:
         grade = UNSURE if vote.grade is None else str(vote.grade)
@@ -114,22 +112,22 @@ def _responses(votes: Sequence[Vote]) -> dict[str, list[_Answer]]:
 
 
 def _settings(guide: Guide) -> _Settings:
-    text = _Kind(type="text", use_markdown=False)
+    text = _FieldSettings(type="text", use_markdown=False)
     options = [
         {"value": str(choice.value), "text": choice_text(choice), "description": choice.definition}
         for choice in guide.grades
     ]
     options.append({"value": UNSURE, "text": UNSURE, "description": "Asks for a second judge."})
-    labels = _Kind(type="label_selection", options=options)
+    labels = _FieldSettings(type="label_selection", options=options)
     return _Settings(
         guidelines=guide.markdown,
         fields=[
-            _Part(name=name, title=name, required=True, settings=text)
+            _SettingsField(name=name, title=name, required=True, settings=text)
             for name in ("query", "title", "document")
         ],
         questions=[
-            _Part(name=GRADE, title="Grade", required=True, settings=labels),
-            _Part(name=RATIONALE, title="Why this grade", required=False, settings=text),
+            _SettingsField(name=GRADE, title="Grade", required=True, settings=labels),
+            _SettingsField(name=RATIONALE, title="Why this grade", required=False, settings=text),
         ],
     )
 
@@ -147,7 +145,7 @@ class _Metadata(msgspec.Struct, frozen=True):
 Values = list[str | int | float | None]
 
 
-class _Read(msgspec.Struct, frozen=True, kw_only=True):
+class _ReturnedRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A record with its responses by question, or flat: with a list of values, one of users and one
     of statuses a question."""
 
@@ -165,7 +163,7 @@ def read_ballots(path: Path) -> Ballots:
     rows, blank = list[Ballot](), 0
     for number, value in enumerate(read_json(path)):
         at = f"$[{number}]"
-        read = record(value, _Read, path, at, NOTHING)
+        read = record(value, _ReturnedRecord, path, at, NOTHING)
         about = read.metadata or record(value, _Metadata, path, at, NOTHING)
         given = _ballots(read, about, f"{path}: {at}")
         rows += given
@@ -173,16 +171,16 @@ def read_ballots(path: Path) -> Ballots:
     return Ballots(rows=rows, blank=blank)
 
 
-def _ballots(read: _Read, about: _Metadata, where: str) -> list[Ballot]:
-    """What was submitted; drafts and discarded responses are not given yet."""
+def _ballots(read: _ReturnedRecord, about: _Metadata, where: str) -> list[Ballot]:
+    """The submitted responses of a record; drafts and discarded responses do not count."""
     if read.grades is None:
         answers = read.responses or {}
         where = f"{where}.responses.{GRADE}"
         grades, rationales = answers.get(GRADE, []), answers.get(RATIONALE, [])
     else:
         where = f"{where}.{FLAT}"
-        grades = _zipped(read.grades, read.grade_users, read.grade_status)
-        rationales = _zipped(read.wrote, read.wrote_users, read.wrote_status)
+        grades = _answers_of_lists(read.grades, read.grade_users, read.grade_status)
+        rationales = _answers_of_lists(read.wrote, read.wrote_users, read.wrote_status)
     wrote = {
         answer.user_id: str(answer.value or "")
         for answer in rationales
@@ -204,8 +202,10 @@ def _ballots(read: _Read, about: _Metadata, where: str) -> list[Ballot]:
     ]
 
 
-def _zipped(values: Values | None, users: Values | None, statuses: Values | None) -> list[_Answer]:
-    """Response by response; a list that is not there says nothing."""
+def _answers_of_lists(
+    values: Values | None, users: Values | None, statuses: Values | None
+) -> list[_Answer]:
+    """Answers from the flat lists of an export; a list that is not there says nothing."""
     return [
         _Answer(
             value=value,

@@ -1,4 +1,4 @@
-"""Ballots: what judges send back, before it is a vote. One reader for every kind of file.
+"""Read the files that judges send back (ballots), and write blank ones to fill in.
 
 - A packet as JSONL: a first line about the packet (who judged, how many pairs), then a row a pair.
   The page of an HTML packet saves the same, without the texts.
@@ -11,9 +11,7 @@ that all of them can be named at once; a file that is wrong as a whole is refuse
 
 from __future__ import annotations
 
-import csv
 import importlib
-import io
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -25,9 +23,378 @@ from assay.core.files import iter_json_lines, iter_lines, write_atomic
 from assay.core.types import JsonObject, VoteKind
 from assay.formats.csv_gold import table_rows
 from assay.formats.schema import expect, grade_of, record
-from assay.formats.spreadsheet import guarded, unguarded
+from assay.formats.spreadsheet import csv_text, guarded, unguarded
 
-# ── ballots to fill in ────────────────────────────────────────────────────────────────────────────
+OTHERS: tuple[str, ...] = (  # modules of other formats, asked in this order
+    "assay.formats.quepid",
+    "assay.formats.quepid_book",
+    "assay.formats.label_studio",
+    "assay.formats.argilla",
+)
+
+UNSURE = ("unsure", "?")
+_YES = ("1", "true", "yes", "x")
+NOTHING = "Nothing was changed."
+
+
+class Ballot(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer of one judge on one pair as a file has it; `where` is its file and line. Without a
+    grade the judge was unsure. Fields that the file does not have are empty."""
+
+    where: str
+    query_id: str
+    doc_id: str
+    grade: int | None
+    rationale: str = ""
+    judge: str = ""
+    at: str = ""
+    seconds: float | None = None
+    document: str = ""
+    rubric: str = ""
+    kind: VoteKind | None = None
+    source: str = ""
+    id: str = ""  # where the row is a vote already
+    supersedes: str = ""
+    echo: str = ""  # the id of the vote that was sent out with the pair; it may have been changed
+    query: str = ""  # its text, where the file has no ids: `exchange.identified` finds the id
+
+
+class Problem(msgspec.Struct, frozen=True, kw_only=True):
+    """Why a row cannot be used, or what a file lacks."""
+
+    where: str
+    message: str
+    hint: str = ""
+
+
+class Ballots(msgspec.Struct, frozen=True, kw_only=True):
+    """The ballots of a file. `has_rationales`: its format has a place for them; `blank` counts the
+    rows that nobody has filled in; `bad` are the rows that cannot be read, and `missing` says that
+    fewer came than the packet had."""
+
+    rows: list[Ballot]
+    has_rationales: bool = True
+    blank: int = 0
+    bad: list[Problem] = []
+    missing: Problem | None = None
+
+    @property
+    def size(self) -> int:
+        return len(self.rows) + self.blank + len(self.bad)
+
+
+def problem_of(error: InputError) -> Problem:
+    return Problem(where=error.where, message=error.message, hint=error.hint)
+
+
+def read_ballots(path: Path) -> Ballots:
+    if not path.exists():
+        raise InputError("no such file", where=str(path), hint="Check the path.")
+    for name in OTHERS:
+        module = importlib.import_module(name)
+        if module.looks_like(path):
+            read: Ballots = module.read_ballots(path)
+            return read
+    ending = path.suffix.lower()
+    if ending in (".csv", ".tsv"):
+        return _read_csv(path)
+    if ending == ".jsonl":
+        return _read_jsonl(path)
+    message, hint = _NOT_VOTES.get(ending, _STRANGE)
+    raise InputError(message, where=str(path), hint=f"{hint} {NOTHING}")
+
+
+_PAGE = (
+    "this is the page, and the votes are in the browser of the judge",
+    "The judge opens the page, presses s, and sends the file that it saves: "
+    "packet-NAME.votes.jsonl.",
+)
+_WORKBOOK = (
+    "this is a workbook, and votes are read from tables as plain text",
+    "Save it as CSV UTF-8.",
+)
+_STRANGE = (
+    "this is none of the kinds of file that votes are read from",
+    "Give a packet that was filled in (.jsonl or .csv), or an export of Quepid, Label Studio or "
+    "Argilla.",
+)
+_NOT_VOTES = {
+    ".html": _PAGE,
+    ".htm": _PAGE,
+    ".xlsx": _WORKBOOK,
+    ".xls": _WORKBOOK,
+    ".ods": _WORKBOOK,
+    ".numbers": _WORKBOOK,
+}
+
+
+# ── packets and votes as JSON lines ───────────────────────────────────────────────────────────────
+
+
+class _PacketRubric(msgspec.Struct, frozen=True):
+    version: str = ""
+
+
+class _PacketHeader(msgspec.Struct, frozen=True):
+    packet: int
+    pairs: int | None = None
+    judge: str = ""
+    kind: VoteKind | None = None
+    rubric: _PacketRubric | str | None = None
+
+
+class _PacketRow(msgspec.Struct, frozen=True):
+    """The keys of a packet's row that matter here, and those of a vote."""
+
+    query_id: str
+    doc_id: str
+    grade: int | float | str | None = None
+    rationale: str | None = None
+    seconds: float | None = None
+    unsure: bool = False
+    at: str | None = None
+    judge: str | None = None
+    rubric: str | None = None
+    document: str | None = None
+    kind: VoteKind | None = None
+    source: str | None = None
+    id: str | None = None
+    supersedes: str = ""
+
+
+def _read_jsonl(path: Path) -> Ballots:
+    header = _PacketHeader(packet=0)
+    rows, bad, blank, with_rationales = list[Ballot](), list[Problem](), 0, False
+    for number, value in _iter_packet_lines(path):
+        where = Path(f"{path}:{number}")
+        fields: JsonObject = expect(value, dict, where, "$", "an object")
+        if "packet" in fields and "query_id" not in fields:
+            header = record(fields, _PacketHeader, where, "$", NOTHING)
+            continue
+        with_rationales |= "rationale" in fields
+        try:
+            row = record(fields, _PacketRow, where, "$", NOTHING)
+            ballot = _ballot_of_row(_without_foreign_id(row, header, fields), header, str(where))
+        except InputError as error:
+            bad.append(problem_of(error))
+            continue
+        if ballot is None:
+            blank += 1
+        else:
+            rows.append(ballot)
+    came = len(rows) + blank + len(bad)
+    return Ballots(
+        rows=rows,
+        has_rationales=with_rationales or not rows,
+        blank=blank,
+        bad=bad,
+        missing=_missing_pairs(came, header.pairs, f"{path}:{_last_line(path)}"),
+    )
+
+
+def _without_foreign_id(row: _PacketRow, header: _PacketHeader, fields: JsonObject) -> _PacketRow:
+    """The row, with its id only where it is a line of a votes file. Packets have no ids, and
+    programs number rows as they like."""
+    if not header.packet and fields.keys() >= _VOTE_KEYS:
+        return row
+    return msgspec.structs.replace(row, id=None, supersedes="")
+
+
+_VOTE_KEYS = {"id", "judge", "kind", "at"}
+
+
+def _missing_pairs(came: int, pairs: int | None, where: str) -> Problem | None:
+    if pairs is None or came == pairs:
+        return None
+    if came > pairs:
+        raise InputError(
+            f"the packet has more than it says: {came} rows for {pairs} pairs",
+            where=where,
+            hint=f"Were two packets put together? {NOTHING}",
+        )
+    return Problem(
+        where=where,
+        message=f"{came} of {pairs} pairs came: the file is cut, or rows were taken out",
+        hint=f"Ask the judge for the whole file. {NOTHING}",
+    )
+
+
+def _iter_packet_lines(path: Path) -> Iterator[tuple[int, Any]]:
+    """The values of the lines. A torn last line is reported with how much of the packet came."""
+    before = 0
+    pairs: int | None = None
+    lines = iter_json_lines(path, strict=True)
+    while True:
+        try:
+            number, value = next(lines)
+        except StopIteration:
+            return
+        except InputError as error:
+            last = _last_line(path)
+            if "not valid JSON" in error.message and error.where == f"{path}:{last}" and pairs:
+                raise _packet_cut(path, f"line {last}, which is torn", before, pairs) from error
+            raise
+        if isinstance(value, dict) and isinstance(value.get("pairs"), int):
+            pairs = value["pairs"]
+        else:
+            before += 1
+        yield number, value
+
+
+def _packet_cut(path: Path, last: str, came: int, pairs: int) -> InputError:
+    number = last.split(",")[0].removeprefix("line ")
+    return InputError(
+        f"the packet is cut: {came} of {pairs} pairs came, up to {last}",
+        where=f"{path}:{number}",
+        hint=f"{NOTHING} Ask the judge for the whole file, or save it again.",
+    )
+
+
+def _last_line(path: Path) -> int:
+    return max(number for number, _ in iter_lines(path))
+
+
+def _ballot_of_row(row: _PacketRow, header: _PacketHeader, where: str) -> Ballot | None:
+    rationale = (row.rationale or "").strip()
+    unsure, grade = _parse_grade(row.grade, row.unsure, where)
+    if grade is None and not unsure and not row.id:
+        _refuse_half_done(rationale, where)
+        return None
+    version = header.rubric.version if isinstance(header.rubric, _PacketRubric) else header.rubric
+    return Ballot(
+        where=where,
+        query_id=_require_id(row.query_id, "query_id", where),
+        doc_id=_require_id(row.doc_id, "doc_id", where),
+        grade=grade,
+        rationale=rationale,
+        judge=row.judge or header.judge,
+        at=row.at or "",
+        seconds=row.seconds,
+        document=row.document or "",
+        rubric=row.rubric or version or "",
+        kind=row.kind or header.kind,
+        source=row.source or "",
+        id=row.id or "",
+        supersedes=row.supersedes,
+    )
+
+
+def _parse_grade(
+    given: int | float | str | None, unsure: bool, where: str
+) -> tuple[bool, int | None]:
+    """(unsure, the grade); 2.0 is 2, and 2,0 too."""
+    text = "" if given is None else str(given).strip()
+    if text.lower() in UNSURE or (unsure and not text):
+        return True, None
+    if not text:
+        return False, None
+    if unsure:
+        raise InputError(
+            f"grade {text}, and unsure too", where=where, hint=f"Keep one of them. {NOTHING}"
+        )
+    return False, grade_of(text, where, hint=f"Write the number, or unsure. {NOTHING}")
+
+
+def _require_id(value: str, name: str, where: str) -> str:
+    if not value.strip():
+        raise InputError(f"the row has no {name}", where=where, hint=NOTHING)
+    return value
+
+
+def _refuse_half_done(rationale: str, where: str) -> None:
+    if rationale:
+        raise InputError(
+            "a rationale without a grade",
+            where=where,
+            hint=f"Give the grade, or write unsure. {NOTHING}",
+        )
+
+
+# ── packets as CSV ────────────────────────────────────────────────────────────────────────────────
+
+
+def _read_csv(path: Path) -> Ballots:
+    rows, bad, blank, names, pairs = list[Ballot](), list[Problem](), 0, frozenset[str](), ""
+    where = f"{path}:1"
+    for where, row in table_rows(path):
+        try:
+            values = _unguarded_cells(row, where)
+            pairs = pairs or values.get("pairs", "")
+            ballot = _ballot_of_cells(values, where)
+        except InputError as error:
+            bad.append(problem_of(error))
+            continue
+        finally:
+            names = frozenset(row)
+        if ballot is None:
+            blank += 1
+        else:
+            rows.append(ballot)
+    came = len(rows) + blank + len(bad)
+    return Ballots(
+        rows=rows,
+        has_rationales="rationale" in names or not rows,
+        blank=blank,
+        bad=bad,
+        missing=_missing_pairs(came, int(pairs) if pairs.isdecimal() else None, where),
+    )
+
+
+def _unguarded_cells(row: Mapping[str, str], where: str) -> dict[str, str]:
+    if None in row:
+        raise InputError("the row has more fields than the header", where=where, hint=NOTHING)
+    if None in row.values():
+        came = sum(value is not None for value in row.values())
+        raise InputError(
+            f"the row has {came} of {len(row)} fields; was the file cut?",
+            where=where,
+            hint=NOTHING,
+        )
+    return {key: unguarded(value).strip() for key, value in row.items()}
+
+
+def _ballot_of_cells(values: dict[str, str], where: str) -> Ballot | None:
+    row = _PacketRow(
+        query_id=values["query_id"],
+        doc_id=values["doc_id"],
+        grade=values["grade"] or None,
+        rationale=values.get("rationale"),
+        seconds=_parse_seconds(values.get("seconds", ""), where),
+        unsure=values.get("unsure", "").lower() in _YES,
+        at=values.get("at"),
+        judge=values.get("judge"),
+        rubric=values.get("rubric"),
+        document=values.get("document"),
+        kind=_parse_kind(values.get("kind", ""), where),
+        source=values.get("source"),
+    )
+    return _ballot_of_row(row, _PacketHeader(packet=0), where)
+
+
+def _parse_seconds(text: str, where: str) -> float | None:
+    if not text:
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(
+            f"{text[:40]!r} is not a number of seconds", where=where, hint=NOTHING
+        ) from None
+
+
+def _parse_kind(text: str, where: str) -> VoteKind | None:
+    if not text:
+        return None
+    try:
+        kind: VoteKind = msgspec.convert(text, VoteKind)
+        return kind
+    except msgspec.ValidationError:
+        raise InputError(
+            f"no kind of judge {text[:40]!r}", where=where, hint="Expected human or machine."
+        ) from None
+
+
+# ── blank ballots to fill in ──────────────────────────────────────────────────────────────────────
 
 COLUMNS = (
     *("query_id", "query", "doc_id", "title", "said"),
@@ -36,7 +403,8 @@ COLUMNS = (
 
 
 class BlankBallot(msgspec.Struct, frozen=True, kw_only=True):
-    """A pair to judge; `said` is what others have said of it, where the judge may know."""
+    """A pair to judge. `said` holds the statements of other judges, where this judge may see
+    them."""
 
     query_id: str
     query: str
@@ -68,387 +436,15 @@ def require_ending(output: Path) -> None:
 def write_blank(output: Path, rows: Sequence[BlankBallot], *, name: str) -> None:
     require_ending(output)
     if output.suffix == ".csv":
-        write_atomic(output, _table(rows))
+        write_atomic(output, _blank_table(rows))
         return
     lines = [_BlankHeader(set=name, pairs=len(rows)), *rows]
     write_atomic(output, b"".join(msgspec.json.encode(line) + b"\n" for line in lines))
 
 
-def _table(rows: Sequence[BlankBallot]) -> str:
-    stream = io.StringIO(newline="")
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(COLUMNS)
+def _blank_table(rows: Sequence[BlankBallot]) -> str:
+    table = [list(COLUMNS)]
     for row in rows:
-        asked = (row.query_id, row.query, row.doc_id, row.title, "\n".join(row.said))
-        cells = (*asked, "", "", "", row.source)
-        writer.writerow(map(guarded, cells))
-    return stream.getvalue()
-
-
-# ────────────────────────────────────────────────────────────────────────────────────────────────
-
-OTHERS: tuple[str, ...] = (  # modules of other formats, asked in this order
-    "assay.formats.quepid",
-    "assay.formats.quepid_book",
-    "assay.formats.label_studio",
-    "assay.formats.argilla",
-)
-
-UNSURE = ("unsure", "?")
-_YES = ("1", "true", "yes", "x")
-_NOTHING = "Nothing was changed."
-
-
-class Ballot(msgspec.Struct, frozen=True, kw_only=True):
-    """One judge's word on one pair as a file has it; `where` is its file and line. Without a grade
-    the judge was unsure. Empty where the file does not say."""
-
-    where: str
-    query_id: str
-    doc_id: str
-    grade: int | None
-    rationale: str = ""
-    judge: str = ""
-    at: str = ""
-    seconds: float | None = None
-    document: str = ""
-    rubric: str = ""
-    kind: VoteKind | None = None
-    source: str = ""
-    id: str = ""  # where the row is a vote already
-    supersedes: str = ""
-    echo: str = ""  # the id of the vote that was sent out with the pair; it may have been changed
-    query: str = ""  # its text, where the file has no ids: `exchange.identified` finds the id
-
-
-class Problem(msgspec.Struct, frozen=True, kw_only=True):
-    """Why a row, or what a file lacks, cannot be taken."""
-
-    where: str
-    message: str
-    hint: str = ""
-
-
-class Ballots(msgspec.Struct, frozen=True, kw_only=True):
-    """What a file has. `has_rationales`: its format has a place for them; `blank` counts the rows
-    that nobody has filled in; `bad` are those that cannot be read, and `missing` says that fewer
-    came than the packet had."""
-
-    rows: list[Ballot]
-    has_rationales: bool = True
-    blank: int = 0
-    bad: list[Problem] = []
-    missing: Problem | None = None
-
-    @property
-    def size(self) -> int:
-        return len(self.rows) + self.blank + len(self.bad)
-
-
-def problem_of(error: InputError) -> Problem:
-    return Problem(where=error.where, message=error.message, hint=error.hint)
-
-
-def read_ballots(path: Path) -> Ballots:
-    if not path.exists():
-        raise InputError("no such file", where=str(path), hint="Check the path.")
-    for name in OTHERS:
-        module = importlib.import_module(name)
-        if module.looks_like(path):
-            read: Ballots = module.read_ballots(path)
-            return read
-    ending = path.suffix.lower()
-    if ending in (".csv", ".tsv"):
-        return _read_table(path)
-    if ending == ".jsonl":
-        return _read_lines(path)
-    message, hint = _NOT_VOTES.get(ending, _STRANGE)
-    raise InputError(message, where=str(path), hint=f"{hint} {_NOTHING}")
-
-
-_PAGE = (
-    "this is the page, and the votes are in the browser of the judge",
-    "The judge opens the page, presses s, and sends the file that it saves: "
-    "packet-NAME.votes.jsonl.",
-)
-_WORKBOOK = (
-    "this is a workbook, and votes are read from tables as plain text",
-    "Save it as CSV UTF-8.",
-)
-_STRANGE = (
-    "this is none of the kinds of file that votes are read from",
-    "Give a packet that was filled in (.jsonl or .csv), or an export of Quepid, Label Studio or "
-    "Argilla.",
-)
-_NOT_VOTES = {
-    ".html": _PAGE,
-    ".htm": _PAGE,
-    ".xlsx": _WORKBOOK,
-    ".xls": _WORKBOOK,
-    ".ods": _WORKBOOK,
-    ".numbers": _WORKBOOK,
-}
-
-
-# ── JSON lines ────────────────────────────────────────────────────────────────────────────────────
-
-
-class _Rubric(msgspec.Struct, frozen=True):
-    version: str = ""
-
-
-class _Header(msgspec.Struct, frozen=True):
-    packet: int
-    pairs: int | None = None
-    judge: str = ""
-    kind: VoteKind | None = None
-    rubric: _Rubric | str | None = None
-
-
-class _Row(msgspec.Struct, frozen=True):
-    """The keys of a packet's row that matter here, and those of a vote."""
-
-    query_id: str
-    doc_id: str
-    grade: int | float | str | None = None
-    rationale: str | None = None
-    seconds: float | None = None
-    unsure: bool = False
-    at: str | None = None
-    judge: str | None = None
-    rubric: str | None = None
-    document: str | None = None
-    kind: VoteKind | None = None
-    source: str | None = None
-    id: str | None = None
-    supersedes: str = ""
-
-
-def _read_lines(path: Path) -> Ballots:
-    header = _Header(packet=0)
-    rows, bad, blank, with_rationales = list[Ballot](), list[Problem](), 0, False
-    for number, value in _whole_lines(path):
-        where = Path(f"{path}:{number}")
-        fields: JsonObject = expect(value, dict, where, "$", "an object")
-        if "packet" in fields and "query_id" not in fields:
-            header = record(fields, _Header, where, "$", _NOTHING)
-            continue
-        with_rationales |= "rationale" in fields
-        try:
-            row = record(fields, _Row, where, "$", _NOTHING)
-            ballot = _ballot(_as_vote(row, header, fields), header, str(where))
-        except InputError as error:
-            bad.append(problem_of(error))
-            continue
-        if ballot is None:
-            blank += 1
-        else:
-            rows.append(ballot)
-    came = len(rows) + blank + len(bad)
-    return Ballots(
-        rows=rows,
-        has_rationales=with_rationales or not rows,
-        blank=blank,
-        bad=bad,
-        missing=_missing(came, header.pairs, f"{path}:{_last_line(path)}"),
-    )
-
-
-def _as_vote(row: _Row, header: _Header, fields: JsonObject) -> _Row:
-    """An id is one of a vote where the row is a line of a votes file. Packets have none, and
-    programs number rows as they like."""
-    if not header.packet and fields.keys() >= _A_VOTE:
-        return row
-    return msgspec.structs.replace(row, id=None, supersedes="")
-
-
-_A_VOTE = {"id", "judge", "kind", "at"}
-
-
-def _missing(came: int, pairs: int | None, where: str) -> Problem | None:
-    if pairs is None or came == pairs:
-        return None
-    if came > pairs:
-        raise InputError(
-            f"the packet has more than it says: {came} rows for {pairs} pairs",
-            where=where,
-            hint=f"Were two packets put together? {_NOTHING}",
-        )
-    return Problem(
-        where=where,
-        message=f"{came} of {pairs} pairs came: the file is cut, or rows were taken out",
-        hint=f"Ask the judge for the whole file. {_NOTHING}",
-    )
-
-
-def _whole_lines(path: Path) -> Iterator[tuple[int, Any]]:
-    """The values of the lines; a last line that is torn tells how much of the packet came."""
-    before = 0
-    pairs: int | None = None
-    lines = iter_json_lines(path, strict=True)
-    while True:
-        try:
-            number, value = next(lines)
-        except StopIteration:
-            return
-        except InputError as error:
-            last = _last_line(path)
-            if "not valid JSON" in error.message and error.where == f"{path}:{last}" and pairs:
-                raise _cut(path, f"line {last}, which is torn", before, pairs) from error
-            raise
-        if isinstance(value, dict) and isinstance(value.get("pairs"), int):
-            pairs = value["pairs"]
-        else:
-            before += 1
-        yield number, value
-
-
-def _cut(path: Path, last: str, came: int, pairs: int) -> InputError:
-    number = last.split(",")[0].removeprefix("line ")
-    return InputError(
-        f"the packet is cut: {came} of {pairs} pairs came, up to {last}",
-        where=f"{path}:{number}",
-        hint=f"{_NOTHING} Ask the judge for the whole file, or save it again.",
-    )
-
-
-def _last_line(path: Path) -> int:
-    return max(number for number, _ in iter_lines(path))
-
-
-def _ballot(row: _Row, header: _Header, where: str) -> Ballot | None:
-    rationale = (row.rationale or "").strip()
-    unsure, grade = _grade(row.grade, row.unsure, where)
-    if grade is None and not unsure and not row.id:
-        _refuse_half_done(rationale, where)
-        return None
-    version = header.rubric.version if isinstance(header.rubric, _Rubric) else header.rubric
-    return Ballot(
-        where=where,
-        query_id=_named(row.query_id, "query_id", where),
-        doc_id=_named(row.doc_id, "doc_id", where),
-        grade=grade,
-        rationale=rationale,
-        judge=row.judge or header.judge,
-        at=row.at or "",
-        seconds=row.seconds,
-        document=row.document or "",
-        rubric=row.rubric or version or "",
-        kind=row.kind or header.kind,
-        source=row.source or "",
-        id=row.id or "",
-        supersedes=row.supersedes,
-    )
-
-
-def _grade(given: int | float | str | None, unsure: bool, where: str) -> tuple[bool, int | None]:
-    """(unsure, the grade); 2.0 is 2, and 2,0 too."""
-    text = "" if given is None else str(given).strip()
-    if text.lower() in UNSURE or (unsure and not text):
-        return True, None
-    if not text:
-        return False, None
-    if unsure:
-        raise InputError(
-            f"grade {text}, and unsure too", where=where, hint=f"Keep one of them. {_NOTHING}"
-        )
-    return False, grade_of(text, where, hint=f"Write the number, or unsure. {_NOTHING}")
-
-
-def _named(value: str, name: str, where: str) -> str:
-    if not value.strip():
-        raise InputError(f"the row has no {name}", where=where, hint=_NOTHING)
-    return value
-
-
-def _refuse_half_done(rationale: str, where: str) -> None:
-    if rationale:
-        raise InputError(
-            "a rationale without a grade",
-            where=where,
-            hint=f"Give the grade, or write unsure. {_NOTHING}",
-        )
-
-
-# ── tables ────────────────────────────────────────────────────────────────────────────────────────
-
-
-def _read_table(path: Path) -> Ballots:
-    rows, bad, blank, names, pairs = list[Ballot](), list[Problem](), 0, frozenset[str](), ""
-    where = f"{path}:1"
-    for where, row in table_rows(path):
-        try:
-            values = _cells(row, where)
-            pairs = pairs or values.get("pairs", "")
-            ballot = _table_ballot(values, where)
-        except InputError as error:
-            bad.append(problem_of(error))
-            continue
-        finally:
-            names = frozenset(row)
-        if ballot is None:
-            blank += 1
-        else:
-            rows.append(ballot)
-    came = len(rows) + blank + len(bad)
-    return Ballots(
-        rows=rows,
-        has_rationales="rationale" in names or not rows,
-        blank=blank,
-        bad=bad,
-        missing=_missing(came, int(pairs) if pairs.isdecimal() else None, where),
-    )
-
-
-def _cells(row: Mapping[str, str], where: str) -> dict[str, str]:
-    if None in row:
-        raise InputError("the row has more fields than the header", where=where, hint=_NOTHING)
-    if None in row.values():
-        came = sum(value is not None for value in row.values())
-        raise InputError(
-            f"the row has {came} of {len(row)} fields; was the file cut?",
-            where=where,
-            hint=_NOTHING,
-        )
-    return {key: unguarded(value).strip() for key, value in row.items()}
-
-
-def _table_ballot(values: dict[str, str], where: str) -> Ballot | None:
-    row = _Row(
-        query_id=values["query_id"],
-        doc_id=values["doc_id"],
-        grade=values["grade"] or None,
-        rationale=values.get("rationale"),
-        seconds=_seconds(values.get("seconds", ""), where),
-        unsure=values.get("unsure", "").lower() in _YES,
-        at=values.get("at"),
-        judge=values.get("judge"),
-        rubric=values.get("rubric"),
-        document=values.get("document"),
-        kind=_kind(values.get("kind", ""), where),
-        source=values.get("source"),
-    )
-    return _ballot(row, _Header(packet=0), where)
-
-
-def _seconds(text: str, where: str) -> float | None:
-    if not text:
-        return None
-    try:
-        return float(text)
-    except ValueError:
-        raise InputError(
-            f"{text[:40]!r} is not a number of seconds", where=where, hint=_NOTHING
-        ) from None
-
-
-def _kind(text: str, where: str) -> VoteKind | None:
-    if not text:
-        return None
-    try:
-        kind: VoteKind = msgspec.convert(text, VoteKind)
-        return kind
-    except msgspec.ValidationError:
-        raise InputError(
-            f"no kind of judge {text[:40]!r}", where=where, hint="Expected human or machine."
-        ) from None
+        pair = (row.query_id, row.query, row.doc_id, row.title, "\n".join(row.said))
+        table.append([guarded(cell) for cell in (*pair, "", "", "", row.source)])
+    return csv_text(table)

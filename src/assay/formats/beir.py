@@ -1,5 +1,5 @@
-"""BEIR: a folder with `queries.jsonl` and `qrels/SPLIT.tsv`; results as JSON `{query: {document:
-score}}`."""
+"""Read and write BEIR: a folder with `queries.jsonl` and `qrels/SPLIT.tsv`, and results as JSON
+`{query: {document: score}}`."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from assay.formats.schema import (
     finite,
     grade_of,
     id_of,
+    judged_twice,
     record,
     unique,
     unknown_keys,
@@ -86,11 +87,7 @@ def _read_qrels(path: Path, known: set[str]) -> list[Judgment]:
         if fields[0] not in known:
             raise InputError(f"query {fields[0]!r} is not in queries.jsonl", where=where)
         if (fields[0], fields[1]) in judgments:
-            raise InputError(
-                f"document {fields[1]!r} is judged twice on query {fields[0]!r}",
-                where=where,
-                hint="Keep one judgment a pair.",
-            )
+            raise judged_twice(fields[0], fields[1], where)
         grade = grade_of(fields[2], where)
         judgments[fields[0], fields[1]] = Judgment(
             query_id=fields[0], doc_id=fields[1], grade=grade

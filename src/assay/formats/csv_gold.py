@@ -1,5 +1,5 @@
-"""Gold as CSV: one row a judgment, `query_id, query, doc_id, grade` and any of the optional
-columns."""
+"""Read and write gold sets as CSV, one row for each judgment: `query_id, query, doc_id, grade` and
+optional columns."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from assay.core.types import (
     Query,
     judgments_to_frame,
 )
-from assay.formats.schema import grade_of, repeated, text_of
-from assay.formats.spreadsheet import guarded_row, place, separated, unguarded
+from assay.formats.schema import grade_of, judged_twice, repeated, text_of
+from assay.formats.spreadsheet import csv_text, guarded_row, place, separated, unguarded
 
 REQUIRED = ("query_id", "doc_id", "grade")
 KNOWN = (
@@ -57,14 +57,14 @@ def read_gold(path: Path) -> GoldSet:
 
 
 def table_rows(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
-    """Each row with where it stands. Spreadsheets separate by commas, semicolons or tabs, as their
-    language has it."""
+    """Each row with its place in the file. Spreadsheets separate by commas, semicolons or tabs,
+    depending on their language."""
     refuse_long_lines(path)
     text, mark, skipped = separated(decode(read_bytes(path), path))
     csv.field_size_limit(MAX_LINE_BYTES)  # a packet has whole letters in its fields
     reader = csv.DictReader(io.StringIO(text, newline=""), strict=True, delimiter=mark)
     try:
-        names = reader.fieldnames = [_name(name) for name in reader.fieldnames or ()]
+        names = reader.fieldnames = [_column_name(name) for name in reader.fieldnames or ()]
     except csv.Error as error:
         raise InputError(f"not valid CSV: {error}", where=f"{path}:1") from error
     missing = [name for name in REQUIRED if name not in names]
@@ -86,8 +86,8 @@ def table_rows(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
         ) from error
 
 
-def _name(column: str) -> str:
-    """Columns that are known are known in any case."""
+def _column_name(column: str) -> str:
+    """A column under its known name, in whatever case it is written."""
     name = column.strip().lower()
     return name if name in KNOWN or name in JUDGED else column
 
@@ -116,11 +116,7 @@ def _read_row(
     if not doc_id:
         raise InputError("a grade without a doc_id", where=where)
     if (query_id, doc_id) in judgments:
-        raise InputError(
-            f"document {doc_id!r} is judged twice on query {query_id!r}",
-            where=where,
-            hint="Keep one judgment a pair.",
-        )
+        raise judged_twice(query_id, doc_id, where)
     text = {name: values[name] for name in JUDGMENT_TEXT_COLUMNS if values.get(name)}
     unknown = {name: value for name, value in values.items() if name not in KNOWN and value}
     if unknown:  # kept with the judgment, as the other formats keep keys they do not know
@@ -142,9 +138,8 @@ def content_of(gold: GoldSet) -> str:
     query_columns = [
         name for name in QUERY_COLUMNS if any(getattr(query, name) for query in gold.queries)
     ]
-    stream = io.StringIO(newline="")
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(["query_id", "query", *query_columns, "doc_id", "grade", *text_columns])
+    header = ["query_id", "query", *query_columns, "doc_id", "grade", *text_columns]
+    table: list[list[object]] = [list(header)]
     judged: dict[str, list[Judgment]] = {query.id: [] for query in gold.queries}
     for judgment in gold.iter_judgments():
         judged[judgment.query_id].append(judgment)
@@ -152,8 +147,7 @@ def content_of(gold: GoldSet) -> str:
         attributes = [query.id, query.text, *(getattr(query, name) for name in query_columns)]
         for judgment in judged[query.id]:
             text = [getattr(judgment, name) for name in text_columns]
-            row = [*attributes, judgment.doc_id, judgment.grade, *text]
-            writer.writerow(guarded_row(row))
+            table.append(guarded_row([*attributes, judgment.doc_id, judgment.grade, *text]))
         if not judged[query.id]:
-            writer.writerow(guarded_row([*attributes, "", "", *("" for _ in text_columns)]))
-    return stream.getvalue()
+            table.append(guarded_row([*attributes, "", "", *("" for _ in text_columns)]))
+    return csv_text(table)

@@ -1,5 +1,5 @@
-"""The graded dataset of the suite: `dataset.json` with taxonomy, queries and graded judgments with
-rationales."""
+"""Read, write and extend the suite's graded dataset, `dataset.json`: taxonomy, queries, and graded
+judgments with rationales."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from assay.core.errors import InputError
-from assay.core.files import decode, read_bytes, read_strict_json, write_atomic
+from assay.core.files import decode, read_bytes, read_strict_json, write_json
 from assay.core.types import (
     Finding,
     GoldSet,
@@ -28,7 +28,7 @@ from assay.core.types import (
 from assay.formats.schema import expect, record, text_of, unique, unknown_keys
 
 QUERY_TYPES = ("keyword", "natural_language", "fact_pattern")
-TOP_SCORE = 2  # of a file that does not say
+TOP_SCORE = 2  # of a file that does not say: the scale of the suite's rubric
 HIGHEST = 100  # the gain of a grade may be 2 to its power
 TOP_KEYS = (
     "version",
@@ -130,7 +130,8 @@ def _topics(raw: Any, path: Path, at: str) -> dict[str, Topic]:
 
 
 def omissions(path: Path) -> list[Finding]:
-    """What a readable file leaves out or says wrongly, and a reader cannot see in the set."""
+    """Findings on what a readable file leaves out or states wrongly, which the set itself does not
+    show."""
     dataset = read_strict_json(path)
     findings = []
     if not dataset.get("version"):
@@ -292,7 +293,7 @@ def with_queries(path: Path, queries: Sequence[Query]) -> bytes:
     written."""
     text, dataset = _as_written(path)
     dataset["queries"] += [_query_object(query, []) for query in queries]
-    return _written_again(text, dataset)
+    return encode_like(text, dataset)
 
 
 def with_issue(path: Path, topic_id: str, issue: Issue) -> bytes:
@@ -307,7 +308,7 @@ def with_issue(path: Path, topic_id: str, issue: Issue) -> bytes:
         issues.append(stated)
     else:
         before.update(stated)
-    return _written_again(text, dataset)
+    return encode_like(text, dataset)
 
 
 def _as_written(path: Path) -> tuple[str, Any]:
@@ -315,10 +316,11 @@ def _as_written(path: Path) -> tuple[str, Any]:
     return text, json.loads(text)
 
 
-def _written_again(text: str, dataset: object) -> bytes:
-    """With the indentation and the escapes that the file had."""
+def encode_like(text: str, dataset: object) -> bytes:
+    """The dataset as JSON with the indentation, escapes and line ends of the file it replaces."""
     indent = re.search(r"\n([ \t]+)", text)
     written = json.dumps(dataset, indent=indent[1] if indent else None, ensure_ascii="\\u" in text)
+    written = written.replace("\n", "\r\n") if "\r\n" in text else written
     return (written + text[len(text.rstrip()) :]).encode()
 
 
@@ -369,5 +371,5 @@ def write_gold(gold: GoldSet, path: Path) -> list[Path]:
     dataset |= dict(gold.extra)
     dataset["taxonomy"] = {key: _topic_object(topic) for key, topic in gold.taxonomy.items()}
     dataset["queries"] = [_query_object(query, graded[query.id]) for query in gold.queries]
-    write_atomic(path, msgspec.json.format(msgspec.json.encode(dataset), indent=2) + b"\n")
+    write_json(path, dataset)
     return [path]

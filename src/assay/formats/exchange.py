@@ -1,4 +1,5 @@
-"""What goes to other tools for judging, and how what comes back finds its query.
+"""The tasks that other judging tools receive, and the helpers that their formats share: grades as
+choices, queries by text, CSV tables.
 
 A format is a module with `write_tasks`, and a row in EXCHANGE_FORMATS of `formats/__init__.py`; its
 `looks_like` and `read_ballots` bring back what was judged there, by a row in `ballots.OTHERS`."""
@@ -14,13 +15,11 @@ from pathlib import Path
 import msgspec
 
 from assay.core.errors import InputError
-from assay.core.files import decode, read_bytes, refuse_long_lines
-from assay.core.types import Query, Vote
-from assay.formats.ballots import UNSURE, Ballot, Ballots
+from assay.core.files import decode, read_bytes, read_json, refuse_long_lines
+from assay.core.types import JsonObject, Query, Vote
+from assay.formats.ballots import NOTHING, UNSURE, Ballot, Ballots
 from assay.formats.schema import grade_of, repeated
 from assay.formats.spreadsheet import place, separated
-
-NOTHING = "Nothing was changed."
 
 
 class GradeChoice(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,7 +29,7 @@ class GradeChoice(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Guide(msgspec.Struct, frozen=True, kw_only=True):
-    """What a judge goes by: the rubric as a page, and its grades, lowest first."""
+    """The instructions of a judge: the rubric as a page, and its grades, lowest first."""
 
     name: str  # of the set
     version: str
@@ -64,12 +63,19 @@ def choice_grade(text: str, where: str) -> int | None:
     return grade_of(re.sub(r":.*", "", text, flags=re.DOTALL), where, NOTHING)
 
 
+def first_record(path: Path) -> JsonObject:
+    """The first object of a JSON array of objects; empty for any other file."""
+    records = read_json(path) if path.suffix == ".json" else None
+    first = records[0] if isinstance(records, list) and records else None
+    return first if isinstance(first, dict) else {}
+
+
 # ── queries by their text ─────────────────────────────────────────────────────────────────────────
 
 
 def same_text(text: str) -> str:
-    """What of a query's text tells it from others: tools trim it, and put a space before a sign
-    that a spreadsheet would take for a formula."""
+    """The text of a query without the differences that tools make: they trim it, and put a space
+    before a sign that a spreadsheet would take for a formula."""
     return " ".join(text.split())
 
 
@@ -79,7 +85,7 @@ def identified(ballots: Ballots, queries: Iterable[Query]) -> Ballots:
     for query in queries:
         by_text.setdefault(same_text(query.text), []).append(query.id)
     rows = [
-        msgspec.structs.replace(ballot, query_id=_the_query(ballot, by_text), query="")
+        msgspec.structs.replace(ballot, query_id=_query_id_of(ballot, by_text), query="")
         if ballot.query
         else ballot
         for ballot in ballots.rows
@@ -87,7 +93,7 @@ def identified(ballots: Ballots, queries: Iterable[Query]) -> Ballots:
     return msgspec.structs.replace(ballots, rows=rows)
 
 
-def _the_query(ballot: Ballot, by_text: dict[str, list[str]]) -> str:
+def _query_id_of(ballot: Ballot, by_text: dict[str, list[str]]) -> str:
     ids = by_text.get(same_text(ballot.query), [])
     if len(ids) == 1:
         return ids[0]
@@ -104,7 +110,7 @@ def _the_query(ballot: Ballot, by_text: dict[str, list[str]]) -> str:
 
 
 def head_of(path: Path) -> list[str]:
-    """The names of the columns of a CSV; none of what cannot be read as one."""
+    """The column names of a CSV; none where the file cannot be read as one."""
     if path.suffix not in (".csv", ".tsv") or not path.is_file():
         return []
     with path.open("rb") as stream:
@@ -112,7 +118,7 @@ def head_of(path: Path) -> list[str]:
     text, mark, _ = separated(lines.decode("utf-8", "replace").removeprefix("\ufeff"))
     line = text.partition("\n")[0].strip("\r")
     try:
-        return _names(next(csv.reader([line], delimiter=mark), []))
+        return _column_names(next(csv.reader([line], delimiter=mark), []))
     except csv.Error:
         return []
 
@@ -123,7 +129,7 @@ def rows_of(path: Path) -> Iterator[tuple[str, list[str]]]:
     text, mark, skipped = separated(decode(read_bytes(path), path))
     reader = csv.reader(io.StringIO(text, newline=""), strict=True, delimiter=mark)
     try:
-        head = _names(next(reader))
+        head = _column_names(next(reader))
         if (twice := repeated(head)) is not None:
             raise InputError(f"the column {twice} comes twice", where=f"{path}:1", hint=NOTHING)
         for number, row in enumerate(reader, start=2):
@@ -141,8 +147,8 @@ def rows_of(path: Path) -> Iterator[tuple[str, list[str]]]:
         ) from error
 
 
-def _names(head: list[str]) -> list[str]:
-    """The two columns that every such table has are known in any case."""
+def _column_names(head: list[str]) -> list[str]:
+    """The names of columns; those that every such table has are known in any case."""
     names = [name.strip() for name in head]
     return [
         name.lower() if name.lower() in ("query", "docid", "rating") else name for name in names

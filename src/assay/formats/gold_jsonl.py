@@ -1,6 +1,6 @@
-"""`gold-set.jsonl`: one query a line with the ids that are right, bootstrapped from logs or given
-by the chair. A person edits it, in git: lines that are not ours are kept byte for byte (rows of the
-chair, comments with # or //, blank lines), whatever their order, spacing, line ends or other keys.
+"""Read, edit and lock `gold-set.jsonl`: one query a line with the ids of its relevant documents,
+bootstrapped from logs or written by the chair. People edit the file in git, so lines that are not
+ours (rows of the chair, comments with # or //, blank lines) are kept byte for byte.
 
 `read_gold` gives the set, and every row must be right. `read_lines` gives the lines, to change some
 and keep the others. Both read the same way and complain in the same words."""
@@ -20,11 +20,17 @@ from pathlib import Path
 import msgspec
 
 from assay.core.errors import InputError
-from assay.core.files import decode, refuse_long_lines, refuse_repeated_keys, write_atomic
+from assay.core.files import (
+    decode,
+    os_message,
+    refuse_long_lines,
+    refuse_repeated_keys,
+    write_atomic,
+)
 from assay.core.types import GoldSet, JsonObject, Judgment, Query, judgments_to_frame, standing
 from assay.formats.schema import (
-    conflict_told,
     expect,
+    explain_conflict,
     record,
     repeated,
     text_of,
@@ -67,21 +73,21 @@ class Line(msgspec.Struct, frozen=True):
         return self.row is not None and self.row.source == "bootstrap"
 
 
-# ── the one reader ────────────────────────────────────────────────────────────────────────────────
+# ── reading ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def _content(path: Path) -> bytes:
+def _read_content(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise InputError((error.strerror or str(error)).lower(), where=str(path)) from error
+        raise InputError(os_message(error), where=str(path)) from error
 
 
-def _parsed(content: bytes, path: Path) -> Iterator[tuple[str, bytes, JsonObject | None]]:
+def _iter_objects(content: bytes, path: Path) -> Iterator[tuple[str, bytes, JsonObject | None]]:
     """(file:line, bytes, object) of every line; no object on a blank line or a comment."""
     decode(content, path)
     for number, raw in enumerate(_split(content), start=1):
-        yield f"{path}:{number}", raw, _object(raw, path, number)
+        yield f"{path}:{number}", raw, _parse_object(raw, path, number)
 
 
 def _split(content: bytes) -> list[bytes]:
@@ -91,7 +97,7 @@ def _split(content: bytes) -> list[bytes]:
     return [*lines, last] if last else lines
 
 
-def _object(raw: bytes, path: Path, number: int) -> JsonObject | None:
+def _parse_object(raw: bytes, path: Path, number: int) -> JsonObject | None:
     text = raw.removeprefix(_BOM).strip()
     if not text or text.startswith((b"#", b"//")):
         return None
@@ -107,7 +113,7 @@ def _object(raw: bytes, path: Path, number: int) -> JsonObject | None:
     return values
 
 
-def _strict_row(values: JsonObject, where: str) -> GoldRow:
+def _require_row(values: JsonObject, where: str) -> GoldRow:
     try:
         return record(values, GoldRow, where, "$", _TO_MEND)
     except InputError as error:
@@ -123,10 +129,10 @@ def read_gold(path: Path) -> GoldSet:
     seen: set[str] = set()
     queries: list[Query] = []
     judgments: list[Judgment] = []
-    for where, _, values in _parsed(_content(path), path):
+    for where, _, values in _iter_objects(_read_content(path), path):
         if values is None:
             continue
-        row = _strict_row(values, where)
+        row = _require_row(values, where)
         text_of(row.query, where, "query")
         unique(row.id, seen, where, "id", "query id")
         queries.append(_query(row, unknown_keys(values, GoldRow)))
@@ -166,11 +172,11 @@ def write_gold(gold: GoldSet, path: Path) -> list[Path]:
     for judgment in gold.iter_judgments():
         if judgment.grade >= 1:
             relevant[judgment.query_id].append(judgment.doc_id)
-    write_atomic(path, b"".join(_written(query, relevant[query.id]) for query in gold.queries))
+    write_atomic(path, b"".join(_encode_query(query, relevant[query.id]) for query in gold.queries))
     return [path]
 
 
-def _written(query: Query, relevant: Sequence[str]) -> bytes:
+def _encode_query(query: Query, relevant: Sequence[str]) -> bytes:
     row = GoldRow(
         id=query.id,
         query=query.text,
@@ -191,15 +197,15 @@ def read_lines(path: Path) -> list[Line]:
     everything: writing the file without understanding it could lose a person's work."""
     if not path.exists() and not path.is_symlink():
         return []
-    return lines_of(_content(path), path)
+    return lines_of(_read_content(path), path)
 
 
 def lines_of(content: bytes, path: Path) -> list[Line]:
-    """What a file has or had in it."""
-    with conflict_told(path, content):
+    """The lines of a file's content, now or in the past."""
+    with explain_conflict(path, content):
         return [
-            Line(raw, _row(values, where) if values is not None else None)
-            for where, raw, values in _parsed(content, path)
+            Line(raw, _lenient_row(values, where) if values is not None else None)
+            for where, raw, values in _iter_objects(content, path)
         ]
 
 
@@ -210,17 +216,17 @@ def find_row(path: Path, id: str) -> GoldRow | None:
         return None
     written = msgspec.json.encode(id)
     for number, raw in enumerate(_split(path.read_bytes()), start=1):
-        values = _object(raw, path, number) if written in raw else None
+        values = _parse_object(raw, path, number) if written in raw else None
         if values is not None and values.get("id") == id:
-            return _row(values, str(path))
+            return _lenient_row(values, str(path))
     return next((row for row in rows(read_lines(path)) if row.id == id), None)
 
 
-def _row(values: JsonObject, where: str) -> GoldRow:
-    """A bootstrap row must be right, since it will be rewritten. Of a person's row only what can be
-    used is taken."""
+def _lenient_row(values: JsonObject, where: str) -> GoldRow:
+    """A row as far as it can be used. A bootstrap row must be right, since it will be rewritten; a
+    row that a person wrote may have faults."""
     if values.get("source") == "bootstrap":
-        return _strict_row(values, where)
+        return _require_row(values, where)
     ids = values.get("relevant_case_law_ids")
     texts = {
         name: value if isinstance(value := values.get(name), str) else ""
@@ -231,7 +237,7 @@ def _row(values: JsonObject, where: str) -> GoldRow:
 
 
 def row_line(row: GoldRow, end: bytes = b"\n", **more: tuple[str, ...]) -> Line:
-    """A line of ours; `more` are keys beside those that every row has."""
+    """A line for a row; `more` are keys beside those that every row has."""
     if not more:
         return Line(msgspec.json.encode(row) + end, row)
     return Line(msgspec.json.encode(msgspec.to_builtins(row) | more) + end, row)
@@ -239,7 +245,7 @@ def row_line(row: GoldRow, end: bytes = b"\n", **more: tuple[str, ...]) -> Line:
 
 def line_of(raw: bytes) -> Line:
     """The row that these bytes are, as they were in a file before."""
-    return Line(raw, _row(msgspec.json.decode(raw.removeprefix(_BOM)), "a row of before"))
+    return Line(raw, _lenient_row(msgspec.json.decode(raw.removeprefix(_BOM)), "a row of before"))
 
 
 def line_end(lines: Sequence[Line]) -> bytes:
@@ -255,11 +261,11 @@ def edited_line(line: Line, **changes: str | tuple[str, ...]) -> Line:
     bom = _BOM if line.raw.startswith(_BOM) else b""
     values = msgspec.json.decode(line.raw.removeprefix(_BOM), type=dict[str, msgspec.Raw]) | changes
     encoded = msgspec.json.encode(values)
-    return Line(bom + encoded + end, _row(msgspec.json.decode(encoded), "a changed row"))
+    return Line(bom + encoded + end, _lenient_row(msgspec.json.decode(encoded), "a changed row"))
 
 
 def assemble(lines: Sequence[Line]) -> bytes:
-    """The file. A last line that had no line end gets one as soon as another follows."""
+    """The lines as one file. A last line without a line end gets one as soon as another follows."""
     raw_lines = [line.raw for line in lines]
     end = line_end(lines)
     for place, raw in enumerate(raw_lines[:-1]):
@@ -308,7 +314,7 @@ def approval(rows: Sequence[GoldRow]) -> Approval:
 
 
 def highest_number(ids: Sequence[str]) -> int:
-    """Of ids like g001."""
+    """The highest number of ids like g001; 0 where there are none."""
     return max((int(digits[1]) for id in ids if (digits := _NUMBERED.fullmatch(id))), default=0)
 
 
@@ -353,7 +359,7 @@ def locked(path: Path, *, wait: float = 5.0) -> Iterator[None]:
                 raise InputError(
                     "another process is writing this gold set",
                     where=str(path),
-                    hint=f"It says: {_holder(lock)}. Wait for it to end, then try again.",
+                    hint=f"It says: {_read_holder(lock)}. Wait for it to end, then try again.",
                 )
             time.sleep(0.05)
     except OSError as error:
@@ -384,7 +390,7 @@ def _try_lock(lock: Path) -> int | None:
         # The last holder may have removed the file between our open and our lock: then this lock
         # guards nothing.
         if os.fstat(handle).st_ino == os.stat(lock).st_ino:
-            _sign(handle)
+            _write_holder(handle)
             return handle
     except (BlockingIOError, FileNotFoundError):
         pass
@@ -395,7 +401,7 @@ def _try_lock(lock: Path) -> int | None:
     return None
 
 
-def _sign(handle: int) -> None:
+def _write_holder(handle: int) -> None:
     """Who holds it, for people. A full disk has no room even for this; the lock holds anyway."""
     with contextlib.suppress(OSError):
         os.truncate(handle, 0)
@@ -403,7 +409,7 @@ def _sign(handle: int) -> None:
         os.write(handle, f"process {os.getpid()} since {now}".encode())
 
 
-def _holder(lock: Path) -> str:
+def _read_holder(lock: Path) -> str:
     try:
         return lock.read_text() or "nothing"
     except OSError:

@@ -1,5 +1,5 @@
-"""The pass/fail golden set: a JSON list of questions with `expected_any`, `k`, `min_score` and
-`must`.
+"""Read and write pass/fail golden sets: a JSON list of questions with `expected_any`, `k`,
+`min_score` and `must`.
 
 As files are found: the list may stand under `questions`, and a place may be a string, which is its
 section ("110a", "kuntalaki 110 § 3 mom.")."""
@@ -13,7 +13,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from assay.core.errors import InputError
-from assay.core.files import read_strict_json, write_atomic
+from assay.core.files import read_strict_json, write_json
 from assay.core.types import GoldSet, JsonObject, Query
 from assay.formats.schema import (
     describe,
@@ -24,41 +24,11 @@ from assay.formats.schema import (
     unique,
     unknown_keys,
 )
+from assay.law.matching import EXPECTATION_KEYS
 
 CHECKS = ("expected_any", "expected_none", "evidence", "must_abstain", "test_type", "confusion")
 
-# Every name under which an expectation may state a part of a place.
-PARTS = (
-    "part",
-    "chapter",
-    "schedule",
-    "section",
-    "section_num",
-    "section_id",
-    "section_suffix",
-    "moment",
-    "law",
-    "law_id",
-    "law_key",
-    "law_name",
-    "law_names",
-    "statute",
-    "doc_id",
-    "node_id",
-    "document_id",
-    "opinion_id",
-    "id",
-    "page",
-    "printed_page",
-    "table",
-    "table_id",
-    "row",
-    "column",
-    "version",
-    "finlex_version",
-)
-
-MAX_K = 10_000
+MAX_K = 10_000  # more hits than any engine is asked for
 SHAPE = "A question is {id, query, expected_any: [{section, moment, …}], …}: see docs/golden.md."
 
 
@@ -126,7 +96,7 @@ def _read_question(raw: JsonObject, path: Path, at: str) -> Query:
             _check_place(parts, path, f"{at}.{name}[{index}]")
     if row.as_of:
         _check_date(row.as_of, path, f"{at}.as_of")
-    checks = {name: _places(name, raw[name]) for name in CHECKS if name in raw}
+    checks = {name: _places_as_objects(name, raw[name]) for name in CHECKS if name in raw}
     if not {"expected_any", "expected_none", "must_abstain", "confusion"} & set(checks):
         raise InputError(
             "nothing is expected of this question",
@@ -148,8 +118,8 @@ def _read_question(raw: JsonObject, path: Path, at: str) -> Query:
     )
 
 
-def _places(name: str, stated: object) -> object:
-    """A place that is a string is a section."""
+def _places_as_objects(name: str, stated: object) -> object:
+    """Expected places with every string turned into a section."""
     if name not in ("expected_any", "expected_none") or not isinstance(stated, list):
         return stated
     return [{"section": place} if isinstance(place, str) else place for place in stated]
@@ -161,7 +131,9 @@ def _check_place(parts: JsonObject | str, path: Path, at: str) -> None:
             raise InputError("the place is empty", where=f"{path}: {at}")
         return
     stated = {
-        key: value for key, value in parts.items() if key in PARTS and value not in (None, "")
+        key: value
+        for key, value in parts.items()
+        if key in EXPECTATION_KEYS and value not in (None, "")
     }
     if not stated:
         raise InputError(
@@ -216,5 +188,5 @@ def write_gold(gold: GoldSet, path: Path) -> list[Path]:
             {key: value for key, value in row.items() if value not in (None, "")}
             | dict(query.extra)
         )
-    write_atomic(path, msgspec.json.format(msgspec.json.encode(rows), indent=2) + b"\n")
+    write_json(path, rows)
     return [path]

@@ -1,5 +1,5 @@
-"""Queries and judgments of a data set that ir_datasets knows: `irds:NAME`, as in
-`--dataset irds:beir/scifact/test`. Its documents are not read."""
+"""Read the queries and judgments of an ir_datasets data set: `irds:NAME`, as in `--dataset
+irds:beir/scifact/test`. Its documents are not read."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TEXTS = ("text", "title", "query")  # where a query has its text, the first that
 
 def read_gold(path: Path | str) -> GoldSet:
     name = str(path).removeprefix(START)
-    dataset = _opened(name)
+    dataset = _load_dataset(name)
     try:
         queries = tuple(
             Query(id=query.query_id, text=_text(query)) for query in dataset.queries_iter()
@@ -46,7 +46,7 @@ def read_gold(path: Path | str) -> GoldSet:
     return GoldSet(name=name.replace("/", "-"), queries=queries, judgments=judgments)
 
 
-def _opened(name: str) -> Any:
+def _load_dataset(name: str) -> Any:
     where = f"{START}{name}"
     ir_datasets = imported("ir_datasets", "a set of ir_datasets", "irds", where=where)
     ir_datasets.log.easy().logger().addFilter(_is_news)

@@ -1,4 +1,4 @@
-"""Label Studio: tasks as JSON with the labeling configuration beside them, and annotations back.
+"""Exchange judging tasks with Label Studio: tasks and labeling configuration out, annotations back.
 
 The configuration, STEM.xml beside STEM.json, has the rubric, a choice a grade and one for unsure,
 and a place for the rationale. What comes back is Label Studio's JSON export, where every task has
@@ -14,10 +14,10 @@ from xml.etree import ElementTree
 import msgspec
 
 from assay.core.errors import InputError
-from assay.core.files import read_json, write_atomic
+from assay.core.files import read_json, write_atomic, write_json
 from assay.core.types import JsonObject, Vote
-from assay.formats.ballots import Ballot, Ballots
-from assay.formats.exchange import NOTHING, Guide, Task, choice_grade, choice_text
+from assay.formats.ballots import NOTHING, Ballot, Ballots
+from assay.formats.exchange import Guide, Task, choice_grade, choice_text, first_record
 from assay.formats.schema import record
 
 GRADE, RATIONALE, TEXT = "grade", "rationale", "text"  # names in the labeling configuration
@@ -25,11 +25,8 @@ UNSURE = "unsure"
 
 
 def looks_like(path: Path) -> bool:
-    if path.suffix != ".json":
-        return False
-    tasks = read_json(path)
-    first = tasks[0] if isinstance(tasks, list) and tasks else None
-    return isinstance(first, dict) and ("data" in first or "annotation_id" in first)
+    first = first_record(path)
+    return "data" in first or "annotation_id" in first
 
 
 # ── what a task has ───────────────────────────────────────────────────────────────────────────────
@@ -57,7 +54,7 @@ class _Annotation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     lead_time: float | None = None
 
 
-class _OutTask(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class _ExportedTask(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     data: dict[str, str]
     annotations: list[_Annotation] = []
 
@@ -70,11 +67,11 @@ def write_tasks(tasks: Sequence[Task], guide: Guide, path: Path) -> list[Path]:
     written = [_task(task, guide, choices) for task in tasks]
     config = path.with_suffix(".xml")
     write_atomic(config, _config(guide))
-    write_atomic(path, msgspec.json.format(msgspec.json.encode(written), indent=2) + b"\n")
+    write_json(path, written)
     return [path, config]
 
 
-def _task(task: Task, guide: Guide, choices: dict[int, str]) -> _OutTask:
+def _task(task: Task, guide: Guide, choices: dict[int, str]) -> _ExportedTask:
     data = {
         **task.fields,
         "query_id": task.query.id,
@@ -85,7 +82,7 @@ def _task(task: Task, guide: Guide, choices: dict[int, str]) -> _OutTask:
         "document": task.document,
         "rubric": guide.version,
     }
-    return _OutTask(data=data, annotations=[_annotation(vote, choices) for vote in task.votes])
+    return _ExportedTask(data=data, annotations=[_annotation(vote, choices) for vote in task.votes])
 
 
 def _annotation(vote: Vote, choices: dict[int, str]) -> _Annotation:
@@ -131,15 +128,15 @@ def _config(guide: Guide) -> str:
 # ── in ────────────────────────────────────────────────────────────────────────────────────────────
 
 
-class _Data(msgspec.Struct):
+class _ReturnedData(msgspec.Struct):
     query_id: str
     doc_id: str
     document: str = ""
     rubric: str = ""
 
 
-class _Task(msgspec.Struct):
-    data: _Data
+class _ReturnedTask(msgspec.Struct):
+    data: _ReturnedData
     annotations: list[_Annotation] = []
 
 
@@ -153,7 +150,7 @@ def read_ballots(path: Path) -> Ballots:
         )
     rows, blank = list[Ballot](), 0
     for number, value in enumerate(tasks):
-        task = record(value, _Task, path, f"$[{number}]", NOTHING)
+        task = record(value, _ReturnedTask, path, f"$[{number}]", NOTHING)
         given = [
             _ballot(task.data, annotation, f"{path}: $[{number}].annotations[{place}]")
             for place, annotation in enumerate(task.annotations)
@@ -164,7 +161,7 @@ def read_ballots(path: Path) -> Ballots:
     return Ballots(rows=rows, blank=blank)
 
 
-def _ballot(data: _Data, annotation: _Annotation, where: str) -> Ballot:
+def _ballot(data: _ReturnedData, annotation: _Annotation, where: str) -> Ballot:
     chosen = _values(annotation, GRADE, "choices")
     if len(chosen) != 1:
         said = f"{len(chosen)} grades" if chosen else f"no choice named {GRADE!r}"
@@ -175,7 +172,7 @@ def _ballot(data: _Data, annotation: _Annotation, where: str) -> Ballot:
         doc_id=data.doc_id,
         grade=choice_grade(chosen[0], where),
         rationale="\n".join(_values(annotation, RATIONALE, "text")).strip(),
-        judge=_name(annotation.completed_by),
+        judge=_judge_name(annotation.completed_by),
         at=annotation.updated_at or annotation.created_at or "",
         seconds=annotation.lead_time,
         document=data.document,
@@ -193,8 +190,8 @@ def _values(annotation: _Annotation, name: str, key: str) -> list[str]:
     return found
 
 
-def _name(person: int | _Person | None) -> str:
-    """An export tells people by number unless it is asked for their addresses."""
+def _judge_name(person: int | _Person | None) -> str:
+    """The address of a judge, or the number by which an export without addresses names them."""
     if isinstance(person, _Person):
         return person.email or (f"user-{person.id}" if person.id is not None else "")
     return "" if person is None else f"user-{person}"

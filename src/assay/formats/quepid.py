@@ -1,22 +1,21 @@
-"""Quepid's ratings of a case, `query,docid,rating`: a whole set, or one judge's ratings.
+"""Read and write the ratings of a Quepid case, `query,docid,rating`: a whole gold set, or the
+ratings of one judge.
 
 Quepid knows a query by its text and has no ids, so queries are numbered in the order of the file. A
 row without a document is a query that nobody has rated."""
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from assay.core.errors import InputError
 from assay.core.files import write_atomic
 from assay.core.types import GoldSet, Judgment, Query, judgments_to_frame
-from assay.formats.ballots import Ballot, Ballots
-from assay.formats.exchange import NOTHING, Guide, Task, head_of, rows_of, same_text
+from assay.formats.ballots import NOTHING, Ballot, Ballots
+from assay.formats.exchange import Guide, Task, head_of, rows_of, same_text
 from assay.formats.schema import grade_of, text_of
-from assay.formats.spreadsheet import guarded_row, unguarded
+from assay.formats.spreadsheet import csv_text, guarded_row, unguarded
 
 HEAD = ("query", "docid", "rating")
 FORMULA = "-=+@"  # Quepid puts a space before these, so that no spreadsheet computes them
@@ -122,13 +121,10 @@ def texts_of(queries: Iterable[Query]) -> dict[str, str]:
 
 
 def write_table(path: Path, head: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    stream = io.StringIO(newline="")
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(head)
+    table = [list[object](head)]
     for row in rows:
         query, *cells = guarded_row(row)
         # the space is Quepid's own guard, and it tells queries by their texts
-        writer.writerow(
-            [str(query).removeprefix("'") if str(row[0]).startswith(" ") else query, *cells]
-        )
-    write_atomic(path, stream.getvalue())
+        is_guarded = str(row[0]).startswith(" ")
+        table.append([str(query).removeprefix("'") if is_guarded else query, *cells])
+    write_atomic(path, csv_text(table))

@@ -1,4 +1,4 @@
-"""Quepid's books: every judge's ratings of every pair of query and document.
+"""Read and write Quepid books: the ratings of every judge for every pair of query and document.
 
 As CSV a book has `query,docid` and a column a judge, who may have left a cell empty. As JSON it has
 `query_doc_pairs`, each with its `judgements`; of an unrateable pair the judge was unsure, and what
@@ -13,10 +13,10 @@ from typing import Any
 import msgspec
 
 from assay.core.errors import InputError, UsageError
-from assay.core.files import read_json, write_atomic
+from assay.core.files import read_json, write_json
 from assay.core.types import JsonObject
-from assay.formats.ballots import Ballot, Ballots
-from assay.formats.exchange import NOTHING, Guide, Task, head_of, rows_of
+from assay.formats.ballots import NOTHING, Ballot, Ballots
+from assay.formats.exchange import Guide, Task, head_of, rows_of
 from assay.formats.quepid import texts_of, write_table
 from assay.formats.schema import expect, grade_of, record
 from assay.formats.spreadsheet import unguarded
@@ -40,7 +40,7 @@ def write_tasks(tasks: Sequence[Task], guide: Guide, path: Path) -> list[Path]:
     """The pairs, with the votes that are known. No position: it would tell what an engine said."""
     texts = texts_of({task.query.id: task.query for task in tasks}.values())
     if path.suffix == ".json":
-        write_atomic(path, _book(tasks, guide, texts))
+        write_json(path, _book(tasks, guide, texts))
     elif path.suffix == ".csv":
         judges = list(dict.fromkeys(vote.judge for task in tasks for vote in task.votes))
         rows = [(texts[task.query.id], task.doc_id, *_cells(task, judges)) for task in tasks]
@@ -57,7 +57,7 @@ def write_tasks(tasks: Sequence[Task], guide: Guide, path: Path) -> list[Path]:
 
 
 def _cells(task: Task, judges: Sequence[str]) -> list[int | str]:
-    """What each judge said; who was unsure has an empty cell."""
+    """The grade of each judge; a judge who was unsure has an empty cell."""
     said = {vote.judge: vote.grade for vote in task.votes}
     grades = (said.get(judge) for judge in judges)
     return ["" if grade is None else grade for grade in grades]
@@ -107,7 +107,7 @@ class _Pair(msgspec.Struct):
     judgements: list[_Judgement] = []
 
 
-def _book(tasks: Sequence[Task], guide: Guide, texts: dict[str, str]) -> bytes:
+def _book(tasks: Sequence[Task], guide: Guide, texts: dict[str, str]) -> JsonObject:
     pairs: list[JsonObject] = [
         {
             "query_text": texts[task.query.id],
@@ -126,8 +126,7 @@ def _book(tasks: Sequence[Task], guide: Guide, texts: dict[str, str]) -> bytes:
         }
         for task in tasks
     ]
-    book = {"name": guide.name, "show_rank": False, "query_doc_pairs": pairs}
-    return msgspec.json.format(msgspec.json.encode(book), indent=2) + b"\n"
+    return {"name": guide.name, "show_rank": False, "query_doc_pairs": pairs}
 
 
 def _read_json(path: Path) -> Ballots:

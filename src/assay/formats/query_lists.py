@@ -1,4 +1,5 @@
-"""Queries alone, before anything is judged: a text file with one a line, or a CSV with a header."""
+"""Read a list of queries without judgments: a text file with one query a line, or a CSV with a
+header."""
 
 from __future__ import annotations
 

@@ -1,10 +1,9 @@
-"""The labels of a set, written anew. Everything else in the file stays as it is written, so that
-the difference shows what was judged and nothing more."""
+"""Write new labels into the file of a gold set and leave everything else in it as it is written, so
+that the diff shows only what was judged."""
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,16 +14,17 @@ from assay.core.errors import InputError
 from assay.core.files import decode, read_bytes
 from assay.core.types import Judgment, Labelling, judgments_to_frame
 from assay.formats import csv_gold, detect_gold
+from assay.formats.dataset_json import encode_like
 
-Written = dict[str, object]  # as the file has it
+JsonRow = dict[str, object]  # a JSON object as the file has it
 
 LABELS = "labels"
 _OWN = ("judge", "source", "rubric", "at")  # what a row has of its votes beside grade and words
 
 
 def require_writable(path: Path, labelling: Labelling | None = None) -> None:
-    """Refuse a format that could not keep the labels, or what is to be said of them, before
-    anything is written."""
+    """Refuse a format that cannot keep the labels, or cannot say who made them, before anything is
+    written."""
     problem = ""
     if detect_gold(path) not in _WRITERS:
         problem = "this format does not keep a grade 0, or who judged and when"
@@ -41,8 +41,8 @@ def require_writable(path: Path, labelling: Labelling | None = None) -> None:
 def relabelled(
     path: Path, judgments: Sequence[Judgment], *, labelling: Labelling, status: str
 ) -> bytes | None:
-    """The file of the set with these judgments, and how they came about; None where it says so
-    already."""
+    """The file of the set with these judgments and their labelling; None where it already has
+    them."""
     require_writable(path, labelling)
     return _WRITERS[detect_gold(path)](path, judgments, labelling, status)
 
@@ -50,7 +50,7 @@ def relabelled(
 # ── dataset.json ──────────────────────────────────────────────────────────────────────────────────
 
 
-def _as_json(
+def _relabel_json(
     path: Path, judgments: Sequence[Judgment], labelling: Labelling, status: str
 ) -> bytes | None:
     text = decode(read_bytes(path), path)
@@ -59,76 +59,78 @@ def _as_json(
     for judgment in judgments:
         by_query.setdefault(judgment.query_id, {})[judgment.doc_id] = judgment
     for query in dataset["queries"]:
-        rows = _rows(query.get("relevance_judgments") or [], by_query.get(query["id"], {}))
+        rows = _relabel_rows(query.get("relevance_judgments") or [], by_query.get(query["id"], {}))
         if rows or "relevance_judgments" in query:
             query["relevance_judgments"] = rows
-    dataset = _with_standing(dataset, labelling, status)
+    dataset = _with_status(dataset, labelling, status)
     if json.loads(json.dumps(dataset)) == json.loads(text):
         return None
-    indent = re.search(r"\n([ \t]+)", text)
-    written = json.dumps(dataset, indent=indent[1] if indent else None, ensure_ascii="\\u" in text)
-    written = written.replace("\n", "\r\n") if "\r\n" in text else written
-    return (written + text[len(text.rstrip()) :]).encode()
+    return encode_like(text, dataset)
 
 
-def _rows(before: Sequence[Written], wanted: Mapping[str, Judgment]) -> list[Written]:
+def _relabel_rows(before: Sequence[JsonRow], wanted: Mapping[str, Judgment]) -> list[JsonRow]:
     """The rows that stay, in their places, then the new ones in the order of ids."""
     known = {str(row["opinion_id"]) for row in before}
-    kept = [_row(row, wanted[id]) for row in before if (id := str(row["opinion_id"])) in wanted]
-    return kept + [_row({}, wanted[doc_id]) for doc_id in sorted(wanted) if doc_id not in known]
+    kept = [
+        _relabel_row(row, wanted[id]) for row in before if (id := str(row["opinion_id"])) in wanted
+    ]
+    return kept + [
+        _relabel_row({}, wanted[doc_id]) for doc_id in sorted(wanted) if doc_id not in known
+    ]
 
 
-def _row(before: Written, judgment: Judgment) -> Written:
+def _relabel_row(before: JsonRow, judgment: Judgment) -> JsonRow:
     """Keys that are not ours keep their value; a row that says the same keeps all of them."""
-    said: Written = {
+    stated: JsonRow = {
         "opinion_id": judgment.doc_id,
         "score": judgment.grade,
         "rationale": judgment.rationale,
     }
-    said |= {key: getattr(judgment, key) for key in _OWN if getattr(judgment, key)}
-    same = all((before.get(key) or "") == (said.get(key) or "") for key in ("rationale", *_OWN))
+    stated |= {key: getattr(judgment, key) for key in _OWN if getattr(judgment, key)}
+    same = all((before.get(key) or "") == (stated.get(key) or "") for key in ("rationale", *_OWN))
     if same and before.get("score") == judgment.grade:
         return before
     ours = ("opinion_id", "score", "rationale", "supersedes", *_OWN)
-    return {**{k: v for k, v in before.items() if k in said}, **said} | {
+    return {**{k: v for k, v in before.items() if k in stated}, **stated} | {
         key: value for key, value in before.items() if key not in ours
     }
 
 
-def _with_standing(dataset: Written, labelling: Labelling, status: str) -> Written:
-    """`labels`, which tells that there are votes beside, and the status, before the long parts."""
-    said: Written = {LABELS: msgspec.to_builtins(labelling)}
+def _with_status(dataset: JsonRow, labelling: Labelling, status: str) -> JsonRow:
+    """The dataset with `labels`, which says that there are votes, and the status, before the long
+    keys."""
+    stated: JsonRow = {LABELS: msgspec.to_builtins(labelling)}
     if status:
-        said["status"] = status
+        stated["status"] = status
     kept = {key: value for key, value in dataset.items() if key != "status" or status}
-    new = {key: value for key, value in said.items() if key not in kept}
+    new = {key: value for key, value in stated.items() if key not in kept}
     place = next((at for at, key in enumerate(kept) if key in ("taxonomy", "queries")), len(kept))
-    items = [(key, said.get(key, value)) for key, value in kept.items()]
+    items = [(key, stated.get(key, value)) for key, value in kept.items()]
     return dict([*items[:place], *new.items(), *items[place:]])
 
 
 # ── CSV ───────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _as_csv(
+def _relabel_csv(
     path: Path, judgments: Sequence[Judgment], labelling: Labelling, status: str
 ) -> bytes | None:
     gold = csv_gold.read_gold(path)
     before = {(row.query_id, row.doc_id): row for row in gold.iter_judgments()}
     new = {(row.query_id, row.doc_id): row for row in judgments}
-    rows = [_csv_row(row, new[pair]) for pair, row in before.items() if pair in new]
+    rows = [_relabel_csv_row(row, new[pair]) for pair, row in before.items() if pair in new]
     rows += [new[pair] for pair in sorted(new) if pair not in before]
     if rows == list(before.values()):
         return None
     return csv_gold.content_of(replace(gold, judgments=judgments_to_frame(rows))).encode()
 
 
-def _csv_row(before: Judgment, after: Judgment) -> Judgment:
+def _relabel_csv_row(before: Judgment, after: Judgment) -> Judgment:
     same = msgspec.structs.replace(after, extra=before.extra, supersedes=before.supersedes)
     return before if same == before else msgspec.structs.replace(after, extra=before.extra)
 
 
 _WRITERS: dict[str, Callable[[Path, Sequence[Judgment], Labelling, str], bytes | None]] = {
-    "json": _as_json,
-    "csv": _as_csv,
+    "json": _relabel_json,
+    "csv": _relabel_csv,
 }

@@ -1,4 +1,4 @@
-"""Results JSON: the suite's scorecard file, ours or another scorer's, and the results of the golden
+"""Read results JSON: scorecard files of Assay or of another scorer, and results of the golden
 suite's runner."""
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ NOT_OURS = (
     "It is not a results file of Assay; score results of another tool first: assay score --run."
 )
 
-MOST = 1e15
+MOST = 1e15  # far above any figure of ours; sums of larger numbers lose digits
 _HUGE = re.compile(rb"(?<![0-9.])[0-9]{16}|[0-9][eE]\+?[0-9]{2}")
 
 ID_KEYS = ("doc_id", "id", "opinion_id", "node_id")
@@ -46,8 +46,8 @@ OWN_FIELDS = ("doc_id", "score", "title", "text", "match")
 
 
 @dataclass(frozen=True)
-class _Saved:
-    """What a results file says of a run."""
+class _SavedRun:
+    """The engine, answers and environment that a results file holds."""
 
     engine: str
     environment: JsonObject  # what the receipt says of the search
@@ -57,7 +57,7 @@ class _Saved:
 def read_run(path: Path) -> Run:
     """The ranked ids by query. Hits may be strings, or objects with an id (`doc_id`, `id`,
     `opinion_id`, `node_id`)."""
-    saved = _read(path)
+    saved = _read_saved_run(path)
     return run_from_results(saved.engine, saved.answers, **saved.environment)
 
 
@@ -70,14 +70,15 @@ def read_results(path: Path) -> Results:
         refuse_unsound(results)
         return results
     except msgspec.ValidationError as error:
-        problem = complaint(error, path, "$", _newer(raw) or NOT_OURS)
+        problem = complaint(error, path, "$", _newer_version_hint(raw) or NOT_OURS)
         # Slices are one table inside the program; a file has a key for each kind.
         where = problem.where.replace(".slices[...]", _slice_key(raw))
         raise InputError(problem.message, where=where, hint=problem.hint) from error
 
 
-def _newer(raw: object) -> str:
-    """What to say of a file that a later Assay wrote and that cannot be read; else nothing."""
+def _newer_version_hint(raw: object) -> str:
+    """The hint for a file that a newer Assay wrote and that cannot be read; empty for other
+    files."""
     said = raw
     for key in ("receipt", "versions", "assay"):
         said = said.get(key) if isinstance(said, dict) else None
@@ -94,7 +95,7 @@ def _refuse_huge_numbers(raw: object, path: Path) -> None:
     only where the file has one with that many digits."""
     if not _HUGE.search(read_bytes(path)):
         return
-    for at, value in _numbers(raw, "$"):
+    for at, value in _iter_numbers(raw, "$"):
         if abs(value) > MOST:
             raise InputError(
                 f"the number {value:g} is too large, expected at most {MOST:g}",
@@ -103,15 +104,15 @@ def _refuse_huge_numbers(raw: object, path: Path) -> None:
             )
 
 
-def _numbers(value: object, at: str) -> Iterator[tuple[str, int | float]]:
+def _iter_numbers(value: object, at: str) -> Iterator[tuple[str, int | float]]:
     if isinstance(value, int | float):
         yield at, value
     elif isinstance(value, dict):
         for key, member in value.items():
-            yield from _numbers(member, f"{at}.{key}")
+            yield from _iter_numbers(member, f"{at}.{key}")
     elif isinstance(value, list):
         for index, member in enumerate(value):
-            yield from _numbers(member, f"{at}[{index}]")
+            yield from _iter_numbers(member, f"{at}[{index}]")
 
 
 def _slice_key(raw: object) -> str:
@@ -129,11 +130,11 @@ def read_answers(path: Path) -> tuple[str, list[QueryResult]]:
 
     Reads `per_query` of a results file and `results` of the golden suite's runner. A hit listed
     twice stays twice, so that ranks are those of the file."""
-    saved = _read(path)
+    saved = _read_saved_run(path)
     return saved.engine, saved.answers
 
 
-def _read(path: Path) -> _Saved:
+def _read_saved_run(path: Path) -> _SavedRun:
     saved: JsonObject = expect(read_json(path), dict, path, "$", "an object")
     key = "per_query" if "per_query" in saved else "results"
     if key not in saved:
@@ -148,11 +149,13 @@ def _read(path: Path) -> _Saved:
         unique(result.query_id, seen, path, at, "query")
         results.append(result)
     engine, receipt = saved.get("engine"), saved.get("receipt")
-    told = receipt if isinstance(receipt, dict) else {}
+    receipt_values = receipt if isinstance(receipt, dict) else {}
     environment = {
-        name: told[name] for name in ("corpus_fingerprint", "kept_hits") if told.get(name)
+        name: receipt_values[name]
+        for name in ("corpus_fingerprint", "kept_hits")
+        if receipt_values.get(name)
     }
-    return _Saved(engine if isinstance(engine, str) else path.stem, environment, results)
+    return _SavedRun(engine if isinstance(engine, str) else path.stem, environment, results)
 
 
 def _read_result(raw: JsonObject, path: Path, at: str) -> QueryResult:
@@ -178,7 +181,7 @@ def _read_result(raw: JsonObject, path: Path, at: str) -> QueryResult:
     return QueryResult(
         query_id=query_id,
         hits=tuple(_read_hit(hit, path, f"{at}.{key}[{rank}]") for rank, hit in enumerate(hits)),
-        millis=_number(raw.get("latency_ms")),
+        millis=_float_or_none(raw.get("latency_ms")),
         error=str(raw["error"]) if raw.get("error") else None,
         abstained=raw.get("abstained") is True,
     )
@@ -188,7 +191,7 @@ def _read_hit(hit: Any, path: Path, at: str) -> Hit:
     if isinstance(hit, str):
         return Hit(doc_id=id_of(hit, path, at))
     if isinstance(hit, dict) and (doc_id := _doc_id(hit)):
-        score = _number(hit.get("score"))
+        score = _float_or_none(hit.get("score"))
         if hit.get("score") is not None and (score is None or not math.isfinite(score)):
             given = describe(hit["score"])
             raise InputError(
@@ -216,7 +219,7 @@ def _doc_id(hit: JsonObject) -> str:
     )
 
 
-def _number(value: Any) -> float | None:
+def _float_or_none(value: Any) -> float | None:
     if isinstance(value, str):
         try:
             return float(value)

@@ -1,4 +1,4 @@
-"""Strict reading of plain JSON values into records, with the JSON path in every complaint."""
+"""Convert plain JSON values to records, with the JSON path in every error message."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from assay.core.types import JsonObject
 
 T = TypeVar("T", bound=msgspec.Struct)
 
+# far beyond real queries and ids: what is longer is a file read wrongly
 MAX_QUERY_CHARACTERS = 100_000
 MAX_ID_CHARACTERS = 4_096
 
@@ -32,9 +33,9 @@ def record(value: Any, kind: type[T], path: Path | str, at: str, hint: str = "")
 def complaint(
     error: msgspec.ValidationError, path: Path | str, at: str, hint: str = ""
 ) -> InputError:
-    """What msgspec says, in the words of people who edit JSON, with the place."""
+    """The error of msgspec in the words of people who edit JSON, with its place."""
     message, _, inner = str(error).partition(" - at `$")
-    return InputError(_plain(message), where=f"{path}: {at}{inner.rstrip('`')}", hint=hint)
+    return InputError(_in_plain_words(message), where=f"{path}: {at}{inner.rstrip('`')}", hint=hint)
 
 
 def unknown_keys(value: JsonObject, kind: type[msgspec.Struct]) -> JsonObject:
@@ -70,9 +71,17 @@ def unique(name: str, seen: set[str], path: Path | str, at: str, what: str) -> N
 
 
 def repeated(names: Sequence[str]) -> str | None:
-    """The first that comes more than once."""
+    """The first name that occurs more than once."""
     counts = Counter(names)
     return next((name for name in names if counts[name] > 1), None)
+
+
+def judged_twice(query_id: str, doc_id: str, where: str) -> InputError:
+    return InputError(
+        f"document {doc_id!r} is judged twice on query {query_id!r}",
+        where=where,
+        hint="Keep one judgment a pair.",
+    )
 
 
 def id_of(value: str, path: Path, at: str) -> str:
@@ -120,7 +129,7 @@ def describe(value: Any) -> str:
     return "null" if value is None else names.get(type(value), type(value).__name__)
 
 
-PLAIN = {
+KIND_NAMES = {
     "int": "a whole number",
     "str": "a string",
     "array": "an array",
@@ -131,9 +140,9 @@ PLAIN = {
 }
 
 
-def _plain(message: str) -> str:
-    """msgspec says "Expected `int | null`, got `str`"; people who edit JSON say number and
-    string."""
+def _in_plain_words(message: str) -> str:
+    """The message of msgspec in the words of people who edit JSON: "Expected `int | null`, got
+    `str`" becomes number and string."""
     message = re.sub(r"Object missing required field `([^`]*)`", r"the key \1 is missing", message)
     message = re.sub(r"`([^`]*)`", lambda kinds: _kinds_in_words(kinds[1]), message)
     return message[:1].lower() + message[1:]
@@ -142,15 +151,15 @@ def _plain(message: str) -> str:
 def _kinds_in_words(kinds: str) -> str:
     names = kinds.split(" | ")
     told = [name for name in names if name != "int" or "float" not in names]
-    return " or ".join(PLAIN.get(name, name) for name in told)
+    return " or ".join(KIND_NAMES.get(name, name) for name in told)
 
 
 _CONFLICT = re.compile(rb"^(<<<<<<<|>>>>>>>) ", re.MULTILINE)
 
 
 @contextlib.contextmanager
-def conflict_told(path: Path, content: bytes | None = None) -> Iterator[None]:
-    """Where a gold file cannot be read because git left a conflict in it, say how to resolve it."""
+def explain_conflict(path: Path, content: bytes | None = None) -> Iterator[None]:
+    """Explain how to resolve a git conflict, if that is why a gold file cannot be read."""
     try:
         yield
     except InputError as error:

@@ -1,4 +1,5 @@
-"""Tables as spreadsheets read and write them, and cells that they must not take for a formula.
+"""Read and write tables for spreadsheets, and protect cells that a spreadsheet would take for a
+formula.
 
 A cell that begins with = + - @, a tab or a return is computed when the file is opened, also behind
 blanks, and what a document or a query says may be anything. Such a cell gets an apostrophe in
@@ -11,6 +12,8 @@ or plus there is left alone where nothing is called: lists of points are written
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -46,6 +49,13 @@ def guarded_row(cells: Iterable[object]) -> list[object]:
     ]
 
 
+def csv_text(rows: Iterable[Iterable[object]]) -> str:
+    """A table as the text of a CSV file."""
+    stream = io.StringIO(newline="")
+    csv.writer(stream, lineterminator="\n").writerows(rows)
+    return stream.getvalue()
+
+
 def unguarded(cell: str) -> str:
     cell = cell[1:] if _GUARDED.match(cell) else cell
     return _GUARDED_WITHIN.sub("", cell)
@@ -64,6 +74,6 @@ def separated(text: str) -> tuple[str, str, int]:
 
 
 def place(path: Path, line: int, row: int) -> str:
-    """Where a row stands: its line, and what a spreadsheet calls it where a cell above has line
+    """The place of a row: its line, and its row number in a spreadsheet where a cell above has line
     breaks."""
     return f"{path}:{line}" if line == row else f"{path}:{line} (row {row})"

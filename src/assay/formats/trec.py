@@ -1,5 +1,5 @@
-"""TREC files: runs (`query Q0 doc rank score tag`), qrels (`query 0 doc grade`) and a topics TSV
-beside the qrels.
+"""Read and write TREC files: runs (`query Q0 doc rank score tag`), qrels (`query 0 doc grade`) and
+a topics TSV beside the qrels.
 
 Files are read in blocks, so memory follows the columns kept and not the file. A block that is not
 perfectly regular is read again line by line, which finds the exact line to complain about."""
@@ -23,7 +23,15 @@ import numpy as np
 import polars as pl
 
 from assay.core.errors import InputError
-from assay.core.files import MAX_LINE_BYTES, iter_lines, too_long, write_atomic
+from assay.core.files import (
+    MAX_LINE_BYTES,
+    decode_line,
+    empty_file,
+    iter_lines,
+    too_long,
+    unreadable_file,
+    write_atomic,
+)
 from assay.core.runs import (
     Block,
     Ranked,
@@ -35,7 +43,7 @@ from assay.core.runs import (
     run_from_scores,
 )
 from assay.core.types import GoldSet, Query, Run, judgment_frame
-from assay.formats.schema import grade_of
+from assay.formats.schema import grade_of, judged_twice
 from assay.formats.spreadsheet import guarded, unguarded
 
 BLOCK_BYTES = 8 * 2**20
@@ -55,12 +63,12 @@ def read_run(path: Path) -> Run:
     seen: set[str] = set()
     parts: list[Ranked] = []
     tag = ""
-    for said, part in scan_run(path, ranked):
+    for block_tag, part in scan_run(path, ranked):
         if comes_back(part.block.queries, seen):  # its lines are gathered first
             every = list(scan_run(path, lambda block: block))
-            tag = next((said for said, _ in every if said), "")
+            tag = next((block_tag for block_tag, _ in every if block_tag), "")
             return run_from_scores(tag, *_one_block([block for _, block in every]))
-        tag = tag or said
+        tag = tag or block_tag
         parts.append(part)
     return run_from_ranked(tag, parts)
 
@@ -70,12 +78,12 @@ def scan_run(path: Path, work: Callable[[Block], T]) -> Iterator[tuple[str, T]]:
     are in one block where they are together in the file. Blocks are worked on by several threads,
     and only a few are in memory at a time."""
 
-    def made(columns: _Columns) -> T:
+    def process(columns: _Columns) -> T:
         if columns.values.is_nan().any():
             raise _not_a_number(path)
         return work(Block(columns.queries, columns.lengths, columns.documents, columns.values))
 
-    yield from _scan(path, _RUN, made)
+    yield from _scan(path, _RUN, process)
 
 
 def _one_block(blocks: Sequence[Block]) -> Block:
@@ -106,7 +114,7 @@ def read_gold(path: Path) -> GoldSet:
         raise InputError("the grade is not between -99 and 99", where=f"{path}:{line}")
     whole = gathered(Block(columns.queries, columns.lengths, columns.documents, columns.values))
     if repeats(whole.queries, whole.lengths, whole.documents).size:
-        raise _duplicate(path)
+        raise _find_duplicate(path)
     topics = _read_topics(topics_path(path))
     queries = tuple(
         Query(id=query_id, text=topics.pop(query_id, ""))
@@ -212,13 +220,13 @@ def _read_columns(path: Path, shape: _Shape) -> _Columns:
 def _scan(path: Path, shape: _Shape, work: Callable[[_Columns], T]) -> Iterator[tuple[str, T]]:
     """(tag, what `work` made of a block) in the order of the file."""
 
-    def made(block: bytes) -> tuple[str, T | None, int]:
+    def process(block: bytes) -> tuple[str, T | None, int]:
         columns, lines = _parse_block(block, shape)
         return ("", None, lines) if columns is None else (columns.tag, work(columns), lines)
 
     line, empty = 1, True
     with ThreadPoolExecutor(max_workers=WORKERS) as pool:
-        for block, (tag, done, lines) in _in_order(pool, _blocks(path), made):
+        for block, (tag, done, lines) in _in_order(pool, _blocks(path), process):
             if done is None:
                 columns = _parse_lines(path, block, line, shape)
                 tag, done = columns.tag, work(columns)
@@ -228,11 +236,7 @@ def _scan(path: Path, shape: _Shape, work: Callable[[_Columns], T]) -> Iterator[
             yield tag, done
             line += lines
     if empty:
-        raise InputError(
-            "the file is empty",
-            where=str(path),
-            hint="Expected content; was the export interrupted?",
-        )
+        raise empty_file(path)
 
 
 def _in_order(
@@ -261,27 +265,24 @@ def _blocks(path: Path) -> Iterator[bytes]:
                 end = min(end + BLOCK_BYTES, size)
                 for back in (min(TAIL_BYTES, BLOCK_BYTES), BLOCK_BYTES):
                     start = max(begin, end - back)
-                    tail = _read(stream, start, end)
+                    tail = _read_range(stream, start, end)
                     lines = tail.rfind(b"\n") + 1
                     cut = _last_query(tail, lines)
                     if cut:
                         break
                 line = start + lines if lines else line
                 if end - line > MAX_LINE_BYTES:
-                    raise too_long(path, _read(stream, 0, line).count(b"\n") + 1)
+                    raise too_long(path, _read_range(stream, 0, line).count(b"\n") + 1)
                 cut = size if end == size else start + cut if cut else 0
                 if cut:
-                    block = _read(stream, begin, cut)
+                    block = _read_range(stream, begin, cut)
                     yield block.removeprefix(b"\xef\xbb\xbf") if begin == 0 else block
                     begin = end = cut
     except OSError as error:
-        message = (error.strerror or str(error)).lower()
-        raise InputError(
-            message, where=str(path), hint="Check the path and its permissions."
-        ) from error
+        raise unreadable_file(path, error) from error
 
 
-def _read(stream: IO[bytes], begin: int, end: int) -> bytes:
+def _read_range(stream: IO[bytes], begin: int, end: int) -> bytes:
     stream.seek(begin)
     return stream.read(end - begin)
 
@@ -298,8 +299,9 @@ def _seekable(stream: IO[bytes]) -> Iterator[IO[bytes]]:
 
 
 def _last_query(read: bytes, end: int) -> int:
-    """Where the lines of the last query begin among the whole lines before `end`; 0 where they may
-    have begun before. Where it has lines further up too, it is cut above those."""
+    """The offset at which the lines of the last query begin, among the whole lines before `end`; 0
+    where they may have begun before. Where the query has lines further up too, it is cut above
+    those."""
     start = read.rfind(b"\n", 0, max(end - 1, 0)) + 1
     query = next(iter(read[start:end].split(None, 1)), b"")
     if not start or not query:
@@ -372,15 +374,8 @@ def _parse_lines(path: Path, block: bytes, first: int, shape: _Shape) -> _Column
     for number, raw in enumerate(block.split(b"\n"), start=first):
         if not raw.strip() or raw.lstrip().startswith(b"#"):
             continue
-        try:
-            fields = _split(raw.decode("utf-8"), shape.names)
-        except UnicodeDecodeError as error:
-            raise InputError(
-                f"not UTF-8: byte 0x{raw[error.start]:02x} in column {error.start + 1}",
-                where=f"{path}:{number}",
-                hint="Save the file as UTF-8.",
-            ) from error
-        score = _number(f"{path}:{number}", fields, shape)
+        fields = _split_fields(decode_line(raw, path, number), shape.names)
+        score = _parse_value(f"{path}:{number}", fields, shape)
         rows.append((fields[0], fields[2], score))
     queries, documents, values = ([row[i] for row in rows] for i in range(3))
     tag = fields[-1] if rows else ""
@@ -392,7 +387,7 @@ def _parse_lines(path: Path, block: bytes, first: int, shape: _Shape) -> _Column
     )
 
 
-def _number(where: str, fields: list[str], shape: _Shape) -> float:
+def _parse_value(where: str, fields: list[str], shape: _Shape) -> float:
     names, value = shape.names, shape.value
     if len(fields) != len(names):
         raise InputError(
@@ -408,7 +403,7 @@ def _number(where: str, fields: list[str], shape: _Shape) -> float:
         ) from error
 
 
-def _split(line: str, names: tuple[str, ...]) -> list[str]:
+def _split_fields(line: str, names: tuple[str, ...]) -> list[str]:
     by_tab = line.strip("\r\n").split("\t")
     return by_tab if len(by_tab) == len(names) else FIELD.findall(line)
 
@@ -416,18 +411,14 @@ def _split(line: str, names: tuple[str, ...]) -> list[str]:
 def _fields(path: Path, names: tuple[str, ...]) -> Iterator[tuple[int, list[str]]]:
     for number, line in iter_lines(path):
         if not line.lstrip(BLANK).startswith("#"):
-            yield number, _split(line, names)
+            yield number, _split_fields(line, names)
 
 
-def _duplicate(path: Path) -> InputError:
+def _find_duplicate(path: Path) -> InputError:
     seen: set[tuple[str, str]] = set()
     for number, fields in _fields(path, QRELS_FIELDS):
         pair = (fields[0], fields[2])
         if pair in seen:
-            return InputError(
-                f"document {pair[1]!r} is judged twice on query {pair[0]!r}",
-                where=f"{path}:{number}",
-                hint="Keep one judgment a pair.",
-            )
+            return judged_twice(*pair, f"{path}:{number}")
         seen.add(pair)
     return InputError("a pair is judged twice", where=str(path))

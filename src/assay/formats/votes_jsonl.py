@@ -1,5 +1,5 @@
-"""STEM.votes.jsonl, the votes of a set in the form of earlier versions: one vote a line. A log has
-taken its place; `assay gold export-votes` writes this form."""
+"""Read STEM.votes.jsonl, the votes of a set as earlier versions stored them: one vote a line. The
+log has replaced this file; `assay gold export-votes` still writes it."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _moment(at: str) -> str:
 
 
 def _tail(path: Path) -> bytes:
-    """What stands after the last end of a line; nothing in a file that was written whole."""
+    """The bytes after the last line end; empty in a file that was written whole."""
     with path.open("rb") as stream:
         stream.seek(-1, os.SEEK_END)
         if stream.read(1) == b"\n":

@@ -1,1 +1,2 @@
-"""Words: how texts in English, Finnish and Hebrew become terms, and which language a text is in."""
+"""Words and language: analysis of English, Finnish and Hebrew text into terms, and language
+detection."""

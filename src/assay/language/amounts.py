@@ -1,4 +1,4 @@
-"""Figures as they are printed: what number a text is, which numbers it has, and in what unit.
+"""Read printed figures: the number that a text is, the numbers it contains, and their units.
 
 Finnish reports write "-38 396 165,19", English ones "(1,234.5)", and a heading says "1 000 €" for a
 whole column. A comma or a full stop with three digits after it can be read two ways; where a whole
@@ -55,7 +55,7 @@ _FACTORS = {unit: factor for unit, _, factor in UNITS}
 
 
 def number_in(text: str) -> float | None:
-    """The number that a cell is; None where it is no figure, or a dash alone."""
+    """The number that a cell holds; None where it is not a figure, or a dash alone."""
     found = _WHOLE.fullmatch(text.translate(_BLANKS).strip())
     if found is None:
         return None
@@ -72,8 +72,8 @@ def numbers_in(text: str) -> frozenset[float]:
 
 
 def amounts_in(text: str) -> Iterator[tuple[float, str]]:
-    """The same numbers, each with the unit that stands right after it, if any; in brackets a
-    number may be below zero. The 1 000 of "(1 000 €)" is part of a unit."""
+    """Every number of a text with the unit right after it, if any; a number in brackets may be
+    negative. The 1 000 of "(1 000 €)" is part of a unit."""
     plain = text.translate(_BLANKS)
     for found in _IN_TEXT.finditer(plain):
         before, after = plain[: found.start()], plain[found.end() :]
@@ -88,7 +88,8 @@ def amounts_in(text: str) -> Iterator[tuple[float, str]]:
 
 
 def amount_in(text: str) -> tuple[float, str] | None:
-    """The sum or share that a text is, with its unit: -565 051 €, 9 552 (1 000 €), 12,3 %."""
+    """The amount or share that a text states, with its unit: -565 051 €, 9 552 (1 000 €), 12,3
+    %."""
     plain = text.translate(_BLANKS).strip()
     figure = _ALONE.match(plain)
     if figure is None:
@@ -101,8 +102,8 @@ def amount_in(text: str) -> tuple[float, str] | None:
 
 
 def is_amount(number: float, unit: str, found: tuple[float, str], factors: Iterable[int]) -> bool:
-    """Whether what is asked stands there: in another unit of money it is reckoned over. Where no
-    unit stands beside the number, it may be in any of the factors."""
+    """Whether an amount is the one found, converted between units of money. A number without a unit
+    beside it may be in any of the factors."""
     value, own = found
     of_money = unit in MONEY
     if own and own != unit and not (of_money and own in (*MONEY, "€/asukas")):
@@ -119,8 +120,8 @@ def unit_in(text: str) -> str:
 
 
 def stated_unit(title: str) -> str:
-    """The unit that a title gives to what stands under it: not that of a sum it tells, as in
-    "vastuut ovat 208,6 milj. euroa"."""
+    """The unit that a title states for the figures under it; not that of an amount it mentions, as
+    in "vastuut ovat 208,6 milj. euroa"."""
     plain = title.translate(_BLANKS)
     for unit, pattern in _UNITS:
         found = [(it, _is_of_sum(it)) for it in pattern.finditer(plain)]
@@ -145,12 +146,12 @@ def without_unit(text: str) -> str:
 
 
 def factor_of(unit: str) -> int:
-    """By what a figure in this unit is multiplied to be in the plain one."""
+    """The factor that converts a figure in this unit to the plain unit."""
     return _FACTORS.get(unit, 1)
 
 
 def factors_in(text: str) -> frozenset[int]:
-    """By what the figures of a text may be multiplied, by the units it states."""
+    """The factors by which the figures of a text may be multiplied, from the units it states."""
     plain = text.translate(_BLANKS)
     return frozenset({1, *(_FACTORS[unit] for unit, pattern in _UNITS if pattern.search(plain))})
 

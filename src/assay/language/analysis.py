@@ -1,4 +1,4 @@
-"""Text to terms, language by language.
+"""Analyse text into index terms, with one analyzer for each language.
 
 English: Snowball stems and statute-aware numbers. Finnish: lemmas, with n-grams for compounds.
 Hebrew: niqqud and punctuation removed, prefixes and endings stripped. Anything else: case-folded
@@ -20,9 +20,7 @@ UNSEEN = dict.fromkeys(
     [0xAD, 0x200B, 0x200E, 0x200F, *range(0x202A, 0x202F), 0x2060, *range(0x2066, 0x206A), 0xFEFF]
 )
 _HAS_UNSEEN = re.compile(f"[{''.join(map(chr, UNSEEN))}]")  # most texts have none
-
-
-# in a Hebrew text all but letters, what ASCII has without the sign for a geresh, and dashes
+# everything in a Hebrew text but letters, ASCII without the backtick (a geresh) and dashes
 _ODD = re.compile("[^\\n -_a-~א-ת–—]")
 _PLAIN = {chr(sign): "" for sign in UNSEEN} | {
     chr(sign): str(plain) for sign, plain in hebrew.PLAIN_QUOTES.items()
@@ -30,8 +28,8 @@ _PLAIN = {chr(sign): "" for sign in UNSEEN} | {
 
 
 class Analyzer(Protocol):
-    """`words` are the content words in order; `lemma` folds a word's forms; `terms` are what an
-    index counts."""
+    """The analysis of one language: `words` are the content words in order, `lemma` folds the forms
+    of a word, and `terms` are what an index counts."""
 
     language: str
     gram: int  # the length of character n-grams that serve this language best
@@ -58,14 +56,14 @@ class English:
     _CITATION = re.compile(r"\d{4,5}(?:\.\d+)?(?:\(|$)")
 
     def tokens(self, text: str) -> list[str]:
-        """What words are made of, each by itself."""
+        """The tokens of a text, before stop words are removed."""
         lower = text.lower()
         if not lower.isascii():  # nothing else is folded
             lower = lower.translate(self._FOLD)
         return (self._ASCII if lower.isascii() else self._TOKEN).findall(lower)
 
     def word(self, token: str) -> str:
-        """The word of a token; nothing where it only holds a sentence together."""
+        """The word of a token; empty for a stop word."""
         word = token.removesuffix("'s")
         return "" if word in english.STOP or (len(word) < 2 and not word.isdigit()) else word
 
@@ -79,7 +77,7 @@ class English:
         return [term for token in self.tokens(text) for term in self.token_terms(token)]
 
     def token_terms(self, token: str) -> list[str]:
-        """What an index counts of a token."""
+        """The index terms of a token."""
         word = self.word(token)
         if not word:
             return []

@@ -1,4 +1,4 @@
-"""Which language a text is in: the one guesser, for a question of three words and for a collection.
+"""Detect the language of a text, from a query of three words to a whole collection.
 
 Script first: where a third of the letters are Hebrew, it is Hebrew. Then every word votes. A word
 that only holds a sentence together (ja, että; the, of) votes for its language; one that two
@@ -19,9 +19,9 @@ from collections.abc import Iterable
 
 from assay.language import english, finnish
 
-SAMPLE = 200_000  # characters that are looked at
-ENOUGH = 0.1  # the share of its words that must speak for a language
-FEW = 12  # a text of so few words may be told by their shapes alone
+SAMPLE = 200_000  # characters that are looked at, to bound the time
+ENOUGH = 0.1  # the share of words that must vote for a language (taste)
+FEW = 12  # words: a shorter text may be recognised by the shapes of its words alone (taste)
 CODES = {
     "eng": "en",
     "english": "en",
@@ -74,7 +74,7 @@ def detect(texts: str | Iterable[str]) -> str:
 
 
 def _votes(words: list[str]) -> dict[str, float]:
-    """The share of its words that speaks for each language, less what speaks for none of them."""
+    """The share of words that votes for each language, less those that vote against."""
     against = sum(word in ELSEWHERE for word in words)
     by_word = {name: sum(word in stop for word in words) for name, stop in STOP.items()}
     rest = [word for word in words if not (word in STOP["en"] or word in STOP["fi"])]
@@ -89,8 +89,8 @@ def _votes(words: list[str]) -> dict[str, float]:
 
 
 def is_foreign(text: str, language: str) -> bool:
-    """Whether one letter in a hundred is none of English or Finnish: an importer may have guessed
-    by a word or two."""
+    """Whether more than one letter in a hundred belongs to another language than the one guessed;
+    an importer may have guessed by a word or two."""
     own = OWN_LETTERS.get(language)
     if own is None:
         return False
@@ -100,7 +100,6 @@ def is_foreign(text: str, language: str) -> bool:
 
 
 def language_code(stated: str) -> str:
-    """What a record calls its language, as a code of two letters: "EN", "en-US" and "eng" are
-    en."""
+    """The two-letter code of a language as records name it: "EN", "en-US" and "eng" are en."""
     code = re.split(r"[-_]", stated.strip().lower())[0]
     return CODES.get(code, code)

@@ -1,5 +1,5 @@
-"""The dictionary of word forms (simplemma), loaded when the first word is looked up: it takes
-seconds."""
+"""Look up word forms in simplemma's dictionaries, which are loaded at the first lookup because
+loading takes seconds."""
 
 from __future__ import annotations
 

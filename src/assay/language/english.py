@@ -1,4 +1,4 @@
-"""English words: those that only hold a sentence together, and the forms of one word."""
+"""English stop words, and a test whether two words are forms of one word."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ ENDINGS = (
 
 
 def same_word(term: str, word: str, *, sure: bool) -> bool:
-    """One headword in the dictionary; where the text is surely English, a word that the dictionary
-    does not have may still be regular."""
+    """Whether two words are forms of one word: by the dictionary; where the text is surely English,
+    also by regular endings of a word that the dictionary lacks."""
     if term[0] != word[0] or not (term + word).isascii():
         return False
     heads = headword(term, "en"), headword(word, "en")
@@ -37,7 +37,7 @@ def is_english(*words: str) -> bool:
 
 
 def _regular(word: str) -> set[str]:
-    """The words that this one is a regular form of, itself among them."""
+    """The words that this one may be a regular form of, itself among them."""
     bases = {word}
     for ending, base in ENDINGS:
         plural_of_none = ending == "s" and word[-2] in "sui"

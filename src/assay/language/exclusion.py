@@ -1,4 +1,5 @@
-"""What a question leaves out: "Hallituksen tehtävät kunnassa (ei osakeyhtiön hallitus)".
+"""Split a question into what it asks for and what it excludes: "Hallituksen tehtävät kunnassa (ei
+osakeyhtiön hallitus)".
 
 A question names a thing it does not want in few ways, and each has a form of its own:
 
@@ -61,18 +62,18 @@ _COMPILED = {
     language: tuple(re.compile(rule, re.IGNORECASE) for rule in rules)
     for language, rules in _RULES.items()
 }
-LONGEST = 12  # words that are left out: more is a sentence of its own
+LONGEST = 12  # words that are excluded: more is a sentence of its own (taste)
 
 
-class Asked(NamedTuple):
-    """What a question asks for, and what it says it does not want."""
+class SplitQuestion(NamedTuple):
+    """A question split into what it asks for and what it excludes."""
 
     wanted: str
     excluded: str = ""
 
 
-def without_excluded(text: str, language: str) -> Asked:
-    """A question taken apart; all of it is wanted where nothing else would be left."""
+def without_excluded(text: str, language: str) -> SplitQuestion:
+    """Split a question; all of it is wanted where nothing else would be left."""
     wanted = text
     left_out: list[str] = []
     for rule in _COMPILED.get(language, ()):
@@ -84,4 +85,4 @@ def without_excluded(text: str, language: str) -> Asked:
             continue
         left_out.append(match[1])
         wanted = rest
-    return Asked(wanted, " ".join(left_out))
+    return SplitQuestion(wanted, " ".join(left_out))

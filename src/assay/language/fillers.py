@@ -1,5 +1,5 @@
-"""Words that ask, point or fill a sentence, and say nothing of what is asked for: that a document
-does not have them means nothing.
+"""Recognise filler words: words that ask, point or fill a sentence and say nothing about the
+subject. A document that lacks them is no worse for it.
 
 An index keeps them all the same: "how many" and "myself" stand in statutes, too, and the lists of
 words that no index counts (`STOP` of each language) are shorter. Finnish verbs are listed by their
@@ -71,12 +71,12 @@ HEBREW = frozenset(
     "על עליו עליי עם עצמה עצמו עצמי פה פחות פשוט צריך צריכה צריכים קורה קצת רוצה רוצים רק ומה ומי "
     "שוב שום של שלה שלהם שלו שלי שלך שלנו שם תהיה תוך".split()
 )
-LEAST = 3  # letters of a Hebrew word that others may be written before: מלא is not "from not"
+LEAST = 3  # letters of a Hebrew word that may carry prefixes: מלא is not "from not"
 
 
 @lru_cache(maxsize=65536)
 def is_filler(word: str, language: str) -> bool:
-    """Whether a word, in lower case, says nothing of what is asked for."""
+    """Whether a word in lower case says nothing about the subject of a question."""
     if language != "en" and word in STOP:  # people mix in English
         return True
     if language == "fi":

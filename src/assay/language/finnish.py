@@ -1,4 +1,4 @@
-"""Finnish words: those that only hold a sentence together, and the forms of one word.
+"""Finnish stop words, and a test whether two words are forms of one word.
 
 Finnish words are inflected by rule: endings of case and number (kunta, kunnassa, kunnista) on stems
 whose last consonants alternate (kunta, kunna-; consonant gradation) and whose last syllable may
@@ -48,7 +48,7 @@ COMPOUND = 6
 
 
 def without_dots(word: str) -> str:
-    """As people type on a keyboard without ä and ö; look-alikes are compared so."""
+    """A word as typed on a keyboard without ä and ö, for comparing look-alikes."""
     return word.translate(WITHOUT_DOTS)
 
 
@@ -100,7 +100,7 @@ WEAKER = tuple(
     ).split()
 )
 GRADES = tuple(map(set, ("kg", "td", "pv", "tn", "tl", "tr", "pm")))
-LONGEST_TAIL = 5  # letters from a grade to the end of a word
+LONGEST_TAIL = 5  # letters from a grade to the end of a word (taste)
 # The stems of words that end so: all of them, or only some, where the dictionary has the last word.
 ALWAYS = (
     ("nen", ("se", "s")),
@@ -172,8 +172,8 @@ def may_be_form(term: str, word: str) -> bool:
 
 @lru_cache(maxsize=65536)
 def lemma_of_all(word: str) -> str:
-    """As the dictionary has it, but of a compound that it does not know the whole: to it
-    *toimintakate* is a form of *toiminta*, and so is *toimintatulot*."""
+    """The lemma of a word. Of a compound that the dictionary does not know it is the whole word: to
+    the dictionary *toimintakate* is a form of *toiminta*, and so is *toimintatulot*."""
     found = lemma(word, "fi")
     if not goes_on(found, word):
         return found
@@ -188,8 +188,8 @@ def goes_on(lemma: str, word: str) -> bool:
 
 
 def irregular_forms(lemmas: Container[str]) -> dict[str, str]:
-    """The forms of these words that no rule here makes, with the word: *säästivät* of säästää,
-    *parempien* of hyvä. And so of light verbs, whether they are here or not."""
+    """The forms of these words that no rule here makes, each with its word: *säästivät* of säästää,
+    *parempien* of hyvä. Light verbs are included, whether they are among the words or not."""
     every = [*forms_of(LIGHT, "fi"), *forms_of(lemmas, "fi")]
     return {form: word for form, word in every if not may_be_form(word, form)}
 

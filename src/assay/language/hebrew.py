@@ -1,4 +1,4 @@
-"""Hebrew letters, marks, prefixes and endings: once, for every reader of Hebrew.
+"""Hebrew letters, marks, prefixes and endings, for every reader of Hebrew.
 
 Four things vary without meaning anything: vowel points (niqqud), the five letters that have another
 form at the end of a word, the signs that people type for geresh and gershayim, and the doubled vav

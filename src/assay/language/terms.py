@@ -1,4 +1,4 @@
-"""Whether a text contains a term, whatever form the term stands in.
+"""Test whether a text contains a term in any inflected form.
 
 Every word of a term must be found, in some form: Finnish words are inflected by rule and by
 dictionary, English words are compared by their headword, a Hebrew word may carry prefixes and
@@ -31,28 +31,29 @@ IGNORED = re.compile(r"[\u00ad\u200b-\u200f]")
 def contains_term(text: str, term: str) -> bool:
     """Every word of `term` stands in `text` in some form; a number, and a sum or a share with its
     unit, is compared as a number."""
-    if (number := number_asked(term)) is not None:
+    if (number := number_of_term(term)) is not None:
         return has_number(text, number, factors_in(text))
     if (amount := amount_in(term)) is not None:
         factors = factors_in(text)
         return any(is_amount(*amount, found, factors) for found in amounts_in(text))
     folded = fold(text)
     words = frozenset(WORD.findall(folded))
-    asked = WORD.findall(fold(term))
-    if not asked or not words:
+    wanted = WORD.findall(fold(term))
+    if not wanted or not words:
         return False
-    missing = [word for word in asked if word not in words]
+    missing = [word for word in wanted if word not in words]
     language = detect(folded) if missing else ""
     return all(_has_form(word, words, language) for word in missing)
 
 
-def number_asked(term: str) -> float | None:
+def number_of_term(term: str) -> float | None:
     """The number that a term is; None for words, and for a number with its unit."""
     return number_in(term) if not unit_in(term) else None
 
 
 def has_number(text: str, number: float, factors: Collection[int]) -> bool:
-    """As it is printed, or in full: in thousands or millions, as the factors say."""
+    """Whether a text has a number, as printed or in full: in thousands or millions, as the factors
+    say."""
     return any(
         math.isclose(number, found * factor, rel_tol=1e-12)
         for found in numbers_in(text)

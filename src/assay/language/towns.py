@@ -1,4 +1,4 @@
-"""The towns that a text names: every municipality of Finland, in its inflected forms.
+"""Find the Finnish municipalities that a text names, in any inflected form.
 
 A question on a town that has no report here must not be answered with the figures of another, so
 that a town has to be known for one even where the collection has never heard of it. Names are
@@ -81,8 +81,7 @@ _NAME = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 
 
 def towns_in(text: str, more: Iterable[str] = ()) -> list[str]:
-    """The towns that a text names, each once, in the order of the text; `more` are further
-    names."""
+    """The towns that a text names, each once, in order; `more` are further names."""
     others = tuple(more)
     found: dict[str, None] = {}
     for word in _NAME.findall(text):
@@ -93,8 +92,8 @@ def towns_in(text: str, more: Iterable[str] = ()) -> list[str]:
 
 
 def former_in(text: str) -> dict[str, bool]:
-    """The municipalities of the past that a text names, and of each whether the municipality
-    itself is meant (*Nurmon kunta*) and not a place in another (*Nurmon koulu*)."""
+    """The former municipalities that a text names, and for each whether the municipality itself is
+    meant (*Nurmon kunta*) and not a place (*Nurmon koulu*)."""
     found: dict[str, bool] = {}
     for word, after in _pairs(text):
         name = next((n for n in _former(word) if is_town(n, word.lower())), "")
@@ -105,8 +104,8 @@ def former_in(text: str) -> dict[str, bool]:
 
 
 def is_governed(town: str, text: str) -> bool:
-    """Whether a text means the municipality itself (*Saarijärven kaupunki*), and not what has the
-    same name (*Saarijärven ruoppaus*)."""
+    """Whether a text means the municipality itself (*Saarijärven kaupunki*), and not something of
+    the same name (*Saarijärven ruoppaus*)."""
     return any(
         _GOVERNED.fullmatch(after) and is_town(town, word.lower()) for word, after in _pairs(text)
     )

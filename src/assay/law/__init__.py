@@ -1,4 +1,5 @@
-"""How lawyers cite: sections, moments and chapters, citations in three languages, locators.
+"""Read and print legal references: citations in three languages, sections, moments, chapters and
+locators.
 
 How a section is written stands in the table of `spellings`; `places` reads it. A new language is
 one file beside `fi`, `he` and `en`, and its rows in that table."""

@@ -1,4 +1,5 @@
-"""The one value type of the citation modules, and what a corpus may say about its own citations."""
+"""The value types of citations: a citation, its resolution, and the defaults of a collection
+(`Scheme`)."""
 
 from __future__ import annotations
 
@@ -7,11 +8,9 @@ from typing import Literal, get_args
 
 import msgspec
 
-Kind = Literal["statute", "regulation", "constitution", "letter", "opinion", "case", "reference"]
-
-
 # A reference is an address inside Akoma Ntoso documents, `/akn/…#eId`: it stands in records and not
 # in running text.
+Kind = Literal["statute", "regulation", "constitution", "letter", "opinion", "case", "reference"]
 
 
 class Citation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -32,6 +31,11 @@ class Citation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     name: str = ""
 
 
+Spanned = tuple[
+    dict[str, str], int, int
+]  # the parts of a citation, and from where to where it stands
+
+
 def citation_at(
     language: str,
     normal: Callable[[Kind, dict[str, str]], str],
@@ -41,7 +45,7 @@ def citation_at(
     start: int,
     end: int,
 ) -> Citation:
-    """The citation that a language's grammar has read between `start` and `end`."""
+    """The citation that the grammar of a language has read between `start` and `end`."""
     return Citation(
         text=text[start:end],
         start=start,
@@ -54,13 +58,13 @@ def citation_at(
 
 
 def is_all(text: str, start: int, end: int) -> bool:
-    """Whether what stands between `start` and `end` is all that a text says. A number that would be
-    unsafe to take for a section in running text ("PL 21", "s. 12") is one then."""
+    """Whether the text between `start` and `end` is all that a text says. Then a number that would
+    be unsafe to read as a section in running text ("PL 21", "s. 12") is one."""
     return not text[:start].strip() and not text[end:].strip(" .,:;?!")
 
 
 class Scheme(msgspec.Struct, frozen=True, kw_only=True):
-    """What a citation means when it leaves something out.
+    """The defaults of a collection: what a citation means when it leaves something out.
 
     `code` is the code that a bare "Section 1" belongs to; `regulation` a pattern of numbers that
     are regulations even when the text says "Section"; `laws` known names of laws, which settle
@@ -79,7 +83,8 @@ STATUSES: tuple[Status, ...] = get_args(Status)
 
 
 class Resolution(msgspec.Struct, frozen=True):
-    """What came of one citation: rows of the documents, and how they were found or why not."""
+    """The outcome of resolving one citation: rows of the documents, and how they were found or why
+    not."""
 
     status: Status
     rows: tuple[int, ...] = ()
@@ -87,7 +92,7 @@ class Resolution(msgspec.Struct, frozen=True):
 
 
 class Facts(msgspec.Struct):
-    """What resolving needs of a document's metadata. An importer sets those that its documents
+    """The metadata of a document that the resolver reads. An importer sets those that its documents
     have."""
 
     numbers: tuple[str, ...] = ()
@@ -110,7 +115,7 @@ class Facts(msgspec.Struct):
 
 
 def narrowed(rows: list[int], rule: str) -> Resolution:
-    """One row is an answer; several are a question."""
+    """The resolution of rows that fit by a rule: one row is resolved, several are ambiguous."""
     if len(rows) == 1:
         return Resolution("resolved", (rows[0],), rule)
     return Resolution("ambiguous", tuple(rows), f"{len(rows)} documents fit by {rule}")

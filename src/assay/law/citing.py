@@ -1,4 +1,4 @@
-"""A document as a lawyer would cite it, ready to be written down."""
+"""Print the citation and the title of a document as a lawyer would write them."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ YEAR = re.compile(r"\d{4}")
 
 
 def title_of(document: Document) -> str:
-    """Its title. A provision that was imported without one is told by its act, place and heading,
-    and anything else by how it is cited."""
+    """The title of a document. A provision without one is named by its act, place and heading, and
+    anything else by its citation."""
     if document.title.strip():
         return document.title
-    law, place = _said(document, "law_title", "law"), document.locator
+    law, place = _metadata_text(document, "law_title", "law"), document.locator
     if not law or place is None or not place.section:
         return citation_of(document)
-    told = _place(document, law, place)
-    return " – ".join(filter(None, (told, _said(document, "section_title"))))
+    cited = _place_in_act(document, law, place)
+    return " – ".join(filter(None, (cited, _metadata_text(document, "section_title"))))
 
 
 def citation_of(document: Document, place: Locator | None = None, status: str = "") -> str:
-    """A letter by its name, number and year; a section by its act, number and moment; a case by its
-    number, name and day; a page of a report by its title and number. `place` is the place found,
-    where it is more exact than the document's own, and `status` whether it holds on the day that
-    is asked about, where that is known better than by the record."""
+    """The citation of a document: a letter by its name, number and year; a section by its act,
+    number and moment; a case by its number, name and day; a page of a report by its title and
+    number. `place` is the place found, where it is more exact than the document's own; `status` its
+    status on the day in question, where that is known better than by the record."""
     place = place or document.locator
-    law = _said(document, "law_title", "law")
+    law = _metadata_text(document, "law_title", "law")
     if law and place is not None and place.section:
-        number = _said(document, "law_id")
+        number = _metadata_text(document, "law_id")
         act = f"{law} ({number})" if number and number not in law else law
-        cited = _place(document, act if _is_latin(document, law) else law, place)
-        return marked(cited, status or _said(document, "status"), document.language)
+        cited = _place_in_act(document, act if _is_latin(document, law) else law, place)
+        return marked(cited, status or _metadata_text(document, "status"), document.language)
     name = document.title.strip() or document.id
-    case = _said(document, "case_number", "docket")
+    case = _metadata_text(document, "case_number", "docket")
     if case and case not in name:
         name = f"{case} {name}"
     page = (
@@ -50,21 +50,21 @@ def citation_of(document: Document, place: Locator | None = None, status: str = 
 
 
 def section_name(document: Document) -> str:
-    """The section of a provision, as it is told among others of its act: '110 a §'."""
-    place, law = document.locator, _said(document, "law_title", "law")
+    """The section of a provision among others of its act: '110 a §'."""
+    place, law = document.locator, _metadata_text(document, "law_title", "law")
     if place is None or not place.section:
         return ""
-    return _within(document, place, "", is_latin=_is_latin(document, law))
+    return _place_in_words(document, place, "", is_latin=_is_latin(document, law))
 
 
-def _place(document: Document, act: str, place: Locator) -> str:
+def _place_in_act(document: Document, act: str, place: Locator) -> str:
     moment = re.sub(r"\s*mom\w*\.?\s*", "", place.moment or "")
     is_latin = _is_latin(document, act)
-    told = _within(document, place, moment, is_latin=is_latin)
-    return f"{act} {told}" if is_latin else f"{told} ל{act}"
+    section = _place_in_words(document, place, moment, is_latin=is_latin)
+    return f"{act} {section}" if is_latin else f"{section} ל{act}"
 
 
-def _within(document: Document, place: Locator, moment: str, *, is_latin: bool) -> str:
+def _place_in_words(document: Document, place: Locator, moment: str, *, is_latin: bool) -> str:
     section = str(place.section).removesuffix("§").strip()
     chapter = place.chapter or "" if document.metadata.get("by_chapter") else ""
     if not is_latin:
@@ -87,6 +87,6 @@ def _year(document: Document) -> str:
     return document.valid_from[:4]
 
 
-def _said(document: Document, *keys: str) -> str:
+def _metadata_text(document: Document, *keys: str) -> str:
     texts = (document.metadata.get(key) for key in keys)
     return next((text.strip() for text in texts if isinstance(text, str) and text.strip()), "")

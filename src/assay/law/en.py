@@ -1,5 +1,5 @@
-"""English citations: code sections, regulations, advice letters by number, reported opinions and
-cases.
+"""Find English citations in text: code sections, acts, regulations, advice letters by number,
+reported opinions and cases.
 
 Gov. Code § 87103(a)            Section 87103(a); Government Code Section 87103, subdivision (a)
 Gov. Code § 87103(a)–(e)        Section 87103(a)-(e); subdivisions (a) through (e) of Section 87103
@@ -30,7 +30,7 @@ from typing import NamedTuple, cast
 import msgspec
 
 from assay.law import en_acts
-from assay.law.citation import Citation, Kind, Scheme, citation_at
+from assay.law.citation import Citation, Kind, Scheme, Spanned, citation_at
 from assay.law.en_backrefs import NAME, TITLES, pointing_back
 from assay.law.en_names import (
     AFTER,
@@ -42,9 +42,16 @@ from assay.law.en_names import (
     law_name,
     reporter,
 )
-from assay.law.spellings import DASH, end_of, placed, spelled
+from assay.law.spellings import (
+    DASH,
+    Join,
+    Subdivision,
+    range_end,
+    spelled,
+    subdivisions,
+)
 
-# ── lists of sections in English citations ────────────────────────────────────────────────────────
+# ── lists of sections ─────────────────────────────────────────────────────────────────────────────
 
 _BRACKET = r"\(\s?(?:[a-z]{1,2}|[A-Z]{1,2}|\d{1,2}|[ivx]{1,5})\s?\)"
 _SUB = rf"{_BRACKET}(?:\s?{_BRACKET})*"
@@ -77,7 +84,6 @@ _PLURAL = re.compile(
     r"|[Pp]aragraphs|[Pp]aras\b|[Rr]ules|\b[Rr]r\b|[Aa]rticles|[Cc]lauses"
 )
 _JOIN = re.compile(rf"\s?(?:{DASH}|through|thru|to)\s?(?:§\s?)?$")
-Spanned = tuple[dict[str, str], int, int]  # what is named, and from where to where it stands
 
 
 def sections(match: re.Match[str], begin: int, tail: int = 0) -> Iterator[Spanned]:
@@ -100,7 +106,7 @@ def sections(match: re.Match[str], begin: int, tail: int = 0) -> Iterator[Spanne
         if before and _JOIN.match(text[before.end() : number.start()]):
             parts, start, _ = named.pop()
             first, _, end = each[0]
-            last = _in_full(parts["section"], first["section"]) + first.get("sub", "")
+            last = _complete_range_end(parts["section"], first["section"]) + first.get("sub", "")
             if "." in parts["section"] and last.isdecimal() and len(last) < 3:
                 # the last piece of a number, as federal regulations have them: 1.501(c)(3)-1
                 tail_of = "sub" if parts.get("sub") else "section"
@@ -120,7 +126,7 @@ def _is_range(text: str, numbers: list[re.Match[str]]) -> bool:
     return dash is not None and _digits(numbers[1]) > _digits(numbers[0])
 
 
-def _in_full(first: str, last: str) -> str:
+def _complete_range_end(first: str, last: str) -> str:
     """The end of a row that is written without the digits it shares: 05 of 87100-05."""
     whole = first[: -len(last)] + last
     shares = first.isdecimal() and last.isdecimal() and 1 < len(last) < len(first)
@@ -134,32 +140,24 @@ def _one_section(number: re.Match[str]) -> Iterator[Spanned]:
         yield {"section": section}, *number.span()
         return
     at = number.start("subs")
-    for index, (first, last, start, end) in enumerate(subdivisions(number["subs"])):
+    for index, (first, last, start, end) in enumerate(_subdivisions(number["subs"])):
         to = {"to": section + last} if last else {}
         begin = number.start() if index == 0 else at + start
         yield {"section": section, "sub": first} | to, begin, at + end
 
 
-def subdivisions(text: str) -> list[tuple[str, str, int, int]]:
-    """(first, last, from, to) of each subdivision in a list such as "(a)(1)-(3) and (b)"; `last` is
-    empty where it is no range."""
-    found: list[tuple[str, str, int, int]] = []
-    for each in _EACH_SUB.finditer(text):
-        sub = squeeze(each["sub"])
-        if not found:
-            found.append((sub, "", each.start("sub"), each.end()))
-            continue
-        first, last, start, _ = found[-1]
-        if _DEEPER.search(each["word"] or ""):
-            found[-1] = (first + sub, last, start, each.end())
-            continue
-        if not (meant := placed(last or first, sub)):
-            break
-        if _THROUGH.match(each["join"]):
-            found[-1] = (first, meant, start, each.end())
-        else:
-            found.append((meant, "", each.start("sub"), each.end()))
-    return found
+def _subdivisions(text: str) -> list[Subdivision]:
+    """The subdivisions of a list such as "(a)(1)-(3) and (b)"."""
+    return subdivisions(
+        (squeeze(each["sub"]), _join_of(each), each.start("sub"), each.end())
+        for each in _EACH_SUB.finditer(text)
+    )
+
+
+def _join_of(sub: re.Match[str]) -> Join:
+    if _DEEPER.search(sub["word"] or ""):
+        return "within"
+    return "to" if _THROUGH.match(sub["join"]) else "and"
 
 
 def _is_dashed(text: str, number: re.Match[str]) -> bool:
@@ -176,60 +174,7 @@ def squeeze(text: str) -> str:
     return "".join(text.split())
 
 
-# ── numbers of the opinions of a commission ───────────────────────────────────────────────────────
-
-OPINION = "In re"
-LAST_YEAR = 84  # from then on a letter tells the kind
-# what has a number like a file and is none: "Resolution No. 78-44"
-NO_FILE = re.compile(
-    r"(?i)\b(?:reso(?:lution|\.)|ord(?:inance|\.)|district|tract|permit|parcel|bill|measure"
-    r"|contract|project|map|case|claim|invoice|account|policy|annexation|assessment)\s+$"
-)
-_AFTER_PAGE = re.compile(
-    r"(?:,?\s+(?:at\s+)?(?:pp?\.\s*)?\d+(?:-\d+)?)?\s*[,;]?\s*(?:\(\d{4}\))?\s*[,;]?\s*[(\[]?\s*"
-)
-_BEFORE_PAGE = re.compile(r"[,\s]*(?:[A-Z][a-z]+\.?\s+\d{1,2},?\s+\d{4})?[)\],\s]*")
-_SAID = re.compile(
-    rf"(?:\b[Oo]pinions?\s+requested\s+by:?\s+(?P<asked>{NAME})[^.;()]{{0,80}}"
-    rf"|\b(?:(?P<named>{NAME})\s+)?Opinion(?!\s+[Rr]equest)(?:,?\s+dated\s[^.;()]{{4,30}})?)"
-    r"[,\s]*[(\[]?\s*$"
-)
-_WORD = re.compile(r"\bOpinion\b(?!\s+[Rr]equest)")
-_OPINION_REACH = 150
-
-
-def numbers_of_opinions(text: str, found: list[Citation]) -> list[Citation]:
-    """The citations with those marked that are an opinion's number."""
-    opinions = [one for one in found if one.kind == "opinion"]
-    return [
-        _marked(text, one, opinions) if one.kind == "letter" and "series" not in one.parts else one
-        for one in found
-    ]
-
-
-def _marked(text: str, one: Citation, opinions: list[Citation]) -> Citation:
-    name = _name(text, one, opinions)
-    return one if name is None else msgspec.structs.replace(one, name=f"{OPINION} {name}".strip())
-
-
-def _name(text: str, one: Citation, opinions: list[Citation]) -> str | None:
-    """Whose opinion it is, "" where nobody is named; None where it is no opinion's number."""
-    for other in opinions:
-        before = other.end <= one.start and _AFTER_PAGE.fullmatch(text, other.end, one.start)
-        after = one.end <= other.start and _BEFORE_PAGE.fullmatch(text, one.end, other.start)
-        if before or after:
-            return other.parts.get("name", "")
-    if not 75 <= int(one.parts["year"]) <= LAST_YEAR:
-        return None
-    if one.name:
-        return one.name if _WORD.search(one.text) else None
-    said = _SAID.search(text, max(0, one.start - _OPINION_REACH), one.start)
-    if said is None:
-        return "" if _WORD.search(one.text) else None
-    return TITLES.sub("", said["asked"] or said["named"] or "")
-
-
-# ────────────────────────────────────────────────────────────────────────────────────────────────
+# ── citations ─────────────────────────────────────────────────────────────────────────────────────
 
 PIECES = {
     **{"GAP": GAP, "LIST": LIST, "CODE": CODE, "SIGN": SIGN, "AFTER": AFTER, "ACT": en_acts.ACT},
@@ -353,15 +298,15 @@ def parse(text: str, scheme: Scheme) -> Iterator[Citation]:
             head = before.search(text, max(0, match.start() - _REACH), match.start())
             if head is not None:
                 found += read(match, head, scheme)
-    found = numbers_of_opinions(text, _in_rows(text, found, scheme))
+    found = mark_opinion_numbers(text, _complete_rows(text, found, scheme))
     yield from found
     yield from pointing_back(text, found, _citation)
 
 
-def _in_rows(text: str, found: list[Citation], scheme: Scheme) -> list[Citation]:
-    """What the next of a row leaves out: "Labor Code section 1720 and section 1771", "Cal. Const.,
-    art. XII, § 7; art. XX, § 3". A capital ("Section 87103") says that the code of the collection
-    goes on."""
+def _complete_rows(text: str, found: list[Citation], scheme: Scheme) -> list[Citation]:
+    """Add the source that later citations of a row leave out: "Labor Code section 1720 and section
+    1771", "Cal. Const., art. XII, § 7; art. XX, § 3". A capital ("Section 87103") says that the
+    code of the collection continues."""
     ends = {one.end: one for one in reversed(found) if one.parts.get("code")}
     rows = []
     for one in found:
@@ -406,7 +351,7 @@ def letter_parts(number: str) -> dict[str, str] | None:
 
 
 class _Source(NamedTuple):
-    """What sections are of, as a text says it; from where to where the words for it reach."""
+    """The source of sections that a text names, and from where to where its words reach."""
 
     code: str
     is_named: bool
@@ -414,17 +359,17 @@ class _Source(NamedTuple):
     tail: int
 
 
-def _source(match: re.Match[str], head: re.Match[str], scheme: Scheme) -> _Source | None:
+def _read_source(match: re.Match[str], head: re.Match[str], scheme: Scheme) -> _Source | None:
     """The code or the act that is named after a section, or else before it; None where a text
     points to one and nobody can say to which."""
-    said = {key: value for key, value in match.groupdict().items() if value}
+    groups = {key: value for key, value in match.groupdict().items() if value}
     before = head.groupdict().get("code") or ""
     begin = head.start() if head.end() == match.start() else match.start()
     for group in ("after", "beside", "later"):
-        if named := said.get(group):
+        if named := groups.get(group):
             code = law_name(f"{before} of {named}" if _is_article(before, named) else named)
             return _Source(code, True, begin, match.end(group))
-    if back := said.get("back"):
+    if back := groups.get("back"):
         meant = "" if scheme.code else en_acts.meant_by(back, match.string, match.start())
         if meant:
             return _Source(law_name(meant), True, begin, match.end("back"))
@@ -436,14 +381,14 @@ def _source(match: re.Match[str], head: re.Match[str], scheme: Scheme) -> _Sourc
         if scheme.code and code == en_acts.act_name(title):
             return _Source(scheme.code, False, match.start(), 0)  # its sections are the code's
         return _Source(code, True, head.end("code") - len(title), 0)
-    if said.get("code"):
-        return _Source(law_name(said["code"]), True, begin, 0)
+    if groups.get("code"):
+        return _Source(law_name(groups["code"]), True, begin, 0)
     return _Source(law_name(before) if before else scheme.code, bool(before), begin, 0)
 
 
-def _statute(match: re.Match[str], head: re.Match[str], scheme: Scheme) -> Iterator[Citation]:
+def _read_statutes(match: re.Match[str], head: re.Match[str], scheme: Scheme) -> Iterator[Citation]:
     text = match.string
-    source = _source(match, head, scheme)
+    source = _read_source(match, head, scheme)
     is_item = _DAY.search(text, max(0, match.start() - 12), match.start())
     is_open = source is None or not (source.is_named or scheme.code)
     if is_open and _POINTS.match(text, match.end("list")):
@@ -458,7 +403,7 @@ def _statute(match: re.Match[str], head: re.Match[str], scheme: Scheme) -> Itera
     for parts, start, end in _with_lead(sections(match, begin, source.tail), head):
         section = parts["section"]
         if of_title or (numbers and numbers.fullmatch(section.split(".")[0])):
-            yield _citation(text, "regulation", _titled(of_title) | parts, start, end)
+            yield _citation(text, "regulation", _title_of_regulations(of_title) | parts, start, end)
             continue
         code = source.code
         if not source.is_named and _TAX.match(section + parts.get("sub", "")):
@@ -469,10 +414,12 @@ def _statute(match: re.Match[str], head: re.Match[str], scheme: Scheme) -> Itera
         yield _citation(text, kind, ({"code": code} if code else {}) | parts, start, end)
 
 
-def _schedule(match: re.Match[str], head: re.Match[str], scheme: Scheme) -> Iterator[Citation]:
+def _read_schedules(
+    match: re.Match[str], head: re.Match[str], scheme: Scheme
+) -> Iterator[Citation]:
     """A paragraph of a schedule, or a schedule of an act as a whole. Where no act is named, what
     has a number and a paragraph is one of an act, unless the collection is of a code."""
-    source = _source(match, head, scheme)
+    source = _read_source(match, head, scheme)
     ordinal = match.groupdict().get("ordinal") or head["ordinal"] or ""
     number = en_acts.schedule_number(ordinal, match["number"] or "")
     listed = bool(match["list"])
@@ -492,17 +439,19 @@ def _is_article(before: str, after: str) -> bool:
     return bool(re.match(r"[Aa]rt|[Aa]mend", before) and re.search(r"[Cc]onst", after))
 
 
-def _titled(match: re.Match[str] | None) -> dict[str, str]:
+def _title_of_regulations(match: re.Match[str] | None) -> dict[str, str]:
     """The title of a code of regulations, where it is not the second, which is the usual one."""
     stated = (value for key, value in (match.groupdict() if match else {}).items() if value)
     title = next(stated, "2")
     return {"title": title} if title != "2" else {}
 
 
-def _regulation(match: re.Match[str], head: re.Match[str], scheme: Scheme) -> Iterator[Citation]:
-    said = head.groupdict() | match.groupdict()
-    of = said.pop("of")
-    titles = (value for key, value in said.items() if value and key.startswith("title"))
+def _read_regulations(
+    match: re.Match[str], head: re.Match[str], scheme: Scheme
+) -> Iterator[Citation]:
+    groups = head.groupdict() | match.groupdict()
+    of = groups.pop("of")
+    titles = (value for key, value in groups.items() if value and key.startswith("title"))
     title = next(titles, "2")
     shared = {"title": title} if title != "2" else {}
     if of:
@@ -519,8 +468,8 @@ def _with_lead(sections: Iterator[Spanned], head: re.Match[str]) -> Iterator[Spa
             yield parts, start, end
             continue
         section, at = parts["section"], head.start("lead")
-        below = [sub for sub, _, _, _ in subdivisions(head["paragraph"] or "")] or [""]
-        listed = subdivisions(lead)
+        below = [sub for sub, _, _, _ in _subdivisions(head["paragraph"] or "")] or [""]
+        listed = _subdivisions(lead)
         for index, (first, last, begin, stop) in enumerate(listed):
             start = start if index == 0 else at + begin
             stop = end if index == len(listed) - 1 else at + stop
@@ -532,7 +481,7 @@ def _with_lead(sections: Iterator[Spanned], head: re.Match[str]) -> Iterator[Spa
         lead = ""
 
 
-def _letter(match: re.Match[str], head: re.Match[str], scheme: Scheme) -> Iterator[Citation]:
+def _read_letters(match: re.Match[str], head: re.Match[str], scheme: Scheme) -> Iterator[Citation]:
     numbered = "old" in match.re.groupindex
     parts = letter_parts(match["old"]) if numbered else _file_parts(match)
     if parts is None:
@@ -559,7 +508,7 @@ def _file_parts(match: re.Match[str]) -> dict[str, str] | None:
     return {key: value for key, value in parts.items() if value}
 
 
-def _opinion(match: re.Match[str], head: re.Match[str], scheme: Scheme) -> Iterator[Citation]:
+def _read_opinions(match: re.Match[str], head: re.Match[str], scheme: Scheme) -> Iterator[Citation]:
     parts = {
         "name": _opinion_name(head),
         "year": head["year"] or match["year2"] or "",
@@ -580,7 +529,7 @@ def _opinion_name(head: re.Match[str]) -> str:
     return name
 
 
-def _case(match: re.Match[str], head: re.Match[str], scheme: Scheme) -> Iterator[Citation]:
+def _read_cases(match: re.Match[str], head: re.Match[str], scheme: Scheme) -> Iterator[Citation]:
     parts = {
         "volume": match["vol"],
         "reporter": reporter(match["reporter"]),
@@ -596,9 +545,11 @@ def _print_statute(parts: dict[str, str]) -> str:
     code = f"{parts['code']} " if parts.get("code") else ""
     if schedule := parts.get("schedule"):
         number = "" if schedule == en_acts.ONLY else f" {schedule}"
-        unit = f" para{'s' if _is_row(parts) else ''}. " if parts.get("section") else ""
+        unit = (
+            f" para{'s' if _is_range_of_sections(parts) else ''}. " if parts.get("section") else ""
+        )
         return f"{code}Sch.{number}{unit}{_print_section(parts) if unit else ''}"
-    return f"{code}§{'§' if _is_row(parts) else ''} {_print_section(parts)}"
+    return f"{code}§{'§' if _is_range_of_sections(parts) else ''} {_print_section(parts)}"
 
 
 def _print_regulation(parts: dict[str, str]) -> str:
@@ -606,18 +557,18 @@ def _print_regulation(parts: dict[str, str]) -> str:
         return _print_statute(parts)
     if parts.get("title"):
         return f"{parts['title']} Cal. Code Regs. {_print_statute(parts)}"
-    return f"Regulation{'s' if _is_row(parts) else ''} {_print_section(parts)}"
+    return f"Regulation{'s' if _is_range_of_sections(parts) else ''} {_print_section(parts)}"
 
 
-def _is_row(parts: dict[str, str]) -> bool:
+def _is_range_of_sections(parts: dict[str, str]) -> bool:
     """Whether it is a row of sections, and not of subdivisions of one."""
     return bool(parts.get("to")) and not parts["to"].startswith(f"{parts['section']}(")
 
 
 def _print_section(parts: dict[str, str]) -> str:
     to = f"–{parts['to']}" if parts.get("to") else ""
-    if to and not _is_row(parts):
-        to = f"–{end_of(parts.get('sub', ''), parts['to'].removeprefix(parts['section']))}"
+    if to and not _is_range_of_sections(parts):
+        to = f"–{range_end(parts.get('sub', ''), parts['to'].removeprefix(parts['section']))}"
     return f"{parts['section']}{parts.get('sub', '')}{to}"
 
 
@@ -637,13 +588,13 @@ def _print_case(parts: dict[str, str]) -> str:
 
 
 _READERS: dict[str, Callable[[re.Match[str], re.Match[str], Scheme], Iterator[Citation]]] = {
-    "regulation": _regulation,
-    "statute": _statute,
-    "of an act": _statute,
-    "schedule": _schedule,
-    "letter": _letter,
-    "opinion": _opinion,
-    "case": _case,
+    "regulation": _read_regulations,
+    "statute": _read_statutes,
+    "of an act": _read_statutes,
+    "schedule": _read_schedules,
+    "letter": _read_letters,
+    "opinion": _read_opinions,
+    "case": _read_cases,
 }
 _FORMATS: dict[str, Callable[[dict[str, str]], str]] = {
     "statute": _print_statute,
@@ -653,3 +604,59 @@ _FORMATS: dict[str, Callable[[dict[str, str]], str]] = {
     "opinion": _print_opinion,
     "case": _print_case,
 }
+
+
+# ── numbers of Commission opinions ────────────────────────────────────────────────────────────────
+
+OPINION = "In re"
+LAST_YEAR = 84  # later numbers begin with a letter for their kind
+# what has a number like a file and is none: "Resolution No. 78-44"
+NO_FILE = re.compile(
+    r"(?i)\b(?:reso(?:lution|\.)|ord(?:inance|\.)|district|tract|permit|parcel|bill|measure"
+    r"|contract|project|map|case|claim|invoice|account|policy|annexation|assessment)\s+$"
+)
+_AFTER_PAGE = re.compile(
+    r"(?:,?\s+(?:at\s+)?(?:pp?\.\s*)?\d+(?:-\d+)?)?\s*[,;]?\s*(?:\(\d{4}\))?\s*[,;]?\s*[(\[]?\s*"
+)
+_BEFORE_PAGE = re.compile(r"[,\s]*(?:[A-Z][a-z]+\.?\s+\d{1,2},?\s+\d{4})?[)\],\s]*")
+_BEFORE_NUMBER = re.compile(
+    rf"(?:\b[Oo]pinions?\s+requested\s+by:?\s+(?P<asked>{NAME})[^.;()]{{0,80}}"
+    rf"|\b(?:(?P<named>{NAME})\s+)?Opinion(?!\s+[Rr]equest)(?:,?\s+dated\s[^.;()]{{4,30}})?)"
+    r"[,\s]*[(\[]?\s*$"
+)
+_OPINION_WORD = re.compile(r"\bOpinion\b(?!\s+[Rr]equest)")
+_OPINION_REACH = 150  # characters before a number that may name the opinion (taste)
+
+
+def mark_opinion_numbers(text: str, found: list[Citation]) -> list[Citation]:
+    """The citations, with the numbers of opinions marked as such."""
+    opinions = [one for one in found if one.kind == "opinion"]
+    return [
+        _mark_opinion_number(text, one, opinions)
+        if one.kind == "letter" and "series" not in one.parts
+        else one
+        for one in found
+    ]
+
+
+def _mark_opinion_number(text: str, one: Citation, opinions: list[Citation]) -> Citation:
+    name = _opinion_of_number(text, one, opinions)
+    return one if name is None else msgspec.structs.replace(one, name=f"{OPINION} {name}".strip())
+
+
+def _opinion_of_number(text: str, one: Citation, opinions: list[Citation]) -> str | None:
+    """Whose opinion a number is of, "" where nobody is named; None where it is not the number of an
+    opinion."""
+    for other in opinions:
+        before = other.end <= one.start and _AFTER_PAGE.fullmatch(text, other.end, one.start)
+        after = one.end <= other.start and _BEFORE_PAGE.fullmatch(text, one.end, other.start)
+        if before or after:
+            return other.parts.get("name", "")
+    if not 75 <= int(one.parts["year"]) <= LAST_YEAR:
+        return None
+    if one.name:
+        return one.name if _OPINION_WORD.search(one.text) else None
+    before = _BEFORE_NUMBER.search(text, max(0, one.start - _OPINION_REACH), one.start)
+    if before is None:
+        return "" if _OPINION_WORD.search(one.text) else None
+    return TITLES.sub("", before["asked"] or before["named"] or "")

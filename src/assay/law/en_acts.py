@@ -1,5 +1,5 @@
-"""Acts in English citations: how they are named, which one is meant where a text points back to
-one, and how two names are compared.
+"""Titles of acts in English citations: recognise them, resolve references such as "that Act", and
+compare two titles.
 
     Ferries Act 2030 § 5(2)         section 5(2) of the Ferries Act, 2030; Ferries Act 2030, s 5(2)
     Ferries Act 2030 Sch. 2 para. 3     paragraph 3 of Schedule 2 to the Ferries Act 2030

@@ -1,5 +1,6 @@
-"""English citations that point back: "Thorner, supra" and "Id." mean what was cited before under
-that name, or right before. Where that is not plain, they mean nothing."""
+"""Resolve English citations that point back: "Thorner, supra" and "Id." mean the authority cited
+before under that name, or immediately before. Where the authority is not certain, nothing is
+resolved."""
 
 from __future__ import annotations
 
@@ -48,7 +49,7 @@ _CLOSES = re.compile(r"\s*[.;)]")
 def pointing_back(
     text: str, found: list[Citation], written: Callable[..., Citation]
 ) -> Iterator[Citation]:
-    """What points back to the citations found; `written` makes a citation of its parts."""
+    """Citations that point back to the citations found; `written` makes a citation of its parts."""
     again = list(_by_name(text, found))
     yield from again
     cited = sorted([*found, *again], key=lambda citation: citation.end)
@@ -109,15 +110,15 @@ def _is_near(citation: Citation, match: re.Match[str]) -> bool:
 
 
 def _source(citation: Citation, match: re.Match[str]) -> object:
-    """What two citations must share for "Id." to mean either: with a subdivision of its own, the
-    section."""
+    """The parts that two citations must share for "Id." to mean either: with a subdivision of its
+    own, the section."""
     if not match["sub"]:
         return citation.normal
     return {key: value for key, value in citation.parts.items() if key != "sub"}
 
 
 def _beside(text: str, before: list[Citation]) -> Iterator[Citation]:
-    """What is cited in one row with the last of these: "(Section 87100; Regulation 18702.)"."""
+    """The citations in one row with the last of these: "(Section 87100; Regulation 18702.)"."""
     for one, two in zip(before[-2::-1], before[:0:-1], strict=False):
         row = _ROW.fullmatch(text, one.end, max(one.end, two.start))
         if row is None:
@@ -150,7 +151,7 @@ def _by_name(text: str, found: list[Citation]) -> Iterator[Citation]:
 
 
 def _names(citation: Citation) -> set[str]:
-    """What a citation is called by: the last name of who a letter or an opinion is about, and of
+    """The names of a citation: the last name of the person a letter or an opinion is about, and of
     both parties to a case."""
     if citation.kind == "case":
         parties = [party.rstrip(", ").split() for party in citation.name.split(" v. ")]

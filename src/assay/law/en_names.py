@@ -1,5 +1,4 @@
-"""Names in English citations: codes and other sources of law, and reporters of cases, each with its
-normal form."""
+"""Names of codes, constitutions and reporters in English citations, each with its normal form."""
 
 from __future__ import annotations
 
@@ -145,7 +144,7 @@ def _constitution(text: str) -> str:
 
 
 def kind_of_source(code: str) -> Kind:
-    """Of what kind a section of this source is."""
+    """The kind of citation that a section of this source is."""
     if code.endswith("C.F.R."):
         return "regulation"
     return "constitution" if re.match(r"(?:Cal|U\.S)\. Const\.", code) else "statute"

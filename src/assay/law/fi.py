@@ -1,5 +1,5 @@
-"""Finnish citations: sections and moments, with the law by name (in any case form), by short name,
-by number, or left out.
+"""Find Finnish citations in text: sections and moments, with the law by name (in any case form), by
+short name, by number, or left out.
 
     kuntalaki 110 § 3 mom.          kuntalain 110 §:n 3 momentti; KuntaL 110.3 §
     110a §                          110 a §; 110a §:ssä; pykälä 110 a; § 110 a
@@ -30,7 +30,7 @@ from functools import partial
 from typing import NamedTuple
 
 from assay.law import fi_names
-from assay.law.citation import Citation, Kind, Scheme, citation_at, is_all
+from assay.law.citation import Citation, Kind, Scheme, Spanned, citation_at, is_all
 from assay.law.fi_names import (
     ACT_NUMBER,
     BASE_FORMS,
@@ -44,76 +44,6 @@ from assay.law.fi_names import (
     mentioned,
 )
 from assay.law.spellings import DASH, OTHER_MEANINGS, SHORT_NAME, SHORT_NAMES, spelled
-
-# ── rows of Finnish citations with words between them ─────────────────────────────────────────────
-
-_BETWEEN = re.compile(
-    r"(?P<words>\s[^.;:()§,\n]{1,120}?)(?P<by>,|\s(?:ja|tai|sekä|taikka|että|eikä))\s"
-)
-# What begins another clause, or names a place by itself.
-_APART = re.compile(
-    r"\b(?:jo[klnst]\w*|jos|kun|mitä|mikä\w*|vaikka|koska|mutta|vaan|tä[mstk]\w+)\b"
-)
-_CONDITION = re.compile(r"\s*(?:jos|kun|jollei\w*|ellei\w*|mikäli|vaikka|koska|milloin)\b", re.I)
-_VERB = re.compile(r"[td](?:aan|ään)$")
-_LAST_WORD = re.compile(r"[\wåäö]+\W*$")
-_NEXT_WORD = re.compile(r"\s+([\wåäö]+)")
-_CASES = {
-    "ss[aä]": "in",
-    "st[aä]": "from",
-    "ll[aä]|lt[aä]|lle": "at",
-    "(?:aa|ää|ee|ii)n|hin": "into",
-    "n": "of",
-    "[aä]{2}|i[aä]|jä|ja": "some",
-}
-
-
-class Place(NamedTuple):
-    """From where to where a citation stands, and whether it names its own chapter."""
-
-    start: int
-    end: int
-    has_chapter: bool = False
-
-
-def joined(text: str, one: Place, two: Place, after: Place | None = None) -> bool:
-    """Whether the second goes on with the row that the first is of; `after` stands next."""
-    between = _BETWEEN.fullmatch(text, one.end, two.start)
-    if between is None or _APART.search(between["words"].lower()):
-        return False
-    if _case(text, one) != _case(text, two):
-        return False
-    is_parallel = _next_word(text, one) == _next_word(text, two) != ""
-    if two.has_chapter and not is_parallel:
-        return False
-    if between["by"] != ",":
-        return True
-    clause = text[max(text.rfind(sign, 0, one.start) for sign in ".;:,\n") + 1 : one.start]
-    if _CONDITION.match(clause) or _VERB.search(between["words"]):
-        return False
-    return is_parallel or (after is not None and _ends_row(text, two, after))
-
-
-def _ends_row(text: str, two: Place, after: Place) -> bool:
-    between = _BETWEEN.fullmatch(text, two.end, after.start)
-    is_last = between is not None and between["by"] != ","
-    return is_last and joined(text, two, after)
-
-
-def _case(text: str, place: Place) -> str:
-    """In what case a citation stands, by the last of its words: "1 §:n 2 momentissa" in the one of
-    "momentissa"."""
-    last = _LAST_WORD.search(text, place.start, place.end)
-    word = last[0].rstrip(" .,") if last else ""
-    return next((name for ends, name in _CASES.items() if re.search(f"(?:{ends})$", word)), "")
-
-
-def _next_word(text: str, place: Place) -> str:
-    word = _NEXT_WORD.match(text, place.end)
-    return word[1].lower() if word else ""
-
-
-# ────────────────────────────────────────────────────────────────────────────────────────────────
 
 _ENDING = "|".join(sorted({**BASE_FORMS, **PAPERS}, key=len, reverse=True))
 _SEPARATOR = rf"(?:\s?{DASH}\s?|,\s(?:ja\s|tai\s|sekä\s)?|\s(?:ja|tai|sekä|taikka)\s)"
@@ -176,6 +106,7 @@ _BEFORE = re.compile(
 _IN_TITLE = re.compile(r"(?:st[aä]|n),?$")
 _GIVEN_WORD = re.compile(r"[\wåäö-]+,?\s+$")
 _DAY = re.compile(r"\d{1,2}\.\d{1,2}\.\d{4},?\s*$")
+# characters, by taste
 _ITS_REACH = 200  # "sen 3 momentti" is of a section named so near
 _REACH = 120  # how far back the law that belongs to a section may begin
 # a number does not begin inside a word, a date, a fraction or another number
@@ -207,12 +138,11 @@ _ONE_UNIT = re.compile(
     re.IGNORECASE,
 )
 _RANGE = re.compile(rf"^\s?{DASH}\s?$")
-Spanned = tuple[dict[str, str], int, int]  # what is named, and from where to where it stands
 
 
 @dataclass(frozen=True)
-class _Reading:
-    """One spelling in a text: the words before it, and itself with what follows."""
+class _SpellingMatch:
+    """One spelling of a section in a text, with the words before it and what follows."""
 
     kind: str
     before: re.Match[str] | None
@@ -226,7 +156,7 @@ class _Reading:
     def end(self) -> int:
         return self.match.end()
 
-    def says(self, name: str) -> str:
+    def group(self, name: str) -> str:
         for match in (self.match, self.before):
             if match is not None and name in match.re.groupindex and match[name]:
                 return str(match[name])
@@ -234,7 +164,7 @@ class _Reading:
 
     @property
     def names_law(self) -> bool:
-        return any(map(self.says, ("law", "id_alone", "its")))
+        return any(map(self.group, ("law", "id_alone", "its")))
 
 
 def parse(text: str, scheme: Scheme) -> Iterator[Citation]:
@@ -242,22 +172,22 @@ def parse(text: str, scheme: Scheme) -> Iterator[Citation]:
     before: dict[str, str] = {}
     chapter: dict[str, str] = {}  # the one named last, with its law
     end_before = -1
-    readings = _readings(text, scheme)
+    readings = _find_spellings(text, scheme)
     for at, reading in enumerate(readings):
-        law = _law(reading, mentioned(text, reading.start, end_before) or last, scheme)
+        law = _law_parts(reading, mentioned(text, reading.start, end_before) or last, scheme)
         if law.get("law") and not law["law"].startswith("tämä"):
             last = {key: law[key] for key in ("law", "id") if key in law}
         if law.get("chapter") == "mainittu":
             if not chapter or _CHAPTER.search(text, end_before, reading.start):
                 continue  # of which chapter, nobody can say
             law = law | chapter
-        elif not reading.names_law and _goes_on(text, readings, at, end_before):
-            law = _carried(before, reading) | law
-        elif same := reading.says("same"):
+        elif not reading.names_law and _continues(text, readings, at, end_before):
+            law = _carried_parts(before, reading) | law
+        elif same := reading.group("same"):
             is_far = same == "sen" and reading.start - end_before > _ITS_REACH
             if is_far or not before.get("section"):
                 continue  # of which section, nobody can say
-            law = _carried(before, reading)
+            law = _carried_parts(before, reading)
         spans = _spans(reading)
         for index, (parts, start, end) in enumerate(spans):
             start = reading.start if index == 0 else start
@@ -294,55 +224,57 @@ def place_name(section: str, moment: str, *, schedule: str = "", chapter: str = 
     return " ".join(pieces)
 
 
-def _readings(text: str, scheme: Scheme) -> list[_Reading]:
+def _find_spellings(text: str, scheme: Scheme) -> list[_SpellingMatch]:
     """Every spelling in the text, in order; of those that overlap, the first and longest."""
     readings = [
-        _Reading(kind, _before(text, match, scheme) if kind != "moment" else None, match)
+        _SpellingMatch(
+            kind, _words_before(text, match, scheme) if kind != "moment" else None, match
+        )
         for kind, pattern in _RULES
         for match in pattern.finditer(text)
     ]
-    kept: list[_Reading] = []
+    kept: list[_SpellingMatch] = []
     for reading in sorted(readings, key=lambda reading: (reading.start, -reading.end)):
         if kept and reading.start < kept[-1].end:
             continue
-        if _is_meant(reading) or (kept and _goes_on_by_colon(kept[-1], reading)):
+        if _is_meant(reading) or (kept and _continues_by_colon(kept[-1], reading)):
             kept.append(reading)
     return kept
 
 
-def _before(text: str, match: re.Match[str], scheme: Scheme) -> re.Match[str] | None:
+def _words_before(text: str, match: re.Match[str], scheme: Scheme) -> re.Match[str] | None:
     head = _BEFORE.search(text, max(0, match.start() - _REACH), match.start())
     if head is None or not (head["dotted"] or head["bent"]):
         return head
-    if head["dotted"] and _by_dot(head["dotted"], scheme):
+    if head["dotted"] and _law_by_dotted_name(head["dotted"], scheme):
         return head
-    if head["bent"] and _in_full(head["law"]) in {law.lower() for law in scheme.laws}:
+    if head["bent"] and _base_form_of_title(head["law"]) in {law.lower() for law in scheme.laws}:
         return head
     end = head.end("dotted") if head["dotted"] else head.end("bent")
     return _BEFORE.search(text, end, match.start())  # a word that is no law
 
 
-def _in_full(name: str) -> str:
+def _base_form_of_title(name: str) -> str:
     """'lain kuvista' is 'laki kuvista'."""
     first, _, rest = name.lower().partition(" ")
     return f"{BASE_FORMS.get(first, first)} {rest}".strip()
 
 
-def _by_dot(word: str, scheme: Scheme) -> str:
+def _law_by_dotted_name(word: str, scheme: Scheme) -> str:
     """'kuntal.' is kuntalaki, if there is such a law."""
     name = word.lower().removesuffix("l.") + "laki"
     known = {*SHORT_NAMES.values(), *map(str.lower, scheme.laws)}
     return name if name in known else ""
 
 
-def _goes_on_by_colon(before: _Reading, reading: _Reading) -> bool:
+def _continues_by_colon(before: _SpellingMatch, reading: _SpellingMatch) -> bool:
     """'OYL 13:1, 13:6 ja 15:1'."""
     between = reading.match.string[before.end : reading.start]
-    by_colon = before.says("by_colon") and reading.says("by_colon")
+    by_colon = before.group("by_colon") and reading.group("by_colon")
     return bool(by_colon and not reading.names_law and _GOES_ON.fullmatch(between))
 
 
-def _is_meant(reading: _Reading) -> bool:
+def _is_meant(reading: _SpellingMatch) -> bool:
     """A number without a sign is a section only after a law: "KPL 3:1", and not "klo 3:1" or
     "USA 110". After a name of two letters, as a post office box has one too ("PL 100"), it is where
     that is all there is, or where a colon shows it ("RL 30:8"). "5 kpl 3" is a number of things,
@@ -350,11 +282,11 @@ def _is_meant(reading: _Reading) -> bool:
     if reading.kind in ("section", "moment"):
         return reading.names_law or not _DAY.search(reading.match.string, 0, reading.start)
     if reading.kind == "chapter":
-        return reading.names_law and not reading.says("its")
+        return reading.names_law and not reading.group("its")
     alone = is_all(reading.match.string, reading.start, reading.end)
     if reading.kind == "alone":
         return alone
-    short = reading.says("short")
+    short = reading.group("short")
     known = short.casefold() in BY_SHORT_NAME
     by_colon = reading.kind == "of a law"
     if known and len(short) == 2:
@@ -368,10 +300,10 @@ def _is_meant(reading: _Reading) -> bool:
     return by_colon and reading.names_law and not short
 
 
-def _follows_name(reading: _Reading) -> bool:
+def _follows_name(reading: _SpellingMatch) -> bool:
     """ "Kuntalaki 62 a", "Kuntalaki 110, 118", "kuntalain 110 2 mom.", and not "laki 5", "Kuntalaki
     2015" or "kuntalaki 3 vuotta": the name is in full, and what follows is no thing to count."""
-    name, match = reading.says("law").lower(), reading.match
+    name, match = reading.group("law").lower(), reading.match
     if not name.endswith(_FULL_NAME) or name in BASE_FORMS or name.split()[0] in POINTERS:
         return False
     if not re.fullmatch(rf"{_SHORT_UNIT}(?:{_SEPARATOR}{_SHORT_UNIT})*", match["units"], re.I):
@@ -380,95 +312,98 @@ def _follows_name(reading: _Reading) -> bool:
     return bool(match["moments"] or lettered or _NAMED_END.match(match.string, reading.end))
 
 
-def _law(reading: _Reading, last: dict[str, str], scheme: Scheme) -> dict[str, str]:
+def _law_parts(reading: _SpellingMatch, last: dict[str, str], scheme: Scheme) -> dict[str, str]:
     parts: dict[str, str] = {}
-    if name := reading.says("law"):
-        parts["law"] = _named(reading, name, scheme)
+    if name := reading.group("law"):
+        parts["law"] = _law_base_form(reading, name, scheme)
         points_back = parts["law"].startswith("mainittu") or parts["law"] in ENDINGS
-        if points_back and not reading.says("id") and not reading.says("id_plain"):
+        if points_back and not reading.group("id") and not reading.group("id_plain"):
             meant = {key: value for key, value in last.items() if key in ("law", "id")}
             # "lain 5 §" alone leaves the law open; "mainitun lain" does not
             parts = meant or (parts if parts["law"].startswith("mainittu") else {})
-    elif reading.says("its"):
+    elif reading.group("its"):
         parts |= {key: last[key] for key in ("law", "id") if key in last}
-    if number := reading.says("id") or reading.says("id_plain") or reading.says("id_alone"):
+    if number := reading.group("id") or reading.group("id_plain") or reading.group("id_alone"):
         parts["id"] = number
         if parts.get("law") in ENDINGS:
             del parts["law"]  # "laki 410/2015" is named by its number
-    if chapter := reading.says("by_colon") or reading.says("chapter") or reading.says("that"):
+    if chapter := reading.group("by_colon") or reading.group("chapter") or reading.group("that"):
         is_named = chapter[0].isdigit()
         here = "tämä" if chapter.lower() in ("tämä", "tämän") else "mainittu"
         parts["chapter"] = _compact(chapter) if is_named else here
     return parts
 
 
-def _named(reading: _Reading, name: str, scheme: Scheme) -> str:
+def _law_base_form(reading: _SpellingMatch, name: str, scheme: Scheme) -> str:
     """The base form of the law that stands before a section."""
-    if short := reading.says("short"):
+    if short := reading.group("short"):
         meant = BY_SHORT_NAME.get(short.casefold(), short)
         other = OTHER_MEANINGS.get(short.upper(), "")
         known = {law.lower() for law in scheme.laws}
         if other in known:
             return short if meant in known else other  # where both are here, nobody can say
         return meant
-    if dotted := reading.says("dotted"):
-        return _by_dot(dotted, scheme)
-    if reading.says("bent"):
-        return _in_full(name)
+    if dotted := reading.group("dotted"):
+        return _law_by_dotted_name(dotted, scheme)
+    if reading.group("bent"):
+        return _base_form_of_title(name)
     if name.lower().startswith("annet"):
-        return _given(reading, name, scheme)
+        return _law_by_annettu(reading, name, scheme)
     return law_name(name)
 
 
-def _given(reading: _Reading, name: str, scheme: Scheme) -> str:
+def _law_by_annettu(reading: _SpellingMatch, name: str, scheme: Scheme) -> str:
     """'julkisista hankinnoista annetun lain' is 'laki julkisista hankinnoista': the words before
     that say of what, back to where a known law begins, or as far as grammar goes."""
     text, at = reading.match.string, reading.start
     base = law_name(name).rpartition(" ")[2]
     words: list[str] = []
-    said = ""
+    title = ""
     while len(words) < 14 and (word := _GIVEN_WORD.search(text, max(0, at - 40), at)):
         at = word.start()
         words.insert(0, word[0].strip().lower())
         if f"{base} {' '.join(words)}" in {law.lower() for law in scheme.laws}:
             return f"{base} {' '.join(words)}"
         if _IN_TITLE.search(words[0]) and words[0] not in ("mukaan", "sekä", "kuin", "niin"):
-            said = " ".join(words)
+            title = " ".join(words)
         elif words[0] not in ("ja", "sekä"):
             break
-    return f"{base} {said}".rstrip(" ,") if said else base
+    return f"{base} {title}".rstrip(" ,") if title else base
 
 
 def laws_named(text: str, scheme: Scheme) -> Iterator[tuple[str, int, int]]:
-    """Where a name ends is seen from the name: nothing need be known."""
+    """The laws that a text names; where a name ends shows from the name, so the scheme is not
+    needed."""
     return fi_names.laws_named(text)
 
 
-def _goes_on(text: str, readings: list[_Reading], at: int, end_before: int) -> bool:
-    """Whether a citation is one of a row with that before it."""
+def _continues(text: str, readings: list[_SpellingMatch], at: int, end_before: int) -> bool:
+    """Whether a citation continues a row with the one before it."""
     reading = readings[at]
     if end_before >= 0 and _GOES_ON.fullmatch(text, end_before, reading.start):
         return True
     if at == 0 or reading.kind != "section" or mentioned(text, reading.start, end_before):
         return False
-    places = [Place(r.start, r.end, bool(r.says("chapter"))) for r in readings[at - 1 : at + 2]]
-    return joined(text, *places)
+    places = [
+        CitationSpan(r.start, r.end, bool(r.group("chapter"))) for r in readings[at - 1 : at + 2]
+    ]
+    return continues_row(text, *places)
 
 
-def _carried(before: dict[str, str], reading: _Reading) -> dict[str, str]:
-    """What the next of a row of citations leaves out: "rikoslain 29 luvun 1 §:ssä, 2 §:ssä ja 30
-    luvun 8 §:ssä"."""
+def _carried_parts(before: dict[str, str], reading: _SpellingMatch) -> dict[str, str]:
+    """The parts that the next citation of a row leaves out: "rikoslain 29 luvun 1 §:ssä, 2 §:ssä ja
+    30 luvun 8 §:ssä"."""
     keys = ["law", "id"]
-    if not (reading.says("chapter") or reading.says("by_colon")):
+    if not (reading.group("chapter") or reading.group("by_colon")):
         keys.append("chapter")
     if reading.kind == "moment":
         keys += ["chapter", "section", "to"]
     return {key: before[key] for key in keys if key in before}
 
 
-def _spans(reading: _Reading) -> list[Spanned]:
-    """What one spelling names, each with its span. A moment belongs to the section right before it:
-    "5 ja 6 §:n 2 momentissa" names 5 § and the second moment of 6 §."""
+def _spans(reading: _SpellingMatch) -> list[Spanned]:
+    """The sections, moments and items of one spelling, each with its span. A moment belongs to the
+    section right before it: "5 ja 6 §:n 2 momentissa" names 5 § and the second moment of 6 §."""
     match = reading.match
     if reading.kind == "chapter":
         return [({"chapter": _compact(match["whole"])}, *match.span())]
@@ -506,12 +441,16 @@ def _moments(match: re.Match[str], section: Spanned, group: str, items: str) -> 
     if group == "moments" and match["moment_after"]:
         group = "moment_after"
     in_words = group == "moments" and match["ordinals"]
-    moments = _in_words(match, section) if in_words else _each(match, section, group, "moment")
-    return moments[:-1] + _each(match, moments[-1], items, "item")
+    moments = (
+        _ordinal_moments(match, section)
+        if in_words
+        else _each_number(match, section, group, "moment")
+    )
+    return moments[:-1] + _each_number(match, moments[-1], items, "item")
 
 
-def _in_words(match: re.Match[str], section: Spanned) -> list[Spanned]:
-    """The moments that are told by their order: "toisessa ja kolmannessa momentissa"."""
+def _ordinal_moments(match: re.Match[str], section: Spanned) -> list[Spanned]:
+    """The moments that a text names by ordinals: "toisessa ja kolmannessa momentissa"."""
     parts, start, _ = section
     words = list(re.finditer(_ORDINAL, match["ordinals"], re.IGNORECASE))
     at = match.start("ordinals")
@@ -529,7 +468,7 @@ def _number_of(word: str) -> str:
     return next(n for form, n in _ORDINALS.items() if re.fullmatch(form, word, re.IGNORECASE))
 
 
-def _each(match: re.Match[str], whole: Spanned, group: str, name: str) -> list[Spanned]:
+def _each_number(match: re.Match[str], whole: Spanned, group: str, name: str) -> list[Spanned]:
     """One of the numbers of a list after another: "2 ja 3 momentti", "1–4 kohta"."""
     parts, start, _ = whole
     if not match[group]:
@@ -546,3 +485,73 @@ def _dashed(text: str) -> str:
 
 def _compact(text: str) -> str:
     return "".join(text.split()).lower()
+
+
+# ── rows of citations with words between them ─────────────────────────────────────────────────────
+
+_BETWEEN = re.compile(
+    r"(?P<words>\s[^.;:()§,\n]{1,120}?)(?P<by>,|\s(?:ja|tai|sekä|taikka|että|eikä))\s"
+)
+# What begins another clause, or names a place by itself.
+_NEW_CLAUSE = re.compile(
+    r"\b(?:jo[klnst]\w*|jos|kun|mitä|mikä\w*|vaikka|koska|mutta|vaan|tä[mstk]\w+)\b"
+)
+_CONDITION = re.compile(r"\s*(?:jos|kun|jollei\w*|ellei\w*|mikäli|vaikka|koska|milloin)\b", re.I)
+_VERB = re.compile(r"[td](?:aan|ään)$")
+_LAST_WORD = re.compile(r"[\wåäö]+\W*$")
+_NEXT_WORD = re.compile(r"\s+([\wåäö]+)")
+_CASES = {
+    "ss[aä]": "in",
+    "st[aä]": "from",
+    "ll[aä]|lt[aä]|lle": "at",
+    "(?:aa|ää|ee|ii)n|hin": "into",
+    "n": "of",
+    "[aä]{2}|i[aä]|jä|ja": "some",
+}
+
+
+class CitationSpan(NamedTuple):
+    """The span of a citation, and whether it names its own chapter."""
+
+    start: int
+    end: int
+    has_chapter: bool = False
+
+
+def continues_row(
+    text: str, one: CitationSpan, two: CitationSpan, after: CitationSpan | None = None
+) -> bool:
+    """Whether the second citation continues the row of the first; `after` is the next one."""
+    between = _BETWEEN.fullmatch(text, one.end, two.start)
+    if between is None or _NEW_CLAUSE.search(between["words"].lower()):
+        return False
+    if _case_of(text, one) != _case_of(text, two):
+        return False
+    is_parallel = _next_word(text, one) == _next_word(text, two) != ""
+    if two.has_chapter and not is_parallel:
+        return False
+    if between["by"] != ",":
+        return True
+    clause = text[max(text.rfind(sign, 0, one.start) for sign in ".;:,\n") + 1 : one.start]
+    if _CONDITION.match(clause) or _VERB.search(between["words"]):
+        return False
+    return is_parallel or (after is not None and _ends_row(text, two, after))
+
+
+def _ends_row(text: str, two: CitationSpan, after: CitationSpan) -> bool:
+    between = _BETWEEN.fullmatch(text, two.end, after.start)
+    is_last = between is not None and between["by"] != ","
+    return is_last and continues_row(text, two, after)
+
+
+def _case_of(text: str, place: CitationSpan) -> str:
+    """The grammatical case of a citation, by the last of its words: "1 §:n 2 momentissa" has that
+    of "momentissa"."""
+    last = _LAST_WORD.search(text, place.start, place.end)
+    word = last[0].rstrip(" .,") if last else ""
+    return next((name for ends, name in _CASES.items() if re.search(f"(?:{ends})$", word)), "")
+
+
+def _next_word(text: str, place: CitationSpan) -> str:
+    word = _NEXT_WORD.match(text, place.end)
+    return word[1].lower() if word else ""

@@ -1,4 +1,4 @@
-"""Names of Finnish laws: how they bend, their base form, and where a text names one."""
+"""Names of Finnish laws: their inflected forms, their base form, and mentions in text."""
 
 from __future__ import annotations
 

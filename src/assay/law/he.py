@@ -1,4 +1,4 @@
-"""Hebrew citations: sections of laws and schedules, and cases by number.
+"""Find Hebrew citations in text: sections of laws and schedules, and cases by number.
 
     סעיף 197 לחוק התכנון והבנייה         בסעיף 197 לחוק התכנון והבנייה, התשכ"ה-1965
                                            ס' 197 לחוק התכנון והבנייה
@@ -20,7 +20,7 @@ from functools import lru_cache, partial
 from typing import NamedTuple
 
 from assay.language.hebrew import PREFIX_LETTERS, number_of
-from assay.law.citation import Citation, Kind, Scheme, citation_at
+from assay.law.citation import Citation, Kind, Scheme, Spanned, citation_at
 from assay.law.he_names import (
     BRACKETS,
     NAMES,
@@ -32,7 +32,7 @@ from assay.law.he_names import (
     key_of,
     same_law,
 )
-from assay.law.spellings import end_of, placed, spelled
+from assay.law.spellings import Join, Subdivision, range_end, spelled, subdivisions
 
 ORDINALS = tuple("ראשונה שנייה שלישית רביעית חמישית שישית שביעית שמינית תשיעית עשירית".split())
 OTHER_ORDINALS = {"שניה": "שנייה", "ששית": "שישית"}
@@ -116,16 +116,15 @@ _NO_NAME = re.compile(
 )
 _CONSTRUCT = re.compile(r"(?:י|ת|ות)$")
 # "the law", "the said law"; "law" alone where no name follows
-_POINTS = re.compile(
+_POINTER = re.compile(
     r"(?:החוק|ה?פקודה|התקנות|הצו|(?:חוק|תקנות|צו)(?=\s*(?:$|[,)(])|\s+ה?(?:נ\"ל|אמור\w?)(?![א-ת])"
     rf"|\s+זה(?![א-ת])|\s+(?:{_NO_NAME.pattern[1:-1]})(?![א-ת])))"
     r"(?:\s+(?:ה?נ\"ל|ה?אמור\w?|ה?זה|זה|זו|אלה|העיקרי\w?)(?![א-ת]))?|אותו\s+ה?חוק|אותה\s+פקודה"
 )
-_REACH = 190
-Spanned = tuple[dict[str, str], int, int]  # what is named, and from where to where it stands
+_REACH = 190  # characters before a section that may name its schedule (taste)
 
 
-class Named(NamedTuple):
+class NamedLaw(NamedTuple):
     """A law's name in a text: how it is called, its year as written, how long it is there, and
     where it begins if it stands before the section."""
 
@@ -139,9 +138,9 @@ def parse(text: str, scheme: Scheme) -> Iterator[Citation]:
     plain = text.translate(QUOTES)
     matches = [match for rule in _RULES for match in rule.finditer(plain)]
     defined = _definitions(plain, scheme) if "להלן" in plain else {}
-    last = Named()
+    last = NamedLaw()
     for match in sorted(matches, key=lambda match: (match.start(), -match.end())):
-        named = _law_of(match, scheme, defined, last)
+        named = _find_law(match, scheme, defined, last)
         last = named if named.law not in ("", THIS, THE_LAW) else last
         yield from _statutes(text, match, named, scheme)
     for match in _CASE.finditer(plain):
@@ -155,7 +154,7 @@ def format(kind: Kind, parts: dict[str, str]) -> str:
         return f"{parts['court']} {parts['number']}"
     to = f"-{parts['to']}" if parts.get("to") else ""
     if to.startswith(f"-{parts['section']}("):
-        to = f"-{end_of(parts.get('sub', ''), to[len(parts['section']) + 1 :])}"
+        to = f"-{range_end(parts.get('sub', ''), to[len(parts['section']) + 1 :])}"
     law = f" ל{parts['law']}" if parts.get("law") else ""
     year = f", {parts['year']}" if parts.get("year") else ""
     place = f"{parts.get('unit', 'סעיף')} {parts['section']}{parts.get('sub', '')}{to}"
@@ -221,7 +220,9 @@ def place_name(section: str, moment: str, *, schedule: str = "", chapter: str = 
 # ── sections ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def _statutes(text: str, match: re.Match[str], named: Named, scheme: Scheme) -> Iterator[Citation]:
+def _statutes(
+    text: str, match: re.Match[str], named: NamedLaw, scheme: Scheme
+) -> Iterator[Citation]:
     plain = match.string
     shared = {"unit": UNITS[match["unit"]]} if UNITS[match["unit"]] != "סעיף" else {}
     in_letters, by_letter = (name in match.re.groupindex for name in ("letters", "letter"))
@@ -286,29 +287,22 @@ def _one_section(text: str, item: re.Match[str]) -> list[Spanned]:
     ]
 
 
-def _subdivisions(text: str) -> list[tuple[str, str, int, int]]:
-    """(first, last, from, to) of each in a list of brackets; `last` is empty where it is no
-    range."""
-    found: list[tuple[str, str, int, int]] = []
-    for each in _EACH_SUB.finditer(text):
-        sub = "".join(each["sub"].split())
-        if not found:
-            found.append((sub, "", each.start("sub"), each.end()))
-            continue
-        first, last, start, _ = found[-1]
-        if not each["join"].strip() and not _THROUGH.match(each["join"]):
-            found[-1] = (first + sub, last, start, each.end())
-        elif not (meant := placed(last or first, sub)):
-            break
-        elif _THROUGH.match(each["join"]):
-            found[-1] = (first, meant, start, each.end())
-        else:
-            found.append((meant, "", each.start("sub"), each.end()))
-    return found
+def _subdivisions(text: str) -> list[Subdivision]:
+    """The subdivisions of a list of brackets: (א)(1) ו-(2)."""
+    return subdivisions(
+        ("".join(each["sub"].split()), _join_of(each["join"]), each.start("sub"), each.end())
+        for each in _EACH_SUB.finditer(text)
+    )
+
+
+def _join_of(text: str) -> Join:
+    if _THROUGH.match(text):
+        return "to"
+    return "and" if text.strip() else "within"
 
 
 def _with_lead(match: re.Match[str], sections: list[Spanned]) -> list[Spanned]:
-    """What stands before a section: "סעיף קטן (ב) לסעיף 197"."""
+    """Sections with the subdivisions that stand before them: "סעיף קטן (ב) לסעיף 197"."""
     lead = _LEAD.search(match.string, max(0, match.start() - 60), match.start())
     if not lead or not sections or sections[0][0].get("sub"):
         return sections
@@ -329,7 +323,9 @@ def _with_lead(match: re.Match[str], sections: list[Spanned]) -> list[Spanned]:
 # ── the law ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def _law_of(match: re.Match[str], scheme: Scheme, defined: dict[str, Named], last: Named) -> Named:
+def _find_law(
+    match: re.Match[str], scheme: Scheme, defined: dict[str, NamedLaw], last: NamedLaw
+) -> NamedLaw:
     """The law after a section, or else before it."""
     plain = match.string
     if not match["law"]:
@@ -338,36 +334,36 @@ def _law_of(match: re.Match[str], scheme: Scheme, defined: dict[str, Named], las
     for name, law in defined.items():
         if text.startswith(name) and not re.match("[א-ת]", text[len(name) :]):
             return law._replace(length=len(name), start=-1)
-    if points := _POINTS.match(text):
+    if points := _POINTER.match(text):
         if re.search(r"\sזה$|\sזו$|\sאלה$", points[0]):
-            return Named(THIS, "", points.end())
+            return NamedLaw(THIS, "", points.end())
         word = points[0].split()[0]
         law = defined.get(word) or _mentioned(plain, match.start(), scheme) or last
         if not law.law and word.endswith("פקודה"):
-            return Named("פקודה", "", points.end())  # which one, nobody can say
-        return law._replace(length=points.end()) if law.law else Named(THE_LAW, "", points.end())
-    return _law_name(text, scheme)
+            return NamedLaw("פקודה", "", points.end())  # which one, nobody can say
+        return law._replace(length=points.end()) if law.law else NamedLaw(THE_LAW, "", points.end())
+    return _read_law_name(text, scheme)
 
 
-def _law_before(plain: str, at: int, scheme: Scheme) -> Named:
+def _law_before(plain: str, at: int, scheme: Scheme) -> NamedLaw:
     """The law that a section follows: "חוק התכנון והבניה, סעיף 145"."""
     window = plain[max(0, at - _REACH) : at]
     for word in reversed(list(_FIRST_WORD.finditer(window))):
         text = window[word.start("law") :]
-        named = _law_name(text, scheme)
+        named = _read_law_name(text, scheme)
         rest = text[named.length :]
         if named.law and re.fullmatch(r"\s*[,:-]?\s*(?:\(להלן[^()]*\))?\s*[,:-]?\s*", rest):
             return named._replace(length=0, start=at - len(text))
-        return Named()
-    return Named()
+        return NamedLaw()
+    return NamedLaw()
 
 
-def _mentioned(plain: str, at: int, scheme: Scheme) -> Named | None:
+def _mentioned(plain: str, at: int, scheme: Scheme) -> NamedLaw | None:
     """The law named last before a place."""
     window = plain[max(0, at - 400) : at]
     for word in reversed(list(_FIRST_WORD.finditer(window))):
         text = window[word.start("law") :]
-        if not _POINTS.match(text) and (named := _law_name(text, scheme)).law:
+        if not _POINTER.match(text) and (named := _read_law_name(text, scheme)).law:
             return named
     return None
 
@@ -377,15 +373,15 @@ def laws_named(text: str, scheme: Scheme) -> Iterator[tuple[str, int, int]]:
     name."""
     plain = text.translate(QUOTES)
     for match in _FIRST_WORD.finditer(plain):
-        if "צו" not in match["law"] and not _POINTS.match(plain, match.start("law")):
+        if "צו" not in match["law"] and not _POINTER.match(plain, match.start("law")):
             sentence = re.match(r"[^\n;?!]*", plain[match.start("law") :])
-            named = _law_name(sentence[0] if sentence else "", scheme)
+            named = _read_law_name(sentence[0] if sentence else "", scheme)
             if named.law:
                 yield named.law, match.start(), match.start("law") + named.length
 
 
-def _definitions(plain: str, scheme: Scheme) -> dict[str, Named]:
-    """What a text calls laws: 'להלן: "החוק"' after the name of one."""
+def _definitions(plain: str, scheme: Scheme) -> dict[str, NamedLaw]:
+    """The short names that a text defines for laws: 'להלן: "החוק"' after the name of one."""
     defined = {}
     for match in _DEFINES.finditer(plain):
         law = _law_before(plain, match.start(), scheme)
@@ -396,23 +392,27 @@ def _definitions(plain: str, scheme: Scheme) -> dict[str, Named]:
     return defined
 
 
-def _law_name(text: str, scheme: Scheme) -> Named:
-    """How much of the words that begin with a law is its name, with its brackets and its year."""
+def _read_law_name(text: str, scheme: Scheme) -> NamedLaw:
+    """Read the name of a law at the start of a text, with its brackets and its year."""
     short, length = full_name(text)
     if not short:
-        length = _until_year(text) or _known(text, scheme) or _by_grammar(text)
+        length = (
+            _dated_name_length(text)
+            or _known_name_length(text, scheme)
+            or _grammatical_name_length(text)
+        )
     if not length:
-        return Named()
+        return NamedLaw()
     while bracket := BRACKETS.match(text, length):
         length = bracket.end()
     name = re.sub(r"\s*\[[^\]]*\]", "", text[:length]).strip(" ,\"'")
     dated = re.match(YEAR, text[length:])
     year = re.sub(r"\s*-\s*", "-", dated[0].strip(" ,")).removeprefix("ה") if dated else ""
     year = re.sub("''?", '"', year)
-    return Named(short or name, year, length + (dated.end() if dated else 0))
+    return NamedLaw(short or name, year, length + (dated.end() if dated else 0))
 
 
-def _until_year(text: str) -> int:
+def _dated_name_length(text: str) -> int:
     """The length of a name that a year ends, if no other law begins before the year."""
     year = re.search(YEAR, text)
     if not year:
@@ -423,7 +423,7 @@ def _until_year(text: str) -> int:
     return len(name.rstrip(" ,")) if is_name and "(להלן" not in name else 0
 
 
-def _known(text: str, scheme: Scheme) -> int:
+def _known_name_length(text: str, scheme: Scheme) -> int:
     """The length of the longest known name at the start of `text`, in either spelling; 0 when none
     is there."""
     lengths = [0]
@@ -444,10 +444,11 @@ def _names_by_length(laws: tuple[str, ...]) -> dict[int, set[LawKey]]:
     return keys
 
 
-def _by_grammar(text: str) -> int:
-    """A construct noun goes on to the next word, and so do words with the article or "and"."""
+def _grammatical_name_length(text: str) -> int:
+    """The length of a name by grammar: a construct noun continues to the next word, and so do words
+    with the article or "and"."""
     words = list(re.finditer(r"[^\s(\[]+", text.partition("(")[0]))
-    if len(words) < 2 or _POINTS.match(text):
+    if len(words) < 2 or _POINTER.match(text):
         return 0
     kept = words[:2]
     if words[0][0].rstrip(":").endswith("יסוד"):

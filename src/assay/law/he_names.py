@@ -1,5 +1,5 @@
-"""Names of Israeli laws: short ones, those that go on without an article, years, and how two names
-are compared."""
+"""Names of Israeli laws: short names, full names that people shorten, years, and how two names are
+compared."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A locator as one line of text that reads back:
+"""Print a locator as one line of text, and read it back:
 `410/2015?chapter=13&section=110a&moment=2&version=fin%4020230780`."""
 
 from __future__ import annotations

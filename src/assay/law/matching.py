@@ -1,4 +1,5 @@
-"""Where a hit stands and where it should: places, and whether one is the other.
+"""Compare the place of a hit with the place that a golden question expects, in laws and in the
+tables of reports.
 
 An expectation without a moment takes any moment. A hit may say where it stands in many ways
 (section_num with section_suffix, section_id, a Locator, a node id alone): all become one Place.
@@ -34,98 +35,6 @@ from assay.law.places import (
 )
 from assay.law.spellings import SHORT_NAMES
 from assay.law.versions import holds_on, normal_date, normal_version, validity
-
-# ── what tables ───────────────────────────────────────────────────────────────────────────────────
-
-YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
-# what stands before the name of a row: "A I 2 Rakennukset"
-_COUNTED = re.compile(r"^(?:(?:[IVX]+|[A-H]|\d+(?:\.\d+)*)[.)]?\s+)+(?=[^\W\d]{3})")
-# the number that a table or its heading is cited by: "Taulukko 5.", "Table 5:", "3.1"
-_NUMBERED = re.compile(
-    r"^(?P<number>(?:taulukko|taulu|kuvio|table)\s+\d+(?:\.\d+)*|\d+(?:\.\d+)+)[.:)]?\s+(?=\S)",
-    re.IGNORECASE,
-)
-# a column that is not the figure of its year: the budget, a change
-_NOT_OUTCOME = re.compile(r"^[lm]?ta\d|talousarvio|budjet|budget|muuto|poikkeam|change|%")
-_DASHES = str.maketrans(dict.fromkeys("‐‑‒–—−", "-"))
-_MONEY = re.compile(r"\(?(?:1[.]?000)?(?:€|t€|k€|milj\.?€|m€|euroa?|eur)\)?$")
-_HELD = (
-    ("tp", re.compile(r"^(?:tilinpäätös|toteutuma|toteuma|tot\.|tp)-?(?=\d{4}$|$)")),
-    ("ta", re.compile(r"^(?:talousarvio|budjetti|ta)-?(?=\d{4}$|$)")),
-)
-
-
-class CellText(NamedTuple):
-    """One cell of a row: the heading of its column, what stands there, and in what unit."""
-
-    column: str
-    text: str
-    unit: str = ""
-
-
-def normal_name(name: object) -> str:
-    """Without case and spaces, and with one kind of dash."""
-    return squeezed(name).translate(_DASHES)
-
-
-def table_names(name: object) -> set[str]:
-    """A name as it is written, without its number, and the number alone."""
-    text = " ".join(str(name).translate(_DASHES).split())
-    names = {text, _COUNTED.sub("", text) or text}
-    if found := _NUMBERED.match(text):
-        names |= {found["number"], text[found.end() :]}
-    return set(map(normal_name, names))
-
-
-def normal_row(label: object) -> str:
-    """The label of a row without what counts it: "I Peruspääoma" is peruspääoma. Commas do not
-    count, and "Saamiset / Lainasaamiset" is a row with what it stands under."""
-    if not isinstance(label, str):
-        return squeezed(label)
-    return "/".join(map(_row_part, re.split(r"\s+/\s+", " ".join(label.split()))))
-
-
-def _row_part(label: str) -> str:
-    bare = normal_name(_COUNTED.sub("", label).rstrip(":") or label)
-    return re.sub(r",(?!\d)", "", bare) or bare
-
-
-def row_names(label: str, above: Sequence[str]) -> frozenset[str]:
-    """A row with what it stands under: one of the labels above it, or all of them from one on."""
-    row, groups = normal_row(label), [normal_row(one) for one in above if one]
-    trails = ["/".join(groups[start:]) for start in range(len(groups))]
-    return frozenset(f"{group}/{row}" for group in (*groups, *trails))
-
-
-def is_column(wanted: str, heading: str, year: str = "") -> bool:
-    """Both as a Place has them; `year` is that of the report, which a heading may leave out. A
-    year is the column of its outcome, whatever else the heading says."""
-    is_year = YEAR.findall(heading) == [wanted] and not _NOT_OUTCOME.search(heading)
-    return (
-        heading == wanted
-        or is_year
-        or _held(wanted, "") in (_held(heading, ""), _held(heading, year))
-    )
-
-
-def _held(heading: str, year: str) -> str:
-    """What a column holds, in one spelling: tp2024, ta2024; without the unit of money."""
-    bare = _MONEY.sub("", heading) or heading
-    if YEAR.fullmatch(bare):
-        return f"tp{bare}"
-    for kind, pattern in _HELD:
-        if found := pattern.match(bare):
-            return f"{kind}{bare[found.end() :] or year}"
-    return bare
-
-
-def in_column(wanted: str, cells: Iterable[CellText], year: str = "") -> list[CellText]:
-    """The cells of the column that a Place names; one with that very heading comes alone."""
-    there = [cell for cell in cells if is_column(wanted, normal_name(cell.column), year)]
-    return [cell for cell in there if normal_name(cell.column) == wanted] or there
-
-
-# ────────────────────────────────────────────────────────────────────────────────────────────────
 
 DOC_KEYS = ("doc_id", "node_id", "document_id", "opinion_id", "id")
 LAW_KEYS = ("law", "law_id", "law_key", "law_name", "law_names", "statute")
@@ -191,8 +100,8 @@ NOWHERE = Place()
 
 @dataclass(frozen=True)
 class Known:
-    """A document of a corpus: where it stands, and the text to find evidence in; of a row its
-    cells."""
+    """A document of a corpus: its place, the text to find evidence in, and the cells of a table
+    row."""
 
     place: Place
     text: str = ""
@@ -223,12 +132,12 @@ def normal_laws(values: Iterable[object]) -> tuple[frozenset[str], frozenset[str
     return frozenset(numbers), frozenset(names)
 
 
-# ── from what a file or an engine says to a Place ─────────────────────────────────────────────────
+# ── reading places ────────────────────────────────────────────────────────────────────────────────
 
 
 def place_of(parts: Mapping[str, object] | Locator, language: str = "") -> Place:
-    """The Place of an expectation, of a record of the corpus, or of what a hit says of itself; in
-    the language given where languages write alike."""
+    """The Place of an expectation, of a record of the corpus, or of a hit's own fields; in the
+    given language where languages write alike."""
     raw = msgspec.to_builtins(parts) if isinstance(parts, Locator) else parts
     if not raw:
         return NOWHERE
@@ -236,7 +145,9 @@ def place_of(parts: Mapping[str, object] | Locator, language: str = "") -> Place
     def given(keys: Iterable[str]) -> Iterator[object]:
         return _flat(map(raw.get, keys))
 
-    cited = _section(map(raw.get, SECTION_KEYS), squeezed(raw.get("section_suffix")), language)
+    cited = _fullest_section(
+        map(raw.get, SECTION_KEYS), squeezed(raw.get("section_suffix")), language
+    )
     cited_laws = [name for name in (cited.law, cited.law_id) if name]
     numbers, names = normal_laws((*given(LAW_KEYS), *cited_laws))
     return Place(
@@ -255,7 +166,9 @@ def place_of(parts: Mapping[str, object] | Locator, language: str = "") -> Place
         column=normal_name(raw.get("column")),
         table_names=frozenset(one for name in given(TABLE_NAMES) for one in table_names(name)),
         columns=frozenset(map(normal_name, given(("columns",)))),
-        said=tuple(_said(next(given(keys), "")) for keys in (TABLE_KEYS, ("row",), ("column",))),
+        said=tuple(
+            _one_line(next(given(keys), "")) for keys in (TABLE_KEYS, ("row",), ("column",))
+        ),
         version=normal_version(next(given(VERSION_KEYS), None)),
         valid_from=normal_date(next(given(FROM_KEYS), None)),
         valid_to=normal_date(next(given(TO_KEYS), None)),
@@ -263,8 +176,8 @@ def place_of(parts: Mapping[str, object] | Locator, language: str = "") -> Place
     )
 
 
-def _said(name: object) -> str:
-    """A name as it is written, for people."""
+def _one_line(name: object) -> str:
+    """A name on one line, for people."""
     return " ".join(str(name).split())
 
 
@@ -275,7 +188,7 @@ def _flat(values: Iterable[object]) -> Iterator[object]:
         yield from (stated for stated in several if stated not in (None, ""))
 
 
-def _section(values: Iterable[object], suffix: str, language: str) -> Cited:
+def _fullest_section(values: Iterable[object], suffix: str, language: str) -> Cited:
     """The fullest form wins: the number 110 beside the suffix a, or beside the id 110a, is section
     110a."""
     stated = (value for value in values if value not in (None, ""))
@@ -293,7 +206,7 @@ def _section(values: Iterable[object], suffix: str, language: str) -> Cited:
 
 
 def unreadable(parts: Mapping[str, object], language: str = "") -> tuple[str, str]:
-    """(key, why) of what an expectation states and nothing can meet; empty where all can be
+    """(key, why) of a part of an expectation that nothing can meet; empty where all parts can be
     read."""
     moment = normal_moment(parts.get("moment"))
     for key in SECTION_KEYS:
@@ -350,7 +263,7 @@ def known_document(document: Document) -> Known:
             if document.metadata.get(key) not in (None, "")
         },
         **locator,
-        **_in_table(document),
+        **_table_facts(document),
         "doc_id": ids,
         "valid_from": document.valid_from,
         "valid_to": document.valid_to,
@@ -364,8 +277,8 @@ def known_document(document: Document) -> Known:
     return Known(place, document.text, document.language, _cells(document))
 
 
-def _in_table(document: Document) -> dict[str, object]:
-    """What the table of a report is called, with its year or without, and the columns of a row."""
+def _table_facts(document: Document) -> dict[str, object]:
+    """The names of a report's table, with its year and without, and the columns of a row."""
     cells = document.metadata.get("table")
     title = cells.get("title") if isinstance(cells, Mapping) else None
     if document.locator is None or not document.locator.table:
@@ -388,21 +301,20 @@ def _cells(document: Document) -> tuple[CellText, ...]:
 
 
 def hit_place(hit: Hit, locate: Locate | None = None, language: str = "") -> Place:
-    """Everything known of where a hit stands: its own fields, its Locator, the corpus, and last its
-    id."""
+    """The place of a hit: from its own fields, its Locator, the corpus, and last its id."""
     own = place_of(hit.metadata, language)
     sources = [place_of(hit.locator, language)] if hit.locator else []
     if locate is not None and (known := locate(hit.doc_id)):
         sources.append(known.place)
     sources.append(_place_in_id(hit.doc_id))
     for source in sources:
-        own = _filled(own, source)
+        own = _fill_gaps(own, source)
     # The id of a whole act is its number, so a Locator's doc_id may be all that names the law.
     numbers, _ = normal_laws(own.doc_ids if not own.act_numbers else ())
     return replace(own, doc_ids=own.doc_ids | {hit.doc_id}, act_numbers=own.act_numbers | numbers)
 
 
-def _filled(own: Place, other: Place) -> Place:
+def _fill_gaps(own: Place, other: Place) -> Place:
     """`own` with its gaps filled from `other`; names and ids are gathered from both."""
     values = {}
     for each in fields(Place):
@@ -416,7 +328,7 @@ def _filled(own: Place, other: Place) -> Place:
     return Place(**values)
 
 
-# ── matching ──────────────────────────────────────────────────────────────────────────────────────
+# ── comparing places ──────────────────────────────────────────────────────────────────────────────
 
 
 def matches(wanted: Place, got: Place, *, any_version: bool = False) -> bool:
@@ -502,6 +414,9 @@ def _neighbours(wanted: str, got: str) -> bool:
     return abs(int(numbers[0][0]) - int(numbers[1][0])) <= 1
 
 
+# ── places as people cite them ────────────────────────────────────────────────────────────────────
+
+
 def _hebrew_label(place: Place, law: str, *, in_full: bool) -> str:
     """'סעיף 197(א) לתוספת השלישית לחוק התכנון והבניה'."""
     words = [
@@ -534,9 +449,9 @@ def label(place: Place, *, in_full: bool = False) -> str:
         else min(place.doc_ids, key=lambda text: (len(text), text), default=law)
     )
     if place.section and not place.page and is_english(place):
-        told = place_name(place.section, place.moment, chapter=place.chapter if in_full else "")
+        section = place_name(place.section, place.moment, chapter=place.chapter if in_full else "")
         version = f"version {place.version}" if place.version and in_full else ""
-        return " ".join(filter(None, (source, told, version)))
+        return " ".join(filter(None, (source, section, version)))
     table, row, column = place.said
     words = [
         source,
@@ -552,3 +467,94 @@ def label(place: Place, *, in_full: bool = False) -> str:
         f"version {place.version}" if place.version and in_full else "",
     ]
     return " ".join(word for word in words if word) or "?"
+
+
+# ── rows, columns and tables of reports ───────────────────────────────────────────────────────────
+
+YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
+# what stands before the name of a row: "A I 2 Rakennukset"
+_COUNTER = re.compile(r"^(?:(?:[IVX]+|[A-H]|\d+(?:\.\d+)*)[.)]?\s+)+(?=[^\W\d]{3})")
+# the number that a table or its heading is cited by: "Taulukko 5.", "Table 5:", "3.1"
+_NUMBERED = re.compile(
+    r"^(?P<number>(?:taulukko|taulu|kuvio|table)\s+\d+(?:\.\d+)*|\d+(?:\.\d+)+)[.:)]?\s+(?=\S)",
+    re.IGNORECASE,
+)
+# a column that is not the figure of its year: the budget, a change
+_NOT_OUTCOME = re.compile(r"^[lm]?ta\d|talousarvio|budjet|budget|muuto|poikkeam|change|%")
+_DASHES = str.maketrans(dict.fromkeys("‐‑‒–—−", "-"))
+_MONEY = re.compile(r"\(?(?:1[.]?000)?(?:€|t€|k€|milj\.?€|m€|euroa?|eur)\)?$")
+_CONTENT = (
+    ("tp", re.compile(r"^(?:tilinpäätös|toteutuma|toteuma|tot\.|tp)-?(?=\d{4}$|$)")),
+    ("ta", re.compile(r"^(?:talousarvio|budjetti|ta)-?(?=\d{4}$|$)")),
+)
+
+
+class CellText(NamedTuple):
+    """One cell of a row: the heading of its column, what stands there, and in what unit."""
+
+    column: str
+    text: str
+    unit: str = ""
+
+
+def normal_name(name: object) -> str:
+    """Without case and spaces, and with one kind of dash."""
+    return squeezed(name).translate(_DASHES)
+
+
+def table_names(name: object) -> set[str]:
+    """A name as it is written, without its number, and the number alone."""
+    text = " ".join(str(name).translate(_DASHES).split())
+    names = {text, _COUNTER.sub("", text) or text}
+    if found := _NUMBERED.match(text):
+        names |= {found["number"], text[found.end() :]}
+    return set(map(normal_name, names))
+
+
+def normal_row(label: object) -> str:
+    """The label of a row without what counts it: "I Peruspääoma" is peruspääoma. Commas do not
+    count, and "Saamiset / Lainasaamiset" is a row with what it stands under."""
+    if not isinstance(label, str):
+        return squeezed(label)
+    return "/".join(map(_row_part, re.split(r"\s+/\s+", " ".join(label.split()))))
+
+
+def _row_part(label: str) -> str:
+    bare = normal_name(_COUNTER.sub("", label).rstrip(":") or label)
+    return re.sub(r",(?!\d)", "", bare) or bare
+
+
+def row_names(label: str, above: Sequence[str]) -> frozenset[str]:
+    """A row with what it stands under: one of the labels above it, or all of them from one on."""
+    row, groups = normal_row(label), [normal_row(one) for one in above if one]
+    trails = ["/".join(groups[start:]) for start in range(len(groups))]
+    return frozenset(f"{group}/{row}" for group in (*groups, *trails))
+
+
+def is_column(wanted: str, heading: str, year: str = "") -> bool:
+    """Both as a Place has them; `year` is that of the report, which a heading may leave out. A
+    year is the column of its outcome, whatever else the heading says."""
+    is_year = YEAR.findall(heading) == [wanted] and not _NOT_OUTCOME.search(heading)
+    return (
+        heading == wanted
+        or is_year
+        or _column_content(wanted, "")
+        in (_column_content(heading, ""), _column_content(heading, year))
+    )
+
+
+def _column_content(heading: str, year: str) -> str:
+    """The content of a column in one spelling: tp2024, ta2024; without the unit of money."""
+    bare = _MONEY.sub("", heading) or heading
+    if YEAR.fullmatch(bare):
+        return f"tp{bare}"
+    for kind, pattern in _CONTENT:
+        if found := pattern.match(bare):
+            return f"{kind}{bare[found.end() :] or year}"
+    return bare
+
+
+def in_column(wanted: str, cells: Iterable[CellText], year: str = "") -> list[CellText]:
+    """The cells of the column that a Place names; one with that very heading comes alone."""
+    there = [cell for cell in cells if is_column(wanted, normal_name(cell.column), year)]
+    return [cell for cell in there if normal_name(cell.column) == wanted] or there

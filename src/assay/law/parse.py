@@ -1,4 +1,4 @@
-"""Citations in running text: find them, print them in normal form.
+"""Find citations in running text in any language, and print them in normal form.
 
 Every language is a row of GRAMMARS in `law/spellings.py` and a module with `parse(text, scheme)`,
 `format(kind, parts)` and `law_name(name)`. Resolving against a corpus is in

@@ -1,10 +1,10 @@
-"""The one reader of sections, moments and chapters.
+"""Read sections, moments and chapters, in running text and in fields that hold one section.
 
 Whatever names a section is read here: an expectation of a golden set, a hit, `assay cite`, a
 question to the search engine, the records of an importer, the normal form of a logged query. The
 spellings are rows of the table in `law/spellings.py`; each language's file finds them in running
-text (`law/fi.py`, `law/he.py`, `law/en.py`), and `reading` says what a citation names in the same
-words for all of them.
+text (`law/fi.py`, `law/he.py`, `law/en.py`), and `read_citation` says what a citation names in the
+same words for all of them.
 
 A field that holds one section and nothing else is read by four rules, in this order. A number alone
 is a section there (`110a`, `5:21`), which it is nowhere else. What running text would read as one
@@ -61,7 +61,8 @@ SHORT_IN_FINNISH = re.compile(r"([A-ZÅÄÖ]{1,5}[LK])(?::\w+)? \d")
 
 
 class Cited(NamedTuple):
-    """What a section names. `to` is the last section of a range."""
+    """A section as it is cited, with moment, chapter and law. `to` is the last section of a
+    range."""
 
     section: str
     moment: str = ""
@@ -96,8 +97,8 @@ class Cited(NamedTuple):
 # ── running text ──────────────────────────────────────────────────────────────────────────────────
 
 
-def reading(citation: Citation) -> Cited:
-    """What a citation of a section names, in the same words for all languages: the first bracket of
+def read_citation(citation: Citation) -> Cited:
+    """The section that a citation names, in the same terms for all languages: the first bracket of
     87103(a)(1) and of 12א(ב)(1) is what Finnish calls a moment."""
     parts = citation.parts
     moment, *items = BRACKETS.findall(parts.get("sub", "")) or [""]
@@ -129,7 +130,7 @@ def citations_of_sections(text: str, language: str = "") -> list[Citation]:
 
 def sections_named(text: str, language: str = "") -> list[Cited]:
     """Every section that a text names, once."""
-    named = (reading(citation) for citation in citations_of_sections(text, language))
+    named = (read_citation(citation) for citation in citations_of_sections(text, language))
     return list(dict.fromkeys(cited for cited in named if cited.section))
 
 
@@ -137,13 +138,13 @@ def without_sections(text: str, language: str = "") -> str:
     """The text with only the law left of each citation of a section."""
     pieces, at = [], 0
     for citation in citations_of_sections(text, language):
-        pieces += [text[at : citation.start], reading(citation).law]
+        pieces += [text[at : citation.start], read_citation(citation).law]
         at = citation.end
     return " ".join((*pieces, text[at:]))
 
 
 def words_beside(text: str, language: str) -> int:
-    """How many words a text says beside the sections it cites."""
+    """The number of words of a text outside the sections it cites."""
     cited = citations_of_sections(text, language)
     rest = "".join(
         text[before.end if before else 0 : after.start if after else len(text)]
@@ -159,19 +160,21 @@ def read_section(value: object, language: str = "") -> Cited | None:
     """'Kuntalaki 110 a § 3 mom.' taken apart; a label of another kind ('liite 1', 'IV') as it is.
     None where it looks like a section and is not one: '110–112 §', '110 3'. What languages write
     alike is read in the one given: '§ 12.2' is moment 2 in Finnish."""
-    return _read_section(" ".join(str(_whole(value))[:LONGEST].split()), language)
+    return _read_section(" ".join(str(_without_zero_decimals(value))[:LONGEST].split()), language)
 
 
 @lru_cache(maxsize=100_000)
 def _read_section(text: str, language: str) -> Cited | None:
     folded = text.casefold()
-    if cited := _bare(folded, language):
+    if cited := _read_bare_number(folded, language):
         return cited
-    if (citations := citations_of_sections(text, language)) and (cited := _only(text, citations)):
+    if (citations := citations_of_sections(text, language)) and (
+        cited := _only_citation(text, citations)
+    ):
         return cited
     law = LAW_BEFORE.match(folded)
     if law and law_in_field().search(law[1]) and not LISTED.search(law[1]):
-        cited = _bare(folded[law.end() :], language)
+        cited = _read_bare_number(folded[law.end() :], language)
         return cited and cited._replace(law=law[1])
     if citations or STRANGE.search(folded) or short_law(text, language):
         return None
@@ -189,24 +192,24 @@ def short_law(value: object, language: str = "") -> str:
 _BARE = [(row.language, re.compile(filled(row.pattern, BARE_PIECES) + "[.: ]*")) for row in BARE]
 
 
-def _bare(folded: str, language: str) -> Cited | None:
+def _read_bare_number(folded: str, language: str) -> Cited | None:
     for of_language, pattern in _BARE:
         if of_language not in ("", language) or not (match := pattern.fullmatch(folded)):
             continue
-        said = match.groupdict(default="")
-        moment, *items = BRACKETS.findall(said.get("brackets", "")) or [""]
+        groups = match.groupdict(default="")
+        moment, *items = BRACKETS.findall(groups.get("brackets", "")) or [""]
         return Cited(
-            section="".join(said["section"].split()),
-            moment=normal_moment(moment or said.get("moment") or said.get("bracket")),
-            chapter=normal_chapter(said.get("chapter")),
+            section="".join(groups["section"].split()),
+            moment=normal_moment(moment or groups.get("moment") or groups.get("bracket")),
+            chapter=normal_chapter(groups.get("chapter")),
             item="".join(f"({item})" for item in items)[1:-1],
         )
     return None
 
 
-def _only(text: str, citations: list[Citation]) -> Cited | None:
+def _only_citation(text: str, citations: list[Citation]) -> Cited | None:
     """The one citation that is all there is in a text, apart from the name of a law before it."""
-    cited = reading(citations[0])
+    cited = read_citation(citations[0])
     before = text[: citations[0].start].rstrip(" ,:")
     after = text[citations[0].end :].strip(" .,:")
     if len(citations) > 1 or after or not cited.is_one:
@@ -273,8 +276,8 @@ def section_key(section: str) -> tuple[int, str]:
 
 
 def squeezed(value: object) -> str:
-    return "" if value is None else "".join(str(_whole(value)).split()).casefold()
+    return "" if value is None else "".join(str(_without_zero_decimals(value)).split()).casefold()
 
 
-def _whole(value: object) -> object:
+def _without_zero_decimals(value: object) -> object:
     return int(value) if isinstance(value, float) and value.is_integer() else value

@@ -1,6 +1,7 @@
-"""When two people typed the same query: one form for all spellings of it, in any script, with care
-for Hebrew and Finnish. Only what people vary without meaning anything is removed; words are never
-stemmed. A section that is named is one section however it is written: `kuntalain 110.3 §` and
+"""The normal form of a query, by which two spellings of one query are recognised as the same.
+
+Only differences without meaning are removed, in any script and with care for Hebrew and Finnish;
+words are never stemmed. A section is one section however it is written: `kuntalain 110.3 §` and
 `KuntaL 110 § 3 mom.` are one query, and so are `§ 12` and `12 §`."""
 
 from __future__ import annotations
@@ -14,20 +15,20 @@ import msgspec
 from assay.language import hebrew
 from assay.law.citation import Citation
 from assay.law.parse import format
-from assay.law.places import citations_of_sections, reading
+from assay.law.places import citations_of_sections, read_citation
 
 _ACUTE = str.maketrans("´", "'")  # its compatibility form is a space and an accent
 _SECTION_SIGN = re.compile(r"\s*(§+)\s*")
 # Quotation marks around words; between Hebrew letters they are gershayim and part of a number.
 _QUOTES = re.compile('(?<![א-ת])["“”„«»]|["“”„«»](?![א-ת])')
 _ACT_AFTER = re.compile(r"\s?\((\d{1,4}/\d{4})\)")
-_ROUNDS = 10
+_ROUNDS = 10  # far more than any text has needed
 
 
 @lru_cache(maxsize=65536)
 def normal_query(text: str) -> str:
     """The key queries are grouped by. Idempotent; empty when there is nothing to search for."""
-    normal = _words(_sections_in_one_form(_folded(text)))
+    normal = _words(_sections_in_one_form(_fold(text)))
     # Without its punctuation a text may read as a section that it was not before, "110, a §" for
     # one. What comes out must read as itself.
     for _ in range(_ROUNDS):
@@ -39,11 +40,12 @@ def normal_query(text: str) -> str:
 
 
 def row_key(query: str, corpus: str) -> str:
-    """What makes two gold rows the same row. A tab, since no normal query has one."""
+    """The key by which two gold rows are the same row. It is joined by a tab, which no normal query
+    has."""
     return f"{corpus.strip()}\t{normal_query(query)}"
 
 
-def _folded(text: str) -> str:
+def _fold(text: str) -> str:
     """Small letters, without unseen signs and vowel points. Marks of other scripts stay: in Finnish
     ä is a letter, not an a with dots."""
     seen = (sign for sign in text.translate(_ACUTE) if not _is_unseen(sign))
@@ -60,12 +62,12 @@ def _sections_in_one_form(folded: str) -> str:
     pieces, at = [], 0
     for citation in citations_of_sections(text):
         act = _ACT_AFTER.match(text, citation.end) if citation.language == "fi" else None
-        pieces += [text[at : citation.start], _one_form(citation, act[1] if act else "")]
+        pieces += [text[at : citation.start], _normal_section(citation, act[1] if act else "")]
         at = act.end() if act else citation.end
     return "".join((*pieces, text[at:]))
 
 
-def _one_form(citation: Citation, act: str = "") -> str:
+def _normal_section(citation: Citation, act: str = "") -> str:
     """The normal form; an English section with its sign behind it, as in Finnish, and the number of
     an act before its section, whose number it would else seem to be."""
     if act and "id" not in citation.parts:
@@ -76,7 +78,7 @@ def _one_form(citation: Citation, act: str = "") -> str:
         return format(msgspec.structs.replace(citation, parts=parts)).casefold()
     if citation.language != "en" or citation.kind != "statute":
         return f"{citation.normal.casefold()} {act}".rstrip()
-    cited = reading(citation)
+    cited = read_citation(citation)
     if cited.to and cited.moment:
         return citation.normal.casefold()
     section = f"{cited.section}–{cited.to}" if cited.to else cited.section

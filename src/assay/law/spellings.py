@@ -1,4 +1,4 @@
-"""How people write sections: the one table. Every reader of sections goes by it.
+"""The table of ways to write a section, for all languages. Every reader of sections uses it.
 
 A row is one way to write a section in one language: a pattern, with names for what it says, and
 examples. Words in capitals stand for pieces that the language's own file spells out (UNITS: one
@@ -23,46 +23,9 @@ that `corpus/importers/akn.py` gives to sections are in English where it does no
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import NamedTuple
-
-# ── brackets after a section ──────────────────────────────────────────────────────────────────────
-
-_BRACKET = re.compile(r"\(([^()]+)\)")
-_ROMAN = re.compile(r"[ivx]+")
-
-
-def placed(before: str, further: str) -> str:
-    """What brackets mean after others: they take the place of the one of their kind. After (b)(1),
-    (c) is (c) and (2) is (b)(2); nothing where there is none of the kind."""
-    brackets, added = _BRACKET.findall(before), _BRACKET.findall(further)
-    kinds = [_kind(bracket) for bracket in brackets]
-    if _kind(added[0]) not in kinds:
-        return ""
-    depth = kinds.index(_kind(added[0]))
-    is_roman = len(brackets) > 1 and _ROMAN.fullmatch(added[0]) and _ROMAN.fullmatch(brackets[-1])
-    if is_roman:
-        depth = len(brackets) - 1
-    return "".join(f"({bracket})" for bracket in (*brackets[:depth], *added))
-
-
-def end_of(first: str, last: str) -> str:
-    """The brackets in which the end of a range differs from its beginning: (3) of (g)(1)–(g)(3)."""
-    brackets = [f"({bracket})" for bracket in _BRACKET.findall(last)]
-    shorter = ("".join(brackets[depth:]) for depth in range(len(brackets) - 1, 0, -1))
-    return next((end for end in shorter if placed(first, end) == last), last)
-
-
-def _kind(bracket: str) -> str:
-    if bracket.isdecimal():
-        return "number"
-    if "א" <= bracket[0] <= "ת":
-        return "Hebrew"
-    return "capital" if bracket.isupper() else "small"
-
-
-# ────────────────────────────────────────────────────────────────────────────────────────────────
+from typing import Literal, NamedTuple
 
 
 class Grammar(NamedTuple):
@@ -371,7 +334,7 @@ SPELLINGS = (
     ),
 )
 
-# ── where a section is all that is said ───────────────────────────────────────────────────────────
+# ── fields that hold one section ──────────────────────────────────────────────────────────────────
 
 # In a field of a record or a golden set a number alone is a section, with no word or sign to show
 # it. These patterns must fit the whole field, in lower case with single spaces; NUMBER and WORD
@@ -422,7 +385,7 @@ BARE_PIECES = {
 
 @cache
 def grammar_signs() -> dict[str, re.Pattern[str]]:
-    """By language, in the order they are tried."""
+    """The signs of each language, in the order in which languages are tried."""
     return {row.language: re.compile(row.signs, re.IGNORECASE) for row in GRAMMARS}
 
 
@@ -436,7 +399,8 @@ def chapter_in_field() -> re.Pattern[str]:
 
 @cache
 def law_in_field() -> re.Pattern[str]:
-    """What shows that the words before a number are a law: its number, or a word of its name."""
+    """A pattern that shows that the words before a number are a law: its number, or a word of its
+    name."""
     words = (row.law for row in GRAMMARS if row.law)
     return re.compile("|".join([r"\d{1,4}/\d{4}\)?$", *words]))
 
@@ -450,3 +414,61 @@ def spelled(language: str, pieces: Mapping[str, str]) -> list[tuple[str, str]]:
 def filled(pattern: str, pieces: Mapping[str, str]) -> str:
     names = "|".join(sorted(pieces, key=len, reverse=True))
     return re.sub(rf"\b(?:{names})\b", lambda name: pieces[name[0]], pattern)
+
+
+# ── brackets after a section ──────────────────────────────────────────────────────────────────────
+
+_BRACKET = re.compile(r"\(([^()]+)\)")
+_ROMAN = re.compile(r"[ivx]+")
+
+Join = Literal["within", "and", "to"]
+Subdivision = tuple[str, str, int, int]  # first, last (empty where it is no range), start, end
+
+
+def sibling_brackets(before: str, further: str) -> str:
+    """The full brackets of a sibling: they replace the one of their kind. After (b)(1), (c) is (c)
+    and (2) is (b)(2); empty where there is none of the kind."""
+    brackets, added = _BRACKET.findall(before), _BRACKET.findall(further)
+    kinds = [_bracket_kind(bracket) for bracket in brackets]
+    if _bracket_kind(added[0]) not in kinds:
+        return ""
+    depth = kinds.index(_bracket_kind(added[0]))
+    is_roman = len(brackets) > 1 and _ROMAN.fullmatch(added[0]) and _ROMAN.fullmatch(brackets[-1])
+    if is_roman:
+        depth = len(brackets) - 1
+    return "".join(f"({bracket})" for bracket in (*brackets[:depth], *added))
+
+
+def subdivisions(brackets: Iterable[tuple[str, Join, int, int]]) -> list[Subdivision]:
+    """The subdivisions of a list such as "(a)(1)-(3) and (b)", from its brackets: each with how it
+    is joined to the one before, and its start and end."""
+    found: list[Subdivision] = []
+    for bracket, join, start, end in brackets:
+        if not found:
+            found.append((bracket, "", start, end))
+            continue
+        first, last, begin, _ = found[-1]
+        if join == "within":
+            found[-1] = (first + bracket, last, begin, end)
+        elif not (meant := sibling_brackets(last or first, bracket)):
+            break
+        elif join == "to":
+            found[-1] = (first, meant, begin, end)
+        else:
+            found.append((meant, "", start, end))
+    return found
+
+
+def range_end(first: str, last: str) -> str:
+    """The brackets in which the end of a range differs from its beginning: (3) of (g)(1)–(g)(3)."""
+    brackets = [f"({bracket})" for bracket in _BRACKET.findall(last)]
+    shorter = ("".join(brackets[depth:]) for depth in range(len(brackets) - 1, 0, -1))
+    return next((end for end in shorter if sibling_brackets(first, end) == last), last)
+
+
+def _bracket_kind(bracket: str) -> str:
+    if bracket.isdecimal():
+        return "number"
+    if "א" <= bracket[0] <= "ת":
+        return "Hebrew"
+    return "capital" if bracket.isupper() else "small"

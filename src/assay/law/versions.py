@@ -1,4 +1,5 @@
-"""Versions of one place in time: dates as files write them, and when a version held."""
+"""Versions of a provision in time: dates as files write them, when a version was in force, and
+texts that only say that a provision is repealed."""
 
 from __future__ import annotations
 
@@ -49,7 +50,7 @@ EMPTY = re.compile(
     rf"|{_OF_WHAT}ה\w+ שולבו? (?:: )?ב.{{1,250}}",
     re.I,
 )
-LONGEST = 300  # characters of a text that says no more than what became of it
+LONGEST = 300  # characters of a text that only states its status (taste)
 FINNISH_DATE = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})")
 
 
@@ -70,8 +71,8 @@ def normal_version(value: object) -> str:
     return text.rpartition("@")[2]
 
 
-def said_of(text: str) -> str:
-    """`repealed` or `placeholder` where that is all a text says; else nothing."""
+def status_of_text(text: str) -> str:
+    """`repealed` or `placeholder` where a text says nothing else; else empty."""
     line = " ".join(text.split()) if len(text) <= LONGEST else ""
     if not line:
         return ""
@@ -79,12 +80,13 @@ def said_of(text: str) -> str:
 
 
 def mark_of(status: str, language: str) -> str:
-    """What is printed beside a text that does not hold: בוטל, kumottu, repealed."""
+    """The mark beside a text that is not in force: בוטל, kumottu, repealed."""
     return MARKS.get(language, MARKS["en"]).get(status, "")
 
 
 def marked(title: str, status: str, language: str) -> str:
-    """A title with the mark, once; without that of today where it holds on the day asked about."""
+    """A title with the mark of its status, once; without today's mark where the text is in force on
+    the day in question."""
     mark = mark_of(status, language)
     if status == IN_FORCE:
         for other in MARKS.get(language, MARKS["en"]).values():
@@ -93,7 +95,8 @@ def marked(title: str, status: str, language: str) -> str:
 
 
 def holds_on(day: str, valid_from: str, valid_to: str) -> bool:
-    """ISO dates; of a date that is a year alone, the whole year counts."""
+    """Whether a period in ISO dates includes a day; a date that is a year alone means the whole
+    year."""
     return not (
         day[: len(valid_from)] < valid_from or (valid_to and day[: len(valid_to)] > valid_to)
     )

@@ -10,7 +10,7 @@ import numpy as np
 
 from assay.core.types import Document, Locator
 from assay.law.places import Cited, normal_chapter
-from assay.law.versions import said_of
+from assay.law.versions import status_of_text
 from assay.search.arrays import Array
 from assay.search.reported import Reported, reported
 from assay.search.shown import shown_texts
@@ -79,7 +79,7 @@ def view_of(document: Document, *, dense: bool = True, report: bool = False) -> 
     title = str(heading) if group else document.title
     body = f"{fields['intro']} {document.text}" if fields.get("intro") else document.text
     tags = metadata.get("tags")
-    is_later = TRANSITIONAL.search(title) or said_of(document.text)
+    is_later = TRANSITIONAL.search(title) or status_of_text(document.text)
     return View(
         id=document.id,
         title=title,

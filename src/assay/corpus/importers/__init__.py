@@ -1,1 +1,1 @@
-"""One file per kind of source; `kinds` lists them and says what an importer is."""
+"""Importers, one module for each kind of source; `kinds` lists them and defines the interface."""

@@ -1,4 +1,4 @@
-"""Akoma Ntoso 3.0 acts, one document a subsection (moment).
+"""Import acts in Akoma Ntoso 3.0, one document for each subsection (moment).
 
 Two shapes are read. In Finland's, a `section` holds `subsection`s; in Israel's, an outermost
 `point` is a section and the points in it are its paragraphs, and an `appendix` is a schedule.
@@ -29,81 +29,302 @@ from assay.language.detect import language_code
 from assay.law import en_acts, en_names, fi, he
 from assay.law.citation import PLAIN
 from assay.law.places import normal_chapter, normal_part, printed_number
-from assay.law.versions import IN_FORCE, REPEALED, mark_of, marked, said_of
+from assay.law.versions import IN_FORCE, REPEALED, mark_of, marked, status_of_text
 
-# ── XML as trees with local names ─────────────────────────────────────────────────────────────────
-
-MAX_BYTES = 256 * 2**20
-MAX_DEPTH = 200
-
-
-class _TooDeep(Exception):
-    pass
+SCHEME = PLAIN
+VERSION = 6
+OPTIONS: tuple[str, ...] = ()
 
 
-class _LocalNames:
-    """Builds the tree with names without their namespace; a very deep tree is refused."""
+class Law(NamedTuple):
+    """The properties of a whole act."""
 
-    def __init__(self) -> None:
-        self._builder = ElementTree.TreeBuilder()
-        self._depth = 0
-
-    def start(self, name: str, attributes: dict[str, str]) -> None:
-        self._depth += 1
-        if self._depth > MAX_DEPTH:
-            raise _TooDeep(f"elements are nested deeper than {MAX_DEPTH}")
-        local = {_local(key): value for key, value in attributes.items()}
-        self._builder.start(_local(name), local)
-
-    def end(self, name: str) -> None:
-        self._depth -= 1
-        self._builder.end(_local(name))
-
-    def data(self, text: str) -> None:
-        self._builder.data(text)
-
-    def close(self) -> ElementTree.Element:
-        return self._builder.close()
+    id: str
+    work: str
+    version: str
+    language: str
+    title: str
+    year: int | None
+    valid_from: str
+    valid_to: str
+    periods: dict[str, tuple[str, str]]
+    by_chapter: bool = False  # a number alone does not say which section is meant
+    by_part: bool = False  # nor does the chapter with it
 
 
-def parse_xml(data: bytes) -> ElementTree.Element:
-    """The tree, with local names; a document type declaration or a very deep tree is refused."""
-    parser = DefusedXMLParser(target=_LocalNames(), forbid_dtd=True)
-    parser.feed(data)
-    root = parser.close()
-    assert isinstance(root, ElementTree.Element)
-    return root
+def units(source: str, options: Options) -> list[Unit]:
+    return files_below(source, (".xml", ".akn"))
 
 
-def root_of(path: Path) -> ElementTree.Element | Problem:
-    try:
-        if path.stat().st_size > MAX_BYTES:
-            limit = MAX_BYTES // 2**20
-            reason = f"the file is larger than {limit} MiB"
-            return Problem(code="too-large", where=str(path), reason=reason)
-        return parse_xml(path.read_bytes())
-    except OSError as error:
-        return unreadable(path, error)
-    except DefusedXmlException:
-        reason = "it has a document type declaration (DOCTYPE); entities are not read"
-        return Problem(code="refused-xml", where=str(path), reason=reason)
-    except _TooDeep as error:
-        return Problem(code="refused-xml", where=str(path), reason=str(error))
-    except ElementTree.ParseError as error:
-        line, column = error.position
-        said = expat.errors.messages.get(error.code, str(error))
-        reason = f"not well-formed XML: {said}, column {column + 1}"
-        return Problem(code="bad-xml", where=f"{path}:{line}", reason=reason)
-    except (LookupError, UnicodeError, ValueError) as error:
-        return Problem(code="bad-xml", where=str(path), reason=f"not readable XML: {error}")
+def read(source: str, unit: Unit, options: Options) -> Iterator[Document | Problem]:
+    path = path_of(source, unit)
+    root = read_root(path)
+    if isinstance(root, Problem):
+        yield root
+        return
+    body = next((element for element in root.iter() if element.tag in ("body", "mainBody")), None)
+    if root.tag != "akomaNtoso" or body is None:
+        reason = "the act has no <body>"
+        if root.tag != "akomaNtoso":
+            reason = f"not an Akoma Ntoso act: <{root.tag}>"
+        yield Problem(code="bad-record", where=str(path), reason=reason)
+        return
+    law = _read_law(root, unit)
+    name_schedules(root)
+    sections = list(sections_of(root, (), law.language))
+    documents = list(_documents(sections, law))
+    yield from documents
+    if not documents:
+        reason = f"no section was found in {law.title or law.id}"
+        yield Problem(code="no-text", where=str(path), reason=reason)
+        return
+    for code, reason in _find_oddities(root, sections, documents):
+        yield Problem(code=code, where=str(path), reason=reason)
 
 
-def _local(name: str) -> str:
-    local = name.rpartition("}")[2]
-    return "wrapup" if local == "wrapUp" else local  # both are written
+def _find_oddities(
+    root: ElementTree.Element, sections: list[Section], documents: list[Document]
+) -> Iterator[tuple[str, str]]:
+    """Words that are not in the documents, and places that stand twice: (code, why)."""
+    if loose := words_outside_sections(root, sections):
+        words, first = sum(len(piece.split()) for piece in loose), " ".join(loose[0].split()[:8])
+        yield "left-out", f"{words:,} words stand outside of all sections, the first {first!r}"
+    empty = [section for section in sections if not any(one.text for one in moments_of(section))]
+    if empty := [section for section in empty if not section.element.get("status")]:
+        listed = ", ".join(section.number or "one without a number" for section in empty[:5])
+        yield "empty-section", f"{len(empty):,} sections have no words: {listed}"
+    titles = Counter(one.title for one in documents if one.locator and one.locator.section)
+    if twice := [title for title, times in titles.items() if times > 1]:
+        yield "twice", f"{len(twice):,} places stand here more than once, the first {twice[0]}"
 
 
-# ── the sections of an Akoma Ntoso act and their moments ──────────────────────────────────────────
+# ── the act ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def _read_law(root: ElementTree.Element, unit: Unit) -> Law:
+    work, expression = _read_uri(root, "FRBRWork"), _read_uri(root, "FRBRExpression")
+    work = re.sub(r"/main(?:\.xml)?$", "", work)
+    version = next((step for step in reversed(expression.split("/")) if "@" in step), "")
+    steps = [step for step in work.split("/") if step]
+    pair = re.search(r"/(\d{4})/(\d+[a-z]?)$", work)
+    law_id = f"{pair[2]}/{pair[1]}" if pair else (steps[-1] if steps else unit.id)
+    language = next(
+        (e.get("language", "") for e in root.iter("FRBRlanguage")), version.partition("@")[0]
+    )
+    dated = _read_date(root)
+    dated = "" if dated < "1800" else dated  # 1000-01-01 stands for a date nobody entered
+    year = re.search(r"\d{4}", pair[1] if pair else dated)
+    periods = _read_periods(root)
+    first = next(iter(periods.values()), ("", ""))
+    return Law(
+        id=law_id,
+        work=work,
+        version=version if version.partition("@")[2] else "",
+        language=language_code(language)[:2],
+        title=_read_title(root) or unit.id,
+        year=int(year[0]) if year else None,
+        valid_from=first[0] or dated,
+        valid_to=first[1],
+        periods=periods,
+    )
+
+
+def _read_uri(root: ElementTree.Element, level: str) -> str:
+    for parent in root.iter(level):
+        for name in ("FRBRuri", "FRBRthis"):
+            for element in parent.iter(name):
+                return element.get("value", "")
+    return ""
+
+
+def _read_title(root: ElementTree.Element) -> str:
+    for name in ("docTitle", "longTitle", "shortTitle", "FRBRtitle", "FRBRalias"):
+        for element in root.iter(name):
+            if text := element.get("value") or flat(element):
+                return text
+    body = next(root.iter("body"), None)
+    title = body.find("title") if body is not None else None
+    return flat(title) if title is not None else ""
+
+
+def _read_date(root: ElementTree.Element) -> str:
+    """When the act came into force, or else its own date."""
+    for element in root.iter():
+        if element.tag.lower() in ("dateentryintoforce", "entryintoforce"):
+            return element.get("date") or flat(element)
+    for event in root.iter("FRBRdate"):
+        if "force" in event.get("name", "").lower():
+            return event.get("date", "")
+    for parent in root.iter("FRBRWork"):
+        for element in parent.iter("FRBRdate"):
+            return element.get("date", "")
+    return ""
+
+
+def _read_periods(root: ElementTree.Element) -> dict[str, tuple[str, str]]:
+    events = {event.get("eId", ""): event.get("date", "") for event in root.iter("eventRef")}
+    periods = {}
+    for group in root.iter("temporalGroup"):
+        for interval in group.iter("timeInterval"):
+            start, end = (
+                events.get(interval.get(key, "").lstrip("#"), "") for key in ("start", "end")
+            )
+            periods[group.get("eId", "")] = (start, end)
+    return periods
+
+
+# ── documents ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def _documents(sections: list[Section], law: Law) -> Iterator[Document]:
+    seen = Counter((schedule_of(section), section.number) for section in sections)
+    names: Counter[str] = Counter()
+    chapters: dict[tuple[str, str], set[str]] = {}
+    parts: dict[tuple[str, str], set[tuple[str, str]]] = {}
+    for section in sections:
+        places = _divisions_above(section)
+        at = schedule_of(section), section.number
+        chapters.setdefault(at, set()).add(places.get("chapter", ""))
+        parts.setdefault(at, set()).add((places.get("part", ""), places.get("chapter", "")))
+    for section in sections:
+        at = schedule_of(section), section.number
+        law = law._replace(
+            by_chapter=not section.number or len(chapters[at]) > 1,
+            by_part=len(parts[at]) > len(chapters[at]),
+        )
+        repeated = seen[at] > 1
+        for moment in moments_of(section, law.language):
+            if not moment.text:
+                continue
+            document = _document(law, section, moment, with_chapter=repeated)
+            names[document.id] += 1
+            if names[document.id] > 1:  # two sections with no number, or one number used twice
+                document = _renamed(document, names[document.id])
+            yield document
+
+
+def _document(law: Law, section: Section, moment: Moment, *, with_chapter: bool) -> Document:
+    element = moment.element
+    schedule, heading, places = schedule_of(section), _heading(section), _divisions_above(section)
+    number = " ".join(filter(None, (section.term, moment.number)))
+    # in English a section that is not divided has no subsection (1)
+    printed = "" if law.language == "en" and element is section.element else number
+    chapter = normal_chapter(places.get("chapter"))
+    period = _inherited(section, element, "period").lstrip("#")
+    valid_from, valid_to = law.periods.get(period, (law.valid_from, law.valid_to))
+    id_parts = (
+        law.id,
+        law.version,
+        f"schedule-{schedule}" if schedule else "",
+        f"{chapter}l" if "luku" in places.get("chapter", "") and with_chapter else "",
+        section.number or element.get("eId", "x"),
+        number,
+    )
+    named = {"section_title": heading, "intro": moment.intro}
+    status = status_of_text(moment.text) or IN_FORCE
+    return Document(
+        id=":".join(part for part in id_parts if part),
+        title=marked(_document_title(law, section, printed, chapter), status, law.language),
+        text=moment.text,
+        fields={name: words for name, words in named.items() if words},
+        locator=Locator(
+            doc_id=law.id,
+            part=normal_part(places.get("part")).upper() or None,
+            chapter=chapter or None,
+            schedule=schedule or None,
+            section=section.number or None,
+            moment=printed or None,
+            version=law.version or None,
+        ),
+        citations=tuple(_references(element, law)),
+        language=law.language,
+        valid_from=valid_from,
+        valid_to=valid_to,
+        metadata=_metadata(law, section, element, places)
+        | {"status": status}
+        | ({"by_chapter": True} if law.by_chapter and chapter else {}),
+    )
+
+
+def _metadata(
+    law: Law, section: Section, element: ElementTree.Element, places: dict[str, str]
+) -> dict[str, str | int | None]:
+    eid = element.get("eId", "") or section.element.get("eId", "")
+    amended = re.search(r"v(\d{4})(\d{4})(?:__|$)", eid)
+    stated: dict[str, str | int | None] = {
+        "type": "statute",
+        "law": he.without_year(law.title),
+        "law_title": law.title,
+        "law_id": law.id,
+        "work": law.work,
+        "year": law.year,
+        **places,
+        "section_title": _heading(section),
+        "schedule": schedule_of(section),
+        "eId": eid,
+        "amended_by": f"{int(amended[2])}/{amended[1]}" if amended else "",
+    }
+    return {key: value for key, value in stated.items() if value not in ("", None)}
+
+
+def _renamed(document: Document, copy: int) -> Document:
+    return msgspec.structs.replace(document, id=f"{document.id}~{copy}")
+
+
+def _document_title(law: Law, section: Section, moment: str, chapter: str) -> str:
+    """The act, the place in its language, and the heading. A chapter is told where sections begin
+    anew in each."""
+    schedule, number = schedule_of(section), section.number
+    chapter = chapter if law.by_chapter else ""
+    if law.language == "he":
+        place = he.place_name(number, moment, schedule=schedule, chapter=chapter)
+    elif law.language == "fi":
+        place = fi.place_name(number, moment, schedule=schedule, chapter=chapter)
+    else:
+        place = en_names.place_name(number, moment, schedule=schedule, chapter=chapter)
+        if law.by_part and (part := _divisions_above(section).get("part")):
+            above = f"Sch. {schedule} " if schedule else ""
+            place = f"{above}{part} {place.removeprefix(above)}"
+    heading = _heading(section)
+    return f"{law.title} {place}".rstrip() + (f" – {heading}" if heading else "")
+
+
+def _divisions_above(section: Section) -> dict[str, str]:
+    """The number and the heading of every part and chapter above a section."""
+    places: dict[str, str] = {}
+    for element in section.above:
+        name = "subchapter" if element.tag == "section" else element.tag
+        num = element.find("num")
+        title = element.find("heading")
+        title = element.find("title") if title is None else title
+        places[name] = flat(num).rstrip(":") if num is not None else ""
+        places[f"{name}_title"] = flat(title) if title is not None else ""
+    return {key: value for key, value in places.items() if value}
+
+
+def _heading(section: Section) -> str:
+    heading = section.element.find("heading")
+    return (flat(heading).rstrip(".") if heading is not None else "") or section.heading
+
+
+def _inherited(section: Section, element: ElementTree.Element, attribute: str) -> str:
+    for owner in (element, section.element, *reversed(section.above)):
+        if value := owner.get(attribute):
+            return value
+    return ""
+
+
+def _references(element: ElementTree.Element, law: Law) -> Iterator[str]:
+    seen = set()
+    for reference in element.iter():
+        href = reference.get("href", "") if reference.tag in ("ref", "mref", "rref") else ""
+        address = law.work + href if href.startswith("#") else href
+        if address.startswith("/akn/") and address not in seen:
+            seen.add(address)
+            yield address
+
+
+# ── sections and moments ──────────────────────────────────────────────────────────────────────────
 
 CONTAINERS = tuple("part chapter title division subdivision book appendix attachment".split())
 BASIC = ("section", "article", "rule", "clause")
@@ -128,7 +349,7 @@ class Section(NamedTuple):
 
 
 class Moment(NamedTuple):
-    """What one document is made of; `intro` are the words before the list it is a point of."""
+    """The text of one document; `intro` are the words before the list it is a point of."""
 
     number: str
     element: ElementTree.Element
@@ -150,7 +371,7 @@ def sections_of(
         if child.tag in ("meta", "preface", "conclusions", "coverPage"):
             continue
         if child.tag == "subtitle":
-            titled = _titled(flat(child))
+            titled = _numbered_title(flat(child))
         elif _is_section(child):
             number = number_of(child, language) or titled[0]
             is_piece = child.tag == "point" and not _has_number(child)
@@ -166,7 +387,7 @@ def sections_of(
             child.tag in (*CONTAINERS, *BASIC) and child.get("eId") != "title"
         ):
             inner = list(sections_of(child, (*above, child), language))
-            if not inner and _is_schedule(child) and _loose_words(child, set()):
+            if not inner and _is_schedule(child) and _words_outside(child, set()):
                 inner = [Section(child, (*above, child), "")]  # a table, a form
             yield from inner
         elif len(child):
@@ -184,7 +405,7 @@ def _holds_sections(point: ElementTree.Element) -> bool:
     return first is not None and bool(re.fullmatch(r"\d+[א-ת]?\.?", flat(first)))
 
 
-def _titled(line: str) -> tuple[str, str]:
+def _numbered_title(line: str) -> tuple[str, str]:
     """The number and the heading of a section that stand on a line of their own before it:
     'סעיף 2 אישיות משפטית', 'Article 3'; no number where the line names none."""
     named = re.match(r"(?:סעיף|Article|Section)\s+(\d+[א-ת]?)\b[.:]?\s*(.*)", line)
@@ -198,7 +419,7 @@ def moments_of(section: Section, language: str = "") -> Iterator[Moment]:
     whole = section.element
     before: list[str] = []
     found: list[tuple[str, ElementTree.Element, list[str]]] = []
-    for child in _beside(whole):
+    for child in _children(whole):
         if child.tag in _NO_WORDS:
             continue
         if _is_moment(child, whole):
@@ -211,14 +432,14 @@ def moments_of(section: Section, language: str = "") -> Iterator[Moment]:
             (found[-1][2] if found and child.tag != "intro" else before).append(words)
     if not found:
         text = text_of(whole, skip=("num", "heading", "title", "subtitle"))
-        text = text or _gone(whole, language)
+        text = text or _repeal_note(whole, language)
         yield Moment("" if whole.tag == "point" or not section.number else "1", whole, text)
     intro = " ".join(" ".join(before).split())
     for number, element, pieces in found:
         yield Moment(number, element, "\n".join(pieces), intro)
 
 
-def _beside(whole: ElementTree.Element) -> Iterator[ElementTree.Element]:
+def _children(whole: ElementTree.Element) -> Iterator[ElementTree.Element]:
     """The children of a section, those of its lists in their place."""
     for child in whole:
         yield from child if child.tag == "list" else (child,)
@@ -227,39 +448,40 @@ def _beside(whole: ElementTree.Element) -> Iterator[ElementTree.Element]:
 def _is_moment(child: ElementTree.Element, whole: ElementTree.Element) -> bool:
     if whole.tag == "point":
         return child.tag == "point"
-    is_counted = child.tag in ("paragraph", "subparagraph") and _counted(child)
+    is_counted = child.tag in ("paragraph", "subparagraph") and _has_printed_number(child)
     return child.tag == "subsection" or is_counted
 
 
-def _counted(element: ElementTree.Element) -> bool:
+def _has_printed_number(element: ElementTree.Element) -> bool:
     num = element.find("num")
     return num is not None and re.match(r"\W*\d", flat(num)) is not None
 
 
-def _gone(section: ElementTree.Element, language: str) -> str:
-    """What is told of a section without words that its source marks as repealed."""
+def _repeal_note(section: ElementTree.Element, language: str) -> str:
+    """The text of a section without words that its source marks as repealed."""
     is_gone = section.get("status", "").lower() in ("removed", "repealed", "omitted")
     return f"({mark_of(REPEALED, language)})" if is_gone else ""
 
 
-def left_out(root: ElementTree.Element, sections: list[Section]) -> list[str]:
-    """What an act says outside of all its sections, apart from names, headings and signatures."""
+def words_outside_sections(root: ElementTree.Element, sections: list[Section]) -> list[str]:
+    """The words of an act that stand outside all its sections, apart from names, headings and
+    signatures."""
     taken = {section.element for section in sections}
     pieces: list[str] = []
     for part in root.iter():
         if part.tag in ("preamble", "body", "mainBody", "attachment"):
-            pieces += _loose_words(part, taken)
+            pieces += _words_outside(part, taken)
             taken.add(part)
     return pieces
 
 
-def _loose_words(element: ElementTree.Element, taken: set[ElementTree.Element]) -> list[str]:
+def _words_outside(element: ElementTree.Element, taken: set[ElementTree.Element]) -> list[str]:
     pieces: list[str] = []
     for child in element:
         if child in taken or child.tag in (*_NO_WORDS, "meta", "conclusions"):
             continue
         if any(one in taken for one in child.iter()) or child.tag in _HOLDERS:
-            pieces += _loose_words(child, taken)
+            pieces += _words_outside(child, taken)
         elif words := flat(child):
             pieces.append(words)
     return pieces
@@ -293,10 +515,10 @@ def name_schedules(root: ElementTree.Element) -> None:
         name = f"{eid} {flat(title) if title is not None else ''}"
         digits = re.search(r"(?<!\d)\d{1,2}(?!\d)", name)
         called = " ".join(eid.split()[1:])
-        said = _printed_schedule(element) or he.schedule_number(name)
-        said = said or (digits[0] if digits else called)
-        unnamed += not said
-        element.set(_SCHEDULE, said or str(unnamed))
+        number = _printed_schedule(element) or he.schedule_number(name)
+        number = number or (digits[0] if digits else called)
+        unnamed += not number
+        element.set(_SCHEDULE, number or str(unnamed))
 
 
 def _printed_schedule(element: ElementTree.Element) -> str:
@@ -357,296 +579,73 @@ def _collect(element: ElementTree.Element, skip: tuple[str, ...], pieces: list[s
     pieces.append("\n" if block or element.tag in ("br", "num") else "")
 
 
-# ────────────────────────────────────────────────────────────────────────────────────────────────
+# ── XML ───────────────────────────────────────────────────────────────────────────────────────────
 
-SCHEME = PLAIN
-VERSION = 6
-OPTIONS: tuple[str, ...] = ()
-
-
-class Law(NamedTuple):
-    """What holds for a whole act."""
-
-    id: str
-    work: str
-    version: str
-    language: str
-    title: str
-    year: int | None
-    valid_from: str
-    valid_to: str
-    periods: dict[str, tuple[str, str]]
-    by_chapter: bool = False  # a number alone does not say which section is meant
-    by_part: bool = False  # nor does the chapter with it
+MAX_BYTES = 256 * 2**20  # taste: far larger than any act
+MAX_DEPTH = 200  # taste: far deeper than any act, and safe for recursion
 
 
-def units(source: str, options: Options) -> list[Unit]:
-    return files_below(source, (".xml", ".akn"))
+class _TooDeep(Exception):
+    pass
 
 
-def read(source: str, unit: Unit, options: Options) -> Iterator[Document | Problem]:
-    path = path_of(source, unit)
-    root = root_of(path)
-    if isinstance(root, Problem):
-        yield root
-        return
-    body = next((element for element in root.iter() if element.tag in ("body", "mainBody")), None)
-    if root.tag != "akomaNtoso" or body is None:
-        reason = "the act has no <body>"
-        if root.tag != "akomaNtoso":
-            reason = f"not an Akoma Ntoso act: <{root.tag}>"
-        yield Problem(code="bad-record", where=str(path), reason=reason)
-        return
-    law = _law(root, unit)
-    name_schedules(root)
-    sections = list(sections_of(root, (), law.language))
-    documents = list(_documents(sections, law))
-    yield from documents
-    if not documents:
-        reason = f"no section was found in {law.title or law.id}"
-        yield Problem(code="no-text", where=str(path), reason=reason)
-        return
-    for code, reason in _odd(root, sections, documents):
-        yield Problem(code=code, where=str(path), reason=reason)
+class _LocalNames:
+    """Builds the tree with names without their namespace; a very deep tree is refused."""
+
+    def __init__(self) -> None:
+        self._builder = ElementTree.TreeBuilder()
+        self._depth = 0
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        self._depth += 1
+        if self._depth > MAX_DEPTH:
+            raise _TooDeep(f"elements are nested deeper than {MAX_DEPTH}")
+        local = {_local(key): value for key, value in attributes.items()}
+        self._builder.start(_local(name), local)
+
+    def end(self, name: str) -> None:
+        self._depth -= 1
+        self._builder.end(_local(name))
+
+    def data(self, text: str) -> None:
+        self._builder.data(text)
+
+    def close(self) -> ElementTree.Element:
+        return self._builder.close()
 
 
-def _odd(
-    root: ElementTree.Element, sections: list[Section], documents: list[Document]
-) -> Iterator[tuple[str, str]]:
-    """What is not in the documents, or stands twice: (code, why)."""
-    if loose := left_out(root, sections):
-        words, first = sum(len(piece.split()) for piece in loose), " ".join(loose[0].split()[:8])
-        yield "left-out", f"{words:,} words stand outside of all sections, the first {first!r}"
-    empty = [section for section in sections if not any(one.text for one in moments_of(section))]
-    if empty := [section for section in empty if not section.element.get("status")]:
-        listed = ", ".join(section.number or "one without a number" for section in empty[:5])
-        yield "empty-section", f"{len(empty):,} sections have no words: {listed}"
-    titles = Counter(one.title for one in documents if one.locator and one.locator.section)
-    if twice := [title for title, times in titles.items() if times > 1]:
-        yield "twice", f"{len(twice):,} places stand here more than once, the first {twice[0]}"
+def parse_xml(data: bytes) -> ElementTree.Element:
+    """The tree, with local names; a document type declaration or a very deep tree is refused."""
+    parser = DefusedXMLParser(target=_LocalNames(), forbid_dtd=True)
+    parser.feed(data)
+    root = parser.close()
+    assert isinstance(root, ElementTree.Element)
+    return root
 
 
-# ── the act ───────────────────────────────────────────────────────────────────────────────────────
+def read_root(path: Path) -> ElementTree.Element | Problem:
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            limit = MAX_BYTES // 2**20
+            reason = f"the file is larger than {limit} MiB"
+            return Problem(code="too-large", where=str(path), reason=reason)
+        return parse_xml(path.read_bytes())
+    except OSError as error:
+        return unreadable(path, error)
+    except DefusedXmlException:
+        reason = "it has a document type declaration (DOCTYPE); entities are not read"
+        return Problem(code="refused-xml", where=str(path), reason=reason)
+    except _TooDeep as error:
+        return Problem(code="refused-xml", where=str(path), reason=str(error))
+    except ElementTree.ParseError as error:
+        line, column = error.position
+        message = expat.errors.messages.get(error.code, str(error))
+        reason = f"not well-formed XML: {message}, column {column + 1}"
+        return Problem(code="bad-xml", where=f"{path}:{line}", reason=reason)
+    except (LookupError, UnicodeError, ValueError) as error:
+        return Problem(code="bad-xml", where=str(path), reason=f"not readable XML: {error}")
 
 
-def _law(root: ElementTree.Element, unit: Unit) -> Law:
-    work, expression = _uri(root, "FRBRWork"), _uri(root, "FRBRExpression")
-    work = re.sub(r"/main(?:\.xml)?$", "", work)
-    version = next((step for step in reversed(expression.split("/")) if "@" in step), "")
-    steps = [step for step in work.split("/") if step]
-    pair = re.search(r"/(\d{4})/(\d+[a-z]?)$", work)
-    law_id = f"{pair[2]}/{pair[1]}" if pair else (steps[-1] if steps else unit.id)
-    language = next(
-        (e.get("language", "") for e in root.iter("FRBRlanguage")), version.partition("@")[0]
-    )
-    dated = _dates(root)
-    dated = "" if dated < "1800" else dated  # 1000-01-01 stands for a date nobody entered
-    year = re.search(r"\d{4}", pair[1] if pair else dated)
-    periods = _periods(root)
-    first = next(iter(periods.values()), ("", ""))
-    return Law(
-        id=law_id,
-        work=work,
-        version=version if version.partition("@")[2] else "",
-        language=language_code(language)[:2],
-        title=_title(root) or unit.id,
-        year=int(year[0]) if year else None,
-        valid_from=first[0] or dated,
-        valid_to=first[1],
-        periods=periods,
-    )
-
-
-def _uri(root: ElementTree.Element, level: str) -> str:
-    for parent in root.iter(level):
-        for name in ("FRBRuri", "FRBRthis"):
-            for element in parent.iter(name):
-                return element.get("value", "")
-    return ""
-
-
-def _title(root: ElementTree.Element) -> str:
-    for name in ("docTitle", "longTitle", "shortTitle", "FRBRtitle", "FRBRalias"):
-        for element in root.iter(name):
-            if text := element.get("value") or flat(element):
-                return text
-    body = next(root.iter("body"), None)
-    title = body.find("title") if body is not None else None
-    return flat(title) if title is not None else ""
-
-
-def _dates(root: ElementTree.Element) -> str:
-    """When the act came into force, or else its own date."""
-    for element in root.iter():
-        if element.tag.lower() in ("dateentryintoforce", "entryintoforce"):
-            return element.get("date") or flat(element)
-    for event in root.iter("FRBRdate"):
-        if "force" in event.get("name", "").lower():
-            return event.get("date", "")
-    for parent in root.iter("FRBRWork"):
-        for element in parent.iter("FRBRdate"):
-            return element.get("date", "")
-    return ""
-
-
-def _periods(root: ElementTree.Element) -> dict[str, tuple[str, str]]:
-    events = {event.get("eId", ""): event.get("date", "") for event in root.iter("eventRef")}
-    periods = {}
-    for group in root.iter("temporalGroup"):
-        for interval in group.iter("timeInterval"):
-            start, end = (
-                events.get(interval.get(key, "").lstrip("#"), "") for key in ("start", "end")
-            )
-            periods[group.get("eId", "")] = (start, end)
-    return periods
-
-
-# ── documents ─────────────────────────────────────────────────────────────────────────────────────
-
-
-def _documents(sections: list[Section], law: Law) -> Iterator[Document]:
-    seen = Counter((schedule_of(section), section.number) for section in sections)
-    names: Counter[str] = Counter()
-    chapters: dict[tuple[str, str], set[str]] = {}
-    parts: dict[tuple[str, str], set[tuple[str, str]]] = {}
-    for section in sections:
-        places = _places(section)
-        at = schedule_of(section), section.number
-        chapters.setdefault(at, set()).add(places.get("chapter", ""))
-        parts.setdefault(at, set()).add((places.get("part", ""), places.get("chapter", "")))
-    for section in sections:
-        at = schedule_of(section), section.number
-        law = law._replace(
-            by_chapter=not section.number or len(chapters[at]) > 1,
-            by_part=len(parts[at]) > len(chapters[at]),
-        )
-        repeated = seen[at] > 1
-        for moment in moments_of(section, law.language):
-            if not moment.text:
-                continue
-            document = _document(law, section, moment, with_chapter=repeated)
-            names[document.id] += 1
-            if names[document.id] > 1:  # two sections with no number, or one number used twice
-                document = _renamed(document, names[document.id])
-            yield document
-
-
-def _document(law: Law, section: Section, moment: Moment, *, with_chapter: bool) -> Document:
-    element = moment.element
-    schedule, heading, places = schedule_of(section), _heading(section), _places(section)
-    number = " ".join(filter(None, (section.term, moment.number)))
-    # in English a section that is not divided has no subsection (1)
-    told = "" if law.language == "en" and element is section.element else number
-    chapter = normal_chapter(places.get("chapter"))
-    period = _inherited(section, element, "period").lstrip("#")
-    valid_from, valid_to = law.periods.get(period, (law.valid_from, law.valid_to))
-    id_parts = (
-        law.id,
-        law.version,
-        f"schedule-{schedule}" if schedule else "",
-        f"{chapter}l" if "luku" in places.get("chapter", "") and with_chapter else "",
-        section.number or element.get("eId", "x"),
-        number,
-    )
-    named = {"section_title": heading, "intro": moment.intro}
-    status = said_of(moment.text) or IN_FORCE
-    return Document(
-        id=":".join(part for part in id_parts if part),
-        title=marked(_label(law, section, told, chapter), status, law.language),
-        text=moment.text,
-        fields={name: words for name, words in named.items() if words},
-        locator=Locator(
-            doc_id=law.id,
-            part=normal_part(places.get("part")).upper() or None,
-            chapter=chapter or None,
-            schedule=schedule or None,
-            section=section.number or None,
-            moment=told or None,
-            version=law.version or None,
-        ),
-        citations=tuple(_references(element, law)),
-        language=law.language,
-        valid_from=valid_from,
-        valid_to=valid_to,
-        metadata=_metadata(law, section, element, places)
-        | {"status": status}
-        | ({"by_chapter": True} if law.by_chapter and chapter else {}),
-    )
-
-
-def _metadata(
-    law: Law, section: Section, element: ElementTree.Element, places: dict[str, str]
-) -> dict[str, str | int | None]:
-    eid = element.get("eId", "") or section.element.get("eId", "")
-    amended = re.search(r"v(\d{4})(\d{4})(?:__|$)", eid)
-    stated: dict[str, str | int | None] = {
-        "type": "statute",
-        "law": he.without_year(law.title),
-        "law_title": law.title,
-        "law_id": law.id,
-        "work": law.work,
-        "year": law.year,
-        **places,
-        "section_title": _heading(section),
-        "schedule": schedule_of(section),
-        "eId": eid,
-        "amended_by": f"{int(amended[2])}/{amended[1]}" if amended else "",
-    }
-    return {key: value for key, value in stated.items() if value not in ("", None)}
-
-
-def _renamed(document: Document, copy: int) -> Document:
-    return msgspec.structs.replace(document, id=f"{document.id}~{copy}")
-
-
-def _label(law: Law, section: Section, moment: str, chapter: str) -> str:
-    """The act, the place in its language, and the heading. A chapter is told where sections begin
-    anew in each."""
-    schedule, number = schedule_of(section), section.number
-    chapter = chapter if law.by_chapter else ""
-    if law.language == "he":
-        place = he.place_name(number, moment, schedule=schedule, chapter=chapter)
-    elif law.language == "fi":
-        place = fi.place_name(number, moment, schedule=schedule, chapter=chapter)
-    else:
-        place = en_names.place_name(number, moment, schedule=schedule, chapter=chapter)
-        if law.by_part and (part := _places(section).get("part")):
-            above = f"Sch. {schedule} " if schedule else ""
-            place = f"{above}{part} {place.removeprefix(above)}"
-    heading = _heading(section)
-    return f"{law.title} {place}".rstrip() + (f" – {heading}" if heading else "")
-
-
-def _places(section: Section) -> dict[str, str]:
-    """The number and the heading of every part and chapter above a section."""
-    places: dict[str, str] = {}
-    for element in section.above:
-        name = "subchapter" if element.tag == "section" else element.tag
-        num = element.find("num")
-        title = element.find("heading")
-        title = element.find("title") if title is None else title
-        places[name] = flat(num).rstrip(":") if num is not None else ""
-        places[f"{name}_title"] = flat(title) if title is not None else ""
-    return {key: value for key, value in places.items() if value}
-
-
-def _heading(section: Section) -> str:
-    heading = section.element.find("heading")
-    return (flat(heading).rstrip(".") if heading is not None else "") or section.heading
-
-
-def _inherited(section: Section, element: ElementTree.Element, attribute: str) -> str:
-    for owner in (element, section.element, *reversed(section.above)):
-        if value := owner.get(attribute):
-            return value
-    return ""
-
-
-def _references(element: ElementTree.Element, law: Law) -> Iterator[str]:
-    seen = set()
-    for reference in element.iter():
-        href = reference.get("href", "") if reference.tag in ("ref", "mref", "rref") else ""
-        address = law.work + href if href.startswith("#") else href
-        if address.startswith("/akn/") and address not in seen:
-            seen.add(address)
-            yield address
+def _local(name: str) -> str:
+    local = name.rpartition("}")[2]
+    return "wrapup" if local == "wrapUp" else local  # both are written

@@ -1,4 +1,5 @@
-"""Annual reports by page, section, table and row: from PDF (the extra `pdf`) or from parsed JSON.
+"""Import annual reports as pages, sections, tables and table rows, from PDF (the extra `pdf`) or
+from parsed JSON.
 
 A document is the text of one section on one page, one table, or one row of a table. A table keeps
 its cells in `metadata["table"]` (`header` and `rows`), and its text repeats them row by row; a row
@@ -23,7 +24,7 @@ from assay.core.files import read_json
 from assay.core.types import Document, Locator
 from assay.corpus.importers.kinds import Options, Problem, Unit, files_below, path_of
 from assay.corpus.importers.pdf.report import Passage, ReadPage, read_pages, survey
-from assay.corpus.importers.report_rows import RowText, grid_of, rows_of, told
+from assay.corpus.importers.report_rows import RowText, figure_text, grid_of, rows_of
 from assay.language.detect import detect
 from assay.language.finnish import without_dots
 from assay.language.towns import towns_in
@@ -35,11 +36,11 @@ OPTIONS = ("language", "title", "town")
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 REPORTS = ("tilinpäätös", "talousarvio", "toimintakertomus", "osavuosikatsaus", "arviointikertomus")
 _LETTERS = re.compile(r"[^\W\d_]+")
-FIRST_WORDS = 3_000  # characters of a report that name its town
+FIRST_WORDS = 3_000  # characters at the start of a report that name its town (taste)
 
 
-class Source(NamedTuple):
-    """What holds for every document of a report."""
+class Report(NamedTuple):
+    """The properties that every document of a report shares."""
 
     id: str
     title: str
@@ -47,15 +48,9 @@ class Source(NamedTuple):
     language: str
     metadata: dict[str, str | int]
 
-    @property
-    def name(self) -> str:
-        """As it is told beside a figure: Lapua, tilinpäätös 2023."""
-        said = (self.metadata.get("town"), self.metadata.get("report"))
-        return ", ".join(str(part) for part in said if part) or self.title
 
-
-class Standing(NamedTuple):
-    """What stands around the text of a page: its printed number, the lines it has in common."""
+class PageContext(NamedTuple):
+    """The printed number of a page, and its running lines."""
 
     printed: str = ""
     running: tuple[str, ...] = ()
@@ -73,7 +68,7 @@ class Section(NamedTuple):
     number: int
     title: str
     text: str
-    stands: Standing = Standing()
+    context: PageContext = PageContext()
 
 
 class TableText(NamedTuple):
@@ -88,8 +83,7 @@ class TableText(NamedTuple):
     units: tuple[str, ...] = ()  # of each column, where they are known
     parents: tuple[tuple[str, ...], ...] = ()  # the groups of each row, where they are known
     entity: str = ""  # whose table it is
-    continues: str = ""  # the table of the page before that it goes on with
-    stands: Standing = Standing()
+    context: PageContext = PageContext()
 
     @property
     def id(self) -> str:
@@ -115,8 +109,8 @@ def read(source: str, unit: Unit, options: Options) -> Iterator[Document | Probl
 # ── documents ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def _section_document(report: Source, section: Section) -> Document:
-    place = f"{report.title}, s. {section.stands.printed or section.page}"
+def _section_document(report: Report, section: Section) -> Document:
+    place = f"{report.title}, s. {section.context.printed or section.page}"
     return Document(
         id=f"{report.id}:p{section.page}:s{section.number}",
         title=f"{place} – {section.title}" if section.title else place,
@@ -129,12 +123,12 @@ def _section_document(report: Source, section: Section) -> Document:
             "type": "section",
             "year": report.year,
             **report.metadata,
-            **section.stands.metadata,
+            **section.context.metadata,
         },
     )
 
 
-def _table_document(report: Source, table: TableText) -> Document:
+def _table_document(report: Report, table: TableText) -> Document:
     name = table.title or table.section
     lines = [" | ".join(row) for row in (*table.header, *table.rows)]
     cells = {
@@ -145,7 +139,7 @@ def _table_document(report: Source, table: TableText) -> Document:
     }
     return Document(
         id=f"{report.id}:p{table.page}:t{table.number}",
-        title=f"{report.title}, s. {table.stands.printed or table.page} – {name or table.id}",
+        title=f"{report.title}, s. {table.context.printed or table.page} – {name or table.id}",
         text="\n".join([name, *lines] if name else lines),
         fields={"section_title": table.section} if table.section else {},
         locator=Locator(
@@ -157,13 +151,13 @@ def _table_document(report: Source, table: TableText) -> Document:
             "type": "table",
             "year": report.year,
             **report.metadata,
-            **table.stands.metadata,
+            **table.context.metadata,
             "table": cells,
         },
     )
 
 
-def _table_documents(report: Source, table: TableText) -> Iterator[Document]:
+def _table_documents(report: Report, table: TableText) -> Iterator[Document]:
     """The table, and then its rows."""
     yield _table_document(report, table)
     heading = " ".join((table.section, table.title))
@@ -176,15 +170,15 @@ def _table_documents(report: Source, table: TableText) -> Iterator[Document]:
         yield _row_document(report, table, row)
 
 
-def _row_document(report: Source, table: TableText, row: RowText) -> Document:
+def _row_document(report: Report, table: TableText, row: RowText) -> Document:
     """Its text is the line `town year | headings | whose it is | table | group | label | column:
     figure (unit)`."""
     statement = (table.title or table.section.rpartition(" / ")[2]).rstrip(" :")
     place = " ".join(str(part) for part in (report.metadata.get("town"), report.year) if part)
     parent = " / ".join(row.parents)
     name = row.label or parent
-    said = (place, table.section, table.entity, table.title, row.stub, parent, row.label)
-    line = [*(part for part in said if part), *map(told, row.figures)]
+    context = (place, table.section, table.entity, table.title, row.stub, parent, row.label)
+    line = [*(part for part in context if part), *map(figure_text, row.figures)]
     fields = {
         "label": row.label,
         "parent": parent,
@@ -193,7 +187,7 @@ def _row_document(report: Source, table: TableText, row: RowText) -> Document:
         "stub": row.stub,
         "entity": table.entity,
     }
-    page = table.stands.printed or table.page
+    page = table.context.printed or table.page
     title = f"{report.title}, s. {page} – {statement or table.id}"
     return Document(
         id=f"{report.id}:p{table.page}:t{table.number}:r{row.number}",
@@ -213,7 +207,7 @@ def _row_document(report: Source, table: TableText, row: RowText) -> Document:
             "type": "row",
             "year": report.year,
             **report.metadata,
-            **table.stands.metadata,
+            **table.context.metadata,
             "figures": msgspec.to_builtins(row.figures),
         },
     )
@@ -267,13 +261,13 @@ def _read_parsed(path: Path, name: str, options: Options) -> Iterator[Document |
         return
     sections = [section for page in parsed.pages for section in page.sections]
     words = " ".join(text for section in sections for text in section.paragraphs)
-    said = (parsed.city.capitalize(), parsed.title, name)
-    report = Source(
+    texts = (parsed.city.capitalize(), parsed.title, name)
+    report = Report(
         id=name,
         title=parsed.title or name,
         year=parsed.year,
         language=str(options.get("language") or detect(words) or "fi"),
-        metadata=_about(options, said, parsed.year, parsed.city)
+        metadata=_town_and_kind(options, texts, parsed.year, parsed.city)
         | ({"city": parsed.city} if parsed.city else {}),
     )
     for page in parsed.pages:
@@ -282,24 +276,24 @@ def _read_parsed(path: Path, name: str, options: Options) -> Iterator[Document |
         yield _metrics_document(report, parsed)
 
 
-def _about(
-    options: Options, said: Sequence[str], year: int | None, city: str = ""
+def _town_and_kind(
+    options: Options, texts: Sequence[str], year: int | None, city: str = ""
 ) -> dict[str, str | int]:
-    """The town, as it is stated or as the first of these texts that names one has it; and what the
-    report is called."""
+    """The town of a report, as stated or as the first of these texts names it, and the kind of
+    report."""
     about: dict[str, str | int] = {}
-    towns = next((found for text in said if (found := towns_in(text[:FIRST_WORDS]))), [])
+    towns = next((found for text in texts if (found := towns_in(text[:FIRST_WORDS]))), [])
     town = str(options.get("town") or "") or (towns[0] if towns else city.capitalize())
     if town:
         about["town"] = town
-    lower = without_dots(" ".join(said)[:FIRST_WORDS].lower())
+    lower = without_dots(" ".join(texts)[:FIRST_WORDS].lower())
     kinds = (kind for kind in REPORTS if re.search(without_dots(kind)[:-1], lower))
     if kind := next(kinds, ""):
         about["report"] = f"{kind} {year}" if year else kind
     return about
 
 
-def _metrics_document(report: Source, parsed: Parsed) -> Document:
+def _metrics_document(report: Report, parsed: Parsed) -> Document:
     return Document(
         id=f"{report.id}:metrics",
         title=f"{report.title} – tunnusluvut",
@@ -315,7 +309,7 @@ def _metrics_document(report: Source, parsed: Parsed) -> Document:
     )
 
 
-def _parsed_page(report: Source, page: ParsedPage) -> Iterator[Document]:
+def _parsed_page(report: Report, page: ParsedPage) -> Iterator[Document]:
     sections = 0
     tables = 0
     for parsed, trail in _nested(page.sections, ()):
@@ -362,8 +356,8 @@ def _read_pdf(path: Path, name: str, options: Options) -> Iterator[Document | Pr
     stated = _YEAR.search(name) or _YEAR.search(known.words[:400])
     year = int(stated[0]) if stated else None
     called = " ".join(map(str.capitalize, _LETTERS.findall(name)))
-    about = _about(options, (called, known.words), year)
-    report = Source(
+    about = _town_and_kind(options, (called, known.words), year)
+    report = Report(
         id=name,
         title=str(options.get("title") or name),
         year=year,
@@ -377,12 +371,12 @@ def _read_pdf(path: Path, name: str, options: Options) -> Iterator[Document | Pr
             yield from _pdf_page(report, page)
 
 
-def _pdf_page(report: Source, page: ReadPage) -> Iterator[Document]:
-    stands = Standing(page.printed, page.running)
+def _pdf_page(report: Report, page: ReadPage) -> Iterator[Document]:
+    context = PageContext(page.printed, page.running)
     for part in page.parts:
         section = " / ".join(heading.text for heading in part.trail)
         if isinstance(part, Passage):
-            passage = Section(page.number, part.number, section, part.text, stands)
+            passage = Section(page.number, part.number, section, part.text, context)
             yield _section_document(report, passage)
         else:
             table = TableText(
@@ -395,7 +389,6 @@ def _pdf_page(report: Source, page: ReadPage) -> Iterator[Document]:
                 units=part.units,
                 parents=tuple(row.parents for row in part.rows),
                 entity=part.entity,
-                continues=part.continues,
-                stands=stands,
+                context=context,
             )
             yield from _table_documents(report, table)

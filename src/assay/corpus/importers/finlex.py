@@ -1,4 +1,4 @@
-"""Finnish acts by moment: one JSON object a line, one document a moment.
+"""Import Finnish acts from JSON lines, one line and one document for each moment.
 
 Line: law, law_id ("410/2015"), finlex_version ("fin@20230780"), node_id, part, chapter, section_id
 ("110a"), section_title, moment, text, effective_from, in_force, tags, anchors, source."""
@@ -17,7 +17,7 @@ from assay.corpus.importers.kinds import Options, Placed, Problem, Unit, files_b
 from assay.law.citation import Scheme
 from assay.law.fi import place_name
 from assay.law.places import normal_chapter, normal_part, read_section, squeezed
-from assay.law.versions import IN_FORCE, SUPERSEDED, marked, said_of
+from assay.law.versions import IN_FORCE, SUPERSEDED, marked, status_of_text
 
 SCHEME = Scheme(language="fi")
 VERSION = 3
@@ -86,7 +86,7 @@ def document(moment: Moment, names: tuple[str, ...] = (), *, by_chapter: bool = 
     number = str(moment.moment) if moment.moment is not None else cited.moment if cited else ""
     chapter = normal_chapter(moment.chapter) or (cited.chapter if cited else "")
     place = place_name(section, number, chapter=chapter if by_chapter else "")
-    status = said_of(moment.text) or (SUPERSEDED if moment.in_force is False else IN_FORCE)
+    status = status_of_text(moment.text) or (SUPERSEDED if moment.in_force is False else IN_FORCE)
     title = " – ".join(filter(None, (f"{moment.law} {place}", moment.section_title)))
     parts = (moment.law_id, moment.finlex_version, section, number)
     return Document(

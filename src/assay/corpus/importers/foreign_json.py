@@ -1,4 +1,5 @@
-"""JSON from sources that are not ours: a bad line is a problem to report, and the next is read.
+"""Read JSON and JSON lines of other programs without stopping at a bad line: the line becomes a
+problem to report, and reading goes on.
 
 Unlike `core.files.iter_json_lines`, which refuses a file at its first fault, this reads on.
 """
@@ -19,21 +20,21 @@ T = TypeVar("T")
 S = TypeVar("S", bound=msgspec.Struct)
 
 
-def as_far_as_it_fits(record: object, kind: type[S]) -> tuple[S, list[str]]:
-    """The fields of a record that are of the kind they should be, and the names of those that are
-    not: one bad field of somebody else's record is no reason to lose the rest. Null is nothing."""
+def convert_fitting_fields(record: object, kind: type[S]) -> tuple[S, list[str]]:
+    """Convert the fields of a record that have the right type, and name those that do not: one bad
+    field of somebody else's record is no reason to lose the rest. Null counts as absent."""
     given = record if isinstance(record, dict) else {}
     values: dict[str, object] = {}
     unfit: list[str] = []
     for field in _fields(kind):
-        name, said = field.name, given.get(field.name)
+        name, value = field.name, given.get(field.name)
         if isinstance(field.type, type) and issubclass(field.type, msgspec.Struct):
-            values[name], within = as_far_as_it_fits(said, field.type)
-            is_other = said is not None and not isinstance(said, dict)
+            values[name], within = convert_fitting_fields(value, field.type)
+            is_other = value is not None and not isinstance(value, dict)
             unfit += [name] if is_other else [f"{name}.{inner}" for inner in within]
-        elif said is not None:
+        elif value is not None:
             try:
-                values[name] = msgspec.convert(said, field.type)
+                values[name] = msgspec.convert(value, field.type)
             except msgspec.ValidationError:
                 unfit.append(name)
     return kind(**values), unfit
@@ -41,7 +42,7 @@ def as_far_as_it_fits(record: object, kind: type[S]) -> tuple[S, list[str]]:
 
 @cache
 def _fields(kind: type[msgspec.Struct]) -> tuple[msgspec.structs.FieldInfo, ...]:
-    """Evaluates every annotation, so it is asked once for a kind and not once for a record."""
+    """The fields of a struct, cached because every annotation is evaluated."""
     return msgspec.structs.fields(kind)
 
 

@@ -1,4 +1,4 @@
-"""Advisory opinions as `{year}/*.json`, one document an opinion.
+"""Import advisory opinions of the FPPC from `{year}/*.json`, one document for each opinion.
 
 The record's own id is the document's id; a record without one is named by its file, with the folder
 before it where two files have the same name. `metadata["numbers"]` are the file numbers the letter
@@ -23,63 +23,10 @@ import msgspec
 from assay.core.errors import InputError
 from assay.core.files import decode
 from assay.core.types import Document, Locator
-from assay.corpus.importers.foreign_json import as_far_as_it_fits, unreadable
+from assay.corpus.importers.foreign_json import convert_fitting_fields, unreadable
 from assay.corpus.importers.kinds import Options, Problem, Unit, files_below, path_of
 from assay.law import en
 from assay.law.citation import Scheme
-
-# ── who asked for an opinion of the Commission ────────────────────────────────────────────────────
-
-_ASKED = re.compile(r"(?i)opinions?\s+requested\s+by\s*:?")
-_MONTHS = (
-    "January February March April May June July August September October November December "
-    "Jan Feb Mar Apr Jun Jul Aug Sept Sep Oct Nov Dec"
-).split()
-_DAY = rf"(?:{'|'.join(_MONTHS)})\b\.?\s+\d{{1,2}},?\s*(?:\d{{4}})?"
-# the other column, and the lines between them
-_BESIDE = re.compile(rf"(?i:\bN[o0]s?\.)\s*[\d-]+(?:-?[A-Za-z]\b)?|\b{_DAY}|[)_]+")
-_NAME = re.compile(r"[A-Z][A-Za-z’'-]*\.?(?:[ \t]+[A-Z][A-Za-z’'-]*\.?)*")
-_OFFICES = frozenset(
-    (
-        "State City County Comptroller Controller Assemblyman Assemblywoman Senator Mayor Clerk "
-        "Deputy Attorney Manager Director Member Members President Treasurer Honorable Hon Mr Mrs "
-        "Ms Dr The Executive Secretary Legislative General Counsel Board Supervisor Councilman "
-        "Councilwoman Judge Administrative Law Special Chairman Chief Assistant District Vice "
-        "Representing And Of"
-    ).split()
-)
-_BODIES = frozenset(
-    "Federation Association Committee League Council Company Union Institute Coalition".split()
-)
-_AFTER = frozenset("Jr Sr II III Esq".split())
-
-
-def who_asked(text: str, start: int) -> str:
-    """The last name of the first person in a caption, or the name of a body; empty where there is
-    neither."""
-    asked = _ASKED.search(text, start, start + 300)
-    if asked is None:
-        return ""
-    caption = text[asked.end() : asked.end() + 300].split("BY THE COMMISSION")[0]
-    for found in _NAME.finditer(_BESIDE.sub(" ,", caption)):
-        words = [word.strip(".,") for word in found[0].split()]
-        if any(word in _BODIES for word in words):
-            return " ".join(words)
-        while words and words[0].title() in _OFFICES:
-            del words[0]
-        ends = (at for at, word in enumerate(words) if word.title() in _OFFICES)
-        words = [word for word in words[: next(ends, len(words))] if word not in _AFTER]
-        if len(words) > 1 and len(words[-1]) > 2:
-            return words[-1]
-    return ""
-
-
-def is_no_name(word: str) -> bool:
-    """A month or an office in a caption."""
-    return word.title() in _OFFICES or word.title() in _MONTHS
-
-
-# ────────────────────────────────────────────────────────────────────────────────────────────────
 
 S = TypeVar("S", bound=msgspec.Struct)
 SCHEME = Scheme(language="en", code="Gov. Code", regulation=r"18\d{3}")
@@ -116,7 +63,7 @@ _ENTITY = re.compile(
 _TEXTS = ("content", "sections", "embedding", "parsed", "source_metadata")
 _ODD_ID = re.compile(r"\s|[^\w.()~&,+'/-]")
 _YEAR = re.compile(r"(?:19|20)\d\d")
-HEAD = 2500  # a letter's own number stands in its heading
+HEAD = 2500  # characters: a letter's own number stands in its heading (taste)
 
 _OWN = re.compile(r"(?i)\b(?:our\s+)?file\s+n[o0]s?\b\.?|\bre\s?:|\bno\.\s*(?=[A-Z]-\d\d-\d)")
 _STOP = re.compile(
@@ -129,9 +76,8 @@ _MATTER = re.compile(
 _REQUESTED = re.compile(r"(?i)opinions?\s+requested\s+by\s*:?")
 _REPORTED = re.compile(r"(?<!\d)(\d{1,2})\s+F[^\s\d]{1,5}\s*OPINION\S{0,2}\s+/?(\d{1,3})(?!\d)")
 _AGENCY = re.compile(r"(?i)fair\s+political\s+practices?|public\s+integrity\s+commission")
-_SENDER = re.compile(
-    r"(?i)\b(?:from|rom|by)\s*:?\s*$"
-)  # a memorandum of the Commission's own staff
+# a memorandum of the Commission's own staff
+_SENDER = re.compile(r"(?i)\b(?:from|rom|by)\s*:?\s*$")
 _DEAR = re.compile(r"\bDear\b|\bGentlemen\b|\bLadies\b")
 _DATE = re.compile(
     r"(?:January|February|March|April|May|June|July|August|September|October|November|December)"
@@ -160,7 +106,7 @@ class Embedding(msgspec.Struct, frozen=True):
 
 
 class Header(msgspec.Struct, frozen=True):
-    """What was read from a letter's heading."""
+    """The fields that were extracted from a letter's heading."""
 
     document_type: str = ""
     date: object = ""
@@ -233,9 +179,9 @@ def read(source: str, unit: Unit, options: Options) -> Iterator[Document | Probl
         reason = "not an opinion: no `content` in the record"
         yield Problem(code="bad-record", where=str(path), reason=reason)
         return
-    opinion, unfit = as_far_as_it_fits(record, Opinion)
+    opinion, unfit = convert_fitting_fields(record, Opinion)
     lost = [name for name in unfit if name != "id"]
-    odd = [*_odd(opinion, unit), *_unread(lost, opinion.citations)]
+    odd = [*_find_oddities(opinion, unit), *_find_unread_fields(lost, opinion.citations)]
     plain = msgspec.structs.replace(
         opinion, **{name: _without_tags(getattr(opinion, name)) for name in _TEXTS}
     )
@@ -265,8 +211,8 @@ def _lone_tags(opinion: Opinion) -> Iterator[str]:
                 yield tag[0]
 
 
-def _unread(lost: list[str], cited: Citations) -> Iterator[tuple[str, str]]:
-    """What a record holds in a shape that is not read: (code, why)."""
+def _find_unread_fields(lost: list[str], cited: Citations) -> Iterator[tuple[str, str]]:
+    """Fields of a record that have a shape that is not read: (code, why)."""
     if lost:
         yield "bad-field", f"not read, since it is of another kind: {', '.join(lost)}"
     values = [value for _, values in _items(cited) for value in _listed(values)]
@@ -274,25 +220,25 @@ def _unread(lost: list[str], cited: Citations) -> Iterator[tuple[str, str]]:
         yield "bad-field", f"{len(odd)} of its citations are no text, the first {odd[0]!r}"
 
 
-def _odd(opinion: Opinion, unit: Unit) -> Iterator[tuple[str, str]]:
-    """What is odd about a record: (code, why)."""
-    said = str(opinion.id)
-    if not said.strip():
+def _find_oddities(opinion: Opinion, unit: Unit) -> Iterator[tuple[str, str]]:
+    """Oddities of a record: (code, why)."""
+    doc_id = str(opinion.id)
+    if not doc_id.strip():
         yield "no-id", f"the record has no id; it is called {unit.id}, as its file is"
-    elif _ODD_ID.search(said) or len(said) > 60 or not isinstance(opinion.id, str):
+    elif _ODD_ID.search(doc_id) or len(doc_id) > 60 or not isinstance(opinion.id, str):
         yield "odd-id", f"the id is {opinion.id!r}"
     year = int(str(opinion.year)) if str(opinion.year or "").isdecimal() else None
     if opinion.year is not None and year is None:
         yield "bad-date", f"the year is {opinion.year!r}"
     elif year and year > _today().year:
         yield "future-date", f"the year {year} is still to come"
-    day = _day(opinion.parsed.date)
+    day = _parse_day(opinion.parsed.date)
     folder = next(
         (part for part in reversed(unit.path.split("/")[:-1]) if _YEAR.fullmatch(part)), ""
     )
-    told = year or (day.year if day else None)
-    if folder and told and int(folder) != told:
-        yield "wrong-folder", f"the folder is {folder}, and the record says {told}"
+    stated = year or (day.year if day else None)
+    if folder and stated and int(folder) != stated:
+        yield "wrong-folder", f"the folder is {folder}, and the record says {stated}"
     if opinion.parsed.date in ("", None):
         return
     if day is None:
@@ -307,9 +253,9 @@ def _today() -> date:
     return datetime.now(tz=UTC).date()
 
 
-def _day(said: object) -> date | None:
+def _parse_day(value: object) -> date | None:
     try:
-        return date.fromisoformat(said) if isinstance(said, str) else None
+        return date.fromisoformat(value) if isinstance(value, str) else None
     except ValueError:
         return None
 
@@ -319,7 +265,7 @@ def _document(opinion: Opinion, unit: Unit) -> Document:
     texts = [*_items(opinion.sections), *_items(opinion.embedding)]
     header = _own_header(opinion)
     metadata = _metadata(opinion, header)
-    year, day = metadata.get("year"), _day(opinion.parsed.date)
+    year, day = metadata.get("year"), _parse_day(opinion.parsed.date)
     return Document(
         id=doc_id,
         title=_title(opinion, header, doc_id),
@@ -338,7 +284,7 @@ def _items(struct: msgspec.Struct) -> list[tuple[str, object]]:
 
 
 class OwnHeader(NamedTuple):
-    """What a letter says of itself, for others to cite it by."""
+    """The names and numbers in a letter by which others cite it."""
 
     title: str
     numbers: list[str]
@@ -445,10 +391,10 @@ def _names(title: str, requestor: str, text: str, matter: re.Match[str] | None) 
     if requestor:
         names.append(requestor.split()[-1])
     if matter:
-        names.append(who_asked(text, matter.end()))
+        names.append(_requestor_in_caption(text, matter.end()))
     if matter and (asked := _REQUESTED.search(text, matter.end(), matter.end() + 300)):
         words = _NAME_WORD.findall(text[asked.end() : asked.end() + 90])
-        names += [word for word in words if not is_no_name(word)]
+        names += [word for word in words if not _is_month_or_office(word)]
     return list(dict.fromkeys(name.strip().title() for name in names if len(name) > 2))
 
 
@@ -468,8 +414,9 @@ def _addressed_to(text: str) -> list[str]:
 
 
 def _is_request(text: str) -> bool:
-    """A letter to the Commission has its name in the address, under a date or somebody else's
-    letterhead; an answer begins with it."""
+    """Whether a letter is a request to the Commission and not its answer. A request has the
+    Commission's name in the address, under a date or somebody else's letterhead; an answer begins
+    with it."""
     agency, dear, date = (pattern.search(text[:HEAD]) for pattern in (_AGENCY, _DEAR, _DATE))
     if not agency or (dear and dear.start() < agency.start()):
         return False
@@ -520,3 +467,53 @@ def _as_text(value: object) -> str | None:
     if isinstance(value, int | float) and not isinstance(value, bool):
         return f"{value:g}" if value < 10**6 else str(value)
     return value.strip() if isinstance(value, str) else None
+
+
+# ── the caption of an opinion of the Commission ───────────────────────────────────────────────────
+
+_MONTHS = (
+    "January February March April May June July August September October November December "
+    "Jan Feb Mar Apr Jun Jul Aug Sept Sep Oct Nov Dec"
+).split()
+_CAPTION_DATE = rf"(?:{'|'.join(_MONTHS)})\b\.?\s+\d{{1,2}},?\s*(?:\d{{4}})?"
+# the other column, and the lines between them
+_OTHER_COLUMN = re.compile(rf"(?i:\bN[o0]s?\.)\s*[\d-]+(?:-?[A-Za-z]\b)?|\b{_CAPTION_DATE}|[)_]+")
+_CAPTION_NAME = re.compile(r"[A-Z][A-Za-z’'-]*\.?(?:[ \t]+[A-Z][A-Za-z’'-]*\.?)*")
+_OFFICES = frozenset(
+    (
+        "State City County Comptroller Controller Assemblyman Assemblywoman Senator Mayor Clerk "
+        "Deputy Attorney Manager Director Member Members President Treasurer Honorable Hon Mr Mrs "
+        "Ms Dr The Executive Secretary Legislative General Counsel Board Supervisor Councilman "
+        "Councilwoman Judge Administrative Law Special Chairman Chief Assistant District Vice "
+        "Representing And Of"
+    ).split()
+)
+_BODIES = frozenset(
+    "Federation Association Committee League Council Company Union Institute Coalition".split()
+)
+_SUFFIXES = frozenset("Jr Sr II III Esq".split())
+
+
+def _requestor_in_caption(text: str, start: int) -> str:
+    """The last name of the first person in a caption, or the name of a body; empty where there is
+    neither."""
+    asked = _REQUESTED.search(text, start, start + 300)
+    if asked is None:
+        return ""
+    caption = text[asked.end() : asked.end() + 300].split("BY THE COMMISSION")[0]
+    for found in _CAPTION_NAME.finditer(_OTHER_COLUMN.sub(" ,", caption)):
+        words = [word.strip(".,") for word in found[0].split()]
+        if any(word in _BODIES for word in words):
+            return " ".join(words)
+        while words and words[0].title() in _OFFICES:
+            del words[0]
+        ends = (at for at, word in enumerate(words) if word.title() in _OFFICES)
+        words = [word for word in words[: next(ends, len(words))] if word not in _SUFFIXES]
+        if len(words) > 1 and len(words[-1]) > 2:
+            return words[-1]
+    return ""
+
+
+def _is_month_or_office(word: str) -> bool:
+    """Whether a word of a caption is a month or an office, and not a name."""
+    return word.title() in _OFFICES or word.title() in _MONTHS

@@ -1,4 +1,4 @@
-"""What an importer is made of, and the table of importers.
+"""The interface of an importer, and the table of the importers by kind.
 
 An importer is one module with `SCHEME` (what its citations leave out), `VERSION` (raised when it
 reads differently), `units(source, options)`, the files to read, and `read(source, unit, options)`,
@@ -69,7 +69,7 @@ class Importer(Protocol):
 
 
 def refuse_unknown(kind: str, options: Options) -> None:
-    """A mistyped option must not be taken for an answer."""
+    """Refuse an option that the importer does not have, such as a mistyped one."""
     known: tuple[str, ...] | None = getattr(importer(kind), "OPTIONS", None)
     for key in options:
         if known is not None and key not in known:

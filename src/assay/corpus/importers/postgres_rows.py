@@ -1,4 +1,5 @@
-"""Rows of a PostgreSQL query, one document a row, with the field mapping of `assay.corpus.tabular`.
+"""Import the rows of a PostgreSQL query, one document for each row, with the column mapping of
+`importers/tabular.py`.
 
 The source is an address (`postgresql://user@host/database`) and the option `query` a SELECT. The
 password may stand in the address (it is not written to the corpus), in `PGPASSWORD` or in a

@@ -1,4 +1,5 @@
-"""The rows of a report's tables as documents: a figure is found by its row and shown with its cell.
+"""Turn the rows of a report's tables into documents, so that a figure is found by its row and shown
+with its column.
 
 **Idea.** A question on a report asks for one row ("Mikä oli vuosikate?"), and a table of sixty rows
 says everything at once. So every row is a document of its own, whose text says what a reader of the
@@ -8,8 +9,8 @@ table stays a document as well, to be shown whole.
 
 **Columns.** A heading of several lines is joined from the top down. A table without a heading is
 that of the report's year, and where it has two columns of figures the second is the year before:
-that is how statements are set. Of a column it is told which year it is about, and whether it is the
-budget, what came of it, or a change.
+that is how statements are set. Each column gets its year, and whether it holds the budget, the
+outcome or a change.
 
 **Groups.** A row without figures is the heading of those below it. One in capitals begins anew;
 another takes the place of the one before it, unless both stand together.
@@ -36,11 +37,11 @@ BUDGET = re.compile(
 )
 ACTUAL = re.compile(r"\bTP\b|toteu|tilinpäätös|\btot\b", re.I)
 _STEP = re.compile(r"(?:Alkup(?:eräinen|\.)?|Muuto(?:s|kset)|Yhteensä|Yht\.)", re.I)
-LONGEST_HEADING = 90  # characters of a row that is a heading of those below it
+LONGEST_HEADING = 90  # characters of a row that heads the rows below it (taste)
 
 Kind = Literal["actual", "budget", "change"]
 
-NO_SHARE = 10_000.0  # figures that are no percentage, whatever stands over them
+NO_SHARE = 10_000.0  # from here on a figure is no percentage, whatever its heading says
 
 
 class Figure(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -97,36 +98,38 @@ def rows_of(grid: Grid) -> Iterator[RowText]:
     """The rows that have something beside their label; a budget and its changes, which stand under
     each other, are one row."""
     row: RowText | None = None
-    for found in _lines_of(grid):
+    for found in _iter_rows(grid):
         step = _budget_step(grid, found.number)
-        if row is not None and step and not _names(grid.rows[found.number - 1][0]):
-            row = msgspec.structs.replace(row, figures=(*row.figures, *_of_step(found, step)))
+        if row is not None and step and not _names_row(grid.rows[found.number - 1][0]):
+            row = msgspec.structs.replace(
+                row, figures=(*row.figures, *_figures_of_step(found, step))
+            )
             continue
         if row is not None:
             yield row
         row = found
         if step:
-            row = msgspec.structs.replace(found, figures=_of_step(found, step))
+            row = msgspec.structs.replace(found, figures=_figures_of_step(found, step))
     if row is not None:
         yield row
 
 
-def _names(label: str) -> bool:
+def _names_row(label: str) -> bool:
     """Whether a label says what a row is of; a decision is cited with its section."""
     return bool(label.strip()) and "§" not in label
 
 
 def _budget_step(grid: Grid, number: int) -> str:
-    """What the second column of a row says of its budget: the first one, a change, all of it; with
-    the decision, where it stands beside it."""
+    """The step of a budget that the second column of a row names: the first budget, a change, the
+    sum; with the decision, where it stands beside it."""
     label, *rest = grid.rows[number - 1]
     step = rest[0].strip() if rest else ""
     if not _STEP.fullmatch(step):
         return ""
-    return step if _names(label) else f"{step} {label.strip()}".strip()
+    return step if _names_row(label) else f"{step} {label.strip()}".strip()
 
 
-def _of_step(row: RowText, step: str) -> tuple[Figure, ...]:
+def _figures_of_step(row: RowText, step: str) -> tuple[Figure, ...]:
     """The figures of a row, the budget's under the name of the step."""
     budget = next((figure for figure in row.figures if figure.value is not None), None)
     return tuple(
@@ -138,7 +141,7 @@ def _of_step(row: RowText, step: str) -> tuple[Figure, ...]:
     )
 
 
-def _lines_of(grid: Grid) -> Iterator[RowText]:
+def _iter_rows(grid: Grid) -> Iterator[RowText]:
     for number, (cells, parents) in enumerate(zip(grid.rows, grid.parents, strict=True), start=1):
         label, place = _label(cells, grid.columns)
         figures = tuple(
@@ -189,8 +192,8 @@ def _unit_above(labels: Sequence[str]) -> str:
     return next((unit for label in labels[-2::-1] if (unit := stated_unit(label)) in MONEY), "")
 
 
-def told(figure: Figure) -> str:
-    """As the text of a row has it: 2023: 3 400 (1 000 €)."""
+def figure_text(figure: Figure) -> str:
+    """A figure as the text of a row has it: 2023: 3 400 (1 000 €)."""
     unit = f" ({figure.unit})" if figure.unit and figure.unit not in figure.text else ""
     return f"{figure.column}: {figure.text}{unit}" if figure.column else f"{figure.text}{unit}"
 
@@ -222,9 +225,9 @@ def _columns(
     named = [""] * width
     for row in header:
         for column, (before, text) in enumerate(zip_longest(named, row, fillvalue="")):
-            said = " ".join(text.split())
-            if column < width and said and said not in before:
-                named[column] = f"{before} {said}".strip()
+            words = " ".join(text.split())
+            if column < width and words and words not in before:
+                named[column] = f"{before} {words}".strip()
     figures = [column for column in range(1, width) if _has_figures(body, column)]
     if figures and not any(named[column] for column in figures):
         stated = year_of(title) or year
@@ -249,10 +252,9 @@ def _groups(body: Sequence[Sequence[str]]) -> Iterator[tuple[str, ...]]:
     group: list[str] = []
     after_heading = False
     for row in body:
-        said = [cell.strip() for cell in row if cell.strip()]
-        heading = (
-            said[0] if len(said) == 1 and row[0].strip() and number_in(said[0]) is None else ""
-        )
+        cells = [cell.strip() for cell in row if cell.strip()]
+        is_alone = len(cells) == 1 and bool(row[0].strip())
+        heading = cells[0] if is_alone and number_in(cells[0]) is None else ""
         if not heading or len(heading) > LONGEST_HEADING:
             yield tuple(group)
             after_heading = False

@@ -1,4 +1,4 @@
-"""Rows of a table, JSON lines, CSV or Parquet, one document a row, by a field mapping.
+"""Import tables (JSON lines, CSV, Parquet) by a column mapping, one document for each row.
 
 A mapping says which column is what: `{"id": "doc_no", "title": "heading", "text": "body", "date":
 "valid_from"}` reads `target: column`. Targets are a document's own fields (id, title, text,

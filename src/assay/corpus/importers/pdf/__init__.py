@@ -1,1 +1,1 @@
-"""Reading annual reports in PDF: letters, words, headings, tables and their cells."""
+"""Read annual reports in PDF: letters, words, headings, tables and their cells."""

@@ -1,4 +1,5 @@
-"""A table's cells where numbers, not rulings, make the columns; and tables as values.
+"""Cut tables into header, rows and cells, both tables that columns of numbers form and tables drawn
+as a grid.
 
 **Columns.** Figures are set flush right, so that the right edges of a column's numbers come
 together within a few points, and what lies left of the first such column is the label. This is the
@@ -27,13 +28,14 @@ from assay.corpus.importers.pdf.words import (
     Cell,
     cut,
     is_value,
-    mended,
+    join_lines,
     signed,
     with_signs,
 )
 
+# set on the annual reports of Finnish municipalities
 MAX_HEADING = 6  # rows
-SENTENCE = 40  # letters, from where on a text may be a sentence
+SENTENCE = 40  # letters: a longer text may be a sentence
 
 _SHARE = re.compile(r"[-–−+]?\s?\d{1,2}(?:,\d+)?\s?%")
 
@@ -74,7 +76,7 @@ def table_of(lines: Sequence[Line]) -> Table | None:
     bounds = _number_columns(rows)
     if len(bounds) < 2:
         return None
-    placed = [_placed(row, bounds) for row in rows]
+    placed = [_row_of_cells(row, bounds) for row in rows]
     bounds, placed = _one_label(bounds, placed)
     heading = _last_heading([row.cells for row in placed])
     over = _with_labels(bounds, rows[heading:])
@@ -84,7 +86,7 @@ def table_of(lines: Sequence[Line]) -> Table | None:
         return None
     words = frozenset(word for line in lines for word in line.words)
     box = around(line.box for line in lines)
-    title, header = _title_row(_whole(header))
+    title, header = _title_row(_join_broken_headings(header))
     return Table(title, tuple(header), tuple(body), box, tuple(bounds), words)
 
 
@@ -117,7 +119,7 @@ def _flush_right(rows: list[list[Cell]]) -> list[list[Box]]:
     return [group for group in groups if len(group) >= needed]
 
 
-def _placed(row: list[Cell], bounds: list[Bound]) -> TableRow:
+def _row_of_cells(row: list[Cell], bounds: list[Bound]) -> TableRow:
     texts = [""] * len(bounds)
     for cell in row:
         column = _column_of(cell, bounds)
@@ -149,19 +151,19 @@ def _one_label(bounds: list[Bound], placed: list[TableRow]) -> tuple[list[Bound]
     """One column of labels: steps of indentation are no columns. Columns that no row uses go."""
     used = [column for column in range(len(bounds)) if any(row.cells[column] for row in placed)]
     bounds = [bounds[column] for column in used]
-    placed = [_with(row, [row.cells[column] for column in used]) for row in placed]
+    placed = [_with_cells(row, [row.cells[column] for column in used]) for row in placed]
     first = _first_of_numbers(placed)
     single = sum(sum(map(bool, row.cells[:first])) <= 1 for row in placed)
     if first > 1 and single >= 0.9 * len(placed):
         bounds = [(bounds[0][0], bounds[first - 1][1]), *bounds[first:]]
         placed = [
-            _with(row, [" ".join(filter(None, row.cells[:first])), *row.cells[first:]])
+            _with_cells(row, [" ".join(filter(None, row.cells[:first])), *row.cells[first:]])
             for row in placed
         ]
     return bounds, placed
 
 
-def _with(row: TableRow, cells: Sequence[str]) -> TableRow:
+def _with_cells(row: TableRow, cells: Sequence[str]) -> TableRow:
     return replace(row, cells=tuple(cells))
 
 
@@ -180,13 +182,13 @@ def carried_on(placed: list[TableRow]) -> list[TableRow]:
     for row in placed:
         if joined and _is_broken_number(joined[-1], row, pitch):
             row = _with_numbers(joined.pop(), row)
-        elif joined and _goes_on(joined[-1], row, pitch):
+        elif joined and _continues_label(joined[-1], row, pitch):
             before = joined.pop()
-            label = mended((before.cells[0], row.cells[0]))
+            label = join_lines((before.cells[0], row.cells[0]))
             figures = row.cells[1:] if any(row.cells[1:]) else before.cells[1:]
             row = replace(before, cells=(label, *figures), at=row.at)
         joined.append(row)
-    return [_with(row, [text.replace(SHY, "") for text in row.cells]) for row in joined]
+    return [_with_cells(row, [text.replace(SHY, "") for text in row.cells]) for row in joined]
 
 
 def _pitch(placed: list[TableRow]) -> float:
@@ -219,11 +221,11 @@ def _with_numbers(before: TableRow, row: TableRow) -> TableRow:
         f"{above} {below}".strip()
         for above, below in zip(before.cells[1:], row.cells[1:], strict=True)
     ]
-    label = mended(filter(None, (before.cells[0], row.cells[0])))
+    label = join_lines(filter(None, (before.cells[0], row.cells[0])))
     return replace(row, cells=(label, *cells))
 
 
-def _goes_on(before: TableRow, row: TableRow, pitch: float) -> bool:
+def _continues_label(before: TableRow, row: TableRow, pitch: float) -> bool:
     """A label alone that this row goes on with, or figures whose label goes on here: it cannot end
     there, or the lines are nearer to each other than rows are."""
     if not before.cells[0] or not row.cells[0] or (before.is_label and row.is_label):
@@ -283,19 +285,19 @@ def _spread(row: list[Cell], bounds: list[Bound]) -> tuple[str, ...]:
     the figures do is that column's; another may be that of a group of columns, and begins where the
     group does or stands over its middle."""
     texts = [""] * len(bounds)
-    over = [_under(cell, bounds) for cell in row]
+    over = [_columns_under(cell, bounds) for cell in row]
     taken = {column for columns in over for column in columns}
     for number, cell in enumerate(row):
         columns = over[number]
         is_flush = abs(cell.box.x1 - bounds[columns[-1]][1]) <= 2 * NEAR
         if 0 not in columns and not is_flush:
-            columns = _grouped(cell.box, columns, taken, bounds)
+            columns = _columns_of_group(cell.box, columns, taken, bounds)
         for column in columns:
             texts[column] = f"{texts[column]} {cell.text}".strip()
     return tuple(texts)
 
 
-def _under(cell: Cell, bounds: list[Bound]) -> list[int]:
+def _columns_under(cell: Cell, bounds: list[Bound]) -> list[int]:
     """The columns right under a heading."""
     for column, (_, right) in enumerate(bounds):
         if column and abs(cell.box.x1 - right) <= NEAR and cell.box.x0 > bounds[column - 1][1] - 12:
@@ -312,7 +314,9 @@ def _stands_over(box: Box, bound: Bound) -> bool:
     return shared >= 0.5 * min(box.width, bound[1] - bound[0])
 
 
-def _grouped(box: Box, columns: list[int], taken: set[int], bounds: list[Bound]) -> list[int]:
+def _columns_of_group(
+    box: Box, columns: list[int], taken: set[int], bounds: list[Bound]
+) -> list[int]:
     """The columns of the group that a heading stands over, as far as they have no other: those over
     whose middle it stands, or else all to the right of where it begins."""
     first, last = columns[0], columns[-1]
@@ -333,18 +337,18 @@ def _grouped(box: Box, columns: list[int], taken: set[int], bounds: list[Bound])
     return best
 
 
-def _whole(header: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
+def _join_broken_headings(header: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
     """Heading rows of which a word goes on in the next are one row."""
     joined: list[tuple[str, ...]] = []
     for row in header:
         if joined and any(text.endswith(SHY) for text in joined[-1]):
             pairs = zip(joined.pop(), row, strict=True)
-            row = tuple(_once(above, below) for above, below in pairs)
+            row = tuple(_join_headings(above, below) for above, below in pairs)
         joined.append(row)
-    return [tuple(mended([text]) for text in row) for row in joined]
+    return [tuple(join_lines([text]) for text in row) for row in joined]
 
 
-def _once(above: str, below: str) -> str:
+def _join_headings(above: str, below: str) -> str:
     return above if above == below else "\n".join(filter(None, (above, below)))
 
 
@@ -365,7 +369,7 @@ def _title_row(header: list[tuple[str, ...]]) -> tuple[str, list[tuple[str, ...]
 def tables_of_grid(grid: Grid) -> list[Table]:
     """The tables of a grid: one, or several where headings follow on figures, or on the end of a
     text that began on the page before."""
-    begun = _running_on(grid.rows)
+    begun = _count_running_rows(grid.rows)
     starts = [0, *_other_headings(grid.rows, len(grid.columns))]
     starts = sorted({*starts, begun})
     tables = []
@@ -381,7 +385,7 @@ def tables_of_grid(grid: Grid) -> list[Table]:
     return tables
 
 
-def _running_on(rows: Sequence[GridRow]) -> int:
+def _count_running_rows(rows: Sequence[GridRow]) -> int:
     """How many rows at the top are running text, with a heading of several columns and more rows
     below: a heading is no sentence."""
     number = 0
@@ -428,7 +432,9 @@ def _table_of_grid(grid: Grid) -> Table:
     heading = _grid_heading(rows, width)
     header = [tuple(row.texts.get(column, "") for column in range(width)) for row in rows[:heading]]
     body = _grid_body(rows[heading:], width)
-    return Table(title, tuple(_whole(header)), tuple(body), grid.box, grid.columns, grid.words)
+    return Table(
+        title, tuple(_join_broken_headings(header)), tuple(body), grid.box, grid.columns, grid.words
+    )
 
 
 def _grid_body(rows: Sequence[GridRow], width: int) -> list[TableRow]:
@@ -495,4 +501,6 @@ def with_heading(table: Table, lines: Sequence[Line]) -> Table:
         rows.append(tuple(texts))
     words = table.words | {word for line in lines for word in line.words}
     box = around([table.box, *(line.box for line in lines)])
-    return replace(table, header=(*_whole(rows), *table.header), words=words, box=box)
+    return replace(
+        table, header=(*_join_broken_headings(rows), *table.header), words=words, box=box
+    )

@@ -1,4 +1,4 @@
-"""Running text in two columns, read one column after the other.
+"""Put the lines of a page set in two columns into reading order.
 
 **Idea.** Lines are made of words at one height, so that a line of a page in two columns is one of
 the left column and one of the right. Where lines that follow each other are all parted by the same
@@ -13,8 +13,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from assay.corpus.importers.pdf.page import Box, Line, Word
 
+# set on the annual reports of Finnish municipalities
 LEAST = 4  # lines with words on both sides of the strip
-STRIP = 0.8  # of the height of a line: how wide the strip is at the least
+STRIP = 0.8  # of the height of a line: the least width of the strip
 WORDS = 3  # of a side of a line, for running text
 FULL = 0.7  # of the width of its column, for running text
 
@@ -25,13 +26,13 @@ def in_reading_order(lines: Sequence[Line], tables: Iterable[Box]) -> tuple[Line
     """The lines of a page that are in no table, columns one after the other."""
     tops = sorted(box.y0 for box in tables)
     ordered: list[Line] = []
-    for block in _between(lines, tops):
-        ordered += _read(block)
+    for block in _blocks_between(lines, tops):
+        ordered += _order_block(block)
     return tuple(ordered)
 
 
-def _between(lines: Sequence[Line], tops: Sequence[float]) -> Iterator[list[Line]]:
-    """Lines with no table between them."""
+def _blocks_between(lines: Sequence[Line], tops: Sequence[float]) -> Iterator[list[Line]]:
+    """Blocks of lines with no table between them."""
     block: list[Line] = []
     for line in lines:
         if block and any(block[-1].box.middle < top <= line.box.middle for top in tops):
@@ -42,11 +43,11 @@ def _between(lines: Sequence[Line], tops: Sequence[float]) -> Iterator[list[Line
         yield block
 
 
-def _read(lines: list[Line]) -> list[Line]:
+def _order_block(lines: list[Line]) -> list[Line]:
     ordered: list[Line] = []
     first = 0
     while first < len(lines):
-        last, strip = _columned(lines, first)
+        last, strip = _find_columns(lines, first)
         if strip is None:
             ordered.append(lines[first])
             first += 1
@@ -58,13 +59,13 @@ def _read(lines: list[Line]) -> list[Line]:
     return ordered
 
 
-def _columned(lines: list[Line], first: int) -> tuple[int, float | None]:
-    """Up to where the lines from this one on are in two columns, and the strip between them."""
+def _find_columns(lines: list[Line], first: int) -> tuple[int, float | None]:
+    """How far the lines from this one on are set in two columns, and the strip between them."""
     for strip in _strips(lines[first]):
         last = first
         while last < len(lines) and not _crosses(lines[last], strip):
             last += 1
-        if _is_text([_sides(line, strip) for line in lines[first:last]]):
+        if _are_running_text([_sides(line, strip) for line in lines[first:last]]):
             return last, strip
     return first, None
 
@@ -80,7 +81,7 @@ def _strips(line: Line) -> list[float]:
 
 
 def _crosses(line: Line, strip: float) -> bool:
-    """Words stand over the strip, or so near to it on both sides that there is none."""
+    """Whether words stand over the strip, or so near to it on both sides that there is none."""
     half = STRIP * line.size / 2
     return any(word.box.x0 < strip + half and word.box.x1 > strip - half for word in line.words)
 
@@ -97,7 +98,7 @@ def _line(words: Iterable[Word]) -> Line | None:
     return Line(kept) if kept else None
 
 
-def _is_text(sides: list[Sides]) -> bool:
+def _are_running_text(sides: list[Sides]) -> bool:
     """Both columns are running text: lines have several words, reach the end of their column, and
     begin inside of a sentence."""
     both = [(left, right) for left, right in sides if left is not None and right is not None]

@@ -1,4 +1,4 @@
-"""The cells of a table that is drawn as a grid.
+"""Find the cells of a table that is drawn with rulings as a grid.
 
 **Idea.** Every ruling lies on one of a few lines across and down, which cut the table into small
 rectangles. Two neighbours with no ruling between them are one cell, so that merged cells come out
@@ -21,11 +21,12 @@ from typing import NamedTuple
 
 from assay.corpus.importers.pdf.letters import lines_of
 from assay.corpus.importers.pdf.page import Box, Line, Page, Word
-from assay.corpus.importers.pdf.words import NEAR, NUMBER, YEARLIKE, cut, mended, signed
+from assay.corpus.importers.pdf.words import NEAR, NUMBER, YEARLIKE, cut, join_lines, signed
 
-COVERED = 0.6  # of a side, from where on a ruling stands along it
+# set on the annual reports of Finnish municipalities
+COVERED = 0.6  # of a side: a ruling along more of it parts two cells
 NARROW = 5.0  # points: rulings that are nearer are one line
-MAX_CELLS = 8_000
+MAX_CELLS = 8_000  # a grid of more is a picture
 
 Interval = tuple[float, float]
 
@@ -68,15 +69,15 @@ def grids_in(page: Page, box: Box, rulings: Sequence[Box]) -> list[Grid]:
         return []
     words = [word for line in page.lines for word in line.words if box.holds(word.box, 1)]
     words += [word for word in page.sideways if box.holds(word.box, 1)]
-    cells = _unmerged(lattice, lattice.fill(words))
+    cells = _split_merged_labels(lattice, lattice.fill(words))
     if _is_crowded(cells):
         return []
-    inner = _between(lattice, cells)
+    inner = _undrawn_rulings(lattice, cells)
     if inner:
         lattice = _lattice(box, [*rulings, *inner]) or lattice
-        cells = _unmerged(lattice, lattice.fill(words))
+        cells = _split_merged_labels(lattice, lattice.fill(words))
     grids = []
-    for first, last in _stacked(lattice, cells):
+    for first, last in _split_stacked(lattice, cells):
         inside = {span: held for span, held in cells.items() if first <= span.top <= last}
         is_lined = any(
             lattice.ys[first] <= ruling.middle <= lattice.ys[last + 1] for ruling in inner
@@ -104,7 +105,7 @@ def _grid(
     return Grid(box, lattice.bounds(used), _renumbered(rows, used), words)
 
 
-def _stacked(lattice: Lattice, cells: dict[Span, list[Word]]) -> list[tuple[int, int]]:
+def _split_stacked(lattice: Lattice, cells: dict[Span, list[Word]]) -> list[tuple[int, int]]:
     """Rows, the first and the last, of tables that touch: where the columns of a row are neither
     among those above nor all of them, another table begins."""
     filled = {span.top for span, words in cells.items() if words}
@@ -178,9 +179,9 @@ def _lattice(box: Box, rulings: Sequence[Box]) -> Lattice | None:
     ys = _with_ends(ys, box.y0 + 2, box.y1 - 2)
     if (len(xs) - 1) * (len(ys) - 1) > MAX_CELLS:
         return None
-    down = _along(xs, ((line.centre, (line.y0, line.y1)) for line in upright), NARROW)
-    across = _along(ys, ((line.middle, (line.x0, line.x1)) for line in level), NEAR)
-    owner = _joined(xs, ys, down, across)
+    down = _stretches_along(xs, ((line.centre, (line.y0, line.y1)) for line in upright), NARROW)
+    across = _stretches_along(ys, ((line.middle, (line.x0, line.x1)) for line in level), NEAR)
+    owner = _number_cells(xs, ys, down, across)
     spans = _spans(owner)
     return Lattice(xs, ys, spans, owner)
 
@@ -201,7 +202,7 @@ def _with_ends(places: list[float], first: float, last: float) -> list[float]:
     return [*before, *places, *after]
 
 
-def _along(
+def _stretches_along(
     places: list[float], rulings: Iterable[tuple[float, Interval]], near: float
 ) -> list[list[Interval]]:
     """The stretches of each line of the lattice along which a ruling is drawn."""
@@ -228,7 +229,7 @@ def _is_drawn(stretches: list[Interval], start: float, end: float) -> bool:
     return covered >= COVERED * (end - start)
 
 
-def _joined(
+def _number_cells(
     xs: list[float], ys: list[float], down: list[list[Interval]], across: list[list[Interval]]
 ) -> list[list[int]]:
     """For every rectangle the number of the cell it is part of."""
@@ -265,7 +266,7 @@ def _spans(owner: list[list[int]]) -> list[Span]:
     return [spans[number] for number in range(len(spans))]
 
 
-def _unmerged(lattice: Lattice, cells: dict[Span, list[Word]]) -> dict[Span, list[Word]]:
+def _split_merged_labels(lattice: Lattice, cells: dict[Span, list[Word]]) -> dict[Span, list[Word]]:
     """Labels that no ruling parts from each other, beside rows that are ruled, are one for each
     row: nearly every row beside them has a line of its own there, and figures."""
     parted: dict[Span, list[Word]] = defaultdict(list)
@@ -283,7 +284,7 @@ def _unmerged(lattice: Lattice, cells: dict[Span, list[Word]]) -> dict[Span, lis
             other.top
             for other, held in cells.items()
             if other.left > span.right and other.top == other.bottom
-            if span.top <= other.top <= span.bottom and _is_figure(mended(w.text for w in held))
+            if span.top <= other.top <= span.bottom and _is_figure(join_lines(w.text for w in held))
         }
         shared = len(beside & by_row.keys())
         if shared < 3 or shared < 0.8 * len(by_row):
@@ -315,7 +316,7 @@ def _is_crowded(cells: dict[Span, list[Word]]) -> bool:
     return crowded >= 2
 
 
-def _between(lattice: Lattice, cells: dict[Span, list[Word]]) -> list[Box]:
+def _undrawn_rulings(lattice: Lattice, cells: dict[Span, list[Word]]) -> list[Box]:
     """Rulings that are not drawn, between the labels and the figures of a cell whose lines have
     both: *Alkuperäinen 813 800* over *Muutos 15 000*. Beside it figures stand under each other."""
     stacks = sum(
@@ -420,7 +421,7 @@ def _row(here: dict[Span, list[Word]], line: Line | None) -> GridRow:
     shown: list[Word] = []
     for span, words in here.items():
         parts = [part.text for part in lines_of(words)]
-        text = mended(parts) if line is None else " ".join(parts)
+        text = join_lines(parts) if line is None else " ".join(parts)
         shown += words
         text = f"{starts.get(span.left, '')} {text}".strip()  # two where cells are no rectangles
         starts[span.left] = text

@@ -1,4 +1,4 @@
-"""Headings, from how the text of a report is set.
+"""Find the headings of a report and their levels from type size, weight and numbering.
 
 **Idea.** What is a heading depends on the size of the running text, so that is found first: the
 size of most letters in lines that read as sentences, over a sample of pages. Lines in a larger
@@ -20,11 +20,12 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from assay.corpus.importers.pdf.page import Line
-from assay.corpus.importers.pdf.words import mended
+from assay.corpus.importers.pdf.words import join_lines
 
-LARGER = 1.14  # a heading's size over that of the text
-LONGEST = 160  # letters
-DEEPEST = 6
+# set on the annual reports of Finnish municipalities
+LARGER = 1.14  # the size of a heading over that of the text
+LONGEST = 160  # letters of a heading
+DEEPEST = 6  # level of headings
 _NUMBERED = re.compile(r"(\d{1,2}(?:\.\d{1,2})*)\.?\s+[A-ZÅÄÖ]")
 _ROMAN = re.compile(r"[IVX]+\.?\s+[A-ZÅÄÖ][A-ZÅÄÖ ,-]{4,}")
 _LEADERS = re.compile(r"\.{4,}|(?:\. ){4,}|…{2,}|_{4,}")
@@ -35,7 +36,7 @@ Style = tuple[float, bool]  # size in half points, bold
 
 @dataclass(frozen=True)
 class Setting:
-    """How a report is set: the size of its text, and the level of each style of headings."""
+    """The typography of a report: the size of its text, and the level of each style of headings."""
 
     body: float
     styles: dict[Style, int] = field(default_factory=dict)
@@ -43,8 +44,8 @@ class Setting:
     numbered: dict[float, int] = field(default_factory=dict)  # the level of numbers in each size
 
     def level(self, text: str, style: Style) -> int:
-        depth = _depth(text, self.has_chapters)
-        if depth and _is_set_as(depth, style, self.numbered):
+        depth = _stated_level(text, self.has_chapters)
+        if depth and _fits_level(depth, style, self.numbered):
             return depth
         near = [known for known in self.styles if abs(known[0] - style[0]) <= 0.5]
         same = [known for known in near if known[1] == style[1]] or near
@@ -55,7 +56,7 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Titled:
+class PageHeading:
     """A heading on a page: its text, and the first and last of its lines."""
 
     text: str
@@ -64,8 +65,8 @@ class Titled:
     last: int
 
 
-def _depth(text: str, has_chapters: bool) -> int:
-    """The level that a heading says itself; 0 where it says none."""
+def _stated_level(text: str, has_chapters: bool) -> int:
+    """The level that a heading states by its number; 0 where it states none."""
     if has_chapters and _ROMAN.match(text):
         return 1
     found = _NUMBERED.match(text)
@@ -77,7 +78,7 @@ def style_of(line: Line) -> Style:
 
 
 def setting_of(pages: Iterable[Sequence[Line]]) -> Setting:
-    """From the lines of a sample of pages."""
+    """The typography of a report, from the lines of a sample of pages."""
     pages = list(pages)
     sizes: Counter[float] = Counter()
     for lines in pages:
@@ -91,17 +92,17 @@ def setting_of(pages: Iterable[Sequence[Line]]) -> Setting:
     body = max(sizes, key=lambda size: (sizes[size], size)) if sizes else 10.0
     chapters = sum(bool(_ROMAN.match(line.text)) for lines in pages for line in lines) >= 3
     found = [heading for lines in pages for heading in headings_in(lines, Setting(body))]
-    levels, numbered = _levels(found, chapters)
+    levels, numbered = _levels_of_styles(found, chapters)
     return Setting(body, levels, chapters, numbered)
 
 
-def _is_set_as(depth: int, style: Style, numbered: dict[float, int]) -> bool:
-    """Whether no lower level is set larger."""
+def _fits_level(depth: int, style: Style, numbered: dict[float, int]) -> bool:
+    """Whether no lower level is set larger than this style."""
     return all(level <= depth for size, level in numbered.items() if size > style[0] + 0.5)
 
 
-def _levels(
-    found: Iterable[Titled], has_chapters: bool
+def _levels_of_styles(
+    found: Iterable[PageHeading], has_chapters: bool
 ) -> tuple[dict[Style, int], dict[float, int]]:
     """A level for each style: that of the numbered headings in it, or its rank; and that of
     numbered headings for each size."""
@@ -109,14 +110,14 @@ def _levels(
     counts: Counter[Style] = Counter()
     for heading in found:
         counts[heading.style] += 1
-        if depth := _depth(heading.text, has_chapters):
+        if depth := _stated_level(heading.text, has_chapters):
             depths.setdefault(heading.style, []).append(depth)
     levels: dict[Style, int] = {}
     numbered: dict[float, int] = {}
     above = 0
     for style in sorted(counts, key=lambda style: (-style[0], not style[1])):
         known = sorted(
-            depth for depth in depths.get(style, []) if _is_set_as(depth, style, numbered)
+            depth for depth in depths.get(style, []) if _fits_level(depth, style, numbered)
         )
         is_smaller = style[0] not in {other[0] for other in levels}
         level = above + is_smaller
@@ -133,28 +134,28 @@ def _is_sentence_like(line: Line) -> bool:
     return len(line.words) >= 6 and letters >= 0.75 * len(line.text.replace(" ", ""))
 
 
-def headings_in(lines: Sequence[Line], setting: Setting) -> list[Titled]:
+def headings_in(lines: Sequence[Line], setting: Setting) -> list[PageHeading]:
     """The headings among the lines of a page."""
     return [
-        Titled(
-            text=mended(lines[number].text for number in group),
+        PageHeading(
+            text=join_lines(lines[number].text for number in group),
             style=style_of(lines[group[0]]),
             first=group[0],
             last=group[-1],
         )
-        for group in _groups(lines, setting)
+        for group in _group_heading_lines(lines, setting)
     ]
 
 
-def _groups(lines: Sequence[Line], setting: Setting) -> list[list[int]]:
+def _group_heading_lines(lines: Sequence[Line], setting: Setting) -> list[list[int]]:
     groups: list[list[int]] = []
-    for run in _runs(lines, setting):
+    for run in _heading_runs(lines, setting):
         text = sum(len(lines[number].text) for number in run)
         if len(run) >= 4 and text > LONGEST:
             continue  # a paragraph in larger type
         group = [run[0]]
         for before, number in pairwise(run):
-            if _goes_on(lines[before], lines[number], lines):
+            if _continues_heading(lines[before], lines[number], lines):
                 group.append(number)
             else:
                 groups.append(group)
@@ -165,7 +166,7 @@ def _groups(lines: Sequence[Line], setting: Setting) -> list[list[int]]:
     ]
 
 
-def _runs(lines: Sequence[Line], setting: Setting) -> list[list[int]]:
+def _heading_runs(lines: Sequence[Line], setting: Setting) -> list[list[int]]:
     """Lines that look like headings, those in one style right under each other together."""
     runs: list[list[int]] = []
     for number, line in enumerate(lines):
@@ -174,9 +175,9 @@ def _runs(lines: Sequence[Line], setting: Setting) -> list[list[int]]:
         is_below = line.box.y0 > before.box.y0  # the top of the next column is not
         same = follows and is_below and style_of(before) == style_of(line)
         is_close = same and line.box.y0 - before.box.y1 < 0.7 * line.box.height
-        if is_close and (_looks(line, setting) or line.text[:1].islower()):
+        if is_close and (_looks_like_heading(line, setting) or line.text[:1].islower()):
             runs[-1].append(number)
-        elif _looks(line, setting) and not _is_sentence(number, lines, setting):
+        elif _looks_like_heading(line, setting) and not _is_sentence(number, lines, setting):
             runs.append([number])
     return runs
 
@@ -191,7 +192,7 @@ def _is_sentence(number: int, lines: Sequence[Line], setting: Setting) -> bool:
     return is_close and not below.bold and below.text[:1].islower()
 
 
-def _goes_on(before: Line, line: Line, lines: Sequence[Line]) -> bool:
+def _continues_heading(before: Line, line: Line, lines: Sequence[Line]) -> bool:
     """The second line of a heading: the first is full, or cannot end there."""
     if _NUMBERED.match(line.text):
         return False
@@ -203,7 +204,7 @@ def _goes_on(before: Line, line: Line, lines: Sequence[Line]) -> bool:
     return before.box.x1 + first > right - 0.02 * (right - left)
 
 
-def _looks(line: Line, setting: Setting) -> bool:
+def _looks_like_heading(line: Line, setting: Setting) -> bool:
     """Larger than the text, or bold, short, and numbered or without a full stop."""
     text = line.text
     if not 3 <= len(text) <= 130 or _LEADERS.search(text):

@@ -1,4 +1,4 @@
-"""The words of a page from its letters, whichever way the page is held.
+"""Put the letters of a PDF page together into words and lines, whichever way the page is turned.
 
 A file may store a page on its side, with `/Rotate` or with text that runs upwards. What counts is
 the direction in which most letters run: the page is turned until they stand upright. What runs
@@ -17,24 +17,24 @@ from typing import Any
 from assay.corpus.importers.pdf.page import SHY, Box, Frame, Line, Word
 from assay.corpus.importers.pdf.words import with_signs_from_above
 
-BOLD = 500  # font weights above this
+BOLD = 500  # font weights above this: 400 is regular, 700 bold (OpenType)
 HYPHENS = "\x02\ufffe"  # how PDFium marks a hyphen at the end of a line
 
 
 @dataclass(frozen=True)
-class Written:
-    """What is written on a page: how it is held, its lines, and what stands on its side."""
+class PageText:
+    """The text of a page: its rotation, its lines, and the words that run sideways."""
 
     frame: Frame
     lines: tuple[Line, ...]
     sideways: tuple[Word, ...]
 
 
-def written(textpage: Any, raw: Any, bounds: Box, turns: int) -> Written:
+def page_text(textpage: Any, raw: Any, bounds: Box, turns: int) -> PageText:
     """The words of a page that the file turns `turns` times."""
     words: dict[int, list[Word]] = {}
     letters: Counter[int] = Counter()
-    for turned, word in _words(textpage, raw, bounds):
+    for turned, word in _iter_words(textpage, raw, bounds):
         words.setdefault(turned, []).append(word)
         letters[turned] += len(word.text)
     main = max(letters, key=lambda way: (letters[way], way == turns)) if letters else turns
@@ -46,18 +46,18 @@ def written(textpage: Any, raw: Any, bounds: Box, turns: int) -> Written:
         for line in lines_of(others)
     ]
     lines = with_signs_from_above(list(lines_of(words.get(main, []))))
-    return Written(frame, lines, tuple(sideways))
+    return PageText(frame, lines, tuple(sideways))
 
 
-def _words(textpage: Any, raw: Any, bounds: Box) -> Iterator[tuple[int, Word]]:
+def _iter_words(textpage: Any, raw: Any, bounds: Box) -> Iterator[tuple[int, Word]]:
     """Letters between spaces. The boxes are the font's own, as high for an "a" as for an "A", so
     that lines are even; their height stands for the size, since the size a PDF states may be scaled
     afterwards. A word runs the way its first letter does."""
-    places = _Places(textpage.raw, raw, bounds)
+    places = _LetterBoxes(textpage.raw, raw, bounds)
     begun: list[str] = []
     first = turns = 0
     x0 = y0 = x1 = y1 = 0.0
-    for index, text in enumerate(_texts(textpage, raw)):
+    for index, text in enumerate(_iter_letters(textpage, raw)):
         place = places.at(index, turns) if text and begun else None
         if begun and (place is None or _jumps((x0, y0, x1, y1), place)):
             yield turns, places.word("".join(begun), first, Box(x0, y0, x1, y1))
@@ -75,7 +75,7 @@ def _words(textpage: Any, raw: Any, bounds: Box) -> Iterator[tuple[int, Word]]:
         yield turns, places.word("".join(begun), first, Box(x0, y0, x1, y1))
 
 
-def _texts(textpage: Any, raw: Any) -> Iterator[str]:
+def _iter_letters(textpage: Any, raw: Any) -> Iterator[str]:
     """Every letter, and "" for a space."""
     handle = textpage.raw
     read = raw.FPDFText_GetUnicode
@@ -92,8 +92,8 @@ def _texts(textpage: Any, raw: Any) -> Iterator[str]:
 Edges = tuple[float, float, float, float]
 
 
-class _Places:
-    """Where the letters of a page stand."""
+class _LetterBoxes:
+    """The boxes of the letters of a page."""
 
     def __init__(self, handle: Any, raw: Any, bounds: Box) -> None:
         self._handle, self._raw, self._bounds = handle, raw, bounds
@@ -107,7 +107,7 @@ class _Places:
         return _turns(self._matrix.a, self._matrix.b)
 
     def at(self, index: int, turns: int) -> Edges:
-        """On the page turned that way."""
+        """The edges of a letter on the page turned that way."""
         if turns:
             return self._turned(index, self._frames[turns])
         place, bounds = self._place, self._bounds
@@ -144,7 +144,7 @@ def _turns(across: float, up: float) -> int:
 
 
 def _jumps(word: Edges, letter: Edges) -> bool:
-    """A letter that jumps, to the side or to another line, begins a word without a space."""
+    """Whether a letter begins a new word without a space: it is set aside, or on another line."""
     height = word[3] - word[1]
     to_the_right = letter[0] - word[2] > 0.5 * height
     to_the_left = letter[0] < word[0] - 1

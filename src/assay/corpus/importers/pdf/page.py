@@ -1,7 +1,7 @@
-"""A PDF page as values: words, lines and rulings, by their places on it.
+"""The value types of a PDF page: boxes, words, lines and rulings, with their positions.
 
 Places are in points from the top left corner of the page as it is read, whichever way the file
-stores it. Reading a file is told in pdf_file.py.
+stores it. `file.py` reads them from a PDF.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ class Box:
 
     @property
     def middle(self) -> float:
-        """Its height on the page."""
+        """The vertical middle."""
         return (self.y0 + self.y1) / 2
 
     @property
     def centre(self) -> float:
-        """Its place across the page."""
+        """The horizontal middle."""
         return (self.x0 + self.x1) / 2
 
     def with_(self, other: Box) -> Box:
@@ -48,7 +48,7 @@ class Box:
         )
 
     def holds(self, other: Box, margin: float = 0.0) -> bool:
-        """The middle of the other is inside."""
+        """Whether the middle of the other box is inside."""
         across = self.x0 - margin <= other.centre <= self.x1 + margin
         return across and self.y0 - margin <= other.middle <= self.y1 + margin
 
@@ -60,8 +60,8 @@ def around(boxes: Iterable[Box]) -> Box:
 
 @dataclass(frozen=True)
 class Frame:
-    """How a page is held: places of the file (from the bottom left, `bounds` is the page) against
-    places from the top left of the page after so many quarter turns clockwise."""
+    """The rotation of a page: converts positions of the file (from the bottom left, `bounds` is the
+    page) to positions from the top left of the page after so many quarter turns clockwise."""
 
     turns: int
     bounds: Box
@@ -141,8 +141,3 @@ class Page:
     edges: tuple[Box, ...] = ()  # of filled areas
     images: int = 0
     sideways: tuple[Word, ...] = ()  # what runs up or down the page, a line each
-
-    @cached_property
-    def body_size(self) -> float:
-        sizes = [word.size for line in self.lines for word in line.words]
-        return statistics.median(sizes) if sizes else 10.0

@@ -1,4 +1,4 @@
-"""What a report in PDF holds, page by page: passages and tables under their headings.
+"""Read a PDF report page by page into passages and tables under their headings.
 
 Every word of a page's text layer is in one of its parts or in its running lines. Pages are read one
 after another and let go, so that a report of any length needs the memory of a few pages; what holds
@@ -26,11 +26,12 @@ from assay.corpus.importers.pdf.file import PdfFile, open_pdf
 from assay.corpus.importers.pdf.headings import Setting, Style, headings_in, setting_of
 from assay.corpus.importers.pdf.page import Line, Page
 from assay.corpus.importers.pdf.tables import find_tables
-from assay.corpus.importers.pdf.words import cut, mended
+from assay.corpus.importers.pdf.words import cut, join_lines
 from assay.language.amounts import MONEY, stated_unit, unit_in
 
+# set on the annual reports of Finnish municipalities
 SAMPLE = 48  # pages that a report is surveyed on
-DEEPEST_CHAPTER = 3  # of headings, beyond which a name holds on
+DEEPEST_CHAPTER = 3  # of headings: a name holds under deeper ones
 EDGE = 0.14  # of a page's height: where running lines stand
 SAME_COLUMN = 12.0  # points between the columns of a table and those it goes on with
 _NUMBERS = re.compile(r"(?<![\d.,])\d{1,4}(?![\d.,]*\d)")
@@ -105,7 +106,7 @@ class ReadPage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Survey(msgspec.Struct, frozen=True, kw_only=True):
-    """What holds for a whole report."""
+    """The properties of a whole report."""
 
     pages: int
     words: str
@@ -122,8 +123,8 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def survey(path: Path) -> Survey | Problem:
-    """A look at some pages of a report. A file that cannot be read is a problem; that the extra
-    `pdf` is missing is raised."""
+    """Survey a sample of pages. A file that cannot be read is a problem; that the extra `pdf` is
+    missing is raised."""
     try:
         file = open_pdf(path)
     except MissingExtra:
@@ -133,7 +134,7 @@ def survey(path: Path) -> Survey | Problem:
     except OSError as error:
         return unreadable(path, error)
     try:
-        return _surveyed(file)
+        return _survey_pages(file)
     finally:
         file.close()
 
@@ -143,22 +144,22 @@ def read_pages(path: Path, known: Survey) -> Iterator[ReadPage | Problem]:
     and the next one is read."""
     file = open_pdf(path)
     try:
-        reading = _Reading(known)
+        state = _ReadingState(known)
         for number in range(1, file.pages + 1):
-            yield from reading.page(file, number)
+            yield from state.page(file, number)
     finally:
         file.close()
 
 
-def _surveyed(file: PdfFile) -> Survey:
+def _survey_pages(file: PdfFile) -> Survey:
     pages: list[Page] = []
     for number in _sample(file.pages):
         try:
             pages.append(file.page(number))
         except InputError:
-            continue  # told when its turn comes
+            continue  # reported when its turn comes
     shapes = Counter(
-        shape for page in pages for shape in {_shape(line, page) for line in _edge(page)}
+        shape for page in pages for shape in {_shape(line, page) for line in _edge_lines(page)}
     )
     running = frozenset(
         shape for shape, count in shapes.items() if shape and count >= max(3, 0.06 * len(pages))
@@ -190,7 +191,7 @@ def _sample(pages: int) -> list[int]:
     return sorted({page for first in firsts for page in (first, first + 1)})
 
 
-def _edge(page: Page) -> list[Line]:
+def _edge_lines(page: Page) -> list[Line]:
     """The lines near the top and the bottom of a page."""
     return [line for line in page.lines if _side(line, page)]
 
@@ -202,7 +203,7 @@ def _side(line: Line, page: Page) -> str:
 
 
 def _shape(line: Line, page: Page) -> str:
-    """What of a running line is the same on every page, "" for a line in the middle."""
+    """The part of a running line that is the same on every page; "" for a line in the middle."""
     side = _side(line, page)
     worded = [cell for cell in cut(line) if re.search(r"[^\W\d]", cell.text)]
     if len(worded) > 1 or "%" in line.text:
@@ -217,7 +218,7 @@ def _is_number_of(page: Page, line: Line) -> bool:
 
 def _page_numbers(page: Page) -> list[str]:
     """Numbers at the edges of a page that may be its own."""
-    lines = _edge(page)
+    lines = _edge_lines(page)
     outermost = [*lines[:2], *lines[-2:]]
     return [
         number
@@ -231,15 +232,15 @@ def _page_numbers(page: Page) -> list[str]:
 
 
 @dataclass
-class _Open:
-    """A heading that the text now stands under. `is_told` when a part of its own page has it."""
+class _OpenHeading:
+    """A heading that the text stands under; `is_used` when a part of its own page has it."""
 
     heading: Heading
-    is_told: bool = False
+    is_used: bool = False
 
 
 @dataclass
-class _Last:
+class _LastTable:
     """The table at the end of the page before."""
 
     page: int
@@ -248,12 +249,12 @@ class _Last:
 
 
 @dataclass
-class _Reading:
-    """Where reading stands between two pages."""
+class _ReadingState:
+    """The state between two pages."""
 
     known: Survey
-    trail: list[_Open] = field(default_factory=list)
-    last: _Last | None = None
+    trail: list[_OpenHeading] = field(default_factory=list)
+    last: _LastTable | None = None
     offset: int | None = None
     named: str = ""  # whom a line names that the tables after it are about
     named_under: Trail = ()  # the headings it stands under
@@ -271,7 +272,7 @@ class _Reading:
             reason = "the page is an image without a text layer; run OCR"
             yield Problem(code="no-text-layer", where=f"{file.path}: page {number}", reason=reason)
         running = tuple(line.text for line in lines)
-        parts = tuple(_parts(self, replace(page, lines=inner)))
+        parts = tuple(_page_parts(self, replace(page, lines=inner)))
         if running and not parts:  # so that no word is lost
             parts = (Passage(number=1, trail=self.headings, text="\n".join(running)),)
         yield ReadPage(number=number, printed=self._printed(page), running=running, parts=parts)
@@ -295,12 +296,12 @@ class _Reading:
         return tuple(opened.heading for opened in self.trail)
 
 
-def _parts(reading: _Reading, page: Page) -> Iterator[Passage | ReadTable]:
+def _page_parts(state: _ReadingState, page: Page) -> Iterator[Passage | ReadTable]:
     """The parts of a page in reading order. A heading that no part of its own page carries is a
     passage by itself, so that its words are on their page."""
     found = find_tables(page)
     lines = in_reading_order(found.lines, (table.box for table in found.tables))
-    known = reading.known
+    known = state.known
     setting = Setting(known.body, known.styles, known.has_chapters, known.numbered)
     headings = {heading.first: heading for heading in headings_in(lines, setting)}
     inside = {n for heading in headings.values() for n in range(heading.first, heading.last + 1)}
@@ -311,85 +312,85 @@ def _parts(reading: _Reading, page: Page) -> Iterator[Passage | ReadTable]:
     def passage() -> Iterator[Passage]:
         if texts:
             numbers["s"] += 1
-            text = mended(texts, "\n")
+            text = join_lines(texts, "\n")
             texts.clear()
-            yield Passage(number=numbers["s"], trail=reading.headings, text=text)
-            _tell(reading)
+            yield Passage(number=numbers["s"], trail=state.headings, text=text)
+            _mark_headings_used(state)
 
     def table(drawn: Table) -> Iterator[Passage | ReadTable]:
         yield from passage()
         numbers["t"] += 1
         is_first = sum(numbers.values()) == 1
-        read = _read_table(reading, page.number, numbers["t"], drawn, is_first=is_first)
-        reading.last = _Last(page.number, drawn, read)
-        _tell(reading)
+        read = _read_table(state, page.number, numbers["t"], drawn, is_first=is_first)
+        state.last = _LastTable(page.number, drawn, read)
+        _mark_headings_used(state)
         yield read
 
-    for opened in reading.trail:
-        opened.is_told = True
+    for opened in state.trail:
+        opened.is_used = True
     for number, line in enumerate(lines):
         while tables and tables[0].box.y0 < line.box.middle:
             yield from table(tables.pop(0))
         if number in headings:
             yield from passage()
             heading = headings[number]
-            texts += _opened(reading, heading.text, setting.level(heading.text, heading.style))
+            texts += _open_heading(state, heading.text, setting.level(heading.text, heading.style))
             yield from passage()
         elif number not in inside:
             texts.append(line.text)
-        _note_name(reading, line.text)
+        _note_name(state, line.text)
     for drawn in tables:
         yield from table(drawn)
     texts += [word.text for word in found.sideways]
-    texts += [opened.heading.text for opened in reading.trail if not opened.is_told]
+    texts += [opened.heading.text for opened in state.trail if not opened.is_used]
     if texts:
-        reading.last = None
+        state.last = None
     yield from passage()
 
 
-def _note_name(reading: _Reading, text: str) -> None:
+def _note_name(state: _ReadingState, text: str) -> None:
     """A line such as "Tytäryhteisö Seinäjoen Työterveys Oy" or "Tulosalue 130 Yleishallinto" names
     what the tables after it are about, until the next one, or the end of its chapter."""
     if found := _NAMES.match(text):
-        reading.named = found[1].strip()
-        reading.named_under = _chapters(reading)
+        state.named = found[1].strip()
+        state.named_under = _chapters(state)
 
 
-def _chapters(reading: _Reading) -> Trail:
-    return tuple(heading for heading in reading.headings if heading.level <= DEEPEST_CHAPTER)
+def _chapters(state: _ReadingState) -> Trail:
+    return tuple(heading for heading in state.headings if heading.level <= DEEPEST_CHAPTER)
 
 
-def _tell(reading: _Reading) -> None:
-    for opened in reading.trail:
-        opened.is_told = True
+def _mark_headings_used(state: _ReadingState) -> None:
+    for opened in state.trail:
+        opened.is_used = True
 
 
-def _opened(reading: _Reading, text: str, level: int) -> list[str]:
-    """Opens a heading; the texts of those it closes that no part has."""
-    untold: list[str] = []
-    while reading.trail and reading.trail[-1].heading.level >= level:
-        closed = reading.trail.pop()
-        if not closed.is_told:
-            untold.insert(0, closed.heading.text)
-    reading.trail.append(_Open(Heading(text=text, level=level)))
-    reading.last = None
-    if _chapters(reading) != reading.named_under:
-        reading.named = ""
-    return untold
+def _open_heading(state: _ReadingState, text: str, level: int) -> list[str]:
+    """Open a heading. Returns the texts of the closed headings that no part has used."""
+    unused: list[str] = []
+    while state.trail and state.trail[-1].heading.level >= level:
+        closed = state.trail.pop()
+        if not closed.is_used:
+            unused.insert(0, closed.heading.text)
+    state.trail.append(_OpenHeading(Heading(text=text, level=level)))
+    state.last = None
+    if _chapters(state) != state.named_under:
+        state.named = ""
+    return unused
 
 
 # ── tables ────────────────────────────────────────────────────────────────────────────────────────
 
 
 def _read_table(
-    reading: _Reading, page: int, number: int, drawn: Table, *, is_first: bool
+    state: _ReadingState, page: int, number: int, drawn: Table, *, is_first: bool
 ) -> ReadTable:
-    trail = reading.headings
-    before = reading.last if is_first else None
+    trail = state.headings
+    before = state.last if is_first else None
     header = drawn.header
     title = drawn.title
     continues = ""
-    if before is not None and before.page == page - 1 and _goes_on(before, drawn):
+    if before is not None and before.page == page - 1 and _continues_table(before, drawn):
         continues = f"p{before.page}-t{before.read.number}"
         header = header or before.read.header
         title = title or before.read.title
@@ -400,14 +401,14 @@ def _read_table(
         trail=trail,
         header=header,
         columns=columns,
-        rows=tuple(_rows(drawn.rows)),
+        rows=tuple(_rows_with_parents(drawn.rows)),
         units=_units(header, title, trail, drawn.rows),
         continues=continues,
-        entity=_entity(title, trail) or reading.named,
+        entity=_entity(title, trail) or state.named,
     )
 
 
-def _goes_on(before: _Last, drawn: Table) -> bool:
+def _continues_table(before: _LastTable, drawn: Table) -> bool:
     """The same columns at the same places, and no other heading."""
     if len(before.table.bounds) != len(drawn.bounds):
         return False
@@ -422,11 +423,11 @@ def _columns(header: Sequence[Sequence[str]], width: int) -> tuple[str, ...]:
     joined = []
     for column in range(width):
         texts = list(dict.fromkeys(row[column] for row in header if row[column]))
-        joined.append(mended(texts))
+        joined.append(join_lines(texts))
     return tuple(joined)
 
 
-def _rows(rows: Sequence[TableRow]) -> Iterator[Row]:
+def _rows_with_parents(rows: Sequence[TableRow]) -> Iterator[Row]:
     """Rows with the labels they stand under: a label alone heads the rows after it, and a row heads
     those that are set further in."""
     above: list[TableRow] = []
@@ -453,7 +454,7 @@ def _is_under(row: TableRow, parent: TableRow) -> bool:
 def _units(
     header: Sequence[Sequence[str]], title: str, trail: Trail, rows: Sequence[TableRow]
 ) -> tuple[str, ...]:
-    """From the heading of the column, the cells in it, or else the table's own."""
+    """The unit of each column: from its heading, from its cells, or else that of the table."""
     stated = [*(row[0] for row in header), title, *(one.text for one in reversed(trail[-2:]))]
     general = next((unit for text in stated if (unit := stated_unit(text)) in MONEY), "")
     units = []

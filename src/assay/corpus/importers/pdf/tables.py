@@ -1,4 +1,4 @@
-"""Where the tables of a page are, from where its words and rulings are.
+"""Find the tables of a PDF page from the positions of its words and rulings.
 
 **Idea.** Two signs of a table are looked for. Rulings that cross make a grid: touching rulings are
 merged into outlines until nothing changes, and an outline with at least three vertical and three
@@ -16,7 +16,7 @@ a sign of columns are from A. Nurminen, Algorithmic Extraction of Data in Tables
 (thesis, Tampere University of Technology, 2013). Our own is that only the right edges of numbers
 count: a statement sets its figures flush right, and numbers in running text stand anywhere.
 
-What the cells are is told in pdf_grid.py and pdf_cells.py. All measures are in points or in heights
+grid.py and cells.py cut the tables into cells. All measures are in points or in heights
 of a line, and were set on the annual reports of Finnish municipalities.
 """
 
@@ -35,7 +35,7 @@ from assay.corpus.importers.pdf.cells import (
 )
 from assay.corpus.importers.pdf.grid import grids_in, levels
 from assay.corpus.importers.pdf.page import SHY, Box, Line, Page, Word
-from assay.corpus.importers.pdf.words import NEAR, Cell, cut, is_year_row, mended
+from assay.corpus.importers.pdf.words import NEAR, Cell, cut, is_year_row, join_lines
 
 HEADING = 1.15  # the size of a heading over that of what is in a table
 MOST_ABOVE = 4  # lines of headings over a grid
@@ -55,20 +55,20 @@ class Tables:
 def find_tables(page: Page) -> Tables:
     """First what rulings draw, then columns of numbers, then areas filled like cells."""
     tables: list[Table] = []
-    loose = _draw(page, page.rulings, tables)
-    tables = list(_with_headings(tables, _rest(page, tables).lines))
-    tables += _aligned(_rest(page, tables), loose)
-    _draw(_rest(page, tables), (*page.rulings, *page.edges), tables)
-    rest = _rest(page, tables)
+    loose = _add_ruled_tables(page, page.rulings, tables)
+    tables = list(_with_headings(tables, _without_tables(page, tables).lines))
+    tables += _aligned_tables(_without_tables(page, tables), loose)
+    _add_ruled_tables(_without_tables(page, tables), (*page.rulings, *page.edges), tables)
+    rest = _without_tables(page, tables)
     tables.sort(key=lambda table: (round(table.box.y0), table.box.x0))
     return Tables(tuple(_titled(tables, rest.lines)), rest.lines, rest.sideways)
 
 
-def _draw(page: Page, rulings: Sequence[Box], tables: list[Table]) -> list[Box]:
+def _add_ruled_tables(page: Page, rulings: Sequence[Box], tables: list[Table]) -> list[Box]:
     """Adds the tables that these rulings draw; the outlines whose rulings part no columns."""
     loose: list[Box] = []
-    for box in _crossing(rulings):
-        found = _ruled(page, box, rulings)
+    for box in _ruling_outlines(rulings):
+        found = _tables_in_box(page, box, rulings)
         tables += found
         if not found:
             loose.append(box)
@@ -94,7 +94,7 @@ def _with_headings(tables: Sequence[Table], lines: Sequence[Line]) -> Iterator[T
         yield with_heading(table, taken) if taken else table
 
 
-def _rest(page: Page, tables: Iterable[Table]) -> Page:
+def _without_tables(page: Page, tables: Iterable[Table]) -> Page:
     """The page without the words of these tables."""
     taken = {word for table in tables for word in table.words}
     sideways = tuple(word for word in page.sideways if word not in taken)
@@ -110,7 +110,7 @@ def _without(lines: Iterable[Line], taken: set[Word]) -> tuple[Line, ...]:
     return tuple(kept)
 
 
-def _ruled(page: Page, box: Box, drawn: Sequence[Box]) -> list[Table]:
+def _tables_in_box(page: Page, box: Box, drawn: Sequence[Box]) -> list[Table]:
     inside = [line for line in page.lines if any(box.holds(word.box, 1) for word in line.words)]
     rulings = [ruling for ruling in drawn if _is_inside(ruling, box)]
     if len(inside) < 2 or not _is_tabular(page, box, rulings, [cut(line) for line in inside]):
@@ -119,13 +119,13 @@ def _ruled(page: Page, box: Box, drawn: Sequence[Box]) -> list[Table]:
     return [table for grid in found for table in tables_of_grid(grid)]
 
 
-def _aligned(page: Page, loose: list[Box]) -> Iterator[Table]:
+def _aligned_tables(page: Page, loose: list[Box]) -> Iterator[Table]:
     """Tables by their columns of numbers."""
     cells = [cut(line) for line in page.lines]
     outlines = [region for box in loose if (region := _lines_in(page, box)) is not None]
-    for whole in _merged(_columns(page, cells, outlines)):
-        for first, last in _split(cells, *whole):
-            for lines in _beside(page.lines[first : last + 1]):
+    for whole in _merge_regions(_number_regions(page, cells, outlines)):
+        for first, last in _split_at_years(cells, *whole):
+            for lines in _split_side_by_side(page.lines[first : last + 1]):
                 table = table_of(lines)
                 if table is not None:
                     yield table
@@ -136,7 +136,7 @@ def _lines_in(page: Page, box: Box) -> Region | None:
     return (inside[0], inside[-1]) if len(inside) >= 2 else None
 
 
-def _beside(lines: Sequence[Line]) -> list[Sequence[Line]]:
+def _split_side_by_side(lines: Sequence[Line]) -> list[Sequence[Line]]:
     """The lines of one table, or of several that stand side by side: labels that begin at one place
     right of figures, with figures of their own."""
     starts = [place for line in lines if (place := _second_label(cut(line))) is not None]
@@ -156,7 +156,7 @@ def _beside(lines: Sequence[Line]) -> list[Sequence[Line]]:
     crossing = sum(1 for line in lines if any(_crosses(cell.box, edge) for cell in cut(line)))
     if crossing > 0.15 * len(lines) or len(left) < 3 or len(right) < 3:
         return [lines]
-    return [left, *_beside(right)]
+    return [left, *_split_side_by_side(right)]
 
 
 def _crosses(box: Box, edge: float) -> bool:
@@ -164,7 +164,7 @@ def _crosses(box: Box, edge: float) -> bool:
 
 
 def _second_label(row: list[Cell]) -> float | None:
-    """Where the words begin that stand between the figures of a row."""
+    """The left edge of the words that stand between the figures of a row."""
     for number, cell in enumerate(row):
         is_words = len(re.findall(r"[^\W\d]", cell.text)) >= 3 and not cell.is_number
         before = any(other.is_number and not other.is_dash for other in row[:number])
@@ -197,14 +197,14 @@ def _title_above(table: Table, tables: Sequence[Table], lines: Sequence[Line]) -
         if not before.text.endswith(SHY):
             break
         begun.insert(0, before.text)
-    return mended(begun)
+    return join_lines(begun)
 
 
 def _is_above(line: Line, table: Table) -> bool:
     return line.box.x0 < table.box.x1 and line.box.x1 > table.box.x0
 
 
-def _columns(page: Page, cells: list[list[Cell]], grids: list[Region]) -> list[Region]:
+def _number_regions(page: Page, cells: list[list[Cell]], grids: list[Region]) -> list[Region]:
     """Runs of lines with numbers under each other, (first line, last line). Two grids are two
     tables, and a grid has its headings inside."""
     runs: list[list[int]] = []
@@ -221,14 +221,14 @@ def _columns(page: Page, cells: list[list[Cell]], grids: list[Region]) -> list[R
             before = runs[-1][-1]
             in_grids = before in grid_of and index in grid_of
             apart = in_grids and grid_of[before] != grid_of[index]
-            if not apart and _joined(page, cells, before, index):
+            if not apart and _are_one_run(page, cells, before, index):
                 runs[-1].append(index)
                 continue
         runs.append([index])
     regions = []
     for run in runs:
         if _is_aligned(cells, run):
-            top = top_of.get(run[0], _with_heading(page, cells, run))
+            top = top_of.get(run[0], _heading_top(page, cells, run))
             regions.append((top, run[-1]))
     return regions
 
@@ -241,7 +241,7 @@ def _is_row(row: list[Cell]) -> bool:
     return len(numbers) == 1 and len(row) >= 2 and row[-1].is_number and len(row[0].text) < 90
 
 
-def _joined(page: Page, cells: list[list[Cell]], before: int, index: int) -> bool:
+def _are_one_run(page: Page, cells: list[list[Cell]], before: int, index: int) -> bool:
     """The rows between are few and short: a heading inside a table, not a paragraph of text."""
     between = range(before + 1, index)
     if is_year_row(cells[index]):
@@ -273,7 +273,7 @@ def _is_larger(line: Line, row: Line) -> bool:
     return line.size >= 1.3 * row.size
 
 
-def _with_heading(page: Page, cells: list[list[Cell]], run: list[int]) -> int:
+def _heading_top(page: Page, cells: list[list[Cell]], run: list[int]) -> int:
     """Up over the lines of column headings: short pieces that stand over the columns of numbers."""
     first = run[0]
     columns = [cell.box for number in run[:4] for cell in cells[number] if cell.is_number]
@@ -327,7 +327,7 @@ def _is_inside(ruling: Box, box: Box) -> bool:
     return across and ruling.y0 >= box.y0 - 2 and ruling.y1 <= box.y1 + 2
 
 
-def _crossing(rulings: Iterable[Box]) -> list[Box]:
+def _ruling_outlines(rulings: Iterable[Box]) -> list[Box]:
     """The outlines of groups of rulings that touch."""
     places = {
         (round(ruling.y0), round(ruling.x0), round(ruling.y1), round(ruling.x1))
@@ -336,13 +336,13 @@ def _crossing(rulings: Iterable[Box]) -> list[Box]:
     groups = [Box(x0 - 2, y0 - 2, x1 + 2, y1 + 2) for y0, x0, y1, x1 in places]
     changed = True
     while changed:
-        merged = _swept(groups)
+        merged = _merge_touching(groups)
         changed = len(merged) < len(groups)
         groups = merged
     return [group for group in groups if group.height > 12 and group.width > 40]
 
 
-def _swept(boxes: list[Box]) -> list[Box]:
+def _merge_touching(boxes: list[Box]) -> list[Box]:
     """Boxes from the top down, each merged with those above that it touches."""
     done: list[Box] = []
     near: list[Box] = []  # those that still reach down to where we are
@@ -363,7 +363,7 @@ def _touch(first: Box, second: Box) -> bool:
     return across and first.y0 <= second.y1 and second.y0 <= first.y1
 
 
-def _merged(regions: list[Region]) -> list[Region]:
+def _merge_regions(regions: list[Region]) -> list[Region]:
     merged: list[Region] = []
     for first, last in sorted(regions):
         if merged and first <= merged[-1][1]:
@@ -373,7 +373,7 @@ def _merged(regions: list[Region]) -> list[Region]:
     return merged
 
 
-def _split(cells: list[list[Cell]], first: int, last: int) -> list[Region]:
+def _split_at_years(cells: list[list[Cell]], first: int, last: int) -> list[Region]:
     """A row of years alone, after rows of figures, is the heading of another table; its title
     stands above it."""
     for index in range(first + 3, last):
@@ -384,5 +384,5 @@ def _split(cells: list[list[Cell]], first: int, last: int) -> list[Region]:
         start = index
         while start > first and index - start < 2 and not _is_row(cells[start - 1]):
             start -= 1
-        return [(first, start - 1), *_split(cells, start, last)]
+        return [(first, start - 1), *_split_at_years(cells, start, last)]
     return [(first, last)]

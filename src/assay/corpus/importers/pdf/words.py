@@ -1,4 +1,4 @@
-"""A line cut into cells, what in them is a number or a year, and lines put together as one text."""
+"""Cut lines into cells, recognise numbers and years, and join broken lines into one text."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ YEARLIKE = re.compile(
     r"|\d{1,2}\.\d{1,2}\.(?:19|20)?\d\d"
     r"|1\s?000\s?€?"
 )
-NEAR = 3.0  # points within which two edges are one column
+NEAR = 3.0  # points within which two edges are one column (set on the reports, as in tables.py)
 MINUS = frozenset("-–−—")
 _KEPT = re.compile(  # TY-tonttia, 2020-luku; Etelä-Pohjanmaa; vapaa-aika
     rf"(?:(?<=[A-ZÅÄÖ0-9])[{SHY}\u2010-]\n(?=[a-zåäö])"
@@ -125,20 +125,25 @@ def with_signs(rows: list[list[Cell]]) -> list[list[Cell]]:
     """A minus that stands apart from its number, at the left edge of the column, is put before it.
     A dash that stands where numbers of its column end is no sign: it says that there is none."""
     ends = [cell.box.x1 for row in rows for cell in row if cell.is_unsigned]
-    return [_signed(row, ends) for row in rows]
+    return [_with_signs_in_row(row, ends) for row in rows]
 
 
-def _signed(row: list[Cell], ends: list[float]) -> list[Cell]:
+def _with_signs_in_row(row: list[Cell], ends: list[float]) -> list[Cell]:
     joined: list[Cell] = []
     for cell in row:
-        if joined and cell.is_unsigned and joined[-1].is_dash and not _ends(joined[-1], ends):
+        if (
+            joined
+            and cell.is_unsigned
+            and joined[-1].is_dash
+            and not _stands_at_column_end(joined[-1], ends)
+        ):
             dash = joined.pop()
             cell = Cell(dash.text + cell.text, dash.box.with_(cell.box), cell.bold)
         joined.append(cell)
     return joined
 
 
-def _ends(dash: Cell, ends: list[float]) -> bool:
+def _stands_at_column_end(dash: Cell, ends: list[float]) -> bool:
     """At least two numbers end where the dash does, or under its middle."""
     return sum(abs(end - dash.box.x1) <= 2 * NEAR for end in ends) >= 2
 
@@ -156,7 +161,7 @@ def is_year_row(row: list[Cell]) -> bool:
     return len(row) >= 2 and all(YEARLIKE.fullmatch(cell.text) for cell in row)
 
 
-def mended(lines: Iterable[str], between: str = " ") -> str:
+def join_lines(lines: Iterable[str], between: str = " ") -> str:
     """Lines as one text: a word parted at the end of a line is put together again. The hyphen stays
     after capitals, before a name, and between two vowels that are the same."""
     text = "\n".join(line for line in lines if line)

@@ -1,4 +1,5 @@
-"""Documents one by one: the same as the columns have, also where an earlier version wrote none."""
+"""The files of a corpus on disk: documents as lines, also where an earlier version wrote none, and
+arrays that are damaged."""
 
 from __future__ import annotations
 
@@ -9,19 +10,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from test_corpus import FIVE, documents
-from test_corpus import write_lines as write_source
 
 from assay.core.errors import InputError
 from assay.core.types import Document
-from assay.corpus import freeze, import_corpus, open_corpus, open_frozen
+from assay.corpus import freeze, open_frozen
 from assay.corpus.disk import FILES, LINES, Corpus, open_lines, write_lines
+from kit.sources import load
+from kit.sources import write_lines as write_source
+
+ARRAYS = ("ids.hash.npy", "ids.row.npy", "cites.offsets.npy", "cites.rows.npy")
 
 
 @pytest.fixture
 def corpus(tmp_path: Path) -> Corpus:
-    source = write_source(tmp_path / "source.jsonl", FIVE)
-    import_corpus("jsonl", source, name="c", home=tmp_path)
-    return open_corpus(tmp_path, "c")
+    return load("jsonl", write_source(tmp_path / "source.jsonl", FIVE), tmp_path)
 
 
 @given(st.lists(documents, min_size=1, max_size=4))
@@ -74,3 +76,21 @@ def test_a_frozen_corpus_travels_without_them_and_has_them_again(
     for name in FILES:
         (corpus.data_folder / name).unlink()
     assert freeze(corpus, tmp_path / "without.assay").read_bytes() == with_lines
+
+
+@pytest.mark.parametrize("share", [0, 0.5, None])
+@pytest.mark.parametrize("name", ARRAYS)
+def test_an_array_that_is_damaged_is_named(corpus: Corpus, name: str, share: float | None) -> None:
+    path = corpus.data_folder / name
+    if share is None:
+        path.unlink()
+    else:
+        path.write_bytes(path.read_bytes()[: int(path.stat().st_size * share)])
+    with pytest.raises(InputError, match=f"damaged: {name}") as refused:
+        _ = "d1" in corpus, corpus.cites("d1")
+    assert refused.value.hint
+
+
+def test_offsets_that_are_damaged_cost_only_speed(corpus: Corpus) -> None:
+    (corpus.data_folder / "documents.offsets.npy").write_bytes(b"")
+    assert corpus.get("d1").text == "text number 1"

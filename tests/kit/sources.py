@@ -1,5 +1,4 @@
-"""Tiny sources for the corpus tests: opinions in the layout of the specification, and a PDF
-writer."""
+"""Small sources to import (opinions, JSON lines, PDF files), and the import of one as a corpus."""
 
 from __future__ import annotations
 
@@ -10,7 +9,15 @@ from typing import Any
 
 import msgspec
 
+from assay.corpus import Corpus, import_corpus, open_corpus
+
 LETTERHEAD = "PUBLIC INTEGRITY COMMISSION\n18 Charter Plaza\n\n"
+
+
+def load(kind: str, source: Path, home: Path, **options: Any) -> Corpus:
+    """Import a source as the corpus `c` of a workspace, and open it."""
+    import_corpus(kind, source, name="c", home=home, options=options)
+    return open_corpus(home, "c")
 
 
 def opinion(number: str, text: str = "", **parts: Any) -> dict[str, Any]:

@@ -1,11 +1,14 @@
-"""A TOML file that cannot be read is named, whatever is wrong with it."""
+"""Reading and writing files: a TOML file that cannot be read is named, and a file that is written
+is on the disk."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
+from assay.core import files
 from assay.core.errors import InputError
 from assay.judging import rubrics
 from assay.judging.rubrics.translated import _read as read_translation
@@ -33,3 +36,16 @@ def test_a_file_that_cannot_be_read_is_named(
             read(path)
         assert told.value.where == str(path)
     assert f"{path} cannot be read" in look_around(tmp_path).problem
+
+
+def test_a_new_name_is_on_the_disk_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[str] = []
+    real = os.fsync
+
+    def noted(handle: int) -> None:
+        synced.append("folder" if os.path.isdir(f"/proc/self/fd/{handle}") else "file")
+        real(handle)
+
+    monkeypatch.setattr(os, "fsync", noted)
+    files.write_atomic(tmp_path / "a", "a")
+    assert synced == ["file", "folder"]

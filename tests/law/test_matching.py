@@ -1,5 +1,5 @@
-"""Places part by part: what fills a gap, what keeps a match, what makes a miss near, how each is
-printed and why one is refused (benchmarks/mutants.py)."""
+"""Comparing places: what fills a gap, what matches, what is a near miss, how each place is printed,
+and why one is refused."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from assay.core.types import Document, Hit, Locator
+from assay.law.citing import citation_of
+from assay.law.en_names import place_name
 from assay.law.matching import (
     NOWHERE,
     CellText,
@@ -16,6 +18,7 @@ from assay.law.matching import (
     Place,
     close_versions,
     hit_place,
+    in_column,
     in_force,
     is_column,
     is_near,
@@ -24,6 +27,7 @@ from assay.law.matching import (
     matches,
     normal_laws,
     normal_row,
+    one_language,
     parse_node_id,
     place_of,
     same_law,
@@ -180,8 +184,13 @@ def test_rows_and_columns_by_what_they_are_called() -> None:
         ("kuntalaki:7:2#x:9", {"law": "kuntalaki", "section": "7", "moment": "2"}),
         ("a:b:7a", {"law": "a:b", "section": "7a"}),
         ("kuntalaki::7:", {"law": "kuntalaki", "section": "7"}),
+        ("624/2006:fin@2025:17a:18:1",
+         {"law": "624/2006", "version": "fin@2025", "chapter": "17a", "section": "18",
+          "moment": "1"}),
         ("7", {}),
+        ("A-91-123", {}),
         ("lapua:p15", {}),
+        ("lapua-tilinpaatos-2023:p15", {}),
         ("", {}),
     ],
 )  # fmt: skip
@@ -227,6 +236,8 @@ def test_what_cannot_be_read(parts: dict[str, Any], key: str, why: str) -> None:
         ({"law": "חוק התכנון", "section": "197", "moment": "א", "chapter": "ג", "version": "7"},
          "סעיף 197(א) לחוק התכנון", "סעיף 197(א) פרק ג' לחוק התכנון גרסה 7"),
         ({"law": "חוק התכנון", "section": "197"}, "סעיף 197 לחוק התכנון", "סעיף 197 לחוק התכנון"),
+        ({"law": "חוק הדוגמה", "section": "4", "moment": "א", "schedule": "3"},
+         "סעיף 4(א) לתוספת השלישית לחוק הדוגמה", "סעיף 4(א) לתוספת השלישית לחוק הדוגמה"),
     ],
 )  # fmt: skip
 def test_how_a_place_is_printed(parts: dict[str, Any], short: str, full: str) -> None:
@@ -234,9 +245,50 @@ def test_how_a_place_is_printed(parts: dict[str, Any], short: str, full: str) ->
     assert (label(place), label(place, in_full=True)) == (short, full)
 
 
-def test_a_hebrew_place_without_letters_is_printed_in_hebrew() -> None:
-    assert label(place_of({"law": "1/2000", "section": "5"}, "he")) == "סעיף 5 1/2000"
-    assert label(place_of({"law": "1/2000", "section": "5"})) == "1/2000 5 §"
+@pytest.mark.parametrize(
+    ("law", "language", "printed"),
+    [
+        ("gifts", "en", "gifts s. 4(2)"),
+        ("gifts", "", "gifts 4 § 2 mom."),
+        ("kuntalaki", "en", "kuntalaki 4 § 2 mom."),
+        ("410/2015", "en", "410/2015 4 § 2 mom."),
+        ("148069", "he", "סעיף 4(2) 148069"),
+        ("148069", "fi", "148069 4 § 2 mom."),
+    ],
+)
+def test_a_place_is_printed_in_the_language_of_its_act(
+    law: str, language: str, printed: str
+) -> None:
+    assert label(place_of({"law": law, "section": "4", "moment": "2"}, language)) == printed
+
+
+def test_an_english_act_that_has_a_number_too_is_cited_in_english() -> None:
+    place = place_of({"law": "Gift Act 2010", "section": "4", "moment": "2"}, "en")
+    numbered = replace(place, act_numbers=frozenset({"17/2010"}))
+    assert label(numbered) == "gift act 2010 s. 4(2)"
+
+
+@pytest.mark.parametrize(
+    ("place", "printed"),
+    [
+        ({"section": "4", "moment": "2"}, "s. 4(2)"),
+        ({"section": "4", "moment": "(2)(a)"}, "s. 4(2)(a)"),
+        ({"section": "4a", "moment": "", "chapter": "3"}, "ch. 3 s. 4a"),
+        ({"section": "4", "moment": "2", "schedule": "1"}, "Sch. 1 para. 4(2)"),
+        ({"section": "", "moment": "2", "schedule": "1"}, "Sch. 1 (2)"),
+    ],
+)
+def test_an_english_place_in_full(place: dict[str, str], printed: str) -> None:
+    assert place_name(**place) == printed
+
+
+@pytest.mark.parametrize(
+    ("language", "cited"), [("en", "Gift Act s. 4(2)"), ("fi", "Gift Act 4 § 2 mom.")]
+)
+def test_a_citation_is_in_the_language_of_its_act(language: str, cited: str) -> None:
+    place = Locator(doc_id="d", section="4", moment="2")
+    act = Document(id="d", text="t", locator=place, metadata={"law": "Gift Act"}, language=language)
+    assert citation_of(act) == cited
 
 
 def test_what_a_document_of_a_report_says_of_itself() -> None:
@@ -269,32 +321,66 @@ def test_what_a_document_of_a_report_says_of_itself() -> None:
     assert (known_document(plain).place.section, known_document(plain).cells) == ("7a", ())
 
 
-def near(wanted: dict[str, Any], got: dict[str, Any]) -> bool:
-    return is_near(place_of(wanted), place_of(got))
+ACT = frozenset({"410/2015"})
+OTHER = frozenset({"624/2006"})
+REPORT = frozenset({"report"})
+ROW = Place(doc_ids=REPORT, page="15", table="t1", row="vuosikate", column="2023")
 
 
-def test_what_is_near() -> None:
-    act = {"law": "410/2015"}
-    for wanted, got, is_so in (
-        ({**act, "section": "110"}, {**act, "section": "111"}, True),
-        ({**act, "section": "110"}, {**act, "section": "112"}, False),
-        ({**act, "section": "110", "moment": 1}, {**act, "section": "110", "moment": 2}, True),
-        ({**act, "section": "110"}, {"law": "1/2000", "section": "111"}, False),
-        ({**act, "section": "110", "part": "1"}, {**act, "section": "111", "part": "2"}, False),
-        ({"doc_id": "a", "page": 4, "table": "t"}, {"doc_id": "a", "page": 4, "table": "u"}, True),
-        ({"doc_id": "a", "page": 4, "table": "t"}, {"doc_id": "b", "page": 4, "table": "u"}, False),
-        ({"doc_id": "a", "row": "r", "column": "2023"}, {"doc_id": "a", "row": "r", "column": "x"},
-         True),
-        ({"doc_id": "a", "row": "r", "column": "2023"}, {"doc_id": "a", "row": "s", "column": "x"},
-         False),
-        ({"doc_id": "a", "column": "2023"}, {"doc_id": "a", "column": "x"}, False),
-        ({"doc_id": "a", "printed_page": 4}, {"doc_id": "a", "printed_page": 3}, True),
-        ({"doc_id": "a", "printed_page": 4}, {"doc_id": "a"}, False),
-        ({"doc_id": "a"}, {"doc_id": "a", "page": 1}, False),
-        ({**act, "section": "x"}, {**act, "section": "5"}, False),
-        ({**act, "section": "5"}, {**act, "section": "x"}, False),
-    ):  # fmt: skip
-        assert near(wanted, got) == is_so, (wanted, got)
+def section(number: str, *, act: frozenset[str] = ACT, **more: str) -> Place:
+    return Place(act_numbers=act, section=number, **more)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "got", "near"),
+    [
+        (section("110", moment="1"), section("110", moment="1"), False),  # it is right
+        (section("110", moment="1"), section("110", moment="3"), True),
+        (section("110", moment="1"), section("111"), True),
+        (section("110"), section("109"), True),
+        (section("110"), section("108"), False),
+        (section("110"), section("110a"), True),
+        (section("110a", moment="1"), section("110", moment="3"), True),
+        (section("110"), section("111", act=OTHER), False),
+        (section("110", part="1"), section("111", part="2"), False),
+        (section("21", chapter="5"), section("21", chapter="6"), False),
+        (section("21", chapter="5"), section("22"), True),  # it does not say its chapter
+        (section("110"), Place(act_numbers=ACT, page="3"), False),
+        (section("x"), section("y"), False),
+        (section("x"), section("5"), False),
+        (section("5"), section("x"), False),
+        (Place(doc_ids=REPORT, page="15"), Place(doc_ids=REPORT, page="16"), True),
+        (Place(doc_ids=REPORT, page="15"), Place(doc_ids=REPORT, page="17"), False),
+        (Place(doc_ids=REPORT, page="15"), Place(doc_ids=REPORT), False),
+        (Place(doc_ids=REPORT), Place(doc_ids=REPORT, page="15"), False),
+        (Place(doc_ids=REPORT, page="15"), Place(page="16"), False),  # of which report?
+        (Place(doc_ids=REPORT, page="4", table="t"), replace(ROW, page="4"), True),
+        (Place(doc_ids=REPORT, page="4", table="t"), Place(doc_ids=ACT, page="4"), False),
+        (Place(doc_ids=REPORT, printed="9"), Place(doc_ids=REPORT, printed="8"), True),
+        (Place(doc_ids=REPORT, printed="9"), Place(doc_ids=REPORT, page="8"), False),
+        (Place(doc_ids=REPORT, printed="9"), Place(doc_ids=REPORT), False),
+        (ROW, replace(ROW, column="2022"), True),
+        (replace(ROW, page=""), replace(ROW, page="", column="x"), True),
+        (replace(ROW, page=""), replace(ROW, page="", row="verotulot"), False),
+        (replace(ROW, page="", row=""), replace(ROW, page="", column="x"), False),
+        (ROW, Place(doc_ids=REPORT, page="40", table="t1", row="verotulot"), False),
+    ],
+)
+def test_a_near_miss(wanted: Place, got: Place, near: bool) -> None:
+    assert is_near(wanted, got) == near
+
+
+def test_cells_of_a_column() -> None:
+    cells = [CellText("TP 2023", "1"), CellText("TA 2023", "2"), CellText("TP 2022", "3")]
+    assert [cell.text for cell in in_column("2023", cells)] == ["1"]
+
+
+@pytest.mark.parametrize(
+    ("languages", "one"), [("fi fi", "fi"), ("fi sv", ""), ("", ""), ("he", "he")]
+)
+def test_the_language_of_a_corpus_is_that_of_all(languages: str, one: str) -> None:
+    documents = [Known(place=Place(), language=each) for each in languages.split()]
+    assert one_language(documents) == one
 
 
 def test_versions_end_where_the_next_begins() -> None:
@@ -307,6 +393,10 @@ def test_versions_end_where_the_next_begins() -> None:
         "schedule": known(valid_from="2005-01-01", schedule="1"),
         "no law": known(valid_from="2005-01-01", law=""),
         "other law": known(valid_from="2005-01-01", law="2/2000"),
+        "other chapter": known(valid_from="2005-01-01", chapter="2"),
+        "other section": known(valid_from="2005-01-01", section="6"),
+        "no section": known(valid_from="2001-01-01", section=""),
+        "no section either": known(valid_from="2003-01-01", section=""),
     }  # fmt: skip
     closed = close_versions(given)
     assert {name: each.place.valid_to for name, each in closed.items()} == dict.fromkeys(

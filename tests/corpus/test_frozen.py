@@ -15,7 +15,6 @@ import msgspec
 import numpy as np
 import polars as pl
 import pytest
-from corpus_sources import write_lines
 
 from assay.core.errors import AssayError, InputError
 from assay.corpus import freeze, import_corpus, open_corpus, open_frozen
@@ -25,6 +24,7 @@ from assay.engines.indexed import index_corpus, index_state, is_indexed, open_in
 from assay.store import open_store
 from assay.workbench.project.service import Service
 from assay.workbench.searching.search import found_ids, found_page
+from kit.sources import write_lines
 
 DOCS = [{"id": f"d{n}", "title": f"Title {n}", "text": f"the dog of {n}"} for n in range(3)]
 Files = dict[str, bytes]
