@@ -10,8 +10,7 @@ from assay.core.results import GoldCard, GradedEntry, GradedReceipt, GradedResul
 from assay.evaluation import statistics
 from assay.evaluation.comparison import compare
 from assay.evaluation.deltas import deltas
-from assay.reports.doubted import answers
-from assay.reports.sentences import Sentences
+from assay.reports.wording import Sentences, answers
 from assay.reports.words import Words
 
 

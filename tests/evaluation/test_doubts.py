@@ -25,8 +25,8 @@ from assay.evaluation.unjudged import readings
 from assay.judging.next import next_to_judge
 from assay.judging.settle import with_judgments
 from assay.reports.listing import decision_page
-from assay.reports.sentences import Sentences
-from assay.reports.terminal_verdict import verdict_lines
+from assay.reports.terminal import verdict_lines
+from assay.reports.wording import Sentences
 from assay.reports.words import Words
 
 Grades = dict[str, dict[str, int]]

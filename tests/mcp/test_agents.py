@@ -33,7 +33,7 @@ from assay.law.citation import Resolution
 from assay.law.parse import parse
 from assay.mcp.models import Metrics
 from assay.mcp.search_models import SearchResults
-from assay.reports.sentences import Sentences
+from assay.reports.wording import Sentences
 from assay.reports.words import Words
 from assay.review.waiting import Ages
 from assay.search.answers import FoundDocument

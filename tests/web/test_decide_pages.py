@@ -21,8 +21,8 @@ from assay import formats
 from assay.core.results import Check, Gate, Why
 from assay.core.types import Vote
 from assay.judging.pool import Pool, PooledPair, write_pool
-from assay.reports.sentences import Sentences
-from assay.reports.terminal_verdict import verdict_lines
+from assay.reports.terminal import verdict_lines
+from assay.reports.wording import Sentences
 from assay.reports.words import LANGUAGES, Words
 from assay.reports.words import page_table as words_of
 from assay.store import Store

@@ -17,8 +17,7 @@ from assay.core.results_file import to_json
 from assay.core.types import Vote
 from assay.judging.pool import Pool, PooledPair, write_pool
 from assay.reports.comment import Scored, comment
-from assay.reports.doubted import answers
-from assay.reports.sentences import Sentences
+from assay.reports.wording import Sentences, answers
 from assay.reports.words import Words
 from assay.store import Store, open_store
 from assay.workbench.agreed import count_votes, waiting_votes

@@ -37,7 +37,7 @@ def agreement(
 ) -> None:
     """How far judges agree who judged apart: exact, kappas, Krippendorff's alpha, with intervals;
     by judge, topic, type and grade; who is strict, and who drifts."""
-    from assay.reports.terminal_agreement import agreement_page
+    from assay.reports.agreement import agreement_page
     from assay.workbench.agreeing import judges_agreement, stale_count, write_agreement
     from assay.workbench.outputs import refuse_output
 

@@ -164,7 +164,7 @@ def policy(
 ) -> None:
     """Show or set how labels come from votes; setting it computes them anew."""
     from assay.core.types import counted
-    from assay.reports import votes_pages
+    from assay.reports import terminal_judging
     from assay.workbench import voting
 
     if name or counts or senior or second:
@@ -175,7 +175,7 @@ def policy(
         view = voting.show_policy(dataset)
     emit(
         view,
-        lambda: votes_pages.policy_page(view.policy, view.labelling, view.labels, view.status),
+        lambda: terminal_judging.policy_page(view.policy, view.labelling, view.labels, view.status),
         json=json,
     )
     if view.overruled:
@@ -211,7 +211,7 @@ def adjudicate(
 ) -> None:
     """List the pairs on which judges do not agree, or rule on them."""
     from assay.core.types import counted
-    from assay.reports import votes_pages
+    from assay.reports import terminal_judging
     from assay.workbench import adjudicating
     from assay.workbench.outputs import refuse_outputs
     from assay.workbench.sparing import spare_judgments
@@ -238,7 +238,7 @@ def adjudicate(
     if output is not None:
         adjudicating.write_disputes(dataset, found, output, corpus=corpus)
         say(f"{counted(len(found), 'disagreement')} written to {output}; fill in, then --from it")
-    emit(found, lambda: votes_pages.disputes_page(found), json=json)
+    emit(found, lambda: terminal_judging.disputes_page(found), json=json)
     if found and not json:
         say(
             f"{counted(len(found), 'disagreement')}; rule with "
@@ -280,14 +280,14 @@ def sample(
     json: Json = False,
 ) -> None:
     """Draw labelled pairs to judge again, or report how many labels they show to be wrong."""
-    from assay.reports import votes_pages
+    from assay.reports import terminal_judging
     from assay.workbench import sampling
     from assay.workbench.outputs import refuse_outputs
     from assay.workbench.sparing import spare_judgments
 
     if report:
         checked = sampling.spot_check(dataset)
-        emit(checked, lambda: votes_pages.spot_check_page(checked), json=json)
+        emit(checked, lambda: terminal_judging.spot_check_page(checked), json=json)
         if checked.waiting:
             say(f"{checked.waiting} of {checked.drawn} pairs are not judged yet")
         if checked.own:
@@ -300,7 +300,7 @@ def sample(
     refuse_outputs(output)
     spare_judgments(output)
     drawn = sampling.draw_sample(dataset, size, seed=seed, output=output, corpus=corpus)
-    emit(drawn, lambda: votes_pages.draw_page(drawn), json=json)
+    emit(drawn, lambda: terminal_judging.draw_page(drawn), json=json)
     if output is not None:
         say(
             f"{len(drawn.pairs)} pairs written to {output}; when they are judged: "

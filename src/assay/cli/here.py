@@ -6,7 +6,7 @@ from assay.cli.output import show
 
 
 def here() -> None:
-    from assay.reports.whereabouts import whereabouts
+    from assay.reports.terminal_status import whereabouts
     from assay.workbench.here import look_around
 
     show(whereabouts(look_around()))

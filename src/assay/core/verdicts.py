@@ -90,7 +90,7 @@ def rounded(
 
 # A new condition: its field in Gate (`make schema`), its name in BOUNDS, DROPS or EVIDENCE, and in
 # LIMITS; evaluation/gates.py decides; its words in reports/words/*.toml, which `_demands` of
-# reports/sentences.py joins; judging/settle.py; docs/configuration.md. Tests hold these together.
+# reports/wording.py joins; judging/settle.py; docs/configuration.md. Tests hold these together.
 
 
 class Gate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

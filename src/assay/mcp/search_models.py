@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from assay.core.types import Document
 from assay.mcp.models import SNIPPET, Answer, Figure, Line, Place, cut, place_of, room_for
-from assay.reports.whys import told_why
+from assay.reports.hit_reasons import told_why
 from assay.workbench.corpora import citation_of
 from assay.workbench.for_agents import CorpusHere, passage_shown
 from assay.workbench.searching import IN_FORCE, FoundDocument, FoundPage

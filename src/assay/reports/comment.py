@@ -12,12 +12,11 @@ import msgspec
 
 from assay.core.results import Bounds, Results, Status
 from assay.evaluation.comparison import Comparison, Moved
-from assay.reports.doubted import answers, caveats, headlines, is_golden
 from assay.reports.markdown import marked
 from assay.reports.numbers import Numbers, p_value, signed
-from assay.reports.sentences import Sentences
 from assay.reports.shapes import Answer, Figure, ReportView
 from assay.reports.view import failed_musts, view
+from assay.reports.wording import Sentences, answers, caveats, headlines, is_golden
 from assay.reports.words import Words
 
 MARK = "<!-- assay -->"

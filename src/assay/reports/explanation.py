@@ -13,7 +13,7 @@ from rich.text import Text
 from assay.core.results import Entry, GoldenEntry, GradedEntry, MeasureLine
 from assay.evaluation.measures import MEASURES, Measure, parse_measure
 from assay.reports.grids import headed, plain
-from assay.reports.sentences import Sentences
+from assay.reports.wording import Sentences
 from assay.reports.words import Words
 
 SHOWN_HITS = 20

@@ -10,7 +10,6 @@ from markupsafe import Markup, escape
 
 from assay.core.results import RobustnessRow
 from assay.core.results_file import receipt_to_json
-from assay.reports.doubted import powers
 from assay.reports.drawings import (
     ScoreBand,
     change_mark,
@@ -20,11 +19,10 @@ from assay.reports.drawings import (
     sorted_bars,
 )
 from assay.reports.environment import template_environment
-from assay.reports.machine_figures import machine_block
 from assay.reports.numbers import Numbers, is_rate
-from assay.reports.sentences import Sentences
 from assay.reports.shapes import Figure, QueryLine, ReportView
-from assay.reports.view import FEW, RATES, failed_questions, heading
+from assay.reports.view import FEW, RATES, failed_questions, heading, machine_block
+from assay.reports.wording import Sentences, powers
 from assay.reports.words import Words, page_table
 
 

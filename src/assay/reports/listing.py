@@ -13,8 +13,8 @@ from rich.text import Text
 from assay.core.types import Finding, counted
 from assay.law.versions import mark_of
 from assay.reports.grids import Hanging, headed, plain
+from assay.reports.hit_reasons import told_why
 from assay.reports.numbers import Numbers
-from assay.reports.whys import told_why
 from assay.reports.words import Words
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from assay.core.results import RobustnessRow
 from assay.reports.numbers import COUNTS, Bounds, Numbers
-from assay.reports.sentences import Sentences, inline
 from assay.reports.shapes import CheckLine, Figure, Move, ReportView, SliceTable, Turned
-from assay.reports.view import failed_questions
+from assay.reports.view import failed_questions, machine_block
+from assay.reports.wording import Sentences, inline
 from assay.reports.words import Words
 
 SHOWN_PAIRS = 5  # of the judgments that would settle a verdict
@@ -119,8 +119,6 @@ class _Graded:
     def _machine(self, level: str) -> Lines:
         if self.report.machine_estimate is None:
             return
-        from assay.reports.machine_figures import machine_block
-
         block = machine_block(self.report, self.report.machine_estimate)
         yield from ("", f"{level} {block.title}", "", marked(block.lead), "")
         yield from _table(block.head, block.rows)

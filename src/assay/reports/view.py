@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -22,7 +23,8 @@ from assay.core.results import (
     Verdict,
     is_variant,
 )
-from assay.reports.sentences import Sentences
+from assay.core.verdicts import FEWEST, Doubt, MachineEstimate, MachineFigure
+from assay.reports.numbers import Numbers
 from assay.reports.shapes import (
     NO_BOUNDS,
     Answer,
@@ -40,6 +42,7 @@ from assay.reports.shapes import (
     SliceTable,
     Turned,
 )
+from assay.reports.wording import Sentences, answers
 from assay.reports.words import Words, table
 
 if TYPE_CHECKING:
@@ -158,12 +161,7 @@ def _proviso(results: GradedResults, tell: Sentences) -> str:
 
 
 def _answers(comparison: Comparison | None, tell: Sentences) -> tuple[Answer, ...]:
-    """Loaded where there is something to compare."""
-    if comparison is None:
-        return ()
-    from assay.reports.doubted import answers
-
-    return tuple(answers(comparison, tell))
+    return tuple(answers(comparison, tell)) if comparison is not None else ()
 
 
 def heading(key: str, measure: str) -> str:
@@ -250,7 +248,7 @@ def _query(entry: GradedEntry, tell: Sentences) -> QueryLine:
 
 
 def _golden(
-    results: GoldenResults, changes: Changes | None, answers: tuple[Answer, ...], tell: Sentences
+    results: GoldenResults, changes: Changes | None, compared: tuple[Answer, ...], tell: Sentences
 ) -> ReportView:
     receipt = results.receipt
     known = {entry.query_id for entry in results.per_query}
@@ -283,7 +281,7 @@ def _golden(
         stale=_stale(results.baseline, tell),
         receipt=receipt,
         comparison=None,
-        answers=answers,
+        answers=compared,
         warnings=(),
         changes=_changes(changes, tell) if changes is not None else None,
         findings=tuple(findings),
@@ -498,3 +496,80 @@ def _wide(figures: Sequence[Figure], words: Words) -> str:
 
 def _stale(baseline: Baseline | None, tell: Sentences) -> str:
     return tell.stale(baseline.stale) if baseline else ""
+
+
+# ── machine votes ─────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, kw_only=True)
+class MachineBlock:
+    """A title, a table as text, and what a reader must know."""
+
+    title: str
+    lead: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    notes: tuple[str, ...]
+    doubts: tuple[str, ...]
+
+
+def machine_block(report: ReportView, estimate: MachineEstimate) -> MachineBlock:
+    say = Words(report.language)
+    titles = {figure.key: figure.title for figure in report.figures}
+    names = ("estimate", "interval", "people", "interval", "machine", "weight", "judged")
+    return MachineBlock(
+        title=say("machine.title"),
+        lead=say("machine.lead", judges=", ".join(estimate.judges)),
+        head=(say("measure"), *(say(f"machine.{name}") for name in names)),
+        rows=tuple(
+            _machine_row(titles.get(key, figure.measure), figure, say)
+            for key, figure in estimate.figures.items()
+        ),
+        notes=tuple(_machine_notes(estimate, say)),
+        doubts=tuple(_machine_doubt(doubt, say) for doubt in estimate.doubts),
+    )
+
+
+def _machine_row(title: str, figure: MachineFigure, say: Words) -> tuple[str, ...]:
+    numbers = Numbers(say)
+    judged = say("machine.of", judged=figure.judged, queries=figure.queries)
+    if figure.value is None:
+        return (title, *["–"] * 6, judged)
+    return (
+        title,
+        numbers.decimal(figure.value),
+        numbers.brief(figure.interval),
+        numbers.decimal(figure.people),
+        numbers.brief(figure.people_interval),
+        numbers.decimal(figure.machine),
+        numbers.decimal(figure.weight, 2),
+        judged,
+    )
+
+
+def _machine_notes(estimate: MachineEstimate, say: Words) -> Iterator[str]:
+    figures = estimate.figures.values()
+    yield say("machine.random")
+    asked = [figure for figure in figures if figure.judged < figure.queries]
+    if any(figure.value is not None and not figure.weight for figure in asked):
+        yield say("machine.no_weight")
+    if few := [figure.measure for figure in figures if figure.value is None]:
+        yield say("machine.too_few", measures=", ".join(few), fewest=FEWEST)
+    if most := max((figure.left_out for figure in figures), default=0):
+        yield say("machine.left_out", n=most)
+    if most := max((figure.nothing_relevant for figure in figures), default=0):
+        yield say("machine.nothing_relevant", n=most)
+
+
+def _machine_doubt(doubt: Doubt, say: Words) -> str:
+    chance = Numbers(say).p_value(doubt.chance)
+    if doubt.measure:
+        return say("machine.shifted", measure=doubt.measure, p=chance)
+    return say(
+        "machine.lopsided",
+        kind=say.slice_kind(doubt.kind),
+        name=doubt.name,
+        judged=doubt.judged,
+        queries=doubt.queries,
+        p=chance,
+    )

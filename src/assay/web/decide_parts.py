@@ -13,8 +13,7 @@ from starlette.responses import Response
 from assay.core.errors import AssayError
 from assay.core.results import BOUNDS, DROPS, Verdict
 from assay.reports import ReportView
-from assay.reports.charts import Line, Point, swatch, time_chart
-from assay.reports.drawings import range_mark
+from assay.reports.drawings import ChartLine, ChartPoint, range_mark, swatch, time_chart
 from assay.reports.numbers import Numbers, is_rate
 from assay.reports.shapes import CheckLine
 from assay.reports.words import Words
@@ -51,10 +50,10 @@ def chart_of(board: Board, words: Words) -> object:
     )
     first = runs_in_order[0].at if runs_in_order else None
     lines = [
-        Line(
+        ChartLine(
             name=track.engine,
             points=[
-                Point(
+                ChartPoint(
                     place=(line.at - (first or line.at)).total_seconds(),
                     value=line.value or 0.0,
                     low=line.low,

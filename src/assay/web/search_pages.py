@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from assay.core.errors import InputError
-from assay.reports.whys import told_why
+from assay.reports.hit_reasons import told_why
 from assay.web.access import Guarded
 from assay.web.addresses import doc_address, search_address
 from assay.web.shell import is_api, json, language_for, page, query, service_of

@@ -42,7 +42,7 @@ def _relevant_from(gold: GoldSet, dataset: Path) -> int:
 
 
 def write_agreement(agreed: Agreement, output: Path) -> None:
-    from assay.reports.markdown_agreement import agreement_markdown
+    from assay.reports.agreement import agreement_markdown
 
     if output.suffix != ".md":
         raise UsageError(

@@ -29,8 +29,7 @@ from assay.judging.pool import read_pool
 from assay.judging.rubrics import Rubric
 from assay.law.citing import citation_of
 from assay.reports import evaluation_report, view
-from assay.reports.doubted import COMMAND, answers
-from assay.reports.sentences import Sentences, inline
+from assay.reports.wording import COMMAND, Sentences, answers, inline
 from assay.reports.words import Words
 from assay.workbench.corpora import CorpusRow, citations_in, corpus_named, corpus_rows
 from assay.workbench.filtering import acts_of

@@ -12,7 +12,7 @@ import msgspec
 from assay.core.errors import AssayError, InputError
 from assay.core.files import read_toml
 from assay.core.workspace import workspace
-from assay.reports.whereabouts import Here, LastVerdict
+from assay.reports.terminal_status import Here, LastVerdict
 
 CONFIG = "assay.toml"
 LARGEST = 200_000_000  # bytes of a results file that is read for its verdict

@@ -12,7 +12,7 @@ from assay.core.results import Check, GradedResults, Status, Verdict
 from assay.core.types import counted
 from assay.evaluation.gate_values import judged_of, measure_line, members, too_few_judged
 from assay.evaluation.gates import DEFAULT_POLICY
-from assay.reports.sentences import Sentences
+from assay.reports.wording import Sentences
 from assay.reports.words import Words, page_counts, page_words
 from assay.workbench.decisions import decided, line_of, rests_on
 from assay.workbench.history import KeptRun

@@ -1,14 +1,16 @@
-"""What the results hold as facts, told in one language: places, expectations, reasons, gates.
+"""The wording of results, the same on every page, terminal, file and tool: the gold set's standing,
+the change since a baseline, cited places, reasons, gates, and whether one system beats another.
 
-The results hold their sentences in English. An English report repeats them; another language puts
-them together anew from the facts beside them.
+`Sentences` words facts in one language; the functions after it word comparisons. The phrases are in
+`reports/words`. Results files hold their reasons in English: an English report repeats those, and
+another language builds them from the facts stored beside them.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from assay.core.results import (
     BOUNDS,
@@ -21,24 +23,34 @@ from assay.core.results import (
     GoldenResults,
     GradedEntry,
     Results,
+    Status,
     Unjudged,
     Why,
     standing_line,
 )
 from assay.core.types import Finding, standing
-from assay.core.verdicts import OneJudge, rounded
-from assay.reports.numbers import Numbers, is_rate
+from assay.core.verdicts import WIDE, OneJudge, rounded
+from assay.reports.numbers import PASS, Numbers, is_rate
+from assay.reports.shapes import Answer
 from assay.reports.words import Words
+
+if TYPE_CHECKING:
+    from assay.evaluation.differences import Comparison, Difference, Found
+    from assay.evaluation.doubts import Doubt
 
 HEBREW = re.compile("[א-ת]")
 LAW_KEYS = ("law", "law_id", "law_key", "law_name", "law_names", "statute")
 DOC_KEYS = ("doc_id", "node_id", "document_id", "opinion_id", "id")
-PRIMARY = ("ndcg@10", "pass_rate_total")  # what a change is told by, where both have it
-BESIDE = ("top1_rate", "mrr_at_k")  # figures of golden sets that stand beside the pass rate
-FALL = 0.05  # of one of them, from which on it is said
+PRIMARY = ("ndcg@10", "pass_rate_total")  # the measures that a change is reported in
+BESIDE = ("top1_rate", "mrr_at_k")  # golden figures reported beside the pass rate when they fall
+FALL = 0.05  # the smallest such fall that is reported: taste
 ALPHA = 0.05
-SHARES = ("share", "up", "down")  # facts of a reason that are told in per cent
-ERRORS = ("n_failed", "errors")  # what a gate on failed calls is about
+SHARES = ("share", "up", "down")  # facts of a reason that are written in per cent
+ERRORS = ("n_failed", "errors")  # measures of the gate on failed calls
+COMMAND = "assay gold next"
+PLAN = "assay plan"
+FIRST = 20  # judged hits below which nothing is predicted about the unjudged ones: taste
+STATUSES: dict[Found, Status] = {"better": "pass", "worse": "fail"}
 
 
 class Written(NamedTuple):
@@ -496,3 +508,189 @@ def _listed(stated: Any) -> list[Any]:
 
 def _with_number(words: str, number: str) -> str:
     return words.format(number) if number else ""
+
+
+# ── comparisons ───────────────────────────────────────────────────────────────────────────────────
+
+
+def answers(comparison: Comparison, tell: Sentences) -> Iterator[Answer]:
+    """Each system against the baseline, by the measure that decides."""
+    for row in headlines(comparison):
+        key = {"no difference": "no_difference"}.get(row.verdict, row.verdict)
+        text = tell.words(key, system=row.system, baseline=comparison.baseline)
+        yield Answer(
+            text=text + caveats(row, comparison, tell),
+            change=_change_found(row, comparison.tests, tell),
+            status=STATUSES.get(row.verdict, "inconclusive"),
+            verdict=row.verdict,
+            notes=(*_notes(row, tell), *more_queries(row, comparison, tell)),
+        )
+
+
+def headlines(comparison: Comparison) -> list[Difference]:
+    """The differences in the measure that decides, one a system."""
+    return [row for row in comparison.differences if row.measure == comparison.headline]
+
+
+def caveats(head: Difference, comparison: Comparison, tell: Sentences) -> str:
+    """What the sentence on top has to carry beside its verdict."""
+    called = head.here_only and head.verdict in STATUSES
+    here = tell.words("proven_here", n=head.n) if called else ""
+    return here + hidden_loss(head, comparison, tell) + gold_change(head, comparison, tell)
+
+
+def gold_change(head: Difference, comparison: Comparison, tell: Sentences) -> str:
+    """That the set changed between the runs; empty where it did not."""
+    changed = comparison.gold_changed
+    return tell.words(f"gold_changed_{changed}", n=head.n) if changed else ""
+
+
+def hidden_loss(head: Difference, comparison: Comparison, tell: Sentences) -> str:
+    """Of a golden set: what a pass hides, where the first hit or the first right one fell. Every
+    question may pass, and none have its answer on top."""
+    beside = [row for row in comparison.differences if row.key in BESIDE]
+    fell = [row for row in beside if row.system == head.system and row.difference <= -FALL]
+    if not fell:
+        return ""
+    worst = min(fell, key=lambda row: row.difference)
+    share = worst.key == "top1_rate"
+    before, now = (
+        tell.numbers.percent(value, 0) if share else tell.numbers.decimal(value)
+        for value in (worst.baseline, worst.value)
+    )
+    shown = "loss_shown" if worst.p_holm <= ALPHA else "loss_not_shown"
+    figure, p = tell.words.figure(worst.key), tell.numbers.p_value(worst.p_holm)
+    inside = figure[0].lower() + figure[1:] if figure[1:2].islower() else figure
+    return tell.words(shown, figure=inside, before=before, now=now, p=p)
+
+
+def is_golden(comparison: Comparison) -> bool:
+    """A golden set is closed: its hits have no grades, and none is unjudged."""
+    return any(row.key == PASS for row in comparison.differences)
+
+
+def as_sentence(caveat: str) -> str:
+    """What hangs on the answer on top where that is one line, and stands below it on a page."""
+    said = caveat.removeprefix("; ")
+    return f"{said[0].upper()}{said[1:]}." if said else ""
+
+
+def _change_found(row: Difference, tests: int, tell: Sentences) -> str:
+    numbers = tell.numbers
+    figures = (
+        _in_points(row, tell)
+        if row.key == PASS
+        else {
+            "measure": row.measure,
+            "before": numbers.decimal(row.baseline),
+            "now": numbers.decimal(row.value),
+            "change": numbers.signed(row.difference),
+            "between": numbers.change_span(row.low, row.high),
+        }
+    )
+    return tell.words(
+        "change_found",
+        **figures,
+        p=numbers.p_value(row.p_holm),
+        together=tell.words("tested_together", tests=tests) if tests > 1 else "",
+        wins=tell.words.counted(row.wins, "query"),
+        ties=row.ties,
+        losses=row.losses,
+    )
+
+
+def _in_points(row: Difference, tell: Sentences) -> dict[str, str]:
+    """A pass rate is told in per cent, as everywhere; its change in points."""
+    numbers = tell.numbers
+    return {
+        "measure": tell.words.figure("pass_rate_total"),
+        "before": numbers.figure(PASS, row.baseline),
+        "now": numbers.figure(PASS, row.value),
+        "change": numbers.change(PASS, row.difference, "+"),
+        "between": numbers.change_between(PASS, row.low, row.high),
+    }
+
+
+def _notes(row: Difference, tell: Sentences) -> Iterator[str]:
+    if row.doubt is not None:
+        settle = tell.words("doubt_settle", command=COMMAND)
+        called = row.verdict in ("better", "worse") and row.doubt.ahead is not None
+        why = f" {tell.words('doubt_called')}" if called else ""
+        yield _doubt(row.doubt, tell) + (f" {settle}" if row.verdict == "open" else why)
+    if row.disagree:  # which says that more queries are needed, too
+        yield tell.words("test_alone" if row.here_only else "interval_alone")
+    elif row.low is not None and row.high is not None and row.high - row.low > WIDE:
+        yield tell.words("change_too_wide")
+
+
+def more_queries(row: Difference, comparison: Comparison, tell: Sentences) -> Iterator[str]:
+    """What would show a difference that is not proven, as `assay plan` reckons it; nothing where
+    the queries do not tell."""
+    from assay.evaluation.planning import MATTERS, queries_to_show
+
+    if row.verdict != "no difference":
+        return
+    needed = queries_to_show(row, MATTERS, tests=comparison.tests)
+    if needed is None:
+        return
+    numbers = tell.numbers
+    golden = row.key == PASS
+    change = numbers.change(PASS, MATTERS) if golden else numbers.decimal(MATTERS, 2)
+    yield tell.words(
+        "more_needed" if needed > row.n else "enough_here",
+        change=change,
+        n=numbers.whole(row.n),
+        needed=numbers.whole(needed),
+        more=numbers.whole(needed - row.n),
+        command=PLAN,
+    )
+
+
+def powers(comparison: Comparison, tell: Sentences) -> list[str]:
+    """By system, the smallest change that the test that decides would show on so many queries, or
+    why it can show none."""
+    from assay.evaluation.statistics import fewest_changes
+
+    fewest = fewest_changes(ALPHA / comparison.tests)
+    return [_power(row, fewest, tell) for row in headlines(comparison)]
+
+
+def _power(row: Difference, fewest: int, tell: Sentences) -> str:
+    say, changed = tell.words, row.wins + row.losses
+    if row.n < fewest:
+        return say("few_power", queries=say.counted(row.n, "query"), fewest=fewest)
+    if 0 < changed < fewest:
+        facts = {"changed": changed, "n": row.n, "measure": row.measure, "fewest": fewest}
+        return say("few_changed", **facts)
+    if row.detectable is None:
+        return say("no_power", measure=row.measure)
+    numbers = tell.numbers
+    rate = row.key == PASS
+    change = numbers.change(PASS, row.detectable) if rate else numbers.decimal(row.detectable)
+    return say("power", n=row.n, change=change, measure=row.measure)
+
+
+def _doubt(doubt: Doubt, tell: Sentences) -> str:
+    numbers = tell.numbers
+    hits = {"unjudged": doubt.unjudged, "hits": doubt.unjudged + doubt.judged}
+    facts: dict[str, object] = {name: numbers.whole(count) for name, count in hits.items()}
+    if doubt.stands is None:
+        first = min(max(FIRST - doubt.judged, 0), doubt.unjudged)
+        return tell.words("doubt_unknown", **facts, n=first or FIRST)
+    if doubt.expected is None:
+        return tell.words("doubt_none", **facts)
+    facts |= {
+        "expected": numbers.signed(doubt.expected),
+        "between": numbers.change_span(doubt.low, doubt.high),
+    }
+    facts |= {name: chance(getattr(doubt, name), tell) for name in ("ahead", "up", "down")}
+    return tell.words("doubt", **facts)
+
+
+def chance(value: float | None, tell: Sentences) -> str:
+    """A chance by draws is never none or all."""
+    if value is None:
+        return "–"
+    if value < 0.01:
+        return f"<{tell.numbers.percent(0.01, 0)}"
+    return f">{tell.numbers.percent(0.99, 0)}" if value > 0.99 else tell.numbers.percent(value, 0)
