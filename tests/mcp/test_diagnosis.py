@@ -187,9 +187,9 @@ def test_a_gate_says_how_many_judgments_it_takes(home: Path) -> None:
                 service, msgspec.structs.replace(run, id=f"{more}", results=results)
             ).told
 
-        said = re.search(r"that takes (\d+) more judgments of these hits", why(0))
+        said = re.search(r"that takes (\d+) more judgments of these results", why(0))
         assert said
-        assert "that takes 1 more judgment of these hits" in why(int(said[1]) - 1)
+        assert "that takes 1 more judgment of these results" in why(int(said[1]) - 1)
         assert "that takes" not in why(int(said[1]))
 
 

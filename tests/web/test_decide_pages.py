@@ -308,7 +308,7 @@ class TestOneJudge:
         assert (verdict.status, verdict.one_judge.judge) == ("pass", "Sam")
         console = Console(width=200, record=True, file=io.StringIO())
         console.print(verdict_lines(verdict))
-        assert "rests on one judge" in console.export_text()
+        assert "depends on one judge" in console.export_text()
 
     def test_a_second_judge_is_asked_and_then_it_rests_on_two(
         self, turned: tuple[Service, Path]
@@ -331,7 +331,7 @@ class TestOneJudge:
             assert "24 documents wait for a second" in ben.get(f"{address}?lang=en").text
         assert local_client(service, "Sam").get("/api/judge").json()[0]["judged"] == 24
         give(path, votes_of("Ben", range(4, 8), queries=3))
-        assert "rests on one judge" not in client.get("/?lang=en").text
+        assert "depends on one judge" not in client.get("/?lang=en").text
 
     def test_a_value_that_decides_says_that_its_interval_does_not(
         self, turned: tuple[Service, Path]

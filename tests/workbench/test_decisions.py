@@ -324,7 +324,7 @@ class TestComparing:
         assert answer.text.endswith(
             "is better than a; proven on these 10 queries, not yet on others"
         )
-        assert answer.notes == (tell.words("test_alone"),)
+        assert answer.notes == (tell.significant_here(change.head.p_holm),)
         results = second.results
         told = comment(
             [Scored(gold="set", engine="b", results=results, comparison=change.comparison)]

@@ -1,4 +1,4 @@
-"""Gates and what they say of results: the demand, what it found, why it cannot be told, and the
+"""Gates and what they say of results: the demand, what it found, why it is inconclusive, and the
 verdict of all."""
 
 from __future__ import annotations
@@ -153,14 +153,14 @@ LIMITS = {  # limit: the words for it
     "minimum": "at least {:g}",
     "maximum": "at most {:g}",
     "below": "below {:g}",
-    "max_drop": "down by at most {:g}",
-    "no_worse_than": "shown to be no worse than {:g} down",
+    "max_drop": "a drop of at most {:g}",
+    "no_worse_than": "a drop of at most {:g}",
     "min_queries": "at least {:g} questions",
 }
 
 
 class Why(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Why a gate cannot be told: a reason of reports/words (`gate.why_KIND`), and its figures."""
+    """Why a gate is inconclusive: a reason of reports/words (`gate.why_KIND`), and its figures."""
 
     kind: str
     facts: dict[str, float] = {}
@@ -226,7 +226,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def worst(checks: Sequence[Check]) -> Status:
-    """Fail when any gate fails, else inconclusive when any that counts cannot be told."""
+    """Fail when any gate fails, else inconclusive when any that counts is."""
     statuses = {check.status for check in checks if check.counts}
     return (
         "fail" if "fail" in statuses else "inconclusive" if "inconclusive" in statuses else "pass"

@@ -32,7 +32,7 @@ NAMES: dict[Status | None, str] = {
 FOUND: dict[str, str] = {
     "better": "better",
     "worse": "worse",
-    "open": "cannot tell yet",
+    "open": "inconclusive",
     "no difference": "not proven",
     "": "not proven",
 }
@@ -93,7 +93,7 @@ def _but(results: Results) -> str:
         return ""
     if musts := len(failed_musts(results)):
         return f", but {musts} MUST {'fails' if musts == 1 else 'fail'}"
-    return ", on one judge's word" if verdict.one_judge else ""
+    return ", depending on one judge" if verdict.one_judge else ""
 
 
 def _row(pair: Scored) -> str:
@@ -183,9 +183,8 @@ def _details(pair: Scored, texts: bool) -> Iterator[str]:
     if report.judge_next:
         asked = "; ".join(f"`{_code(q)}` `{_code(d)}`" for q, d in report.judge_next[:PAIRS])
         more = len(report.judge_next) - PAIRS
-        first = (
-            "Too few hits are judged to say. Judge first" if report.judge_first else "Judge next"
-        )
+        few = "Too few results are judged to predict the rest. Judge first"
+        first = few if report.judge_first else "Judge next"
         yield f"- {first}: {asked}" + (f"; {more} more" if more > 0 else "")
 
 
@@ -207,7 +206,7 @@ def _doubtful(pair: Scored) -> Iterator[str]:
         return
     tell, head = Sentences(Words("en")), headlines(comparison)[0]
     if caveats(head, comparison, tell):
-        why = f" {tell.words('test_alone')}" if head.here_only else ""
+        why = f" {tell.significant_here(head.p_holm)}" if head.here_only else ""
         yield f"- {marked(answer.text)}.{marked(why)}"
 
 

@@ -54,6 +54,7 @@ def render(report: ReportView) -> str:
         t=_Marked(words),
         n=Numbers(words),
         words=words,
+        tell=Sentences(words),
         rows=_forest(report, Numbers(words)),
         machine=estimate and machine_block(report, estimate),
         latency=latency_chart(latencies),

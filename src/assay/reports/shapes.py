@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from assay.evaluation.comparison import Comparison
 
 NO_BOUNDS: Bounds = (None, None)
+HEADLINE = "nDCG@10"
 
 
 class Figure(msgspec.Struct, frozen=True, kw_only=True):
@@ -249,6 +250,17 @@ class ReportView(msgspec.Struct, frozen=True, kw_only=True):
         """The key of the measure that decides a comparison; empty where nothing is compared."""
         name = self.comparison.headline if self.comparison else ""
         return next((line.key for line in self.measures if line.measure == name), "")
+
+    @property
+    def headline_unjudged(self) -> tuple[Unjudged, int | None] | None:
+        """What is unjudged of nDCG@10, else of the first measure, with the cutoff of the measure;
+        None where nothing can be unjudged."""
+        if not self.unjudged:
+            return None
+        named = (each for each in self.unjudged if each.measure == HEADLINE)
+        found = next(named, self.unjudged[0])
+        cutoffs = {line.measure: line.cutoff for line in self.measures}
+        return found, cutoffs.get(found.measure)
 
     @property
     def has_change(self) -> bool:

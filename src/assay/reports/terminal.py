@@ -33,7 +33,6 @@ from assay.reports.words import Words
 
 # told where they are not 0
 COUNTS = ("n_missing", "n_failed", "n_negative", "n_unjudged", "n_extra", "duplicates", "ties")
-HEADLINE = "nDCG@10"
 SHOWN_FAILURES = 20  # questions that failed
 SHOWN_PAIRS = 5  # judgments that would settle a verdict
 GOLDEN_ROWS = (*RATES, "avg_top1_score", "avg_latency_ms")
@@ -134,7 +133,8 @@ def _footnotes(report: ReportView, say: Words, numbers: Numbers) -> Iterator[Tex
     baseline = report.baseline
     if baseline is not None and (since := Sentences(say).since(baseline, names).strip()):
         yield Text(f"{say('vs_baseline')}: {since}", style="dim")
-    yield from (Text(line, style="dim") for line in _unjudged_notes(report, say, numbers))
+    notes = _unjudged_notes(report, say, numbers)
+    yield from (Text(note, style="dim") for note in notes if note)
     if report.standing:
         style = "dim" if report.gold.approved_share == 1 else "yellow"
         yield Text(say("gold_set_is", standing=report.standing), style=style)
@@ -150,13 +150,9 @@ def _footnotes(report: ReportView, say: Words, numbers: Numbers) -> Iterator[Tex
 
 def _unjudged_notes(report: ReportView, say: Words, numbers: Numbers) -> Iterator[str]:
     """What unjudged hits could do to the headline, and to measures that know their residual."""
-    names = [unjudged.measure for unjudged in report.unjudged]
-    shown = HEADLINE if HEADLINE in names else next(iter(names), "")
-    cutoff = next((line.cutoff for line in report.measures if line.measure == shown), None)
-    tell = Sentences(say)
+    if headline := report.headline_unjudged:
+        yield Sentences(say).bounds(*headline, report.counts)
     for unjudged in report.unjudged:
-        if unjudged.measure == shown and (told := tell.bounds(unjudged, cutoff, report.counts)):
-            yield told
         if unjudged.residual is not None and unjudged.worst is not None:
             yield say(
                 "terminal.residual",
@@ -408,7 +404,7 @@ def _what_would_settle(verdict: Verdict, files: tuple[str, str]) -> Iterator[str
     if pairs is None:
         return
     if not pairs:
-        yield "More queries would settle it, not more judgments."
+        yield Words("en")("more_queries")
         return
     shown = ", ".join(f"{pair.query_id} {pair.doc_id}" for pair in pairs[:SHOWN_PAIRS])
     more = f" and {len(pairs) - SHOWN_PAIRS} more" if len(pairs) > SHOWN_PAIRS else ""

@@ -95,12 +95,12 @@ def _notes(comparison: Comparison, rows: Sequence[Difference], power: str) -> It
     apart = [row.measure for row in rows if row.disagree and row.p_holm <= ALPHA and row != head]
     if apart:
         yield Text(
-            f"{', '.join(apart)}: a low p beside an interval that includes 0 is no contradiction. "
-            "The test is about these queries; the interval also allows for queries nobody asked."
+            f"{', '.join(apart)}: a low p can go with an interval that includes 0. The test is "
+            "about these queries; the interval also allows for queries outside the set."
         )
     elif any(row.ties == row.n for row in rows):
         yield Text(
-            "Where all queries tie the interval still has a width: queries not seen may differ.",
+            "Where all queries tie, the interval still has a width: other queries may differ.",
             style="dim",
         )
     if head.equivalence is not None and comparison.margin is not None:
@@ -132,9 +132,9 @@ def _margin(row: Difference, margin: float) -> str:
         "equivalent": f"EQUIVALENT: the change lies within {margin:g} either way",
         "no worse": f"NO WORSE: it fell by less than {margin:g}, if at all",
         "worse": f"WORSE: it fell by more than {margin:g}",
-        "not shown": f"NOT SHOWN to be no worse than {margin:g} down",
-        "open": f"CANNOT TELL whether it is no worse than {margin:g} down: unjudged documents "
-        "could turn it",
+        "not shown": f"NOT SHOWN to have fallen by less than {margin:g}",
+        "open": f"INCONCLUSIVE whether it fell by less than {margin:g}: unjudged documents could "
+        "change that",
     }[row.equivalence or "not shown"]
     return f"{said} (two one-sided tests at 5%, 90% interval {change_span(*row.inner)})."
 
@@ -186,15 +186,15 @@ def _leaderboard(board: Leaderboard) -> Iterator[RenderableType]:
         table.add_row(str(place), row.system, value, between, Text(drawn), row.letters)
     yield from (Text(f"{board.measure}, {board.n} queries", style="bold"), Text(), table, Text())
     yield Text(
-        "Systems that share a letter cannot be told apart. All "
+        "Systems that share a letter are not significantly different. All "
         f"{len(board.pairs)} pairs are tested together, corrected once by Holm; the headlines "
         "below go by the same tests.",
         style="dim",
     )
     if waiting := sum(pair.verdict == "open" for pair in board.pairs):
         yield Text(
-            f"{waiting} of {len(board.pairs)} pairs cannot be told yet: unjudged documents could "
-            "turn them.",
+            f"{waiting} of {len(board.pairs)} pairs are inconclusive: unjudged documents could "
+            "change the result.",
             style="yellow",
         )
     yield from _slice_leads(board)

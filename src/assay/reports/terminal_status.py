@@ -1,4 +1,4 @@
-"""Where somebody is who types `assay` alone."""
+"""The project status that `assay` shows when it is called alone."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rich.text import Text
 from assay.reports.grids import plain
 
 SHOWN = 8  # names in a line
-STATUS = {"pass": "passed", "fail": "failed", "inconclusive": "cannot be told yet"}
+STATUS = {"pass": "passed", "fail": "failed"}
 STYLES = {"pass": "green", "fail": "red", "inconclusive": "yellow"}
 
 
@@ -47,10 +47,8 @@ def whereabouts(place: Here) -> RenderableType:
         table.add_row("corpora", _names(place.corpora))
     if place.configured:
         table.add_row("last verdict", _verdict(place.verdict))
-        waits = (
-            "nothing" if not place.waiting else f"{place.waiting:,} for people to judge or review"
-        )
-        table.add_row("waiting", waits)
+        pending = f"{place.waiting:,} to judge or review" if place.waiting else "nothing"
+        table.add_row("pending", pending)
     lines: list[RenderableType] = [Text.assemble("Assay in ", (place.folder, "bold"))]
     if place.problem:
         lines.append(Text(place.problem, style="red"))

@@ -306,10 +306,7 @@ def failed_musts(results: Results) -> tuple[str, ...]:
 def _passed_but(results: GoldenResults, tell: Sentences) -> str:
     """A pass that is no yes: gates may ask for less than every question that must pass."""
     failed = failed_musts(results) if _status(results.verdict) == "pass" else ()
-    if not failed:
-        return ""
-    which = ", ".join(map(tell.words.isolated, failed))
-    return tell.words.plural("passed_but", len(failed), which=which)
+    return f"{tell.failed_musts(failed)}." if failed else ""
 
 
 def _golden_figures(results: GoldenResults, words: Words) -> tuple[Figure, ...]:

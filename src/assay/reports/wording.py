@@ -22,6 +22,7 @@ from assay.core.results import (
     GoldenHit,
     GoldenResults,
     GradedEntry,
+    GradedResults,
     Results,
     Status,
     Unjudged,
@@ -32,7 +33,7 @@ from assay.core.types import Finding, standing
 from assay.core.verdicts import WIDE, OneJudge, rounded
 from assay.reports.numbers import PASS, Numbers, is_rate
 from assay.reports.shapes import Answer
-from assay.reports.words import Words
+from assay.reports.words import Words, page_words
 
 if TYPE_CHECKING:
     from assay.evaluation.differences import Comparison, Difference, Found
@@ -50,6 +51,7 @@ ERRORS = ("n_failed", "errors")  # measures of the gate on failed calls
 COMMAND = "assay gold next"
 PLAN = "assay plan"
 FIRST = 20  # judged hits below which nothing is predicted about the unjudged ones: taste
+SHOWN_MUSTS = 3  # failed questions that an answer names
 STATUSES: dict[Found, Status] = {"better": "pass", "worse": "fail"}
 
 
@@ -83,13 +85,13 @@ class Sentences:
     def bounds(
         self, unjudged: Unjudged, cutoff: int | None, counts: Mapping[str, int] | None = None
     ) -> str:
-        """What unjudged hits could do to a measure; empty where all are judged. Where `counts` say
-        that some queries have no value, the share is told to be of the others: a gate counts all
-        queries, and finds less."""
+        """How much of a measure's hits is judged, and between which values it could lie; empty
+        where all are judged. Where `counts` show queries without a value, the sentence says that
+        the share is over the others: a gate counts all queries, and finds less."""
         if unjudged.judged is None or unjudged.judged >= 1:
             return ""
         say, numbers = self.words, self.numbers
-        looked_at = say("terminal.the_top", cutoff=cutoff) if cutoff else say("terminal.all_hits")
+        looked_at = self.looked_at(cutoff)
         scored = (counts or {}).get("n_scored", 0)
         if counts and scored < counts.get("n_expected", scored):
             looked_at += say("terminal.of_scored", n=scored)
@@ -102,6 +104,12 @@ class Sentences:
             worst=numbers.decimal(unjudged.worst),
             best=numbers.decimal(unjudged.best),
         )
+
+    def looked_at(self, cutoff: int | None) -> str:
+        """The hits that a measure looks at: the top 10, or all of them."""
+        if cutoff is None:
+            return self.words("terminal.all_hits")
+        return self.words("terminal.the_top", cutoff=cutoff)
 
     # ── the gold set ──────────────────────────────────────────────────────────────────────────────
 
@@ -170,8 +178,12 @@ class Sentences:
         low, high = baseline.intervals.get(key, (None, None))
         sure = key in baseline.p and baseline.p[key] <= ALPHA
         if sure and low is not None and high is not None and low <= 0 <= high:
-            text += f" {self.words('test_alone')}"
+            text += f" {self.significant_here(baseline.p[key])}"
         return text
+
+    def significant_here(self, p: float) -> str:
+        """That the test is significant although the interval of the change includes 0."""
+        return self.words("test_alone", p=self.numbers.p_value(p))
 
     def _moved(self, key: str, change: float) -> str:
         """Of a rate in points, as on every page."""
@@ -290,6 +302,40 @@ class Sentences:
 
     # ── gates ─────────────────────────────────────────────────────────────────────────────────────
 
+    def may_ship(
+        self, engine: str, answer: str, *, musts: Sequence[str], judge: str, built_in: bool
+    ) -> str:
+        """Whether an engine may ship, in the words of the pages: `answer` is yes, no, not_yet or
+        no_gates. It names the questions that must pass and do not, and the `judge` on whom alone
+        the verdict depends; `built_in` gates are those of a project that sets none."""
+        said = page_words(self.words.language, "decide")
+        if answer == "yes" and musts:
+            text = self.failed_musts(musts, SHOWN_MUSTS)
+        elif judge:
+            text = said[f"ship {answer} one"].format(judge=judge)
+        else:
+            text = said[f"ship {answer}"]
+        usual = self.words("gate.built_in") if built_in else ""
+        return f"{said['may_ship'].format(engine=engine)} {text}{usual}."
+
+    def failed_musts(self, musts: Sequence[str], shown: int | None = None) -> str:
+        """That every gate passes, but not every question that must pass."""
+        which = ", ".join(map(self.words.isolated, musts[:shown]))
+        return self.words.plural("passed_but", len(musts), which=which)
+
+    def gate_found(self, results: Results, check: Check, *, to_judge: int) -> str:
+        """The status and the sentence of a gate. One that too few judgments leave open says how
+        many are `to_judge`, and how many queries have none: its share counts these, too."""
+        found = f"{check.status.upper()}: {self.check_of(results, check)}"
+        if check.status != "inconclusive" or not isinstance(results, GradedResults):
+            return f"{found}."
+        notes = [self.words.plural("gate.more_judgments", to_judge)] if to_judge else []
+        bare = sum(not entry.judged for entry in results.per_query)
+        if bare and any(why.kind == "few_judged" for why in check.whys):
+            facts = {"queries": len(results.per_query), "bare": bare}
+            notes.append(self.words("gate.without_judgments", **facts))
+        return f"{found} ({'; '.join(notes)})." if notes else f"{found}."
+
     def one_judge(self, rests: OneJudge | None) -> str:
         """That a verdict rests on what one judge said unchecked."""
         if rests is None:
@@ -300,12 +346,16 @@ class Sentences:
         )
 
     def to_judge(self, count: int, pairs: str, *, first: bool) -> str:
-        """The judgments expected to settle it; or, where too few are made to expect anything, those
-        that come `first`. Gates and `gold next` say it alike."""
+        """How many judgments are needed, and the first of them."""
+        needed = self.judgments_needed(count, first=first)
         if first:
-            return f"{self.words.plural('judge_first', count)}: {pairs}"
-        judgments = self.words.plural("would_settle", count)
-        return self.words("these_first", judgments=judgments, pairs=pairs)
+            return f"{needed}: {pairs}"
+        return self.words("these_first", judgments=needed, pairs=pairs)
+
+    def judgments_needed(self, count: int, *, first: bool) -> str:
+        """How many judgments should settle a verdict; or, where too few are made to predict
+        anything, how many have to come `first`. Gates and `gold next` say it alike."""
+        return self.words.plural("judge_first" if first else "would_settle", count)
 
     def gate_name(self, check: Check) -> str:
         """The name that a gate was given; one without is called by its measure."""
@@ -618,9 +668,17 @@ def _notes(row: Difference, tell: Sentences) -> Iterator[str]:
         why = f" {tell.words('doubt_called')}" if called else ""
         yield _doubt(row.doubt, tell) + (f" {settle}" if row.verdict == "open" else why)
     if row.disagree:  # which says that more queries are needed, too
-        yield tell.words("test_alone" if row.here_only else "interval_alone")
+        yield disagreement(row, tell)
     elif row.low is not None and row.high is not None and row.high - row.low > WIDE:
         yield tell.words("change_too_wide")
+
+
+def disagreement(row: Difference, tell: Sentences) -> str:
+    """Why the test and the interval of a difference do not say the same."""
+    key = "interval_alone"
+    if row.here_only:
+        key = "test_alone_open" if row.verdict == "open" else "test_alone"
+    return tell.words(key, p=tell.numbers.p_value(row.p_holm))
 
 
 def more_queries(row: Difference, comparison: Comparison, tell: Sentences) -> Iterator[str]:
@@ -694,3 +752,24 @@ def chance(value: float | None, tell: Sentences) -> str:
     if value < 0.01:
         return f"<{tell.numbers.percent(0.01, 0)}"
     return f">{tell.numbers.percent(0.99, 0)}" if value > 0.99 else tell.numbers.percent(value, 0)
+
+
+# ── runs ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+def run_warnings(counts: Mapping[str, int], *, golden: bool = False) -> Iterator[str]:
+    """What to know before the figures of a run are trusted: queries that it lacks, has beside the
+    gold set, or failed on."""
+    nouns, result = ("questions", "count as not passed") if golden else ("queries", "score 0")
+    expected = counts["n_expected"]
+    if duplicates := counts.get("duplicates"):
+        yield f"duplicate hits were dropped, the first place was kept: {duplicates}"
+    if retried := counts.get("retried"):
+        what = "1 query was" if retried == 1 else f"{retried} queries were"
+        yield f"{what} answered after a retry; their times are those of the last attempt"
+    if missing := counts["n_missing"]:
+        yield f"{missing} of {expected} {nouns} are missing from the run and {result}"
+    if extra := counts["n_extra"]:
+        yield f"{extra} {nouns} of the run are not in the gold set and were ignored"
+    if failed := counts.get("n_failed"):
+        yield f"the engine failed on {failed} of {expected} {nouns}; they are not scored"

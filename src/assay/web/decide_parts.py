@@ -16,6 +16,7 @@ from assay.reports import ReportView
 from assay.reports.drawings import ChartLine, ChartPoint, range_mark, swatch, time_chart
 from assay.reports.numbers import Numbers, is_rate
 from assay.reports.shapes import CheckLine
+from assay.reports.wording import Sentences, disagreement
 from assay.reports.words import Words
 from assay.web.access import user_of
 from assay.web.shell import language_for, page, service_of
@@ -214,6 +215,8 @@ def decided_page(request: Request, template: str, status: int = 200, **values: o
         swatch=swatch,
         mark=range_mark,
         report_words=words,
+        failed_musts=Sentences(words).failed_musts,
+        disagreement=lambda head: disagreement(head, Sentences(words)),
         is_rate=is_rate,
         figure_name=lambda key: words.figure(key) if words.has("figures", key) else key,
         short_name=lambda key: words.short(key) if words.has("figures", key) else key,

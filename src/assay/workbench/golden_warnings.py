@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from assay.core.errors import InputError
 from assay.core.types import GoldSet, QueryResult
+from assay.reports.wording import run_warnings
 
 
 def golden_warnings(gold: GoldSet, answers: Sequence[QueryResult], source: str) -> Iterable[str]:
@@ -15,11 +16,12 @@ def golden_warnings(gold: GoldSet, answers: Sequence[QueryResult], source: str) 
     if not asked & set(answered):
         hint = f"The gold set has {gold.query_ids[0]!r} and others; the run has {answered[:3]}."
         raise InputError("the run has none of the gold set's questions", where=source, hint=hint)
-    if missing := len(asked - set(answered)):
-        total = len(asked)
-        yield f"{missing} of {total} questions are missing from the run and count as not passed"
-    if extra := len(set(answered) - asked):
-        yield f"{extra} questions of the run are not in the gold set and were ignored"
+    counts = {
+        "n_expected": len(asked),
+        "n_missing": len(asked - set(answered)),
+        "n_extra": len(set(answered) - asked),
+    }
+    yield from run_warnings(counts, golden=True)
 
 
 def unseen_evidence(gold: GoldSet) -> Iterable[str]:

@@ -7,7 +7,7 @@ scored, on which files, at which commit, and how it stands against the baseline 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -34,6 +34,7 @@ from assay.evaluation.judged import UNJUDGED_QUERY, prepare
 from assay.evaluation.measures import is_handed, parse_measure, parse_measures
 from assay.evaluation.receipts import measure_lines
 from assay.evaluation.streamed import Looked, look_up
+from assay.reports.wording import run_warnings
 from assay.workbench.baseline import against, read_baseline, stale_reason
 from assay.workbench.golden_warnings import golden_warnings, unseen_evidence
 from assay.workbench.outputs import refuse_output
@@ -275,7 +276,7 @@ def _score_graded(gold: GoldSet, request: ScoreRequest, progress: Progress, say:
         results = msgspec.structs.replace(results, receipt=receipt)
     counts = results.receipt.counts
     warnings = (
-        *_graded_warnings(counts),
+        *run_warnings(counts),
         *_cut_warnings(run, measures),
         *_unjudged_warnings(results, request),
         *_empty_warnings(results),
@@ -394,21 +395,6 @@ def _cut_warnings(run: Run, measures: Sequence[str]) -> Iterable[str]:
             f"{', '.join(deeper)} look deeper and count the rest as not returned; score the run "
             "itself, or save it with --hits all"
         )
-
-
-def _graded_warnings(counts: Mapping[str, int]) -> Iterable[str]:
-    expected = counts["n_expected"]
-    if counts.get("duplicates"):
-        yield f"duplicate hits were dropped, the first place was kept: {counts['duplicates']}"
-    if retried := counts.get("retried"):
-        what = "1 query was" if retried == 1 else f"{retried} queries were"
-        yield f"{what} answered after a retry; their times are those of the last attempt"
-    if missing := counts["n_missing"]:
-        yield f"{missing} of {expected} queries are missing from the run and score 0"
-    if extra := counts["n_extra"]:
-        yield f"{extra} queries of the run are not in the gold set and were ignored"
-    if failed := counts["n_failed"]:
-        yield f"the engine failed on {failed} of {expected} queries; they are not scored"
 
 
 def _unjudged_warnings(results: Results, request: ScoreRequest) -> Iterable[str]:
