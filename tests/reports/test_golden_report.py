@@ -60,7 +60,7 @@ def test_the_report_in_finnish() -> None:
     )
     assert "| A | PASS-osuus (MUST) | 0,0 % | vähintään 95,0 % | EI LÄPI |" in text
     assert "| C | Vasteaika, keskiarvo | 12,0 ms | alle 150,0 ms | läpi |" in text
-    assert "| D | PASS-osuus (MUST) | 0,0 % | laskee enintään 2,0 %-yks. | ei mitattu |" in text
+    assert "| D | PASS-osuus (MUST) | 0,0 % | laskua enintään 2,0 %-yks. | ei mitattu |" in text
     assert "- Odotettu kohta: sijalla 2, pisteet 0,400" in text
 
 

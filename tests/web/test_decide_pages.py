@@ -339,7 +339,7 @@ class TestOneJudge:
         client = local_client(turned[0])
         run = client.get("/api/overview").json()["subject"]["id"]
         page = client.get(f"/runs/{run}?lang=en").text
-        assert "The value itself decides" in page
+        assert "Only the score is checked" in page
         assert "At least 60% of the top ten had to be judged first." in page
 
 
@@ -491,7 +491,7 @@ def test_a_golden_gate_says_the_name_people_read_with_its_interval(
     service = served(store, tmp_path, path, toml)
     run = kept(service, path, "a", ["d1", "d2"], ids=["k1", "k2", "k3"])
     client = local_client(service)
-    said = {"en": "asked: at least 30.0%", "fi": "raja: vähintään 30,0", "he": "הסף: "}
+    said = {"en": "Required: at least 30.0%", "fi": "Vaatimus: vähintään 30,0", "he": "נדרש: "}
     for lang, limit in said.items():
         page = client.get(f"/runs/{run.id}?lang={lang}").text
         (line,) = re.findall(r'<ul class="gates"><li>.*?</span> (.*?)</li>', page, re.S)
@@ -526,7 +526,7 @@ def test_a_gate_says_why_it_cannot_be_told_in_every_language() -> None:
     assert (
         Sentences(Words("fi"))
         .check(check)
-        .endswith("ei voida ratkaista: 10 parhaasta osumasta on arvioitu 44 %, ja vaaditaan 50 %")
+        .endswith("Ratkaisematta: 10 parhaasta osumasta on arvioitu 44 %, ja vaaditaan 50 %")
     )
     hebrew = Sentences(Words("he")).check(check)
     assert "44" in hebrew
@@ -534,7 +534,7 @@ def test_a_gate_says_why_it_cannot_be_told_in_every_language() -> None:
     wide = msgspec.structs.replace(check, whys=[Why(kind="inside_wide")])
     assert "liian leveä" in Sentences(Words("fi")).check(wide)
     older = msgspec.structs.replace(check, whys=[])
-    assert Sentences(Words("fi")).check(older).endswith("vaadittu näyttö on 50 % arvioitu")
+    assert Sentences(Words("fi")).check(older).endswith("vaatimuksena on 50 % arvioitu")
 
 
 def test_a_run_that_is_not_the_newest_says_so(service: Service, client: TestClient) -> None:

@@ -19,7 +19,7 @@ from assay.core.results import (
 )
 from assay.core.verdicts import OneJudge
 from assay.reports import render, view
-from assay.reports.comment import Scored, comment
+from assay.reports.comment import CommentedRun, comment
 from command_line import Assay
 
 
@@ -82,7 +82,7 @@ def test_a_pass_on_one_judges_word_says_so() -> None:
         ),
         verdict=verdict,
     )
-    written = comment([Scored(gold="s", engine="e", results=results)])
+    written = comment([CommentedRun(gold="s", engine="e", results=results)])
     assert "### Assay: PASS, depending on one judge\n" in written
     assert (
         "- The verdict depends on one judge: without the documents that only that judge" in written

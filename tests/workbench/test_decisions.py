@@ -16,7 +16,7 @@ from assay.core.results import GradedEntry
 from assay.core.results_file import to_json
 from assay.core.types import Vote
 from assay.judging.pool import Pool, PooledPair, write_pool
-from assay.reports.comment import Scored, comment
+from assay.reports.comment import CommentedRun, comment
 from assay.reports.wording import Sentences, answers
 from assay.reports.words import Words
 from assay.store import Store, open_store
@@ -327,7 +327,7 @@ class TestComparing:
         assert answer.notes == (tell.significant_here(change.head.p_holm),)
         results = second.results
         told = comment(
-            [Scored(gold="set", engine="b", results=results, comparison=change.comparison)]
+            [CommentedRun(gold="set", engine="b", results=results, comparison=change.comparison)]
         )
         assert f"{answer.text}. {answer.notes[0]}" in told
 

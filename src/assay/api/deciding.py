@@ -16,7 +16,7 @@ from assay.core.errors import InputError
 from assay.core.results import Gate, Pair, Status, Verdict
 from assay.core.types import counted
 from assay.reports.drawings import PictureBar, changes_of
-from assay.reports.shapes import Answer
+from assay.reports.shapes import ComparisonAnswer
 from assay.reports.terminal import verdict_lines
 from assay.reports.terminal_comparison import comparison_table
 from assay.reports.wording import COMMAND, Sentences, answers, headlines
@@ -61,7 +61,7 @@ class Comparison:
         return {row.system: row.verdict for row in headlines(self.found)}
 
     @cached_property
-    def _answers(self) -> list[Answer]:
+    def _answers(self) -> list[ComparisonAnswer]:
         return list(answers(self.found, Sentences(Words("en"))))
 
     def __str__(self) -> str:

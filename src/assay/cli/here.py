@@ -6,7 +6,7 @@ from assay.cli.output import show
 
 
 def here() -> None:
-    from assay.reports.terminal_status import whereabouts
+    from assay.reports.terminal_status import project_status
     from assay.workbench.here import look_around
 
-    show(whereabouts(look_around()))
+    show(project_status(look_around()))

@@ -1,5 +1,5 @@
-"""The sum behind every number of one query, for a terminal; of a golden question why it passed or
-failed."""
+"""Explanations on a terminal: the arithmetic behind each measure of a query, and why a golden
+question passed or failed."""
 
 from __future__ import annotations
 

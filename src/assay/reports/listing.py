@@ -1,4 +1,4 @@
-"""Corpora, documents, hits, citations, gold sets and decisions for a terminal."""
+"""Terminal pages for corpora, documents, search hits, citations, gold sets and decisions."""
 
 from __future__ import annotations
 

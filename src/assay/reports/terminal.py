@@ -26,7 +26,7 @@ from assay.core.results import (
 )
 from assay.reports.grids import STATUS_STYLES, headed, plain, unbroken
 from assay.reports.numbers import Numbers, is_rate, short
-from assay.reports.shapes import Figure, QueryLine, ReportView
+from assay.reports.shapes import QueryLine, ReportFigure, ReportView
 from assay.reports.view import FEW, RATES, failed_questions, machine_block, view
 from assay.reports.wording import Sentences
 from assay.reports.words import Words
@@ -90,7 +90,7 @@ def _title(report: ReportView, say: Words) -> Text:
     return Text.assemble((report.engine, "bold"), f" {say('on')} ", (gold.name, "bold"), size)
 
 
-def _measure_table(first: str, figures: Sequence[Figure]) -> Table:
+def _measure_table(first: str, figures: Sequence[ReportFigure]) -> Table:
     table = headed()
     table.add_column(first, min_width=18)
     table.add_column("n", justify="right", style="dim")
@@ -103,7 +103,7 @@ def _add_row(
     table: Table,
     name: str,
     n: int,
-    figures: Sequence[Figure],
+    figures: Sequence[ReportFigure],
     numbers: Numbers,
     *,
     style: str = "",
@@ -320,7 +320,7 @@ def _golden_title(report: ReportView, say: Words) -> Text:
     return Text.assemble((report.engine, "bold"), on, (gold.name, "bold"), f"  ({asked}{apart})")
 
 
-def _golden_rate(figure: Figure, numbers: Numbers) -> tuple[str, Text, Text]:
+def _golden_rate(figure: ReportFigure, numbers: Numbers) -> tuple[str, Text, Text]:
     """A figure as every page tells it, with its interval; scores and latencies have none here."""
     value, between = numbers.figure(figure.key, figure.value), ""
     if None not in figure.bounds and (is_rate(figure.key) or figure.key == MEAN_KEY):

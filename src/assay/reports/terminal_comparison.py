@@ -14,7 +14,7 @@ from assay.evaluation.differences import Leaderboard, SliceLead
 from assay.evaluation.trends import Event, Kind, Trend
 from assay.reports.grids import STATUS_STYLES, Hanging, headed, unbroken
 from assay.reports.numbers import Numbers, change_span, is_rate, p_value, short, signed
-from assay.reports.shapes import Answer
+from assay.reports.shapes import ComparisonAnswer
 from assay.reports.view import heading
 from assay.reports.wording import Sentences, answers, is_golden, powers
 from assay.reports.words import Words
@@ -45,7 +45,7 @@ def comparison_table(comparison: Comparison) -> RenderableType:
 
 
 def _against_baseline(
-    comparison: Comparison, system: str, answer: Answer, power: str
+    comparison: Comparison, system: str, answer: ComparisonAnswer, power: str
 ) -> Iterator[RenderableType]:
     figures = ("n", "before", "now", "change", "95% interval")
     table = headed("measure", right=figures)

@@ -23,7 +23,7 @@ class LastVerdict(msgspec.Struct, frozen=True, kw_only=True):
     at: datetime
 
 
-class Here(msgspec.Struct, frozen=True, kw_only=True):
+class ProjectStatus(msgspec.Struct, frozen=True, kw_only=True):
     """`waiting` is how many pairs and rows wait for people; None where nobody has asked for any.
     `problem` says why the configuration cannot be read."""
 
@@ -38,7 +38,7 @@ class Here(msgspec.Struct, frozen=True, kw_only=True):
     problem: str = ""
 
 
-def whereabouts(place: Here) -> RenderableType:
+def project_status(place: ProjectStatus) -> RenderableType:
     table = plain()
     if place.configured:
         table.add_row("gold sets", _names(place.sets))

@@ -1,4 +1,4 @@
-"""From results to what a report says: one `ReportView` for every format, set and language."""
+"""The `ReportView` of results: what a report says, the same for every format, set and language."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ from assay.core.verdicts import FEWEST, Doubt, MachineEstimate, MachineFigure
 from assay.reports.numbers import Numbers
 from assay.reports.shapes import (
     NO_BOUNDS,
-    Answer,
     ChangesView,
     CheckLine,
-    Figure,
+    ComparisonAnswer,
+    FigureChange,
     FindingLine,
     HitLine,
-    Later,
-    Move,
-    Outcome,
+    LazyLines,
     QueryLine,
+    QuestionOutcome,
+    ReportFigure,
     ReportView,
     SliceRow,
     SliceTable,
-    Turned,
+    TurnedQuestion,
 )
 from assay.reports.wording import Sentences, answers
 from assay.reports.words import Words, table
@@ -111,7 +111,7 @@ def _graded(results: GradedResults, comparison: Comparison | None, tell: Sentenc
         judge_first=results.verdict is not None and results.verdict.judge_first,
         figures=figures,
         slices=tuple(_graded_slices(results, lines, tell.words)),
-        queries=Later(lambda: [_query(entry, tell) for entry in results.per_query]),
+        queries=LazyLines(lambda: [_query(entry, tell) for entry in results.per_query]),
         measures=tuple(lines),
         unjudged=tuple(receipt.unjudged.values()),
         baseline=results.baseline,
@@ -160,7 +160,7 @@ def _proviso(results: GradedResults, tell: Sentences) -> str:
     return " ".join(filter(None, told))
 
 
-def _answers(comparison: Comparison | None, tell: Sentences) -> tuple[Answer, ...]:
+def _answers(comparison: Comparison | None, tell: Sentences) -> tuple[ComparisonAnswer, ...]:
     return tuple(answers(comparison, tell)) if comparison is not None else ()
 
 
@@ -181,7 +181,9 @@ def _measure_line(line: MeasureLine, words: Words) -> MeasureLine:
     )
 
 
-def _graded_figures(results: GradedResults, lines: Sequence[MeasureLine]) -> tuple[Figure, ...]:
+def _graded_figures(
+    results: GradedResults, lines: Sequence[MeasureLine]
+) -> tuple[ReportFigure, ...]:
     delta = results.baseline.delta if results.baseline else {}
     bounds = results.intervals.overall
     return _figures(lines, results.overall, bounds, delta)
@@ -192,9 +194,9 @@ def _figures(
     values: Mapping[str, float | None],
     bounds: Mapping[str, Bounds],
     delta: Mapping[str, float],
-) -> tuple[Figure, ...]:
+) -> tuple[ReportFigure, ...]:
     return tuple(
-        Figure(
+        ReportFigure(
             key=line.key,
             title=heading(line.key, line.measure),
             name=line.measure,
@@ -248,7 +250,10 @@ def _query(entry: GradedEntry, tell: Sentences) -> QueryLine:
 
 
 def _golden(
-    results: GoldenResults, changes: Changes | None, compared: tuple[Answer, ...], tell: Sentences
+    results: GoldenResults,
+    changes: Changes | None,
+    compared: tuple[ComparisonAnswer, ...],
+    tell: Sentences,
 ) -> ReportView:
     receipt = results.receipt
     known = {entry.query_id for entry in results.per_query}
@@ -309,11 +314,11 @@ def _passed_but(results: GoldenResults, tell: Sentences) -> str:
     return f"{tell.failed_musts(failed)}." if failed else ""
 
 
-def _golden_figures(results: GoldenResults, words: Words) -> tuple[Figure, ...]:
+def _golden_figures(results: GoldenResults, words: Words) -> tuple[ReportFigure, ...]:
     """Every figure that has a value, in the order of the table of names."""
     delta = results.baseline.delta if results.baseline else {}
     return tuple(
-        Figure(
+        ReportFigure(
             key=key,
             title=words.short(key),
             name=words.figure(key),
@@ -338,7 +343,7 @@ def _golden_slices(results: GoldenResults, words: Words) -> Iterator[SliceTable]
                 name=name,
                 n=int(figures.get("total") or 0),
                 figures=tuple(
-                    Figure(
+                    ReportFigure(
                         key=key,
                         title=words.short(key),
                         name=words.figure(key),
@@ -374,9 +379,9 @@ def _question(entry: GoldenEntry, known: set[str], tell: Sentences) -> QueryLine
     )
 
 
-def _outcome(entry: GoldenEntry, known: set[str], tell: Sentences) -> Outcome:
+def _outcome(entry: GoldenEntry, known: set[str], tell: Sentences) -> QuestionOutcome:
     told = not entry.passed
-    return Outcome(
+    return QuestionOutcome(
         category=entry.category,
         must=entry.must,
         passed=entry.passed,
@@ -418,7 +423,7 @@ def _by_need(line: QueryLine) -> tuple[bool, str, str]:
 def _changes(changes: Changes, tell: Sentences) -> ChangesView:
     variants = changes.variants
     figures = [
-        Move(
+        FigureChange(
             key=key,
             title=tell.words.short(key),
             name=tell.words.figure(key),
@@ -439,8 +444,8 @@ def _changes(changes: Changes, tell: Sentences) -> ChangesView:
     )
 
 
-def _turned(before: GoldenEntry, after: GoldenEntry, tell: Sentences) -> Turned:
-    return Turned(
+def _turned(before: GoldenEntry, after: GoldenEntry, tell: Sentences) -> TurnedQuestion:
+    return TurnedQuestion(
         query_id=after.query_id,
         text=after.query_text,
         category=after.category,
@@ -486,7 +491,7 @@ def _judge_next(verdict: Verdict | None) -> tuple[tuple[str, str], ...] | None:
     return tuple((pair.query_id, pair.doc_id) for pair in verdict.judge_next)
 
 
-def _wide(figures: Sequence[Figure], words: Words) -> str:
+def _wide(figures: Sequence[ReportFigure], words: Words) -> str:
     names = [figure.title for figure in figures if figure.too_wide]
     return words("too_wide", names=", ".join(names)) if names else ""
 

@@ -32,7 +32,7 @@ from assay.core.results import (
 from assay.core.types import Finding, standing
 from assay.core.verdicts import WIDE, OneJudge, rounded
 from assay.reports.numbers import PASS, Numbers, is_rate
-from assay.reports.shapes import Answer
+from assay.reports.shapes import ComparisonAnswer
 from assay.reports.words import Words, page_words
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ SHOWN_MUSTS = 3  # failed questions that an answer names
 STATUSES: dict[Found, Status] = {"better": "pass", "worse": "fail"}
 
 
-class Written(NamedTuple):
+class CitedPlace(NamedTuple):
     """A place as a gold set or an engine wrote it."""
 
     source: str
@@ -76,7 +76,7 @@ def inline(text: object) -> str:
 
 
 class Sentences:
-    """Facts in words."""
+    """The facts of results as sentences in one language."""
 
     def __init__(self, words: Words) -> None:
         self.words = words
@@ -114,8 +114,8 @@ class Sentences:
     # ── the gold set ──────────────────────────────────────────────────────────────────────────────
 
     def standing(self, card: GoldCard) -> str:
-        """Where the gold set stands with the expert; empty for a set without rows to approve, and
-        without labels by machines."""
+        """How much of the gold set an expert has approved, or how much machines have labelled;
+        empty where neither applies."""
         share = card.approved_share
         if self.words.is_english:
             return standing_line(card)
@@ -133,7 +133,7 @@ class Sentences:
         )
 
     def judged(self, card: GoldCard) -> str:
-        """That nothing is, where it is so."""
+        """That nothing is judged yet; empty where something is."""
         return "" if card.judgments else self.words("nothing_judged")
 
     def finding(self, finding: Finding) -> str:
@@ -152,7 +152,7 @@ class Sentences:
         return (self.words("differ_note"),)
 
     def stale(self, why: str) -> str:
-        """The same of a baseline, inside a sentence."""
+        """Why a baseline is stale, as part of a sentence."""
         return self.words("differ") if why and not self.words.is_english else why
 
     def since(self, baseline: Baseline, names: Mapping[str, str]) -> str:
@@ -186,14 +186,14 @@ class Sentences:
         return self.words("test_alone", p=self.numbers.p_value(p))
 
     def _moved(self, key: str, change: float) -> str:
-        """Of a rate in points, as on every page."""
+        """A change with its sign; rates change in points."""
         if not is_rate(key):
             return self.numbers.signed(change)
         return self.numbers.change(key, change, "+" if round(change, 3) else "")
 
     # ── places ────────────────────────────────────────────────────────────────────────────────────
 
-    def place(self, place: Written) -> str:
+    def place(self, place: CitedPlace) -> str:
         """A place in the order people cite it, in Hebrew where it is a Hebrew one."""
         if place.section and HEBREW.search(f"{place.source}{place.section}{place.moment}"):
             return inline(_in_hebrew(place))
@@ -337,7 +337,7 @@ class Sentences:
         return f"{found} ({'; '.join(notes)})." if notes else f"{found}."
 
     def one_judge(self, rests: OneJudge | None) -> str:
-        """That a verdict rests on what one judge said unchecked."""
+        """That a verdict depends on documents that only one judge has judged."""
         if rests is None:
             return ""
         status = self.words.named("statuses", rests.without)
@@ -432,7 +432,7 @@ class Sentences:
         return text + say("gate.undecided") + thin
 
     def _why(self, why: Why) -> str:
-        """Why a gate cannot be told."""
+        """Why a gate is inconclusive."""
         percents = (*SHARES, "needed") if why.kind == "few_judged" else SHARES
         facts = {
             name: self.numbers.percent(fact, 0)
@@ -497,7 +497,7 @@ class Sentences:
             yield self.words("gate.always_valid")
 
 
-def _in_hebrew(place: Written) -> str:
+def _in_hebrew(place: CitedPlace) -> str:
     from assay.law.he import schedule_name  # only where there is Hebrew: it compiles many patterns
 
     section = place.section.removesuffix(" §").removeprefix("סעיף ")
@@ -511,7 +511,7 @@ def _in_hebrew(place: Written) -> str:
     return " ".join(word for word in words if word)
 
 
-def _in_english(place: Written) -> str:
+def _in_english(place: CitedPlace) -> str:
     from assay.law.en_names import place_name
 
     section = place.section.removesuffix(" §")
@@ -520,7 +520,7 @@ def _in_english(place: Written) -> str:
     return " ".join(word for word in words if word)
 
 
-def _written(stated: Mapping[str, object] | str) -> Written:
+def _written(stated: Mapping[str, object] | str) -> CitedPlace:
     """A place as it stands in a results file: a law may stand alone."""
     parts = stated if isinstance(stated, Mapping) else {"law": stated}
 
@@ -536,7 +536,7 @@ def _written(stated: Mapping[str, object] | str) -> Written:
         suffix = parts.get("section_suffix") or ""
         sign = " §" if section[-1].isalnum() else ""
         section = f"{section}{suffix if section.isdigit() else ''}{sign}"
-    return Written(
+    return CitedPlace(
         source=source,
         chapter=given("chapter"),
         section=section,
@@ -563,12 +563,12 @@ def _with_number(words: str, number: str) -> str:
 # ── comparisons ───────────────────────────────────────────────────────────────────────────────────
 
 
-def answers(comparison: Comparison, tell: Sentences) -> Iterator[Answer]:
+def answers(comparison: Comparison, tell: Sentences) -> Iterator[ComparisonAnswer]:
     """Each system against the baseline, by the measure that decides."""
     for row in headlines(comparison):
         key = {"no difference": "no_difference"}.get(row.verdict, row.verdict)
         text = tell.words(key, system=row.system, baseline=comparison.baseline)
-        yield Answer(
+        yield ComparisonAnswer(
             text=text + caveats(row, comparison, tell),
             change=_change_found(row, comparison.tests, tell),
             status=STATUSES.get(row.verdict, "inconclusive"),
@@ -583,7 +583,7 @@ def headlines(comparison: Comparison) -> list[Difference]:
 
 
 def caveats(head: Difference, comparison: Comparison, tell: Sentences) -> str:
-    """What the sentence on top has to carry beside its verdict."""
+    """Qualifications that follow the verdict in the same sentence."""
     called = head.here_only and head.verdict in STATUSES
     here = tell.words("proven_here", n=head.n) if called else ""
     return here + hidden_loss(head, comparison, tell) + gold_change(head, comparison, tell)
@@ -620,7 +620,7 @@ def is_golden(comparison: Comparison) -> bool:
 
 
 def as_sentence(caveat: str) -> str:
-    """What hangs on the answer on top where that is one line, and stands below it on a page."""
+    """A qualification of the answer as a sentence of its own, for a page."""
     said = caveat.removeprefix("; ")
     return f"{said[0].upper()}{said[1:]}." if said else ""
 
@@ -682,8 +682,7 @@ def disagreement(row: Difference, tell: Sentences) -> str:
 
 
 def more_queries(row: Difference, comparison: Comparison, tell: Sentences) -> Iterator[str]:
-    """What would show a difference that is not proven, as `assay plan` reckons it; nothing where
-    the queries do not tell."""
+    """How many queries would show a difference that is not proven, as `assay plan` computes it."""
     from assay.evaluation.planning import MATTERS, queries_to_show
 
     if row.verdict != "no difference":
@@ -746,7 +745,7 @@ def _doubt(doubt: Doubt, tell: Sentences) -> str:
 
 
 def chance(value: float | None, tell: Sentences) -> str:
-    """A chance by draws is never none or all."""
+    """A probability in per cent; one that comes from draws is never 0 or 100."""
     if value is None:
         return "–"
     if value < 0.01:
