@@ -410,7 +410,7 @@ class Sentences:
         title = self.gate_name(check)
         is_drop = gate.drop is not None
         if check.value is None or (is_drop and not check.counts):
-            why = "; ".join(map(self._why, check.whys))
+            why = "; ".join(map(self.why, check.whys))
             if why:
                 return say("gate.is", title=title, value=why)
             return say("gate.no_baseline" if is_drop else "gate.no_value", title=title)
@@ -426,12 +426,12 @@ class Sentences:
         if check.status != "inconclusive":
             return text
         if check.whys:
-            return f"{text}{say('gate.undecided')}: {'; '.join(map(self._why, check.whys))}"
+            return f"{text}{say('gate.undecided')}: {'; '.join(map(self.why, check.whys))}"
         demands = ", ".join(self._demands(check))  # of an older file
         thin = say("gate.too_thin", demands=demands) if demands else ""
         return text + say("gate.undecided") + thin
 
-    def _why(self, why: Why) -> str:
+    def why(self, why: Why) -> str:
         """Why a gate is inconclusive."""
         percents = (*SHARES, "needed") if why.kind == "few_judged" else SHARES
         facts = {
