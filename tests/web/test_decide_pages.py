@@ -348,7 +348,7 @@ def test_judgments_wait_for_a_button_and_then_count(service: Service, client: Te
         id="v1", query_id="q0", doc_id="d99", grade=2, judge="a", kind="human", at="2026-05-01"
     )
     give(gold(service), [given])
-    said = "1 judgment on set is not in its labels yet."
+    said = "1 new judgment on set is not counted yet."
     for address in ("/", "/judge/set"):
         page = client.get(address).text
         assert said in page
@@ -422,7 +422,7 @@ def test_what_was_judged_since_is_not_asked_again(store: Store, tmp_path: Path) 
     assert client.get("/api/overview").json()["headline"] == "judged"
     for address in ("/", f"/runs/{run.id}"):
         page = client.get(f"{address}?lang=en").text
-        assert "Count them and run e again" in page, address
+        assert "Update and re-run" in page, address
         assert 'action="/runs/again"' in page
         assert "Judge these" not in page
 
@@ -554,7 +554,7 @@ def test_a_comparison_of_older_runs_leads_to_that_of_the_newest(
     new = [kept(service, gold(service), name, DOCS[n:], days=n) for n, name in enumerate("ab")]
     page = client.get(f"{pages[0]}&lang=en").text
     assert f'<a href="/compare?a={new[0].id}&amp;b={new[1].id}">Compare the newest</a>' in page
-    assert "Count them and run again" not in page
+    assert "Update and re-run" not in page
     over_time = client.get(f"/compare?a={old[0].id}&b={new[0].id}&lang=en").text
     assert "newer runs" not in over_time, "B is the newest of its engine"
 

@@ -258,8 +258,8 @@ def test_a_judge_is_thanked_and_the_chair_counts(client: TestClient) -> None:
         assert "Done" not in page("Ada", "judge")
         vote(client, "Ada", doc, 1, query_id=query, id=f"Ada-{query}-{doc}-vote")
     assert "Done, thank you. 3 of 3 judged." in page("Ada", "judge")
-    assert "not in its labels yet" not in page("Ada", "judge")
-    assert "not in its labels yet" in page("Ada", "chair")
+    assert "not counted yet" not in page("Ada", "judge")
+    assert "not counted yet" in page("Ada", "chair")
 
 
 def test_what_would_settle_it_names_no_engine_to_a_judge(

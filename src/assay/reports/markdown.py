@@ -190,8 +190,7 @@ class _Graded:
         if baseline.gold_status:
             text += f", {say.named('standings', baseline.gold_status)}"
         stale = say("is_stale", why=self.report.stale) if self.report.stale else ""
-        names = {figure.key: figure.title for figure in self.report.figures}
-        return f"{text}.{stale}{Sentences(say).since(baseline, names)}"
+        return f"{text}.{stale}{Sentences(say).since(baseline, self.report.titles)}"
 
     def _by_measure(self, rows: Sequence[tuple[str, int, Sequence[ReportFigure]]]) -> Lines:
         """A column for every measure, a row for all queries or for a slice of them."""

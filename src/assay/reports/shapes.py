@@ -262,5 +262,10 @@ class ReportView(msgspec.Struct, frozen=True, kw_only=True):
         return found, cutoffs.get(found.measure)
 
     @property
+    def titles(self) -> dict[str, str]:
+        """The headings of the figures, by key."""
+        return {figure.key: figure.title for figure in self.figures}
+
+    @property
     def has_change(self) -> bool:
         return self.baseline is not None and bool(self.baseline.delta)

@@ -129,10 +129,7 @@ def _footnotes(report: ReportView, say: Words, numbers: Numbers) -> Iterator[Tex
         yield Text(report.wide, style="yellow")
     if report.thresholds:
         yield Text(report.thresholds, style="dim")
-    names = {figure.key: figure.title for figure in report.figures}
-    baseline = report.baseline
-    if baseline is not None and (since := Sentences(say).since(baseline, names).strip()):
-        yield Text(f"{say('vs_baseline')}: {since}", style="dim")
+    yield from _since_baseline(report, say)
     notes = _unjudged_notes(report, say, numbers)
     yield from (Text(note, style="dim") for note in notes if note)
     if report.standing:
@@ -146,6 +143,13 @@ def _footnotes(report: ReportView, say: Words, numbers: Numbers) -> Iterator[Tex
         p50, p95 = (numbers.decimal(value, 1) for value in (latency.p50, latency.p95))
         told.append(say("terminal.latency", p50=p50, p95=p95))
     yield Text("; ".join(told) + ".", style="dim")
+
+
+def _since_baseline(report: ReportView, say: Words) -> Iterator[Text]:
+    """The change against the baseline, where there is one to report."""
+    since = Sentences(say).since(report.baseline, report.titles) if report.baseline else ""
+    if since:
+        yield Text(f"{say('vs_baseline')}: {since.strip()}", style="dim")
 
 
 def _unjudged_notes(report: ReportView, say: Words, numbers: Numbers) -> Iterator[str]:
@@ -225,13 +229,9 @@ def _run_notes(reports: Mapping[str, ReportView]) -> list[str]:
         f"{engine}: {text.strip()}"
         for engine, report in reports.items()
         if report.baseline is not None
-        and (text := Sentences(Words("en")).since(report.baseline, _measure_names(report)))
+        and (text := Sentences(Words("en")).since(report.baseline, report.titles))
     }
     return [*sorted(notes | stale), *sorted(since)]
-
-
-def _measure_names(report: ReportView) -> dict[str, str]:
-    return {figure.key: figure.title for figure in report.figures}
 
 
 def next_steps(output: Path, samples: Path, *, search: bool) -> RenderableType:
@@ -298,11 +298,7 @@ def golden_card(report: ReportView) -> RenderableType:
     shown: list[RenderableType] = [_golden_title(report, say), Text(), rates]
     if report.wide:
         shown.append(Text(report.wide, style="yellow"))
-    names = {figure.key: figure.title for figure in report.figures}
-    if report.baseline is not None and (
-        since := Sentences(say).since(report.baseline, names).strip()
-    ):
-        shown.append(Text(f"{say('vs_baseline')}: {since}", style="dim"))
+    shown += _since_baseline(report, say)
     if report.standing:
         shown.append(Text(say("gold_set_is", standing=report.standing), style="yellow"))
     proviso = [Text(report.proviso, style="yellow")] if report.proviso else []

@@ -517,14 +517,13 @@ class MachineBlock:
 
 def machine_block(report: ReportView, estimate: MachineEstimate) -> MachineBlock:
     say = Words(report.language)
-    titles = {figure.key: figure.title for figure in report.figures}
     names = ("estimate", "interval", "people", "interval", "machine", "weight", "judged")
     return MachineBlock(
         title=say("machine.title"),
         lead=say("machine.lead", judges=", ".join(estimate.judges)),
         head=(say("measure"), *(say(f"machine.{name}") for name in names)),
         rows=tuple(
-            _machine_row(titles.get(key, figure.measure), figure, say)
+            _machine_row(report.titles.get(key, figure.measure), figure, say)
             for key, figure in estimate.figures.items()
         ),
         notes=tuple(_machine_notes(estimate, say)),

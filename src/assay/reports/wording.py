@@ -475,12 +475,8 @@ class Sentences:
             return self.gate_limit(check)
         told = [
             self.words(f"golden.{name}", limit=self.numbers.local(f"{bound:g}"))
-            for name, bound in gate.stated(BOUNDS).items()
+            for name, bound in gate.stated((*BOUNDS, *DROPS)).items()
         ]
-        if gate.drop is not None:
-            limit = self.numbers.local(f"{gate.drop:g}")
-            kind = "drop_wanted" if gate.no_worse_than is None else "no_worse_wanted"
-            told.append(self.words(f"gate.{kind}", limit=limit))
         return self.words("gate.and").join(told) or check.limit
 
     def _demands(self, check: Check) -> Iterable[str]:
