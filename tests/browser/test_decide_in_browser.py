@@ -95,7 +95,7 @@ def test_from_a_run_to_a_verdict(page: Any, url: str, tmp_path: Path) -> None:
     page.click("text=Compare with מנוע")
     page.wait_for_url(re.compile(r"/compare\?"))
     assert page.inner_text(".next h2") == "May plain ship? Yes: every gate passes"
-    assert "changed in between" not in page.inner_text(".answer")
+    assert "has changed since" not in page.inner_text(".answer")
     assert "are level" in page.inner_text("h1")
     page.goto(url)
     assert "may ship" in page.inner_text("h1")

@@ -106,7 +106,7 @@ def test_a_pilot_of_five_is_worth_little_and_five_queries_show_nothing(
     assert "power" not in compared
     assay_cli("report", "two.json", "--against", "one.json", "-o", "r.html")
     page = (tmp_path / "r.html").read_text()
-    for said in ("5 queries cannot show", "the change is too wide", "Too wide to be of use"):
+    for said in ("5 queries cannot show", "the change is too wide", "too wide to be useful"):
         assert said in page
 
 
