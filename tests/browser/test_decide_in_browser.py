@@ -79,23 +79,23 @@ def test_from_a_run_to_a_verdict(page: Any, url: str, tmp_path: Path) -> None:
     assert "nothing has run yet" in page.inner_text("h1")
     start(page, url, "plain")
     page.click("text=See the result")
-    assert "cannot tell" in page.inner_text("h1")
+    assert "Inconclusive" in page.inner_text("h1")
     page.goto(url)
-    assert "Not yet: plain on set cannot be decided. Judge" in page.inner_text("h1")
+    assert "Not enough judgments to decide on plain." in page.inner_text("h1")
 
     graded_set(tmp_path, judged=10)  # the judges have judged the rest
     start(page, url, "מנוע")
     page.click("text=Compare with plain")
     page.wait_for_url(re.compile(r"/compare\?"))
     assert page.inner_text(".next h2") == "May מנוע ship? Yes: every gate passes"
-    assert "The gold set changed in between" in page.inner_text(".answer .note")
+    assert "The gold set has changed since" in page.inner_text(".answer .note")
     page.goto(f"{url}/compare?{page.url.partition('?')[2]}")
 
     start(page, url, "plain")
     page.click("text=Compare with מנוע")
     page.wait_for_url(re.compile(r"/compare\?"))
     assert page.inner_text(".next h2") == "May plain ship? Yes: every gate passes"
-    assert "changed in between" not in page.inner_text(".answer")
+    assert "has changed since" not in page.inner_text(".answer")
     assert "are level" in page.inner_text("h1")
     page.goto(url)
     assert "may ship" in page.inner_text("h1")

@@ -1,6 +1,6 @@
 """The whole life of a set, by real people at browsers of their own, on `assay serve` in a process
-of its own: an engineer runs an engine and the gate cannot tell; the chair invites two judges, who
-grade twenty documents by keyboard alone and differ on three; the chair rules and promotes; the
+of its own: an engineer runs an engine and the gate is inconclusive; the chair invites two judges,
+who grade twenty documents by keyboard alone and differ on three; the chair rules and promotes; the
 engineer runs and compares two engines, and the gate passes."""
 
 from __future__ import annotations
@@ -209,7 +209,7 @@ def test_from_the_first_admin_to_a_gate_that_passes(browser: Any, project: Path)
 
         engineer.run("plain")
         engineer.page.click("text=See the result")
-        expect(engineer.page.locator("h1")).to_contain_text("cannot tell")
+        expect(engineer.page.locator("h1")).to_contain_text("Inconclusive")
         expect(engineer.page.locator(".gates")).to_contain_text("there is no value")
         for judge, grade in zip(judges, (first_grade, second_grade), strict=True):
             judge.grade_everything(grade)
@@ -240,7 +240,7 @@ def test_from_the_first_admin_to_a_gate_that_passes(browser: Any, project: Path)
         expect(engineer.page.locator("h1")).to_contain_text("may ship")
         engineer.open("/runs")
         told = engineer.page.locator("form[action='/compare'] tbody .chip").all_inner_texts()
-        assert told == ["pass", "pass", "cannot tell"]  # the newest first
+        assert told == ["pass", "pass", "inconclusive"]  # the newest first
         for person in (engineer, chair, *judges):
             assert person.faults == []
 

@@ -210,5 +210,5 @@ def test_what_waits_comes_before_all_else(assay_cli: Assay) -> None:
     pool = assay_cli("gold", "pool", "dataset.json", "--engine", "bm25", "--corpus", "corpus.jsonl")
     assert pool.code == 0, pool.err
     here = assay_cli().out
-    assert re.search(r"waiting +\d+ for people to judge or review", here)
+    assert re.search(r"pending +\d+ to judge or review", here)
     assert "next: assay serve" in here

@@ -228,7 +228,7 @@ def test_people_who_judged_one_topic_only_are_doubted(bench: Bench, score: Score
         bench.vote("ann", "human", range(number, number + 1))
     outcome = score()
     assert outcome.code == 0, outcome.err
-    assert "may be no random part" in outcome.out
+    assert "may not be a random sample" in outcome.out
     assert "topic0" in outcome.out
     doubts = score("--json").json["machine_estimate"]["doubts"]
     assert {doubt.get("name") for doubt in doubts} >= {"topic0", "topic1"}

@@ -194,7 +194,7 @@ def test_so_it_is_of_a_measure_that_informs() -> None:
     before, after = _moved({"ndcg@10": UNSURE, "p@5": SURE})
     told = StringIO()
     Console(file=told, width=80).print(comparison_table(compare([before, after], ["a", "b"])))
-    assert "p@5: a low p beside an interval that includes 0 is no contradiction" in told.getvalue()
+    assert "p@5: a low p can go with an interval that includes 0" in told.getvalue()
     assert max(map(len, told.getvalue().splitlines())) <= 80
 
 

@@ -133,29 +133,30 @@ def test_what_is_wrong_with_a_gate(gate: dict[str, Any], said: str) -> None:
 @pytest.mark.parametrize(
     ("values", "gate", "told_"),
     [
-        ((0.5,), {"minimum": 0.5}, ("pass", "P@5 overall: 0.5, at least 0.5 wanted")),
-        ((0.5 - ROUNDING,), {"minimum": 0.5}, ("pass", "P@5 overall: 0.5, at least 0.5 wanted")),
+        ((0.5,), {"minimum": 0.5}, ("pass", "P@5 overall: 0.5. Required: at least 0.5")),
+        ((0.5 - ROUNDING,), {"minimum": 0.5}, ("pass", "P@5 overall: 0.5. Required: at least 0.5")),
         ((0.5 - 2e-9,), {"minimum": 0.5},
-         ("fail", "P@5 overall: 0.499999998, at least 0.5 wanted")),
-        ((0.5 + ROUNDING,), {"maximum": 0.5}, ("pass", "P@5 overall: 0.5, at most 0.5 wanted")),
-        ((0.5 + 2e-9,), {"maximum": 0.5}, ("fail", "P@5 overall: 0.500000002, at most 0.5 wanted")),
-        ((0.5,), {"below": 0.5}, ("fail", "P@5 overall: 0.5, below 0.5 wanted")),
-        ((0.49,), {"below": 0.5}, ("pass", "P@5 overall: 0.49, below 0.5 wanted")),
+         ("fail", "P@5 overall: 0.499999998. Required: at least 0.5")),
+        ((0.5 + ROUNDING,), {"maximum": 0.5}, ("pass", "P@5 overall: 0.5. Required: at most 0.5")),
+        ((0.5 + 2e-9,), {"maximum": 0.5},
+         ("fail", "P@5 overall: 0.500000002. Required: at most 0.5")),
+        ((0.5,), {"below": 0.5}, ("fail", "P@5 overall: 0.5. Required: below 0.5")),
+        ((0.49,), {"below": 0.5}, ("pass", "P@5 overall: 0.49. Required: below 0.5")),
         ((0.49,), {"minimum": 0.1, "maximum": 0.9, "name": "n"},
-         ("pass", "n: 0.49, at least 0.1 and at most 0.9 wanted")),
-        ((0.4,), {"min_queries": 1}, ("pass", "P@5 overall: 0.4, enough evidence wanted")),
+         ("pass", "n: 0.49. Required: at least 0.1 and at most 0.9")),
+        ((0.4,), {"min_queries": 1}, ("pass", "P@5 overall: 0.4. Required: enough evidence")),
         ((0.4,), {"min_queries": 2},
          ("inconclusive",
-          "P@5 overall: 0.4, enough evidence wanted; cannot tell: 1 queries, 2 needed")),
+          "P@5 overall: 0.4. Required: enough evidence. Inconclusive: 1 queries, 2 needed")),
         ((0.4, None), {"minimum": 0.1, "min_queries": 2},
          ("inconclusive",
-          "P@5 overall: 0.4, at least 0.1 wanted; cannot tell: 1 queries, 2 needed")),
+          "P@5 overall: 0.4. Required: at least 0.1. Inconclusive: 1 queries, 2 needed")),
         ((None,), {"minimum": 0.1}, ("inconclusive", "P@5 overall: there is no value")),
         ((0.2, 0.9, 0.6), {"minimum": 0.1, "slice": "topic:odd"},
-         ("pass", "P@5 topic:odd: 0.9, at least 0.1 wanted")),
+         ("pass", "P@5 topic:odd: 0.9. Required: at least 0.1")),
         ((0.4,), {"minimum": 0.1, "significance": 0.05},
-         ("inconclusive", "P@5 overall: 0.4, at least 0.1 wanted; cannot tell: 1 queries give no "
-          "interval")),
+         ("inconclusive", "P@5 overall: 0.4. Required: at least 0.1. Inconclusive: 1 queries give "
+          "no interval")),
     ],
 )  # fmt: skip
 def test_a_figure_of_a_graded_set(
@@ -167,25 +168,25 @@ def test_a_figure_of_a_graded_set(
 @pytest.mark.parametrize(
     ("then", "gate", "status", "said"),
     [
-        (0.6, {"max_drop": 0.1}, "pass", "down 0.1{}at most 0.1 down allowed"),
-        (0.6, {"max_drop": 0.1 - 2e-9}, "fail", "down 0.1{}at most 0.1 down allowed"),
-        (0.6, {"max_drop": 0.1 - 9e-10}, "pass", "down 0.1{}at most 0.1 down allowed"),
-        (0.6, {"max_drop": 0}, "fail", "down 0.1{}at most 0 down allowed"),
-        (0.4, {"max_drop": 0}, "pass", "up 0.1{}at most 0 down allowed"),
-        (0.5, {"max_drop": 0}, "pass", "unchanged{}at most 0 down allowed"),
-        (0.50004, {"max_drop": 0.1}, "pass", "unchanged{}at most 0.1 down allowed"),
-        (0.5006, {"max_drop": 0.1}, "pass", "down 0.001{}at most 0.1 down allowed"),
-        (0.50006, {"max_drop": 0}, "fail", "down 0.0001{}at most 0 down allowed"),
+        (0.6, {"max_drop": 0.1}, "pass", "down 0.1{}. Required: a drop of at most 0.1"),
+        (0.6, {"max_drop": 0.1 - 2e-9}, "fail", "down 0.1{}. Required: a drop of at most 0.1"),
+        (0.6, {"max_drop": 0.1 - 9e-10}, "pass", "down 0.1{}. Required: a drop of at most 0.1"),
+        (0.6, {"max_drop": 0}, "fail", "down 0.1{}. Required: a drop of at most 0"),
+        (0.4, {"max_drop": 0}, "pass", "up 0.1{}. Required: a drop of at most 0"),
+        (0.5, {"max_drop": 0}, "pass", "unchanged{}. Required: a drop of at most 0"),
+        (0.50004, {"max_drop": 0.1}, "pass", "unchanged{}. Required: a drop of at most 0.1"),
+        (0.5006, {"max_drop": 0.1}, "pass", "down 0.001{}. Required: a drop of at most 0.1"),
+        (0.50006, {"max_drop": 0}, "fail", "down 0.0001{}. Required: a drop of at most 0"),
         (0.6, {"no_worse_than": 0.2}, "inconclusive",
-         "down 0.1{}shown to be no worse than 0.2 down wanted; "
-         "cannot tell: 1 queries give no interval"),
+         "down 0.1{}. Required: a drop of at most 0.2. "
+         "Inconclusive: 1 queries give no interval"),
         (None, {"max_drop": 0.1}, "inconclusive", "no query in common with the baseline"),
     ],
 )  # fmt: skip
 def test_a_drop_of_a_graded_set(
     then: float | None, gate: dict[str, Any], status: str, said: str
 ) -> None:
-    said = "P@5 overall: " + said.format(" against the baseline, ")
+    said = "P@5 overall: " + said.format(" against the baseline")
     assert told(graded(0.5), graded(then), **P, **gate) == [(status, said)]
 
 
@@ -201,8 +202,11 @@ def test_a_drop_needs_a_baseline_that_can_be_compared() -> None:
 def test_two_demands_of_one_gate_are_told_apart() -> None:
     found = told(graded(0.5), graded(0.9), **P, minimum=0.4, max_drop=0.1)
     assert found == [
-        ("pass", "P@5 overall: 0.5, at least 0.4 wanted"),
-        ("fail", "P@5 overall, drop: down 0.4 against the baseline, at most 0.1 down allowed"),
+        ("pass", "P@5 overall: 0.5. Required: at least 0.4"),
+        (
+            "fail",
+            "P@5 overall, drop: down 0.4 against the baseline. Required: a drop of at most 0.1",
+        ),
     ]
     checks = decide(graded(0.5), [Gate(**P, minimum=0.4, max_drop=0.1)], graded(0.9)).checks
     assert [(each.gate.minimum, each.gate.max_drop) for each in checks] == [
@@ -218,7 +222,7 @@ def test_latencies_of_a_graded_set() -> None:
     for name, value in (("mean", 10), ("p50", 20), ("p95", 30), ("max", 40)):
         (found,) = told(graded(0.5, latency=times), measure=f"latency_{name}", maximum=25)
         wanted = "pass" if value <= 25 else "fail"
-        assert found == (wanted, f"latency_{name} overall: {value} ms, at most 25 wanted")
+        assert found == (wanted, f"latency_{name} overall: {value} ms. Required: at most 25")
     assert told(graded(0.5), measure="latency_p95", maximum=25) == [
         ("inconclusive", "latency_p95 overall: there is no value")
     ]
@@ -310,7 +314,8 @@ def test_evidence_at_any_look_is_enough_from_one_in_alpha_on() -> None:
             assert check.status == (sure if evidence >= 1 / alpha else "inconclusive")
             if check.status == "inconclusive":
                 assert check.message.endswith(
-                    "cannot tell: the evidence, good for any number of looks, is not enough yet"
+                    "Inconclusive: the evidence that holds however often it is checked is not "
+                    "strong enough yet"
                 )
 
 
@@ -358,7 +363,7 @@ def test_how_much_must_be_judged(cutoff: int | None, wanted: float, needed: str)
         timestamp="t", engine="e", overall={}, per_query=entries, receipt=results.receipt
     )
     (found,) = told(results, **P, min_judged=wanted)
-    said = f"; cannot tell: 50% of the top {needed} is judged, {wanted:.0%} needed"
+    said = f". Inconclusive: 50% of the top {needed} is judged, {wanted:.0%} needed"
     assert (found[0], said in found[1]) == ("inconclusive" if needed else "pass", bool(needed))
 
 
@@ -368,13 +373,13 @@ def test_how_much_must_be_judged(cutoff: int | None, wanted: float, needed: str)
 @pytest.mark.parametrize(
     ("gate", "told_"),
     [
-        ({"minimum": 0.75}, ("pass", "pass_rate_must is 0.75, asked: at least 0.75")),
-        ({"minimum": 0.76}, ("fail", "pass_rate_must is 0.75, asked: at least 0.76")),
-        ({"below": 0.75, "name": "n"}, ("fail", "n: pass_rate_must is 0.75, asked: below 0.75")),
+        ({"minimum": 0.75}, ("pass", "pass_rate_must is 0.75. Required: at least 0.75")),
+        ({"minimum": 0.76}, ("fail", "pass_rate_must is 0.75. Required: at least 0.76")),
+        ({"below": 0.75, "name": "n"}, ("fail", "n: pass_rate_must is 0.75. Required: below 0.75")),
         ({"minimum": 0.5, "slice": "category:x"},
-         ("pass", "pass_rate_must of category:x is 0.5, asked: at least 0.5")),
+         ("pass", "pass_rate_must of category:x is 0.5. Required: at least 0.5")),
         ({"minimum": 0.5, "min_queries": 8},
-         ("pass", "pass_rate_must is 0.75, asked: at least 0.5")),
+         ("pass", "pass_rate_must is 0.75. Required: at least 0.5")),
         ({"minimum": 0.5, "min_queries": 9},
          ("inconclusive", "pass_rate_must: 8 questions, 9 needed")),
         ({"minimum": 0.5, "min_queries": 5, "slice": "category:x"},
@@ -386,11 +391,11 @@ def test_how_much_must_be_judged(cutoff: int | None, wanted: float, needed: str)
         ({"minimum": 0.5, "measure": "pass_rate_total", "min_queries": 21},
          ("inconclusive", "pass_rate_total: 20 questions, 21 needed")),
         ({"maximum": 30, "measure": "latency_mean"},
-         ("pass", "avg_latency_ms is 12, asked: at most 30")),
+         ("pass", "avg_latency_ms is 12. Required: at most 30")),
         ({"max_drop": 0.05},
-         ("pass", "pass_rate_must is 0.75, asked: down by at most 0.05 from 0.8")),
+         ("pass", "pass_rate_must is 0.75. Required: a drop of at most 0.05 from 0.8")),
         ({"max_drop": 0.04},
-         ("fail", "pass_rate_must is 0.75, asked: down by at most 0.04 from 0.8")),
+         ("fail", "pass_rate_must is 0.75. Required: a drop of at most 0.04 from 0.8")),
         ({"max_drop": 0.1, "min_queries": 9},
          ("inconclusive", "pass_rate_must: 8 questions, 9 needed")),
         ({"max_drop": 0.1, "measure": "pass_rate_total"},
@@ -426,8 +431,8 @@ def test_limits_of_a_golden_set_are_told_apart_and_named() -> None:
 def test_a_policy_nobody_asked_for_counts_where_it_can_be_told() -> None:
     first = decide(golden(pass_rate_must=1.0, pass_rate_total=0.9))
     assert [(each.gate.name, each.status, each.counts, each.message) for each in first.checks] == [
-        ("A", "pass", True, "A: pass_rate_must is 1, asked: at least 0.95"),
-        ("B", "pass", True, "B: pass_rate_total is 0.9, asked: at least 0.9"),
+        ("A", "pass", True, "A: pass_rate_must is 1. Required: at least 0.95"),
+        ("B", "pass", True, "B: pass_rate_total is 0.9. Required: at least 0.9"),
         ("C", "inconclusive", False, "C: avg_latency_ms: there is no value"),
         ("D", "inconclusive", False, "D: pass_rate_must: there is no baseline"),
     ]

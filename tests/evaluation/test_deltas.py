@@ -10,8 +10,7 @@ from assay.core.results import GoldCard, GradedEntry, GradedReceipt, GradedResul
 from assay.evaluation import statistics
 from assay.evaluation.comparison import compare
 from assay.evaluation.deltas import deltas
-from assay.reports.doubted import answers
-from assay.reports.sentences import Sentences
+from assay.reports.wording import Sentences, answers
 from assay.reports.words import Words
 
 
@@ -95,7 +94,7 @@ def test_queries_that_were_judged_anew_in_between_are_in_no_change() -> None:
     text, changed = _headline(before, after)
     assert changed == "some"
     assert text.endswith(
-        "; the gold set changed in between, and only the 8 queries judged alike count"
+        "; the gold set has changed since, so only the 8 queries judged alike are compared"
     )
 
 
@@ -112,6 +111,7 @@ def test_where_every_query_was_judged_anew_nothing_is_said_of_the_engines() -> N
     text, changed = _headline(before, after)
     assert changed == "all"
     assert text == (
-        "Cannot tell yet whether b is better than a; the gold set changed in between, and no query "
+        "Inconclusive: there are not enough judgments to say whether b is better than a; "
+        "the gold set has changed since, and no query "
         "is judged alike"
     )

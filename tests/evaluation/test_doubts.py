@@ -24,8 +24,8 @@ from assay.evaluation.receipts import measure_lines
 from assay.evaluation.unjudged import readings
 from assay.judging.next import next_to_judge, with_judgments
 from assay.reports.listing import decision_page
-from assay.reports.sentences import Sentences
-from assay.reports.terminal_verdict import verdict_lines
+from assay.reports.terminal import verdict_lines
+from assay.reports.wording import Sentences
 from assay.reports.words import Words
 
 Grades = dict[str, dict[str, int]]
@@ -72,8 +72,8 @@ def test_a_gate_that_unjudged_hits_could_turn_is_inconclusive() -> None:
     (check,) = decide(engine(3, relevant=2), [GATE]).checks  # .4 as judged, and more to come
     assert check.status == "inconclusive"
     assert check.value == pytest.approx(0.4)
-    assert "24 of 60 hits that count are unjudged" in check.message
-    assert "it would hold with" in check.message
+    assert "24 of the 60 results that affect the score have no judgment" in check.message
+    assert "which passes with" in check.message
     assert decide(engine(5), [GATE]).status == "pass"  # .8, and nothing is left to judge
 
 
@@ -94,7 +94,7 @@ def test_where_nothing_is_known_any_grading_counts_as_possible() -> None:
     few = engine(2, queries=5)  # ten judged hits
     (check,) = decide(few, [GATE]).checks
     assert check.status == "inconclusive"
-    assert "nothing is known of them" in check.message
+    assert "nothing is known about them" in check.message
     assert decide(few, [Gate(measure="P@5", minimum=0.3)]).status == "pass"  # whatever they are
 
 
@@ -313,7 +313,7 @@ def test_where_all_that_was_picked_is_relevant_nothing_is_known_of_the_rest() ->
     picked = engine(2)
     assert next_to_judge(picked.per_query, measure="P@5", threshold=0.5).first == 20
     (check,) = decide(picked, [GATE]).checks
-    assert "nothing is known of them" in check.message
+    assert "nothing is known about them" in check.message
     asked = [msgspec.structs.replace(each, asked=each.results[:1]) for each in picked.per_query]
     assert next_to_judge(asked, measure="P@5", threshold=0.5).first == 20 - len(asked)
 
@@ -368,9 +368,9 @@ def test_below_twenty_judged_hits_nothing_is_forecast() -> None:
     verdict = with_judgments(decide(few, [GATE]), few, None)
     assert verdict.judge_first
     assert verdict.judge_next == told.pairs[:5]
-    assert "expected to settle" not in printed(verdict_lines(verdict))
-    assert "At least 5 judgments first" in printed(verdict_lines(verdict))
-    assert "At least 5 judgments first" in printed(decision_page(told, 20))
+    assert "should settle" not in printed(verdict_lines(verdict))
+    assert "Judge at least 5 documents first" in printed(verdict_lines(verdict))
+    assert "Judge at least 5 documents first" in printed(decision_page(told, 20))
     enough = engine(3, relevant=2)  # 36 of them
     assert not with_judgments(decide(enough, [GATE]), enough, None).judge_first
 

@@ -190,7 +190,7 @@ def test_any_measure_and_slice_can_be_a_gate() -> None:
     gate = Gate(name="T", measure="mrr_at_k", slice="category:talous", minimum=0.5)
     found = decide(figures, [gate]).checks
     assert found[0].status == "fail"
-    assert found[0].message == "T: mrr_at_k of category:talous is 0.4, asked: at least 0.5"
+    assert found[0].message == "T: mrr_at_k of category:talous is 0.4. Required: at least 0.5"
     twice = Gate(name="T", measure="mrr_at_k", slice="category:talous", minimum=0.3, maximum=0.35)
     both = decide(figures, [twice]).checks
     assert [check.status for check in both] == ["pass", "fail"], "every limit of a gate is held"

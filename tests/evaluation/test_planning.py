@@ -95,18 +95,18 @@ def test_a_pilot_of_five_is_worth_little_and_five_queries_show_nothing(
     for name in ("one", "two"):
         given = ("--run", f"{name}.run", "--dataset", "x.qrels", "-o", f"{name}.json")
         scored = assay_cli("score", *given)
-        assert "Too wide to be of use, and only more queries help: the interval of" in scored.out
+        assert "These intervals are too wide to be useful. Add queries: " in scored.out
     plan = assay_cli("plan", "one.json", "two.json", "--difference", "0.9")
     assert "you need 6 queries" in plan.out
     assert "A pilot of 5 queries says little" in plan.out
     assert "which is enough" not in plan.out
     compared = assay_cli("compare", "one.json", "two.json").out
     assert "5 queries cannot show a difference, however large: at least 6 have to" in compared
-    assert "The interval of the change is too wide to be of use." in compared
+    assert "The interval of the change is too wide to be useful." in compared
     assert "power" not in compared
     assay_cli("report", "two.json", "--against", "one.json", "-o", "r.html")
     page = (tmp_path / "r.html").read_text()
-    for said in ("5 queries cannot show", "the change is too wide", "Too wide to be of use"):
+    for said in ("5 queries cannot show", "the change is too wide", "too wide to be useful"):
         assert said in page
 
 
@@ -148,7 +148,7 @@ def test_a_plan_says_what_is_unjudged_and_what_that_would_change(
     more = found["queries_believed"] > found["needs"][0]["queries"]
     assert more == (found["believed"] > found["spread"])
     shown = " ".join(assay_cli("plan", "one.json", "two.json").out.split())
-    assert f"{found['unjudged']} of {found['hits']} hits that count are unjudged" in shown
+    assert f"{found['unjudged']} of the {found['hits']} results that affect the score" in shown
     assert "With all of them judged" in shown
 
 
@@ -212,8 +212,8 @@ def test_what_is_not_proven_says_how_many_queries_would_show_it(
     have = 24 if golden else 12
     size = "3.0 points" if golden else "0.03"
     said = (
-        f"To show a difference of {size} takes about {need['queries']:,} queries with 80% power, "
-        f"{need['queries'] - have:,} more than these. assay plan says what"
+        f"Showing a difference of {size} with 80% power takes about {need['queries']:,} queries, "
+        f"{need['queries'] - have:,} more than these. assay plan calculates"
     )
     assert said in " ".join(assay_cli("compare", "base.json", "now.json").out.split())
     agents = verdicts(compare_results([tmp_path / "base.json", tmp_path / "now.json"]))

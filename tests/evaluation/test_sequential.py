@@ -88,7 +88,7 @@ def test_no_worse_than_has_to_be_shown(moves: list[float], status: str) -> None:
     ).checks
     assert check.status == status
     assert "(90% interval " in check.message
-    assert "shown to be no worse than 0.02 down wanted" in check.message
+    assert "Required: a drop of at most 0.02" in check.message
 
 
 def test_no_worse_than_is_one_sided_at_its_significance() -> None:

@@ -31,7 +31,7 @@ from assay.corpus.in_force import standings
 from assay.corpus.laws import Standing
 from assay.law.citation import Resolution
 from assay.law.parse import parse
-from assay.reports.sentences import Sentences
+from assay.reports.wording import Sentences
 from assay.reports.words import Words
 from assay.review.backlog import Ages
 from assay.search.answers import FoundDocument
@@ -496,7 +496,7 @@ def test_may_it_ship_is_answered_by_the_gates_of_the_project(talk: Any) -> None:
             await call(client, "run_evaluation", gold="opinions", engine=engine)
             for engine in ("random", "bm25")
         ]
-        thin = "Not yet: it cannot be decided. INCONCLUSIVE: nDCG@10"
+        thin = "Not yet: the gates are inconclusive. INCONCLUSIVE: nDCG@10"
         assert runs[1]["may_ship"].startswith(f"May bm25 ship? {thin}")
         assert "of the top 10 is judged, 90% needed" in runs[1]["may_ship"]
         ids = [run["run_id"] for run in runs]
@@ -632,5 +632,5 @@ def test_a_sure_test_beside_an_interval_with_0_is_explained(home: Path) -> None:
         verdicts(found),
         verdicts(msgspec.structs.replace(found, differences=[wide])),
     )
-    assert "queries not seen" not in plain
-    assert "The interval also allows for queries that nobody asked, and it includes 0" in told
+    assert "queries outside the set" not in plain
+    assert "Its interval includes 0 because it also allows for queries outside the set" in told

@@ -162,7 +162,7 @@ def test_a_changed_set_is_no_error_and_errors_say_what_to_do(home: Path, talk: A
             path.write_bytes(before)
         told = await call(client, "compare_runs", run_ids=[first, again["run_id"]])
         assert "between bm25 of 20" in told["verdict"] or again["run_id"] in told["verdict"]
-        assert "the gold set changed in between" in told["verdict"]
+        assert "the gold set has changed since" in told["verdict"]
         golden = (await call(client, "run_evaluation", gold="questions", engine="act"))["run_id"]
         lost = await refused(client, "list_failures", run_id="x")
         assert "The newest: " in lost

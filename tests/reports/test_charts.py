@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 
-from assay.reports.charts import Line, Point, time_chart
+from assay.reports.drawings import ChartLine, ChartPoint, time_chart
 
 
 def places(rtl: bool) -> list[float]:
     points = [
-        Point(place=place, value=0.5, low=None, high=None, label="", link="/")
+        ChartPoint(place=place, value=0.5, low=None, high=None, label="", link="/")
         for place in (0.0, 1.0, 4.0)
     ]
-    drawn = time_chart([Line(name="e", points=points)], label="", ends=("old", "new"), rtl=rtl)
+    drawn = time_chart([ChartLine(name="e", points=points)], label="", ends=("old", "new"), rtl=rtl)
     return [float(place) for place in re.findall(r'<circle cx="([\d.]+)%', drawn)]
 
 

@@ -59,8 +59,8 @@ def test_the_report_in_finnish() -> None:
         "- Syy: odotettu osuma on sijalla 2, mutta sen pisteet 0,400 jäävät alle rajan 0,6" in text
     )
     assert "| A | PASS-osuus (MUST) | 0,0 % | vähintään 95,0 % | EI LÄPI |" in text
-    assert "| C | Latenssi, keskiarvo | 12,0 ms | alle 150,0 ms | läpi |" in text
-    assert "| D | PASS-osuus (MUST) | 0,0 % | laskee enintään 2,0 %-yks. | ei mitattu |" in text
+    assert "| C | Vasteaika, keskiarvo | 12,0 ms | alle 150,0 ms | läpi |" in text
+    assert "| D | PASS-osuus (MUST) | 0,0 % | laskua enintään 2,0 %-yks. | ei mitattu |" in text
     assert "- Odotettu kohta: sijalla 2, pisteet 0,400" in text
 
 

@@ -10,8 +10,7 @@ from pathlib import Path
 from rich.console import Console, RenderableType
 
 from assay.evaluation.trends import Commit, Event, Kind, Step, Trend
-from assay.reports.terminal_comparison import comparison_table
-from assay.reports.terminal_trend import trend_lines
+from assay.reports.terminal_comparison import comparison_table, trend_lines
 from assay.workbench.deciding.compare import compare_results
 from command_line import Assay
 

@@ -73,9 +73,9 @@ def test_markdown_says_that_a_baseline_is_stale_and_what_would_settle_a_verdict(
     text = export(scored, ".md")
     assert "**The baseline is stale:** scored on different gold sets." in text
     pairs = "q1 d, q1 d, q1 d, q1 d, q1 d and 2 more."
-    assert f"7 judgments are expected to settle it, these first: {pairs}" in text
+    assert f"About 7 more judgments should settle it, these first: {pairs}" in text
     scored["verdict"]["judge_next"] = []
-    assert "More queries would settle it, not more judgments." in export(scored, ".md")
+    assert "More queries would settle it; more judgments would not." in export(scored, ".md")
 
 
 def test_slices_have_their_intervals_and_small_ones_say_so(
@@ -101,7 +101,7 @@ def test_a_comparison_has_all_its_tests(
     assert "p BH</th>" in (tmp_path / "r.html").read_text()
     assert assay_cli("report", "b.json", "--against", "a.json", "-o", "r.md").code == 0
     assert (
-        "hits that count are unjudged. With all of them judged a change of"
+        "results that affect the score have no judgment. With all of them judged, the expected"
         in (tmp_path / "r.md").read_text()
     )
     assert assay_cli("report", "b.json", "--against", "a.json", "-o", "r.tex").code == 0
@@ -142,7 +142,7 @@ def test_next_refuses_a_threshold_that_is_no_number(
     found = assay_cli("gold", "next", "a.json", "--threshold", "nan")
     assert (found.code, "the threshold must be a number" in found.err) == (2, True)
     assert (
-        "That is enough: 95% was asked for."
+        "That is enough: 95% is required."
         in assay_cli("gold", "next", "a.json", "--threshold", "0.1").out
     )
 

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from assay.core.errors import UsageError
-from assay.core.results import BOUNDS, DROPS, EVIDENCE
+from assay.core.results import BOUNDS, DROPS, EVIDENCE, Gate
+from assay.evaluation.gates import decide
 from assay.evaluation.golden_checks import FAILURES
 from assay.evaluation.golden_figures import FIGURES, SLICES
 from assay.evaluation.measures import MEASURES
+from assay.formats.results_json import read_results
 from assay.judging.perturb import FAMILIES, PERTURBATIONS
 from assay.reports.numbers import Numbers
+from assay.reports.wording import Sentences
 from assay.reports.words import (
     LANGUAGES,
     PAGES,
@@ -24,6 +28,7 @@ from assay.reports.words import (
     table,
 )
 
+RESULTS = Path(__file__).parents[1] / "fixtures" / "results-0.1"
 OTHERS = [language for language in LANGUAGES if language != "en"]
 
 
@@ -116,3 +121,23 @@ def test_the_language_of_a_reader() -> None:
     assert page_words("fi")["review"] == "Tarkastus"
     with pytest.raises(UsageError, match="no report in language 'sv'"):
         Words("sv")
+
+
+def test_a_gate_and_a_report_give_a_reason_in_the_same_words() -> None:
+    """A results file keeps the sentence of the gate; reports word it from the facts beside it."""
+    results = read_results(RESULTS / "en-my-engine.json")
+    gates = [
+        Gate(measure="nDCG@10", minimum=0.6, significance=0.05),
+        Gate(measure="nDCG@10", minimum=0.6, always_valid=True),
+        Gate(measure="nDCG@10", minimum=0.6),
+        Gate(measure="P@5", minimum=0.1, min_judged=0.99, min_queries=1_000),
+        Gate(measure="nDCG@10", slice="topic:lobbying", minimum=0.1, significance=0.05),
+        Gate(measure="nDCG@10", max_drop=0.02),
+    ]
+    tell, kinds = Sentences(Words("en")), set()
+    for check in decide(results, gates).checks:
+        kinds |= {why.kind for why in check.whys}
+        if "no_baseline" not in kinds:  # which says how to record one, too
+            said = "; ".join(map(tell.why, check.whys))
+            assert check.message.endswith(f". Inconclusive: {said}" if said else "0.6")
+    assert {"few_judged", "few_queries", "looks"} <= kinds

@@ -21,8 +21,8 @@ from assay import formats
 from assay.core.results import Check, Gate, Why
 from assay.core.types import Vote
 from assay.judging.pool import Pool, PooledPair, write_pool
-from assay.reports.sentences import Sentences
-from assay.reports.terminal_verdict import verdict_lines
+from assay.reports.terminal import verdict_lines
+from assay.reports.wording import Sentences
 from assay.reports.words import LANGUAGES, Words
 from assay.reports.words import page_table as words_of
 from assay.store import Store
@@ -307,7 +307,7 @@ class TestOneJudge:
         assert (verdict.status, verdict.one_judge.judge) == ("pass", "Sam")
         console = Console(width=200, record=True, file=io.StringIO())
         console.print(verdict_lines(verdict))
-        assert "rests on one judge" in console.export_text()
+        assert "depends on one judge" in console.export_text()
 
     def test_a_second_judge_is_asked_and_then_it_rests_on_two(
         self, turned: tuple[Service, Path]
@@ -338,7 +338,7 @@ class TestOneJudge:
         client = local_client(turned[0])
         run = client.get("/api/overview").json()["subject"]["id"]
         page = client.get(f"/runs/{run}?lang=en").text
-        assert "The value itself decides" in page
+        assert "Only the score is checked" in page
         assert "At least 60% of the top ten had to be judged first." in page
 
 
@@ -490,7 +490,7 @@ def test_a_golden_gate_says_the_name_people_read_with_its_interval(
     service = served(store, tmp_path, path, toml)
     run = kept(service, path, "a", ["d1", "d2"], ids=["k1", "k2", "k3"])
     client = local_client(service)
-    said = {"en": "asked: at least 30.0%", "fi": "raja: vähintään 30,0", "he": "הסף: "}
+    said = {"en": "Required: at least 30.0%", "fi": "Vaatimus: vähintään 30,0", "he": "נדרש: "}
     for lang, limit in said.items():
         page = client.get(f"/runs/{run.id}?lang={lang}").text
         (line,) = re.findall(r'<ul class="gates"><li>.*?</span> (.*?)</li>', page, re.S)
@@ -525,7 +525,7 @@ def test_a_gate_says_why_it_cannot_be_told_in_every_language() -> None:
     assert (
         Sentences(Words("fi"))
         .check(check)
-        .endswith("ei voida ratkaista: 10 parhaasta osumasta on arvioitu 44 %, ja vaaditaan 50 %")
+        .endswith("Ratkaisematta: 10 parhaasta osumasta on arvioitu 44 %, ja vaaditaan 50 %")
     )
     hebrew = Sentences(Words("he")).check(check)
     assert "44" in hebrew
@@ -533,7 +533,7 @@ def test_a_gate_says_why_it_cannot_be_told_in_every_language() -> None:
     wide = msgspec.structs.replace(check, whys=[Why(kind="inside_wide")])
     assert "liian leveä" in Sentences(Words("fi")).check(wide)
     older = msgspec.structs.replace(check, whys=[])
-    assert Sentences(Words("fi")).check(older).endswith("vaadittu näyttö on 50 % arvioitu")
+    assert Sentences(Words("fi")).check(older).endswith("vaatimuksena on 50 % arvioitu")
 
 
 def test_a_run_that_is_not_the_newest_says_so(service: Service, client: TestClient) -> None:

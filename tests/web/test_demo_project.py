@@ -86,7 +86,7 @@ def test_it_says_what_it_does_and_what_to_try(sample: tuple[httpx.Client, str]) 
 @pytest.mark.parametrize(
     ("page", "shown"),
     [
-        ("/", "on opinions cannot be decided"),
+        ("/", "Not enough judgments to decide on"),
         ("/search", "precedent_library"),
         ("/search?q=gift+of+concert+tickets", "A-05-044"),
         ("/search?corpus=saaristokuntalaki&q=talousarvio", "Saaristokuntalaki"),

@@ -19,7 +19,7 @@ from assay.core.results import (
 )
 from assay.core.verdicts import OneJudge
 from assay.reports import render, view
-from assay.reports.comment import Scored, comment
+from assay.reports.comment import CommentedRun, comment
 from command_line import Assay
 
 
@@ -47,7 +47,7 @@ def test_a_pass_that_hides_a_failed_must_says_so(assay_cli: Assay, tmp_path: Pat
     written = (tmp_path / "c.md").read_text()
     but = "Not yet: every gate passes, but a question that must pass fails: m."
     assert (ran.code, but in ran.out) == (0, True)
-    gate = "PASS rate (TOTAL): 66.7% (95% interval 9% to 99%), asked: at least 50.0%"
+    gate = "PASS rate (TOTAL): 66.7% (95% interval 9% to 99%). Required: at least 50.0%"
     assert gate in " ".join(ran.out.split()), "a rate in per cent, as on the pages"
     assert "### Assay: PASS, but 1 MUST fails\n" in written
     assert "| law | e | PASS, but 1 MUST fails | passed 66.7% (" in written
@@ -82,9 +82,11 @@ def test_a_pass_on_one_judges_word_says_so() -> None:
         ),
         verdict=verdict,
     )
-    written = comment([Scored(gold="s", engine="e", results=results)])
-    assert "### Assay: PASS, on one judge's word\n" in written
-    assert "- The verdict rests on one judge: without what only that judge has judged" in written
+    written = comment([CommentedRun(gold="s", engine="e", results=results)])
+    assert "### Assay: PASS, depending on one judge\n" in written
+    assert (
+        "- The verdict depends on one judge: without the documents that only that judge" in written
+    )
     assert "Ada" not in written, "everybody may read a comment"
     page = render(view(results), ".html")
     assert '<span class="badge inconclusive">NOT YET</span>' in page, "as the page of the run says"
@@ -121,11 +123,11 @@ def test_a_set_that_changed_is_told_in_words(assay_cli: Assay, tmp_path: Path) -
     written = (tmp_path / "c.md").read_text()
     assert "| **better**: +0." in written
     assert ", 11 queries judged alike: the set has changed since the baseline |" in written
-    assert "only the 11 queries judged alike count" in written
+    assert "only the 11 queries judged alike are compared" in written
     assert "fingerprint" not in written
     report = (tmp_path / ".assay" / "results" / "s--e.html").read_text()
     assert "new is better than old (baseline)" in report, "as in the comment"
-    assert "only the 11 queries judged alike count" in report
+    assert "only the 11 queries judged alike are compared" in report
     assert report.count("scored on different gold sets") == 1
 
 

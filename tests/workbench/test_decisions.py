@@ -16,9 +16,8 @@ from assay.core.results import GradedEntry
 from assay.core.results_file import to_json
 from assay.core.types import Vote
 from assay.judging.pool import Pool, PooledPair, write_pool
-from assay.reports.comment import Scored, comment
-from assay.reports.doubted import answers
-from assay.reports.sentences import Sentences
+from assay.reports.comment import CommentedRun, comment
+from assay.reports.wording import Sentences, answers
 from assay.reports.words import Words
 from assay.store import Store, open_store
 from assay.workbench.deciding.run_boards import boards, decided, run_page
@@ -325,10 +324,10 @@ class TestComparing:
         assert answer.text.endswith(
             "is better than a; proven on these 10 queries, not yet on others"
         )
-        assert answer.notes == (tell.words("test_alone"),)
+        assert answer.notes == (tell.significant_here(change.head.p_holm),)
         results = second.results
         told = comment(
-            [Scored(gold="set", engine="b", results=results, comparison=change.comparison)]
+            [CommentedRun(gold="set", engine="b", results=results, comparison=change.comparison)]
         )
         assert f"{answer.text}. {answer.notes[0]}" in told
 

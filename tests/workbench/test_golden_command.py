@@ -270,13 +270,13 @@ def _run(assay_cli: Assay, files: Path, gates: str) -> Any:
 def test_the_gates_of_the_configuration_hold_for_golden_sets(assay_cli: Assay, files: Path) -> None:
     assert _run(assay_cli, files, "").code == 1, "without gates of its own the policy is A to D"
     lax = _run(assay_cli, files, '[[gates]]\nmeasure = "avg_latency_ms"\nbelow = 10.5\n')
-    assert (lax.code, "Latency, average: 10.0 ms, asked: below 10.5 ms" in lax.out) == (0, True)
+    assert (lax.code, "Latency, average: 10.0 ms. Required: below 10.5 ms" in lax.out) == (0, True)
     one = (
         '[[gates]]\nname = "loans"\nmeasure = "pass_rate_total"\nslice = "category:a"\n'
         "minimum = 0.5\n"
     )
     strict = _run(assay_cli, files, one)
-    assert "loans: PASS rate (TOTAL) (category: a) 0.0%, asked: at least 50.0%" in strict.out
+    assert "loans: PASS rate (TOTAL) (category: a) 0.0%. Required: at least 50.0%" in strict.out
     assert strict.code == 1
     wrong = _run(assay_cli, files, '[[gates]]\nmeasure = "pass_rate_mst"\nminimum = 0.5\n')
     assert (

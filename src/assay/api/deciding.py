@@ -15,12 +15,11 @@ from assay.api.values import small_table
 from assay.core.errors import InputError
 from assay.core.results import Gate, Pair, Status, Verdict
 from assay.core.types import counted
-from assay.reports.doubted import COMMAND, answers, headlines
-from assay.reports.pictures import Bar, changes_of
-from assay.reports.sentences import Sentences
-from assay.reports.shapes import Answer
+from assay.reports.drawings import PictureBar, changes_of
+from assay.reports.shapes import ComparisonAnswer
+from assay.reports.terminal import verdict_lines
 from assay.reports.terminal_comparison import comparison_table
-from assay.reports.terminal_verdict import verdict_lines
+from assay.reports.wording import COMMAND, Sentences, answers, headlines
 from assay.reports.words import Words
 from assay.workbench.judging.next import write_pairs
 from assay.workbench.scoring import in_memory, notebook_input
@@ -62,7 +61,7 @@ class Comparison:
         return {row.system: row.verdict for row in headlines(self.found)}
 
     @cached_property
-    def _answers(self) -> list[Answer]:
+    def _answers(self) -> list[ComparisonAnswer]:
         return list(answers(self.found, Sentences(Words("en"))))
 
     def __str__(self) -> str:
@@ -126,7 +125,7 @@ class Comparison:
         title = f"{', '.join(self.found.systems)} against {self.found.baseline}"
         several = len(self.found.systems) > 1
         bars = [
-            Bar(
+            PictureBar(
                 name=f"{row.system} {row.measure}" if several else row.measure,
                 value=row.difference,
                 bounds=(row.low, row.high),

@@ -16,9 +16,9 @@ from assay.core import types
 from assay.core.errors import InputError
 from assay.core.results import Entry, GoldenEntry, GoldenResults, GradedResults, Results
 from assay.core.types import ScoreSheet, counted
+from assay.reports.drawings import PictureBar, picture_of
 from assay.reports.explanation import explanation
 from assay.reports.notebook import NotebookSheet
-from assay.reports.pictures import Bar, picture_of
 from assay.workbench.scoring import in_memory, notebook_input
 from assay.workbench.scoring.evaluate import ask_any, parse_measure
 from assay.workbench.scoring.in_memory import Sources
@@ -148,7 +148,7 @@ class Scores(NotebookSheet):
         Picture: Scores of run
         """
         bars = [
-            Bar(name=name, value=value, bounds=self.interval(name))
+            PictureBar(name=name, value=value, bounds=self.interval(name))
             for name, value in self.overall.means.items()
             if value is not None and 0 <= value <= 1
         ]

@@ -15,10 +15,10 @@ from assay.cli.output import Json, emit, say, show
 
 
 def here() -> None:
-    from assay.reports.whereabouts import whereabouts
+    from assay.reports.terminal_status import project_status
     from assay.workbench.project.status import look_around
 
-    show(whereabouts(look_around()))
+    show(project_status(look_around()))
 
 
 # ────────────────────────────────────────────────────────────────────────────────────────────────

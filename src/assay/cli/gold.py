@@ -50,7 +50,7 @@ def agreement(
 ) -> None:
     """How far judges agree who judged apart: exact, kappas, Krippendorff's alpha, with intervals;
     by judge, topic, type and grade; who is strict, and who drifts."""
-    from assay.reports.terminal_agreement import agreement_page
+    from assay.reports.agreement import agreement_page
     from assay.workbench.judging.agreement import judges_agreement, write_agreement
     from assay.workbench.project.output_files import refuse_output
     from assay.workbench.scoring.rubric_settings import stale_count

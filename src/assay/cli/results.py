@@ -105,7 +105,7 @@ def history(
     json: Json = False,
 ) -> None:
     """Show how engines have done over time, and the runs where the level changed."""
-    from assay.reports.terminal_trend import trend_lines
+    from assay.reports.terminal_comparison import trend_lines
     from assay.workbench.deciding.trend import trends
 
     with opened(store, read_only=True) as service:

@@ -35,7 +35,7 @@ def rounded(
 
 # A new condition: its field in Gate (`make schema`), its name in BOUNDS, DROPS or EVIDENCE, and in
 # LIMITS; evaluation/gates.py decides; its words in reports/words/*.toml, which `_demands` of
-# reports/sentences.py joins; judging/next.py; docs/configuration.md. Tests hold these together.
+# reports/wording.py joins; judging/next.py; docs/configuration.md. Tests hold these together.
 
 
 class Gate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -98,8 +98,8 @@ LIMITS = {  # limit: the words for it
     "minimum": "at least {:g}",
     "maximum": "at most {:g}",
     "below": "below {:g}",
-    "max_drop": "down by at most {:g}",
-    "no_worse_than": "shown to be no worse than {:g} down",
+    "max_drop": "a drop of at most {:g}",
+    "no_worse_than": "a drop of at most {:g}",
     "min_queries": "at least {:g} questions",
 }
 
@@ -181,7 +181,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def worst(checks: Sequence[Check]) -> Status:
-    """Fail when any gate fails, else inconclusive when any that counts cannot be told."""
+    """Fail when any gate fails, else inconclusive when any that counts is."""
     statuses = {check.status for check in checks if check.counts}
     return (
         "fail" if "fail" in statuses else "inconclusive" if "inconclusive" in statuses else "pass"

@@ -35,8 +35,8 @@ ALIASES = {
 }
 # said of a set that lists relevant documents alone, where a judged share is asked for
 CLOSED = (
-    "the set is closed, so judging cannot raise that: take min_judged out of the gate, or name a "
-    "rubric in the set"
+    "the set is closed, so judging cannot raise that share: remove min_judged from the gate, or "
+    "name a rubric in the set"
 )
 
 

@@ -76,6 +76,7 @@ DEFAULT_POLICY = (
 
 RECORD = "assay score --update-baseline"
 NO_VALUE = (("there is no value", Why(kind="no_value")),)
+LOOKS = "the evidence that holds however often it is checked is not strong enough yet"
 NO_BASELINE = f"no baseline to compare with; write one with {RECORD}, and name it in assay.toml"
 
 
@@ -228,7 +229,7 @@ def _check(gate: Gate, asked: _Asked) -> Check:
     whys = reading.missing or reading.doubts
     if whys:
         status, cause = "inconclusive", "; ".join(said for said, _ in whys)
-        head = f"{reading.title}: " if reading.missing else f"{message}; cannot tell: "
+        head = f"{reading.title}: " if reading.missing else f"{message}. Inconclusive: "
         message = head + cause
     between = interval_of(gate, reading.rows) if reading.rows else None
     return Check(
@@ -263,7 +264,7 @@ def _golden_reading(gate: Gate, results: GoldenResults, asked: _Asked) -> tuple[
     if gate.max_drop is not None:
         return held, _golden_drop(held, title, value, asked)
     missing = tuple(_golden_doubts(held, results))
-    said = f"{title} is {told(gate, value)}, asked: {_golden_limit(gate)}"
+    said = f"{title} is {told(gate, value)}. Required: {_golden_limit(gate)}"
     holds = gate.holds(value)
     return held, _Reading(title=title, said=said, value=value, holds=holds, missing=missing)
 
@@ -282,7 +283,7 @@ def _golden_drop(gate: Gate, title: str, value: float, asked: _Asked) -> _Readin
         return _Reading(title=title, value=value, missing=missing, baseline=base)
     figure = rounded(value, lambda now: gate.holds(now - base), decimals_of(gate))
     was = rounded(base, decimals=decimals_of(gate))
-    said = f"{title} is {figure}, asked: {_golden_limit(gate)} from {was}"
+    said = f"{title} is {figure}. Required: {_golden_limit(gate)} from {was}"
     holds = gate.holds(value - base)
     return _Reading(title=title, said=said, value=value, holds=holds, baseline=base)
 
@@ -354,7 +355,7 @@ def _mean_reading(gate: Gate, title: str, value: float | None, rows: list[float]
         return _Reading(title=title, missing=NO_VALUE)
     wanted = " and ".join(LIMITS[name].format(bound) for name, bound in gate.stated(BOUNDS).items())
     spread = " ms" if gate.measure in LATENCY else spread_of(gate, rows)
-    said = f"{title}: {told(gate, value)}{spread}, {wanted or 'enough evidence'} wanted"
+    said = f"{title}: {told(gate, value)}{spread}. Required: {wanted or 'enough evidence'}"
     return _Reading(title=title, said=said, value=value, holds=gate.holds(value), rows=rows)
 
 
@@ -366,14 +367,13 @@ def _drop_reading(gate: Gate, title: str, key: str, asked: _Asked) -> _Reading:
         missing = (doubt_of("no query in common with the baseline", "nothing_common"),)
     if missing:
         return _Reading(title=title, missing=missing)
-    allowed, change = float(gate.drop or 0), float(np.mean(moves))
+    change = float(np.mean(moves))
     figure = rounded(change, gate.holds)
     way = "down" if change < 0 else "up"
     moved = "unchanged" if figure == "0" else f"{way} {figure.removeprefix('-')}"
-    wanted = f"at most {allowed:g} down allowed"
-    if gate.no_worse_than is not None:
-        wanted = f"shown to be no worse than {allowed:g} down wanted"
-    said = f"{title}: {moved} against the baseline{spread_of(gate, moves)}, {wanted}"
+    wanted = LIMITS["max_drop"].format(float(gate.drop or 0))
+    spread = spread_of(gate, moves)
+    said = f"{title}: {moved} against the baseline{spread}. Required: {wanted}"
     return _Reading(title=title, said=said, value=change, holds=gate.holds(change), rows=moves)
 
 
@@ -411,15 +411,17 @@ def _unjudged(gate: Gate, line: MeasureLine, holds: bool, asked: _Asked) -> Iter
     if doubt is None or not doubt.is_open:
         return
     facts = {"unjudged": doubt.unjudged, "hits": doubt.unjudged + doubt.judged}
-    hits = "{unjudged} of {hits} hits that count are unjudged".format(**facts)
+    hits = (
+        f"{facts['unjudged']} of the {facts['hits']} results that affect the score have no judgment"
+    )
     known = (doubt.expected, doubt.low, doubt.high, doubt.up, doubt.down)
     expected, low, high, up, down = (each or 0.0 for each in known)
     if doubt.stands is None or doubt.expected is None:
-        said = f"{hits}, nothing is known of them, and some grades of theirs would turn it"
+        said = f"{hits}, nothing is known about them, and their grades could change the outcome"
         yield doubt_of(said, "unknown", **facts)
         return
-    said = f"{hits}; with all of them judged {rounded(expected)} is expected ({rounded(low)} to "
-    said += f"{rounded(high)}): it would hold with {up:.0%} probability and fail with {down:.0%}"
+    said = f"{hits}; with all of them judged, {rounded(expected)} is expected ({rounded(low)} to "
+    said += f"{rounded(high)}), which passes with {up:.0%} probability and fails with {down:.0%}"
     ends = {"expected": expected, "low": low, "high": high, "up": up, "down": down}
     yield doubt_of(said, "unjudged", **facts, **ends)
 
@@ -455,7 +457,7 @@ def _unsure(gate: Gate, rows: Sequence[float]) -> Iterator[Doubt]:
     bounds = [-gate.drop] if gate.drop is not None else bounds
     if gate.always_valid:
         if not all(shown(gate, rows, bound) for bound in bounds):
-            yield doubt_of("the evidence, good for any number of looks, is not enough yet", "looks")
+            yield doubt_of(LOOKS, "looks")
         return
     between = interval_of(gate, rows)
     if between is None:
@@ -464,7 +466,7 @@ def _unsure(gate: Gate, rows: Sequence[float]) -> Iterator[Doubt]:
     low, high = between[0] + ROUNDING, between[1] - ROUNDING
     if any(low < bound < high for bound in bounds):
         if high - low > WIDE:
-            too_wide = "the bound is inside the interval, which is too wide to be of use"
+            too_wide = "the interval includes that limit and is too wide to be useful"
             yield doubt_of(too_wide, "inside_wide")
         else:
-            yield doubt_of("the bound is inside the interval", "inside")
+            yield doubt_of("the interval includes that limit", "inside")

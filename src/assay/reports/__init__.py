@@ -1,4 +1,4 @@
-"""Results as people and programs read them: one view, one file per format.
+"""Reports on results: one view of them, and one module per file format.
 
 `view` makes a `ReportView` from results; `render` writes it in the format of a file's ending.
 """
@@ -13,7 +13,7 @@ from assay.reports.view import view
 
 __all__ = ["FORMATS", "ReportView", "evaluation_report", "render", "view"]
 
-# the ending of a file: the module here that renders it, loaded when it is asked for
+# file endings, and the module here that renders each, loaded when needed
 FORMATS = {
     ".html": "html",
     ".md": "markdown",

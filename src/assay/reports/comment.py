@@ -12,12 +12,11 @@ import msgspec
 
 from assay.core.results import Bounds, Results, Status
 from assay.evaluation.comparison import Comparison, Moved
-from assay.reports.doubted import answers, caveats, headlines, is_golden
 from assay.reports.markdown import marked
 from assay.reports.numbers import Numbers, p_value, signed
-from assay.reports.sentences import Sentences
-from assay.reports.shapes import Answer, Figure, ReportView
+from assay.reports.shapes import ComparisonAnswer, ReportFigure, ReportView
 from assay.reports.view import failed_musts, view
+from assay.reports.wording import Sentences, answers, caveats, headlines, is_golden
 from assay.reports.words import Words
 
 MARK = "<!-- assay -->"
@@ -33,7 +32,7 @@ NAMES: dict[Status | None, str] = {
 FOUND: dict[str, str] = {
     "better": "better",
     "worse": "worse",
-    "open": "cannot tell yet",
+    "open": "inconclusive",
     "no difference": "not proven",
     "": "not proven",
 }
@@ -48,7 +47,7 @@ SOMEBODY = "that judge"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scored:
+class CommentedRun:
     """An engine on a gold set: its results, and what is different from the baseline; or the error
     that stopped it."""
 
@@ -59,7 +58,7 @@ class Scored:
     error: str = ""
 
 
-def comment(pairs: Sequence[Scored], *, texts: bool = False) -> str:
+def comment(pairs: Sequence[CommentedRun], *, texts: bool = False) -> str:
     lines = [MARK, f"### Assay: {_worst(pairs)}{_all_the_same(pairs)}", ""]
     lines += ["| set | engine | verdict | decides | change |", "|---|---|---|---|---|"]
     lines += [_row(pair) for pair in pairs]
@@ -69,7 +68,7 @@ def comment(pairs: Sequence[Scored], *, texts: bool = False) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _worst(pairs: Sequence[Scored]) -> str:
+def _worst(pairs: Sequence[CommentedRun]) -> str:
     if any(pair.error for pair in pairs):
         return "ERROR"
     statuses = {
@@ -80,7 +79,7 @@ def _worst(pairs: Sequence[Scored]) -> str:
     return next((NAMES[status] for status in WORST_FIRST if status in statuses), NAMES[None])
 
 
-def _all_the_same(pairs: Sequence[Scored]) -> str:
+def _all_the_same(pairs: Sequence[CommentedRun]) -> str:
     """What a pass leaves in doubt, which the table names the engine of."""
     doubts = [_but(pair.results) for pair in pairs if pair.results is not None]
     found = [doubt for doubt in doubts if doubt]
@@ -94,10 +93,10 @@ def _but(results: Results) -> str:
         return ""
     if musts := len(failed_musts(results)):
         return f", but {musts} MUST {'fails' if musts == 1 else 'fail'}"
-    return ", on one judge's word" if verdict.one_judge else ""
+    return ", depending on one judge" if verdict.one_judge else ""
 
 
-def _row(pair: Scored) -> str:
+def _row(pair: CommentedRun) -> str:
     names = f"| {marked(pair.gold)} | {marked(pair.engine)} |"
     if pair.results is None:
         return f"{names} ERROR | – | – |"
@@ -116,14 +115,14 @@ def _row(pair: Scored) -> str:
     return f"{names} {verdict} | {marked(f'{value}, {report.n} {asked}')} | {change} |"
 
 
-def _answer(pair: Scored) -> Answer | None:
+def _answer(pair: CommentedRun) -> ComparisonAnswer | None:
     """Whether it is better than the baseline."""
     if pair.comparison is None:
         return None
     return next(answers(pair.comparison, Sentences(Words("en"))), None)
 
 
-def _deciding(report: ReportView) -> Figure | None:
+def _deciding(report: ReportView) -> ReportFigure | None:
     found = (report.figure(key) for key in DECIDING)
     return next((figure for figure in found if figure), next(iter(report.figures), None))
 
@@ -133,7 +132,7 @@ def _between(bounds: Bounds, form: str = ".3f") -> str:
     return "" if low is None or high is None else f" ({low:{form}} to {high:{form}})"
 
 
-def _change(report: ReportView, figure: Figure, answer: Answer | None) -> str:
+def _change(report: ReportView, figure: ReportFigure, answer: ComparisonAnswer | None) -> str:
     baseline, stale = report.baseline, _stale(report)
     if baseline is None or figure.key not in baseline.delta:
         return stale or "–"
@@ -165,7 +164,7 @@ def _stale(report: ReportView) -> str:
 # ── what to look at ───────────────────────────────────────────────────────────────────────────────
 
 
-def _details(pair: Scored, texts: bool) -> Iterator[str]:
+def _details(pair: CommentedRun, texts: bool) -> Iterator[str]:
     if pair.error:
         yield f"The engine failed: {marked(pair.error)}"
     if pair.results is None:
@@ -184,9 +183,8 @@ def _details(pair: Scored, texts: bool) -> Iterator[str]:
     if report.judge_next:
         asked = "; ".join(f"`{_code(q)}` `{_code(d)}`" for q, d in report.judge_next[:PAIRS])
         more = len(report.judge_next) - PAIRS
-        first = (
-            "Too few hits are judged to say. Judge first" if report.judge_first else "Judge next"
-        )
+        few = "Too few results are judged to predict the rest. Judge first"
+        first = few if report.judge_first else "Judge next"
         yield f"- {first}: {asked}" + (f"; {more} more" if more > 0 else "")
 
 
@@ -200,7 +198,7 @@ def _unnamed(results: Results) -> Results:
     return msgspec.structs.replace(results, verdict=unnamed)
 
 
-def _doubtful(pair: Scored) -> Iterator[str]:
+def _doubtful(pair: CommentedRun) -> Iterator[str]:
     """The whole answer where one word and the interval beside it would mislead: a change that is
     proven on these queries alone, or a loss that a pass hides."""
     answer, comparison = _answer(pair), pair.comparison
@@ -208,7 +206,7 @@ def _doubtful(pair: Scored) -> Iterator[str]:
         return
     tell, head = Sentences(Words("en")), headlines(comparison)[0]
     if caveats(head, comparison, tell):
-        why = f" {tell.words('test_alone')}" if head.here_only else ""
+        why = f" {tell.significant_here(head.p_holm)}" if head.here_only else ""
         yield f"- {marked(answer.text)}.{marked(why)}"
 
 

@@ -1,19 +1,38 @@
-"""Drawings that stay readable at any width. A drawing holds no text: names and figures are HTML
-beside it, so that a phone does not shrink them."""
+"""SVG drawings of figures: intervals, changes, histograms, charts over time and moved documents.
+
+Marks on a page hold no text: names and figures are HTML beside them, and positions are shares of
+the width, so that letters keep their size on a phone. A picture for a notebook or a file stands
+alone, with names, values and colours of its own."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from markupsafe import Markup
 
+from assay.core.results import Bounds
 from assay.evaluation.statistics import rate_interval
+from assay.reports.numbers import decimal, signed
 
 BARS = 24
 BANDS, FEWEST = 5, 10  # of scores; fewer first hits show nothing
-TALL = 64  # of the histogram, in pixels
+HISTOGRAM = 64  # pixels high
 MARKS = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
+PICTURE_WIDTH, LABEL_WIDTH, MARK_WIDTH, PICTURE_ROW, PICTURE_TOP = 800, 190, 360, 30, 46  # pixels
+PICTURE_COLOURS = {"dot": "#2563eb", "line": "#d4d4d8", "fg": "#18181b", "soft": "#71717a"}
+PICTURE_FONT = "font-family='system-ui,sans-serif' font-size='13' fill='#18181b'"
+LONGEST_NAME = 26  # characters of a name
+LINE_COLOURS = ("accent", "two", "one", "published", "bad", "zero")
+LINE_DASHES = ("", "6 4", "2 4", "10 4", "6 2 2 2", "3 3")
+LEFT, RIGHT, TOP, BOTTOM = 9.0, 97.0, 6.0, 86.0  # per cent of the drawing
+CHART_HEIGHT = 230
+RANKED_ROW, RANKED_GAP = 96, 8  # pixels of a ranked document and the gap below, as in the CSS
+
+
+# ── marks on a page ───────────────────────────────────────────────────────────────────────────────
 
 
 def range_mark(value: float, bounds: Sequence[float | None], tick: float | None = None) -> Markup:
@@ -58,7 +77,7 @@ def sorted_bars(changes: Sequence[float]) -> Markup:
     """A bar for every query, the largest gain first: above the line what rose, below what fell."""
     ordered = sorted(changes, reverse=True)
     reach = max(map(abs, ordered), default=0.0) or 1.0
-    middle, bar = TALL / 2, 100 / max(len(ordered), 1)
+    middle, bar = HISTOGRAM / 2, 100 / max(len(ordered), 1)
     gap = min(bar / 5, 0.2)
     shapes = [f'<line x1="0" y1="{middle}" x2="100%" y2="{middle}" stroke="var(--soft)"/>']
     for place, change in enumerate(ordered):
@@ -68,7 +87,7 @@ def sorted_bars(changes: Sequence[float]) -> Markup:
             f'<rect x="{place * bar + gap:.3f}%" y="{top:.1f}" width="{bar - 2 * gap:.3f}%" '
             f'height="{height:.1f}" fill="var(--{"good" if change > 0 else "bad"})"/>'
         )
-    return _svg(TALL, shapes)
+    return _svg(HISTOGRAM, shapes)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,8 +184,8 @@ def _histogram(values: Sequence[float], low: float, high: float, marks: dict[str
         counts[min(int((min(value, high) - low) / (high - low) * BARS), BARS - 1)] += 1
     most, bar = max(counts), 100 / BARS
     shapes = [
-        f'<rect x="{place * bar + 0.2:.2f}%" y="{TALL - TALL * count / most:.1f}" '
-        f'width="{bar - 0.4:.2f}%" height="{TALL * count / most:.1f}" '
+        f'<rect x="{place * bar + 0.2:.2f}%" y="{HISTOGRAM - HISTOGRAM * count / most:.1f}" '
+        f'width="{bar - 0.4:.2f}%" height="{HISTOGRAM * count / most:.1f}" '
         'fill="var(--dot)" opacity=".6"/>'
         for place, count in enumerate(counts)
         if count
@@ -174,11 +193,254 @@ def _histogram(values: Sequence[float], low: float, high: float, marks: dict[str
     for value in marks.values():
         x = f"{100 * (value - low) / (high - low):.2f}%"
         shapes.append(
-            f'<line x1="{x}" y1="0" x2="{x}" y2="{TALL}" stroke="var(--fg)" stroke-width="2" '
+            f'<line x1="{x}" y1="0" x2="{x}" y2="{HISTOGRAM}" stroke="var(--fg)" stroke-width="2" '
             'stroke-dasharray="4 3"/>'
         )
-    return _svg(TALL, shapes)
+    return _svg(HISTOGRAM, shapes)
 
 
 def _svg(height: int, shapes: Sequence[str]) -> Markup:
     return Markup(f'<svg width="100%" height="{height}" aria-hidden="true">{"".join(shapes)}</svg>')
+
+
+# ── pictures that stand alone ─────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, kw_only=True)
+class PictureBar:
+    """One figure with its interval."""
+
+    name: str
+    value: float
+    bounds: Bounds = (None, None)
+
+
+def picture_of(title: str, bars: Sequence[PictureBar]) -> str:
+    """Every figure on a line from 0 to 1."""
+    rows = [(bar, range_mark(bar.value, bar.bounds), decimal(bar.value)) for bar in bars]
+    told = [(bar, mark, _with_bounds(said, bar)) for bar, mark, said in rows]
+    return _picture(title, told, ("0", "1"))
+
+
+def changes_of(title: str, bars: Sequence[PictureBar]) -> str:
+    """Every difference on a line whose middle is no change."""
+    ends = [abs(end) for bar in bars for end in (bar.value, *bar.bounds) if end is not None]
+    reach = max(ends, default=0.0) or 1.0
+    rows = [
+        (
+            bar,
+            change_mark(bar.value, *bar.bounds, reach),
+            _with_bounds(signed(bar.value), bar, signed),
+        )
+        for bar in bars
+    ]
+    return _picture(title, rows, (f"{-reach:.2f}", f"{reach:+.2f}"))
+
+
+def _with_bounds(said: str, bar: PictureBar, write: Callable[[float | None], str] = decimal) -> str:
+    low, high = bar.bounds
+    if low is None or high is None:
+        return said
+    return f"{said}  ({write(low)} to {write(high)})"
+
+
+def _picture(
+    title: str, rows: Sequence[tuple[PictureBar, Markup, str]], ends: tuple[str, str]
+) -> str:
+    shapes = [
+        Markup(
+            '<text x="8" y="{}">{}</text><svg x="{}" y="{}" width="{}" height="26">{}</svg>'
+            '<text x="{}" y="{}">{}</text>'
+        ).format(
+            PICTURE_TOP + PICTURE_ROW * place + 17,
+            bar.name if len(bar.name) <= LONGEST_NAME else f"{bar.name[: LONGEST_NAME - 1]}…",
+            LABEL_WIDTH,
+            PICTURE_TOP + PICTURE_ROW * place,
+            MARK_WIDTH,
+            mark,
+            LABEL_WIDTH + MARK_WIDTH + 14,
+            PICTURE_TOP + PICTURE_ROW * place + 17,
+            said,
+        )
+        for place, (bar, mark, said) in enumerate(rows)
+    ]
+    height = PICTURE_TOP + PICTURE_ROW * len(rows) + 8
+    head = Markup(
+        '<text x="8" y="20" font-weight="600">{}</text><g font-size="11" fill="#71717a">'
+        '<text x="{}" y="40">{}</text><text x="{}" y="40" text-anchor="end">{}</text></g>'
+    ).format(title, LABEL_WIDTH, ends[0], LABEL_WIDTH + MARK_WIDTH, ends[1])
+    drawn = str(
+        Markup(
+            '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {w} {h}" width="{w}" '
+            'height="{h}" role="img" aria-label="{title}" style="background:#fff">'
+            "<g {font}>{head}{shapes}</g></svg>"
+        ).format(
+            w=PICTURE_WIDTH,
+            h=height,
+            title=title,
+            font=Markup(PICTURE_FONT),
+            head=head,
+            shapes=Markup("").join(shapes),
+        )
+    )
+    # a page defines these colours as variables, a file alone has none
+    for name, colour in PICTURE_COLOURS.items():
+        drawn = drawn.replace(f"var(--{name})", colour)
+    return drawn
+
+
+# ── charts over time ──────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChartPoint:
+    """A figure with its interval at a place of the time axis."""
+
+    place: float  # seconds since the first
+    value: float
+    low: float | None
+    high: float | None
+    label: str
+    link: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChartLine:
+    name: str
+    points: Sequence[ChartPoint]
+
+
+def time_chart(
+    lines: Sequence[ChartLine],
+    *,
+    label: str,
+    ends: tuple[str, str],
+    rtl: bool = False,
+    decimal: str = ".",
+) -> Markup:
+    """Every line in a colour and a dash of its own, as `swatch` shows it; `ends` are the first and
+    the last day. Time goes the way of reading: with `rtl` from right to left."""
+    points = [point for line in lines for point in line.points]
+    last = max((point.place for point in points), default=0)
+    bounds = [
+        value
+        for point in points
+        for value in (point.value, point.low, point.high)
+        if value is not None
+    ]
+    floor, roof = _value_range(bounds)
+
+    def across(place: float) -> str:
+        return f"{_side(LEFT + (RIGHT - LEFT) * (place / last if last else 0.5), rtl):.2f}%"
+
+    def up(value: float) -> str:
+        return f"{BOTTOM - (BOTTOM - TOP) * (value - floor) / (roof - floor):.2f}%"
+
+    shapes = [_grid_line(value, up(value), rtl, decimal) for value in _ticks(floor, roof)]
+    for number, line in enumerate(lines):
+        shapes += _line_shapes(line, number, across, up)
+    begins, stops = ("end", "start") if rtl else ("start", "end")
+    days = Markup(
+        '<text x="{}%" y="98%" class="tick" text-anchor="{}">{}</text>'
+        '<text x="{}%" y="98%" class="tick" text-anchor="{}">{}</text>'
+    ).format(_side(LEFT, rtl), begins, ends[0], _side(RIGHT, rtl), stops, ends[1] if last else "")
+    return Markup(
+        '<svg class="chart" width="100%" height="{}" role="group" aria-label="{}" direction="ltr">'
+        "{}{}</svg>"
+    ).format(CHART_HEIGHT, label, Markup("").join(shapes), days)
+
+
+def swatch(number: int) -> Markup:
+    """The sign of a line in its legend."""
+    return Markup(
+        '<svg class="swatch" width="26" height="10" aria-hidden="true"><line x1="0" x2="26" y1="5" '
+        'y2="5" stroke="var(--{})" stroke-width="3" stroke-dasharray="{}"/></svg>'
+    ).format(LINE_COLOURS[number % len(LINE_COLOURS)], LINE_DASHES[number % len(LINE_DASHES)])
+
+
+def _value_range(values: Sequence[float]) -> tuple[float, float]:
+    if not values:
+        return 0.0, 1.0
+    floor = max(0.0, math.floor(min(values) * 10) / 10)
+    roof = min(1.0, math.ceil(max(values) * 10) / 10)
+    return (floor, roof) if roof - floor >= 0.1 else (max(0.0, floor - 0.1), min(1.0, roof + 0.1))
+
+
+def _ticks(floor: float, roof: float) -> list[float]:
+    step = 0.1 if roof - floor <= 0.55 else 0.2
+    count = round((roof - floor) / step)
+    return [round(floor + step * place, 2) for place in range(count + 1)]
+
+
+def _side(place: float, rtl: bool) -> float:
+    return 100 - place if rtl else place
+
+
+def _grid_line(value: float, y: str, rtl: bool, decimal: str) -> Markup:
+    text = f"{value:.1f}" if 0 < value < 1 else f"{value:.0f}"
+    text = text.replace("0.", ".") if decimal == "." else text.replace(".", decimal)
+    return Markup(
+        '<line x1="{}%" x2="{}%" y1="{}" y2="{}" stroke="var(--line)"/>'
+        '<text x="{}%" y="{}" dy="4" class="tick" text-anchor="{}">{}</text>'
+    ).format(
+        _side(LEFT, rtl),
+        _side(RIGHT, rtl),
+        y,
+        y,
+        _side(1, rtl),
+        y,
+        "end" if rtl else "start",
+        text,
+    )
+
+
+def _line_shapes(
+    line: ChartLine, number: int, across: Callable[[float], str], up: Callable[[float], str]
+) -> list[Markup]:
+    colour, dash = LINE_COLOURS[number % len(LINE_COLOURS)], LINE_DASHES[number % len(LINE_DASHES)]
+    spots = [(across(point.place), up(point.value), point) for point in line.points]
+    shapes = [
+        Markup(
+            '<line x1="{}" y1="{}" x2="{}" y2="{}" stroke="var(--{})" stroke-width="2.5" '
+            'stroke-dasharray="{}" pointer-events="none"/>'
+        ).format(one[0], one[1], other[0], other[1], colour, dash)
+        for one, other in pairwise(spots)
+    ]
+    for x, y, point in spots:
+        if point.low is not None and point.high is not None:
+            shapes.append(
+                Markup(
+                    '<line x1="{}" x2="{}" y1="{}" y2="{}" stroke="var(--{})" stroke-width="7" '
+                    'opacity=".18" pointer-events="none"/>'
+                ).format(x, x, up(point.low), up(point.high), colour)
+            )
+        shapes.append(
+            Markup(
+                '<a href="{}" tabindex="-1" aria-hidden="true"><circle cx="{}" cy="{}" r="5" '
+                'fill="var(--{})"><title>{}</title></circle></a>'
+            ).format(point.link, x, y, colour, point.label)
+        )
+    return shapes
+
+
+def moves(pairs: Sequence[tuple[int, int]], rows: int) -> Markup:
+    """Lines from a rank on one side to a rank on the other, both counted from 1."""
+    paths = [
+        Markup(
+            '<path d="M0 {} C50 {} 50 {} 100 {}" class="{}" vector-effect="non-scaling-stroke"/>'
+        ).format(_middle(one), _middle(one), _middle(other), _middle(other), _way(one, other))
+        for one, other in pairs
+    ]
+    tall = rows * RANKED_ROW
+    return Markup(
+        '<svg class="moves" viewBox="0 0 100 {}" height="{}" preserveAspectRatio="none" '
+        'aria-hidden="true">{}</svg>'
+    ).format(tall, tall, Markup("").join(paths))
+
+
+def _middle(rank: int) -> float:
+    return (rank - 0.5) * RANKED_ROW - RANKED_GAP / 2
+
+
+def _way(one: int, other: int) -> str:
+    return "level" if one == other else "rise" if other < one else "fall"

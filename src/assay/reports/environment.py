@@ -1,4 +1,4 @@
-"""The one template environment, of the reports and of the web pages."""
+"""The Jinja template environment that reports and web pages share."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The sum behind every number of one query, for a terminal; of a golden question why it passed or
-failed."""
+"""Explanations on a terminal: the arithmetic behind each measure of a query, and why a golden
+question passed or failed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rich.text import Text
 from assay.core.results import Entry, GoldenEntry, GradedEntry, MeasureLine
 from assay.evaluation.measures import MEASURES, Measure, parse_measure
 from assay.reports.grids import headed, plain
-from assay.reports.sentences import Sentences
+from assay.reports.wording import Sentences
 from assay.reports.words import Words
 
 SHOWN_HITS = 20

@@ -1,4 +1,4 @@
-"""The two looks of a table on a terminal, and of a text that is longer than a line."""
+"""Terminal tables with and without headings, and paragraphs with a hanging indent."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from rich import box
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
+
+STATUS_STYLES = {"pass": "bold green", "fail": "bold red", "inconclusive": "bold yellow"}
 
 
 def plain() -> Table:

@@ -1,4 +1,4 @@
-"""A report as one self-contained page: no network, light and dark, printable."""
+"""A report as one self-contained HTML page: no network, light and dark, printable."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from markupsafe import Markup, escape
 
 from assay.core.results import RobustnessRow
 from assay.core.results_file import receipt_to_json
-from assay.reports.doubted import powers
 from assay.reports.drawings import (
     ScoreBand,
     change_mark,
@@ -20,11 +19,10 @@ from assay.reports.drawings import (
     sorted_bars,
 )
 from assay.reports.environment import template_environment
-from assay.reports.machine_figures import machine_block
 from assay.reports.numbers import Numbers, is_rate
-from assay.reports.sentences import Sentences
-from assay.reports.shapes import Figure, QueryLine, ReportView
-from assay.reports.view import FEW, RATES, failed_questions, heading
+from assay.reports.shapes import QueryLine, ReportFigure, ReportView
+from assay.reports.view import FEW, RATES, failed_questions, heading, machine_block
+from assay.reports.wording import Sentences, powers
 from assay.reports.words import Words, page_table
 
 
@@ -32,7 +30,7 @@ from assay.reports.words import Words, page_table
 class ForestRow:
     """One row of the drawing of all figures."""
 
-    figure: Figure
+    figure: ReportFigure
     mark: Markup
     text: str
     between: str
@@ -56,6 +54,7 @@ def render(report: ReportView) -> str:
         t=_Marked(words),
         n=Numbers(words),
         words=words,
+        tell=Sentences(words),
         rows=_forest(report, Numbers(words)),
         machine=estimate and machine_block(report, estimate),
         latency=latency_chart(latencies),
@@ -105,7 +104,7 @@ def _axis(report: ReportView, numbers: Numbers) -> list[str]:
     return ["0", *(tenth.replace("0.", ".") for tenth in tenths), "1"]
 
 
-def _mean_row(figure: Figure, numbers: Numbers) -> ForestRow:
+def _mean_row(figure: ReportFigure, numbers: Numbers) -> ForestRow:
     value = figure.value or 0.0
     before = value - figure.change if figure.change is not None else None
     return ForestRow(
@@ -117,7 +116,7 @@ def _mean_row(figure: Figure, numbers: Numbers) -> ForestRow:
     )
 
 
-def _rate_row(figure: Figure, numbers: Numbers) -> ForestRow:
+def _rate_row(figure: ReportFigure, numbers: Numbers) -> ForestRow:
     """A share in per cent, with its change in points; MRR as it is."""
     value, is_share = figure.value or 0.0, is_rate(figure.key)
     change = ""

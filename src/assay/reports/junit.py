@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Sequence
 from xml.etree import ElementTree
 
-from assay.reports.shapes import Answer, CheckLine, QueryLine, ReportView
+from assay.reports.shapes import CheckLine, ComparisonAnswer, QueryLine, ReportView
 
 NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 TOTALS = {"failures": "failure", "errors": "error", "skipped": "skipped"}  # attributes, elements
@@ -77,7 +77,7 @@ def _systems(report: ReportView) -> list[str]:
     return [f"{head}: {system} against {base}" for system in report.comparison.systems]
 
 
-def _add_answer(suite: ElementTree.Element, name: str, answer: Answer) -> None:
+def _add_answer(suite: ElementTree.Element, name: str, answer: ComparisonAnswer) -> None:
     case = ElementTree.SubElement(suite, "testcase", classname="comparison", name=_text(name))
     said = f"{answer.text}. {answer.change}"
     if answer.verdict in ANSWERS:

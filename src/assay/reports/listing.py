@@ -1,4 +1,4 @@
-"""Corpora, documents, hits, citations, gold sets and decisions for a terminal."""
+"""Terminal pages for corpora, documents, search hits, citations, gold sets and decisions."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from rich.text import Text
 from assay.core.types import Finding, counted
 from assay.law.versions import mark_of
 from assay.reports.grids import Hanging, headed, plain
+from assay.reports.hit_reasons import told_why
 from assay.reports.numbers import Numbers
-from assay.reports.whys import told_why
+from assay.reports.wording import Sentences
 from assay.reports.words import Words
 
 if TYPE_CHECKING:
@@ -384,17 +385,18 @@ def decision_page(decision: Decision, limit: int) -> RenderableType:
     spread = f"{decision.expected:+.4f} ± {decision.deviation:.4f}"
     sure = "more than 99%" if decision.confidence > 0.99 else f"{decision.confidence:.0%}"
     head = Text(
-        f"With all hits judged, {what} {of} is expected at {spread}; its sign is {sure} sure."
+        f"With all results judged, {what} {of} is expected at {spread}; its sign is {sure} certain."
     )
     if not decision.pairs:
-        return Group(head, Text("Nothing unjudged could change it.", style="green"))
-    need = f"That is enough: {decision.level:.0%} was asked for. These would narrow it most."
+        return Group(head, Text("No unjudged document could change it.", style="green"))
+    need = f"That is enough: {decision.level:.0%} is required. These would narrow it most."
     if decision.first:
-        head = Text(f"{Words('en').plural('judge_first', decision.needed)}.")
-        need = "The decision is forecast once they are made."
+        needed = Sentences(Words("en")).judgments_needed(decision.needed, first=True)
+        head = Text(f"{needed}.")
+        need = "After that, the decision can be predicted."
     elif decision.needed:
         count = counted(decision.needed, "judgment")
-        need = f"About {count}, in this order, would make it {decision.level:.0%} sure."
+        need = f"About {count}, in this order, should make it {decision.level:.0%} certain."
     table = headed("query", "document", "rank A", "rank B", "narrows by")
     for pair in decision.pairs[:limit]:
         ranks = [str(rank) if rank else "–" for rank in (pair.rank_a, pair.rank_b)]

@@ -12,9 +12,16 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from assay.core.results import RobustnessRow
 from assay.reports.numbers import COUNTS, Bounds, Numbers
-from assay.reports.sentences import Sentences, inline
-from assay.reports.shapes import CheckLine, Figure, Move, ReportView, SliceTable, Turned
-from assay.reports.view import failed_questions
+from assay.reports.shapes import (
+    CheckLine,
+    FigureChange,
+    ReportFigure,
+    ReportView,
+    SliceTable,
+    TurnedQuestion,
+)
+from assay.reports.view import failed_questions, machine_block
+from assay.reports.wording import Sentences, inline
 from assay.reports.words import Words
 
 SHOWN_PAIRS = 5  # of the judgments that would settle a verdict
@@ -119,8 +126,6 @@ class _Graded:
     def _machine(self, level: str) -> Lines:
         if self.report.machine_estimate is None:
             return
-        from assay.reports.machine_figures import machine_block
-
         block = machine_block(self.report, self.report.machine_estimate)
         yield from ("", f"{level} {block.title}", "", marked(block.lead), "")
         yield from _table(block.head, block.rows)
@@ -185,10 +190,9 @@ class _Graded:
         if baseline.gold_status:
             text += f", {say.named('standings', baseline.gold_status)}"
         stale = say("is_stale", why=self.report.stale) if self.report.stale else ""
-        names = {figure.key: figure.title for figure in self.report.figures}
-        return f"{text}.{stale}{Sentences(say).since(baseline, names)}"
+        return f"{text}.{stale}{Sentences(say).since(baseline, self.report.titles)}"
 
-    def _by_measure(self, rows: Sequence[tuple[str, int, Sequence[Figure]]]) -> Lines:
+    def _by_measure(self, rows: Sequence[tuple[str, int, Sequence[ReportFigure]]]) -> Lines:
         """A column for every measure, a row for all queries or for a slice of them."""
         titles = [figure.title for figure in self.report.figures]
         yield f"| | n | {' | '.join(titles)} |"
@@ -196,7 +200,7 @@ class _Graded:
         for name, n, figures in rows:
             yield f"| {marked(name)} | {n} | {' | '.join(map(self._with_change, figures))} |"
 
-    def _with_change(self, figure: Figure) -> str:
+    def _with_change(self, figure: ReportFigure) -> str:
         value = self.numbers.decimal(figure.value)
         change = figure.change
         return value if change is None else f"{value} ({self.numbers.signed(change)})"
@@ -292,12 +296,12 @@ class _Golden:
         yield from self._turned("broke", changes.broke)
         yield from self._turned("repaired", changes.repaired)
 
-    def _moved(self, rate: Move) -> str:
+    def _moved(self, rate: FigureChange) -> str:
         before, now = (self.numbers.figure(rate.key, value) for value in (rate.before, rate.now))
         change = self.numbers.change(rate.key, rate.now - rate.before, "+")
         return f"{before} {self.words('arrow')} {now} ({change})"
 
-    def _turned(self, kind: str, questions: Sequence[Turned]) -> Lines:
+    def _turned(self, kind: str, questions: Sequence[TurnedQuestion]) -> Lines:
         is_repair, arrow = kind == "repaired", f" {self.words('arrow')} "
         yield from ("", f"### {self.say(kind)}: {len(questions)}", *([""] if questions else []))
         for question in questions:

@@ -1,4 +1,4 @@
-"""Figures as text: in English by functions, in any language by `Numbers`."""
+"""Numbers as text: plain functions for English, and `Numbers` for any language."""
 
 from __future__ import annotations
 

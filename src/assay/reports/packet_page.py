@@ -1,4 +1,4 @@
-"""A packet as one page that works from disk: no network, by keyboard alone, light and dark.
+"""The HTML page of a judging packet: it works from disk, by keyboard alone, light and dark.
 
 What documents say is data and never markup: it stands in JSON blocks, in which no character can end
 the block, and the page puts it in as text. The page runs only the one script whose hash its policy

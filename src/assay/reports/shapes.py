@@ -1,4 +1,4 @@
-"""The plain data of a report: what it says, in its language, whatever the format.
+"""The data of a report, whatever the format: what it says, in its language.
 
 Names, reasons and what the gates said are words already; figures are numbers, which each format
 writes in its own way. Structs, because fourteen dataclasses take a tenth of the time that a small
@@ -29,9 +29,10 @@ if TYPE_CHECKING:
     from assay.evaluation.comparison import Comparison
 
 NO_BOUNDS: Bounds = (None, None)
+HEADLINE = "nDCG@10"
 
 
-class Figure(msgspec.Struct, frozen=True, kw_only=True):
+class ReportFigure(msgspec.Struct, frozen=True, kw_only=True):
     """One measure or rate, over all queries or a slice of them."""
 
     key: str
@@ -51,9 +52,9 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
 class SliceRow(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     n: int
-    figures: tuple[Figure, ...]
+    figures: tuple[ReportFigure, ...]
 
-    def figure(self, key: str) -> Figure:
+    def figure(self, key: str) -> ReportFigure:
         return next(figure for figure in self.figures if figure.key == key)
 
 
@@ -88,8 +89,8 @@ class HitLine(msgspec.Struct, frozen=True, kw_only=True):
 T = TypeVar("T")
 
 
-class Later(Sequence[T]):
-    """Lines that are made when somebody looks at them: a scorecard shows none of ten thousand."""
+class LazyLines(Sequence[T]):
+    """Lines that are made on first use: a scorecard shows none of ten thousand queries."""
 
     def __init__(self, make: Callable[[], Sequence[T]]) -> None:
         self._make = make
@@ -123,11 +124,11 @@ class QueryLine(msgspec.Struct, frozen=True, kw_only=True):
     error: str
     latency_ms: float | None
     hits: tuple[HitLine, ...]
-    outcome: Outcome | None = None
+    outcome: QuestionOutcome | None = None
 
 
-class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """How a golden question fared. What was expected and what came is told of failures alone."""
+class QuestionOutcome(msgspec.Struct, frozen=True, kw_only=True):
+    """How a golden question fared. Only failures say what was expected and what came."""
 
     category: str
     must: bool
@@ -145,9 +146,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     stood: str = ""
 
 
-class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """Is one system better than another, in a sentence, the figures behind it, and what may be
-    doubted of it."""
+class ComparisonAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether one system is better than another: a sentence, the figures behind it, and notes."""
 
     text: str
     change: str
@@ -156,7 +156,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
 
 
-class Turned(msgspec.Struct, frozen=True, kw_only=True):
+class TurnedQuestion(msgspec.Struct, frozen=True, kw_only=True):
     """A question that broke or was repaired."""
 
     query_id: str
@@ -170,7 +170,7 @@ class Turned(msgspec.Struct, frozen=True, kw_only=True):
     expects_hits: bool
 
 
-class Move(msgspec.Struct, frozen=True, kw_only=True):
+class FigureChange(msgspec.Struct, frozen=True, kw_only=True):
     """A rate before and now."""
 
     key: str
@@ -185,9 +185,9 @@ class ChangesView(msgspec.Struct, frozen=True, kw_only=True):
 
     baseline: str
     warnings: tuple[str, ...]
-    figures: tuple[Move, ...]
-    broke: tuple[Turned, ...]
-    repaired: tuple[Turned, ...]
+    figures: tuple[FigureChange, ...]
+    broke: tuple[TurnedQuestion, ...]
+    repaired: tuple[TurnedQuestion, ...]
     both_fail: int
     not_compared: tuple[str, ...]
     variants: tuple[int, int] | None  # broke, repaired
@@ -211,8 +211,8 @@ class ReportView(msgspec.Struct, frozen=True, kw_only=True):
     status: Status | None  # None where no gate decides
     checks: tuple[CheckLine, ...]
     judge_next: tuple[tuple[str, str], ...] | None  # pairs of query and document
-    judge_first: bool  # before these nothing can be expected of more
-    figures: tuple[Figure, ...]
+    judge_first: bool  # whether too few are judged to predict what more would show
+    figures: tuple[ReportFigure, ...]
     slices: tuple[SliceTable, ...]
     queries: Sequence[QueryLine]
     measures: tuple[MeasureLine, ...]
@@ -221,13 +221,13 @@ class ReportView(msgspec.Struct, frozen=True, kw_only=True):
     stale: str  # why the baseline cannot be compared with
     receipt: Receipt
     comparison: Comparison | None
-    answers: tuple[Answer, ...]
+    answers: tuple[ComparisonAnswer, ...]
     warnings: tuple[str, ...]  # of the comparison
     changes: ChangesView | None
     findings: tuple[FindingLine, ...]
     robustness: Robustness | None
     machine_estimate: MachineEstimate | None = None
-    wide: str = ""  # which intervals are too wide to be of use, as a sentence
+    wide: str = ""  # which intervals are too wide to be useful, as a sentence
     thresholds: str = ""  # the rubric's, as a sentence, where they are not the usual ones
     # of the verdict, where it rests on labels by machines or on one judge, or hides a failed MUST
     proviso: str = ""
@@ -235,7 +235,7 @@ class ReportView(msgspec.Struct, frozen=True, kw_only=True):
     # by query the values of the results that these are compared with
     before: Mapping[str, Mapping[str, float | None]] = {}
 
-    def figure(self, key: str) -> Figure | None:
+    def figure(self, key: str) -> ReportFigure | None:
         return next((figure for figure in self.figures if figure.key == key), None)
 
     @property
@@ -249,6 +249,22 @@ class ReportView(msgspec.Struct, frozen=True, kw_only=True):
         """The key of the measure that decides a comparison; empty where nothing is compared."""
         name = self.comparison.headline if self.comparison else ""
         return next((line.key for line in self.measures if line.measure == name), "")
+
+    @property
+    def headline_unjudged(self) -> tuple[Unjudged, int | None] | None:
+        """What is unjudged of nDCG@10, else of the first measure, with the cutoff of the measure;
+        None where nothing can be unjudged."""
+        if not self.unjudged:
+            return None
+        named = (each for each in self.unjudged if each.measure == HEADLINE)
+        found = next(named, self.unjudged[0])
+        cutoffs = {line.measure: line.cutoff for line in self.measures}
+        return found, cutoffs.get(found.measure)
+
+    @property
+    def titles(self) -> dict[str, str]:
+        """The headings of the figures, by key."""
+        return {figure.key: figure.title for figure in self.figures}
 
     @property
     def has_change(self) -> bool:

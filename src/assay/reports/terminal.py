@@ -1,8 +1,9 @@
-"""Scorecards for a terminal: of one run, of several engines, of a whole `assay run`."""
+"""Scorecards and gate verdicts on a terminal: one run, several engines or a whole `assay run`."""
 
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,19 +13,30 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from assay.core.results import GoldenResults, GradedReceipt, Recorded, Results, standing_line
-from assay.reports.grids import headed
-from assay.reports.machine_figures import machine_block
-from assay.reports.numbers import Numbers
-from assay.reports.sentences import Sentences
-from assay.reports.shapes import Figure, ReportView
-from assay.reports.terminal_verdict import golden_card, verdict_lines
-from assay.reports.view import FEW, view
+from assay.core.results import (
+    Check,
+    Gate,
+    GoldenResults,
+    GradedReceipt,
+    Recorded,
+    Results,
+    Robustness,
+    Verdict,
+    standing_line,
+)
+from assay.reports.grids import STATUS_STYLES, headed, plain, unbroken
+from assay.reports.numbers import Numbers, is_rate, short
+from assay.reports.shapes import QueryLine, ReportFigure, ReportView
+from assay.reports.view import FEW, RATES, failed_questions, machine_block, view
+from assay.reports.wording import Sentences
 from assay.reports.words import Words
 
 # told where they are not 0
 COUNTS = ("n_missing", "n_failed", "n_negative", "n_unjudged", "n_extra", "duplicates", "ties")
-HEADLINE = "nDCG@10"
+SHOWN_FAILURES = 20  # questions that failed
+SHOWN_PAIRS = 5  # judgments that would settle a verdict
+GOLDEN_ROWS = (*RATES, "avg_top1_score", "avg_latency_ms")
+MEAN_KEY = "mrr_at_k"  # a mean: it has an interval, and is no rate
 
 RunLine = tuple[str, str, Results | None, str]  # gold set, engine, results or why there are none
 
@@ -78,7 +90,7 @@ def _title(report: ReportView, say: Words) -> Text:
     return Text.assemble((report.engine, "bold"), f" {say('on')} ", (gold.name, "bold"), size)
 
 
-def _measure_table(first: str, figures: Sequence[Figure]) -> Table:
+def _measure_table(first: str, figures: Sequence[ReportFigure]) -> Table:
     table = headed()
     table.add_column(first, min_width=18)
     table.add_column("n", justify="right", style="dim")
@@ -91,7 +103,7 @@ def _add_row(
     table: Table,
     name: str,
     n: int,
-    figures: Sequence[Figure],
+    figures: Sequence[ReportFigure],
     numbers: Numbers,
     *,
     style: str = "",
@@ -117,11 +129,9 @@ def _footnotes(report: ReportView, say: Words, numbers: Numbers) -> Iterator[Tex
         yield Text(report.wide, style="yellow")
     if report.thresholds:
         yield Text(report.thresholds, style="dim")
-    names = {figure.key: figure.title for figure in report.figures}
-    baseline = report.baseline
-    if baseline is not None and (since := Sentences(say).since(baseline, names).strip()):
-        yield Text(f"{say('vs_baseline')}: {since}", style="dim")
-    yield from (Text(line, style="dim") for line in _unjudged_notes(report, say, numbers))
+    yield from _since_baseline(report, say)
+    notes = _unjudged_notes(report, say, numbers)
+    yield from (Text(note, style="dim") for note in notes if note)
     if report.standing:
         style = "dim" if report.gold.approved_share == 1 else "yellow"
         yield Text(say("gold_set_is", standing=report.standing), style=style)
@@ -135,15 +145,18 @@ def _footnotes(report: ReportView, say: Words, numbers: Numbers) -> Iterator[Tex
     yield Text("; ".join(told) + ".", style="dim")
 
 
+def _since_baseline(report: ReportView, say: Words) -> Iterator[Text]:
+    """The change against the baseline, where there is one to report."""
+    since = Sentences(say).since(report.baseline, report.titles) if report.baseline else ""
+    if since:
+        yield Text(f"{say('vs_baseline')}: {since.strip()}", style="dim")
+
+
 def _unjudged_notes(report: ReportView, say: Words, numbers: Numbers) -> Iterator[str]:
     """What unjudged hits could do to the headline, and to measures that know their residual."""
-    names = [unjudged.measure for unjudged in report.unjudged]
-    shown = HEADLINE if HEADLINE in names else next(iter(names), "")
-    cutoff = next((line.cutoff for line in report.measures if line.measure == shown), None)
-    tell = Sentences(say)
+    if headline := report.headline_unjudged:
+        yield Sentences(say).bounds(*headline, report.counts)
     for unjudged in report.unjudged:
-        if unjudged.measure == shown and (told := tell.bounds(unjudged, cutoff, report.counts)):
-            yield told
         if unjudged.residual is not None and unjudged.worst is not None:
             yield say(
                 "terminal.residual",
@@ -216,13 +229,9 @@ def _run_notes(reports: Mapping[str, ReportView]) -> list[str]:
         f"{engine}: {text.strip()}"
         for engine, report in reports.items()
         if report.baseline is not None
-        and (text := Sentences(Words("en")).since(report.baseline, _measure_names(report)))
+        and (text := Sentences(Words("en")).since(report.baseline, report.titles))
     }
     return [*sorted(notes | stale), *sorted(since)]
-
-
-def _measure_names(report: ReportView) -> dict[str, str]:
-    return {figure.key: figure.title for figure in report.figures}
 
 
 def next_steps(output: Path, samples: Path, *, search: bool) -> RenderableType:
@@ -270,3 +279,141 @@ def baseline_line(results: Results, path: Path, recorded: Recorded, *, is_first:
     said = [f"by {recorded.by}", commit, f"gold set {standing}" if standing else ""]
     what = "first baseline" if is_first else "baseline"
     return f"{what} written to {path}: {', '.join(filter(None, said))}"
+
+
+# ── golden sets ───────────────────────────────────────────────────────────────────────────────────
+
+
+def golden_card(report: ReportView) -> RenderableType:
+    """The pass/fail card: rates with intervals, gates, and what failed, MUST first."""
+    say = Words(report.language)
+    numbers = Numbers(say)
+    rates = plain()
+    for figure in filter(None, map(report.figure, GOLDEN_ROWS)):
+        rates.add_row(*_golden_rate(figure, numbers))
+    gates = plain()
+    for check in report.checks:
+        status = Text(say(f"statuses.{check.status}"), style=STATUS_STYLES[check.status])
+        gates.add_row(status, check.message)
+    shown: list[RenderableType] = [_golden_title(report, say), Text(), rates]
+    if report.wide:
+        shown.append(Text(report.wide, style="yellow"))
+    shown += _since_baseline(report, say)
+    if report.standing:
+        shown.append(Text(say("gold_set_is", standing=report.standing), style="yellow"))
+    proviso = [Text(report.proviso, style="yellow")] if report.proviso else []
+    shown += [Text(), gates, *proviso, *_robustness(report.robustness, say, numbers)]
+    return Group(*shown, *_failures(failed_questions(report), say))
+
+
+def _golden_title(report: ReportView, say: Words) -> Text:
+    variants, gold = report.variants, report.gold
+    apart = ""
+    if variants:
+        apart = say("variants_of_them", variants=say.counted(variants, "variant"))
+    asked = say.counted(gold.queries - variants, "question")
+    on = f" {say('on')} "
+    return Text.assemble((report.engine, "bold"), on, (gold.name, "bold"), f"  ({asked}{apart})")
+
+
+def _golden_rate(figure: ReportFigure, numbers: Numbers) -> tuple[str, Text, Text]:
+    """A figure as every page tells it, with its interval; scores and latencies have none here."""
+    value, between = numbers.figure(figure.key, figure.value), ""
+    if None not in figure.bounds and (is_rate(figure.key) or figure.key == MEAN_KEY):
+        told = numbers.percents if is_rate(figure.key) else numbers.span
+        between = told(figure.bounds)
+    return figure.title, Text(value, style="bold"), Text(between, style="dim")
+
+
+def _failures(failed: Sequence[QueryLine], say: Words) -> Iterator[RenderableType]:
+    if not failed:
+        return
+    table = plain()
+    for question in failed[:SHOWN_FAILURES]:
+        is_must = question.outcome is not None and question.outcome.must
+        table.add_row(
+            Text("MUST" if is_must else "", style="bold red"),
+            Text(question.query_id, style="bold"),
+            short(question.text, 50),
+            Text(question.reason, style="dim"),
+        )
+    yield from (Text(), Text(say("what_failed"), style="bold"), table)
+    if len(failed) > SHOWN_FAILURES:
+        yield Text(say("and_more", n=len(failed) - SHOWN_FAILURES), style="dim")
+
+
+def _robustness(
+    robustness: Robustness | None, say: Words, numbers: Numbers
+) -> Iterator[RenderableType]:
+    """How variants of the questions fare against the questions themselves."""
+    if robustness is None:
+        return
+    names = ("n", say("passed"), say("interval"), say("unperturbed"), say("drop_brief"))
+    table = headed(say("perturbation_brief"), right=names)
+    unbroken(table, say("interval"))
+    every = [*robustness.by_perturbation.items(), (say("all_brief"), robustness.overall)]
+    for name, row in every:
+        table.add_row(
+            name,
+            str(row.n),
+            numbers.percent(row.pass_rate),
+            numbers.percents((row.low, row.high)),
+            numbers.percent(row.parent_pass_rate),
+            numbers.decimal(100 * row.drop, 1),
+        )
+    yield from (Text(), Text(say("golden.robustness"), style="bold"), table)
+    told = {"worst": robustness.worst_families, "break_most": robustness.worst_parents}
+    for key, worst in told.items():
+        if worst:
+            yield Text(say(f"terminal.{key}", names=", ".join(worst)), style="yellow")
+
+
+# ── gates ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def verdict_lines(
+    verdict: Verdict, files: tuple[str, str] = ("RESULTS", "BASELINE")
+) -> RenderableType:
+    """The verdict on top, then every gate with what it found. `files` are the results and the
+    baseline that it is about, for the command that lists what to judge."""
+    table = plain()
+    for check in sorted(verdict.checks, key=_worst_first):
+        message = Sentences(Words("en")).check(check)
+        table.add_row(Text(check.status.upper(), style=STATUS_STYLES[check.status]), message)
+    # of one gate alone its own line says it
+    together = [Text(verdict.status.upper(), style=STATUS_STYLES[verdict.status])]
+    shown = together if len(verdict.checks) != 1 else []
+    settling = (Text(line, style="yellow") for line in _what_would_settle(verdict, files))
+    provisos = [f"The gold set is {verdict.note}." if verdict.note else ""]
+    provisos.append(Sentences(Words("en")).one_judge(verdict.one_judge))
+    told = (Text(proviso, style="yellow") for proviso in provisos if proviso)
+    return Group(*shown, table, *told, *settling)
+
+
+def _worst_first(check: Check) -> int:
+    return ("fail", "inconclusive", "pass").index(check.status)
+
+
+def _what_would_settle(verdict: Verdict, files: tuple[str, str]) -> Iterator[str]:
+    """The judgments that would settle it, and the command that lists them."""
+    pairs = verdict.judge_next
+    if pairs is None:
+        return
+    if not pairs:
+        yield Words("en")("more_queries")
+        return
+    shown = ", ".join(f"{pair.query_id} {pair.doc_id}" for pair in pairs[:SHOWN_PAIRS])
+    more = f" and {len(pairs) - SHOWN_PAIRS} more" if len(pairs) > SHOWN_PAIRS else ""
+    say = Sentences(Words("en"))
+    yield say.to_judge(len(pairs), f"{shown}{more}", first=verdict.judge_first)
+    open_gate = next(check.gate for check in verdict.checks if check.status == "inconclusive")
+    yield f"A list to fill in: {_next_command(open_gate, files)}"
+
+
+def _next_command(gate: Gate, files: tuple[str, str]) -> str:
+    """What writes the judgments for a gate that cannot be told."""
+    bounds = (gate.minimum, gate.maximum, gate.below)
+    bound = next((bound for bound in bounds if bound is not None), None)
+    results, baseline = (shlex.quote(file) for file in files)
+    what = f"{results} --threshold {bound:g}" if bound is not None else f"{baseline} {results}"
+    return f"assay gold next {what} --measure '{gate.measure}' -o pairs.csv"

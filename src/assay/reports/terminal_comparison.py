@@ -1,4 +1,5 @@
-"""Is B better than A, for a terminal."""
+"""Comparisons of engines on a terminal: is B better than A, the leaderboard of several, and the
+history of each engine with the runs at which its level changed."""
 
 from __future__ import annotations
 
@@ -9,17 +10,23 @@ from rich.table import Table
 from rich.text import Text
 
 from assay.evaluation.comparison import ALPHA, Comparison, Difference
-from assay.reports.doubted import answers, is_golden, powers
-from assay.reports.grids import headed, unbroken
+from assay.evaluation.differences import Leaderboard, SliceLead
+from assay.evaluation.trends import Event, Kind, Trend
+from assay.reports.grids import STATUS_STYLES, Hanging, headed, unbroken
 from assay.reports.numbers import Numbers, change_span, is_rate, p_value, short, signed
-from assay.reports.sentences import Sentences
-from assay.reports.shapes import Answer
-from assay.reports.terminal_board import board_lines
+from assay.reports.shapes import ComparisonAnswer
 from assay.reports.view import heading
+from assay.reports.wording import Sentences, answers, is_golden, powers
 from assay.reports.words import Words
 
 SHOWN_DOCUMENTS = 4  # that entered or left the top of a query
-STYLES = {"pass": "bold green", "fail": "bold red", "inconclusive": "bold yellow"}
+DRAWING_WIDTH = 25  # characters of a drawn interval, from 0 to 1
+TREND_MARKS = {Kind.UP: "▲", Kind.DOWN: "▼", Kind.SET: "◆"}
+TREND_STYLES = {Kind.UP: "green", Kind.DOWN: "red", Kind.SET: "yellow"}
+TREND_RULE = (
+    "▲ ▼ the level changed: paired test against the run the level began with, corrected for the "
+    "runs of the level. ◆ the set changed, so earlier figures measure something else."
+)
 
 
 def comparison_table(comparison: Comparison) -> RenderableType:
@@ -28,7 +35,7 @@ def comparison_table(comparison: Comparison) -> RenderableType:
     if comparison.gold_status:
         shown += [Text(f"Gold set {comparison.gold_status}.", style="yellow"), Text()]
     if comparison.leaderboard is not None:
-        shown += board_lines(comparison.leaderboard)
+        shown += _leaderboard(comparison.leaderboard)
     tell = Sentences(Words("en"))
     told = zip(comparison.systems, answers(comparison, tell), powers(comparison, tell), strict=True)
     for system, answer, power in told:
@@ -38,7 +45,7 @@ def comparison_table(comparison: Comparison) -> RenderableType:
 
 
 def _against_baseline(
-    comparison: Comparison, system: str, answer: Answer, power: str
+    comparison: Comparison, system: str, answer: ComparisonAnswer, power: str
 ) -> Iterator[RenderableType]:
     figures = ("n", "before", "now", "change", "95% interval")
     table = headed("measure", right=figures)
@@ -52,7 +59,7 @@ def _against_baseline(
     for row in variants:
         _add_difference(table, row, f"{heading(row.key, row.measure)} of variants")
     against = Text.assemble((system, "bold"), " against ", (comparison.baseline, "bold"))
-    yield from (against, Text(), Text(f"{answer.text}.", style=STYLES[answer.status]))
+    yield from (against, Text(), Text(f"{answer.text}.", style=STATUS_STYLES[answer.status]))
     yield from (Text(note, style="yellow") for note in answer.notes)
     yield from (Text(), table, Text())
     yield from _notes(comparison, rows, power)
@@ -88,12 +95,12 @@ def _notes(comparison: Comparison, rows: Sequence[Difference], power: str) -> It
     apart = [row.measure for row in rows if row.disagree and row.p_holm <= ALPHA and row != head]
     if apart:
         yield Text(
-            f"{', '.join(apart)}: a low p beside an interval that includes 0 is no contradiction. "
-            "The test is about these queries; the interval also allows for queries nobody asked."
+            f"{', '.join(apart)}: a low p can go with an interval that includes 0. The test is "
+            "about these queries; the interval also allows for queries outside the set."
         )
     elif any(row.ties == row.n for row in rows):
         yield Text(
-            "Where all queries tie the interval still has a width: queries not seen may differ.",
+            "Where all queries tie, the interval still has a width: other queries may differ.",
             style="dim",
         )
     if head.equivalence is not None and comparison.margin is not None:
@@ -125,9 +132,9 @@ def _margin(row: Difference, margin: float) -> str:
         "equivalent": f"EQUIVALENT: the change lies within {margin:g} either way",
         "no worse": f"NO WORSE: it fell by less than {margin:g}, if at all",
         "worse": f"WORSE: it fell by more than {margin:g}",
-        "not shown": f"NOT SHOWN to be no worse than {margin:g} down",
-        "open": f"CANNOT TELL whether it is no worse than {margin:g} down: unjudged documents "
-        "could turn it",
+        "not shown": f"NOT SHOWN to have fallen by less than {margin:g}",
+        "open": f"INCONCLUSIVE whether it fell by less than {margin:g}: unjudged documents could "
+        "change that",
     }[row.equivalence or "not shown"]
     return f"{said} (two one-sided tests at 5%, 90% interval {change_span(*row.inner)})."
 
@@ -157,3 +164,139 @@ def _documents(found: Sequence[tuple[str, int | None]], *, graded: bool) -> str:
     ]
     more = f" +{len(found) - SHOWN_DOCUMENTS}" if len(found) > SHOWN_DOCUMENTS else ""
     return ", ".join(shown) + more
+
+
+# ── the leaderboard ───────────────────────────────────────────────────────────────────────────────
+
+
+def _leaderboard(board: Leaderboard) -> Iterator[RenderableType]:
+    table = headed("", "system", right=(board.measure, "95% interval"))
+    table.add_column("0 … 1", no_wrap=True)
+    table.add_column("group", no_wrap=True)
+    unbroken(table, board.measure, "95% interval")
+    table.columns[1].overflow = "fold"  # a name is never cut short
+    numbers = Numbers(Words("en"))
+    told = numbers.percents if is_rate(board.measure) else numbers.span
+    for place, row in enumerate(board.places, start=1):
+        between = "" if row.low is None else told((row.low, row.high))
+        value, drawn = (
+            numbers.figure(board.measure, row.value),
+            _drawn_interval(row.value, row.low, row.high),
+        )
+        table.add_row(str(place), row.system, value, between, Text(drawn), row.letters)
+    yield from (Text(f"{board.measure}, {board.n} queries", style="bold"), Text(), table, Text())
+    yield Text(
+        "Systems that share a letter are not significantly different. All "
+        f"{len(board.pairs)} pairs are tested together, corrected once by Holm; the headlines "
+        "below go by the same tests.",
+        style="dim",
+    )
+    if waiting := sum(pair.verdict == "open" for pair in board.pairs):
+        yield Text(
+            f"{waiting} of {len(board.pairs)} pairs are inconclusive: unjudged documents could "
+            "change the result.",
+            style="yellow",
+        )
+    yield from _slice_leads(board)
+    yield Text()
+
+
+def _drawn_interval(value: float, low: float | None, high: float | None) -> str:
+    """An interval in characters, with the mean in it."""
+    cells = [" "] * DRAWING_WIDTH
+    if low is not None and high is not None:
+        for cell in range(_cell_of(low), _cell_of(high) + 1):
+            cells[cell] = "─"
+    cells[_cell_of(value)] = "●"
+    return "".join(cells)
+
+
+def _cell_of(value: float) -> int:
+    return min(max(int(value * DRAWING_WIDTH), 0), DRAWING_WIDTH - 1)
+
+
+def _slice_leads(board: Leaderboard) -> Iterator[Text]:
+    told = [each for each in board.slices if each.told]
+    if not board.slices:
+        return
+    best = board.places[0].system
+    if not told:
+        yield Text(f"No slice is shown to differ from {best} in either direction.", style="dim")
+        return
+    yield Text(
+        f"By slice, against {best}, drawn towards the difference over all queries. The chance that "
+        "any of these is a false alarm is 5% at most:"
+    )
+    for each in sorted(told, key=lambda one: (one.system, one.shrunk)):
+        yield Text(f"  {_slice_lead(each)}")
+
+
+def _slice_lead(each: SliceLead) -> str:
+    way = "better" if each.shrunk > 0 else "worse"
+    return (
+        f"{each.system} is {way} for {each.slice}: {signed(each.shrunk)} ({signed(each.low)} to "
+        f"{signed(each.high)}; {signed(each.difference)} as it is, {each.n} queries)"
+    )
+
+
+# ── history ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def trend_lines(found: Sequence[Trend]) -> RenderableType:
+    if not any(trend.events for trend in found):
+        return Text("No run is recorded yet. `assay score` and `assay run` record what they do.")
+    return Group(
+        *(line for trend in found for line in _trend_of(trend)), Text(TREND_RULE, style="dim")
+    )
+
+
+def _trend_of(trend: Trend) -> Iterator[RenderableType]:
+    """Two lines a run, which fit into 80 columns: its figures, and below what it did."""
+    if not trend.events:
+        return
+    head = ("", "when", trend.events[-1].measure, "95% interval", "labels of today", "change")
+    lines: list[tuple[str, ...]] = [head, *map(_event_figures, trend.events)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    yield Text(f"{trend.engine} on {trend.gold}", style="bold")
+    yield Text(_event_row(lines[0], widths), style="bold")
+    for event, line in zip(trend.events, lines[1:], strict=True):
+        yield Text(_event_row(line, widths), style=TREND_STYLES.get(event.step.kind, ""))
+        if said := _event_notes(event):
+            yield Hanging(Text(f"  {said}", style="dim"), 2)
+    yield Text()
+
+
+def _event_figures(event: Event) -> tuple[str, ...]:
+    return (
+        TREND_MARKS.get(event.step.kind, ""),
+        f"{event.at:%Y-%m-%d %H:%M}",
+        "–" if event.value is None else f"{event.value:.3f}",
+        "" if event.low is None else f"{event.low:.3f} to {event.high:.3f}",
+        "" if event.today is None else f"{event.today:.3f}",
+        "" if event.step.change is None else signed(event.step.change),
+    )
+
+
+def _event_row(cells: Sequence[str], widths: Sequence[int]) -> str:
+    """The mark and the day at the left, figures at the right of their columns."""
+    pairs = zip(cells, widths, strict=True)
+    padded = [f"{cell:<{w}}" if at < 2 else f"{cell:>{w}}" for at, (cell, w) in enumerate(pairs)]
+    return "  ".join(padded).rstrip()
+
+
+def _event_notes(event: Event) -> str:
+    step, said = event.step, []
+    if step.kind is Kind.SET:
+        said.append("labels or queries changed")
+    if step.kind is Kind.SAME:
+        said.append("no query changed")
+    if step.p is not None:
+        said.append(f"p {step.p:.3f} over {step.n} queries")
+    if step.fell:
+        said.append(f"fell: {', '.join(step.fell)}")
+    if step.rose:
+        said.append(f"rose: {', '.join(step.rose)}")
+    if (commit := event.commit) is not None:
+        name = f"{commit.id[:8]}{' with changes' if commit.dirty else ''}"
+        said.append(" ".join(part for part in (name, commit.by, commit.subject) if part))
+    return "; ".join(said)

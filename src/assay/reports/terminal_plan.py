@@ -1,4 +1,4 @@
-"""How many queries and judgments, for a terminal."""
+"""The plan of `assay plan` on a terminal: how many queries and judgments a decision takes."""
 
 from __future__ import annotations
 
@@ -57,11 +57,11 @@ def _answer(plan: Plan) -> Iterator[RenderableType]:
 def _guessed(plan: Plan) -> str:
     """What the unjudged hits do to the answer."""
     said = (
-        f"{plan.unjudged:,} of {plan.hits:,} hits that count are unjudged, and are taken for not "
-        "relevant here."
+        f"{plan.unjudged:,} of the {plan.hits:,} results that affect the score have no judgment, "
+        "and count as not relevant here."
     )
     if plan.believed is None:
-        return f"{said} Too few are judged to say what the others would change."
+        return f"{said} Too few are judged to predict the rest."
     return (
         f"{said} With all of them judged the standard deviation is expected to be "
         f"{plan.believed:.3f}, and you would need {_queries(plan.queries_believed)}."

@@ -1,8 +1,9 @@
-"""From results to what a report says: one `ReportView` for every format, set and language."""
+"""The `ReportView` of results: what a report says, the same for every format, set and language."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -22,24 +23,26 @@ from assay.core.results import (
     Verdict,
     is_variant,
 )
-from assay.reports.sentences import Sentences
+from assay.core.verdicts import FEWEST, Doubt, MachineEstimate, MachineFigure
+from assay.reports.numbers import Numbers
 from assay.reports.shapes import (
     NO_BOUNDS,
-    Answer,
     ChangesView,
     CheckLine,
-    Figure,
+    ComparisonAnswer,
+    FigureChange,
     FindingLine,
     HitLine,
-    Later,
-    Move,
-    Outcome,
+    LazyLines,
     QueryLine,
+    QuestionOutcome,
+    ReportFigure,
     ReportView,
     SliceRow,
     SliceTable,
-    Turned,
+    TurnedQuestion,
 )
+from assay.reports.wording import Sentences, answers
 from assay.reports.words import Words, table
 
 if TYPE_CHECKING:
@@ -108,7 +111,7 @@ def _graded(results: GradedResults, comparison: Comparison | None, tell: Sentenc
         judge_first=results.verdict is not None and results.verdict.judge_first,
         figures=figures,
         slices=tuple(_graded_slices(results, lines, tell.words)),
-        queries=Later(lambda: [_query(entry, tell) for entry in results.per_query]),
+        queries=LazyLines(lambda: [_query(entry, tell) for entry in results.per_query]),
         measures=tuple(lines),
         unjudged=tuple(receipt.unjudged.values()),
         baseline=results.baseline,
@@ -157,13 +160,8 @@ def _proviso(results: GradedResults, tell: Sentences) -> str:
     return " ".join(filter(None, told))
 
 
-def _answers(comparison: Comparison | None, tell: Sentences) -> tuple[Answer, ...]:
-    """Loaded where there is something to compare."""
-    if comparison is None:
-        return ()
-    from assay.reports.doubted import answers
-
-    return tuple(answers(comparison, tell))
+def _answers(comparison: Comparison | None, tell: Sentences) -> tuple[ComparisonAnswer, ...]:
+    return tuple(answers(comparison, tell)) if comparison is not None else ()
 
 
 def heading(key: str, measure: str) -> str:
@@ -183,7 +181,9 @@ def _measure_line(line: MeasureLine, words: Words) -> MeasureLine:
     )
 
 
-def _graded_figures(results: GradedResults, lines: Sequence[MeasureLine]) -> tuple[Figure, ...]:
+def _graded_figures(
+    results: GradedResults, lines: Sequence[MeasureLine]
+) -> tuple[ReportFigure, ...]:
     delta = results.baseline.delta if results.baseline else {}
     bounds = results.intervals.overall
     return _figures(lines, results.overall, bounds, delta)
@@ -194,9 +194,9 @@ def _figures(
     values: Mapping[str, float | None],
     bounds: Mapping[str, Bounds],
     delta: Mapping[str, float],
-) -> tuple[Figure, ...]:
+) -> tuple[ReportFigure, ...]:
     return tuple(
-        Figure(
+        ReportFigure(
             key=line.key,
             title=heading(line.key, line.measure),
             name=line.measure,
@@ -250,7 +250,10 @@ def _query(entry: GradedEntry, tell: Sentences) -> QueryLine:
 
 
 def _golden(
-    results: GoldenResults, changes: Changes | None, answers: tuple[Answer, ...], tell: Sentences
+    results: GoldenResults,
+    changes: Changes | None,
+    compared: tuple[ComparisonAnswer, ...],
+    tell: Sentences,
 ) -> ReportView:
     receipt = results.receipt
     known = {entry.query_id for entry in results.per_query}
@@ -283,7 +286,7 @@ def _golden(
         stale=_stale(results.baseline, tell),
         receipt=receipt,
         comparison=None,
-        answers=answers,
+        answers=compared,
         warnings=(),
         changes=_changes(changes, tell) if changes is not None else None,
         findings=tuple(findings),
@@ -308,17 +311,14 @@ def failed_musts(results: Results) -> tuple[str, ...]:
 def _passed_but(results: GoldenResults, tell: Sentences) -> str:
     """A pass that is no yes: gates may ask for less than every question that must pass."""
     failed = failed_musts(results) if _status(results.verdict) == "pass" else ()
-    if not failed:
-        return ""
-    which = ", ".join(map(tell.words.isolated, failed))
-    return tell.words.plural("passed_but", len(failed), which=which)
+    return f"{tell.failed_musts(failed)}." if failed else ""
 
 
-def _golden_figures(results: GoldenResults, words: Words) -> tuple[Figure, ...]:
+def _golden_figures(results: GoldenResults, words: Words) -> tuple[ReportFigure, ...]:
     """Every figure that has a value, in the order of the table of names."""
     delta = results.baseline.delta if results.baseline else {}
     return tuple(
-        Figure(
+        ReportFigure(
             key=key,
             title=words.short(key),
             name=words.figure(key),
@@ -343,7 +343,7 @@ def _golden_slices(results: GoldenResults, words: Words) -> Iterator[SliceTable]
                 name=name,
                 n=int(figures.get("total") or 0),
                 figures=tuple(
-                    Figure(
+                    ReportFigure(
                         key=key,
                         title=words.short(key),
                         name=words.figure(key),
@@ -379,9 +379,9 @@ def _question(entry: GoldenEntry, known: set[str], tell: Sentences) -> QueryLine
     )
 
 
-def _outcome(entry: GoldenEntry, known: set[str], tell: Sentences) -> Outcome:
+def _outcome(entry: GoldenEntry, known: set[str], tell: Sentences) -> QuestionOutcome:
     told = not entry.passed
-    return Outcome(
+    return QuestionOutcome(
         category=entry.category,
         must=entry.must,
         passed=entry.passed,
@@ -423,7 +423,7 @@ def _by_need(line: QueryLine) -> tuple[bool, str, str]:
 def _changes(changes: Changes, tell: Sentences) -> ChangesView:
     variants = changes.variants
     figures = [
-        Move(
+        FigureChange(
             key=key,
             title=tell.words.short(key),
             name=tell.words.figure(key),
@@ -444,8 +444,8 @@ def _changes(changes: Changes, tell: Sentences) -> ChangesView:
     )
 
 
-def _turned(before: GoldenEntry, after: GoldenEntry, tell: Sentences) -> Turned:
-    return Turned(
+def _turned(before: GoldenEntry, after: GoldenEntry, tell: Sentences) -> TurnedQuestion:
+    return TurnedQuestion(
         query_id=after.query_id,
         text=after.query_text,
         category=after.category,
@@ -491,10 +491,86 @@ def _judge_next(verdict: Verdict | None) -> tuple[tuple[str, str], ...] | None:
     return tuple((pair.query_id, pair.doc_id) for pair in verdict.judge_next)
 
 
-def _wide(figures: Sequence[Figure], words: Words) -> str:
+def _wide(figures: Sequence[ReportFigure], words: Words) -> str:
     names = [figure.title for figure in figures if figure.too_wide]
     return words("too_wide", names=", ".join(names)) if names else ""
 
 
 def _stale(baseline: Baseline | None, tell: Sentences) -> str:
     return tell.stale(baseline.stale) if baseline else ""
+
+
+# ── machine votes ─────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, kw_only=True)
+class MachineBlock:
+    """A title, a table as text, and what a reader must know."""
+
+    title: str
+    lead: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    notes: tuple[str, ...]
+    doubts: tuple[str, ...]
+
+
+def machine_block(report: ReportView, estimate: MachineEstimate) -> MachineBlock:
+    say = Words(report.language)
+    names = ("estimate", "interval", "people", "interval", "machine", "weight", "judged")
+    return MachineBlock(
+        title=say("machine.title"),
+        lead=say("machine.lead", judges=", ".join(estimate.judges)),
+        head=(say("measure"), *(say(f"machine.{name}") for name in names)),
+        rows=tuple(
+            _machine_row(report.titles.get(key, figure.measure), figure, say)
+            for key, figure in estimate.figures.items()
+        ),
+        notes=tuple(_machine_notes(estimate, say)),
+        doubts=tuple(_machine_doubt(doubt, say) for doubt in estimate.doubts),
+    )
+
+
+def _machine_row(title: str, figure: MachineFigure, say: Words) -> tuple[str, ...]:
+    numbers = Numbers(say)
+    judged = say("machine.of", judged=figure.judged, queries=figure.queries)
+    if figure.value is None:
+        return (title, *["–"] * 6, judged)
+    return (
+        title,
+        numbers.decimal(figure.value),
+        numbers.brief(figure.interval),
+        numbers.decimal(figure.people),
+        numbers.brief(figure.people_interval),
+        numbers.decimal(figure.machine),
+        numbers.decimal(figure.weight, 2),
+        judged,
+    )
+
+
+def _machine_notes(estimate: MachineEstimate, say: Words) -> Iterator[str]:
+    figures = estimate.figures.values()
+    yield say("machine.random")
+    asked = [figure for figure in figures if figure.judged < figure.queries]
+    if any(figure.value is not None and not figure.weight for figure in asked):
+        yield say("machine.no_weight")
+    if few := [figure.measure for figure in figures if figure.value is None]:
+        yield say("machine.too_few", measures=", ".join(few), fewest=FEWEST)
+    if most := max((figure.left_out for figure in figures), default=0):
+        yield say("machine.left_out", n=most)
+    if most := max((figure.nothing_relevant for figure in figures), default=0):
+        yield say("machine.nothing_relevant", n=most)
+
+
+def _machine_doubt(doubt: Doubt, say: Words) -> str:
+    chance = Numbers(say).p_value(doubt.chance)
+    if doubt.measure:
+        return say("machine.shifted", measure=doubt.measure, p=chance)
+    return say(
+        "machine.lopsided",
+        kind=say.slice_kind(doubt.kind),
+        name=doubt.name,
+        judged=doubt.judged,
+        queries=doubt.queries,
+        p=chance,
+    )

@@ -13,10 +13,15 @@ from starlette.responses import Response
 from assay.core.errors import InputError, NotHere
 from assay.core.results import Pair, Results
 from assay.reports import render, view
-from assay.reports.charts import moves
-from assay.reports.doubted import as_sentence, gold_change, hidden_loss, more_queries
-from assay.reports.drawings import change_mark, range_mark
-from assay.reports.sentences import BESIDE, Sentences
+from assay.reports.drawings import change_mark, moves, range_mark
+from assay.reports.wording import (
+    BESIDE,
+    Sentences,
+    as_sentence,
+    gold_change,
+    hidden_loss,
+    more_queries,
+)
 from assay.reports.words import Words
 from assay.web.access import Guarded
 from assay.web.decision_parts import (

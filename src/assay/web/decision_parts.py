@@ -13,10 +13,10 @@ from starlette.responses import Response
 from assay.core.errors import AssayError
 from assay.core.results import BOUNDS, DROPS, Verdict
 from assay.reports import ReportView
-from assay.reports.charts import Line, Point, swatch, time_chart
-from assay.reports.drawings import range_mark
+from assay.reports.drawings import ChartLine, ChartPoint, range_mark, swatch, time_chart
 from assay.reports.numbers import Numbers, is_rate
 from assay.reports.shapes import CheckLine
+from assay.reports.wording import Sentences, disagreement
 from assay.reports.words import Words
 from assay.web.access import user_of
 from assay.web.page_frame import language_for, page, service_of
@@ -51,10 +51,10 @@ def chart_of(board: Board, words: Words) -> object:
     )
     first = runs_in_order[0].at if runs_in_order else None
     lines = [
-        Line(
+        ChartLine(
             name=track.engine,
             points=[
-                Point(
+                ChartPoint(
                     place=(line.at - (first or line.at)).total_seconds(),
                     value=line.value or 0.0,
                     low=line.low,
@@ -215,6 +215,8 @@ def decided_page(request: Request, template: str, status: int = 200, **values: o
         swatch=swatch,
         mark=range_mark,
         report_words=words,
+        failed_musts=Sentences(words).failed_musts,
+        disagreement=lambda head: disagreement(head, Sentences(words)),
         is_rate=is_rate,
         figure_name=lambda key: words.figure(key) if words.has("figures", key) else key,
         short_name=lambda key: words.short(key) if words.has("figures", key) else key,

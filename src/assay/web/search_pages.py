@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from assay.core.errors import InputError
-from assay.reports.whys import told_why
+from assay.reports.hit_reasons import told_why
 from assay.web.access import Guarded
 from assay.web.page_frame import is_api, json, language_for, page, query, service_of
 from assay.workbench.searching import documents as reading

@@ -21,8 +21,7 @@ from assay.core.results import (
 from assay.core.results_file import measure_to_json
 from assay.core.types import JsonObject, counted
 from assay.reports import evaluation_report, view
-from assay.reports.doubted import COMMAND, answers
-from assay.reports.sentences import Sentences, inline
+from assay.reports.wording import COMMAND, Sentences, answers, inline
 from assay.reports.words import Words
 from assay.workbench.agents.gold_sets import GoldName, gold_names
 from assay.workbench.agents.short_answers import (

@@ -11,9 +11,8 @@ from assay.core.errors import AssayError
 from assay.core.files import stamp_of
 from assay.core.results import Baseline, GoldenResults, Recorded, Results, Verdict
 from assay.evaluation.comparison import Comparison, Difference, compare
-from assay.reports.doubted import as_sentence, gold_change, headlines, hidden_loss
-from assay.reports.sentences import Sentences
 from assay.reports.view import failed_musts
+from assay.reports.wording import Sentences, as_sentence, gold_change, headlines, hidden_loss
 from assay.reports.words import Words
 from assay.workbench.deciding.baseline import against, read_baseline
 from assay.workbench.deciding.run_boards import baseline_of, decided, rests_on

@@ -12,7 +12,7 @@ from assay.core.errors import AssayError
 from assay.core.files import stamp_of
 from assay.core.results import Gate, GoldenResults, Results, Verdict
 from assay.evaluation.gates import DEFAULT_POLICY
-from assay.reports.sentences import ERRORS
+from assay.reports.wording import ERRORS
 from assay.store.records import RunRecord
 from assay.workbench.deciding.baseline import read_baseline
 from assay.workbench.deciding.single_judge_risk import Rests, rests

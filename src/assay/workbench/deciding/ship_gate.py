@@ -9,11 +9,10 @@ from typing import Literal
 import msgspec
 
 from assay.core.results import Check, GradedResults, Status, Verdict
-from assay.core.types import counted
 from assay.evaluation.gate_values import judged_of, measure_line, members, too_few_judged
 from assay.evaluation.gates import DEFAULT_POLICY
-from assay.reports.sentences import Sentences
-from assay.reports.words import Words, page_counts, page_words
+from assay.reports.wording import SHOWN_MUSTS, Sentences
+from assay.reports.words import Words
 from assay.workbench.deciding.run_boards import decided, line_of, rests_on
 from assay.workbench.project.service import Service
 from assay.workbench.scoring.history import KeptRun
@@ -24,7 +23,6 @@ Ship = Literal["yes", "no", "not_yet", "no_gates"]
 STATUSES: dict[Status, Ship] = {"pass": "yes", "fail": "no", "inconclusive": "not_yet"}
 WORST_FIRST = ("fail", "inconclusive", "pass")
 SHOWN = 4  # gates that are told in full
-BUILT_IN = " (the project names no gates for this set; these are the usual ones)"
 
 
 class Shipping(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,7 +49,7 @@ def ship_answer(service: Service, run: KeptRun) -> tuple[Ship, str]:
     verdict, musts = _standing(service, run)
     answer = ship_of(verdict)
     if answer == "yes" and musts:
-        return "not_yet", f"every gate passes, but not what must pass: {', '.join(musts[:3])}"
+        return "not_yet", f"{_english().failed_musts(musts, SHOWN_MUSTS)}."
     checks = [each for each in verdict.checks if each.counts] if verdict else []
     worst = min(checks, key=lambda each: WORST_FIRST.index(each.status), default=None)
     return answer, _told(worst, run) if worst and worst.status != "pass" else ""
@@ -67,17 +65,15 @@ def may_ship(service: Service, run: KeptRun) -> Shipping:
     verdict, musts = _standing(service, run)
     answer = ship_of(verdict)
     checks = [check for check in verdict.checks if check.counts] if verdict else []
-    words, counts = page_words("en", "decide"), page_counts("en", "decide")
     rests = rests_on(service, run, verdict)
-    if answer == "yes" and musts:
-        said = counts["ship_but"][len(musts) > 1].format(n=len(musts), which=", ".join(musts[:3]))
-    elif rests:
-        said = words[f"ship {answer} one"].format(judge=rests.on.judge)
-    else:
-        said = words[f"ship {answer}"]
-    usual = BUILT_IN if any(check.gate in DEFAULT_POLICY for check in checks) else ""
     return Shipping(
-        text=f"{words['may_ship'].format(engine=run.engine)} {said}{usual}.",
+        text=_english().may_ship(
+            run.engine,
+            answer,
+            musts=musts,
+            judge=rests.on.judge if rests else "",
+            built_in=any(check.gate in DEFAULT_POLICY for check in checks),
+        ),
         gates=tuple(
             _told(check, run)
             for check in sorted(checks, key=lambda check: WORST_FIRST.index(check.status))
@@ -86,29 +82,23 @@ def may_ship(service: Service, run: KeptRun) -> Shipping:
     )
 
 
+def _english() -> Sentences:
+    return Sentences(Words("en"))
+
+
 def _told(check: Check, run: KeptRun) -> str:
-    """What a gate found. A share of judged hits counts queries without judgments as well, and says
-    how many judgments are missing."""
-    found = f"{check.status.upper()}: {Sentences(Words('en')).check_of(run.results, check)}"
+    """What a gate found."""
+    to_judge = 0
     if check.status == "inconclusive" and isinstance(run.results, GradedResults):
-        notes = [_still_to_judge(check, run.results), _over_all(run.results, found)]
-        said = "; ".join(note for note in notes if note)
-        found += f" ({said})" if said else ""
-    return f"{found}."
+        to_judge = _still_to_judge(check, run.results)
+    return _english().gate_found(run.results, check, to_judge=to_judge)
 
 
-def _still_to_judge(check: Check, results: GradedResults) -> str:
+def _still_to_judge(check: Check, results: GradedResults) -> int:
     """How many of its first hits must be judged before the gate decides, at most."""
     needed = check.gate.min_judged
     if needed is None or not too_few_judged(check.gate, results):
-        return ""
+        return 0
     cutoff = measure_line(check.gate, results).cutoff or 10
     short = (needed - judged_of(check.gate, results)) * len(members(check.gate, results)) * cutoff
-    return f"that takes {counted(ceil(round(short, 6)), 'more judgment')} of these hits"
-
-
-def _over_all(results: GradedResults, found: str) -> str:
-    bare = sum(not entry.judged for entry in results.per_query)
-    if not bare or "is judged" not in found:
-        return ""
-    return f"over all {len(results.per_query)} queries; {bare} have no judgments"
+    return ceil(round(short, 6))

@@ -150,7 +150,7 @@ def judges_agreement(
 
 def write_agreement(figures: Agreement, output: Path) -> None:
     """Write the agreement as a Markdown file."""
-    from assay.reports.markdown_agreement import agreement_markdown
+    from assay.reports.agreement import agreement_markdown
 
     if output.suffix != ".md":
         raise UsageError(

@@ -12,7 +12,7 @@ import msgspec
 from assay.core.errors import AssayError, InputError
 from assay.core.files import read_toml
 from assay.core.workspace import workspace
-from assay.reports.whereabouts import Here, LastVerdict
+from assay.reports.terminal_status import LastVerdict, ProjectStatus
 
 CONFIG = "assay.toml"
 LARGEST = 200_000_000  # bytes of a results file that is read for its verdict
@@ -26,12 +26,12 @@ class _Results(msgspec.Struct):
     verdict: _Verdict | None = None
 
 
-def look_around(folder: Path | None = None) -> Here:
+def look_around(folder: Path | None = None) -> ProjectStatus:
     folder = folder or Path()
     tables, problem = _tables(folder / CONFIG)
     verdict, waiting = _last_verdict(), _waiting(tables, folder)
     corpora = sorted(path.parent.name for path in workspace().glob("corpora/*/corpus.json"))
-    return Here(
+    return ProjectStatus(
         folder=str(folder.resolve()),
         configured=tables is not None,
         sets=_names(tables, "gold"),

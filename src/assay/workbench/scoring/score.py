@@ -38,6 +38,7 @@ from assay.evaluation.measures import is_handed, parse_measure, parse_measures
 from assay.evaluation.receipts import measure_lines
 from assay.evaluation.streamed import Looked, look_up
 from assay.law.matching import Known, close_versions, known_document, one_language
+from assay.reports.wording import run_warnings
 from assay.workbench.deciding.baseline import against, read_baseline, stale_reason
 from assay.workbench.project.output_files import refuse_output
 from assay.workbench.scoring.receipts import Signature, signature, signed
@@ -90,11 +91,12 @@ def golden_warnings(gold: GoldSet, answers: Sequence[QueryResult], source: str) 
     if not asked & set(answered):
         hint = f"The gold set has {gold.query_ids[0]!r} and others; the run has {answered[:3]}."
         raise InputError("the run has none of the gold set's questions", where=source, hint=hint)
-    if missing := len(asked - set(answered)):
-        total = len(asked)
-        yield f"{missing} of {total} questions are missing from the run and count as not passed"
-    if extra := len(set(answered) - asked):
-        yield f"{extra} questions of the run are not in the gold set and were ignored"
+    counts = {
+        "n_expected": len(asked),
+        "n_missing": len(asked - set(answered)),
+        "n_extra": len(set(answered) - asked),
+    }
+    yield from run_warnings(counts, golden=True)
 
 
 def unseen_evidence(gold: GoldSet) -> Iterable[str]:
@@ -346,7 +348,7 @@ def _score_graded(gold: GoldSet, request: ScoreRequest, progress: Progress, say:
         results = msgspec.structs.replace(results, receipt=receipt)
     counts = results.receipt.counts
     warnings = (
-        *_graded_warnings(counts),
+        *run_warnings(counts),
         *_cut_warnings(run, measures),
         *_unjudged_warnings(results, request),
         *_empty_warnings(results),
@@ -465,21 +467,6 @@ def _cut_warnings(run: Run, measures: Sequence[str]) -> Iterable[str]:
             f"{', '.join(deeper)} look deeper and count the rest as not returned; score the run "
             "itself, or save it with --hits all"
         )
-
-
-def _graded_warnings(counts: Mapping[str, int]) -> Iterable[str]:
-    expected = counts["n_expected"]
-    if counts.get("duplicates"):
-        yield f"duplicate hits were dropped, the first place was kept: {counts['duplicates']}"
-    if retried := counts.get("retried"):
-        what = "1 query was" if retried == 1 else f"{retried} queries were"
-        yield f"{what} answered after a retry; their times are those of the last attempt"
-    if missing := counts["n_missing"]:
-        yield f"{missing} of {expected} queries are missing from the run and score 0"
-    if extra := counts["n_extra"]:
-        yield f"{extra} queries of the run are not in the gold set and were ignored"
-    if failed := counts["n_failed"]:
-        yield f"the engine failed on {failed} of {expected} queries; they are not scored"
 
 
 def _unjudged_warnings(results: Results, request: ScoreRequest) -> Iterable[str]:

@@ -1,4 +1,4 @@
-"""Why a hit is here, in a line, in the words of the reader."""
+"""The line that says why a search hit was found, in the language of the reader."""
 
 from __future__ import annotations
 

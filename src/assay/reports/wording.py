@@ -1,14 +1,16 @@
-"""What the results hold as facts, told in one language: places, expectations, reasons, gates.
+"""The wording of results, the same on every page, terminal, file and tool: the gold set's standing,
+the change since a baseline, cited places, reasons, gates, and whether one system beats another.
 
-The results hold their sentences in English. An English report repeats them; another language puts
-them together anew from the facts beside them.
+`Sentences` words facts in one language; the functions after it word comparisons. The phrases are in
+`reports/words`. Results files hold their reasons in English: an English report repeats those, and
+another language builds them from the facts stored beside them.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from assay.core.results import (
     BOUNDS,
@@ -20,28 +22,40 @@ from assay.core.results import (
     GoldenHit,
     GoldenResults,
     GradedEntry,
+    GradedResults,
     Results,
+    Status,
     Unjudged,
     Why,
     standing_line,
 )
 from assay.core.types import Finding, standing
-from assay.core.verdicts import OneJudge, rounded
-from assay.reports.numbers import Numbers, is_rate
-from assay.reports.words import Words
+from assay.core.verdicts import WIDE, OneJudge, rounded
+from assay.reports.numbers import PASS, Numbers, is_rate
+from assay.reports.shapes import ComparisonAnswer
+from assay.reports.words import Words, page_words
+
+if TYPE_CHECKING:
+    from assay.evaluation.differences import Comparison, Difference, Found
+    from assay.evaluation.doubts import Doubt
 
 HEBREW = re.compile("[א-ת]")
 LAW_KEYS = ("law", "law_id", "law_key", "law_name", "law_names", "statute")
 DOC_KEYS = ("doc_id", "node_id", "document_id", "opinion_id", "id")
-PRIMARY = ("ndcg@10", "pass_rate_total")  # what a change is told by, where both have it
-BESIDE = ("top1_rate", "mrr_at_k")  # figures of golden sets that stand beside the pass rate
-FALL = 0.05  # of one of them, from which on it is said
+PRIMARY = ("ndcg@10", "pass_rate_total")  # the measures that a change is reported in
+BESIDE = ("top1_rate", "mrr_at_k")  # golden figures reported beside the pass rate when they fall
+FALL = 0.05  # the smallest such fall that is reported: taste
 ALPHA = 0.05
-SHARES = ("share", "up", "down")  # facts of a reason that are told in per cent
-ERRORS = ("n_failed", "errors")  # what a gate on failed calls is about
+SHARES = ("share", "up", "down")  # facts of a reason that are written in per cent
+ERRORS = ("n_failed", "errors")  # measures of the gate on failed calls
+COMMAND = "assay gold next"
+PLAN = "assay plan"
+FIRST = 20  # judged hits below which nothing is predicted about the unjudged ones: taste
+SHOWN_MUSTS = 3  # failed questions that an answer names
+STATUSES: dict[Found, Status] = {"better": "pass", "worse": "fail"}
 
 
-class Written(NamedTuple):
+class CitedPlace(NamedTuple):
     """A place as a gold set or an engine wrote it."""
 
     source: str
@@ -62,7 +76,7 @@ def inline(text: object) -> str:
 
 
 class Sentences:
-    """Facts in words."""
+    """The facts of results as sentences in one language."""
 
     def __init__(self, words: Words) -> None:
         self.words = words
@@ -71,13 +85,13 @@ class Sentences:
     def bounds(
         self, unjudged: Unjudged, cutoff: int | None, counts: Mapping[str, int] | None = None
     ) -> str:
-        """What unjudged hits could do to a measure; empty where all are judged. Where `counts` say
-        that some queries have no value, the share is told to be of the others: a gate counts all
-        queries, and finds less."""
+        """How much of a measure's hits is judged, and between which values it could lie; empty
+        where all are judged. Where `counts` show queries without a value, the sentence says that
+        the share is over the others: a gate counts all queries, and finds less."""
         if unjudged.judged is None or unjudged.judged >= 1:
             return ""
         say, numbers = self.words, self.numbers
-        looked_at = say("terminal.the_top", cutoff=cutoff) if cutoff else say("terminal.all_hits")
+        looked_at = self.looked_at(cutoff)
         scored = (counts or {}).get("n_scored", 0)
         if counts and scored < counts.get("n_expected", scored):
             looked_at += say("terminal.of_scored", n=scored)
@@ -91,11 +105,17 @@ class Sentences:
             best=numbers.decimal(unjudged.best),
         )
 
+    def looked_at(self, cutoff: int | None) -> str:
+        """The hits that a measure looks at: the top 10, or all of them."""
+        if cutoff is None:
+            return self.words("terminal.all_hits")
+        return self.words("terminal.the_top", cutoff=cutoff)
+
     # ── the gold set ──────────────────────────────────────────────────────────────────────────────
 
     def standing(self, card: GoldCard) -> str:
-        """Where the gold set stands with the expert; empty for a set without rows to approve, and
-        without labels by machines."""
+        """How much of the gold set an expert has approved, or how much machines have labelled;
+        empty where neither applies."""
         share = card.approved_share
         if self.words.is_english:
             return standing_line(card)
@@ -113,7 +133,7 @@ class Sentences:
         )
 
     def judged(self, card: GoldCard) -> str:
-        """That nothing is, where it is so."""
+        """That nothing is judged yet; empty where something is."""
         return "" if card.judgments else self.words("nothing_judged")
 
     def finding(self, finding: Finding) -> str:
@@ -132,7 +152,7 @@ class Sentences:
         return (self.words("differ_note"),)
 
     def stale(self, why: str) -> str:
-        """The same of a baseline, inside a sentence."""
+        """Why a baseline is stale, as part of a sentence."""
         return self.words("differ") if why and not self.words.is_english else why
 
     def since(self, baseline: Baseline, names: Mapping[str, str]) -> str:
@@ -158,18 +178,22 @@ class Sentences:
         low, high = baseline.intervals.get(key, (None, None))
         sure = key in baseline.p and baseline.p[key] <= ALPHA
         if sure and low is not None and high is not None and low <= 0 <= high:
-            text += f" {self.words('test_alone')}"
+            text += f" {self.significant_here(baseline.p[key])}"
         return text
 
+    def significant_here(self, p: float) -> str:
+        """That the test is significant although the interval of the change includes 0."""
+        return self.words("test_alone", p=self.numbers.p_value(p))
+
     def _moved(self, key: str, change: float) -> str:
-        """Of a rate in points, as on every page."""
+        """A change with its sign; rates change in points."""
         if not is_rate(key):
             return self.numbers.signed(change)
         return self.numbers.change(key, change, "+" if round(change, 3) else "")
 
     # ── places ────────────────────────────────────────────────────────────────────────────────────
 
-    def place(self, place: Written) -> str:
+    def place(self, place: CitedPlace) -> str:
         """A place in the order people cite it, in Hebrew where it is a Hebrew one."""
         if place.section and HEBREW.search(f"{place.source}{place.section}{place.moment}"):
             return inline(_in_hebrew(place))
@@ -278,8 +302,42 @@ class Sentences:
 
     # ── gates ─────────────────────────────────────────────────────────────────────────────────────
 
+    def may_ship(
+        self, engine: str, answer: str, *, musts: Sequence[str], judge: str, built_in: bool
+    ) -> str:
+        """Whether an engine may ship, in the words of the pages: `answer` is yes, no, not_yet or
+        no_gates. It names the questions that must pass and do not, and the `judge` on whom alone
+        the verdict depends; `built_in` gates are those of a project that sets none."""
+        said = page_words(self.words.language, "decide")
+        if answer == "yes" and musts:
+            text = self.failed_musts(musts, SHOWN_MUSTS)
+        elif judge:
+            text = said[f"ship {answer} one"].format(judge=judge)
+        else:
+            text = said[f"ship {answer}"]
+        usual = self.words("gate.built_in") if built_in else ""
+        return f"{said['may_ship'].format(engine=engine)} {text}{usual}."
+
+    def failed_musts(self, musts: Sequence[str], shown: int | None = None) -> str:
+        """That every gate passes, but not every question that must pass."""
+        which = ", ".join(map(self.words.isolated, musts[:shown]))
+        return self.words.plural("passed_but", len(musts), which=which)
+
+    def gate_found(self, results: Results, check: Check, *, to_judge: int) -> str:
+        """The status and the sentence of a gate. One that too few judgments leave open says how
+        many are `to_judge`, and how many queries have none: its share counts these, too."""
+        found = f"{check.status.upper()}: {self.check_of(results, check)}"
+        if check.status != "inconclusive" or not isinstance(results, GradedResults):
+            return f"{found}."
+        notes = [self.words.plural("gate.more_judgments", to_judge)] if to_judge else []
+        bare = sum(not entry.judged for entry in results.per_query)
+        if bare and any(why.kind == "few_judged" for why in check.whys):
+            facts = {"queries": len(results.per_query), "bare": bare}
+            notes.append(self.words("gate.without_judgments", **facts))
+        return f"{found} ({'; '.join(notes)})." if notes else f"{found}."
+
     def one_judge(self, rests: OneJudge | None) -> str:
-        """That a verdict rests on what one judge said unchecked."""
+        """That a verdict depends on documents that only one judge has judged."""
         if rests is None:
             return ""
         status = self.words.named("statuses", rests.without)
@@ -288,12 +346,16 @@ class Sentences:
         )
 
     def to_judge(self, count: int, pairs: str, *, first: bool) -> str:
-        """The judgments expected to settle it; or, where too few are made to expect anything, those
-        that come `first`. Gates and `gold next` say it alike."""
+        """How many judgments are needed, and the first of them."""
+        needed = self.judgments_needed(count, first=first)
         if first:
-            return f"{self.words.plural('judge_first', count)}: {pairs}"
-        judgments = self.words.plural("would_settle", count)
-        return self.words("these_first", judgments=judgments, pairs=pairs)
+            return f"{needed}: {pairs}"
+        return self.words("these_first", judgments=needed, pairs=pairs)
+
+    def judgments_needed(self, count: int, *, first: bool) -> str:
+        """How many judgments should settle a verdict; or, where too few are made to predict
+        anything, how many have to come `first`. Gates and `gold next` say it alike."""
+        return self.words.plural("judge_first" if first else "would_settle", count)
 
     def gate_name(self, check: Check) -> str:
         """The name that a gate was given; one without is called by its measure."""
@@ -348,7 +410,7 @@ class Sentences:
         title = self.gate_name(check)
         is_drop = gate.drop is not None
         if check.value is None or (is_drop and not check.counts):
-            why = "; ".join(map(self._why, check.whys))
+            why = "; ".join(map(self.why, check.whys))
             if why:
                 return say("gate.is", title=title, value=why)
             return say("gate.no_baseline" if is_drop else "gate.no_value", title=title)
@@ -364,13 +426,13 @@ class Sentences:
         if check.status != "inconclusive":
             return text
         if check.whys:
-            return f"{text}{say('gate.undecided')}: {'; '.join(map(self._why, check.whys))}"
+            return f"{text}{say('gate.undecided')}: {'; '.join(map(self.why, check.whys))}"
         demands = ", ".join(self._demands(check))  # of an older file
         thin = say("gate.too_thin", demands=demands) if demands else ""
         return text + say("gate.undecided") + thin
 
-    def _why(self, why: Why) -> str:
-        """Why a gate cannot be told."""
+    def why(self, why: Why) -> str:
+        """Why a gate is inconclusive."""
         percents = (*SHARES, "needed") if why.kind == "few_judged" else SHARES
         facts = {
             name: self.numbers.percent(fact, 0)
@@ -413,12 +475,8 @@ class Sentences:
             return self.gate_limit(check)
         told = [
             self.words(f"golden.{name}", limit=self.numbers.local(f"{bound:g}"))
-            for name, bound in gate.stated(BOUNDS).items()
+            for name, bound in gate.stated((*BOUNDS, *DROPS)).items()
         ]
-        if gate.drop is not None:
-            limit = self.numbers.local(f"{gate.drop:g}")
-            kind = "drop_wanted" if gate.no_worse_than is None else "no_worse_wanted"
-            told.append(self.words(f"gate.{kind}", limit=limit))
         return self.words("gate.and").join(told) or check.limit
 
     def _demands(self, check: Check) -> Iterable[str]:
@@ -435,7 +493,7 @@ class Sentences:
             yield self.words("gate.always_valid")
 
 
-def _in_hebrew(place: Written) -> str:
+def _in_hebrew(place: CitedPlace) -> str:
     from assay.law.he import schedule_name  # only where there is Hebrew: it compiles many patterns
 
     section = place.section.removesuffix(" §").removeprefix("סעיף ")
@@ -449,7 +507,7 @@ def _in_hebrew(place: Written) -> str:
     return " ".join(word for word in words if word)
 
 
-def _in_english(place: Written) -> str:
+def _in_english(place: CitedPlace) -> str:
     from assay.law.en_names import place_name
 
     section = place.section.removesuffix(" §")
@@ -458,7 +516,7 @@ def _in_english(place: Written) -> str:
     return " ".join(word for word in words if word)
 
 
-def _written(stated: Mapping[str, object] | str) -> Written:
+def _written(stated: Mapping[str, object] | str) -> CitedPlace:
     """A place as it stands in a results file: a law may stand alone."""
     parts = stated if isinstance(stated, Mapping) else {"law": stated}
 
@@ -474,7 +532,7 @@ def _written(stated: Mapping[str, object] | str) -> Written:
         suffix = parts.get("section_suffix") or ""
         sign = " §" if section[-1].isalnum() else ""
         section = f"{section}{suffix if section.isdigit() else ''}{sign}"
-    return Written(
+    return CitedPlace(
         source=source,
         chapter=given("chapter"),
         section=section,
@@ -496,3 +554,217 @@ def _listed(stated: Any) -> list[Any]:
 
 def _with_number(words: str, number: str) -> str:
     return words.format(number) if number else ""
+
+
+# ── comparisons ───────────────────────────────────────────────────────────────────────────────────
+
+
+def answers(comparison: Comparison, tell: Sentences) -> Iterator[ComparisonAnswer]:
+    """Each system against the baseline, by the measure that decides."""
+    for row in headlines(comparison):
+        key = {"no difference": "no_difference"}.get(row.verdict, row.verdict)
+        text = tell.words(key, system=row.system, baseline=comparison.baseline)
+        yield ComparisonAnswer(
+            text=text + caveats(row, comparison, tell),
+            change=_change_found(row, comparison.tests, tell),
+            status=STATUSES.get(row.verdict, "inconclusive"),
+            verdict=row.verdict,
+            notes=(*_notes(row, tell), *more_queries(row, comparison, tell)),
+        )
+
+
+def headlines(comparison: Comparison) -> list[Difference]:
+    """The differences in the measure that decides, one a system."""
+    return [row for row in comparison.differences if row.measure == comparison.headline]
+
+
+def caveats(head: Difference, comparison: Comparison, tell: Sentences) -> str:
+    """Qualifications that follow the verdict in the same sentence."""
+    called = head.here_only and head.verdict in STATUSES
+    here = tell.words("proven_here", n=head.n) if called else ""
+    return here + hidden_loss(head, comparison, tell) + gold_change(head, comparison, tell)
+
+
+def gold_change(head: Difference, comparison: Comparison, tell: Sentences) -> str:
+    """That the set changed between the runs; empty where it did not."""
+    changed = comparison.gold_changed
+    return tell.words(f"gold_changed_{changed}", n=head.n) if changed else ""
+
+
+def hidden_loss(head: Difference, comparison: Comparison, tell: Sentences) -> str:
+    """Of a golden set: what a pass hides, where the first hit or the first right one fell. Every
+    question may pass, and none have its answer on top."""
+    beside = [row for row in comparison.differences if row.key in BESIDE]
+    fell = [row for row in beside if row.system == head.system and row.difference <= -FALL]
+    if not fell:
+        return ""
+    worst = min(fell, key=lambda row: row.difference)
+    share = worst.key == "top1_rate"
+    before, now = (
+        tell.numbers.percent(value, 0) if share else tell.numbers.decimal(value)
+        for value in (worst.baseline, worst.value)
+    )
+    shown = "loss_shown" if worst.p_holm <= ALPHA else "loss_not_shown"
+    figure, p = tell.words.figure(worst.key), tell.numbers.p_value(worst.p_holm)
+    inside = figure[0].lower() + figure[1:] if figure[1:2].islower() else figure
+    return tell.words(shown, figure=inside, before=before, now=now, p=p)
+
+
+def is_golden(comparison: Comparison) -> bool:
+    """A golden set is closed: its hits have no grades, and none is unjudged."""
+    return any(row.key == PASS for row in comparison.differences)
+
+
+def as_sentence(caveat: str) -> str:
+    """A qualification of the answer as a sentence of its own, for a page."""
+    said = caveat.removeprefix("; ")
+    return f"{said[0].upper()}{said[1:]}." if said else ""
+
+
+def _change_found(row: Difference, tests: int, tell: Sentences) -> str:
+    numbers = tell.numbers
+    figures = (
+        _in_points(row, tell)
+        if row.key == PASS
+        else {
+            "measure": row.measure,
+            "before": numbers.decimal(row.baseline),
+            "now": numbers.decimal(row.value),
+            "change": numbers.signed(row.difference),
+            "between": numbers.change_span(row.low, row.high),
+        }
+    )
+    return tell.words(
+        "change_found",
+        **figures,
+        p=numbers.p_value(row.p_holm),
+        together=tell.words("tested_together", tests=tests) if tests > 1 else "",
+        wins=tell.words.counted(row.wins, "query"),
+        ties=row.ties,
+        losses=row.losses,
+    )
+
+
+def _in_points(row: Difference, tell: Sentences) -> dict[str, str]:
+    """A pass rate is told in per cent, as everywhere; its change in points."""
+    numbers = tell.numbers
+    return {
+        "measure": tell.words.figure("pass_rate_total"),
+        "before": numbers.figure(PASS, row.baseline),
+        "now": numbers.figure(PASS, row.value),
+        "change": numbers.change(PASS, row.difference, "+"),
+        "between": numbers.change_between(PASS, row.low, row.high),
+    }
+
+
+def _notes(row: Difference, tell: Sentences) -> Iterator[str]:
+    if row.doubt is not None:
+        settle = tell.words("doubt_settle", command=COMMAND)
+        called = row.verdict in ("better", "worse") and row.doubt.ahead is not None
+        why = f" {tell.words('doubt_called')}" if called else ""
+        yield _doubt(row.doubt, tell) + (f" {settle}" if row.verdict == "open" else why)
+    if row.disagree:  # which says that more queries are needed, too
+        yield disagreement(row, tell)
+    elif row.low is not None and row.high is not None and row.high - row.low > WIDE:
+        yield tell.words("change_too_wide")
+
+
+def disagreement(row: Difference, tell: Sentences) -> str:
+    """Why the test and the interval of a difference do not say the same."""
+    key = "interval_alone"
+    if row.here_only:
+        key = "test_alone_open" if row.verdict == "open" else "test_alone"
+    return tell.words(key, p=tell.numbers.p_value(row.p_holm))
+
+
+def more_queries(row: Difference, comparison: Comparison, tell: Sentences) -> Iterator[str]:
+    """How many queries would show a difference that is not proven, as `assay plan` computes it."""
+    from assay.evaluation.planning import MATTERS, queries_to_show
+
+    if row.verdict != "no difference":
+        return
+    needed = queries_to_show(row, MATTERS, tests=comparison.tests)
+    if needed is None:
+        return
+    numbers = tell.numbers
+    golden = row.key == PASS
+    change = numbers.change(PASS, MATTERS) if golden else numbers.decimal(MATTERS, 2)
+    yield tell.words(
+        "more_needed" if needed > row.n else "enough_here",
+        change=change,
+        n=numbers.whole(row.n),
+        needed=numbers.whole(needed),
+        more=numbers.whole(needed - row.n),
+        command=PLAN,
+    )
+
+
+def powers(comparison: Comparison, tell: Sentences) -> list[str]:
+    """By system, the smallest change that the test that decides would show on so many queries, or
+    why it can show none."""
+    from assay.evaluation.statistics import fewest_changes
+
+    fewest = fewest_changes(ALPHA / comparison.tests)
+    return [_power(row, fewest, tell) for row in headlines(comparison)]
+
+
+def _power(row: Difference, fewest: int, tell: Sentences) -> str:
+    say, changed = tell.words, row.wins + row.losses
+    if row.n < fewest:
+        return say("few_power", queries=say.counted(row.n, "query"), fewest=fewest)
+    if 0 < changed < fewest:
+        facts = {"changed": changed, "n": row.n, "measure": row.measure, "fewest": fewest}
+        return say("few_changed", **facts)
+    if row.detectable is None:
+        return say("no_power", measure=row.measure)
+    numbers = tell.numbers
+    rate = row.key == PASS
+    change = numbers.change(PASS, row.detectable) if rate else numbers.decimal(row.detectable)
+    return say("power", n=row.n, change=change, measure=row.measure)
+
+
+def _doubt(doubt: Doubt, tell: Sentences) -> str:
+    numbers = tell.numbers
+    hits = {"unjudged": doubt.unjudged, "hits": doubt.unjudged + doubt.judged}
+    facts: dict[str, object] = {name: numbers.whole(count) for name, count in hits.items()}
+    if doubt.stands is None:
+        first = min(max(FIRST - doubt.judged, 0), doubt.unjudged)
+        return tell.words("doubt_unknown", **facts, n=first or FIRST)
+    if doubt.expected is None:
+        return tell.words("doubt_none", **facts)
+    facts |= {
+        "expected": numbers.signed(doubt.expected),
+        "between": numbers.change_span(doubt.low, doubt.high),
+    }
+    facts |= {name: chance(getattr(doubt, name), tell) for name in ("ahead", "up", "down")}
+    return tell.words("doubt", **facts)
+
+
+def chance(value: float | None, tell: Sentences) -> str:
+    """A probability in per cent; one that comes from draws is never 0 or 100."""
+    if value is None:
+        return "–"
+    if value < 0.01:
+        return f"<{tell.numbers.percent(0.01, 0)}"
+    return f">{tell.numbers.percent(0.99, 0)}" if value > 0.99 else tell.numbers.percent(value, 0)
+
+
+# ── runs ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+def run_warnings(counts: Mapping[str, int], *, golden: bool = False) -> Iterator[str]:
+    """What to know before the figures of a run are trusted: queries that it lacks, has beside the
+    gold set, or failed on."""
+    nouns, result = ("questions", "count as not passed") if golden else ("queries", "score 0")
+    expected = counts["n_expected"]
+    if duplicates := counts.get("duplicates"):
+        yield f"duplicate hits were dropped, the first place was kept: {duplicates}"
+    if retried := counts.get("retried"):
+        what = "1 query was" if retried == 1 else f"{retried} queries were"
+        yield f"{what} answered after a retry; their times are those of the last attempt"
+    if missing := counts["n_missing"]:
+        yield f"{missing} of {expected} {nouns} are missing from the run and {result}"
+    if extra := counts["n_extra"]:
+        yield f"{extra} {nouns} of the run are not in the gold set and were ignored"
+    if failed := counts.get("n_failed"):
+        yield f"the engine failed on {failed} of {expected} {nouns}; they are not scored"

@@ -1,10 +1,13 @@
-"""The agreement between judges as titled tables, whatever they are shown on."""
+"""The agreement between judges as titled tables, on a terminal and in Markdown."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
 import msgspec
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.text import Text
 
 from assay.evaluation.concordance import MIN_CLUSTERS
 from assay.judging.agreement import (
@@ -15,6 +18,7 @@ from assay.judging.agreement import (
     Figures,
     WeightedKappa,
 )
+from assay.reports.grids import headed
 from assay.reports.numbers import signed
 
 KINDS = {
@@ -24,6 +28,7 @@ KINDS = {
 }
 NO_BREAK = "\N{NO-BREAK SPACE}"
 FEW = f"{NO_BREAK}*"
+WIDE = 118  # columns in which the widest table has room for whole cells
 LEANINGS = {"strict": "stricter than the others", "lenient": "more lenient than the others"}
 
 
@@ -252,3 +257,40 @@ def _brief(figure: Figure | WeightedKappa, *, sign: bool = False) -> str:
     ]
     low_high = f",{NO_BREAK}".join(text.replace("0.", ".") for text in shown[1:])
     return f"{shown[0]}{NO_BREAK}({low_high})" if figure.interval else shown[0]
+
+
+def agreement_markdown(agreement: Agreement) -> str:
+    lines = [f"# Agreement on {agreement.dataset}", "", agreement.statement, ""]
+    for part in agreement_tables(agreement):
+        lines += _table(part)
+    for note in notes(agreement):
+        lines += [note, ""]
+    return "\n".join(lines)
+
+
+def _table(part: TitledTable) -> list[str]:
+    marks = ["---", *("---:" for _ in part.names[1:])]
+    rows = [part.names, marks, *part.rows]
+    shown = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
+    return [f"## {part.title}", "", *shown, ""]
+
+
+@dataclass(frozen=True)
+class _AgreementPage:
+    agreement: Agreement
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Names give way before figures do; a narrow screen breaks a cell rather than cut it."""
+        yield from (Text(self.agreement.statement), Text())
+        for part in agreement_tables(self.agreement):
+            table = headed(part.names[0], right=part.names[1:])
+            for column, name in zip(table.columns[1:], part.names[1:], strict=True):
+                column.no_wrap = options.max_width >= WIDE and bool(name)
+            for row in part.rows:
+                table.add_row(*row)
+            yield from (Text(part.title, style="bold"), table, Text())
+        yield from (Text(note, style="dim") for note in notes(self.agreement))
+
+
+def agreement_page(agreement: Agreement) -> RenderableType:
+    return _AgreementPage(agreement)

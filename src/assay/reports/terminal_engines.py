@@ -1,4 +1,4 @@
-"""What `assay engines test` and `assay engines presets` show on a terminal."""
+"""Terminal output of `assay engines test` and `assay engines presets`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Disagreements and spot checks for a terminal."""
+"""Terminal pages for judging: disagreements, the policy of a set, and spot checks."""
 
 from __future__ import annotations
 

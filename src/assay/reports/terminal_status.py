@@ -1,4 +1,4 @@
-"""Where somebody is who types `assay` alone."""
+"""The project status that `assay` shows when it is called alone."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rich.text import Text
 from assay.reports.grids import plain
 
 SHOWN = 8  # names in a line
-STATUS = {"pass": "passed", "fail": "failed", "inconclusive": "cannot be told yet"}
+STATUS = {"pass": "passed", "fail": "failed"}
 STYLES = {"pass": "green", "fail": "red", "inconclusive": "yellow"}
 
 
@@ -23,7 +23,7 @@ class LastVerdict(msgspec.Struct, frozen=True, kw_only=True):
     at: datetime
 
 
-class Here(msgspec.Struct, frozen=True, kw_only=True):
+class ProjectStatus(msgspec.Struct, frozen=True, kw_only=True):
     """`waiting` is how many pairs and rows wait for people; None where nobody has asked for any.
     `problem` says why the configuration cannot be read."""
 
@@ -38,7 +38,7 @@ class Here(msgspec.Struct, frozen=True, kw_only=True):
     problem: str = ""
 
 
-def whereabouts(place: Here) -> RenderableType:
+def project_status(place: ProjectStatus) -> RenderableType:
     table = plain()
     if place.configured:
         table.add_row("gold sets", _names(place.sets))
@@ -47,10 +47,8 @@ def whereabouts(place: Here) -> RenderableType:
         table.add_row("corpora", _names(place.corpora))
     if place.configured:
         table.add_row("last verdict", _verdict(place.verdict))
-        waits = (
-            "nothing" if not place.waiting else f"{place.waiting:,} for people to judge or review"
-        )
-        table.add_row("waiting", waits)
+        pending = f"{place.waiting:,} to judge or review" if place.waiting else "nothing"
+        table.add_row("pending", pending)
     lines: list[RenderableType] = [Text.assemble("Assay in ", (place.folder, "bold"))]
     if place.problem:
         lines.append(Text(place.problem, style="red"))
