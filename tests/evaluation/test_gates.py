@@ -164,7 +164,7 @@ def test_five_of_five_do_not_show_ninety_five_percent() -> None:
     ).checks
     assert check.status == "inconclusive"
     assert "interval 0.476 to 1" in check.message
-    assert "the bound is inside the interval, which is too wide to be of use" in check.message
+    assert "the interval includes that limit and is too wide to be useful" in check.message
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ from assay.corpus.citations import VERSION, Resolver, _with_moment, imported_by_
 from assay.corpus.disk import Corpus, Manifest
 from assay.corpus.importers.kinds import importer
 from assay.corpus.in_force import standings
-from assay.corpus.laws import Standing
+from assay.corpus.laws import ProvisionPlace
 from assay.law.citation import Resolution
 from assay.law.parse import parse
 from assay.reports.wording import Sentences
@@ -611,7 +611,9 @@ def test_queries_without_judgments_are_offered_and_named() -> None:
 
 def test_an_ambiguous_citation_names_only_what_has_the_moment() -> None:
     places = {
-        row: Standing(law="a", chapter=str(row), schedule="", section="6", moment=moment, row=row)
+        row: ProvisionPlace(
+            law="a", chapter=str(row), schedule="", section="6", moment=moment, row=row
+        )
         for row, moment in enumerate(("1", "3", "3"))
     }
     resolver = cast(Resolver, SimpleNamespace(laws=SimpleNamespace(places=places)))
