@@ -56,6 +56,22 @@ def test_a_cut_last_line_is_reported_before_anything_is_appended(decided: Projec
     assert set(decided.rows()) >= set(before)
 
 
+def test_validate_warns_of_edits_and_damage(decided: Project) -> None:
+    text = decided.gold.read_text("utf-8")
+    decided.gold.write_text(text.replace('"g004"', '"g0044"'), "utf-8")
+    outcome = decided.run("gold", "validate", "gold-set.jsonl")
+    assert "edited by hand" in outcome.err
+    decided.gold.write_text(text, "utf-8")
+    damage_last_line(decided)
+    assert "1 damaged line, skipped: 3" in decided.run("gold", "validate", "gold-set.jsonl").err
+
+
+def test_a_project_that_only_judges_needs_no_engine(decided: Project) -> None:
+    (decided.folder / "assay.toml").write_text('[gold.he]\npath = "gold-set.jsonl"\n', "utf-8")
+    decided.do("gold", "promote", "g008", "--by", "Eli")
+    assert "[engines.NAME]" in decided.fail("run")
+
+
 def damage_last_line(project: Project) -> None:
     log = project.folder / "gold-set.log.jsonl"
     *lines, last = log.read_text("utf-8").splitlines(keepends=True)

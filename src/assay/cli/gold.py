@@ -210,6 +210,8 @@ def validate(
     unchecked = "" if checked else " (references not checked: give --corpus)"
     counts = f"{counted(errors, 'error')}, {counted(len(findings) - errors, 'flag')}"
     say(f"{checked_set.name}: {counts}{unchecked}")
+    for warning in gold_sets.log_warnings(dataset):
+        say(warning, style="yellow")
     if note:
         say(f"note: the set is {note}", style="yellow")
     if errors:

@@ -23,7 +23,7 @@ import msgspec
 
 from assay.core.errors import InputError
 from assay.core.files import Stamp, os_message, stamp_of, write_atomic
-from assay.core.types import Vote
+from assay.core.types import Vote, counted
 from assay.formats.gold_jsonl import locked
 from assay.gold.acts import (
     BEGIN,
@@ -190,6 +190,13 @@ class Log:
             found = {vote.id: vote for vote in every if vote.id in self.book.ids}
             return list(found.values())
 
+    def damage(self) -> str:
+        """A sentence about the lines that cannot be read; empty if there are none."""
+        if not self.damaged:
+            return ""
+        lines = ", ".join(map(str, self.damaged[:5]))
+        return f"{self.path}: {counted(len(self.damaged), 'damaged line')}, skipped: {lines}"
+
     def who(self, act: Act) -> str:
         """The name of who did something."""
         return self.people.name_of(act.who)
@@ -217,8 +224,7 @@ class Log:
             )
         if self.damaged and self.damaged != self._reported_damage:
             self._reported_damage = list(self.damaged)
-            lines = ", ".join(map(str, self.damaged[:5]))
-            _log.warning("%s: damaged and skipped: line %s", self.path, lines)
+            _log.warning("%s", self.damage())
         if self.path.exists() and not os.access(self.path, os.W_OK):
             raise InputError(
                 "the log cannot be written", where=str(self.path), hint="Nothing was changed."

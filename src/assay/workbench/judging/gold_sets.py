@@ -30,6 +30,9 @@ from assay.evaluation.expectations import check_expectations
 from assay.formats import gold_jsonl
 from assay.formats.exchange import same_text
 from assay.formats.gold_jsonl import Approval
+from assay.gold.files import log_path
+from assay.gold.log import open_log
+from assay.gold.projection import state_of_file
 from assay.judging import rubrics
 from assay.judging.perturb import perturb
 from assay.judging.pool import read_pool
@@ -213,6 +216,17 @@ def _told(corpus: Path, known: Sequence[Document], votes: Sequence[Vote]) -> Kno
             if document.id in voted
         },
     )
+
+
+def log_warnings(dataset: Path) -> list[str]:
+    """What to know of the log of a set: the file is behind it or was edited by hand since, lines
+    are damaged, or a newer version wrote some. Nothing is written."""
+    if not dataset.is_file() or not log_path(dataset).exists():
+        return []
+    log = open_log(dataset)
+    newer = f"{log.path}: some lines are of format {log.newer}; upgrade Assay to write to it"
+    found = (state_of_file(dataset), log.damage(), newer if log.newer else "")
+    return [each for each in found if each]
 
 
 def is_checked(dataset: Path, gold: GoldSet, corpora: Sequence[str]) -> bool:

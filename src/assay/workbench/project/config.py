@@ -78,7 +78,7 @@ def read_config(path: Path) -> Config:
         judges=file.judges,
         backlog={name: external_backlog.located(one, folder) for name, one in file.backlog.items()},
     )
-    if not config.judges and not config.engines and not config.backlog:
+    if not (config.gold or config.judges or config.engines or config.backlog):
         require_pairs(config, path)
     _check_names(config, path)
     _check_judges(config, path)

@@ -14,7 +14,7 @@ from msgspec import UNSET, UnsetType
 
 from assay import __version__
 from assay.core.errors import AssayError
-from assay.core.types import Query, counted
+from assay.core.types import Query
 from assay.corpus.disk import list_corpora, open_corpus
 from assay.engines.answering import ask_engine
 from assay.engines.asking import AllFailed
@@ -182,10 +182,7 @@ def gold_health(gold_sets: Mapping[str, Path]) -> GoldHealth:
         except (AssayError, OSError) as error:
             unreadable.append(f"{name}: {error}")
             continue
-        if log.damaged:
-            lines = ", ".join(map(str, log.damaged[:5]))
-            said = f"{counted(len(log.damaged), 'damaged line')}, skipped"
-            damaged.append(f"{log.path}: {said}: {lines}")
+        damaged += filter(None, [log.damage()])
         if log.newer:
             unreadable.append(f"{log.path}: it has lines of a newer Assay; upgrade")
     return GoldHealth(
