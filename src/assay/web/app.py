@@ -34,17 +34,15 @@ from assay.core.errors import AssayError, Declined, InputError, NotHere
 from assay.reports.environment import compile_templates
 from assay.reports.words import page_words
 from assay.web.access import CHANGES, Access, Guarded, Refusal, routes
-from assay.web.agreement_pages import AGREEMENT_ROUTES, COUNT_FORM
+from assay.web.agreement_pages import AGREEMENT_ROUTES
 from assay.web.decision_pages import DECIDE_ROUTES
 from assay.web.endpoints import API_ROUTES
 from assay.web.judge_pages import JUDGE_ROUTES
 from assay.web.limits import Desks, Limiter, identify_at_rate
 from assay.web.openapi import OPENAPI_ROUTES
-from assay.web.page_frame import HERE, error_page, is_api, json, language_for, said
-from assay.web.people_api import PEOPLE_API
+from assay.web.page_frame import HERE, error_page, is_api, json, language_for, message_of
 from assay.web.people_pages import PEOPLE_ROUTES
 from assay.web.request_log import Journal, LogFormat, Probes, write_json_lines
-from assay.web.review_api import REVIEW_API_ROUTES
 from assay.web.review_pages import REVIEW_ROUTES
 from assay.web.search_pages import SEARCH_ROUTES
 from assay.web.visitors import visitor_of
@@ -59,10 +57,7 @@ TABLES: tuple[list[Guarded], ...] = (
     PEOPLE_ROUTES,
     JUDGE_ROUTES,
     AGREEMENT_ROUTES,
-    COUNT_FORM,
-    REVIEW_API_ROUTES,
     REVIEW_ROUTES,
-    PEOPLE_API,
     OPENAPI_ROUTES,
 )
 
@@ -145,11 +140,11 @@ def _failed(request: Request, error: Exception) -> Response:
     if isinstance(error, Declined) and error.word == "not_yours":
         status = 403
     if is_api(request):
-        told = said(request, error) if isinstance(error, Declined) else str(error)
-        return json({"error": told}, status)
+        message = message_of(request, error) if isinstance(error, Declined) else str(error)
+        return json({"error": message}, status)
     # a page tells nobody where files lie on the server
-    told = error.message if isinstance(error, NotHere) else said(request, error)
-    return error_page(request, told, status)
+    message = error.message if isinstance(error, NotHere) else message_of(request, error)
+    return error_page(request, message, status)
 
 
 def _refused(request: Request, error: Exception) -> Response:

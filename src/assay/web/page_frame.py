@@ -34,7 +34,15 @@ from assay.core.errors import AssayError, Declined, InputError
 from assay.reports.environment import template_environment
 from assay.reports.numbers import Numbers
 from assay.reports.words import LANGUAGES, Words, language_of, page_counts, page_words
-from assay.web.access import Guarded, access_of, csrf_token, fields_of, may, visitor_of
+from assay.web.access import (
+    Guarded,
+    access_of,
+    csrf_token,
+    fields_of,
+    is_api_path,
+    may,
+    visitor_of,
+)
 from assay.web.visitors import VISIT_COOKIE, YEAR, keep
 from assay.workbench.project.service import Service
 from assay.workbench.project.waiting_badge import Waiting, waiting
@@ -160,7 +168,14 @@ def _takes_many(kind: object) -> bool:
 
 
 def is_api(request: Request) -> bool:
-    return request.url.path.startswith("/api/") or request.url.path == "/metrics"
+    """Whether a program asks for JSON, not a person for a page."""
+    return is_api_path(request.url.path)
+
+
+def local_path(address: str) -> str:
+    """An address on this server to go on to; empty if it leads elsewhere."""
+    is_local = address.startswith("/") and not address.startswith(("//", "/\\"))
+    return address if is_local and address.isprintable() else ""
 
 
 class Texts:
@@ -258,8 +273,8 @@ def error_page(request: Request, message: str, status: int) -> Response:
     return page(request, "error.html", status, message=message, heading=heading)
 
 
-def said(request: Request, error: AssayError) -> str:
-    """What cannot be done, in sentences; in the language of the page where it has the words."""
+def message_of(request: Request, error: AssayError) -> str:
+    """The message of an error in sentences, in the reader's language where it has the words."""
     if isinstance(error, Declined):
         words = Words(language_for(request))
         whole = Numbers(words).whole
