@@ -13,9 +13,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import assay.cli
-from command_line import Assay, Outcome
-from sample_home import sample_home
-from stores import stop_postgres
+from kit.commands import Assay, Outcome
+from kit.corpora import sample_home
+from kit.stores import stop_postgres
 
 __all__ = ["sample_home"]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from stores import migrated_file, postgres_server, postgres_url, store, url_for
+from kit.stores import migrated_file, postgres_server, postgres_url, store, url_for
 
 __all__ = ["migrated_file", "postgres_server", "postgres_url", "store"]
 
@@ -22,7 +22,7 @@ def store_url(request: pytest.FixtureRequest, tmp_path: Path, migrated_file: Pat
 def started_browser() -> Iterator[Any]:
     """Until the tests of this folder are done: while it runs, nothing else in this thread can use
     asyncio."""
-    from browsing import chromium
+    from kit.browser import chromium
 
     with chromium() as opened:
         yield opened

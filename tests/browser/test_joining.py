@@ -12,7 +12,7 @@ import pytest
 from assay.store import open_store
 from assay.web.app import Serving, prepare
 from assay.workbench.project.service import Service
-from browsing import expect, listening
+from kit.browser import expect, listening
 
 PASSWORD = "correct horse battery"
 

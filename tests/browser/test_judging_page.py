@@ -13,10 +13,8 @@ from assay.judging.votes import log_path
 from assay.store import Store
 from assay.web.app import create_app
 from assay.workbench.project.service import Service
-from browsing import expect, listening
-from judged_in_browser import given, now, opened, ready, sent, shown, until
-from judged_pages import both, judged_set
-from voted_sets import labels
+from kit.browser import expect, given, listening, now, opened, ready, sent, shown, until
+from kit.sets import both, judged_set, labels
 
 ASKED = [("q1", "d1"), ("q1", "d2"), ("q1", "d3"), ("q2", "d4")]
 

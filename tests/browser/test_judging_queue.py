@@ -12,9 +12,8 @@ import pytest
 from assay.store import Store
 from assay.web.app import create_app
 from assay.workbench.project.service import Service
-from browsing import expect, listening
-from judged_in_browser import now, opened, ready, sent, shown
-from judged_pages import both, judged_set
+from kit.browser import expect, listening, now, opened, ready, sent, shown
+from kit.sets import both, judged_set
 
 
 @pytest.fixture

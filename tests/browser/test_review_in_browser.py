@@ -22,7 +22,7 @@ from assay.workbench.project.service import Service, gold_path
 from assay.workbench.review.backlog import backlog
 from assay.workbench.review.decisions import promote_rows
 from assay.workbench.review.queue import queue
-from browsing import expect, faults, listening
+from kit.browser import expect, faults, listening
 
 SAMPLE = Path(__file__).parents[2] / "samples" / "he"
 NOW = datetime(2026, 5, 31, 12, tzinfo=UTC)

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from command_line import Assay, Outcome
+from kit.commands import Assay, Outcome
 
 RESULTS = Path(__file__).parents[1] / "fixtures" / "results-0.1"
 DATASET: dict[str, Any] = {

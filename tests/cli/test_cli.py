@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from command_line import Assay
+from kit.commands import Assay
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "en"
 SAMPLE, CORPUS = SAMPLES / "dataset.json", SAMPLES / "corpus.jsonl"

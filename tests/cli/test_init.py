@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from command_line import Assay
+from kit.commands import Assay
 
 ROOT = Path(__file__).parents[2]
 yaml = pytest.importorskip("yaml", reason="needs the package pyyaml")

@@ -16,7 +16,7 @@ import typer
 import assay.cli
 from assay.cli.naming import BEFORE, GOLD, NAMES, is_argument
 from assay.cli.options import CORPUS
-from command_line import Assay
+from kit.commands import Assay
 
 SAMPLE = Path(__file__).parents[2] / "samples" / "en"
 # servers: they print nothing to read

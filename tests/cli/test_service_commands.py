@@ -9,7 +9,7 @@ import pytest
 
 from assay.workbench.judging.gold_sets import gold_list
 from assay.workbench.project.service import gold_path, open_service
-from command_line import Assay
+from kit.commands import Assay
 
 SEARCH = {
     "id": "1",

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 from talking import home, talk
 
-from stores import migrated_file, postgres_server, postgres_url, store, url_for
+from kit.stores import migrated_file, postgres_server, postgres_url, store, url_for
 
 __all__ = ["home", "migrated_file", "postgres_server", "postgres_url", "store", "talk"]
 

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from people_pages import SECRET, enter, invited, join, same_visitor, unhurried_servers, visitor, who
-from stores import accounts_held
+from kit.people import SECRET, enter, invited, join, same_visitor, unhurried_servers, visitor, who
+from kit.stores import accounts_held
 
 THREADS = 20
 LET_IN = 0.25  # seconds: by then every request has been let in and waits to write

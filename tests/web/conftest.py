@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-import web_client  # noqa: F401 - the server takes the host name of the test client from now on
+import kit.server  # noqa: F401 - the server takes the host name of the test client from now on
 from assay.workbench.project import people
-from stores import migrated_file, postgres_server, postgres_url, store, url_for
+from kit.stores import migrated_file, postgres_server, postgres_url, store, url_for
 
 __all__ = ["migrated_file", "postgres_server", "postgres_url", "store"]
 

@@ -25,9 +25,9 @@ from assay.workbench.project import people
 from assay.workbench.project import people as passwords
 from assay.workbench.project.audit_trail import note
 from assay.workbench.project.service import Service
-from judged_pages import both, judged_set
-from people_pages import SECRET, enter, first_admin, invited, join, visitor, who
-from web_client import local_client, take_token
+from kit.people import SECRET, enter, first_admin, invited, join, visitor, who
+from kit.server import local_client, take_token
+from kit.sets import both, judged_set
 
 NOW = datetime(2026, 5, 31, 12, tzinfo=UTC)
 ROOT = people.AT_THE_TERMINAL

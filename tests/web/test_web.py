@@ -25,7 +25,7 @@ from assay.workbench.project.service import Service, gold_path
 from assay.workbench.review.backlog import Limits, backlog, check_backlog
 from assay.workbench.review.decisions import publish
 from assay.workbench.review.queue import queue
-from web_client import local_client
+from kit.server import local_client
 
 NOW = datetime(2026, 5, 31, 12, tzinfo=UTC)
 STATIC = ("pages.css", "pages.js", "theme.js", "review.js", "review.css")

@@ -17,7 +17,7 @@ from assay.web.limits import Limiter
 from assay.workbench.project import people
 from assay.workbench.project import people as passwords
 from assay.workbench.project.service import Service
-from web_client import take_token
+from kit.server import take_token
 
 if TYPE_CHECKING:
     from assay.store import Store
