@@ -105,8 +105,8 @@ def list_runs(request: Request) -> Response:
         offset=max(asked.offset, 0),
     )
     if is_api(request):
-        found = [trend for some in trends.values() for trend in some]
-        return json(Runs(page=listed, boards=shown, trends=found))
+        flat = [trend for of_set in trends.values() for trend in of_set]
+        return json(Runs(page=listed, boards=shown, trends=flat))
     return decided_page(
         request,
         "runs.html",

@@ -35,7 +35,7 @@ from assay.web.page_frame import (
     query,
     service_of,
 )
-from assay.web.visitors import NAME_COOKIE, YEAR, keep, name_cookie, session_cookie
+from assay.web.visitors import NAME_COOKIE, YEAR, name_cookie, session_cookie, set_cookie
 from assay.workbench.project import people
 from assay.workbench.project.audit_trail import AuditEntry, trail
 from assay.workbench.project.people import (
@@ -173,7 +173,7 @@ def sign_in(request: Request) -> Response:
 
 def _start_visit(request: Request, token: str, to: str) -> Response:
     answer = RedirectResponse(to or "/", status_code=303)
-    keep(request, answer, session_cookie(request), token, people.SESSION_DAYS * 86400)
+    set_cookie(request, answer, session_cookie(request), token, people.SESSION_DAYS * 86400)
     return answer
 
 
@@ -272,7 +272,7 @@ def choose_name(request: Request) -> Response:
     except InputError as error:
         return me(request, complaint=message_of(request, error), name=sent.text("name"))
     answer = RedirectResponse(local_path(sent.text("next")) or "/", status_code=303)
-    keep(request, answer, NAME_COOKIE, name_cookie(access_of(request), name), YEAR)
+    set_cookie(request, answer, NAME_COOKIE, name_cookie(access_of(request), name), YEAR)
     return answer
 
 
