@@ -23,12 +23,6 @@ def _corpus(assay_cli: Assay, name: str) -> None:
     assert assay_cli("corpus", "import", "jsonl", "act.jsonl", "--name", name).code == 0
 
 
-@pytest.fixture(autouse=True)
-def no_home(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("ASSAY_STORE", raising=False)
-    monkeypatch.delenv("ASSAY_HOME", raising=False)
-
-
 def test_a_new_folder_says_how_to_begin(assay_cli: Assay) -> None:
     done = assay_cli()
     assert done.code == 0

@@ -21,12 +21,6 @@ SEARCH = {
 DECISION = {"id": "ערר 1/26", "at": "2026-05-03", "cites": ["b"]}
 
 
-@pytest.fixture(autouse=True)
-def no_store(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("ASSAY_STORE", raising=False)
-    monkeypatch.delenv("ASSAY_HOME", raising=False)
-
-
 def fill(assay_cli: Assay, *options: object) -> None:
     Path("log.jsonl").write_text(json.dumps(SEARCH))
     Path("decisions.jsonl").write_text(json.dumps(DECISION))

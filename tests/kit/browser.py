@@ -16,6 +16,8 @@ from starlette.types import ASGIApp
 
 from assay.core.types import Vote
 from assay.judging.votes import current, read_votes
+from assay.web.app import create_app
+from assay.workbench.project.service import Service
 
 playwright: Any = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
 # The shell is the same engine without the pages of the browser itself, a third of a core less.
@@ -97,6 +99,29 @@ def opened(browser: Any, url: str, name: str, said: list[str], **options: Any) -
     page.keyboard.press("Enter")
     page.wait_for_url(lambda address: not address.endswith("/me"))
     return page
+
+
+def judging(browser: Any, url: str, where: str = "q1?doc=d1", said: list[str] | None = None) -> Any:
+    """The judging page of Ada, with the document to judge on it."""
+    page = opened(browser, url, "Ada", said if said is not None else [])
+    page.goto(f"{url}/judge/set/{where}")
+    ready(page)
+    return page
+
+
+def grade(page: Any, key: str, reason: str) -> None:
+    """Grade the document by keys alone: a digit, a sentence, Enter."""
+    page.keyboard.press(key)
+    page.keyboard.type(reason)
+    page.keyboard.press("Enter")
+
+
+@contextlib.contextmanager
+def served_set(store: Any, dataset: Path) -> Iterator[str]:
+    """The address of a server on one graded set, called `set`."""
+    service = Service(store=store, gold_sets={"set": dataset}, home=dataset.parent)
+    with listening(lambda port: create_app(service)) as address:
+        yield address
 
 
 def ready(page: Any) -> None:

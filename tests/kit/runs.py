@@ -1,13 +1,16 @@
-"""Runs made by hand, for the tests of what is decided from them."""
+"""Services with sets and runs made by hand, for the tests of what is decided from them."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from assay.store import Store
+from assay.store.records import Decision, SearchLog, Shown
+from assay.workbench.judging.gold_sets import bootstrap_gold
 from assay.workbench.project.config import Config, read_config
 from assay.workbench.project.service import Service
 from assay.workbench.scoring.history import KeptRun, keep
@@ -73,6 +76,19 @@ def served(store: Store, folder: Path, gold: Path, toml: str = "") -> Service:
         home=folder,
         clock=lambda: NOW,
     )
+
+
+def bootstrapped(service: Service, queries: Sequence[str], at: datetime) -> Service:
+    """A service whose gold-set.jsonl is bootstrapped from searches that showed a and b, and a
+    decision a day later that cites both."""
+    found = (Shown("a", 1), Shown("b", 2))
+    for n, query in enumerate(queries):
+        logged = SearchLog(id=f"l{n}", at=at, query=query, corpus="c", results=found)
+        service.store.add_searches([logged])
+    decided = Decision(id="D-1", at=at + timedelta(days=1), cites=("a", "b"))
+    service.store.add_decisions([decided])
+    bootstrap_gold(service, service.gold_sets["gold-set"])
+    return service
 
 
 def kept(

@@ -101,6 +101,13 @@ def store_url(request: pytest.FixtureRequest, tmp_path: Path, migrated_file: Pat
 
 
 @pytest.fixture
+def sqlite_store_url(request: pytest.FixtureRequest, tmp_path: Path, migrated_file: Path) -> str:
+    """SQLite, unless a test asks for both databases: what differs between them is tested below the
+    layer of the tests that import this as `store_url`."""
+    return url_for(getattr(request, "param", "sqlite"), request, tmp_path, migrated_file)
+
+
+@pytest.fixture
 def store(store_url: str) -> Iterator[Store]:
     opened = open_store(store_url)
     yield opened

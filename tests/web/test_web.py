@@ -16,15 +16,15 @@ from starlette.testclient import TestClient
 
 from assay.reports.words import LANGUAGES, PAGES, page_counts, page_table
 from assay.store import Store, StoreUnavailable, open_store
-from assay.store.records import Decision, SearchLog, Shown
+from assay.store.records import SearchLog, Shown
 from assay.telemetry.recorder import Recorder, Recording
 from assay.web.app import create_app
-from assay.workbench.judging.gold_sets import bootstrap_gold
 from assay.workbench.project.logs import purge
 from assay.workbench.project.service import Service, gold_path
 from assay.workbench.review.backlog import Limits, backlog, check_backlog
 from assay.workbench.review.decisions import publish
 from assay.workbench.review.queue import queue
+from kit.runs import bootstrapped
 from kit.server import local_client
 
 NOW = datetime(2026, 5, 31, 12, tzinfo=UTC)
@@ -34,16 +34,6 @@ SIX = ["pending_review", "approved", "rejected", "published", "total", "oldest_p
 
 @pytest.fixture
 def service(store: Store, store_url: str, tmp_path: Path) -> Iterator[Service]:
-    for n, query in enumerate(["היטל השבחה", "materiality <b>", "third"]):
-        shown = (Shown("a", 1), Shown("b", 2))
-        store.add_searches(
-            [
-                SearchLog(
-                    id=f"l{n}", at=NOW - timedelta(days=9), query=query, corpus="c", results=shown
-                )
-            ]
-        )
-    store.add_decisions([Decision(id="D-1", at=NOW - timedelta(days=8), cites=("a", "b"))])
     recorder = Recorder(lambda: open_store(store_url), Recording(interval=0.01))
     gold = tmp_path / "gold-set.jsonl"
     made = Service(
@@ -53,8 +43,7 @@ def service(store: Store, store_url: str, tmp_path: Path) -> Iterator[Service]:
         clock=lambda: NOW,
         recorder=recorder,
     )
-    bootstrap_gold(made, gold)
-    yield made
+    yield bootstrapped(made, ["היטל השבחה", "materiality <b>", "third"], NOW - timedelta(days=9))
     recorder.close()
 
 
