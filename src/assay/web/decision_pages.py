@@ -164,12 +164,6 @@ def show_run(request: Request) -> Response:
     )
 
 
-def run_call(request: Request) -> Response:
-    service = service_of(request)
-    kept = kept_run(service, request.path_params["run"])
-    return json(seen(service, kept, language_for(request)))
-
-
 def run_report(request: Request) -> Response:
     """The report as one file to keep: it has styles of its own, so it is not shown on this page."""
     service, language = service_of(request), language_for(request)
