@@ -147,7 +147,8 @@ class TestJoining:
         answer = admin.post("/people/invite", data={"name": "ADA", "role": "judge"})
         assert "Ada has an account already" in answer.text
         for name in ("", " ", "a\u202eb", "x" * 81):
-            assert admin.post("/people/invite", data={"name": name, "role": "judge"}).status_code
+            answer = admin.post("/people/invite", data={"name": name, "role": "judge"})
+            assert answer.status_code == 400, name
 
 
 class TestSigningIn:

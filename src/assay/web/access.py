@@ -46,6 +46,7 @@ __all__ = [
     "User",
     "access_of",
     "csrf_token",
+    "is_chair",
     "page_and_call",
     "routes",
     "user_of",
@@ -127,6 +128,11 @@ def user_of(request: Request) -> User:
     if user is None:
         raise Refusal(401, "sign_in_first")
     return user
+
+
+def is_chair(request: Request) -> bool:
+    """Whether the user decides: a chair or an admin."""
+    return ROLES.index(user_of(request).role) >= ROLES.index("chair")
 
 
 def may(user: User | None, row: Guarded) -> bool:

@@ -9,8 +9,8 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from assay.reports.drawings import range_mark
-from assay.web.access import GET, POST, Guarded, page_and_call, user_of
-from assay.web.judge_pages import SetParams, is_chair
+from assay.web.access import GET, POST, Guarded, is_chair, page_and_call, user_of
+from assay.web.judge_pages import SetParams
 from assay.web.page_frame import body, form, is_api, json, language_for, page, query, service_of
 from assay.workbench.judging import agreement, rulings
 from assay.workbench.judging import page as grading

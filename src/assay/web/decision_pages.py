@@ -17,13 +17,12 @@ from assay.reports.doubted import as_sentence, gold_change, hidden_loss, more_qu
 from assay.reports.drawings import change_mark, range_mark
 from assay.reports.sentences import BESIDE, Sentences
 from assay.reports.words import Words
-from assay.web.access import GET, Guarded, page_and_call
+from assay.web.access import GET, Guarded, is_chair, page_and_call
 from assay.web.decision_parts import (
     chart_of,
     checks_of,
     decided_page,
     is_share,
-    may_start,
     moved,
     weakness,
 )
@@ -59,7 +58,7 @@ LISTED = 30  # runs in a list, and queries of a comparison, before the rest is f
 
 def home(request: Request) -> Response:
     service = service_of(request)
-    seen = overview(service, whole_trail=may_start(request))
+    seen = overview(service, whole_trail=is_chair(request))
     if is_api(request):
         return json(seen)
     about = seen.subject or seen.latest

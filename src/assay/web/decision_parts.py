@@ -18,7 +18,7 @@ from assay.reports.drawings import range_mark
 from assay.reports.numbers import Numbers, is_rate
 from assay.reports.shapes import CheckLine
 from assay.reports.words import Words
-from assay.web.access import user_of
+from assay.web.access import is_chair
 from assay.web.page_frame import language_for, local_path, page, service_of
 from assay.workbench.deciding.run_boards import Board, board_of, run_at_hand, run_lines
 from assay.workbench.deciding.side_by_side import TwoRankings
@@ -177,10 +177,6 @@ def back_to(service: Service, gold: str, asked: str) -> str:
 # ── what the templates share ──────────────────────────────────────────────────────────────────────
 
 
-def may_start(request: Request) -> bool:
-    return user_of(request).role in ("chair", "admin")
-
-
 def decided_page(request: Request, template: str, status: int = 200, **values: object) -> Response:
     words = Words(language_for(request))
     service = service_of(request)
@@ -219,7 +215,7 @@ def decided_page(request: Request, template: str, status: int = 200, **values: o
         runs_now=runs_now,
         runs_again=runs_again,
         here=f"{request.url.path}?{request.url.query}".rstrip("?"),
-        can_start=may_start(request),
+        can_start=is_chair(request),
         names={stored_name(service, name): name for name in service.gold_sets},
         **values,
     )

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from assay.core.types import Issue
-from assay.web.access import GET, POST, ROLES, Guarded, page_and_call, user_of
+from assay.web.access import GET, POST, Guarded, is_chair, page_and_call, user_of
 from assay.web.page_frame import body, is_api, json, language_for, page, query, service_of
 from assay.workbench.deciding.next_judgments import settling
 from assay.workbench.judging import flags, set_edits
@@ -64,10 +64,6 @@ class NewDocument(msgspec.Struct, frozen=True):
 class RubricAnswer(msgspec.Struct, frozen=True, kw_only=True):
     rubric: grading.Rubric
     starts: dict[int, list[str]]
-
-
-def is_chair(request: Request) -> bool:
-    return ROLES.index(user_of(request).role) >= ROLES.index("chair")
 
 
 # ── pages, and the calls that give the same values ────────────────────────────────────────────────

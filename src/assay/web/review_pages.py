@@ -16,7 +16,7 @@ from starlette.responses import RedirectResponse, Response
 
 from assay.core.errors import AssayError, InputError, NotHere
 from assay.reports.words import page_words
-from assay.web.access import GET, POST, ROLES, Guarded, page_and_call, user_of
+from assay.web.access import GET, POST, Guarded, is_chair, page_and_call, user_of
 from assay.web.page_frame import (
     Form,
     body,
@@ -99,16 +99,15 @@ class UndoBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 def list_items(request: Request) -> Response:
-    chosen = query(request, ListQuery)
-    if is_api(request):
-        return json(listing(service_of(request), chosen, limit=chosen.limit, offset=chosen.offset))
-    return _list_page(request, chosen)
+    return _list(request, query(request, ListQuery))
 
 
-def _list_page(
+def _list(
     request: Request, chosen: ListQuery, *, status: int = 200, complaint: str = ""
 ) -> Response:
     shown = listing(service_of(request), chosen, limit=chosen.limit, offset=chosen.offset)
+    if is_api(request):
+        return json(shown)
     return page(
         request,
         "review.html",
@@ -146,7 +145,7 @@ class Reviewer:
 
 def _reviewer(request: Request) -> Reviewer:
     user = user_of(request)
-    decides = ROLES.index(user.role) >= ROLES.index("chair")
+    decides = is_chair(request)
     last = decisions.last_decided(service_of(request), user.name) if decides else []
     message = request.query_params.get("said", "")
     return Reviewer(decides=decides, last=last, message=message if message in MESSAGES else "")
@@ -162,7 +161,7 @@ def show_item(request: Request) -> Response:
     item = find_item(service, request.path_params["item"])
     if item is None:
         gone = _words(request)["refused_gone"]
-        return _list_page(request, ListQuery(), status=404, complaint=gone)
+        return _list(request, ListQuery(), status=404, complaint=gone)
     return _item_page(request, item)
 
 
@@ -244,14 +243,15 @@ def decide(request: Request) -> Response:
     if is_api(request):
         action, sent = request.url.path.rpartition("/")[2], body(request, DecisionForm)
         return json(_decide(service, item_id, action, sent, by))
-    chosen, sent = query(request, QueueFilter), _decision_form(form(request))
+    fields, chosen = form(request), query(request, QueueFilter)
+    sent = _decision_form(fields)
     try:
-        done = _decide(service, item_id, form(request).text("action"), sent, by)
+        done = _decide(service, item_id, fields.text("action"), sent, by)
         beside = neighbours(service, chosen, done.item)
     except AssayError as error:
         return _refused(request, item_id, sent, error)
     if done.unwritten:
-        return _list_page(request, ListQuery(), status=503, complaint=done.unwritten)
+        return _list(request, ListQuery(), status=503, complaint=done.unwritten)
     next_id = beside.next or beside.previous
     place = f"/review/{next_id}" if next_id else "/review"
     message = "already" if done.already else done.outcome
@@ -320,14 +320,13 @@ def _words(request: Request) -> dict[str, str]:
 
 
 def preview_many(request: Request) -> Response:
-    chosen = query(request, BulkQuery)
-    if is_api(request):
-        return json(decisions.preview(service_of(request), chosen, chosen.id))
-    return _bulk_page(request, chosen)
+    return _preview(request, query(request, BulkQuery))
 
 
-def _bulk_page(request: Request, chosen: BulkQuery, outcome: BulkOutcome | None = None) -> Response:
+def _preview(request: Request, chosen: BulkQuery, outcome: BulkOutcome | None = None) -> Response:
     shown = decisions.preview(service_of(request), chosen, chosen.id)
+    if is_api(request):
+        return json(shown)
     return page(
         request,
         "review_bulk.html",
@@ -344,21 +343,24 @@ def _bulk_page(request: Request, chosen: BulkQuery, outcome: BulkOutcome | None 
 
 def approve_many(request: Request) -> Response:
     """Approve rows as they were previewed: each is sent with its fingerprint in the preview."""
-    service, by = service_of(request), user_of(request).name
-    if is_api(request):
-        sent = body(request, BulkBody)
-        return json(decisions.approve_many(service, sent.items, by=by, reason=sent.reason))
-    sent, chosen = _bulk_form(form(request)), query(request, BulkQuery)
+    called = is_api(request)
+    sent = body(request, BulkBody) if called else _bulk_form(form(request))
+    chosen = BulkQuery() if called else query(request, BulkQuery)
+    by = user_of(request).name
     try:
-        outcome = decisions.approve_many(service, sent.items, by=by, reason=sent.reason)
+        outcome = decisions.approve_many(service_of(request), sent.items, by=by, reason=sent.reason)
     except Refused as error:
+        if called:
+            raise
         listed = msgspec.convert(msgspec.structs.asdict(chosen), ListQuery)
-        return _list_page(request, listed, status=400, complaint=_refusal_words(request, error))
+        return _list(request, listed, status=400, complaint=_refusal_words(request, error))
+    if called:
+        return json(outcome)
     if outcome.refused:
         left = msgspec.structs.replace(chosen, id=list(outcome.refused))
-        return _bulk_page(request, left, outcome)
+        return _preview(request, left, outcome)
     if outcome.unwritten:
-        return _list_page(request, ListQuery(), status=503, complaint=outcome.unwritten)
+        return _list(request, ListQuery(), status=503, complaint=outcome.unwritten)
     message = "approved" if outcome.done else "already"
     return RedirectResponse("/review" + kept_query(chosen, said=message), status_code=303)
 
@@ -370,21 +372,23 @@ def _bulk_form(values: Form) -> BulkBody:
 
 
 def undo(request: Request) -> Response:
-    """Undo decisions: those that the page showed, or those that a call names."""
-    service, by = service_of(request), user_of(request).name
-    if is_api(request):
-        sent = body(request, UndoBody)
-        ids = sent.ids or [*sent.decided]
-        ids = ids or [item.id for item in decisions.last_decided(service, by)]
-        return json(decisions.undo(service, ids, by=by, seen=sent.decided))
-    sent, chosen = _undo_form(form(request)), query(request, QueueFilter)
-    outcome = decisions.undo(service, sent.ids, by=by, seen=sent.decided)
+    """Undo decisions: those that the page showed, or those that a call names; a call that names
+    none undoes the caller's last."""
+    service, by, called = service_of(request), user_of(request).name, is_api(request)
+    sent = body(request, UndoBody) if called else _undo_form(form(request))
+    chosen = QueueFilter() if called else query(request, QueueFilter)
+    ids = sent.ids
+    if called and not ids:
+        ids = [*sent.decided] or [item.id for item in decisions.last_decided(service, by)]
+    outcome = decisions.undo(service, ids, by=by, seen=sent.decided)
+    if called:
+        return json(outcome)
     if outcome.refused:
         complaint = "\n".join(dict.fromkeys(outcome.refused.values()))
-        return _list_page(request, ListQuery(), status=400, complaint=complaint)
+        return _list(request, ListQuery(), status=400, complaint=complaint)
     if outcome.unwritten:
-        return _list_page(request, ListQuery(), status=503, complaint=outcome.unwritten)
-    place = f"/review/{sent.ids[0]}" if len(sent.ids) == 1 else "/review"
+        return _list(request, ListQuery(), status=503, complaint=outcome.unwritten)
+    place = f"/review/{ids[0]}" if len(ids) == 1 else "/review"
     message = "taken_back" if outcome.done else "waits_already"
     return RedirectResponse(place + kept_query(chosen, said=message), status_code=303)
 

@@ -11,8 +11,8 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from assay.core.errors import InputError
-from assay.web.access import GET, POST, Guarded, page_and_call, user_of
-from assay.web.decision_parts import back_to, decided_page, may_start
+from assay.web.access import GET, POST, Guarded, is_chair, page_and_call, user_of
+from assay.web.decision_parts import back_to, decided_page
 from assay.web.page_frame import (
     body,
     form,
@@ -165,7 +165,7 @@ def _job_page(request: Request, found: RunJob | None, complaint: str, status: in
         complaint=complaint,
         before=before,
         is_behind=is_behind,
-        can_stop=may_start(request),
+        can_stop=is_chair(request),
     )
 
 
