@@ -13,8 +13,7 @@ from assay.store import open_store
 from assay.web.app import Serving, prepare
 from assay.workbench.project.service import Service
 from kit.browser import expect, listening
-
-PASSWORD = "correct horse battery"
+from kit.server import PASSWORD
 
 
 @pytest.fixture

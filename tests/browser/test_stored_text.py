@@ -32,8 +32,9 @@ from assay.workbench.review.suggestions import suggest
 from assay.workbench.searching.corpora import index_corpus
 from kit.browser import faults, listening
 from kit.corpora import import_rows
-from kit.pages import PASSWORD, Team, Visitors, pages_of
+from kit.pages import Team, Visitors, pages_of
 from kit.runs import kept
+from kit.server import PASSWORD
 
 NOW = datetime.now(UTC)
 SCRIPTS = ("gift", "lahja ä", "מתנה")

@@ -21,9 +21,9 @@ from assay.workbench.review.queue import queue
 from assay.workbench.scoring.history import kept_run, runs
 from assay.workbench.searching.search import Asked, find
 from kit.browser import listening
+from kit.server import PASSWORD
 
 SET = "opinions"
-PASSWORD = "correct horse battery"
 NO_PAGE = {"/metrics"}  # for programs
 
 

@@ -28,6 +28,7 @@ from kit.runs import bootstrapped
 from kit.server import local_client
 
 NOW = datetime(2026, 5, 31, 12, tzinfo=UTC)
+LONG = "x" * 501  # one character more than an id may have
 STATIC = ("pages.css", "pages.js", "theme.js", "review.js", "review.css")
 SIX = ["pending_review", "approved", "rejected", "published", "total", "oldest_pending_at"]
 
@@ -110,20 +111,21 @@ class TestLogging:
         assert answer.status_code == 400
         assert re.search(message, answer.json()["error"])
 
-    def test_long_ids_of_decisions_and_clicks_are_refused(self, client: TestClient) -> None:
-        long = "x" * 501
-        for name, sent in (
-            ("log_id", {"log_id": long, "doc_id": "d", "kind": "click"}),
-            ("doc_id", {"log_id": "1", "doc_id": long, "kind": "click"}),
-        ):
-            answer = client.post("/api/feedback", json=sent)
-            assert answer.status_code == 400
-            assert f"{name} has 501 characters" in answer.json()["error"]
-        for name, more in (("id", {"id": long}), ("cites", {"cites": [long]})):
-            decision = {"id": "d", "at": "2026-01-01", "cites": ["a"], **more}
-            answer = client.post("/api/decisions", json=decision)
-            assert answer.status_code == 400
-            assert f"{name} has 501 characters" in answer.json()["error"]
+    @pytest.mark.parametrize(
+        ("path", "name", "sent"),
+        [
+            ("/api/feedback", "log_id", {"log_id": LONG, "doc_id": "d", "kind": "click"}),
+            ("/api/feedback", "doc_id", {"log_id": "1", "doc_id": LONG, "kind": "click"}),
+            ("/api/decisions", "id", {"id": LONG, "at": "2026-01-01", "cites": ["a"]}),
+            ("/api/decisions", "cites", {"id": "d", "at": "2026-01-01", "cites": [LONG]}),
+        ],
+    )
+    def test_long_ids_of_decisions_and_clicks_are_refused(
+        self, client: TestClient, path: str, name: str, sent: dict[str, Any]
+    ) -> None:
+        answer = client.post(path, json=sent)
+        assert answer.status_code == 400
+        assert f"{name} has 501 characters" in answer.json()["error"]
 
     @pytest.mark.parametrize(
         "sent",
@@ -158,31 +160,16 @@ class TestLogging:
         assert (answers[-1].status_code, answers[-1].json()["dropped"]) == (503, 1)
 
     def test_feedback_and_decisions(self, client: TestClient, service: Service) -> None:
-        assert (
-            client.post(
-                "/api/feedback", json={"log_id": "l0", "doc_id": "b", "kind": "click"}
-            ).json()["new"]
-            == 1
-        )
-        assert (
-            client.post(
-                "/api/feedback", json={"log_id": "l0", "doc_id": "b", "kind": "smell"}
-            ).status_code
-            == 400
-        )
-        service.store.add_searches(
-            [SearchLog(id="n", at=NOW, query="new", results=(Shown("z", 3),))]
-        )
-        answer = client.post(
-            "/api/decisions", json={"id": "D-2", "at": "2026-06-30", "cites": ["z"]}
-        )
+        click = {"log_id": "l0", "doc_id": "b", "kind": "click"}
+        assert client.post("/api/feedback", json=click).json()["new"] == 1
+        assert client.post("/api/feedback", json=click | {"kind": "smell"}).status_code == 400
+        logged = SearchLog(id="n", at=NOW, query="new", results=(Shown("z", 3),))
+        service.store.add_searches([logged])
+        decision = {"id": "D-2", "at": "2026-06-30", "cites": ["z"]}
+        answer = client.post("/api/decisions", json=decision)
         assert answer.json() == {"read": 1, "feedback": 1, "unresolved": 0}
-        assert (
-            client.post(
-                "/api/decisions", json={"id": "D-3", "at": "2026-06-30", "text": "see"}
-            ).status_code
-            == 400
-        )
+        unread = {"id": "D-3", "at": "2026-06-30", "text": "see"}
+        assert client.post("/api/decisions", json=unread).status_code == 400
 
 
 class TestNumbers:
