@@ -13,17 +13,18 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import assay.cli
-from command_line import Assay, Outcome
-from sample_home import sample_home
-from stores import stop_postgres
+from kit.commands import Assay, Outcome
+from kit.corpora import sample_home
+from kit.stores import stop_postgres
 
 __all__ = ["sample_home"]
 
 # Tests start many processes; with compiled modules at hand each starts in half the time.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
-# No test sees the workspace of whoever runs it.
-os.environ.pop("ASSAY_HOME", None)
+# No test sees the workspace or the store of whoever runs it.
+for name in ("ASSAY_HOME", "ASSAY_STORE"):
+    os.environ.pop(name, None)
 
 # No test takes the power away. Those of what is written and when put a function of their own here.
 os.fsync = lambda fd: None

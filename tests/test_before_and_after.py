@@ -36,7 +36,7 @@ from typing import Any
 
 import pytest
 
-from command_line import Assay, Outcome
+from kit.commands import Assay, Outcome
 
 HERE = Path(__file__).parent
 SAMPLES = HERE.parent / "samples"

@@ -17,10 +17,10 @@ import pytest
 import typer
 
 import assay.cli
-from command_line import Assay
-from docs_pages import DOCS, PAGES, ROOT, Block, blocks, mentioned
-from docs_world import fill_in, make_home, make_world
-from sample_home import made_once
+from kit.commands import Assay
+from kit.corpora import made_once
+from kit.docs_pages import DOCS, PAGES, ROOT, Block, blocks, mentioned
+from kit.docs_world import fill_in, make_home, make_world
 
 VERDICTS = ("backlog", "corpus", "gold validate", "run", "score")  # may say no: exit code 1 or 3
 EMPTY = ("start", "tutorials")  # pages that begin in an empty folder

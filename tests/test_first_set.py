@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from assay import read_gold
-from command_line import Assay
+from kit.commands import Assay
 
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "judging" / "first-set.md").read_text(encoding="utf-8")

@@ -14,7 +14,7 @@ import pytest
 import assay_models
 from assay.core import extras
 from assay.core.extras import EXTRAS, MissingExtra
-from command_line import Assay
+from kit.commands import Assay
 
 ROOT = Path(__file__).parents[1]
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]

@@ -16,7 +16,7 @@ from assay.evaluation.measures import MEASURES
 from assay.judging import rubrics
 from assay.law.spellings import BARE, SPELLINGS
 from assay.web.app import TABLES
-from assay.web.role_table import role_table
+from assay.web.openapi import role_table
 from assay.workbench.project import config
 
 ROOT = Path(__file__).parents[1]

@@ -19,7 +19,7 @@ import pytest
 from assay.corpus import open_corpus, open_frozen
 from assay.store import legacy, open_store
 from assay.store.migrate import HEAD
-from command_line import Assay
+from kit.commands import Assay
 
 FIRST = Path(__file__).parent / "fixtures" / "first-version" / "project.zip"
 

@@ -1,7 +1,3 @@
-"""Visitors of the server in tests. The code is in `kit.server`."""
+"""Another name of `kit.server`, for the folders that still use it."""
 
-from __future__ import annotations
-
-from kit.server import Access, call_me, local_client, take_token
-
-__all__ = ["Access", "call_me", "local_client", "take_token"]
+from kit.server import *  # noqa: F403

@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from stores import migrated_file, postgres_server, postgres_url, store, url_for
+from kit.stores import migrated_file, postgres_server, postgres_url, store
+from kit.stores import sqlite_store_url as store_url
 
-__all__ = ["migrated_file", "postgres_server", "postgres_url", "store"]
-
-
-@pytest.fixture
-def store_url(request: pytest.FixtureRequest, tmp_path: Path, migrated_file: Path) -> str:
-    return url_for("sqlite", request, tmp_path, migrated_file)
+__all__ = ["migrated_file", "postgres_server", "postgres_url", "store", "store_url"]
 
 
 @pytest.fixture(scope="package")
 def started_browser() -> Iterator[Any]:
     """Until the tests of this folder are done: while it runs, nothing else in this thread can use
     asyncio."""
-    from browsing import chromium
+    from kit.browser import chromium
 
     with chromium() as opened:
         yield opened

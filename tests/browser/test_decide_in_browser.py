@@ -15,8 +15,8 @@ import pytest
 from assay.store import Store
 from assay.web.app import create_app
 from assay.workbench.project.service import Service
-from browsing import faults, listening
-from decided import WORDS, graded_set, served
+from kit.browser import faults, listening
+from kit.runs import WORDS, graded_set, served
 
 TOML = """[gold.set]
 path = "set.json"

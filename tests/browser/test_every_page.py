@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from assay.workbench.project.service import read_gold
-from browsing import expect
-from every_page import Team, Visitors, make_project, pages_of, team
-from sample_home import made_once
+from kit.browser import expect
+from kit.corpora import made_once
+from kit.pages import Team, Visitors, make_project, pages_of, team
 
 WIDE, PHONE, PAPER = (1280, 900), (390, 844), (718, 1000)  # A4 less its margins is 718 wide
 SERIOUS = ("serious", "critical")

@@ -12,9 +12,8 @@ import pytest
 from assay.store import open_store
 from assay.web.app import Serving, prepare
 from assay.workbench.project.service import Service
-from browsing import expect, listening
-
-PASSWORD = "correct horse battery"
+from kit.browser import expect, listening
+from kit.server import PASSWORD
 
 
 @pytest.fixture

@@ -11,12 +11,20 @@ import pytest
 
 from assay.judging.votes import log_path
 from assay.store import Store
-from assay.web.app import create_app
-from assay.workbench.project.service import Service
-from browsing import expect, listening
-from judged_in_browser import given, now, opened, ready, sent, shown, until
-from judged_pages import both, judged_set
-from voted_sets import labels
+from kit.browser import (
+    expect,
+    given,
+    grade,
+    judging,
+    now,
+    opened,
+    ready,
+    sent,
+    served_set,
+    shown,
+    until,
+)
+from kit.sets import both, judged_set, labels
 
 ASKED = [("q1", "d1"), ("q1", "d2"), ("q1", "d3"), ("q2", "d4")]
 
@@ -28,8 +36,7 @@ def dataset(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def url(store: Store, dataset: Path) -> Iterator[str]:
-    service = Service(store=store, gold_sets={"set": dataset}, home=dataset.parent)
-    with listening(lambda port: create_app(service)) as address:
+    with served_set(store, dataset) as address:
         yield address
 
 
@@ -75,9 +82,7 @@ def test_two_judges_by_keyboard_alone_and_the_chair_rules(
     assert "Ada and Ben agree on 67% of 3" in chair.locator(".facts-first").first.inner_text()
     chair.keyboard.press("j")
     ready(chair)
-    chair.keyboard.press("1")
-    chair.keyboard.type("A loan is a neighbouring rule.")
-    chair.keyboard.press("Enter")
+    grade(chair, "1", "A loan is a neighbouring rule.")
     chair.wait_for_url("**/agreement/set")
     assert labels(dataset) == {("q1", "d1"): 2, ("q1", "d2"): 1, ("q1", "d3"): 1}
     chair.keyboard.press("z")  # the last ruling, opened again; now as a judge says, by one key
@@ -93,13 +98,9 @@ def test_two_judges_by_keyboard_alone_and_the_chair_rules(
 
 
 def test_what_waits_counts_down_while_one_judges(browser: Any, url: str) -> None:
-    page = opened(browser, url, "Ada", [])
-    page.goto(f"{url}/judge/set/q1?doc=d1")
-    ready(page)
+    page = judging(browser, url)
     assert page.locator("#waits").inner_text() == "4 to judge"
-    page.keyboard.press("2")
-    page.keyboard.type("It decides the point.")
-    page.keyboard.press("Enter")
+    grade(page, "2", "It decides the point.")
     expect(page.locator("#waits")).to_have_text("3 to judge")
     assert page.locator("#setcount").inner_text() == "1 of 4 judged"
     assert page.locator(".list a[aria-current] progress").evaluate("bar => bar.value") == 1
@@ -124,9 +125,7 @@ def test_what_would_settle_a_comparison_comes_one_after_the_other(
         ready(page)
         expect(page.locator("#queued")).to_contain_text(f"{place} of 3")
         assert shown(page) == doc
-        page.keyboard.press("2")
-        page.keyboard.type("It decides the point.")
-        page.keyboard.press("Enter")
+        grade(page, "2", "It decides the point.")
         page.wait_for_url(f"**doc={'d1' if doc == 'd3' else 'd5'}&queued=1")
     ready(page)
     for key, doc in (("k", "d1"), ("k", "d3"), ("j", "d1"), ("j", "d5")):  # back and on again
@@ -146,9 +145,7 @@ def test_what_would_settle_a_comparison_comes_one_after_the_other(
 def test_a_required_reason_is_asked_for_and_a_draft_is_kept(
     browser: Any, url: str, dataset: Path
 ) -> None:
-    page = opened(browser, url, "Ada", [])
-    page.goto(f"{url}/judge/set/q1?doc=d1")
-    ready(page)
+    page = judging(browser, url)
     page.keyboard.press("2")
     assert page.evaluate("document.activeElement.id") == "why"
     page.keyboard.press("Enter")
@@ -170,9 +167,7 @@ def test_a_required_reason_is_asked_for_and_a_draft_is_kept(
 def test_a_lost_connection_keeps_votes_and_sends_them_again(
     browser: Any, url: str, dataset: Path
 ) -> None:
-    page = opened(browser, url, "Ada", [])
-    page.goto(f"{url}/judge/set/q1?doc=d1")
-    ready(page)
+    page = judging(browser, url)
     page.route("**/api/votes", lambda route: route.abort())
     page.keyboard.press("r")
     page.keyboard.type("kept until it arrives")
@@ -194,9 +189,7 @@ def test_a_lost_connection_keeps_votes_and_sends_them_again(
 
 def test_an_answer_that_is_lost_makes_no_second_vote(browser: Any, url: str, dataset: Path) -> None:
     """The vote arrived, and nobody heard that it did."""
-    page = opened(browser, url, "Ada", [])
-    page.goto(f"{url}/judge/set/q1?doc=d1")
-    ready(page)
+    page = judging(browser, url)
 
     def taken_then_lost(route: Any) -> None:
         route.fetch()
@@ -213,18 +206,13 @@ def test_an_answer_that_is_lost_makes_no_second_vote(browser: Any, url: str, dat
 
 
 def test_undo_gives_a_vote_that_restores(browser: Any, url: str, dataset: Path) -> None:
-    page = opened(browser, url, "Ada", [])
-    page.goto(f"{url}/judge/set/q1?doc=d1")
-    ready(page)
-    page.keyboard.press("2")
-    page.keyboard.type("the first reason")
-    page.keyboard.press("Enter")
+    page = judging(browser, url)
+    grade(page, "2", "the first reason")
     sent(page)
     page.goto(f"{url}/judge/set/q1?doc=d1")
     ready(page)
-    page.keyboard.press("0")  # another grade asks for another reason
-    page.keyboard.type("the second reason")
-    page.keyboard.press("Enter")
+    # another grade asks for another reason
+    grade(page, "0", "the second reason")
     sent(page)
     assert now(dataset, "Ada") == {"d1": 0}
     page.keyboard.press("z")
@@ -262,9 +250,7 @@ def test_two_tabs_on_one_document_and_the_second_is_asked(
         tab.goto(f"{url}/judge/set/q1?doc=d1")
         ready(tab)
     for tab, key in ((one, "0"), (two, "2")):
-        tab.keyboard.press(key)
-        tab.keyboard.type(f"This is the reason for {key}.")
-        tab.keyboard.press("Enter")
+        grade(tab, key, f"This is the reason for {key}.")
         sent(tab)
     assert now(dataset, "Ada") == {"d1": 0}
     asks = two.locator("#banner")
@@ -295,9 +281,7 @@ def test_who_sees_what_another_tab_said_may_change_it(
     sent(one)
     two.evaluate("sync()")
     until(two, "document.querySelector('.doc[data-doc=d1] .given')?.textContent === '?'")
-    two.keyboard.press("1")
-    two.keyboard.type("less on second thought")
-    two.keyboard.press("Enter")
+    grade(two, "1", "less on second thought")
     sent(two)
     assert now(dataset, "Ada") == {"d1": 1}
     expect(two.locator("#banner")).to_be_hidden()
@@ -339,9 +323,7 @@ def test_nothing_moves_aside_when_the_document_arrives(browser: Any, url: str) -
 
 
 def test_a_reason_that_is_too_long_is_said_and_stays(browser: Any, url: str, dataset: Path) -> None:
-    page = opened(browser, url, "Ada", [])
-    page.goto(f"{url}/judge/set/q1?doc=d1")
-    ready(page)
+    page = judging(browser, url)
     page.keyboard.press("2")
     long = "It decides the point. " * 1_000
     page.fill("#why", long)
@@ -361,9 +343,7 @@ def test_a_reason_that_is_too_long_is_said_and_stays(browser: Any, url: str, dat
 def test_double_clicks_held_keys_and_back_are_harmless(
     browser: Any, url: str, dataset: Path
 ) -> None:
-    page = opened(browser, url, "Ada", [])
-    page.goto(f"{url}/judge/set/q1?doc=d1")
-    ready(page)
+    page = judging(browser, url)
     page.dblclick('[data-act="unsure"]')
     sent(page)
     assert len(given(dataset)) == 1
@@ -400,9 +380,7 @@ def test_after_a_double_click_on_a_grade_one_writes_the_reason(
 
 def test_skip_move_read_flag_and_help(browser: Any, url: str, dataset: Path) -> None:
     said: list[str] = []
-    page = opened(browser, url, "Ada", said)
-    page.goto(f"{url}/judge/set/q1?doc=d2")
-    ready(page)
+    page = judging(browser, url, "q1?doc=d2", said)
     assert "onerror" in page.locator("#document").inner_text()
     assert page.locator("#document img").count() == 0
     first = shown(page)
@@ -441,10 +419,10 @@ def test_the_button_and_the_chosen_grade_are_in_sight(
     page.goto(f"{url}/judge/set/q1?doc=d1")
     ready(page)
     page.locator('.grade[data-grade="1"]').click()
-    for grade in page.locator(".grade").all():  # all of them stay in sight
-        expect(grade).to_be_in_viewport(ratio=1)
-        expect(grade.locator("small")).to_be_visible(
-            visible=size[0] < 1050 or size[1] > 800 or grade.get_attribute("data-grade") == "1"
+    for button in page.locator(".grade").all():  # all of them stay in sight
+        expect(button).to_be_in_viewport(ratio=1)
+        expect(button.locator("small")).to_be_visible(
+            visible=size[0] < 1050 or size[1] > 800 or button.get_attribute("data-grade") == "1"
         )
     page.keyboard.type("Two tickets.")
     saves = page.locator("#save:visible, #thumbsave:visible")
@@ -481,9 +459,7 @@ def test_the_button_and_the_chosen_grade_are_in_sight(
 def test_a_document_is_searched_for_and_added_by_keys(
     browser: Any, url: str, dataset: Path
 ) -> None:
-    page = opened(browser, url, "Ada", [])
-    page.goto(f"{url}/judge/set/q1")
-    ready(page)
+    page = judging(browser, url, "q1")
     page.keyboard.press("/")
     page.keyboard.type("behested payments")
     page.keyboard.press("Enter")
@@ -495,12 +471,8 @@ def test_a_document_is_searched_for_and_added_by_keys(
 
 
 def test_past_grades_are_changed_in_the_list(browser: Any, url: str, dataset: Path) -> None:
-    page = opened(browser, url, "Ada", [])
-    page.goto(f"{url}/judge/set/q1?doc=d1")
-    ready(page)
-    page.keyboard.press("2")
-    page.keyboard.type("the first reason")
-    page.keyboard.press("Enter")
+    page = judging(browser, url)
+    grade(page, "2", "the first reason")
     sent(page)
     page.keyboard.press("a")
     page.wait_for_url("**/all")

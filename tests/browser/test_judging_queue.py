@@ -10,11 +10,8 @@ from typing import Any
 import pytest
 
 from assay.store import Store
-from assay.web.app import create_app
-from assay.workbench.project.service import Service
-from browsing import expect, listening
-from judged_in_browser import now, opened, ready, sent, shown
-from judged_pages import both, judged_set
+from kit.browser import expect, grade, now, opened, ready, sent, served_set, shown
+from kit.sets import both, judged_set
 
 
 @pytest.fixture
@@ -25,8 +22,7 @@ def dataset(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def url(store: Store, dataset: Path) -> Iterator[str]:
-    service = Service(store=store, gold_sets={"set": dataset}, home=dataset.parent)
-    with listening(lambda port: create_app(service)) as address:
+    with served_set(store, dataset) as address:
         yield address
 
 
@@ -121,9 +117,7 @@ def test_what_another_window_said_since_is_asked_anew(
         if key == "1":
             tab.goto(f"{url}/judge/set/q1?doc=d1")
             ready(tab)
-        tab.keyboard.press(key)
-        tab.keyboard.type(f"This is the reason for {key}.")
-        tab.keyboard.press("Enter")
+        grade(tab, key, f"This is the reason for {key}.")
         sent(tab)
     asks = two.locator("#banner")
     asks.get_by_role("button", name="Keep 2").click()

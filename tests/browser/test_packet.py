@@ -13,7 +13,7 @@ import pytest
 from assay.formats.ballots import read_ballots
 from assay.judging.pool import Pool, PooledPair, write_pool
 from assay.workbench.judging.packets import write_packet
-from browsing import expect, faults
+from kit.browser import expect, faults
 
 LONG = "Nothing to see in this sentence. " * 60
 TEXTS = {

@@ -6,7 +6,7 @@ import contextlib
 import json
 import shutil
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +14,15 @@ import pytest
 
 from assay.corpus.build import import_corpus
 from assay.store import Store
-from assay.store.records import Decision, SearchLog, Shown
+from assay.store.records import SearchLog, Shown
 from assay.web.app import create_app
-from assay.workbench.judging.gold_sets import bootstrap_gold
 from assay.workbench.project.audit_trail import trail
 from assay.workbench.project.service import Service, gold_path
 from assay.workbench.review.backlog import backlog
 from assay.workbench.review.decisions import promote_rows
 from assay.workbench.review.queue import queue
-from browsing import expect, faults, listening
+from kit.browser import expect, faults, listening
+from kit.runs import bootstrapped
 
 SAMPLE = Path(__file__).parents[2] / "samples" / "he"
 NOW = datetime(2026, 5, 31, 12, tzinfo=UTC)
@@ -30,14 +30,9 @@ NOW = datetime(2026, 5, 31, 12, tzinfo=UTC)
 
 @pytest.fixture
 def service(store: Store, tmp_path: Path) -> Service:
-    for n, query in enumerate(["היטל השבחה", "materiality", "third"]):
-        shown = (Shown("a", 1), Shown("b", 2))
-        store.add_searches([SearchLog(id=f"l{n}", at=NOW, query=query, corpus="c", results=shown)])
-    store.add_decisions([Decision(id="D", at=NOW + timedelta(days=1), cites=("a", "b"))])
-    gold = tmp_path / "gold-set.jsonl"
-    made = Service(store=store, gold_sets={"gold-set": gold}, home=tmp_path)
-    bootstrap_gold(made, gold)
-    return made
+    sets = {"gold-set": tmp_path / "gold-set.jsonl"}
+    service = Service(store=store, gold_sets=sets, home=tmp_path)
+    return bootstrapped(service, ["היטל השבחה", "materiality", "third"], NOW)
 
 
 def served(service: Service) -> contextlib.AbstractContextManager[str]:

@@ -12,8 +12,8 @@ import pytest
 from assay.store import open_store
 from assay.web.app import create_app
 from assay.workbench.project.service import Service
-from browsing import faults, listening
-from sample_home import HOSTILE
+from kit.browser import faults, listening
+from kit.corpora import HOSTILE
 
 
 @pytest.fixture(scope="module")

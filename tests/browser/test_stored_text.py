@@ -30,10 +30,11 @@ from assay.workbench.review.decisions import reject_rows
 from assay.workbench.review.queue import queue
 from assay.workbench.review.suggestions import suggest
 from assay.workbench.searching.corpora import index_corpus
-from browsing import faults, listening
-from decided import kept
-from every_page import PASSWORD, Team, Visitors, pages_of
-from sample_home import import_rows
+from kit.browser import faults, listening
+from kit.corpora import import_rows
+from kit.pages import Team, Visitors, pages_of
+from kit.runs import kept
+from kit.server import PASSWORD
 
 NOW = datetime.now(UTC)
 SCRIPTS = ("gift", "lahja ä", "מתנה")

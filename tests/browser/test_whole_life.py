@@ -21,8 +21,8 @@ import pytest
 from assay.judging.pool import Pool, PooledPair, write_pool
 from assay.judging.votes import current, read_votes
 from assay.workbench.searching.corpora import import_corpus, index_corpus
-from browsing import expect, faults
-from voted_sets import labels
+from kit.browser import expect, faults
+from kit.sets import labels
 
 PASSWORD = "correct horse battery"
 QUERIES = {

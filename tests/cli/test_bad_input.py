@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from command_line import Assay, Outcome
+from kit.commands import Assay, Outcome
 
 RESULTS = Path(__file__).parents[1] / "fixtures" / "results-0.1"
 DATASET: dict[str, Any] = {
@@ -98,257 +98,165 @@ def score_refused(assay_cli: Assay, folder: Path, *args: object, code: int = 2) 
 
 # ── gold sets ─────────────────────────────────────────────────────────────────────────────────────
 
-GOLD: dict[str, tuple[str, str | bytes, str, str]] = {
-    # case: (file, content, place named, what is said)
-    "truncated": ("bad.json", json.dumps(DATASET)[:200], "bad.json:1", "truncated"),
-    "truncated on line 3": (
-        "bad.json",
-        '{\n"version": "1",\n"queries": [',
-        "bad.json:3",
-        "not valid JSON",
-    ),
-    "not JSON": ("bad.json", "query,doc\n", "bad.json:1", "not valid JSON"),
-    "empty": ("bad.json", "", "bad.json", "the file is empty"),
-    "blank": ("bad.json", " \n\n ", "bad.json", "the file is empty"),
-    "nested too deeply": (
-        "bad.json",
-        '{"queries":' + "[" * 100_000,
-        "bad.json",
-        "nested too deeply",
-    ),
-    "UTF-16": ("bad.json", json.dumps(DATASET).encode("utf-16"), "bad.json:1", "not UTF-8"),
-    "Latin-1": (
-        "bad.json",
-        '{"queries": [\n"\xe9"]}'.encode("latin-1"),
-        "bad.json:2",
-        "not UTF-8: byte 0xe9",
-    ),
-    "a number": ("bad.json", "7", "bad.json: $", "expected an object"),
-    "no queries": ("bad.json", '{"version": "1.0"}', "bad.json: $", "the key queries is missing"),
-    "zero queries": ("bad.json", '{"queries": []}', "bad.json", "there are no queries"),
-    "queries is an object": (
-        "bad.json",
-        dataset_with("queries", {}),
-        "$.queries",
-        "expected an array, got an object",
-    ),
-    "taxonomy is null": ("bad.json", dataset_with("taxonomy", None), "$.taxonomy", "got null"),
-    "topic without name": (
-        "bad.json",
-        dataset_with("taxonomy.gifts", {}),
-        "$.taxonomy.gifts",
-        "name",
-    ),
-    "query is a string": (
-        "bad.json",
-        dataset_with("queries.1", "q2"),
-        "$.queries[1]",
-        "got a string",
-    ),
-    "id is a number": (
-        "bad.json",
-        dataset_with("queries.1.id", 2),
-        "$.queries[1].id",
-        "expected a string",
-    ),
-    "no text": (
-        "bad.json",
-        dataset_with("queries.1.text", "  "),
-        "$.queries[1].text",
-        "the text is empty",
-    ),
-    "query id twice": (
-        "bad.json",
-        dataset_with("queries.1.id", "q1"),
-        "$.queries[1].id",
-        "'q1' comes twice",
-    ),
-    "unknown type": (
-        "bad.json",
-        dataset_with("queries.0.type", "chat"),
-        "$.queries[0].type",
-        "keyword, natural_lang",
-    ),
-    "unknown topic": (
-        "bad.json",
-        dataset_with("queries.0.topic", "tax"),
-        "$.queries[0].topic",
-        "unknown topic 'tax'",
-    ),
-    "score 7": (
-        "bad.json",
-        judgments({"opinion_id": "A", "score": 7}),
-        "relevance_judgments[0].score",
-        "score is 7",
-    ),
-    "score -1": (
-        "bad.json",
-        judgments({"opinion_id": "A", "score": -1}),
-        "[0].score",
-        "the score is -1",
-    ),
-    "score 1.5": (
-        "bad.json",
-        judgments({"opinion_id": "A", "score": 1.5}),
-        "[0].score",
-        "expected a whole number",
-    ),
-    "score is text": (
-        "bad.json",
-        judgments({"opinion_id": "A", "score": "2"}),
-        "[0].score",
-        "got a string",
-    ),
-    "score is true": (
-        "bad.json",
-        judgments({"opinion_id": "A", "score": True}),
-        "[0].score",
-        "a whole number",
-    ),
-    "no opinion": (
-        "bad.json",
-        judgments({"score": 1}),
-        "$.queries[0].relevance_judgments[0]",
-        "opinion_id",
-    ),
-    "judgment is a list": (
-        "bad.json",
-        judgments(["A", 1]),
-        "relevance_judgments[0]",
-        "expected an object",
-    ),
-    "judged twice": (
-        "bad.json",
-        judgments({"opinion_id": "A", "score": 1}, {"opinion_id": "A", "score": 1}),
-        "$.queries[0].relevance_judgments[1].opinion_id",
-        "'A' is judged twice on query 'q1'",
-    ),
-    "key twice": (
-        "bad.json",
-        '{"queries": [\n{"id": "q1", "text": "x",\n "id": "q2"}]}',
-        "bad.json:3",
-        "the key 'id' comes twice",
-    ),
-    "golden: key twice": (
-        "bad.json",
-        '[{"id": "1", "query": "x",\n\n"query": "y"}]',
-        "bad.json:3",
-        "the key 'query'",
-    ),
-    "golden: nothing expected": (
-        "bad.json",
-        '[{"id": "1", "query": "x"}]',
-        "bad.json: $[0]",
-        "nothing is expected",
-    ),
-    "jsonl: truncated": (
-        "bad.jsonl",
-        '{"id": "a", "query": "x"}\n{"id": "b"',
-        "bad.jsonl:2",
-        "not valid JSON",
-    ),
-    "jsonl: an array": ("bad.jsonl", "[1]\n", "bad.jsonl:1", "got an array"),
-    "jsonl: key twice": (
-        "bad.jsonl",
-        '{"id":"a","query":"x"}\n{"id":"b","id":"c","query":"y"}',
-        ":2",
-        "the key 'id' comes twice",
-    ),
-    "jsonl: key twice inside": (
-        "bad.jsonl",
-        '{"id":"a","query":"x","more":{"b":1,"b" : 2}}',
-        ":1",
-        "the key 'b' comes twice",
-    ),
-    "jsonl: id twice": (
-        "bad.jsonl",
-        '{"id":"a","query":"x"}\n{"id":"a","query":"y"}',
-        "bad.jsonl:2",
-        "comes twice",
-    ),
-    "csv: no header": ("bad.csv", "q1,A-1,2\n", "bad.csv:1", "the column query_id is missing"),
-    "csv: grade": (
-        "bad.csv",
-        "query_id,doc_id,grade\nq1,A-1,two\n",
-        "bad.csv:2",
-        "'two' is not a whole number",
-    ),
-    "csv: grade --5": (
-        "bad.csv",
-        "query_id,doc_id,grade\nq1,A-1,--5\n",
-        "bad.csv:2",
-        "'--5' is not a whole number",
-    ),
-    "csv: grade ²": (
-        "bad.csv",
-        "query_id,doc_id,grade\nq1,A-1,²\n",
-        "bad.csv:2",
-        "is not a whole number",
-    ),
-    "csv: huge grade": (
-        "bad.csv",
-        "query_id,doc_id,grade\nq1,A-1,99999999999\n",
-        "bad.csv:2",
-        "99999999999",
-    ),
-    "csv: judged twice": (
-        "bad.csv",
-        "query_id,doc_id,grade\nq,A,1\nq,A,2\n",
-        "bad.csv:3",
-        "judged twice",
-    ),
-    "csv: open quote": (
-        "bad.csv",
-        'query_id,doc_id,grade\n"q1,A-1,2\n',
-        "bad.csv",
-        "not valid CSV",
-    ),
-    "csv: open quote in header": (
-        "bad.csv",
-        '"query_id,doc_id,grade\nq1,A-1,2\n',
-        "bad.csv",
-        "CSV",
-    ),
-    "csv: too many fields": (
-        "bad.csv",
-        "query_id,doc_id,grade\nq1,A-1,2,3\n",
-        "bad.csv:2",
-        "too many fields",
-    ),
-    "csv: header alone": ("bad.csv", "query_id,doc_id,grade\n", "bad.csv", "no rows"),
-    "trec: fields": ("bad.qrels", "q1 0 A-1 2\nq1 0 A-2\n", "bad.qrels:2", "3 fields, expected 4"),
-    "trec: one field": ("bad.qrels", "q1\n", "bad.qrels:1", "1 fields, expected 4"),
-    "trec: grade": (
-        "bad.qrels",
-        "q1 0 A-1 2\nq1 0 A-2 1.5\n",
-        "bad.qrels:2",
-        "'1.5' is not a whole number",
-    ),
-    "trec: huge grade": ("bad.qrels", "q1 0 A-1 99999999999\n", "bad.qrels:1", "99999999999"),
-    "trec: judged twice": (
-        "bad.qrels",
-        "q1 0 A 2\nq2 0 A 1\nq1 0 A 1\n",
-        "bad.qrels:3",
-        "judged twice",
-    ),
-    "trec: Latin-1": (
-        "bad.qrels",
-        "q1 0 A 2\nq1 0 \xe9 1\n".encode("latin-1"),
-        "bad.qrels:2",
-        "not UTF-8",
-    ),
-    "beir: no qrels": (
-        "bad/queries.jsonl",
-        '{"_id": "q", "text": "x"}',
-        "bad",
-        "no qrels/test.tsv",
-    ),
+GOLD: dict[str, dict[str, tuple[str | bytes, str, str]]] = {
+    # file: case: (content, place named, part of the message)
+    "bad.json": {
+        "truncated": (json.dumps(DATASET)[:200], "bad.json:1", "truncated"),
+        "truncated on line 3": ('{\n"version": "1",\n"queries": [', "bad.json:3", "not valid JSON"),
+        "not JSON": ("query,doc\n", "bad.json:1", "not valid JSON"),
+        "empty": ("", "bad.json", "the file is empty"),
+        "blank": (" \n\n ", "bad.json", "the file is empty"),
+        "nested too deeply": ('{"queries":' + "[" * 100_000, "bad.json", "nested too deeply"),
+        "UTF-16": (json.dumps(DATASET).encode("utf-16"), "bad.json:1", "not UTF-8"),
+        "Latin-1": (
+            '{"queries": [\n"\xe9"]}'.encode("latin-1"),
+            "bad.json:2",
+            "not UTF-8: byte 0xe9",
+        ),
+        "a number": ("7", "bad.json: $", "expected an object"),
+        "no queries": ('{"version": "1.0"}', "bad.json: $", "the key queries is missing"),
+        "zero queries": ('{"queries": []}', "bad.json", "there are no queries"),
+        "queries is an object": (
+            dataset_with("queries", {}),
+            "$.queries",
+            "expected an array, got an object",
+        ),
+        "taxonomy is null": (dataset_with("taxonomy", None), "$.taxonomy", "got null"),
+        "topic without name": (dataset_with("taxonomy.gifts", {}), "$.taxonomy.gifts", "name"),
+        "query is a string": (dataset_with("queries.1", "q2"), "$.queries[1]", "got a string"),
+        "id is a number": (dataset_with("queries.1.id", 2), "$.queries[1].id", "expected a string"),
+        "no text": (dataset_with("queries.1.text", "  "), "$.queries[1].text", "the text is empty"),
+        "query id twice": (
+            dataset_with("queries.1.id", "q1"),
+            "$.queries[1].id",
+            "'q1' comes twice",
+        ),
+        "unknown type": (
+            dataset_with("queries.0.type", "chat"),
+            "$.queries[0].type",
+            "keyword, natural_lang",
+        ),
+        "unknown topic": (
+            dataset_with("queries.0.topic", "tax"),
+            "$.queries[0].topic",
+            "unknown topic 'tax'",
+        ),
+        "score 7": (
+            judgments({"opinion_id": "A", "score": 7}),
+            "relevance_judgments[0].score",
+            "score is 7",
+        ),
+        "score -1": (judgments({"opinion_id": "A", "score": -1}), "[0].score", "the score is -1"),
+        "score 1.5": (
+            judgments({"opinion_id": "A", "score": 1.5}),
+            "[0].score",
+            "expected a whole number",
+        ),
+        "score is text": (
+            judgments({"opinion_id": "A", "score": "2"}),
+            "[0].score",
+            "got a string",
+        ),
+        "score is true": (
+            judgments({"opinion_id": "A", "score": True}),
+            "[0].score",
+            "a whole number",
+        ),
+        "no opinion": (
+            judgments({"score": 1}),
+            "$.queries[0].relevance_judgments[0]",
+            "opinion_id",
+        ),
+        "judgment is a list": (judgments(["A", 1]), "relevance_judgments[0]", "expected an object"),
+        "judged twice": (
+            judgments({"opinion_id": "A", "score": 1}, {"opinion_id": "A", "score": 1}),
+            "$.queries[0].relevance_judgments[1].opinion_id",
+            "'A' is judged twice on query 'q1'",
+        ),
+        "key twice": (
+            '{"queries": [\n{"id": "q1", "text": "x",\n "id": "q2"}]}',
+            "bad.json:3",
+            "the key 'id' comes twice",
+        ),
+        "golden: key twice": (
+            '[{"id": "1", "query": "x",\n\n"query": "y"}]',
+            "bad.json:3",
+            "the key 'query'",
+        ),
+        "golden: nothing expected": (
+            '[{"id": "1", "query": "x"}]',
+            "bad.json: $[0]",
+            "nothing is expected",
+        ),
+    },
+    "bad.jsonl": {
+        "jsonl: truncated": (
+            '{"id": "a", "query": "x"}\n{"id": "b"',
+            "bad.jsonl:2",
+            "not valid JSON",
+        ),
+        "jsonl: an array": ("[1]\n", "bad.jsonl:1", "got an array"),
+        "jsonl: key twice": (
+            '{"id":"a","query":"x"}\n{"id":"b","id":"c","query":"y"}',
+            ":2",
+            "the key 'id' comes twice",
+        ),
+        "jsonl: key twice inside": (
+            '{"id":"a","query":"x","more":{"b":1,"b" : 2}}',
+            ":1",
+            "the key 'b' comes twice",
+        ),
+        "jsonl: id twice": (
+            '{"id":"a","query":"x"}\n{"id":"a","query":"y"}',
+            "bad.jsonl:2",
+            "comes twice",
+        ),
+    },
+    "bad.csv": {
+        "csv: no header": ("q1,A-1,2\n", "bad.csv:1", "the column query_id is missing"),
+        "csv: grade": (
+            "query_id,doc_id,grade\nq1,A-1,two\n",
+            "bad.csv:2",
+            "'two' is not a whole number",
+        ),
+        "csv: grade --5": (
+            "query_id,doc_id,grade\nq1,A-1,--5\n",
+            "bad.csv:2",
+            "'--5' is not a whole number",
+        ),
+        "csv: grade ²": ("query_id,doc_id,grade\nq1,A-1,²\n", "bad.csv:2", "is not a whole number"),
+        "csv: huge grade": (
+            "query_id,doc_id,grade\nq1,A-1,99999999999\n",
+            "bad.csv:2",
+            "99999999999",
+        ),
+        "csv: judged twice": ("query_id,doc_id,grade\nq,A,1\nq,A,2\n", "bad.csv:3", "judged twice"),
+        "csv: open quote": ('query_id,doc_id,grade\n"q1,A-1,2\n', "bad.csv", "not valid CSV"),
+        "csv: open quote in header": ('"query_id,doc_id,grade\nq1,A-1,2\n', "bad.csv", "CSV"),
+        "csv: too many fields": (
+            "query_id,doc_id,grade\nq1,A-1,2,3\n",
+            "bad.csv:2",
+            "too many fields",
+        ),
+        "csv: header alone": ("query_id,doc_id,grade\n", "bad.csv", "no rows"),
+    },
+    "bad.qrels": {
+        "trec: fields": ("q1 0 A-1 2\nq1 0 A-2\n", "bad.qrels:2", "3 fields, expected 4"),
+        "trec: one field": ("q1\n", "bad.qrels:1", "1 fields, expected 4"),
+        "trec: grade": ("q1 0 A-1 2\nq1 0 A-2 1.5\n", "bad.qrels:2", "'1.5' is not a whole number"),
+        "trec: huge grade": ("q1 0 A-1 99999999999\n", "bad.qrels:1", "99999999999"),
+        "trec: judged twice": ("q1 0 A 2\nq2 0 A 1\nq1 0 A 1\n", "bad.qrels:3", "judged twice"),
+        "trec: Latin-1": ("q1 0 A 2\nq1 0 \xe9 1\n".encode("latin-1"), "bad.qrels:2", "not UTF-8"),
+    },
+    "bad/queries.jsonl": {
+        "beir: no qrels": ('{"_id": "q", "text": "x"}', "bad", "no qrels/test.tsv"),
+    },
 }
 
 
-@pytest.mark.parametrize("case", GOLD)
-def test_bad_gold_set(case: str, assay_cli: Assay, tmp_path: Path) -> None:
-    name, content, place, says = GOLD[case]
+@pytest.mark.parametrize(("name", "case"), [(name, case) for name in GOLD for case in GOLD[name]])
+def test_bad_gold_set(name: str, case: str, assay_cli: Assay, tmp_path: Path) -> None:
+    content, place, says = GOLD[name][case]
     write(tmp_path, name, content)
     outcome = score_refused(
         assay_cli, tmp_path, "--dataset", name.split("/")[0], "--run", "good.run"
@@ -386,91 +294,77 @@ def test_missing_files_are_named(assay_cli: Assay, tmp_path: Path) -> None:
 
 # ── runs ──────────────────────────────────────────────────────────────────────────────────────────
 
-RUNS: dict[str, tuple[str, str | bytes, str, str]] = {
-    "NaN score": ("bad.run", RUN + "q2 Q0 A-4 2 NaN mine\n", "bad.run:4", "the score is NaN"),
-    "nan after comments": (
-        "bad.run",
-        "# mine\n\nq1  Q0 A-1 1 nan mine\n",
-        "bad.run:3",
-        "the score is NaN",
-    ),
-    "score is text": ("bad.run", "q1 Q0 A-1 1 high mine\n", "bad.run:1", "'high' is not a number"),
-    "too few fields": ("bad.run", RUN + "q2 Q0 A-4\n", "bad.run:4", "3 fields, expected 6"),
-    "one field": ("bad.run", "q1\n", "bad.run:1", "1 fields, expected 6"),
-    "a field is missing between two spaces": (
-        "bad.run",
-        RUN + "q2  Q0 A-4 1 0.5\n",
-        "bad.run:4",
-        "5 fields, expected 6",
-    ),
-    "empty": ("bad.run", "", "bad.run", "the file is empty"),
-    "comments alone": ("bad.run", "# nothing\n  # here\n", "bad.run", ""),
-    "UTF-16": ("bad.run", RUN.encode("utf-16"), "bad.run:1", "not UTF-8"),
-    "Latin-1": (
-        "bad.run",
-        (RUN + "q2 Q0 \xe9 2 0.5 mine\n").encode("latin-1"),
-        "bad.run:4",
-        "not UTF-8",
-    ),
-    "truncated JSON": ("bad.json", '{"per_query": [{"query_id": "q1"', "bad.json:1", "truncated"),
-    "NaN in JSON": ("bad.json", '{"q1": {"A-1": NaN}}', "bad.json:1", "not valid JSON"),
-    "an array": ("bad.json", "[1, 2]", "bad.json: $", "got an array"),
-    "per_query is an object": ("bad.json", '{"per_query": {}}', "$.per_query", "got an object"),
-    "no query_id": (
-        "bad.json",
-        '{"per_query": [{"results": []}]}',
-        "$.per_query[0]",
-        "query_id is null",
-    ),
-    "no results": (
-        "bad.json",
-        '{"per_query": [{"query_id": "q1"}]}',
-        "$.per_query[0]",
-        "results is missing",
-    ),
-    "results is a string": (
-        "bad.json",
-        '{"per_query": [{"query_id": "q1", "results": "A-1"}]}',
-        "$.per_query[0].results",
-        "got a string",
-    ),
-    "a hit is a number": (
-        "bad.json",
-        '{"per_query": [{"query_id": "q1", "results": ["A-1", 7]}]}',
-        "results[1]",
-        "got a number",
-    ),
-    "query twice": (
-        "bad.json",
-        '{"per_query": [{"query_id": "q1", "results": []}, {"query_id": "q1", "results": []}]}',
-        "$.per_query[1]",
-        "'q1' comes twice",
-    ),
-    "beir score is text": (
-        "bad.json",
-        '{"q1": {"A-1": "high"}}',
-        "$.q1.A-1",
-        "expected a score, got a string",
-    ),
-    "beir hits are a list": ("bad.json", '{"q1": ["A-1"]}', "$.q1", "got an array"),
-    "a number that no float holds": (
-        "bad.json",
-        '{"per_query": [{"query_id": "q1", "results": [], "latency_ms": %s}]}' % ("9" * 400),
-        "$.per_query[0].latency_ms",
-        "the number is too large to compute with",
-    ),
-    "no query in common": (
-        "bad.json",
-        '{"other": {"A-1": 1.0}}',
-        "bad.json",
-        "none of the gold set's queries",
-    ),
+RUNS: dict[str, dict[str, tuple[str | bytes, str, str]]] = {
+    # file: case: (content, place named, part of the message)
+    "bad.run": {
+        "NaN score": (RUN + "q2 Q0 A-4 2 NaN mine\n", "bad.run:4", "the score is NaN"),
+        "nan after comments": (
+            "# mine\n\nq1  Q0 A-1 1 nan mine\n",
+            "bad.run:3",
+            "the score is NaN",
+        ),
+        "score is text": ("q1 Q0 A-1 1 high mine\n", "bad.run:1", "'high' is not a number"),
+        "too few fields": (RUN + "q2 Q0 A-4\n", "bad.run:4", "3 fields, expected 6"),
+        "one field": ("q1\n", "bad.run:1", "1 fields, expected 6"),
+        "a field is missing between two spaces": (
+            RUN + "q2  Q0 A-4 1 0.5\n",
+            "bad.run:4",
+            "5 fields, expected 6",
+        ),
+        "empty": ("", "bad.run", "the file is empty"),
+        "comments alone": ("# nothing\n  # here\n", "bad.run", ""),
+        "UTF-16": (RUN.encode("utf-16"), "bad.run:1", "not UTF-8"),
+        "Latin-1": ((RUN + "q2 Q0 \xe9 2 0.5 mine\n").encode("latin-1"), "bad.run:4", "not UTF-8"),
+    },
+    "bad.json": {
+        "truncated JSON": ('{"per_query": [{"query_id": "q1"', "bad.json:1", "truncated"),
+        "NaN in JSON": ('{"q1": {"A-1": NaN}}', "bad.json:1", "not valid JSON"),
+        "an array": ("[1, 2]", "bad.json: $", "got an array"),
+        "per_query is an object": ('{"per_query": {}}', "$.per_query", "got an object"),
+        "no query_id": ('{"per_query": [{"results": []}]}', "$.per_query[0]", "query_id is null"),
+        "no results": (
+            '{"per_query": [{"query_id": "q1"}]}',
+            "$.per_query[0]",
+            "results is missing",
+        ),
+        "results is a string": (
+            '{"per_query": [{"query_id": "q1", "results": "A-1"}]}',
+            "$.per_query[0].results",
+            "got a string",
+        ),
+        "a hit is a number": (
+            '{"per_query": [{"query_id": "q1", "results": ["A-1", 7]}]}',
+            "results[1]",
+            "got a number",
+        ),
+        "query twice": (
+            '{"per_query": [{"query_id": "q1", "results": []}, {"query_id": "q1", "results": []}]}',
+            "$.per_query[1]",
+            "'q1' comes twice",
+        ),
+        "beir score is text": (
+            '{"q1": {"A-1": "high"}}',
+            "$.q1.A-1",
+            "expected a score, got a string",
+        ),
+        "beir hits are a list": ('{"q1": ["A-1"]}', "$.q1", "got an array"),
+        "a number that no float holds": (
+            '{"per_query": [{"query_id": "q1", "results": [], "latency_ms": %s}]}' % ("9" * 400),
+            "$.per_query[0].latency_ms",
+            "the number is too large to compute with",
+        ),
+        "no query in common": (
+            '{"other": {"A-1": 1.0}}',
+            "bad.json",
+            "none of the gold set's queries",
+        ),
+    },
 }
 
 
-@pytest.mark.parametrize("case", RUNS)
-def test_bad_run(case: str, assay_cli: Assay, tmp_path: Path) -> None:
-    name, content, place, says = RUNS[case]
+@pytest.mark.parametrize(("name", "case"), [(name, case) for name in RUNS for case in RUNS[name]])
+def test_bad_run(name: str, case: str, assay_cli: Assay, tmp_path: Path) -> None:
+    content, place, says = RUNS[name][case]
     write(tmp_path, name, content)
     outcome = score_refused(assay_cli, tmp_path, "--dataset", "dataset.json", "--run", name)
     assert place in outcome.err
@@ -624,20 +518,20 @@ def test_bad_engine(case: str, assay_cli: Assay, tmp_path: Path) -> None:
     assert says in score_refused(assay_cli, tmp_path, *args, code=code).err
 
 
-def test_a_module_that_is_not_there(assay_cli: Assay, tmp_path: Path) -> None:
-    outcome = score_refused(
-        assay_cli, tmp_path, "--dataset", "dataset.json", "--search-module", "path.to.nothing"
-    )
-    assert "no module 'path.to.nothing'" in outcome.err
-
-
-def test_a_class_that_is_not_there(assay_cli: Assay, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("module", "says"),
+    [
+        ("path.to.nothing", "no module 'path.to.nothing'"),
+        ("some_engine:Other", "has no 'Other'"),
+        ("some_engine:Other", "Engine"),
+    ],
+)
+def test_a_module_or_class_that_is_not_there(
+    module: str, says: str, assay_cli: Assay, tmp_path: Path
+) -> None:
     write(tmp_path, "some_engine.py", engine("return []"))
-    outcome = score_refused(
-        assay_cli, tmp_path, "--dataset", "dataset.json", "--search-module", "some_engine:Other"
-    )
-    assert "has no 'Other'" in outcome.err
-    assert "Engine" in outcome.err
+    args = ("--dataset", "dataset.json", "--search-module", module)
+    assert says in score_refused(assay_cli, tmp_path, *args).err
 
 
 def test_an_engine_that_fails_on_one_query_exits_4_and_the_results_say_which(
@@ -737,13 +631,12 @@ def test_a_good_output_replaces_the_old_file_in_one_step_and_leaves_no_other(
     assert (tmp_path / "link.json").read_text() == "results of yesterday"
 
 
-def test_an_output_below_a_file_is_refused(assay_cli: Assay, tmp_path: Path) -> None:
-    assert "good.run/out.json" in refused(assay_cli, tmp_path, *SCORE, "good.run/out.json").err
-
-
-def test_an_output_that_is_a_folder_is_refused(assay_cli: Assay, tmp_path: Path) -> None:
+@pytest.mark.parametrize("target", ["good.run/out.json", "folder"])
+def test_an_output_below_a_file_or_that_is_a_folder_is_refused(
+    target: str, assay_cli: Assay, tmp_path: Path
+) -> None:
     (tmp_path / "folder").mkdir()
-    assert "folder" in refused(assay_cli, tmp_path, *SCORE, "folder").err
+    assert target in refused(assay_cli, tmp_path, *SCORE, target).err
 
 
 @pytest.mark.parametrize("option", ["--output", "--report", "--baseline"])
@@ -755,18 +648,10 @@ def test_what_cannot_be_written_is_said_before_the_engine_runs(
         "slow.py",
         "from pathlib import Path\nPath('ran').touch()\ndef search(query, top_k): return []\n",
     )
-    args = (
-        "score",
-        "--dataset",
-        "dataset.json",
-        "--search-module",
-        "slow",
-        option,
-        "good.run/out.json",
-    )
-    outcome = refused(
-        assay_cli, tmp_path, *args, *(("--update-baseline",) if option == "--baseline" else ())
-    )
+    args = ["score", "--dataset", "dataset.json", "--search-module", "slow"]
+    args += [option, "good.run/out.json"]
+    args += ["--update-baseline"] if option == "--baseline" else []
+    outcome = refused(assay_cli, tmp_path, *args)
     assert "good.run/out.json: cannot write" in outcome.err
     assert not (tmp_path / "ran").exists()
 
@@ -815,19 +700,9 @@ def test_the_process_itself_exits_with_the_code_and_one_message(
     module: str, code: int, tmp_path: Path
 ) -> None:
     write(tmp_path, "broken.py", "raise RuntimeError('boom')")
-    command = [
-        sys.executable,
-        "-m",
-        "assay",
-        "score",
-        "--dataset",
-        "dataset.json",
-        "--search-module",
-        module,
-    ]
-    done = subprocess.run(
-        [*command, "--output", "new.json"], cwd=tmp_path, capture_output=True, text=True
-    )
+    command = [sys.executable, "-m", "assay", "score", "--dataset", "dataset.json"]
+    options = ["--search-module", module, "--output", "new.json"]
+    done = subprocess.run([*command, *options], cwd=tmp_path, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (code, "")
     assert done.stderr.startswith("error: ")
     assert "Traceback" not in done.stderr

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from command_line import Assay
+from kit.commands import Assay
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "en"
 SAMPLE, CORPUS = SAMPLES / "dataset.json", SAMPLES / "corpus.jsonl"
@@ -67,8 +67,19 @@ def small_set(tmp_path: Path) -> None:
     (tmp_path / "src" / "my_engine.py").write_text(MINE)
 
 
+DATASET = "eval/dataset.json"
+SCORE = ("score", "--dataset", DATASET)
+SCORE_MINE = (*SCORE, "--search-module", "src.my_engine")
+
+
+def write_engine(path: Path, body: str, head: str = "") -> None:
+    """A module with an engine whose `search` has this body."""
+    source = f"{head}\nclass Engine:\n    def search(self, query, top_k=20):\n        {body}\n"
+    path.write_text(source)
+
+
 def score(assay_cli: Assay, *args: object) -> Any:
-    outcome = assay_cli("score", "--dataset", "eval/dataset.json", *args, "--json")
+    outcome = assay_cli(*SCORE, *args, "--json")
     assert outcome.code == 0, outcome.err
     return outcome.json
 
@@ -93,10 +104,7 @@ def test_a_file_path_names_an_engine(assay_cli: Assay, tmp_path: Path) -> None:
     """Its neighbours can be imported, as when it is run by itself."""
     (tmp_path / "tools").mkdir()
     (tmp_path / "tools" / "neighbour.py").write_text("IDS = ['A-2']\n")
-    (tmp_path / "tools" / "by_path.py").write_text(
-        "from neighbour import IDS\nclass ByPath:\n    def search(self, query, top_k=20):\n"
-        "        return IDS\n"
-    )
+    write_engine(tmp_path / "tools" / "by_path.py", "return IDS", "from neighbour import IDS")
     assert score(assay_cli, "--search-module", "tools/by_path.py")["overall"]["mrr"] == 1.0
 
 
@@ -104,7 +112,7 @@ def test_a_class_is_picked_by_name_when_there_are_two(assay_cli: Assay, tmp_path
     two = "class {}:\n    def search(self, query, top_k=20):\n        return ['A-2']\n"
     (tmp_path / "two_engines.py").write_text(two.format("First") + two.format("Second"))
     assert score(assay_cli, "--search-module", "two_engines:Second")["engine"] == "Second"
-    outcome = assay_cli("score", "--dataset", "eval/dataset.json", "--search-module", "two_engines")
+    outcome = assay_cli(*SCORE, "--search-module", "two_engines")
     assert (outcome.code, "two_engines:First" in outcome.err) == (2, True)
 
 
@@ -121,20 +129,14 @@ def test_a_class_is_picked_by_name_when_there_are_two(assay_cli: Assay, tmp_path
     ],
 )
 def test_hits_in_every_usual_shape_are_read(answer: str, assay_cli: Assay, tmp_path: Path) -> None:
-    (tmp_path / "shapes.py").write_text(
-        "from assay import Hit\nclass Shapes:\n    def search(self, query, top_k=20):\n"
-        f"        return {answer}\n"
-    )
+    write_engine(tmp_path / "shapes.py", f"return {answer}", "from assay import Hit")
     assert score(assay_cli, "--search-module", "shapes")["per_query"][0]["results"] == ["A-2"]
 
 
 def test_an_engine_is_asked_for_top_k_and_no_more_is_taken(
     assay_cli: Assay, tmp_path: Path
 ) -> None:
-    (tmp_path / "many.py").write_text(
-        "class Many:\n    def search(self, query, top_k=20):\n"
-        "        return [f'{top_k}-{i}' for i in range(99)]\n"
-    )
+    write_engine(tmp_path / "many.py", "return [f'{top_k}-{i}' for i in range(99)]")
     asked = ("--search-module", "many", "--top-k", "30")
     entry = score(assay_cli, *asked, "--hits", "all")["per_query"][0]
     assert (entry["num_results"], entry["results"][-1]) == (30, "30-29")
@@ -146,17 +148,10 @@ def test_a_top_k_below_the_deepest_cutoff_is_kept_and_warned_about(
     assay_cli: Assay, tmp_path: Path
 ) -> None:
     """R@20 over five asked-for results is what was asked for, but nobody should be surprised."""
-    (tmp_path / "deep.py").write_text(
-        "class Deep:\n    def search(self, query, top_k=20):\n"
-        "        return [f'{top_k}-{i}' for i in range(99)]\n"
-    )
-    assert (
-        score(assay_cli, "--search-module", "deep", "--top-k", "5")["per_query"][0]["num_results"]
-        == 5
-    )
-    outcome = assay_cli(
-        "score", "--dataset", "eval/dataset.json", "--search-module", "deep", "--top-k", "5"
-    )
+    write_engine(tmp_path / "deep.py", "return [f'{top_k}-{i}' for i in range(99)]")
+    shallow = ("--search-module", "deep", "--top-k", "5")
+    assert score(assay_cli, *shallow)["per_query"][0]["num_results"] == 5
+    outcome = assay_cli(*SCORE, *shallow)
     assert "asked for 5 hits, and a measure looks at 20" in outcome.err
     assert score(assay_cli, "--search-module", "deep")["per_query"][0]["num_results"] == 20
 
@@ -199,7 +194,7 @@ def test_saved_results_are_scored_and_missing_queries_count(
 ) -> None:
     """In a TREC run and in BEIR JSON the score gives the order, not the rank column."""
     (tmp_path / name).write_text(SAVED[name])
-    outcome = assay_cli("score", "--dataset", "eval/dataset.json", "--run", name, "--json")
+    outcome = assay_cli(*SCORE, "--run", name, "--json")
     assert outcome.json["overall"]["mrr"] == pytest.approx(0.5 / 3)
     assert "2 of 3 queries are missing from the run and score 0" in outcome.err
 
@@ -215,25 +210,9 @@ def test_our_own_results_score_again_to_the_same_figures(assay_cli: Assay) -> No
 
 
 def test_results_json_has_the_keys_of_the_spec(assay_cli: Assay, tmp_path: Path) -> None:
-    outcome = assay_cli(
-        "score",
-        "--search-module",
-        "src.my_engine",
-        "--dataset",
-        "eval/dataset.json",
-        "--output",
-        "results.json",
-    )
-    assert outcome.code == 0
+    assert assay_cli(*SCORE_MINE, "--output", "results.json").code == 0
     results = json.loads((tmp_path / "results.json").read_text())
-    assert list(results)[:6] == [
-        "timestamp",
-        "engine",
-        "overall",
-        "by_type",
-        "by_topic",
-        "per_query",
-    ]
+    assert list(results)[:6] == "timestamp engine overall by_type by_topic per_query".split()
     assert results["receipt"]
     assert set(results["by_type"]) == {"keyword", "natural_language", "fact_pattern"}
     for metrics in (
@@ -243,16 +222,8 @@ def test_results_json_has_the_keys_of_the_spec(assay_cli: Assay, tmp_path: Path)
     ):
         assert sorted(metrics) == sorted(METRICS)
     entry = results["per_query"][0]
-    spec = [
-        "query_id",
-        "query_text",
-        "query_type",
-        "query_topic",
-        "num_results",
-        "results",
-        "metrics",
-    ]
-    assert list(entry)[:7] == spec
+    spec = "query_id query_text query_type query_topic num_results results metrics"
+    assert list(entry)[:7] == spec.split()
     assert entry["query_id"] == "q001"
     assert (entry["query_text"], entry["query_type"], entry["query_topic"]) == (
         "text of keyword",
@@ -290,19 +261,14 @@ def test_json_on_stdout_is_alone_whatever_the_engine_prints(
         "        os.system('echo child')\n"
         "        return ['A-2']\n"
     )
-    outcome = assay_cli(
-        "score", "--dataset", "eval/dataset.json", "--search-module", "chatty", "--json"
-    )
+    outcome = assay_cli(*SCORE, "--search-module", "chatty", "--json")
     assert outcome.json["engine"] == "Chatty"
     for line in ("importing", "making", "naming", "searching", "child"):
         assert line in outcome.err
 
 
 def test_the_scorecard_shows_overall_types_and_topics(assay_cli: Assay) -> None:
-    outcome = assay_cli(
-        "score", "--dataset", "eval/dataset.json", "--search-module", "src.my_engine"
-    )
-    lines = outcome.out.splitlines()
+    lines = assay_cli(*SCORE_MINE).out.splitlines()
     header = next(line for line in lines if "MRR" in line)
     assert header.split() == ["n", "MRR", "nDCG@10", "nDCG@5", "P@5", "P@10", "R@10", "R@20"]
     overall = next(line for line in lines if line.startswith("Overall"))
@@ -313,9 +279,7 @@ def test_the_scorecard_shows_overall_types_and_topics(assay_cli: Assay) -> None:
 
 def test_columns_are_aligned(assay_cli: Assay) -> None:
     """Every figure ends where its heading ends."""
-    out = assay_cli(
-        "score", "--dataset", "eval/dataset.json", "--search-module", "src.my_engine"
-    ).out
+    out = assay_cli(*SCORE_MINE).out
     header = next(line for line in out.splitlines() if "MRR" in line)
     row = next(line for line in out.splitlines() if line.startswith("Overall"))
     assert len(header.rstrip()) == len(row.rstrip())
@@ -329,24 +293,13 @@ def test_no_color_is_respected(
     monkeypatch.setenv("TERM", "xterm-256color")
     if no_color is None:
         monkeypatch.delenv("NO_COLOR")
-    out = assay_cli(
-        "score", "--dataset", "eval/dataset.json", "--search-module", "src.my_engine"
-    ).out
+    out = assay_cli(*SCORE_MINE).out
     assert ("\x1b[36m" in out or "\x1b[1;36m" in out) is coloured
 
 
 def test_measures_are_chosen_by_name(assay_cli: Assay) -> None:
-    results = score(
-        assay_cli,
-        "--search-module",
-        "src.my_engine",
-        "-m",
-        "AP",
-        "-m",
-        "P(rel=2)@5",
-        "-m",
-        "nDCG@3",
-    )
+    chosen = ("-m", "AP", "-m", "P(rel=2)@5", "-m", "nDCG@3")
+    results = score(assay_cli, "--search-module", "src.my_engine", *chosen)
     assert list(results["overall"]) == ["AP", "P(rel=2)@5", "ndcg@3"]
 
 
@@ -372,7 +325,7 @@ def test_explain_scores_results_of_another_tool_given_the_gold_set(
     assay_cli: Assay, tmp_path: Path
 ) -> None:
     (tmp_path / "other.json").write_text(SAVED["run.json"])
-    outcome = assay_cli("explain", "other.json", "q001", "--dataset", "eval/dataset.json")
+    outcome = assay_cli("explain", "other.json", "q001", "--dataset", DATASET)
     assert "1 / 2  (first hit with grade >= 2)" in outcome.out
     assert assay_cli("explain", "other.json", "q001").code == 2
 
@@ -406,18 +359,18 @@ def test_validate_reports_errors_with_exit_2_and_flags_with_0(
     assay_cli: Assay, tmp_path: Path
 ) -> None:
     (tmp_path / "corpus.jsonl").write_text('{"id": "A-1"}\n')
-    outcome = assay_cli("gold", "validate", "eval/dataset.json", "--corpus", "corpus.jsonl")
+    outcome = assay_cli("gold", "validate", DATASET, "--corpus", "corpus.jsonl")
     assert outcome.code == 2
     assert "unknown-document" in outcome.out
     assert "3 errors" in outcome.err
-    outcome = assay_cli("gold", "validate", "eval/dataset.json", "--json")
+    outcome = assay_cli("gold", "validate", DATASET, "--json")
     assert (outcome.code, outcome.json["errors"]) == (0, 0)
     assert outcome.json["flags"] == len(outcome.json["findings"]) > 0
 
 
 def test_strict_makes_flags_fail(assay_cli: Assay) -> None:
-    assert assay_cli("gold", "validate", "eval/dataset.json").code == 0
-    assert assay_cli("gold", "validate", "eval/dataset.json", "--strict").code == 1
+    assert assay_cli("gold", "validate", DATASET).code == 0
+    assert assay_cli("gold", "validate", DATASET, "--strict").code == 1
 
 
 def test_the_sample_validates_against_its_own_corpus(assay_cli: Assay) -> None:
@@ -427,12 +380,12 @@ def test_the_sample_validates_against_its_own_corpus(assay_cli: Assay) -> None:
 
 
 def test_stats_show_the_picture(assay_cli: Assay) -> None:
-    stats = assay_cli("gold", "stats", "eval/dataset.json", "--json").json
+    stats = assay_cli("gold", "stats", DATASET, "--json").json
     assert (stats["queries"], stats["judgments"], stats["rationales"]) == (3, 6, 1.0)
     assert stats["grades"] == {"2": 3, "1": 3}
     assert stats["topics"] == {"gifts": {"keyword": 1, "natural_language": 1, "fact_pattern": 1}}
     assert stats["judged_per_query"] == {"min": 2, "median": 2, "max": 2}
-    out = assay_cli("gold", "stats", "eval/dataset.json").out
+    out = assay_cli("gold", "stats", DATASET).out
     assert "3 queries, 6 judgments" in out
     assert "50%" in out
 
@@ -440,20 +393,20 @@ def test_stats_show_the_picture(assay_cli: Assay) -> None:
 def test_convert_says_which_files_it_wrote_and_what_was_lost(
     assay_cli: Assay, tmp_path: Path
 ) -> None:
-    outcome = assay_cli("gold", "convert", "eval/dataset.json", "gold.qrels")
+    outcome = assay_cli("gold", "convert", DATASET, "gold.qrels")
     assert outcome.code == 0
     assert outcome.out.split() == ["gold.qrels", "gold.topics.tsv"]
     for lost in ("rationale of 6 judgments", "topic of 3 queries", "taxonomy"):
         assert lost in outcome.err
     assert (tmp_path / "gold.qrels").read_text().splitlines()[0] == "q001 0 A-1 1"
-    again = assay_cli("gold", "convert", "eval/dataset.json", "copy.json")
+    again = assay_cli("gold", "convert", DATASET, "copy.json")
     assert "nothing lost" in again.err
 
 
 def test_scores_are_the_same_from_every_format_of_the_gold_set(assay_cli: Assay) -> None:
     expected = score(assay_cli, "--search-module", "src.my_engine")["overall"]
     for target in ("gold.qrels", "gold.csv", "folder", "copy.json"):
-        assert assay_cli("gold", "convert", "eval/dataset.json", target).code == 0
+        assert assay_cli("gold", "convert", DATASET, target).code == 0
         outcome = assay_cli(
             "score", "--dataset", target, "--search-module", "src.my_engine", "--json"
         )

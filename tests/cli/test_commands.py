@@ -10,16 +10,25 @@ from typing import Any
 
 import pytest
 
-from command_line import Assay
+from kit.commands import Assay
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "en"
 SAMPLE, CORPUS = SAMPLES / "dataset.json", SAMPLES / "corpus.jsonl"
 
 
-def scored(assay_cli: Assay, output: str) -> None:
-    outcome = assay_cli(
-        "score", "--dataset", SAMPLE, "--engine", "bm25", "--corpus", CORPUS, "--output", output
-    )
+CONFIG = f"""[gold.s]
+path = "{SAMPLE}"
+[engines.b]
+engine = "bm25"
+corpus = "{CORPUS}"
+"""
+
+
+def scored(
+    assay_cli: Assay, output: str, engine: str = "bm25", gold: Path = SAMPLE, corpus: Path = CORPUS
+) -> None:
+    options = ("--dataset", gold, "--engine", engine, "--corpus", corpus, "--output", output)
+    outcome = assay_cli("score", *options)
     assert outcome.code == 0, outcome.err
 
 
@@ -34,17 +43,7 @@ def test_demo_ends_with_a_scorecard_and_what_to_try_next(assay_cli: Assay, tmp_p
 
 def test_compare_shows_the_paired_difference(assay_cli: Assay) -> None:
     for name in ("random", "bm25"):
-        args = (
-            "--dataset",
-            SAMPLE,
-            "--engine",
-            name,
-            "--corpus",
-            CORPUS,
-            "--output",
-            f"{name}.json",
-        )
-        assert assay_cli("score", *args).code == 0
+        scored(assay_cli, f"{name}.json", name)
     outcome = assay_cli("compare", "random.json", "bm25.json")
     assert outcome.code == 0, outcome.err
     assert "nDCG@10" in outcome.out
@@ -80,8 +79,7 @@ def test_an_inconclusive_gate_names_the_judgments_that_would_settle_it(
     assay_cli: Assay, tmp_path: Path
 ) -> None:
     (tmp_path / "assay.toml").write_text(
-        f'[gold.s]\npath = "{SAMPLE}"\n[engines.b]\nengine = "bm25"\ncorpus = "{CORPUS}"\n'
-        f'[engines.c]\nengine = "bm25"\ncorpus = "{CORPUS}"\n'
+        CONFIG + f'[engines.c]\nengine = "bm25"\ncorpus = "{CORPUS}"\n'
         '[[gates]]\nmeasure = "nDCG@10"\nminimum = 0.66\nsignificance = 0.05\n'
     )
     outcome = assay_cli("run", "--config", "assay.toml")
@@ -104,10 +102,7 @@ GATES = {
 def test_judgments_that_would_settle_a_gate_on_any_measure(
     gate: str, assay_cli: Assay, tmp_path: Path
 ) -> None:
-    (tmp_path / "assay.toml").write_text(
-        f'[gold.s]\npath = "{SAMPLE}"\n[engines.b]\nengine = "bm25"\ncorpus = "{CORPUS}"\n'
-        f"[[gates]]\n{gate}\n"
-    )
+    (tmp_path / "assay.toml").write_text(f"{CONFIG}[[gates]]\n{gate}\n")
     outcome = assay_cli("run", "--json")
     assert outcome.code == 3, outcome.err
     verdict = outcome.json[0]["verdict"]
@@ -129,8 +124,7 @@ def test_judging_the_pairs_named_meets_the_judged_share_and_one_fewer_does_not(
     assay_cli: Assay, tmp_path: Path
 ) -> None:
     (tmp_path / "assay.toml").write_text(
-        f'[gold.s]\npath = "{SAMPLE}"\n[engines.b]\nengine = "bm25"\ncorpus = "{CORPUS}"\n'
-        '[[gates]]\nmeasure = "P@5"\nmin_judged = 0.9\nminimum = 0.01\n'
+        CONFIG + '[[gates]]\nmeasure = "P@5"\nmin_judged = 0.9\nminimum = 0.01\n'
     )
     pairs = assay_cli("run", "--json").json[0]["verdict"]["judge_next"]
     results = json.loads((tmp_path / ".assay/results/s--b.json").read_text())
@@ -147,29 +141,9 @@ def test_what_to_judge_next_goes_to_a_file_and_to_the_queue(
     gold = Path("dataset.json")
     gold.write_bytes(SAMPLE.read_bytes())
     for engine in ("random", "bm25"):
-        args = (
-            "--dataset",
-            gold,
-            "--engine",
-            engine,
-            "--corpus",
-            CORPUS,
-            "--output",
-            f"{engine}.json",
-        )
-        assert assay_cli("score", *args).code == 0
-    asked = (
-        "gold",
-        "next",
-        "random.json",
-        "bm25.json",
-        "--measure",
-        "AP@10",
-        "--queue",
-        gold,
-        "--limit",
-        3,
-    )
+        scored(assay_cli, f"{engine}.json", engine, gold)
+    asked = ("gold", "next", "random.json", "bm25.json", "--measure", "AP@10")
+    asked = (*asked, "--queue", gold, "--limit", 3)
     first = assay_cli(*asked, "--output", name)
     assert first.code == 0, first.err
     assert "AP@10" in first.out
@@ -236,17 +210,7 @@ def test_the_report_of_a_comparison_says_which_is_better_and_what_it_rests_on(
     assay_cli: Assay, tmp_path: Path
 ) -> None:
     for name in ("random", "bm25"):
-        args = (
-            "--dataset",
-            SAMPLE,
-            "--engine",
-            name,
-            "--corpus",
-            CORPUS,
-            "--output",
-            f"{name}.json",
-        )
-        assert assay_cli("score", *args).code == 0
+        scored(assay_cli, f"{name}.json", name)
     assert assay_cli("report", "bm25.json", "--against", "random.json", "-o", "r.html").code == 0
     page = (tmp_path / "r.html").read_text()
     for said in (
@@ -284,19 +248,10 @@ def test_a_perturbed_golden_set_has_its_reports_too(
     assert (
         assay_cli("gold", "perturb", "golden.json", "-o", "set.json", "--language", "en").code == 0
     )
-    scored = assay_cli(
-        "score",
-        "--dataset",
-        "set.json",
-        "--engine",
-        "bm25",
-        "--corpus",
-        CORPUS,
-        "--output",
-        "g.json",
-    )
-    assert "Robustness" in scored.out
-    assert "typo-keyboard" in scored.out
+    options = ("--dataset", "set.json", "--engine", "bm25", "--corpus", CORPUS)
+    out = assay_cli("score", *options, "--output", "g.json").out
+    assert "Robustness" in out
+    assert "typo-keyboard" in out
     outcome = assay_cli("report", "g.json", "-o", name)
     assert outcome.code == 0, outcome.err
     assert GOLDEN_REPORTS[name] in (tmp_path / name).read_text()
@@ -307,18 +262,8 @@ def test_results_on_another_corpus_are_not_compared_unless_told(
 ) -> None:
     lines = Path(CORPUS).read_text().splitlines(keepends=True)
     (tmp_path / "other.jsonl").write_text("".join(lines[:-1]))
-    for name, corpus in (("a", CORPUS), ("b", "other.jsonl")):
-        args = (
-            "--dataset",
-            SAMPLE,
-            "--engine",
-            "bm25",
-            "--corpus",
-            corpus,
-            "--output",
-            f"{name}.json",
-        )
-        assert assay_cli("score", *args).code == 0
+    scored(assay_cli, "a.json")
+    scored(assay_cli, "b.json", corpus=Path("other.jsonl"))
     refused = assay_cli("compare", "a.json", "b.json")
     assert refused.code == 2
     assert "a and b: searched different corpora (fingerprint " in refused.err
@@ -352,16 +297,8 @@ def test_an_unchanged_pair_is_not_run_again_and_the_change_against_the_baseline_
         f'[gold.s]\npath = "{SAMPLE}"\nbaseline = "baseline.json"\n[engines.mine]\n'
         'search_module = "mine"\n'
     )
-    args = (
-        "--dataset",
-        SAMPLE,
-        "--search-module",
-        "mine",
-        "--baseline",
-        "baseline.json",
-        "--update-baseline",
-    )
-    assert assay_cli("score", *args).code == 0
+    args = ("--dataset", SAMPLE, "--search-module", "mine", "--baseline", "baseline.json")
+    assert assay_cli("score", *args, "--update-baseline").code == 0
     first = assay_cli("run")
     assert "mine on s: scored" in first.err
     assert "vs baseline" in first.out
@@ -377,9 +314,7 @@ def test_a_bootstrapped_set_is_called_provisional_in_a_run(
 ) -> None:
     row = {"id": "g1", "query": "gift", "relevant_case_law_ids": ["80-041"], "source": "bootstrap"}
     (tmp_path / "gold-set.jsonl").write_text(json.dumps(row) + "\n")
-    (tmp_path / "assay.toml").write_text(
-        f'[gold.s]\npath = "gold-set.jsonl"\n[engines.b]\nengine = "bm25"\ncorpus = "{CORPUS}"\n'
-    )
+    (tmp_path / "assay.toml").write_text(CONFIG.replace(str(SAMPLE), "gold-set.jsonl"))
     outcome = assay_cli("run")
     assert outcome.code == 0, outcome.err
     assert "Gold set provisional (bootstrap-only): 0 of 1 rows approved (0%)." in outcome.out

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from command_line import Assay
+from kit.commands import Assay
 
 ROOT = Path(__file__).parents[2]
 yaml = pytest.importorskip("yaml", reason="needs the package pyyaml")
@@ -21,12 +21,6 @@ COURT = "class Court:\n    def search(self, query, top_k):\n        return []\n"
 def _corpus(assay_cli: Assay, name: str) -> None:
     Path("act.jsonl").write_text('{"id": "1", "text": "A gift is reported."}\n')
     assert assay_cli("corpus", "import", "jsonl", "act.jsonl", "--name", name).code == 0
-
-
-@pytest.fixture(autouse=True)
-def no_home(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("ASSAY_STORE", raising=False)
-    monkeypatch.delenv("ASSAY_HOME", raising=False)
 
 
 def test_a_new_folder_says_how_to_begin(assay_cli: Assay) -> None:

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from assay.core.types import Vote
-from command_line import Assay, Outcome
-from voted_sets import add_votes
+from kit.commands import Assay, Outcome
+from kit.sets import add_votes
 
 QUERIES, DEPTH = 40, 10
 MEASURES = ("nDCG@10", "P@5", "RR(rel=2)")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from assay.core.workspace import HOME
-from command_line import Assay
+from kit.commands import Assay
 
 FINNISH = Path(__file__).parents[2] / "samples" / "fi"
 CONFIG = f"""

@@ -16,7 +16,7 @@ import typer
 import assay.cli
 from assay.cli.naming import BEFORE, GOLD, NAMES, is_argument
 from assay.cli.options import CORPUS
-from command_line import Assay
+from kit.commands import Assay
 
 SAMPLE = Path(__file__).parents[2] / "samples" / "en"
 # servers: they print nothing to read
@@ -70,9 +70,9 @@ def test_every_name_of_the_table_is_taken(path: str, param: Any) -> None:
 
 def taken(command: Any, args: list[str]) -> list[str]:
     """The arguments without a name, when these are given."""
-    from assay.cli.naming import _without_names
+    from assay.cli.naming import _place_named_arguments
 
-    return [arg for arg in _without_names(command, args) if not arg.startswith("-")]
+    return [arg for arg in _place_named_arguments(command, args) if not arg.startswith("-")]
 
 
 def test_a_path_to_write_to_is_always_o() -> None:

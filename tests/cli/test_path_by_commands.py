@@ -13,7 +13,7 @@ import pytest
 from assay.mcp.server import build_server
 from assay.web.app import create_app
 from assay.workbench.project.service import open_service
-from command_line import Assay
+from kit.commands import Assay
 
 mcp = pytest.importorskip("mcp", reason="needs the package mcp")
 testclient = pytest.importorskip("starlette.testclient", reason="needs the package httpx")

@@ -9,8 +9,8 @@ import pytest
 from assay.workbench.project import people
 from assay.workbench.project.audit_trail import trail
 from assay.workbench.project.service import open_service
-from command_line import Assay
-from judged_pages import judged_set
+from kit.commands import Assay
+from kit.sets import judged_set
 
 PASSWORD = "correct horse battery"
 

@@ -9,7 +9,7 @@ import pytest
 
 from assay.workbench.judging.gold_sets import gold_list
 from assay.workbench.project.service import gold_path, open_service
-from command_line import Assay
+from kit.commands import Assay
 
 SEARCH = {
     "id": "1",
@@ -19,12 +19,6 @@ SEARCH = {
     "results": ["a", "b"],
 }
 DECISION = {"id": "ערר 1/26", "at": "2026-05-03", "cites": ["b"]}
-
-
-@pytest.fixture(autouse=True)
-def no_store(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("ASSAY_STORE", raising=False)
-    monkeypatch.delenv("ASSAY_HOME", raising=False)
 
 
 def fill(assay_cli: Assay, *options: object) -> None:

@@ -12,7 +12,7 @@ from assay.core.runs import run_from_results
 from assay.core.types import GoldSet, Hit, QueryResult, judgment_frame
 from assay.evaluation.golden_checks import Outcome, check, check_all, checks_of, results_of
 from assay.law.matching import CellText, Known, place_of
-from golden_cases import hit, outcome, question
+from kit.golden_cases import hit, outcome, question
 
 S1, S2 = {"section": "1"}, {"section": "2", "moment": "3"}
 KL, HL = {"law": "Kuntalaki", "section": "1"}, {"law": "Hallintolaki", "section": "9"}

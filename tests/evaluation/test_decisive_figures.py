@@ -21,8 +21,8 @@ from assay.evaluation import statistics
 from assay.evaluation.gates import DEFAULT_POLICY, _told, decide, mistake
 from assay.evaluation.graded import default_measures
 from assay.evaluation.measures import BINARY_SUITE, GRADED_SUITE, parse_measure, result_key
-from golden_cases import hit, outcome, question
-from random_data import as_gold
+from kit.golden_cases import hit, outcome, question
+from kit.random_data import as_gold
 
 S110 = {"section": "110", "moment": "3"}
 

@@ -8,7 +8,7 @@ from assay.core.errors import InputError
 from assay.core.types import GoldSet, Locator, Query
 from assay.evaluation.expectations import check_expectations
 from assay.law.matching import Known, place_of
-from golden_cases import question
+from kit.golden_cases import question
 
 CORPUS = [
     {

@@ -25,7 +25,7 @@ from assay.core.results import (
 from assay.core.results_file import encode, to_json
 from assay.evaluation.gates import decide
 from assay.workbench.scoring.score import verdict_on
-from command_line import Assay
+from kit.commands import Assay
 
 
 def results(values: list[float], *, fingerprint: str = "g", judged: bool = True) -> GradedResults:

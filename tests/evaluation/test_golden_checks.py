@@ -11,8 +11,8 @@ from assay.core.runs import run_from_results
 from assay.core.types import GoldSet, Hit, Query, QueryResult
 from assay.evaluation.golden_checks import check, check_all, results_of
 from assay.law.matching import Known, Place
-from golden_cases import hit, outcome, question
-from spec_runner import eval_one
+from kit.golden_cases import hit, outcome, question
+from kit.spec_runner import eval_one
 
 S110 = {"section": "110", "moment": "3"}
 

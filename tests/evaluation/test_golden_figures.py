@@ -12,7 +12,7 @@ from assay.evaluation.golden import evaluate_golden
 from assay.evaluation.golden_checks import check
 from assay.evaluation.golden_figures import results
 from assay.evaluation.robustness import robustness
-from golden_cases import hit, outcome, question
+from kit.golden_cases import hit, outcome, question
 
 S1 = [{"section": "1"}]
 

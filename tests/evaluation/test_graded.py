@@ -20,7 +20,7 @@ from assay.evaluation import judged as judged_hits
 from assay.evaluation import statistics
 from assay.evaluation.graded import evaluate, graded_results
 from assay.evaluation.unjudged import unjudged
-from random_data import DOC_IDS, Qrels, Scores, as_gold, as_run, qrels, scores
+from kit.random_data import DOC_IDS, Qrels, Scores, as_gold, as_run, qrels, scores
 
 SUITE = [
     "RR(rel=2)",

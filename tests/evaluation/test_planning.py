@@ -13,7 +13,7 @@ from assay.core.errors import InputError
 from assay.evaluation.planning import Goal, crowds_of, queries_for
 from assay.workbench.agents.runs import verdicts
 from assay.workbench.deciding.compare import compare_results
-from command_line import Assay
+from kit.commands import Assay
 
 QRELS = "".join(
     f"q{n} 0 {doc} {grade}\n" for n in range(12) for doc, grade in (("a", 2), ("b", 1), ("c", 0))

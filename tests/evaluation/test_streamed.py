@@ -21,8 +21,8 @@ from assay.evaluation.judged import judged_rows, judgments_of, prepare
 from assay.evaluation.measures import parse_measures
 from assay.evaluation.streamed import look_up
 from assay.formats import read_run, trec
-from command_line import Assay
-from random_data import DOC_IDS, QUERY_IDS, as_gold, qrels
+from kit.commands import Assay
+from kit.random_data import DOC_IDS, QUERY_IDS, as_gold, qrels
 
 MEASURES = ["RR", "nDCG@5", "AP", "P@3", "Judged@2", "Bpref"]
 

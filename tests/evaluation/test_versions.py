@@ -11,7 +11,7 @@ import pytest
 
 from assay.law.matching import Known, close_versions, place_of
 from assay.law.versions import holds_on, validity
-from command_line import Assay
+from kit.commands import Assay
 
 TEXTS = {
     1: "Kunnan talousarvio hyväksytään vuosittain valtuustossa ennen vuoden loppua.",

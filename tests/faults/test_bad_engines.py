@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from assay.engines.transport import MOST_BYTES
-from command_line import Assay
-from search_server import Reply, SearchServer, search_server
+from kit.commands import Assay
+from kit.search_server import Reply, SearchServer, search_server
 
 
 @pytest.fixture

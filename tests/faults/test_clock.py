@@ -24,8 +24,7 @@ from assay.workbench.judging.page import GivenVote, save_vote
 from assay.workbench.project.service import Service
 from assay.workbench.review import decisions, suggestions
 from assay.workbench.review.decisions import DecisionForm
-from judged_pages import both, judged_set
-from voted_sets import labels, write_set
+from kit.sets import both, judged_set, labels, write_set
 
 NOW = datetime(2026, 5, 31, 12, tzinfo=UTC)
 

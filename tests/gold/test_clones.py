@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from kit import Project, Visitor, run_command
-from voted_sets import acts, log_of
+from kit.sets import acts, log_of
 
 AGREED = {("q1", "d1"): 2, ("q1", "d2"): 0, ("q2", "d4"): 1}
 LINES = ["*.log.jsonl text eol=lf merge=union", "people.toml text eol=lf merge=union"]

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from kit import Project
-from voted_sets import acts, log_of
+from kit.sets import acts, log_of
 
 AGREED = {("q1", "d1"): 2, ("q1", "d2"): 0, ("q2", "d4"): 1}
 POLICIES = (("adjudicated",), ("majority",), ("latest",), ("senior", "--senior", "Ada"))

@@ -1,16 +1,32 @@
-"""Run `assay …` in this process, and keep what it printed."""
+"""Commands run in this process, and the output that they printed."""
 
 from __future__ import annotations
 
 import contextlib
 import io
+import json
 import sys
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import assay.cli
-from command_line import Outcome
 
-__all__ = ["Outcome", "run_command"]
+
+@dataclass(frozen=True)
+class Outcome:
+    """The exit code of a command and the texts that it printed."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+Assay = Callable[..., Outcome]  # the fixture `assay_cli`: assay_cli("score", "--help")
 
 
 def run_command(*args: object) -> Outcome:
@@ -26,6 +42,16 @@ def run_command(*args: object) -> Outcome:
     finally:
         sys.argv = given
     return Outcome(code, out.text, err.text)
+
+
+def run_assay(*args: object) -> int:
+    """Run `assay ARGS` in this process, which may be a fork, and return its exit code."""
+    sys.argv = ["assay", *map(str, args)]
+    try:
+        assay.cli.main()
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else int(stop.code is not None)
+    return 0
 
 
 class _Stream(io.TextIOWrapper):

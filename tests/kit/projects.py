@@ -12,6 +12,7 @@ from typing import Any
 
 from kit.commands import Outcome, run_command
 from kit.server import Server, serving
+from kit.sets import TAXONOMY
 
 GOLD = "gold-set"
 GRADED = "dataset"
@@ -260,13 +261,7 @@ GRADED_SET = {
     "created_at": "2026-01-01T00:00:00Z",
     "description": "",
     "rubric": "fppc-relevance-2",
-    "taxonomy": {
-        "gifts": {
-            "name": "Gifts",
-            "description": "What officials may accept.",
-            "issues": [{"id": "limit", "name": "Limits", "description": "How much.", "odd": 1}],
-        }
-    },
+    "taxonomy": TAXONOMY,
     "queries": [
         {"id": id, "text": text, "type": "keyword", "topic": "gifts", "issue": "limit"}
         for id, text in {

@@ -23,14 +23,17 @@ from assay.workbench.project.service import Recording, Service, open_service
 from assay.workbench.review.queue import say_pending
 
 __all__ = [
+    "PASSWORD",
     "Access",
     "Agent",
     "Server",
     "Visitor",
     "call_me",
+    "join",
     "local_client",
     "serving",
     "take_token",
+    "visitor",
 ]
 
 PASSWORD = "correct horse battery"
@@ -61,6 +64,23 @@ def take_token(client: TestClient, path: str = "/") -> str:
     assert found, "no token on this page"
     client.headers["x-csrf-token"] = found[1]
     return found[1]
+
+
+def visitor(app: Any, path: str = "/sign-in", **options: Any) -> TestClient:
+    """A browser that has opened a page, and sends its token from now on."""
+    client = TestClient(app, follow_redirects=False, **options)
+    take_token(client, path)
+    return client
+
+
+def join(app: Any, link: str, name: str = "", password: str = PASSWORD) -> TestClient:
+    """Open a link that works once, set a password, and go on signed in."""
+    path = "/invite/" + link.rstrip("/").rpartition("/")[2].strip()
+    client = visitor(app, path)
+    answer = client.post(path, data={"name": name, "password": password, "again": password})
+    assert answer.status_code == 303, answer.text
+    take_token(client, "/me")
+    return client
 
 
 @contextmanager
@@ -96,14 +116,7 @@ class Server:
 
     def join(self, link: str, name: str = "") -> Visitor:
         """Somebody who opens an invitation and sets a password."""
-        path = "/invite/" + link.rstrip("/").rpartition("/")[2].strip()
-        client = TestClient(self.app, follow_redirects=False)
-        take_token(client, path)
-        form = {"name": name, "password": PASSWORD, "again": PASSWORD}
-        answer = client.post(path, data=form)
-        assert answer.status_code == 303, answer.text
-        take_token(client, "/me")
-        return Visitor(client, name)
+        return Visitor(join(self.app, link, name), name)
 
     def agent(self, name: str = "agent 1") -> Agent:
         return Agent(self._service, name)

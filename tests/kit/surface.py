@@ -39,7 +39,7 @@ from assay.cli import app as command_line
 from assay.cli.naming import BEFORE as OPTIONS_BEFORE
 from assay.core.plugins import Kind
 from assay.mcp.server import build_server
-from docs_pages import PAGES, blocks
+from kit.docs_pages import PAGES, blocks
 from kit.projects import Project
 from kit.server import Server
 

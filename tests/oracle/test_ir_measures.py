@@ -16,8 +16,8 @@ from assay.core.errors import InputError
 from assay.core.extras import MissingExtra
 from assay.evaluation.graded import evaluate
 from assay.evaluation.measures import parse_measure
-from command_line import Assay
-from random_data import Qrels, Scores, as_gold, as_run, is_ranking_query, qrels, scores
+from kit.commands import Assay
+from kit.random_data import Qrels, Scores, as_gold, as_run, is_ranking_query, qrels, scores
 
 ir_measures = pytest.importorskip("ir_measures")
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from command_line import Assay
+from kit.commands import Assay
 
 TYPES = ["keyword", "natural_language", "fact_pattern"]
 TOPICS = ["conflicts_of_interest", "campaign_finance", "gifts_honoraria", "lobbying", "other"]

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.evaluation.graded import evaluate
-from random_data import Qrels, Scores, as_gold, as_run, is_ranking_query, qrels, scores
+from kit.random_data import Qrels, Scores, as_gold, as_run, is_ranking_query, qrels, scores
 
 pytrec_eval = pytest.importorskip("pytrec_eval")
 

@@ -14,8 +14,9 @@ from typing import Any
 
 import pytest
 
-from people_pages import SECRET, enter, invited, join, same_visitor, unhurried_servers, visitor, who
-from stores import accounts_held
+from kit.people import enter, invited, same_visitor, unhurried_servers, who
+from kit.server import PASSWORD, join, visitor
+from kit.stores import accounts_held
 
 THREADS = 20
 LET_IN = 0.25  # seconds: by then every request has been let in and waits to write
@@ -47,7 +48,7 @@ class Race:
         self._call(app, "sign-out")
 
     def change_password(self, app: Any) -> None:
-        form = {"old": SECRET, "password": CHANGED, "again": CHANGED}
+        form = {"old": PASSWORD, "password": CHANGED, "again": CHANGED}
         same_visitor(self.person, app).post("/me/password", data=form)
 
     def use_link(self, app: Any) -> None:
@@ -62,7 +63,7 @@ class Race:
     def sign_in(self, app: Any) -> Any:
         """Return the browser, signed in or not: the session may end before its next page."""
         client = visitor(app)
-        client.post("/sign-in", data={"name": self.name, "password": SECRET})
+        client.post("/sign-in", data={"name": self.name, "password": PASSWORD})
         return client
 
     def _call(self, app: Any, action: str, **more: str) -> Any:
@@ -135,7 +136,7 @@ def check(race: Race, app: Any, signed_in: list[Any], names: str) -> Counter[str
         assert {who(client) for client in [race.person, *signed_in]} <= {401}, names
     opens = [
         password
-        for password in (SECRET, CHANGED, RESET, AGAIN)
+        for password in (PASSWORD, CHANGED, RESET, AGAIN)
         if who(enter(app, race.name, password)) == race.name
     ]
     assert len(opens) == account["active"], names

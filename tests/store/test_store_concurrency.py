@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from assay.testing import open_store
-from command_line import run_assay
-from stores import database
+from kit.commands import run_assay
+from kit.stores import database
 
 NOW = datetime(2026, 5, 31, tzinfo=UTC)
 WRITERS, BATCHES, SEARCHES = 8, 12, 5

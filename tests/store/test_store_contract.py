@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from assay.testing import STORE_CHECKS
-from stores import database
+from kit.stores import database
 
 AUDITED = "INSERT INTO audit_trail VALUES ('x', '2026-05-31', 'a', 'b', 'c', '', NULL, NULL)"
 VOTED = (

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from assay.testing import StoreUnavailable, open_store
-from command_line import Assay
-from stores import database, log_one_search
+from kit.commands import Assay
+from kit.stores import database, log_one_search
 
 
 def kept_in(path: Path) -> set[str]:

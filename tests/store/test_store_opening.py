@@ -9,8 +9,8 @@ import pytest
 
 import assay
 from assay.testing import open_store
-from command_line import Assay
-from stores import database, log_one_search
+from kit.commands import Assay
+from kit.stores import database, log_one_search
 
 
 @pytest.mark.parametrize(

@@ -1,21 +1,14 @@
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-import web_client  # noqa: F401 - the server takes the host name of the test client from now on
+import kit.server  # noqa: F401 - the server takes the host name of the test client from now on
 from assay.workbench.project import people
-from stores import migrated_file, postgres_server, postgres_url, store, url_for
+from kit.stores import migrated_file, postgres_server, postgres_url, store
+from kit.stores import sqlite_store_url as store_url
 
-__all__ = ["migrated_file", "postgres_server", "postgres_url", "store"]
-
-
-@pytest.fixture
-def store_url(request: pytest.FixtureRequest, tmp_path: Path, migrated_file: Path) -> str:
-    """SQLite, unless a test asks for both: what differs between the databases is tested below this
-    layer."""
-    return url_for(getattr(request, "param", "sqlite"), request, tmp_path, migrated_file)
+__all__ = ["migrated_file", "postgres_server", "postgres_url", "store", "store_url"]
 
 
 @pytest.fixture(autouse=True)

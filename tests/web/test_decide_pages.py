@@ -32,8 +32,8 @@ from assay.workbench.judging.votes_to_labels import append_votes, recompute_labe
 from assay.workbench.project.service import Service
 from assay.workbench.scoring.run import gates_on
 from assay.workbench.scoring.score import ScoreRequest, score
-from decided import NOW, golden_set, graded_set, kept, served
-from web_client import local_client
+from kit.runs import NOW, golden_set, graded_set, kept, served
+from kit.server import local_client
 
 DOCS = [f"d{n}" for n in range(10)]
 HANGS = """

@@ -19,9 +19,8 @@ from assay.web import judge_pages, limits
 from assay.web.access import Role, User
 from assay.web.app import create_app
 from assay.workbench.project.service import Service
-from decided import golden_set, graded_set
-from judged_pages import HOSTILE, both, judged_set
-from voted_sets import labels
+from kit.runs import golden_set, graded_set
+from kit.sets import HOSTILE, both, judged_set, labels
 
 PAGES = ["/judge", "/judge/set", "/judge/set/q1", "/judge/set/q3", "/judge/set/q1/all"]
 PAGES += ["/agreement", "/agreement/set", "/agreement/set/q1?doc=d1"]

@@ -21,7 +21,7 @@ from assay.web.access import Access, Refusal, User
 from assay.web.app import Serving, create_app, prepare
 from assay.web.limits import LONGEST_LINE, Desks, at_desk
 from assay.workbench.project.service import Service
-from web_client import local_client, take_token
+from kit.server import local_client, take_token
 
 
 @pytest.mark.parametrize("limit", ["BODY_SECONDS", "CHUNK_SECONDS", "STRANGERS_SECONDS"])

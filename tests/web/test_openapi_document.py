@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 
 from assay.store import open_store
 from assay.workbench.project.service import Service
-from web_client import local_client
+from kit.server import local_client
 
 
 @pytest.fixture(scope="module")

@@ -15,8 +15,8 @@ from assay.workbench.agents.short_answers import written
 from assay.workbench.project.config import read_config
 from assay.workbench.project.service import Service
 from assay.workbench.review.backlog import _recent
-from command_line import Assay
-from web_client import local_client
+from kit.commands import Assay
+from kit.server import local_client
 
 NOW = datetime(2026, 5, 31, 12, tzinfo=UTC)
 CONFIG = "[backlog.{name}]\nurl = 'law.db'\ntable = 'halachot'\n"

@@ -25,7 +25,7 @@ from starlette.testclient import TestClient
 
 from assay.web import app as web
 from assay.web.app import AnnouncingServer, Serving, server_config
-from docs_pages import DOCS, blocks
+from kit.docs_pages import DOCS, blocks
 from kit.server import PASSWORD, take_token
 
 NGINX = shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin")

@@ -21,10 +21,8 @@ from kit.server import local_client
 
 
 @pytest.fixture
-def reviewed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+def reviewed(tmp_path: Path) -> Project:
     """The rows g001, g002 and g003 are pending."""
-    for name in ("ASSAY_HOME", "ASSAY_STORE"):
-        monkeypatch.delenv(name, raising=False)
     project = Project.make(tmp_path / "project")
     project.bootstrap()
     return project

@@ -17,7 +17,7 @@ from assay.web.access import ROLES, Access, Guarded
 from assay.web.app import TABLES, create_app
 from assay.workbench.project import people
 from assay.workbench.project.service import Service
-from web_client import local_client, take_token
+from kit.server import local_client, take_token
 
 NOW = datetime(2026, 5, 31, 12, tzinfo=UTC)
 ROWS = [row for rows in TABLES for row in rows]

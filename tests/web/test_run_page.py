@@ -15,8 +15,8 @@ from assay.store import Store
 from assay.workbench.deciding.baseline import update_baseline
 from assay.workbench.scoring.history import keep
 from assay.workbench.scoring.score import ScoreRequest, score
-from decided import golden_set, graded_set, kept, ranking_file, served
-from web_client import local_client
+from kit.runs import golden_set, graded_set, kept, ranking_file, served
+from kit.server import local_client
 
 DOCS = [f"d{n}" for n in range(10)]
 TOML = '[gold.set]\npath = "{path}"\nbaseline = "base.json"\n[engines.e]\nrun = "e.trec"\n'

@@ -16,8 +16,8 @@ from assay.web.search_pages import doc_address, search_address
 from assay.workbench.project.service import Service
 from assay.workbench.searching import search
 from assay.workbench.searching.corpora import index_corpus
-from sample_home import HARM, HOSTILE, import_rows
-from web_client import local_client
+from kit.corpora import HARM, HOSTILE, import_rows
+from kit.server import local_client
 
 EMPTY = ("", "   ", "\u200b", "?!")
 

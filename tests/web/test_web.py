@@ -16,34 +16,25 @@ from starlette.testclient import TestClient
 
 from assay.reports.words import LANGUAGES, PAGES, page_counts, page_table
 from assay.store import Store, StoreUnavailable, open_store
-from assay.store.records import Decision, SearchLog, Shown
+from assay.store.records import SearchLog, Shown
 from assay.telemetry.recorder import Recorder, Recording
 from assay.web.app import create_app
-from assay.workbench.judging.gold_sets import bootstrap_gold
 from assay.workbench.project.logs import purge
 from assay.workbench.project.service import Service, gold_path
 from assay.workbench.review.backlog import Limits, backlog, check_backlog
 from assay.workbench.review.decisions import publish
 from assay.workbench.review.queue import queue
-from web_client import local_client
+from kit.runs import bootstrapped
+from kit.server import local_client
 
 NOW = datetime(2026, 5, 31, 12, tzinfo=UTC)
+LONG = "x" * 501  # one character more than an id may have
 STATIC = ("pages.css", "pages.js", "theme.js", "review.js", "review.css")
 SIX = ["pending_review", "approved", "rejected", "published", "total", "oldest_pending_at"]
 
 
 @pytest.fixture
 def service(store: Store, store_url: str, tmp_path: Path) -> Iterator[Service]:
-    for n, query in enumerate(["היטל השבחה", "materiality <b>", "third"]):
-        shown = (Shown("a", 1), Shown("b", 2))
-        store.add_searches(
-            [
-                SearchLog(
-                    id=f"l{n}", at=NOW - timedelta(days=9), query=query, corpus="c", results=shown
-                )
-            ]
-        )
-    store.add_decisions([Decision(id="D-1", at=NOW - timedelta(days=8), cites=("a", "b"))])
     recorder = Recorder(lambda: open_store(store_url), Recording(interval=0.01))
     gold = tmp_path / "gold-set.jsonl"
     made = Service(
@@ -53,8 +44,7 @@ def service(store: Store, store_url: str, tmp_path: Path) -> Iterator[Service]:
         clock=lambda: NOW,
         recorder=recorder,
     )
-    bootstrap_gold(made, gold)
-    yield made
+    yield bootstrapped(made, ["היטל השבחה", "materiality <b>", "third"], NOW - timedelta(days=9))
     recorder.close()
 
 
@@ -121,20 +111,21 @@ class TestLogging:
         assert answer.status_code == 400
         assert re.search(message, answer.json()["error"])
 
-    def test_long_ids_of_decisions_and_clicks_are_refused(self, client: TestClient) -> None:
-        long = "x" * 501
-        for name, sent in (
-            ("log_id", {"log_id": long, "doc_id": "d", "kind": "click"}),
-            ("doc_id", {"log_id": "1", "doc_id": long, "kind": "click"}),
-        ):
-            answer = client.post("/api/feedback", json=sent)
-            assert answer.status_code == 400
-            assert f"{name} has 501 characters" in answer.json()["error"]
-        for name, more in (("id", {"id": long}), ("cites", {"cites": [long]})):
-            decision = {"id": "d", "at": "2026-01-01", "cites": ["a"], **more}
-            answer = client.post("/api/decisions", json=decision)
-            assert answer.status_code == 400
-            assert f"{name} has 501 characters" in answer.json()["error"]
+    @pytest.mark.parametrize(
+        ("path", "name", "sent"),
+        [
+            ("/api/feedback", "log_id", {"log_id": LONG, "doc_id": "d", "kind": "click"}),
+            ("/api/feedback", "doc_id", {"log_id": "1", "doc_id": LONG, "kind": "click"}),
+            ("/api/decisions", "id", {"id": LONG, "at": "2026-01-01", "cites": ["a"]}),
+            ("/api/decisions", "cites", {"id": "d", "at": "2026-01-01", "cites": [LONG]}),
+        ],
+    )
+    def test_long_ids_of_decisions_and_clicks_are_refused(
+        self, client: TestClient, path: str, name: str, sent: dict[str, Any]
+    ) -> None:
+        answer = client.post(path, json=sent)
+        assert answer.status_code == 400
+        assert f"{name} has 501 characters" in answer.json()["error"]
 
     @pytest.mark.parametrize(
         "sent",
@@ -169,31 +160,16 @@ class TestLogging:
         assert (answers[-1].status_code, answers[-1].json()["dropped"]) == (503, 1)
 
     def test_feedback_and_decisions(self, client: TestClient, service: Service) -> None:
-        assert (
-            client.post(
-                "/api/feedback", json={"log_id": "l0", "doc_id": "b", "kind": "click"}
-            ).json()["new"]
-            == 1
-        )
-        assert (
-            client.post(
-                "/api/feedback", json={"log_id": "l0", "doc_id": "b", "kind": "smell"}
-            ).status_code
-            == 400
-        )
-        service.store.add_searches(
-            [SearchLog(id="n", at=NOW, query="new", results=(Shown("z", 3),))]
-        )
-        answer = client.post(
-            "/api/decisions", json={"id": "D-2", "at": "2026-06-30", "cites": ["z"]}
-        )
+        click = {"log_id": "l0", "doc_id": "b", "kind": "click"}
+        assert client.post("/api/feedback", json=click).json()["new"] == 1
+        assert client.post("/api/feedback", json=click | {"kind": "smell"}).status_code == 400
+        logged = SearchLog(id="n", at=NOW, query="new", results=(Shown("z", 3),))
+        service.store.add_searches([logged])
+        decision = {"id": "D-2", "at": "2026-06-30", "cites": ["z"]}
+        answer = client.post("/api/decisions", json=decision)
         assert answer.json() == {"read": 1, "feedback": 1, "unresolved": 0}
-        assert (
-            client.post(
-                "/api/decisions", json={"id": "D-3", "at": "2026-06-30", "text": "see"}
-            ).status_code
-            == 400
-        )
+        unread = {"id": "D-3", "at": "2026-06-30", "text": "see"}
+        assert client.post("/api/decisions", json=unread).status_code == 400
 
 
 class TestNumbers:

@@ -426,7 +426,7 @@ def _media(part: dict[str, Any] | None) -> str:
 
 def roles() -> str:
     from assay.web.app import TABLES
-    from assay.web.role_table import role_table
+    from assay.web.openapi import role_table
 
     return page(
         "Who may call what",

@@ -1,4 +1,4 @@
-"""Is B better, does it pass, and what should be judged next: decisions over scores."""
+"""Decisions over scores: comparisons, gates, and the documents to judge next."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Asking an engine, scoring what it returned, and everything that can be asked of scores."""
+"""Run an engine, score its answers, and the scores as a notebook uses them."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ class Scores(NotebookSheet):
         shown = list(self.overall.means.items())
         if _golden(self):
             shown = [each for each in shown if each[0].startswith("pass_rate")]
-        figures = ", ".join(f"{name} {_said(value)}" for name, value in shown[:4])
+        figures = ", ".join(f"{name} {_format_value(value)}" for name, value in shown[:4])
         more = ", …" if len(shown) > 4 else ""
         return f"Scores of {self.engine}: {figures}{more} ({counted(self.overall.n, 'query')})"
 
@@ -200,7 +200,7 @@ def _row(entry: Entry) -> dict[str, object]:
     }
 
 
-def _said(value: float | None) -> str:
+def _format_value(value: float | None) -> str:
     return "–" if value is None else f"{value:.3f}"
 
 

@@ -1,4 +1,4 @@
-"""What a notebook shows: a drawing, and a printed page."""
+"""Drawings and printed pages for a notebook."""
 
 from __future__ import annotations
 

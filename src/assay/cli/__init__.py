@@ -117,9 +117,9 @@ def root(
         put(f"assay {__version__}")
         raise typer.Exit
     if ctx.invoked_subcommand is None:
-        from assay.cli.doctor import here
+        from assay.cli.doctor import show_status
 
-        here()
+        show_status()
 
 
 def main() -> None:

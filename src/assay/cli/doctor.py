@@ -1,4 +1,4 @@
-"""`assay doctor` and `assay plugins`."""
+"""`assay doctor`, `assay plugins`, and the project status that `assay` alone prints."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from assay.cli.output import Json, emit, say, show
 # ── `assay` alone ─────────────────────────────────────────────────────────────────────────────────
 
 
-def here() -> None:
+def show_status() -> None:
     from assay.reports.terminal_status import project_status
     from assay.workbench.project.status import look_around
 
     show(project_status(look_around()))
 
 
-# ────────────────────────────────────────────────────────────────────────────────────────────────
+# ── `assay doctor` and `assay plugins` ────────────────────────────────────────────────────────────
 
 
 def doctor(
@@ -42,8 +42,8 @@ def doctor(
     from assay.reports import listing
     from assay.workbench.project.doctor import examine, repair_project
 
-    for said in repair_project(store, config=config) if repair else ():
-        say(said)
+    for message in repair_project(store, config=config) if repair else ():
+        say(message)
     checkup = examine(store, config=config, probe=probe)
     emit(checkup, lambda: listing.checkup(checkup), json=json)
     if checkup.status != "ok":

@@ -75,14 +75,14 @@ def try_out(
     from assay.reports.terminal_engines import trial
     from assay.workbench.scoring import engines
 
-    said = {
+    fields = {
         "corpus": corpus,
         "practice_area": practice_area,
         "language": language,
         "as_of": as_of,
-        "filters": _read(filters),
+        "filters": _parse_filters(filters),
     }
-    known = {key: value for key, value in said.items() if value}
+    known = {key: value for key, value in fields.items() if value}
     tried = engines.try_named(name, query, config=config, top_k=top_k, known=known)
     emit(tried, lambda: trial(tried), json=json)
     if not tried.ok:
@@ -90,7 +90,7 @@ def try_out(
         sys.exit(4)
 
 
-def _read(filters: str) -> object:
+def _parse_filters(filters: str) -> object:
     try:
         return jsonlib.loads(filters) if filters else None
     except ValueError as error:

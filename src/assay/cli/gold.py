@@ -167,7 +167,7 @@ def rubric(
         put(gold_sets.rubric_page(name))
 
 
-# ────────────────────────────────────────────────────────────────────────────────────────────────
+# ── `assay gold validate`, `stats`, `convert`, `next` and `perturb` ───────────────────────────────
 
 app = typer.Typer(
     help="Gold sets: make, judge, check, look at, convert, perturb.", no_args_is_help=True
@@ -311,14 +311,14 @@ def next_(
         next.write_pairs(decision, output)
         say(f"{len(decision.pairs)} pairs written to {output}")
     if queue is not None:
-        pairs = _asked(decision.pairs[:limit])
+        pairs = _suggested_pairs(decision.pairs[:limit])
         with open_service(store, gold=[queue]) as service:
             new = suggestions.queue_pairs(service, queue, pairs)
         say(f"{new} new pairs wait for review; `assay serve --gold {queue}` shows them")
     emit(decision, lambda: listing.decision_page(decision, limit), json=json)
 
 
-def _asked(pairs: Sequence[Pair]) -> list[AskedPair]:
+def _suggested_pairs(pairs: Sequence[Pair]) -> list[AskedPair]:
     from assay.workbench.review.suggestions import AskedPair
 
     return [

@@ -135,7 +135,7 @@ def _say_end(done: Judged, plan: Plan) -> None:
         say(f"assay gold agreement {plan.dataset} shows how far they agree with people's, by topic")
 
 
-# ────────────────────────────────────────────────────────────────────────────────────────────────
+# ── `assay gold init`, `add` and `pool` ───────────────────────────────────────────────────────────
 
 LOGS = "logs"
 LOGGED = 50  # queries taken from the search log, where nothing else is asked
@@ -206,7 +206,7 @@ def init(
     made = new_sets.init_gold(
         dataset, found, rubric=rubric, taxonomy=taxonomy, name=name, description=description
     )
-    _tell(made, json=json)
+    _print_made(made, json=json)
 
 
 def _queries(source: str, limit: int, store: str) -> list[Found]:
@@ -220,7 +220,7 @@ def _queries(source: str, limit: int, store: str) -> list[Found]:
     return new_sets.listed(Path(source))
 
 
-def _tell(made: Made, *, json: bool) -> None:
+def _print_made(made: Made, *, json: bool) -> None:
     from assay.core.types import counted
 
     emit(made, lambda: " ".join(made.added) or "no queries", json=json)
@@ -269,7 +269,7 @@ def add(
         _refuse_foreign(pair_of, "--document")
         one = Query(id=id, text=query, type=type, topic=topic, issue=issue, notes=notes)
         found = new_sets.listed(source) if source is not None else [("--query", one)]
-        _tell(new_sets.add_queries(dataset, found), json=json)
+        _print_made(new_sets.add_queries(dataset, found), json=json)
         return
     if not for_query:
         raise UsageError("say for which query: --for QUERY_ID")

@@ -58,14 +58,14 @@ def init(
     ask = not yes and not json and _at_a_terminal()
     usual = Answers(corpus=corpus)
     question = "Which gold set? A file, or a sample"
-    chosen = dataset or _asked(ask, question, usual.dataset, check_set)
+    chosen = dataset or _prompt_until_valid(ask, question, usual.dataset, check_set)
     check_set(chosen)
     answers = _with_engine(ask, replace(usual, dataset=chosen), engine)
     question = "Where do checks run? github, gitlab or none"
     answers = replace(
         answers,
-        minimum=_number(ask, usual.minimum) if minimum is None else minimum,
-        ci=ci or _asked(ask, question, usual.ci, check_ci),
+        minimum=_prompt_threshold(ask, usual.minimum) if minimum is None else minimum,
+        ci=ci or _prompt_until_valid(ask, question, usual.ci, check_ci),
     )
     begun = begin(answers)
     emit(begun, lambda: "\n".join(begun.files), json=json)
@@ -84,12 +84,14 @@ def _with_engine(ask: bool, answers: Answers, engine: str) -> Answers:
             check_engine(named)
 
     question = "Which engine? A module, an address, saved results, or"
-    chosen = replace(answers, engine=engine or _asked(ask, question, answers.engine, found))
+    chosen = replace(
+        answers, engine=engine or _prompt_until_valid(ask, question, answers.engine, found)
+    )
     if not ask:
         return chosen
     if asks_for_corpus(chosen):
         question = "Which corpus does it search? A file, or the name of an imported one"
-        searched = _asked(
+        searched = _prompt_until_valid(
             ask, question, None, lambda text: check_engine(replace(chosen, corpus=text))
         )
         return replace(chosen, corpus=searched)
@@ -101,8 +103,10 @@ def _at_a_terminal() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
-def _asked(ask: bool, question: str, usual: str | None, check: Callable[[str], object]) -> str:
-    """The answer, asked for again as long as it will not do."""
+def _prompt_until_valid(
+    ask: bool, question: str, usual: str | None, check: Callable[[str], object]
+) -> str:
+    """Ask a question until `check` accepts the answer; without `ask`, the usual answer."""
     while ask:
         text = str(typer.prompt(question, default=usual, err=True)).strip()
         try:
@@ -114,12 +118,12 @@ def _asked(ask: bool, question: str, usual: str | None, check: Callable[[str], o
     return usual or ""
 
 
-def _number(ask: bool, usual: float) -> float:
+def _prompt_threshold(ask: bool, usual: float) -> float:
     question = "What must it reach at least, 0 to 1?"
-    return _share(_asked(ask, question, f"{usual:g}", _share))
+    return _parse_share(_prompt_until_valid(ask, question, f"{usual:g}", _parse_share))
 
 
-def _share(text: str) -> float:
+def _parse_share(text: str) -> float:
     try:
         number = float(text.replace(",", "."))
     except ValueError:

@@ -1,7 +1,7 @@
-"""One thing, one name: what is called `--dataset` in one command is not called otherwise in the
-next, and whether it is written with its name or without makes no difference.
+"""The names of options that commands share: `--dataset` is called so in every command, and can be
+written with its name or without.
 
-The rule goes by the name of a function's parameter, for all commands at once:
+The names follow from the parameters of the functions, for all commands at once:
 
 | parameter | as an option | without a name |
 |---|---|---|
@@ -47,19 +47,19 @@ def unify(command: Any, path: str) -> None:
         return
     for param in command.params:
         if param.name == "config":
-            param.callback = _beside
+            param.callback = _use_workspace_beside
         names = NAMES.get(param.name, ())
         if not names:
             continue
         if is_argument(param):
             shown = " or ".join(names)
             param.help = f"{(param.help or '').rstrip('.')}; also as {shown}."
-        elif not _taken(command, param, names):
+        elif not _is_taken(command, param, names):
             param.opts.extend(name for name in names if name not in param.opts)
-    command.parse_args = partial(_parsed, command, path, command.parse_args)
+    command.parse_args = partial(_parse_with_names, command, path, command.parse_args)
 
 
-def _beside(ctx: Any, param: Any, value: Any) -> Any:
+def _use_workspace_beside(ctx: Any, param: Any, value: Any) -> Any:
     """The workspace is beside the configuration that a command names."""
     from assay.core.workspace import beside
 
@@ -72,18 +72,20 @@ def is_argument(param: Any) -> bool:
     return bool(param.param_type_name == "argument")
 
 
-def _taken(command: Any, param: Any, names: Sequence[str]) -> bool:
+def _is_taken(command: Any, param: Any, names: Sequence[str]) -> bool:
     others = {opt for other in command.params if other is not param for opt in other.opts}
     return bool(others & set(names))
 
 
-def _parsed(command: Any, path: str, parse: Parse, ctx: Any, args: list[str]) -> list[str]:
-    args = _as_called_now(path, args)
-    args = _without_names(command, args)
-    return parse(ctx, _with_name(command, ctx, args))
+def _parse_with_names(
+    command: Any, path: str, parse: Parse, ctx: Any, args: list[str]
+) -> list[str]:
+    args = _rename_old_options(path, args)
+    args = _place_named_arguments(command, args)
+    return parse(ctx, _name_gold_set(command, ctx, args))
 
 
-def _as_called_now(path: str, args: Sequence[str]) -> list[str]:
+def _rename_old_options(path: str, args: Sequence[str]) -> list[str]:
     changed = []
     for arg in args:
         name, equals, value = arg.partition("=")
@@ -94,17 +96,17 @@ def _as_called_now(path: str, args: Sequence[str]) -> list[str]:
     return changed
 
 
-def _without_names(command: Any, args: Sequence[str]) -> list[str]:
-    """Arguments that were given by name are put where they belong."""
+def _place_named_arguments(command: Any, args: Sequence[str]) -> list[str]:
+    """Put arguments that were written with their names in their places."""
     places = [param for param in command.params if is_argument(param)]
     rest = list(args)
     for place, param in enumerate(places):
-        taken = _taken_out(rest, NAMES.get(param.name, ()))
+        taken = _pop_option_values(rest, NAMES.get(param.name, ()))
         rest = [*taken, *rest] if place == 0 else [*rest, *taken]
     return rest
 
 
-def _taken_out(args: list[str], names: Sequence[str]) -> list[str]:
+def _pop_option_values(args: list[str], names: Sequence[str]) -> list[str]:
     """The values of these options, which leave the list."""
     values: list[str] = []
     at = 0
@@ -121,7 +123,7 @@ def _taken_out(args: list[str], names: Sequence[str]) -> list[str]:
     return values
 
 
-def _with_name(command: Any, ctx: Any, args: list[str]) -> list[str]:
+def _name_gold_set(command: Any, ctx: Any, args: list[str]) -> list[str]:
     """A gold set without its name, in a command whose only names are those of options."""
     option = next((param for param in command.params if param.name in ("dataset", "gold")), None)
     if option is None or any(map(is_argument, command.params)):

@@ -1,4 +1,5 @@
-"""Options that several commands have, and the service they open."""
+"""Options that several commands share, the project that they open, and the questions before texts
+are sent to a language model."""
 
 from __future__ import annotations
 
@@ -18,55 +19,6 @@ from assay.core.workspace import STORE
 
 if TYPE_CHECKING:
     from assay.workbench.project.service import Recording, Service
-
-
-# ── what is said ──────────────────────────────────────────────────────────────────────────────────
-
-
-class Machine(Protocol):
-    @property
-    def host(self) -> str: ...
-    @property
-    def model(self) -> str: ...
-    @property
-    def base_url(self) -> str: ...
-
-
-class Message(Protocol):
-    @property
-    def role(self) -> str: ...
-    @property
-    def content(self) -> str: ...
-
-
-def announce(what: str, machine: Machine) -> None:
-    """Which texts go where, before anything goes; `what` is empty where nothing does."""
-    if not what:
-        say("nothing is to be sent")
-        return
-    say(f"to be sent: {what}, to {machine.host}, model {machine.model}", style="bold")
-    if machine.base_url.startswith("http:"):
-        say("the connection is not encrypted (http)", style="yellow")
-
-
-def show_prompt(messages: Iterable[Message]) -> None:
-    """What --dry-run shows."""
-    for message in messages:
-        put(f"── {message.role} ──\n{message.content}")
-    say("dry run: nothing was sent, nothing was written")
-
-
-def ask_leave() -> None:
-    """Nothing leaves the machine unless somebody says so."""
-    watched = sys.stdin.isatty() and sys.stderr.isatty()
-    if not watched or not typer.confirm("Send them?", err=True):
-        raise UsageError(
-            "nothing was sent",
-            hint="Say --yes to send these texts; --dry-run shows the first prompt.",
-        )
-
-
-# ────────────────────────────────────────────────────────────────────────────────────────────────
 
 StoreUrl = Annotated[
     str, typer.Option("--store", help="A database URL; by default one file in the workspace.")
@@ -154,3 +106,49 @@ def check_port(host: str, port: int) -> None:
                 where=f"{host}:{port}",
                 hint="Give another with --host or --port.",
             ) from error
+
+
+# ── sending texts to a language model ─────────────────────────────────────────────────────────────
+
+
+class Machine(Protocol):
+    @property
+    def host(self) -> str: ...
+    @property
+    def model(self) -> str: ...
+    @property
+    def base_url(self) -> str: ...
+
+
+class Message(Protocol):
+    @property
+    def role(self) -> str: ...
+    @property
+    def content(self) -> str: ...
+
+
+def announce(what: str, machine: Machine) -> None:
+    """Say which texts will be sent, and where; `what` is empty if there are none."""
+    if not what:
+        say("nothing is to be sent")
+        return
+    say(f"to be sent: {what}, to {machine.host}, model {machine.model}", style="bold")
+    if machine.base_url.startswith("http:"):
+        say("the connection is not encrypted (http)", style="yellow")
+
+
+def show_prompt(messages: Iterable[Message]) -> None:
+    """Print the messages of a prompt, for --dry-run."""
+    for message in messages:
+        put(f"── {message.role} ──\n{message.content}")
+    say("dry run: nothing was sent, nothing was written")
+
+
+def ask_leave() -> None:
+    """Ask before texts leave the machine."""
+    watched = sys.stdin.isatty() and sys.stderr.isatty()
+    if not watched or not typer.confirm("Send them?", err=True):
+        raise UsageError(
+            "nothing was sent",
+            hint="Say --yes to send these texts; --dry-run shows the first prompt.",
+        )

@@ -1,4 +1,4 @@
-"""What the command line prints: data to stdout, everything else to stderr."""
+"""Printing for the command line: data to stdout, everything else to stderr."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def _console(**options: Any) -> Console:
                 yield Segment(text if control else printable(text), style, control)
 
         def on_broken_pipe(self) -> None:
-            _to_nobody(self.file)
+            _discard_writes(self.file)
 
     return Plain(highlight=False, markup=False, emoji=False, **options)
 
@@ -139,11 +139,11 @@ def _reader_may_leave() -> Iterator[None]:
     try:
         yield
     except BrokenPipeError:
-        _to_nobody(sys.stdout)
+        _discard_writes(sys.stdout)
 
 
-def _to_nobody(stream: IO[str]) -> None:
-    """What is written from here on goes nowhere, so that nothing fails a second time."""
+def _discard_writes(stream: IO[str]) -> None:
+    """Discard further writes to a stream, so that nothing fails a second time."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, stream.fileno())
     os.close(nowhere)

@@ -178,11 +178,10 @@ class _Watch:
         return self
 
     def __exit__(self, _type: Any, error: BaseException | None, _trace: Any) -> None:
-        with contextlib.suppress(
-            Exception
-        ):  # an object that cannot be printed must not break a search
-            said = f"{type(error).__name__}: {error}" if error is not None else ""
-            self._record(self._started, self._args, self._kwargs, self.answer, said)
+        # an object that cannot be printed must not break a search
+        with contextlib.suppress(Exception):
+            message = f"{type(error).__name__}: {error}" if error is not None else ""
+            self._record(self._started, self._args, self._kwargs, self.answer, message)
 
 
 def _query_reader(function: Callable[..., Any]) -> Callable[[Any, Any], str]:

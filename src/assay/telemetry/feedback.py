@@ -1,4 +1,4 @@
-"""From what people did to what was relevant: citations in decisions, votes, clicks.
+"""Relevance inferred from what people did: citations in decisions, votes and clicks.
 
 A citation is the strongest sign there is (grade 3): somebody relied on the document, in public. A
 vote (2) and a click (1) are weaker, and biased by position: people look at the top. Both are

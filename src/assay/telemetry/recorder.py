@@ -1,5 +1,5 @@
-"""Writing the search log without the searcher noticing: a bounded queue, and one thread that writes
-batches.
+"""The recorder of the search log: a bounded queue, and one thread that writes batches, so that a
+search never waits for the store.
 
 The caller pays for one small record and one append, and takes no lock. Whatever goes wrong behind
 that (a full queue, a store that is down, a result that cannot be read) is counted and reported,
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 # ── the end of a worker process ───────────────────────────────────────────────────────────────────
 
 
-class Ends(Protocol):
+class ClosesAtExit(Protocol):
     def close(self) -> None: ...
 
     def patience(self) -> float:
@@ -50,10 +50,10 @@ class Ends(Protocol):
         ...
 
 
-_waiting: list[Ends] = []
+_waiting: list[ClosesAtExit] = []
 
 
-def at_end_of_worker(one: Ends) -> None:
+def at_end_of_worker(one: ClosesAtExit) -> None:
     """A child of `multiprocessing` has a list of its own, which is run while its threads still do.
     A pool that is used by `with` ends its workers by SIGTERM, which runs nothing at all."""
     context = sys.modules.get("multiprocessing.process")
@@ -65,10 +65,10 @@ def at_end_of_worker(one: Ends) -> None:
     _waiting.append(one)
     unheard = signal.getsignal(signal.SIGTERM) is signal.SIG_DFL  # else the program has its own way
     if unheard and threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, _terminated)
+        signal.signal(signal.SIGTERM, _write_then_end)
 
 
-def _terminated(number: int, frame: object) -> None:
+def _write_then_end(number: int, frame: object) -> None:
     """Write what is queued, then end as asked. In threads of their own: the one that is interrupted
     may hold a lock."""
     closing = [(one, threading.Thread(target=one.close, daemon=True)) for one in _waiting]
@@ -132,7 +132,7 @@ def number(value: Any) -> float | None:
     return float(value) if isinstance(value, int | float | Real | Decimal) else None
 
 
-# ────────────────────────────────────────────────────────────────────────────────────────────────
+# ── the recorder ──────────────────────────────────────────────────────────────────────────────────
 
 PIECE = 16  # records written before callers get a chance: about a millisecond of the interpreter
 ASIDE = 0.001  # seconds

@@ -1,4 +1,4 @@
-"""Taking names and numbers out of a query before it is stored, by rule."""
+"""Redaction of queries before they are stored: names and numbers are taken out by rule."""
 
 from __future__ import annotations
 
@@ -97,13 +97,13 @@ def redacted(search: SearchLog, rules: Sequence[tuple[re.Pattern[str], str]]) ->
     """A search as it may be stored. An error message may quote the query."""
     if not rules and max(len(search.query), len(search.error)) <= MAX_QUERY:
         return search
-    query, error = _kept(search.query, rules), _kept(search.error, rules)
+    query, error = _redact_and_cut(search.query, rules), _redact_and_cut(search.error, rules)
     return msgspec.structs.replace(search, query=query, error=error)
 
 
-def _kept(text: str, rules: Sequence[tuple[re.Pattern[str], str]]) -> str:
-    """Redacted, then cut. Of a text that was cut before, the end goes too: half an address may
-    stand there, and half is not recognised."""
+def _redact_and_cut(text: str, rules: Sequence[tuple[re.Pattern[str], str]]) -> str:
+    """Redact a text, then cut it. Of a text that was cut before, the end goes too: half an address
+    may stand there, and half is not recognised."""
     clean = redact(text[:MAX_READ], rules)
     return (clean if len(text) < MAX_READ else clean[:-MARGIN])[:MAX_QUERY]
 

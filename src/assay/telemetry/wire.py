@@ -4,7 +4,8 @@ files."""
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
 from typing import Annotated, Any, Literal
@@ -49,21 +50,30 @@ class SentFeedback(msgspec.Struct, kw_only=True):
     at: str = ""
 
 
-def _read(row: Any, kind: Any, where: str) -> Any:
+@contextmanager
+def _errors_at(where: str) -> Iterator[None]:
+    """Add the place of a row to errors about it."""
     try:
-        return msgspec.convert(row, kind)
-    except msgspec.ValidationError as error:
+        yield
+    except (msgspec.ValidationError, TypeError) as error:
         raise InputError(str(error), where=where) from error
+    except InputError as error:
+        raise InputError(error.message, where=where, hint=error.hint) from error
+
+
+def _convert_row(row: Any, kind: Any, where: str) -> Any:
+    with _errors_at(where):
+        return msgspec.convert(row, kind)
 
 
 def search_from(row: Any, where: str = "") -> SearchLog:
     """A search as another program sends it. An id makes sending it twice harmless."""
-    sent: SentSearch = _read(row, SentSearch, where)
+    sent: SentSearch = _convert_row(row, SentSearch, where)
     text = {
         name: getattr(sent, name)
         for name in ("corpus", "practice_area", "engine", "case_id", "by", "error")
     }
-    try:
+    with _errors_at(where):
         search = SearchLog(
             id=sent.id or new_id(),
             at=moment(sent.at) if sent.at else datetime.now(UTC),
@@ -73,17 +83,13 @@ def search_from(row: Any, where: str = "") -> SearchLog:
             **text,
         )
         check_names(search)
-        return search
-    except TypeError as error:
-        raise InputError(str(error), where=where) from error
-    except InputError as error:
-        raise InputError(error.message, where=where, hint=error.hint) from error
+    return search
 
 
 def logged_search(row: Any, where: str) -> SearchLog:
     """A search from a file of old ones: it says when it was made, and without an id its content is
     its id."""
-    sent: SentSearch = _read(row, SentSearch, where)
+    sent: SentSearch = _convert_row(row, SentSearch, where)
     if not sent.at:
         raise InputError(
             "a logged search says when it was made",
@@ -95,9 +101,9 @@ def logged_search(row: Any, where: str) -> SearchLog:
 
 
 def feedback_from(row: Any, where: str, now: datetime) -> Feedback:
-    sent: SentFeedback = _read(row, SentFeedback, where)
+    sent: SentFeedback = _convert_row(row, SentFeedback, where)
     score = CLICK_SCORE if sent.kind == "click" else VOTE_SCORE if sent.relevant else 0
-    try:
+    with _errors_at(where):
         given = Feedback(
             log_id=sent.log_id,
             doc_id=sent.doc_id,
@@ -108,15 +114,13 @@ def feedback_from(row: Any, where: str, now: datetime) -> Feedback:
             at=moment(sent.at) if sent.at else now,
         )
         check_names(given)
-        return given
-    except InputError as error:
-        raise InputError(error.message, where=where, hint=error.hint) from error
+    return given
 
 
 def decision_row(row: Any, where: str, resolve: Callable[[str, str], list[str]] | None) -> Decision:
     """`resolve` finds what a text cites; it is told of which decision the text is."""
-    sent: SentDecision = _read(row, SentDecision, where)
-    try:
+    sent: SentDecision = _convert_row(row, SentDecision, where)
+    with _errors_at(where):
         for name, value in (
             ("id", sent.id),
             ("case_id", sent.case_id),
@@ -131,5 +135,3 @@ def decision_row(row: Any, where: str, resolve: Callable[[str, str], list[str]] 
             resolve=partial(resolve, sent.id) if resolve is not None else None,
             case_id=sent.case_id,
         )
-    except InputError as error:
-        raise InputError(error.message, where=where, hint=error.hint) from error

@@ -1,5 +1,6 @@
-"""Who may call what. Every page and every call is a row of a table (`Guarded`), and `routes` makes
-the routes of a table: each checks the role, and a change also the token of the form.
+"""Route tables, and the check of roles before every page and call. A page or call is a row of a
+table (`Guarded`); `routes` turns the rows into routes that check the role of the user and, for a
+change, the token of the form.
 
 Nothing in a form or a body says who somebody is: `user_of(request)` does. Without accounts, on this
 machine alone, that is an admin under a name that is chosen once (`/me`); a row for judges and above
@@ -35,6 +36,8 @@ from assay.web.visitors import (
 from assay.workbench.project.people import ROLES, KeyKind, Role
 
 __all__ = [
+    "GET",
+    "POST",
     "ROLES",
     "Access",
     "Guarded",
@@ -43,6 +46,8 @@ __all__ = [
     "User",
     "access_of",
     "csrf_token",
+    "is_chair",
+    "page_and_call",
     "routes",
     "user_of",
     "visitor_of",
@@ -56,6 +61,7 @@ STRANGERS_BODY = 2**18
 STRANGERS_SECONDS = 10.0
 MAX_FIELDS = 10_000
 CHANGES = ("POST", "PUT", "PATCH", "DELETE")
+GET, POST = ("GET",), ("POST",)
 
 Endpoint = Callable[[Request], Response] | Callable[[Request], Awaitable[Response]]
 
@@ -83,7 +89,27 @@ class Guarded:
 
     @property
     def is_api(self) -> bool:
-        return is_api(self.path)
+        return is_api_path(self.path)
+
+
+def page_and_call(
+    path: str,
+    endpoint: Endpoint,
+    methods: tuple[str, ...],
+    role: Role,
+    summary: str,
+    body: Any = None,
+    answer: Any = None,
+    query: type | None = None,
+    *,
+    call: str = "",
+) -> tuple[Guarded, Guarded]:
+    """The rows of a page and of the JSON call that its handler answers as well: the call is at
+    /api/PATH unless `call` says otherwise. The handler asks `is_api(request)` which one it is."""
+    return (
+        Guarded(path, endpoint, methods, role, summary, query=query),
+        Guarded(call or f"/api{path}", endpoint, methods, role, summary, body, answer, query),
+    )
 
 
 def routes(rows: Sequence[Guarded]) -> list[Route]:
@@ -104,6 +130,11 @@ def user_of(request: Request) -> User:
     return user
 
 
+def is_chair(request: Request) -> bool:
+    """Whether the user decides: a chair or an admin."""
+    return ROLES.index(user_of(request).role) >= ROLES.index("chair")
+
+
 def may(user: User | None, row: Guarded) -> bool:
     """Whether somebody may call a row."""
     if row.role == "anyone":
@@ -115,7 +146,7 @@ def may(user: User | None, row: Guarded) -> bool:
     return ROLES.index(user.role) >= ROLES.index(row.role)
 
 
-def is_api(path: str) -> bool:
+def is_api_path(path: str) -> bool:
     return path.startswith("/api/") or path == "/metrics"
 
 
@@ -178,7 +209,7 @@ def _is_meant(request: Request, user: User | None) -> bool:
     if user is not None and user.key:
         return True
     by_browser = {"origin", "sec-fetch-site", "cookie"} & set(request.headers)
-    if is_api(request.url.path) and not by_browser and not access_of(request).accounts:
+    if is_api_path(request.url.path) and not by_browser and not access_of(request).accounts:
         return True
     offered = request.headers.get("x-csrf-token", "") or _csrf_field(request)
     return hmac.compare_digest(offered.encode(), csrf_token(request).encode())

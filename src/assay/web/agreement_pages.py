@@ -9,9 +9,9 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from assay.reports.drawings import range_mark
-from assay.web.access import Guarded, user_of
-from assay.web.judge_pages import SetParams, is_chair
-from assay.web.page_frame import body, form, json, language_for, page, query, service_of
+from assay.web.access import GET, POST, Guarded, is_chair, page_and_call, user_of
+from assay.web.judge_pages import SetParams
+from assay.web.page_frame import body, form, is_api, json, language_for, page, query, service_of
 from assay.workbench.judging import agreement, rulings
 from assay.workbench.judging import page as grading
 from assay.workbench.judging.agreement import Agreement, Figure
@@ -43,7 +43,9 @@ def sets_page(request: Request) -> Response:
     return page(request, "agreement_sets.html", words=WORDS, sets=rows)
 
 
-def set_page(request: Request) -> Response:
+def show_agreement(request: Request) -> Response:
+    if is_api(request):
+        return json(agreement.agreement_of(dataset_of(request, query(request, SetParams).set))[0])
     name, chair = request.path_params["set"], is_chair(request)
     dataset, home = dataset_of(request, name), service_of(request).home
     figures, newer = agreement.agreement_of(dataset)
@@ -55,7 +57,7 @@ def set_page(request: Request) -> Response:
         agreed=figures,
         facts=agreement.facts_of(figures),
         newer=newer,
-        mark=_mark,
+        mark=_interval_mark,
         disputes=rulings.open_disputes(dataset, home, most=LISTED) if chair else [],
         to_rule=rulings.dispute_count(dataset) if chair else 0,
         chair=chair,
@@ -83,14 +85,14 @@ def rule_page(request: Request) -> Response:
         place=(place or 0) + 1,
         total=len(disputes),
         before=disputes[place - 1] if place else None,
-        after=_after(disputes, place),
+        after=_next_dispute(disputes, place),
         rubric=rubric,
         starts=starts,
         longest=grading.LONGEST,
     )
 
 
-def _mark(figure: Figure) -> str:
+def _interval_mark(figure: Figure) -> str:
     """A drawing of the interval; none for figures below 0, where the axis begins."""
     low, high = figure.interval or (None, None)
     if figure.value is None or figure.value < 0 or (low is not None and low < 0):
@@ -98,17 +100,13 @@ def _mark(figure: Figure) -> str:
     return range_mark(figure.value, (low, high))
 
 
-def _after(disputes: list[Dispute], place: int | None) -> Dispute | None:
+def _next_dispute(disputes: list[Dispute], place: int | None) -> Dispute | None:
     if place is None:
         return disputes[0] if disputes else None
     return disputes[place + 1] if place + 1 < len(disputes) else None
 
 
-def figures(request: Request) -> Response:
-    return json(agreement.agreement_of(dataset_of(request, query(request, SetParams).set))[0])
-
-
-def disputes(request: Request) -> Response:
+def list_disputes(request: Request) -> Response:
     dataset = dataset_of(request, query(request, SetParams).set)
     return json(rulings.open_disputes(dataset, service_of(request).home))
 
@@ -127,30 +125,22 @@ def rule(request: Request) -> Response:
     return json(ruled)
 
 
-def labels(request: Request) -> Response:
-    dataset = dataset_of(request, body(request, SetParams).set)
-    return json(recompute_labels(dataset, by=user_of(request).name))
+def update_labels(request: Request) -> Response:
+    """Recompute the labels of a set: for a call, or from a button that needs no script."""
+    called = is_api(request)
+    name = body(request, SetParams).set if called else form(request).text("set")
+    merged = recompute_labels(dataset_of(request, name), by=user_of(request).name)
+    return json(merged) if called else RedirectResponse("/", status_code=303)
 
-
-def count(request: Request) -> Response:
-    """Recompute the labels from a button that needs no script."""
-    dataset = dataset_of(request, form(request).text("set"))
-    recompute_labels(dataset, by=user_of(request).name)
-    return RedirectResponse("/", status_code=303)
-
-
-COUNT_FORM = [Guarded("/labels", count, ("POST",), "chair", "Update the labels with new judgments")]
 
 AGREEMENT_ROUTES = [
-    Guarded("/agreement", sets_page, ("GET",), "judge", "The agreement on each set"),
-    Guarded("/agreement/{set}", set_page, ("GET",), "judge", "How far the judges agree"),
-    Guarded(
-        "/agreement/{set}/{query:path}", rule_page, ("GET",), "chair", "Rule on a disagreement"
-    ),
+    Guarded("/agreement", sets_page, GET, "judge", "The agreement on each set"),
+    Guarded("/agreement/{set}", show_agreement, GET, "judge", "How far the judges agree"),
+    Guarded("/agreement/{set}/{query:path}", rule_page, GET, "chair", "Rule on a disagreement"),
     Guarded(
         "/api/agreement",
-        figures,
-        ("GET",),
+        show_agreement,
+        GET,
         "judge",
         "How far the judges agree",
         query=SetParams,
@@ -158,8 +148,8 @@ AGREEMENT_ROUTES = [
     ),
     Guarded(
         "/api/disputes",
-        disputes,
-        ("GET",),
+        list_disputes,
+        GET,
         "chair",
         "The pairs that need a ruling",
         query=SetParams,
@@ -168,19 +158,19 @@ AGREEMENT_ROUTES = [
     Guarded(
         "/api/rulings",
         rule,
-        ("POST",),
+        POST,
         "chair",
         "Rule on a disagreement and update the labels",
         body=RulingGiven,
         answer=Ruled,
     ),
-    Guarded(
-        "/api/labels",
-        labels,
-        ("POST",),
+    *page_and_call(
+        "/labels",
+        update_labels,
+        POST,
         "chair",
         "Recompute the labels of a set from its votes",
-        body=SetParams,
-        answer=Merged,
+        SetParams,
+        Merged,
     ),
 ]

@@ -1,5 +1,5 @@
-"""The application: its tables of routes, who may come in and from where. Nothing is loaded from
-elsewhere.
+"""The web application and its server: route tables, headers, error pages, and who may connect from
+where.
 
 A room of the workbench is a file `ROOM_pages.py` with a table `ROOM_ROUTES`; adding it to `TABLES`
 is all that it takes to be served, guarded, documented and tested by role."""
@@ -34,17 +34,15 @@ from assay.core.errors import AssayError, Declined, InputError, NotHere
 from assay.reports.environment import compile_templates
 from assay.reports.words import page_words
 from assay.web.access import CHANGES, Access, Guarded, Refusal, routes
-from assay.web.agreement_pages import AGREEMENT_ROUTES, COUNT_FORM
+from assay.web.agreement_pages import AGREEMENT_ROUTES
 from assay.web.decision_pages import DECIDE_ROUTES
 from assay.web.endpoints import API_ROUTES
 from assay.web.judge_pages import JUDGE_ROUTES
 from assay.web.limits import Desks, Limiter, identify_at_rate
 from assay.web.openapi import OPENAPI_ROUTES
-from assay.web.page_frame import HERE, error_page, is_api, json, language_for, said
-from assay.web.people_api import PEOPLE_API
+from assay.web.page_frame import HERE, error_page, is_api, json, language_for, message_of
 from assay.web.people_pages import PEOPLE_ROUTES
-from assay.web.request_log import Journal, LogFormat, Probes, write_json_lines
-from assay.web.review_api import REVIEW_API_ROUTES
+from assay.web.request_log import LogFormat, Probes, RequestLog, write_json_lines
 from assay.web.review_pages import REVIEW_ROUTES
 from assay.web.search_pages import SEARCH_ROUTES
 from assay.web.visitors import visitor_of
@@ -59,15 +57,12 @@ TABLES: tuple[list[Guarded], ...] = (
     PEOPLE_ROUTES,
     JUDGE_ROUTES,
     AGREEMENT_ROUTES,
-    COUNT_FORM,
-    REVIEW_API_ROUTES,
     REVIEW_ROUTES,
-    PEOPLE_API,
     OPENAPI_ROUTES,
 )
 
 SHORTEST = 16  # characters of a secret that is given from outside
-DIFFERENT = 8  # of them
+DIFFERENT = 8  # characters of such a secret that differ
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz"
 _FORWARD = (_ALPHABET, "01234567890", "qwertyuiop", "asdfghjkl", "zxcvbnm")
 _ROWS = tuple(row[::way] for row in _FORWARD for way in (1, -1))
@@ -113,12 +108,16 @@ def create_app(
         lifespan=until_stopped,
         routes=[*routes(table), Mount("/static", StaticFiles(directory=HERE / "static"))],
         middleware=[
-            Middleware(Journal),
+            Middleware(RequestLog),
             Middleware(Probes, service=service),
-            Middleware(_Guard),
+            Middleware(SiteGuard),
             Middleware(TrustedHostMiddleware, allowed_hosts=[*LOCAL, *hosts]),
         ],
-        exception_handlers={AssayError: _failed, Refusal: _refused, HTTPException: _missed},
+        exception_handlers={
+            AssayError: _show_error,
+            Refusal: _show_refusal,
+            HTTPException: _show_missing,
+        },
     )
     app.state.service = service = replace(service, opens_files=False)
     app.state.access = access or Access()
@@ -137,7 +136,7 @@ def _make_ready(service: Service) -> None:
             make_ready(service, name)
 
 
-def _failed(request: Request, error: Exception) -> Response:
+def _show_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, AssayError)
     status = 400 if isinstance(error, InputError) else 503
     if isinstance(error, NotHere):
@@ -145,21 +144,22 @@ def _failed(request: Request, error: Exception) -> Response:
     if isinstance(error, Declined) and error.word == "not_yours":
         status = 403
     if is_api(request):
-        told = said(request, error) if isinstance(error, Declined) else str(error)
-        return json({"error": told}, status)
+        message = message_of(request, error) if isinstance(error, Declined) else str(error)
+        return json({"error": message}, status)
     # a page tells nobody where files lie on the server
-    told = error.message if isinstance(error, NotHere) else said(request, error)
-    return error_page(request, told, status)
+    message = error.message if isinstance(error, NotHere) else message_of(request, error)
+    return error_page(request, message, status)
 
 
-def _refused(request: Request, error: Exception) -> Response:
-    """Calls are told; people are shown the way."""
+def _show_refusal(request: Request, error: Exception) -> Response:
+    """The answer to a refused request: an error for a call; for a person the page to sign in or to
+    choose a name, or an error page."""
     assert isinstance(error, Refusal)
     known = page_words(language_for(request))
     message = known[error.word]
     if error.role and (user := visitor_of(request)) is not None:
-        told = {"needed": known[f"role {error.role}"], "role": known[f"role {user.role}"]}
-        message = f"{message} {known['allowed_role'].format(**told)}"
+        facts = {"needed": known[f"role {error.role}"], "role": known[f"role {user.role}"]}
+        message = f"{message} {known['allowed_role'].format(**facts)}"
     if is_api(request):
         answer = json({"error": message}, error.status)
         if error.status == 401:
@@ -175,7 +175,7 @@ def _refused(request: Request, error: Exception) -> Response:
     return RedirectResponse(f"{way}?next={quote(here, safe='')}", status_code=303)
 
 
-def _missed(request: Request, error: Exception) -> Response:
+def _show_missing(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     known = page_words(language_for(request))
     message = known["not_found"] if error.status_code == 404 else str(error.detail)
@@ -190,12 +190,12 @@ def _missed(request: Request, error: Exception) -> Response:
 
 
 def _methods_here(request: Request) -> list[str]:
-    """Of all calls on this path: a path may have one for reading and another for changing."""
+    """The methods of all routes on this path: reading and changing may be two."""
     here = [route for route in request.app.routes if route.matches(request.scope)[0] != Match.NONE]
     return sorted({method for route in here for method in getattr(route, "methods", None) or ()})
 
 
-class _Guard:
+class SiteGuard:
     """Headers on every answer, and no change by a form on another site."""
 
     def __init__(self, app: ASGIApp) -> None:

@@ -1,9 +1,8 @@
-"""Home, runs, comparisons: what is so, how sure, and what to do next. Every page has a call beside
-it that gives the same value."""
+"""The pages that decide: Home, the list of runs, one run, and two runs compared. A page and its
+JSON call share a handler."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from urllib.parse import quote, urlencode
 
 import msgspec
@@ -11,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from assay.core.errors import InputError, NotHere
-from assay.core.results import Pair, Results
+from assay.core.results import Results, Verdict
 from assay.reports import render, view
 from assay.reports.drawings import change_mark, moves, range_mark
 from assay.reports.wording import (
@@ -23,17 +22,16 @@ from assay.reports.wording import (
     more_queries,
 )
 from assay.reports.words import Words
-from assay.web.access import Guarded
+from assay.web.access import GET, Guarded, is_chair, page_and_call
 from assay.web.decision_parts import (
     chart_of,
     checks_of,
     decided_page,
     is_share,
-    may_start,
     moved,
     weakness,
 )
-from assay.web.page_frame import json, language_for, query, said, service_of
+from assay.web.page_frame import is_api, json, language_for, message_of, query, service_of
 from assay.web.run_pages import JOB_ROUTES, queue_of
 from assay.workbench.deciding.against_baseline import Seen, Since, named, seen, since_baseline, told
 from assay.workbench.deciding.next_judgments import left_to_judge
@@ -65,7 +63,9 @@ LISTED = 30  # runs in a list, and queries of a comparison, before the rest is f
 
 def home(request: Request) -> Response:
     service = service_of(request)
-    seen = overview(service, whole_trail=may_start(request))
+    seen = overview(service, whole_trail=is_chair(request))
+    if is_api(request):
+        return json(seen)
     about = seen.subject or seen.latest
     drawn = boards(service, gold=about.gold)[:1] if about else []
     return decided_page(
@@ -75,12 +75,8 @@ def home(request: Request) -> Response:
         board=drawn[0] if drawn else None,
         lead=lead_of(service, drawn[0]) if drawn else None,
         chart=chart_of(drawn[0], Words(language_for(request))) if drawn else "",
-        second=_second(service, about.gold if about else "", seen.rests),
+        second=_second_asked(service, about.gold if about else "", seen.rests),
     )
-
-
-def home_call(request: Request) -> Response:
-    return json(overview(service_of(request), whole_trail=may_start(request)))
 
 
 # ── runs ──────────────────────────────────────────────────────────────────────────────────────────
@@ -102,9 +98,9 @@ class Runs(msgspec.Struct, frozen=True, kw_only=True):
     trends: list[Trend]
 
 
-def runs(request: Request) -> Response:
+def list_runs(request: Request) -> Response:
     asked, service = query(request, RunsQuery), service_of(request)
-    shown = boards(service, gold=asked.gold)
+    shown, trends = boards(service, gold=asked.gold), trends_by_set(service, gold=asked.gold)
     listed = run_page(
         service,
         gold=asked.gold,
@@ -112,6 +108,9 @@ def runs(request: Request) -> Response:
         limit=asked.limit,
         offset=max(asked.offset, 0),
     )
+    if is_api(request):
+        flat = [trend for of_set in trends.values() for trend in of_set]
+        return json(Runs(page=listed, boards=shown, trends=flat))
     return decided_page(
         request,
         "runs.html",
@@ -124,7 +123,7 @@ def runs(request: Request) -> Response:
             for line in (*board.leaders, *board.older)
             if (found := rests_of(service, line))
         },
-        trends=trends_by_set(service, gold=asked.gold),
+        trends=trends,
         listed=listed,
         choices=choices(service),
         jobs=[job for job in queue_of(request).jobs() if not job.is_over],
@@ -132,27 +131,14 @@ def runs(request: Request) -> Response:
     )
 
 
-def runs_call(request: Request) -> Response:
-    asked, service = query(request, RunsQuery), service_of(request)
-    listed = run_page(
-        service,
-        gold=asked.gold,
-        engine=asked.engine,
-        limit=asked.limit,
-        offset=max(asked.offset, 0),
-    )
-    found = [trend for some in trends_by_set(service, gold=asked.gold).values() for trend in some]
-    return json(Runs(page=listed, boards=boards(service, gold=asked.gold), trends=found))
-
-
-def run(request: Request) -> Response:
-    """One run: what it came to, what the gates say of it, every query, and its receipt."""
+def show_run(request: Request) -> Response:
+    """One run: its figures, the verdict of the gates, every query, and its receipt."""
     service = service_of(request)
     kept = kept_run(service, request.path_params["run"])
+    if is_api(request):
+        return json(seen(service, kept, language_for(request)))
     verdict, since = decided(service, kept), since_baseline(service, kept)
-    results = msgspec.structs.replace(kept.results, verdict=verdict)
-    if since is not None:
-        results = msgspec.structs.replace(results, baseline=since.change)
+    results = _with_verdict(kept.results, verdict, since)
     report = view(results, language=language_for(request))
     figures = [figure for figure in report.figures if figure.value is not None]
     others = [
@@ -167,8 +153,8 @@ def run(request: Request) -> Response:
         line=line_of(kept, kept.results, verdict),
         verdict=verdict,
         rests=rests,
-        second=_second(service, kept.gold, rests),
-        left=_left(service, kept.gold, verdict.judge_next if verdict else None),
+        second=_second_asked(service, kept.gold, rests),
+        left=left_to_judge(service, kept.gold, (verdict.judge_next if verdict else None) or ()),
         report=report,
         checks=checks_of(report, verdict),
         figures=[
@@ -182,12 +168,6 @@ def run(request: Request) -> Response:
     )
 
 
-def run_call(request: Request) -> Response:
-    service = service_of(request)
-    kept = kept_run(service, request.path_params["run"])
-    return json(seen(service, kept, language_for(request)))
-
-
 def run_report(request: Request) -> Response:
     """The report as one file to keep: it has styles of its own, so it is not shown on this page."""
     service, language = service_of(request), language_for(request)
@@ -196,10 +176,8 @@ def run_report(request: Request) -> Response:
     found = rests_on(service, kept, verdict)
     if verdict is not None:
         verdict = msgspec.structs.replace(verdict, one_judge=found.on if found else None)
-    results = msgspec.structs.replace(kept.results, verdict=verdict)
     since = since_baseline(service, kept)
-    if since is not None:
-        results = msgspec.structs.replace(results, baseline=since.change)
+    results = _with_verdict(kept.results, verdict, since)
     text = _report(
         service.store.address, msgspec.structs.replace(kept, results=results), language, since
     )
@@ -208,14 +186,19 @@ def run_report(request: Request) -> Response:
     return Response(text, media_type="text/html; charset=utf-8", headers=headers)
 
 
+def _with_verdict(results: Results, verdict: Verdict | None, since: Since | None) -> Results:
+    change = since.change if since is not None else results.baseline
+    return msgspec.structs.replace(results, verdict=verdict, baseline=change)
+
+
 def _report(address: str, kept: KeptRun, language: str, since: Since | None) -> str:
-    """A run never changes, and with the same verdict and baseline neither does its report."""
-    told = msgspec.json.encode((kept.results.verdict, kept.results.baseline))
-    key = ("report", address, kept.id, language, told)
-    return computed(key, lambda: _written(kept.results, language, since))
+    """The report of a run as HTML, cached: with the same verdict and baseline it never changes."""
+    compared = msgspec.json.encode((kept.results.verdict, kept.results.baseline))
+    key = ("report", address, kept.id, language, compared)
+    return computed(key, lambda: _render_report(kept.results, language, since))
 
 
-def _written(results: Results, language: str, since: Since | None) -> str:
+def _render_report(results: Results, language: str, since: Since | None) -> str:
     if since is None:
         return render(view(results, language=language), ".html")
     compared = named(since, language)
@@ -231,14 +214,15 @@ class TwoRuns(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _warnings(found: Duel, tell: Sentences) -> tuple[str, ...]:
-    """Those of the comparison; that the set changed is said below the answer already."""
+    """The warnings of a comparison, without the one that the set changed: the page has it below
+    the answer already."""
     compared = found.change.comparison
-    told = [
-        said
-        for said in compared.warnings
-        if not (compared.gold_changed and "different gold sets" in said)
+    shown = [
+        warning
+        for warning in compared.warnings
+        if not (compared.gold_changed and "different gold sets" in warning)
     ]
-    return tell.warnings(told)
+    return tell.warnings(shown)
 
 
 class OneQuery(TwoRuns, frozen=True, kw_only=True):
@@ -247,6 +231,8 @@ class OneQuery(TwoRuns, frozen=True, kw_only=True):
 
 def compare(request: Request) -> Response:
     asked, service = query(request, TwoRuns), service_of(request)
+    if is_api(request):
+        return json(duel(service, asked.a, asked.b))
     known = run_page(service, limit=100).items
     if not asked.a or not asked.b:
         return decided_page(request, "choose.html", asked=asked, known=known, complaint="")
@@ -255,7 +241,12 @@ def compare(request: Request) -> Response:
     except InputError as error:
         status = 404 if isinstance(error, NotHere) else 400
         return decided_page(
-            request, "choose.html", status, asked=asked, known=known, complaint=said(request, error)
+            request,
+            "choose.html",
+            status,
+            asked=asked,
+            known=known,
+            complaint=message_of(request, error),
         )
     language = language_for(request)
     tell = Sentences(Words(language))
@@ -271,9 +262,9 @@ def compare(request: Request) -> Response:
         found=found,
         checks=checks_of(report, found.verdict),
         standing=report.standing,
-        second=_second(service, found.b.gold, found.rests),
-        ship_second=_second(service, found.b.gold, found.ship_rests),
-        left=_left(service, found.b.gold, needed),
+        second=_second_asked(service, found.b.gold, found.rests),
+        ship_second=_second_asked(service, found.b.gold, found.ship_rests),
+        left=left_to_judge(service, found.b.gold, needed or ()),
         slices=[
             (part, change_mark(part.change, part.low, part.high, reach))
             for part in found.change.slices
@@ -312,13 +303,8 @@ def _newest_pair(service: Service, found: Duel) -> str:
     return urlencode({"a": a, "b": b})
 
 
-def _left(service: Service, gold: str, pairs: Sequence[Pair] | None) -> list[Pair]:
-    """What is still to be judged of them."""
-    return left_to_judge(service, gold, pairs or ())
-
-
-def _second(service: Service, gold: str, found: Rests | None) -> bool:
-    """Whether somebody else is asked already for what a verdict rests on."""
+def _second_asked(service: Service, gold: str, found: Rests | None) -> bool:
+    """Whether a second judge was already asked for the pairs that a verdict rests on."""
     if found is None:
         return False
     return second_asked(kept_path(service, gold), found.pairs)
@@ -334,14 +320,11 @@ def _reach(parts: list[SliceChange]) -> float:
     return max([*ends, 0.01])
 
 
-def compare_call(request: Request) -> Response:
-    asked = query(request, TwoRuns)
-    return json(duel(service_of(request), asked.a, asked.b))
-
-
-def rankings(request: Request) -> Response:
+def compare_rankings(request: Request) -> Response:
     asked = query(request, OneQuery)
     found = two_rankings(service_of(request), asked.a, asked.b, asked.query)
+    if is_api(request):
+        return json(found)
     pairs = [
         (placed.rank, placed.other_rank)
         for placed in found.a.documents
@@ -359,41 +342,32 @@ def rankings(request: Request) -> Response:
     )
 
 
-def rankings_call(request: Request) -> Response:
-    asked = query(request, OneQuery)
-    return json(two_rankings(service_of(request), asked.a, asked.b, asked.query))
-
-
 DECIDE_ROUTES = [
-    Guarded("/", home, ("GET",), "reader", "Today's state at a glance"),
-    Guarded("/runs", runs, ("GET",), "reader", "Runs over time", query=RunsQuery),
+    *page_and_call(
+        "/",
+        home,
+        GET,
+        "reader",
+        "Today's state at a glance",
+        answer=Overview,
+        call="/api/overview",
+    ),
+    *page_and_call(
+        "/runs", list_runs, GET, "reader", "Runs over time", answer=Runs, query=RunsQuery
+    ),
     *JOB_ROUTES,
-    Guarded("/runs/{run}", run, ("GET",), "reader", "One run"),
-    Guarded("/runs/{run}/report", run_report, ("GET",), "reader", "The report of a run, as a file"),
-    Guarded("/compare", compare, ("GET",), "reader", "Two runs compared", query=TwoRuns),
-    Guarded(
-        "/compare/query", rankings, ("GET",), "reader", "Two rankings of a query", query=OneQuery
+    *page_and_call("/runs/{run}", show_run, GET, "reader", "One run", answer=Seen),
+    Guarded("/runs/{run}/report", run_report, GET, "reader", "The report of a run, as a file"),
+    *page_and_call(
+        "/compare", compare, GET, "reader", "Two runs compared", answer=Duel, query=TwoRuns
     ),
-    Guarded(
-        "/api/overview", home_call, ("GET",), "reader", "Today's state at a glance", answer=Overview
-    ),
-    Guarded(
-        "/api/runs", runs_call, ("GET",), "reader", "Runs and boards", query=RunsQuery, answer=Runs
-    ),
-    Guarded(
-        "/api/runs/{run}", run_call, ("GET",), "reader", "One run with its results", answer=Seen
-    ),
-    Guarded(
-        "/api/compare", compare_call, ("GET",), "reader", "Two runs compared", None, Duel, TwoRuns
-    ),
-    Guarded(
-        "/api/compare/query",
-        rankings_call,
-        ("GET",),
+    *page_and_call(
+        "/compare/query",
+        compare_rankings,
+        GET,
         "reader",
         "Two rankings of a query",
-        None,
-        TwoRankings,
-        OneQuery,
+        answer=TwoRankings,
+        query=OneQuery,
     ),
 ]

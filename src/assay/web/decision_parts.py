@@ -1,5 +1,5 @@
-"""What the pages that decide draw and count: figures over time, what moved between two rankings,
-how long ago something was."""
+"""Charts, counts and addresses that the pages of `decision_pages.py` and `run_pages.py` share, and
+the values that their templates get."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from assay.reports.numbers import Numbers, is_rate
 from assay.reports.shapes import CheckLine
 from assay.reports.wording import Sentences, disagreement
 from assay.reports.words import Words
-from assay.web.access import user_of
-from assay.web.page_frame import language_for, page, service_of
+from assay.web.access import is_chair
+from assay.web.page_frame import language_for, local_path, page, service_of
 from assay.workbench.deciding.run_boards import Board, board_of, run_at_hand, run_lines
 from assay.workbench.deciding.side_by_side import TwoRankings
 from assay.workbench.judging.progress import set_standing
@@ -145,17 +145,10 @@ def checks_of(report: ReportView, verdict: Verdict | None) -> list[Checked]:
 # ── the way back ──────────────────────────────────────────────────────────────────────────────────
 
 
-def local_page(address: str) -> str:
-    """An address of this server, or nothing: a form never leads elsewhere."""
-    parts = urlsplit(address)
-    is_local = not parts.scheme and not parts.netloc and address.startswith("/")
-    return address if is_local and not address.startswith(("//", "/\\")) else ""
-
-
 def back_to(service: Service, gold: str, asked: str) -> str:
     """The page that was asked from, of the newest runs of its engines; else the comparison of the
     best two, where the question of the set is answered."""
-    parts = urlsplit(local_page(asked))
+    parts = urlsplit(local_path(asked))
     given = parse_qs(parts.query)
     lines = run_lines(service, gold=stored_name(service, gold))
     newest: dict[str, str] = {}
@@ -182,10 +175,6 @@ def back_to(service: Service, gold: str, asked: str) -> str:
 
 
 # ── what the templates share ──────────────────────────────────────────────────────────────────────
-
-
-def may_start(request: Request) -> bool:
-    return user_of(request).role in ("chair", "admin")
 
 
 def decided_page(request: Request, template: str, status: int = 200, **values: object) -> Response:
@@ -228,7 +217,7 @@ def decided_page(request: Request, template: str, status: int = 200, **values: o
         runs_now=runs_now,
         runs_again=runs_again,
         here=f"{request.url.path}?{request.url.query}".rstrip("?"),
-        can_start=may_start(request),
+        can_start=is_chair(request),
         names={stored_name(service, name): name for name in service.gold_sets},
         **values,
     )

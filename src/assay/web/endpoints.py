@@ -1,4 +1,5 @@
-"""The JSON endpoints: what other programs call."""
+"""The calls of other programs without a page beside them: logging, backlog, diagnostics and
+metrics."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
 from assay.core.errors import InputError
-from assay.web.access import Guarded
+from assay.web.access import GET, POST, Guarded
 from assay.web.page_frame import body, json, service_of
 from assay.workbench.project import health, logs
 from assay.workbench.review.backlog import BacklogFigures, backlog_figures
@@ -25,7 +26,7 @@ class DecisionsQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 def log(request: Request) -> Response:
     """One search or a list of them. Answers at once: the store is written behind."""
-    logged = logs.log_searches(service_of(request), _rows(request))
+    logged = logs.log_searches(service_of(request), _sent_records(request))
     answer = json(logged, 503 if logged.dropped else 202)
     if logged.dropped:
         answer.headers["Retry-After"] = "5"
@@ -34,15 +35,14 @@ def log(request: Request) -> Response:
 
 def feedback(request: Request) -> Response:
     """Clicks and votes."""
-    sent = _placed(_rows(request))
-    done = logs.record_feedback(service_of(request), sent)
-    return json(done, 202)
+    sent = _with_positions(_sent_records(request))
+    return json(logs.record_feedback(service_of(request), sent), 202)
 
 
 def decisions(request: Request) -> Response:
     """Finalised decisions. `?corpus=NAME`, once or several times, resolves citations in their text;
     `?same_case=1` keeps to their own case."""
-    sent = _placed(_rows(request))
+    sent = _with_positions(_sent_records(request))
     asked = request.query_params
     done = logs.record_decisions(
         service_of(request),
@@ -69,7 +69,7 @@ def metrics(request: Request) -> Response:
     return PlainTextResponse(text, media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
-def _rows(request: Request) -> list[object]:
+def _sent_records(request: Request) -> list[object]:
     """The body as a list of objects."""
     sent = body(request, object)
     rows = sent if isinstance(sent, list) else [sent]
@@ -80,7 +80,7 @@ def _rows(request: Request) -> list[object]:
     return rows
 
 
-def _placed(rows: list[object]) -> list[tuple[str, object]]:
+def _with_positions(rows: list[object]) -> list[tuple[str, object]]:
     """Each record with its place in the list, for complaints."""
     return [(f"[{number}]", row) for number, row in enumerate(rows)]
 
@@ -89,7 +89,7 @@ API_ROUTES = [
     Guarded(
         "/api/log",
         log,
-        ("POST",),
+        POST,
         "admin",
         "Log searches: one, or a list",
         logs.SentSearch | list[logs.SentSearch],
@@ -99,7 +99,7 @@ API_ROUTES = [
     Guarded(
         "/api/feedback",
         feedback,
-        ("POST",),
+        POST,
         "admin",
         "Log clicks and votes: one, or a list",
         logs.SentFeedback | list[logs.SentFeedback],
@@ -108,7 +108,7 @@ API_ROUTES = [
     Guarded(
         "/api/decisions",
         decisions,
-        ("POST",),
+        POST,
         "admin",
         "Log finalised decisions: one, or a list",
         logs.SentDecision | list[logs.SentDecision],
@@ -119,7 +119,7 @@ API_ROUTES = [
     Guarded(
         "/api/backlog",
         backlog,
-        ("GET",),
+        GET,
         "reader",
         "What waits for review",
         answer=BacklogFigures,
@@ -128,11 +128,11 @@ API_ROUTES = [
     Guarded(
         "/api/system/diagnostics",
         diagnostics,
-        ("GET",),
+        GET,
         "reader",
         "What works and what does not; probe=1 tries the engines",
         answer=health.Diagnostics,
         key="watch",
     ),
-    Guarded("/metrics", metrics, ("GET",), "reader", "Figures for Prometheus", key="watch"),
+    Guarded("/metrics", metrics, GET, "reader", "Figures for Prometheus", key="watch"),
 ]

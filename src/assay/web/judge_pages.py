@@ -8,8 +8,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from assay.core.types import Issue
-from assay.web.access import ROLES, Guarded, user_of
-from assay.web.page_frame import body, json, language_for, page, query, service_of
+from assay.web.access import GET, POST, Guarded, is_chair, page_and_call, user_of
+from assay.web.page_frame import body, is_api, json, language_for, page, query, service_of
 from assay.workbench.deciding.next_judgments import settling
 from assay.workbench.judging import flags, set_edits
 from assay.workbench.judging import page as grading
@@ -66,31 +66,29 @@ class RubricAnswer(msgspec.Struct, frozen=True, kw_only=True):
     starts: dict[int, list[str]]
 
 
-def is_chair(request: Request) -> bool:
-    return ROLES.index(user_of(request).role) >= ROLES.index("chair")
+# ── pages, and the calls that give the same values ────────────────────────────────────────────────
 
 
-# ── pages ─────────────────────────────────────────────────────────────────────────────────────────
-
-
-def sets_page(request: Request) -> Response:
-    judge = user_of(request).name
-    rows = grading.sets_to_judge(service_of(request), judge)
+def list_sets(request: Request) -> Response:
+    judge, service = user_of(request).name, service_of(request)
+    rows = grading.sets_to_judge(service, judge)
+    if is_api(request):
+        return json(rows)
     return page(
         request,
         "judge_sets.html",
         words=WORDS,
         sets=rows,
-        open={
-            row.name: settling(service_of(request), row.name, judge) for row in rows if row.asked
-        },
+        open={row.name: settling(service, row.name, judge) for row in rows if row.asked},
         chair=is_chair(request),
     )
 
 
-def set_page(request: Request) -> Response:
-    name, judge, service = request.path_params["set"], user_of(request).name, service_of(request)
-    chair = is_chair(request)
+def show_set(request: Request) -> Response:
+    judge, service, chair = user_of(request).name, service_of(request), is_chair(request)
+    if is_api(request):
+        return json(grading.set_desk(service, query(request, SetParams).set, judge, chair))
+    name = request.path_params["set"]
     shown = grading.set_desk(service, name, judge, chair)
     return page(
         request,
@@ -112,27 +110,30 @@ def _first_open(shown: SetDesk) -> str:
     return next(left, "")
 
 
-def query_page(request: Request) -> Response:
-    """`?doc=ID` opens that document; otherwise the first one left to judge."""
+def show_query(request: Request) -> Response:
+    """The documents of a query. On the page `?doc=ID` opens that document; otherwise the first one
+    left to judge."""
+    judge, service, chair = user_of(request).name, service_of(request), is_chair(request)
+    if is_api(request):
+        asked = query(request, QueryParams)
+        return json(grading.query_desk(service, asked.set, asked.query, judge, chair))
     name, query_id = request.path_params["set"], request.path_params["query"]
-    judge, service = user_of(request).name, service_of(request)
-    shown = grading.query_desk(service, name, query_id, judge, is_chair(request))
+    shown = grading.query_desk(service, name, query_id, judge, chair)
     rubric, starts = grading.rubric_in_use(service, name, language_for(request))
-    asked = request.query_params.get("doc", "")
     return page(
         request,
         "judge.html",
         shown=shown,
         rubric=rubric,
         starts=starts,
-        chair=is_chair(request),
-        opened=asked,
+        chair=chair,
+        opened=request.query_params.get("doc", ""),
         longest=grading.LONGEST,
         progress_json=msgspec.json.encode(shown.progress).decode(),
     )
 
 
-def all_page(request: Request) -> Response:
+def all_documents_page(request: Request) -> Response:
     name, query_id = request.path_params["set"], request.path_params["query"]
     service = service_of(request)
     shown = grading.query_desk(service, name, query_id, user_of(request).name)
@@ -149,21 +150,6 @@ def all_page(request: Request) -> Response:
 
 
 # ── calls ─────────────────────────────────────────────────────────────────────────────────────────
-
-
-def list_sets(request: Request) -> Response:
-    return json(grading.sets_to_judge(service_of(request), user_of(request).name))
-
-
-def show_set(request: Request) -> Response:
-    name, judge = query(request, SetParams).set, user_of(request).name
-    return json(grading.set_desk(service_of(request), name, judge, is_chair(request)))
-
-
-def show_query(request: Request) -> Response:
-    asked = query(request, QueryParams)
-    judge, chair = user_of(request).name, is_chair(request)
-    return json(grading.query_desk(service_of(request), asked.set, asked.query, judge, chair))
 
 
 def show_document(request: Request) -> Response:
@@ -188,7 +174,7 @@ def flag(request: Request) -> Response:
     return json(flags.flag_query(service_of(request), given, judge, chair))
 
 
-def look(request: Request) -> Response:
+def search_to_add(request: Request) -> Response:
     asked = query(request, SearchParams)
     return json(set_edits.find_to_add(service_of(request), asked.set, asked.query, asked.q))
 
@@ -210,17 +196,27 @@ def edit_issue(request: Request) -> Response:
 
 
 JUDGE_ROUTES = [
-    Guarded("/judge", sets_page, ("GET",), "judge", "The sets you are asked to judge"),
-    Guarded("/judge/{set}", set_page, ("GET",), "judge", "The queries of a set"),
-    Guarded(
-        "/judge/{set}/{query:path}/all", all_page, ("GET",), "judge", "All documents of a query"
+    *page_and_call(
+        "/judge",
+        list_sets,
+        GET,
+        "judge",
+        "The sets you are asked to judge",
+        answer=list[SetRow],
     ),
-    Guarded("/judge/{set}/{query:path}", query_page, ("GET",), "judge", "Judge a query"),
-    Guarded("/api/judge", list_sets, ("GET",), "judge", "The sets to judge", answer=list[SetRow]),
+    Guarded("/judge/{set}", show_set, GET, "judge", "The queries of a set"),
+    Guarded(
+        "/judge/{set}/{query:path}/all",
+        all_documents_page,
+        GET,
+        "judge",
+        "All documents of a query",
+    ),
+    Guarded("/judge/{set}/{query:path}", show_query, GET, "judge", "Judge a query"),
     Guarded(
         "/api/judge/set",
         show_set,
-        ("GET",),
+        GET,
         "judge",
         "A set, its queries and your progress",
         query=SetParams,
@@ -229,7 +225,7 @@ JUDGE_ROUTES = [
     Guarded(
         "/api/judge/query",
         show_query,
-        ("GET",),
+        GET,
         "judge",
         "The documents of a query that you are asked to judge, and your votes",
         query=QueryParams,
@@ -238,7 +234,7 @@ JUDGE_ROUTES = [
     Guarded(
         "/api/judge/document",
         show_document,
-        ("GET",),
+        GET,
         "judge",
         "A document as a judge reads it",
         query=DocumentParams,
@@ -247,7 +243,7 @@ JUDGE_ROUTES = [
     Guarded(
         "/api/judge/rubric",
         show_rubric,
-        ("GET",),
+        GET,
         "judge",
         "The rubric of a set",
         query=SetParams,
@@ -255,8 +251,8 @@ JUDGE_ROUTES = [
     ),
     Guarded(
         "/api/judge/search",
-        look,
-        ("GET",),
+        search_to_add,
+        GET,
         "judge",
         "Search for documents to add to a query",
         query=SearchParams,
@@ -265,7 +261,7 @@ JUDGE_ROUTES = [
     Guarded(
         "/api/votes",
         vote,
-        ("POST",),
+        POST,
         "judge",
         "Vote; safe to retry with the same id. 412 if you have changed this vote since `seen`",
         body=GivenVote,
@@ -274,7 +270,7 @@ JUDGE_ROUTES = [
     Guarded(
         "/api/flags",
         flag,
-        ("POST",),
+        POST,
         "judge",
         "Flag a query, or remove your flag; a chair removes all flags",
         body=FlagGiven,
@@ -283,19 +279,17 @@ JUDGE_ROUTES = [
     Guarded(
         "/api/pool",
         add_document,
-        ("POST",),
+        POST,
         "judge",
         "Add a document to the pool of a query",
         body=NewDocument,
         answer=Added,
     ),
-    Guarded(
-        "/api/queries", add_query, ("POST",), "chair", "Add a query", body=NewQuery, answer=Made
-    ),
+    Guarded("/api/queries", add_query, POST, "chair", "Add a query", body=NewQuery, answer=Made),
     Guarded(
         "/api/issues",
         edit_issue,
-        ("POST",),
+        POST,
         "chair",
         "Edit an issue of the taxonomy, or add one",
         body=EditedIssue,

@@ -1,5 +1,5 @@
-"""How often: a bucket for each visitor, which fills again with time. What is in memory is forgotten
-with the server: that is enough against guessing."""
+"""Rate limits and thread pools of the server: a token bucket for each visitor, and separate threads
+for reading, deciding and watching. Buckets are kept in memory: that is enough against guessing."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Rate:
-    """So many at once, and so many a second after that."""
+    """How many requests may come at once, and how many a second after that."""
 
     burst: float
     per_second: float
@@ -35,13 +35,15 @@ OF_A_SERVICE = Rate(2000, 500)
 
 
 class Limiter:
+    """The token buckets of all visitors."""
+
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock, self._lock = clock, threading.Lock()
         self._buckets: dict[str, tuple[float, float]] = {}  # key -> (left, when)
         self.known: set[bytes] = set()  # keys of services that were right, as digests
 
     def take(self, key: str, rate: Rate) -> None:
-        """One more; `Refusal` where there were too many."""
+        """Take one token; `Refusal` if none is left."""
         with self._lock:
             now = self._clock()
             left, when = self._buckets.pop(key, (rate.burst, now))
@@ -53,7 +55,7 @@ class Limiter:
                 raise Refusal(429, "too_often")
 
     def give_back(self, key: str) -> None:
-        """What was taken last: it was no guess."""
+        """Return a token, for an attempt that was no guess."""
         with self._lock:
             if key in self._buckets:
                 left, when = self._buckets[key]
@@ -65,8 +67,8 @@ class Limiter:
 
 
 class Desks:
-    """Threads, by what is asked of them: decisions that wait for a locked store take none of those
-    that read, and neither those that say how things are. Static files have the rest."""
+    """Thread limits by kind of work, so that decisions that wait for a locked store leave threads
+    for reading and for monitoring. Static files have the rest."""
 
     def __init__(self) -> None:
         self.watching = CapacityLimiter(4)
@@ -92,7 +94,7 @@ def limiter_of(request: Request) -> Limiter:
 
 
 def check_call(request: Request, user: User) -> None:
-    """Of the calls of programs and pages."""
+    """Count one call of a user or a service against its rate."""
     limiter = limiter_of(request)
     if user.key:
         limiter.take(f"key {user.name}", OF_A_SERVICE)
@@ -101,7 +103,7 @@ def check_call(request: Request, user: User) -> None:
 
 
 def check_door(request: Request, name: str) -> str:
-    """Of attempts to sign in; answers with what to forget when one succeeds."""
+    """Count an attempt to sign in; gives the key of the bucket to empty if it succeeds."""
     address = network_of(request)
     keys = (f"door {name} {address}", f"door from {address}", f"door of {name}")
     for key, rate in zip(keys, AT_THE_DOOR, strict=True):

@@ -1,5 +1,5 @@
-"""The documentation of the calls, made of the route tables: `/api/openapi.json` for programs,
-`/api/docs` for people."""
+"""The documentation of the route tables: `/api/openapi.json` for programs, `/api/docs` for people,
+and the table of roles in the reference."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
 
-from assay.web.access import Guarded
+from assay.web.access import GET, Guarded
 from assay.web.page_frame import json, page
 
 REFERENCE = "#/components/schemas/{name}"
@@ -27,8 +27,8 @@ DOORS = {
 }
 
 
-class Said(msgspec.Struct, frozen=True):
-    """What a call says that was refused."""
+class CallError(msgspec.Struct, frozen=True):
+    """The answer of a call that failed."""
 
     error: str
 
@@ -90,17 +90,20 @@ def document(table: Iterable[Guarded], version: str) -> Document:
     """OpenAPI 3.1 of every call in a table; pages are left out."""
     calls = [row for row in table if row.is_api]
     used = [kind for row in calls for kind in (row.body, row.answer, row.query)]
-    shapes, components = _named_apart(
-        msgspec.json.schema_components([*filter(_has_schema, used), Said], ref_template=REFERENCE)
+    shapes, components = _with_short_names(
+        msgspec.json.schema_components(
+            [*filter(_has_schema, used), CallError], ref_template=REFERENCE
+        )
     )
-    told = iter(shapes)  # in the order of `used`
+    remaining = iter(shapes)  # in the order of `used`
     refused = shapes[-1]  # by its own name: another type may be called so too
     paths: dict[str, dict[str, Call]] = {}
     for row in calls:
         sent, answered, asked = (
-            next(told) if _has_schema(kind) else None for kind in (row.body, row.answer, row.query)
+            next(remaining) if _has_schema(kind) else None
+            for kind in (row.body, row.answer, row.query)
         )
-        call = _call(row, sent, answered, _asked(asked, components), refused)
+        call = _call(row, sent, answered, _query_parameters(asked, components), refused)
         for method in row.methods:
             paths.setdefault(_PARAMETER.sub(r"{\1}", row.path), {})[method.lower()] = call
     return Document(
@@ -108,7 +111,7 @@ def document(table: Iterable[Guarded], version: str) -> Document:
     )
 
 
-def _named_apart(schemas: Any) -> Any:
+def _with_short_names(schemas: Any) -> Any:
     """Types that share a name come with their place in the source. Readers get it as one word:
     ReviewItemGrade, and not assay.workbench.review.item.Grade."""
 
@@ -119,7 +122,7 @@ def _named_apart(schemas: Any) -> Any:
 
 
 def _has_schema(kind: Any) -> bool:
-    """A type may be one that JSON Schema cannot tell: it is documented by its summary alone."""
+    """Whether JSON Schema can describe a type; one that it cannot is left out."""
     try:
         msgspec.json.schema_components([kind])
     except TypeError:
@@ -149,7 +152,7 @@ def _call(
     )
 
 
-def _asked(reference: Any, components: Any) -> list[Parameter]:
+def _query_parameters(reference: Any, components: Any) -> list[Parameter]:
     """The fields of a query string."""
     if reference is None:
         return []
@@ -171,8 +174,8 @@ def describe(app: Starlette) -> Document:
     state = app.state
     if not hasattr(state, "openapi"):
         state.openapi = document(state.table, __version__)
-    told: Document = state.openapi
-    return told
+    described: Document = state.openapi
+    return described
 
 
 def openapi(request: Request) -> Response:
@@ -180,42 +183,51 @@ def openapi(request: Request) -> Response:
 
 
 def docs(request: Request) -> Response:
-    """The same, to be read."""
-    told = describe(request.app)
+    """The page that documents the calls."""
+    described = describe(request.app)
     calls = [
         (path, method, call, _shape_of(call.sends), _shape_of(call.responses["2XX"]))
-        for path, methods in told.paths.items()
+        for path, methods in described.paths.items()
         for method, call in methods.items()
     ]
     shapes = {
         name: msgspec.json.format(msgspec.json.encode(shape), indent=2).decode()
-        for name, shape in told.components.schemas.items()
+        for name, shape in described.components.schemas.items()
     }
-    return page(request, "openapi.html", calls=calls, shapes=shapes, named=named)
+    return page(request, "openapi.html", calls=calls, shapes=shapes, named=type_name)
 
 
 def _shape_of(part: Sends | Reply | UnsetType) -> str:
     if isinstance(part, UnsetType) or isinstance(part.content, UnsetType):
         return ""
-    return named(part.content["application/json"].schema)
+    return type_name(part.content["application/json"].schema)
 
 
-def named(shape: object) -> str:
+def type_name(shape: object) -> str:
     """A type in a few letters: the name of a shape, or what JSON calls it."""
     if not isinstance(shape, dict):
         return "…"
     if "$ref" in shape:
         return str(shape["$ref"]).rsplit("/", 1)[1]
     if shape.get("type") == "array":
-        return f"[{named(shape.get('items'))}]"
+        return f"[{type_name(shape.get('items'))}]"
     if "enum" in shape:
         return " | ".join(map(str, shape["enum"]))
     if "anyOf" in shape:
-        return " | ".join(named(one) for one in shape["anyOf"])
+        return " | ".join(type_name(one) for one in shape["anyOf"])
     return str(shape.get("type", "…"))
 
 
+def role_table(table: Iterable[Guarded]) -> str:
+    """A Markdown table of the lowest role for each page and call, narrow enough for a phone."""
+    lines = ["| who | call |", "|---|---|"]
+    for row in table:
+        who = f"{row.key} key, {row.role}" if row.key else row.role
+        lines.append(f"| {who} | `{'/'.join(row.methods)} {row.path}`<br>{row.summary} |")
+    return "\n".join(lines) + "\n"
+
+
 OPENAPI_ROUTES = [
-    Guarded("/api/openapi.json", openapi, ("GET",), "reader", "This documentation, for programs"),
-    Guarded("/api/docs", docs, ("GET",), "reader", "This documentation, for people"),
+    Guarded("/api/openapi.json", openapi, GET, "reader", "This documentation, for programs"),
+    Guarded("/api/docs", docs, GET, "reader", "This documentation, for people"),
 ]

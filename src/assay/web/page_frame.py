@@ -34,50 +34,24 @@ from assay.core.errors import AssayError, Declined, InputError
 from assay.reports.environment import template_environment
 from assay.reports.numbers import Numbers
 from assay.reports.words import LANGUAGES, Words, language_of, page_counts, page_words
-from assay.web.access import Guarded, access_of, csrf_token, fields_of, may, visitor_of
-from assay.web.visitors import VISIT_COOKIE, YEAR, keep
+from assay.web.access import (
+    Guarded,
+    access_of,
+    csrf_token,
+    fields_of,
+    is_api_path,
+    may,
+    visitor_of,
+)
+from assay.web.visitors import VISIT_COOKIE, YEAR, set_cookie
 from assay.workbench.project.service import Service
 from assay.workbench.project.waiting_badge import Waiting, waiting
 
-# ── words of the trade ────────────────────────────────────────────────────────────────────────────
-
+HERE = Path(__file__).parent
+T = TypeVar("T")
 BUTTON = Markup(
     '<button type="button" class="term" popovertarget="word-{}" title="{}"><bdi>{}</bdi></button>'
 )
-
-
-class Glossary:
-    """Of one page: `term("gate", "Gate")` is the button, and `used` what the page has to explain,
-    as it called it first."""
-
-    def __init__(self, texts: Mapping[str, str]) -> None:
-        self._texts = texts
-        self.used: dict[str, str] = {}
-
-    def __call__(self, key: str, shown: str) -> str:
-        if f"word {key}" not in self._texts:
-            return shown
-        self.used.setdefault(key, shown)
-        return BUTTON.format(key, self._texts["what_is_this"], shown)
-
-    def measure(self, name: str, shown: str) -> str:
-        """A measure by its name, or by what it is called, without its depth: nDCG@10 is explained
-        as nDCG."""
-        keys = (_bare(text) for text in (name, shown))
-        return self(next((key for key in keys if f"word {key}" in self._texts), ""), shown)
-
-    def meaning(self, key: str) -> str:
-        return self._texts[f"word {key}"]
-
-
-def _bare(measure: str) -> str:
-    return measure.partition("@")[0].partition("(")[0].strip().lower()
-
-
-# ────────────────────────────────────────────────────────────────────────────────────────────────
-
-HERE = Path(__file__).parent
-T = TypeVar("T")
 ENDS = (".", "?", "!", ":", "…")
 EVERYWHERE = ("topics", "glossary")  # words that any page may need
 
@@ -93,7 +67,7 @@ NAVIGATION = (
 )
 
 
-# ── what came in ──────────────────────────────────────────────────────────────────────────────────
+# ── reading a request ─────────────────────────────────────────────────────────────────────────────
 
 
 def service_of(request: Request) -> Service:
@@ -160,7 +134,14 @@ def _takes_many(kind: object) -> bool:
 
 
 def is_api(request: Request) -> bool:
-    return request.url.path.startswith("/api/") or request.url.path == "/metrics"
+    """Whether a program asks for JSON, not a person for a page."""
+    return is_api_path(request.url.path)
+
+
+def local_path(address: str) -> str:
+    """An address on this server to go on to; empty if it leads elsewhere."""
+    is_local = address.startswith("/") and not address.startswith(("//", "/\\"))
+    return address if is_local and address.isprintable() else ""
 
 
 class Texts:
@@ -185,7 +166,35 @@ class Texts:
         return self._words.get(key, otherwise)
 
 
-# ── what goes out ─────────────────────────────────────────────────────────────────────────────────
+class Glossary:
+    """The terms that one page explains: `term("gate", "Gate")` is the button, and `used` has every
+    term with the name that the page gave it first."""
+
+    def __init__(self, texts: Mapping[str, str]) -> None:
+        self._texts = texts
+        self.used: dict[str, str] = {}
+
+    def __call__(self, key: str, shown: str) -> str:
+        if f"word {key}" not in self._texts:
+            return shown
+        self.used.setdefault(key, shown)
+        return BUTTON.format(key, self._texts["what_is_this"], shown)
+
+    def measure(self, name: str, shown: str) -> str:
+        """A measure by its name, or by what it is called, without its depth: nDCG@10 is explained
+        as nDCG."""
+        keys = (_without_depth(text) for text in (name, shown))
+        return self(next((key for key in keys if f"word {key}" in self._texts), ""), shown)
+
+    def meaning(self, key: str) -> str:
+        return self._texts[f"word {key}"]
+
+
+def _without_depth(measure: str) -> str:
+    return measure.partition("@")[0].partition("(")[0].strip().lower()
+
+
+# ── answering ─────────────────────────────────────────────────────────────────────────────────────
 
 
 def json(value: object, status: int = 200) -> Response:
@@ -232,7 +241,8 @@ def page(
             lang=language,
             dir=speaker.direction,
             languages=[
-                (code, Words(code)("language.name"), _in(request, code)) for code in LANGUAGES
+                (code, Words(code)("language.name"), _address_in(request, code))
+                for code in LANGUAGES
             ],
             path=request.url.path,
             user=visitor_of(request),
@@ -249,7 +259,7 @@ def page(
     if request.query_params.get("lang"):
         answer.set_cookie("assay_lang", language, max_age=YEAR, samesite="strict")
     if visit := getattr(request.state, "visit", ""):
-        keep(request, answer, VISIT_COOKIE, visit, 86400)
+        set_cookie(request, answer, VISIT_COOKIE, visit, 86400)
     return answer
 
 
@@ -258,8 +268,8 @@ def error_page(request: Request, message: str, status: int) -> Response:
     return page(request, "error.html", status, message=message, heading=heading)
 
 
-def said(request: Request, error: AssayError) -> str:
-    """What cannot be done, in sentences; in the language of the page where it has the words."""
+def message_of(request: Request, error: AssayError) -> str:
+    """The message of an error in sentences, in the reader's language where it has the words."""
     if isinstance(error, Declined):
         words = Words(language_for(request))
         whole = Numbers(words).whole
@@ -279,7 +289,7 @@ def language_for(request: Request) -> str:
     return language_of(asked, request.headers.get("accept-language", ""))
 
 
-def _in(request: Request, language: str) -> str:
+def _address_in(request: Request, language: str) -> str:
     """The address of this page in another language."""
     kept = [(name, value) for name, value in request.query_params.multi_items() if name != "lang"]
     return f"?{urlencode([*kept, ('lang', language)])}"
@@ -292,7 +302,7 @@ def _may_open(request: Request, path: str) -> bool:
 
 
 def _waiting(request: Request) -> Waiting | None:
-    """What waits for people, where somebody is there who may do it and the store can say."""
+    """The number of items that wait for the user; none where the store cannot be read."""
     user = visitor_of(request)
     if user is None or not _may_open(request, "/judge"):
         return None

@@ -1,9 +1,10 @@
-"""People: signing in and out, one's own page, the list of people with invitations and keys, and the
-audit trail. Forms call the same verbs as the calls of `people_api.py`."""
+"""People: signing in and out, one's own page, and the list of people with invitations, keys and the
+audit trail. A form on the page of people and the JSON call beside it share one handler."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Annotated, TypeVar
 
 import msgspec
 from starlette.requests import Request
@@ -11,28 +12,114 @@ from starlette.responses import RedirectResponse, Response
 
 from assay.core.errors import Declined, InputError
 from assay.reports.words import page_words
-from assay.web.access import Guarded, Refusal, access_of, user_of, visitor_of
+from assay.web.access import (
+    GET,
+    POST,
+    Guarded,
+    Refusal,
+    access_of,
+    page_and_call,
+    user_of,
+    visitor_of,
+)
 from assay.web.limits import check_door, limiter_of
-from assay.web.page_frame import Form, form, language_for, page, query, said, service_of
-from assay.web.visitors import NAME_COOKIE, YEAR, keep, name_cookie, session_cookie
+from assay.web.page_frame import (
+    body,
+    form,
+    is_api,
+    json,
+    language_for,
+    local_path,
+    message_of,
+    page,
+    query,
+    service_of,
+)
+from assay.web.visitors import NAME_COOKIE, YEAR, name_cookie, session_cookie, set_cookie
 from assay.workbench.project import people
-from assay.workbench.project.audit_trail import trail
-from assay.workbench.project.people import KEY_KINDS, ROLES, KeyKind, Role, dealt_to_others, voters
+from assay.workbench.project.audit_trail import AuditEntry, trail
+from assay.workbench.project.people import (
+    KEY_KINDS,
+    ROLES,
+    KeyKind,
+    People,
+    Role,
+    dealt_to_others,
+    voters,
+)
 
-HISTORY = 200  # entries of a page of the audit trail
+HISTORY = 200  # entries of a page of the audit trail; taste
 SHARED = ("people",)  # the words of these pages are in one file
+T = TypeVar("T")
+
+
+class Me(msgspec.Struct, frozen=True, kw_only=True):
+    """Who is signed in. Without accounts the name is chosen on the page /me."""
+
+    name: str
+    role: Role
+    accounts: bool
+
+
+class InviteBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    name: str
+    role: Role
+
+
+class NameBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    name: str
+    why: str = ""
+
+
+class LinkBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`id` as /api/people lists it."""
+
+    id: str
+
+
+class KeyBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A key of kind `log` can log and nothing else; one of kind `watch` reads figures."""
+
+    name: str
+    kind: KeyKind = "log"
+
+
+class LinkAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """The link is shown now and never again."""
+
+    link: str
+    name: str
+    role: Role
+    expires_at: str
+
+
+class KeyAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """The key is shown now and never again."""
+
+    name: str
+    kind: KeyKind
+    key: str
+
+
+class Done(msgspec.Struct, frozen=True, kw_only=True):
+    done: bool = True
 
 
 class TrailQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """The entries that the page of the audit trail shows."""
+
     subject: str = ""
     action: str = ""
     offset: int = 0
 
 
-def inside(address: str) -> str:
-    """A place on this server to go on to; one elsewhere is left out."""
-    here = address.startswith("/") and not address.startswith(("//", "/\\"))
-    return address if here and address.isprintable() else ""
+class Trail(msgspec.Struct, frozen=True, kw_only=True):
+    """The entries of the audit trail that a call lists."""
+
+    subject: str = ""
+    action: str = ""
+    limit: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 100
+    offset: Annotated[int, msgspec.Meta(ge=0, le=2**31)] = 0
 
 
 def link_to(request: Request, token: str) -> str:
@@ -45,13 +132,13 @@ def link_to(request: Request, token: str) -> str:
 
 
 def sign_in_page(request: Request) -> Response:
-    to = inside(request.query_params.get("next", ""))
+    to = local_path(request.query_params.get("next", ""))
     if visitor_of(request) is not None:
         return RedirectResponse(to or "/", status_code=303)
-    return _door(request, to)
+    return _sign_in_form(request, to)
 
 
-def _door(request: Request, to: str, *, name: str = "", complaint: str = "") -> Response:
+def _sign_in_form(request: Request, to: str, *, name: str = "", complaint: str = "") -> Response:
     status = 400 if complaint else 200
     return page(
         request,
@@ -68,41 +155,41 @@ def sign_in(request: Request) -> Response:
     if not access_of(request).accounts:
         return RedirectResponse("/me", status_code=303)
     sent = form(request)
-    name, to = sent.text("name"), inside(sent.text("next"))
+    name, to = sent.text("name"), local_path(sent.text("next"))
     words = page_words(language_for(request), "sign-in")
     try:
         attempt = check_door(request, people.folded(name)[: people.MAX_NAME])
     except Refusal:
-        answer = _door(request, to, name=name, complaint=words["too_often"])
+        answer = _sign_in_form(request, to, name=name, complaint=words["too_often"])
         answer.status_code = 429
         return answer
     agent = request.headers.get("user-agent", "")
     token = people.sign_in(service_of(request), name, sent.text("password"), agent=agent)
     if not token:
-        return _door(request, to, name=name, complaint=words["wrong"])
+        return _sign_in_form(request, to, name=name, complaint=words["wrong"])
     limiter_of(request).forget(attempt)
-    return _let_in(request, token, to)
+    return _start_visit(request, token, to)
 
 
-def _let_in(request: Request, token: str, to: str) -> Response:
+def _start_visit(request: Request, token: str, to: str) -> Response:
     answer = RedirectResponse(to or "/", status_code=303)
-    keep(request, answer, session_cookie(request), token, people.SESSION_DAYS * 86400)
+    set_cookie(request, answer, session_cookie(request), token, people.SESSION_DAYS * 86400)
     return answer
 
 
 def sign_out(request: Request) -> Response:
     people.sign_out(service_of(request), request.cookies.get(session_cookie(request), ""))
-    return _out(request)
+    return _end_visit(request)
 
 
 def sign_out_everywhere(request: Request) -> Response:
     user = user_of(request)
     if access_of(request).accounts:
         people.sign_out_everywhere(service_of(request), user.name, by=user.actor)
-    return _out(request)
+    return _end_visit(request)
 
 
-def _out(request: Request) -> Response:
+def _end_visit(request: Request) -> Response:
     accounts = access_of(request).accounts
     answer = RedirectResponse("/sign-in" if accounts else "/me", status_code=303)
     for name in (session_cookie(request), NAME_COOKIE):
@@ -110,11 +197,7 @@ def _out(request: Request) -> Response:
     return answer
 
 
-def invitation_page(request: Request) -> Response:
-    return _invitation(request)
-
-
-def _invitation(request: Request, *, name: str = "", complaint: str = "") -> Response:
+def invitation_page(request: Request, *, name: str = "", complaint: str = "") -> Response:
     found = people.opened_link(service_of(request), request.path_params["token"])
     status = 404 if found is None else 400 if complaint else 200
     return page(
@@ -137,22 +220,20 @@ def accept_invitation(request: Request) -> Response:
         token = request.path_params["token"]
         account = people.accept(service, token, name=name, password=password)
     except InputError as error:
-        return _invitation(request, name=name, complaint=said(request, error))
+        return invitation_page(request, name=name, complaint=message_of(request, error))
     agent = request.headers.get("user-agent", "")
     token = people.start_session(service, account.name, agent=agent)
-    return _let_in(request, token, "/judge" if account.role == "judge" else "")
+    return _start_visit(request, token, "/judge" if account.role == "judge" else "")
 
 
 # ── one's own page ────────────────────────────────────────────────────────────────────────────────
 
 
-def me(request: Request) -> Response:
-    return _me(request)
-
-
-def _me(request: Request, *, complaint: str = "", name: str | None = None) -> Response:
+def me(request: Request, *, complaint: str = "", name: str | None = None) -> Response:
     user = user_of(request)
     own = access_of(request).accounts
+    if is_api(request):
+        return json(Me(name=user.name, role=user.role, accounts=own))
     sessions = people.sessions_of(service_of(request), user.name) if own else []
     return page(
         request,
@@ -160,7 +241,7 @@ def _me(request: Request, *, complaint: str = "", name: str | None = None) -> Re
         400 if complaint else 200,
         words=SHARED,
         name=user.name if name is None else name,
-        next=inside(request.query_params.get("next", "")),
+        next=local_path(request.query_params.get("next", "")),
         complaint=complaint,
         own_password=own and not access_of(request).proxy_secret,
         sessions=sessions,
@@ -175,10 +256,10 @@ CALLED = {"Edg": "Edge", "OPR": "Opera", "Mac OS": "macOS"}
 
 
 def browser_name(agent: str) -> str:
-    """Firefox, Linux; what is no browser is told by its first word."""
+    """The browser and system of a user agent, such as "Firefox, Linux"; a program that is not a
+    browser is called by its first word."""
     known = [next((name for name in names if name in agent), "") for names in (BROWSERS, SYSTEMS)]
-    told = ", ".join(CALLED.get(name, name) for name in known if name)
-    return told or agent.split("/")[0][:40]
+    return ", ".join(CALLED.get(name, name) for name in known if name) or agent.split("/")[0][:40]
 
 
 def choose_name(request: Request) -> Response:
@@ -189,9 +270,9 @@ def choose_name(request: Request) -> Response:
     try:
         name = people.proper_name(sent.text("name"))
     except InputError as error:
-        return _me(request, complaint=said(request, error), name=sent.text("name"))
-    answer = RedirectResponse(inside(sent.text("next")) or "/", status_code=303)
-    keep(request, answer, NAME_COOKIE, name_cookie(access_of(request), name), YEAR)
+        return me(request, complaint=message_of(request, error), name=sent.text("name"))
+    answer = RedirectResponse(local_path(sent.text("next")) or "/", status_code=303)
+    set_cookie(request, answer, NAME_COOKIE, name_cookie(access_of(request), name), YEAR)
     return answer
 
 
@@ -204,27 +285,26 @@ def change_password(request: Request) -> Response:
             raise Declined("password_differs", "the two passwords differ")
         people.change_password(service, user.name, sent.text("old"), sent.text("password"))
     except InputError as error:
-        return _me(request, complaint=said(request, error))
-    return _let_in(request, people.start_session(service, user.name), "/me")
+        return me(request, complaint=message_of(request, error))
+    return _start_visit(request, people.start_session(service, user.name), "/me")
 
 
-# ── everybody ─────────────────────────────────────────────────────────────────────────────────────
+# ── the list of people: forms and calls ───────────────────────────────────────────────────────────
 
 
-def people_page(request: Request) -> Response:
-    return _people(request)
-
-
-def _people(
+def list_people(
     request: Request, *, complaint: str = "", link: people.Link | None = None, key: str = ""
 ) -> Response:
+    everybody = people.everybody(service_of(request))
+    if is_api(request):
+        return json(everybody)
     user, open_here = user_of(request), not access_of(request).accounts
     return page(
         request,
         "people.html",
         400 if complaint else 200,
         open_here=open_here,
-        everybody=people.everybody(service_of(request)),
+        everybody=everybody,
         voters=voters(service_of(request)) if open_here else (),
         roles=ROLES if user.role == "admin" else ROLES[: ROLES.index("chair")],
         kinds=KEY_KINDS,
@@ -246,94 +326,107 @@ def need_accounts(request: Request) -> None:
         raise Declined("no_accounts", "this server has no accounts: assay serve --accounts")
 
 
-def _done(change: Callable[[Request, Form], Response]) -> Callable[[Request], Response]:
-    """A change from the page of people: what cannot be done is said on it."""
+def _changes_people(change: Callable[[Request], Response]) -> Callable[[Request], Response]:
+    """A change of accounts, links or keys. The page of people shows what was refused."""
 
     def changed(request: Request) -> Response:
         try:
             need_accounts(request)
-            return change(request, form(request))
+            return change(request)
         except InputError as error:
-            return _people(request, complaint=said(request, error))
+            if is_api(request):
+                raise
+            return list_people(request, complaint=message_of(request, error))
 
     return changed
 
 
-def _role(text: str) -> Role:
-    role = next((one for one in ROLES if one == text), None)
-    if role is None:
-        raise Declined("role", f"no role {text!r}", name=text)
-    return role
+def _sent(request: Request, shape: type[T]) -> T:
+    """The change that a form or a call sent."""
+    if is_api(request):
+        return body(request, shape)
+    fields = form(request)
+    names = [field.name for field in msgspec.structs.fields(shape)]  # type: ignore[arg-type]
+    values = {name: fields.text(name) for name in names}
+    try:
+        return msgspec.convert(values, shape)
+    except msgspec.ValidationError as error:  # only a role or a kind of key can be unknown
+        unknown = values.get("role") or values.get("kind") or ""
+        raise Declined("role", str(error), name=unknown) from error
 
 
-def _kind(text: str) -> KeyKind:
-    kind = next((one for one in KEY_KINDS if one == text), None)
-    if kind is None:
-        raise Declined("role", f"no kind of key {text!r}", name=text)
-    return kind
-
-
-def _back(request: Request) -> Response:
-    return RedirectResponse("/people", status_code=303)
-
-
-@_done
-def invite(request: Request, sent: Form) -> Response:
-    by = user_of(request).actor
-    link = people.invite(service_of(request), sent.text("name"), _role(sent.text("role")), by=by)
-    return _people(request, link=link)
-
-
-@_done
-def new_password_link(request: Request, sent: Form) -> Response:
-    by = user_of(request).actor
-    link = people.new_password_link(service_of(request), sent.text("name"), by=by)
-    return _people(request, link=link)
-
-
-@_done
-def take_back(request: Request, sent: Form) -> Response:
-    people.take_back(service_of(request), sent.text("id"), by=user_of(request).actor)
-    return _back(request)
-
-
-@_done
-def change_role(request: Request, sent: Form) -> Response:
-    role, by = _role(sent.text("role")), user_of(request).actor
-    people.change_role(service_of(request), sent.text("name"), role, by=by)
-    return _back(request)
-
-
-@_done
-def remove(request: Request, sent: Form) -> Response:
-    by, why = user_of(request).actor, sent.text("why")
-    people.remove(service_of(request), sent.text("name"), by=by, why=why)
-    return _back(request)
-
-
-@_done
-def end_sessions(request: Request, sent: Form) -> Response:
-    by = user_of(request).actor
-    people.sign_out_everywhere(service_of(request), sent.text("name"), by=by)
-    return _back(request)
-
-
-@_done
-def make_key(request: Request, sent: Form) -> Response:
-    kind, by = _kind(sent.text("kind")), user_of(request).actor
-    return _people(
-        request, key=people.make_key(service_of(request), sent.text("name"), kind, by=by)
+def _show_link(request: Request, link: people.Link) -> Response:
+    if not is_api(request):
+        return list_people(request, link=link)
+    answer = LinkAnswer(
+        link=link_to(request, link.token),
+        name=link.name,
+        role=link.role,
+        expires_at=link.expires_at.isoformat(),
     )
+    return json(answer, 201)
 
 
-@_done
-def end_key(request: Request, sent: Form) -> Response:
-    people.end_key(service_of(request), sent.text("name"), by=user_of(request).actor)
-    return _back(request)
+def _show_done(request: Request) -> Response:
+    return json(Done()) if is_api(request) else RedirectResponse("/people", status_code=303)
+
+
+@_changes_people
+def invite(request: Request) -> Response:
+    sent, by = _sent(request, InviteBody), user_of(request).actor
+    return _show_link(request, people.invite(service_of(request), sent.name, sent.role, by=by))
+
+
+@_changes_people
+def new_password_link(request: Request) -> Response:
+    name, by = _sent(request, NameBody).name, user_of(request).actor
+    return _show_link(request, people.new_password_link(service_of(request), name, by=by))
+
+
+@_changes_people
+def take_back(request: Request) -> Response:
+    people.take_back(service_of(request), _sent(request, LinkBody).id, by=user_of(request).actor)
+    return _show_done(request)
+
+
+@_changes_people
+def change_role(request: Request) -> Response:
+    sent, by = _sent(request, InviteBody), user_of(request).actor
+    people.change_role(service_of(request), sent.name, sent.role, by=by)
+    return _show_done(request)
+
+
+@_changes_people
+def remove(request: Request) -> Response:
+    sent, by = _sent(request, NameBody), user_of(request).actor
+    people.remove(service_of(request), sent.name, by=by, why=sent.why)
+    return _show_done(request)
+
+
+@_changes_people
+def end_sessions(request: Request) -> Response:
+    name, by = _sent(request, NameBody).name, user_of(request).actor
+    people.sign_out_everywhere(service_of(request), name, by=by)
+    return _show_done(request)
+
+
+@_changes_people
+def make_key(request: Request) -> Response:
+    sent, by = _sent(request, KeyBody), user_of(request).actor
+    key = people.make_key(service_of(request), sent.name, sent.kind, by=by)
+    if is_api(request):
+        return json(KeyAnswer(name=sent.name, kind=sent.kind, key=key), 201)
+    return list_people(request, key=key)
+
+
+@_changes_people
+def end_key(request: Request) -> Response:
+    people.end_key(service_of(request), _sent(request, NameBody).name, by=user_of(request).actor)
+    return _show_done(request)
 
 
 def history(request: Request) -> Response:
-    """The audit trail, the newest first."""
+    """The page of the audit trail, the newest entries first."""
     asked = query(request, TrailQuery)
     start = min(max(asked.offset, 0), 2**31)
     entries = trail(
@@ -354,7 +447,11 @@ def history(request: Request) -> Response:
     )
 
 
-GET, POST = ("GET",), ("POST",)
+def audit(request: Request) -> Response:
+    asked = query(request, Trail)
+    return json(trail(service_of(request), **msgspec.structs.asdict(asked)))
+
+
 PEOPLE_ROUTES = [
     Guarded("/sign-in", sign_in_page, GET, "anyone", "Sign in"),
     Guarded("/sign-in", sign_in, POST, "anyone", "Sign in with name and password"),
@@ -363,16 +460,66 @@ PEOPLE_ROUTES = [
     Guarded("/invite/{token}", invitation_page, GET, "anyone", "Open a link that works once"),
     Guarded("/invite/{token}", accept_invitation, POST, "anyone", "Join, or set a new password"),
     Guarded("/me", me, GET, "reader", "One's own name and password"),
+    Guarded("/api/me", me, GET, "reader", "Who is signed in", answer=Me),
     Guarded("/me", choose_name, POST, "reader", "Choose a name, where there are no accounts"),
     Guarded("/me/password", change_password, POST, "reader", "Change one's password"),
-    Guarded("/people", people_page, GET, "chair", "People, open links and keys"),
+    *page_and_call("/people", list_people, GET, "chair", "People, links and keys", answer=People),
     Guarded("/people/history", history, GET, "chair", "The audit trail", query=TrailQuery),
-    Guarded("/people/invite", invite, POST, "chair", "Invite somebody"),
-    Guarded("/people/take-back", take_back, POST, "chair", "Take a link back"),
-    Guarded("/people/password", new_password_link, POST, "admin", "A link for a new password"),
-    Guarded("/people/role", change_role, POST, "admin", "Change a role"),
-    Guarded("/people/remove", remove, POST, "admin", "Take somebody's access away"),
-    Guarded("/people/sign-out", end_sessions, POST, "admin", "Sign somebody out everywhere"),
-    Guarded("/people/key", make_key, POST, "admin", "Make a key for a service"),
-    Guarded("/people/key/end", end_key, POST, "admin", "End a key"),
+    Guarded(
+        "/api/audit",
+        audit,
+        GET,
+        "chair",
+        "The audit trail, the newest first",
+        answer=list[AuditEntry],
+        query=Trail,
+    ),
+    *page_and_call(
+        "/people/invite", invite, POST, "chair", "Invite somebody", InviteBody, LinkAnswer
+    ),
+    *page_and_call(
+        "/people/take-back", take_back, POST, "chair", "Take a link back", LinkBody, Done
+    ),
+    *page_and_call(
+        "/people/password",
+        new_password_link,
+        POST,
+        "admin",
+        "A link for a new password",
+        NameBody,
+        LinkAnswer,
+    ),
+    *page_and_call("/people/role", change_role, POST, "admin", "Change a role", InviteBody, Done),
+    *page_and_call(
+        "/people/remove", remove, POST, "admin", "Take somebody's access away", NameBody, Done
+    ),
+    *page_and_call(
+        "/people/sign-out",
+        end_sessions,
+        POST,
+        "admin",
+        "Sign somebody out everywhere",
+        NameBody,
+        Done,
+    ),
+    *page_and_call(
+        "/people/key",
+        make_key,
+        POST,
+        "admin",
+        "Make a key for a service",
+        KeyBody,
+        KeyAnswer,
+        call="/api/keys",
+    ),
+    *page_and_call(
+        "/people/key/end",
+        end_key,
+        POST,
+        "admin",
+        "End a key",
+        NameBody,
+        Done,
+        call="/api/keys/end",
+    ),
 ]

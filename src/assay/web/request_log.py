@@ -1,5 +1,4 @@
-"""What a running server says of itself, as JSON lines for whatever collects them, and whether it is
-alive and ready.
+"""The log of requests as JSON lines, and the probes `/healthz` and `/readyz`.
 
 No line has anything that a person wrote: of a request it says the route and not the address, whose
 query string is a search and whose path may name a document or hold an invitation; of an error its
@@ -44,15 +43,15 @@ class JsonLines(logging.Formatter):
         if isinstance(request, dict):
             line |= request
         elif record.name.partition(".")[0] == "assay":
-            line["message"] = _message(record)
+            line["message"] = _safe_message(record)
         else:
             line["message"] = ""  # of a library: its texts are not ours to vouch for
         if record.exc_info and record.exc_info[1] is not None:
-            line |= _of_error(record.exc_info[1])
+            line |= _error_fields(record.exc_info[1])
         return msgspec.json.encode(line).decode()
 
 
-def _message(record: logging.LogRecord) -> str:
+def _safe_message(record: logging.LogRecord) -> str:
     """Our own text, with the numbers that are filled in and nothing else."""
     given = record.args if isinstance(record.args, tuple) else ()
     known = tuple(one if isinstance(one, int | float) else "…" for one in given)
@@ -62,13 +61,13 @@ def _message(record: logging.LogRecord) -> str:
         return str(record.msg)
 
 
-def _of_error(error: BaseException) -> dict[str, object]:
+def _error_fields(error: BaseException) -> dict[str, object]:
     frames = traceback.extract_tb(error.__traceback__)[-FRAMES:]
     places = [f"{frame.filename.rpartition('/')[2]}:{frame.lineno}" for frame in frames]
     return {"error": type(error).__name__, "at_code": places}
 
 
-class _ToStderr(logging.Handler):
+class _StderrHandler(logging.Handler):
     """Where stderr is when something is said: logging's own handler stays with the one it was made
     with, which may be closed by then."""
 
@@ -82,7 +81,7 @@ class _ToStderr(logging.Handler):
 
 def write_json_lines() -> None:
     """All that is logged goes to stderr as JSON lines."""
-    handler = _ToStderr()
+    handler = _StderrHandler()
     handler.setFormatter(JsonLines())
     root = logging.getLogger()
     root.handlers[:] = [handler]
@@ -95,7 +94,7 @@ def write_json_lines() -> None:
         logger.propagate = True
 
 
-class Journal:
+class RequestLog:
     """One line a request: method, route, status, milliseconds, bytes. Nothing of who or what."""
 
     def __init__(self, app: ASGIApp) -> None:
@@ -117,19 +116,18 @@ class Journal:
         try:
             await self._app(scope, receive, noted)
         finally:
-            said = {
+            fields = {
                 "method": scope["method"],
                 "route": _route_of(scope),
                 "status": status,
                 "millis": round((time.perf_counter() - started) * 1000, 1),
                 "bytes": size,
             }
-            _log.info("request", extra={"request": said})
+            _log.info("request", extra={"request": fields})
 
 
 def _route_of(scope: Scope) -> str:
-    """As the table has it, with names for what was filled in; nothing of an address that we do not
-    have."""
+    """The path of a route as its table has it, with placeholders; empty for unknown addresses."""
     path = str(scope.get("path", ""))
     if path in PROBES:
         return path

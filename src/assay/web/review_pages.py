@@ -1,5 +1,6 @@
-"""The review pages: the queue, one item with everything to read, many rows at once, and undo. Forms
-work without scripts; `review.js` adds keys and keeps what is typed."""
+"""The review pages and their JSON calls: the queue, one item with everything to read, many rows at
+once, and undo. A page and its call share a handler. Forms work without scripts; `review.js` adds
+keys and keeps what is typed."""
 
 from __future__ import annotations
 
@@ -15,30 +16,89 @@ from starlette.responses import RedirectResponse, Response
 
 from assay.core.errors import AssayError, InputError, NotHere
 from assay.reports.words import page_words
-from assay.web.access import ROLES, Guarded, user_of
-from assay.web.page_frame import Form, form, language_for, page, query, said, service_of
-from assay.web.review_api import BulkQuery, ListQuery
+from assay.web.access import GET, POST, Guarded, is_chair, page_and_call, user_of
+from assay.web.page_frame import (
+    Form,
+    body,
+    form,
+    is_api,
+    json,
+    language_for,
+    message_of,
+    page,
+    query,
+    service_of,
+)
 from assay.workbench.project.service import Service
 from assay.workbench.review import decisions
-from assay.workbench.review.decisions import ApprovedRow, BulkOutcome, DecisionForm, Refused
+from assay.workbench.review.decisions import (
+    ApprovedRow,
+    BulkOutcome,
+    DecisionForm,
+    ItemOutcome,
+    Preview,
+    Refused,
+)
 from assay.workbench.review.item import (
     Candidate,
+    ItemView,
+    Whole,
     candidate_of,
     item_view,
     search_more,
     whole_text,
 )
-from assay.workbench.review.queue import QueueFilter, ReviewItem, find_item, listing, neighbours
+from assay.workbench.review.queue import (
+    Listing,
+    QueueFilter,
+    ReviewItem,
+    find_item,
+    listing,
+    neighbours,
+)
 
 WORDS = ("review",)
 ACT = re.compile(r"[A-Za-z0-9_-]{8,64}")
 MESSAGES = ("approved", "rejected", "already", "taken_back", "waits_already")
 
 
+class ListQuery(QueueFilter, frozen=True, kw_only=True, omit_defaults=True):
+    limit: int = 50
+    offset: int = 0
+
+
+class BulkQuery(QueueFilter, frozen=True, kw_only=True, omit_defaults=True):
+    id: list[str] = []
+
+
+class DocumentQuery(msgspec.Struct, frozen=True):
+    doc_id: str
+
+
+class SearchQuery(msgspec.Struct, frozen=True):
+    q: str
+
+
+class BulkBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The rows of a preview, each with its fingerprint."""
+
+    items: list[ApprovedRow]
+    reason: str = ""
+
+
+class UndoBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Items to undo; without any, what the caller decided last. `decided` has the `decided_at` of
+    the decision that is meant, by item: a newer one is not undone. Of items that it does not name,
+    callers undo their own decisions only."""
+
+    ids: list[str] = []
+    decided: dict[str, datetime] = {}
+
+
 # ── the list ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def list_page(request: Request) -> Response:
+def list_items(request: Request) -> Response:
     return _list(request, query(request, ListQuery))
 
 
@@ -46,6 +106,8 @@ def _list(
     request: Request, chosen: ListQuery, *, status: int = 200, complaint: str = ""
 ) -> Response:
     shown = listing(service_of(request), chosen, limit=chosen.limit, offset=chosen.offset)
+    if is_api(request):
+        return json(shown)
     return page(
         request,
         "review.html",
@@ -83,7 +145,7 @@ class Reviewer:
 
 def _reviewer(request: Request) -> Reviewer:
     user = user_of(request)
-    decides = ROLES.index(user.role) >= ROLES.index("chair")
+    decides = is_chair(request)
     last = decisions.last_decided(service_of(request), user.name) if decides else []
     message = request.query_params.get("said", "")
     return Reviewer(decides=decides, last=last, message=message if message in MESSAGES else "")
@@ -92,14 +154,35 @@ def _reviewer(request: Request) -> Reviewer:
 # ── one item ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def item_page(request: Request) -> Response:
+def show_item(request: Request) -> Response:
+    service = service_of(request)
+    if is_api(request):
+        return json(item_view(service, _item_of(request), query(request, QueueFilter)))
+    item = find_item(service, request.path_params["item"])
+    if item is None:
+        gone = _words(request)["refused_gone"]
+        return _list(request, ListQuery(), status=404, complaint=gone)
+    return _item_page(request, item)
+
+
+def _item_of(request: Request) -> ReviewItem:
     item = find_item(service_of(request), request.path_params["item"])
     if item is None:
-        return _list(request, ListQuery(), status=404, complaint=_words(request)["refused_gone"])
-    return _item(request, item)
+        raise NotHere("no such item in the queue")
+    return item
 
 
-def _item(
+def show_document(request: Request) -> Response:
+    doc_id = query(request, DocumentQuery).doc_id
+    return json(whole_text(service_of(request), _item_of(request), doc_id))
+
+
+def search_documents(request: Request) -> Response:
+    words = query(request, SearchQuery).q
+    return json(search_more(service_of(request), _item_of(request), words))
+
+
+def _item_page(
     request: Request,
     item: ReviewItem,
     *,
@@ -109,8 +192,8 @@ def _item(
 ) -> Response:
     service, chosen = service_of(request), query(request, QueueFilter)
     view = item_view(service, item, chosen)
-    found, sought, not_found = _sought(request, service, item)
-    extra = _extra(service, item, sent, {one.doc_id for one in view.candidates})
+    found, sought, not_found = _found_without_script(request, service, item)
+    extra = _ticked_documents(service, item, sent, {one.doc_id for one in view.candidates})
     whole_id = request.query_params.get("whole", "")
     return page(
         request,
@@ -134,7 +217,7 @@ def _item(
     )
 
 
-def _sought(
+def _found_without_script(
     request: Request, service: Service, item: ReviewItem
 ) -> tuple[list[Candidate], str, str]:
     """The documents that a search for more found, if the form was sent without a script."""
@@ -145,7 +228,7 @@ def _sought(
         return [], words, str(error)
 
 
-def _extra(
+def _ticked_documents(
     service: Service, item: ReviewItem, sent: DecisionForm | None, shown: set[str]
 ) -> list[Candidate]:
     """Documents that the chair had found and ticked before the form was refused."""
@@ -155,17 +238,15 @@ def _extra(
 
 
 def decide(request: Request) -> Response:
-    """Approve or reject an item. A refusal is shown above the form that was sent."""
+    """Approve or reject an item. The page shows a refusal above the form that was sent."""
     service, by, item_id = service_of(request), user_of(request).name, request.path_params["item"]
-    chosen, sent = query(request, QueueFilter), _decision_form(form(request))
+    if is_api(request):
+        action, sent = request.url.path.rpartition("/")[2], body(request, DecisionForm)
+        return json(_decide(service, item_id, action, sent, by))
+    fields, chosen = form(request), query(request, QueueFilter)
+    sent = _decision_form(fields)
     try:
-        match form(request).text("action"):
-            case "approve":
-                done = decisions.approve(service, item_id, sent, by=by)
-            case "reject":
-                done = decisions.reject(service, item_id, sent, by=by)
-            case _:
-                raise Refused("action")
+        done = _decide(service, item_id, fields.text("action"), sent, by)
         beside = neighbours(service, chosen, done.item)
     except AssayError as error:
         return _refused(request, item_id, sent, error)
@@ -175,6 +256,18 @@ def decide(request: Request) -> Response:
     place = f"/review/{next_id}" if next_id else "/review"
     message = "already" if done.already else done.outcome
     return RedirectResponse(place + kept_query(chosen, said=message), status_code=303)
+
+
+def _decide(
+    service: Service, item_id: str, action: str, sent: DecisionForm, by: str
+) -> ItemOutcome:
+    match action:
+        case "approve":
+            return decisions.approve(service, item_id, sent, by=by)
+        case "reject":
+            return decisions.reject(service, item_id, sent, by=by)
+        case _:
+            raise Refused("action")
 
 
 def _decision_form(values: Form) -> DecisionForm:
@@ -192,12 +285,12 @@ def _decision_form(values: Form) -> DecisionForm:
 
 def _refused(request: Request, item_id: str, sent: DecisionForm, error: AssayError) -> Response:
     """The item with the form filled in as it was sent, so that nobody types twice."""
-    complaint = _in_words(request, error)
+    complaint = _refusal_words(request, error)
     status = 404 if isinstance(error, NotHere) else 400 if isinstance(error, InputError) else 503
     try:
         item = find_item(service_of(request), item_id)
         if item is not None:
-            return _item(request, item, status=status, complaint=complaint, sent=sent)
+            return _item_page(request, item, status=status, complaint=complaint, sent=sent)
     except AssayError:  # the store is away: the page does without it
         status = 503
     return page(
@@ -213,10 +306,10 @@ def _refused(request: Request, item_id: str, sent: DecisionForm, error: AssayErr
     )
 
 
-def _in_words(request: Request, error: AssayError) -> str:
+def _refusal_words(request: Request, error: AssayError) -> str:
     if isinstance(error, Refused):
         return error.in_words_of(_words(request))
-    return said(request, error)
+    return message_of(request, error)
 
 
 def _words(request: Request) -> dict[str, str]:
@@ -226,12 +319,14 @@ def _words(request: Request) -> dict[str, str]:
 # ── many, and undo ────────────────────────────────────────────────────────────────────────────────
 
 
-def bulk_page(request: Request) -> Response:
-    return _bulk(request, query(request, BulkQuery))
+def preview_many(request: Request) -> Response:
+    return _preview(request, query(request, BulkQuery))
 
 
-def _bulk(request: Request, chosen: BulkQuery, outcome: BulkOutcome | None = None) -> Response:
+def _preview(request: Request, chosen: BulkQuery, outcome: BulkOutcome | None = None) -> Response:
     shown = decisions.preview(service_of(request), chosen, chosen.id)
+    if is_api(request):
+        return json(shown)
     return page(
         request,
         "review_bulk.html",
@@ -247,31 +342,47 @@ def _bulk(request: Request, chosen: BulkQuery, outcome: BulkOutcome | None = Non
 
 
 def approve_many(request: Request) -> Response:
-    """Approve the rows that are ticked, each with its fingerprint in the preview."""
-    sent, chosen = form(request), query(request, BulkQuery)
-    seen = dict(pair.rpartition(":")[::2] for pair in sent.texts("seen"))
-    rows = [ApprovedRow(id=id, seen=seen.get(id, "")) for id in sent.texts("id")]
+    """Approve rows as they were previewed: each is sent with its fingerprint in the preview."""
+    called = is_api(request)
+    sent = body(request, BulkBody) if called else _bulk_form(form(request))
+    chosen = BulkQuery() if called else query(request, BulkQuery)
+    by = user_of(request).name
     try:
-        outcome = decisions.approve_many(
-            service_of(request), rows, by=user_of(request).name, reason=sent.text("why")
-        )
+        outcome = decisions.approve_many(service_of(request), sent.items, by=by, reason=sent.reason)
     except Refused as error:
+        if called:
+            raise
         listed = msgspec.convert(msgspec.structs.asdict(chosen), ListQuery)
-        return _list(request, listed, status=400, complaint=_in_words(request, error))
+        return _list(request, listed, status=400, complaint=_refusal_words(request, error))
+    if called:
+        return json(outcome)
     if outcome.refused:
-        return _bulk(request, msgspec.structs.replace(chosen, id=list(outcome.refused)), outcome)
+        left = msgspec.structs.replace(chosen, id=list(outcome.refused))
+        return _preview(request, left, outcome)
     if outcome.unwritten:
         return _list(request, ListQuery(), status=503, complaint=outcome.unwritten)
     message = "approved" if outcome.done else "already"
     return RedirectResponse("/review" + kept_query(chosen, said=message), status_code=303)
 
 
+def _bulk_form(values: Form) -> BulkBody:
+    seen = dict(pair.rpartition(":")[::2] for pair in values.texts("seen"))
+    rows = [ApprovedRow(id=id, seen=seen.get(id, "")) for id in values.texts("id")]
+    return BulkBody(items=rows, reason=values.text("why"))
+
+
 def undo(request: Request) -> Response:
-    """Undo the decisions that the page showed."""
-    service, chosen, sent = service_of(request), query(request, QueueFilter), form(request)
-    ids = sent.texts("id")
-    seen = {id: at for text in sent.texts("decided") for id, at in _decision(text)}
-    outcome = decisions.undo(service, ids, by=user_of(request).name, seen=seen)
+    """Undo decisions: those that the page showed, or those that a call names; a call that names
+    none undoes the caller's last."""
+    service, by, called = service_of(request), user_of(request).name, is_api(request)
+    sent = body(request, UndoBody) if called else _undo_form(form(request))
+    chosen = QueueFilter() if called else query(request, QueueFilter)
+    ids = sent.ids
+    if called and not ids:
+        ids = [*sent.decided] or [item.id for item in decisions.last_decided(service, by)]
+    outcome = decisions.undo(service, ids, by=by, seen=sent.decided)
+    if called:
+        return json(outcome)
     if outcome.refused:
         complaint = "\n".join(dict.fromkeys(outcome.refused.values()))
         return _list(request, ListQuery(), status=400, complaint=complaint)
@@ -280,6 +391,11 @@ def undo(request: Request) -> Response:
     place = f"/review/{ids[0]}" if len(ids) == 1 else "/review"
     message = "taken_back" if outcome.done else "waits_already"
     return RedirectResponse(place + kept_query(chosen, said=message), status_code=303)
+
+
+def _undo_form(values: Form) -> UndoBody:
+    decided = {id: at for text in values.texts("decided") for id, at in _decision(text)}
+    return UndoBody(ids=[*values.texts("id")], decided=decided)
 
 
 def _decision(text: str) -> list[tuple[str, datetime]]:
@@ -292,10 +408,72 @@ def _decision(text: str) -> list[tuple[str, datetime]]:
 
 
 REVIEW_ROUTES = [
-    Guarded("/review", list_page, ("GET",), "judge", "The review queue"),
-    Guarded("/review/bulk", bulk_page, ("GET",), "chair", "What approving many would change"),
-    Guarded("/review/bulk", approve_many, ("POST",), "chair", "Approve many rows"),
-    Guarded("/review/undo", undo, ("POST",), "chair", "Undo decisions"),
-    Guarded("/review/{item}", item_page, ("GET",), "judge", "One row or suggestion to decide on"),
-    Guarded("/review/{item}", decide, ("POST",), "chair", "Approve or reject"),
+    *page_and_call(
+        "/review", list_items, GET, "judge", "The review queue", answer=Listing, query=ListQuery
+    ),
+    *page_and_call(
+        "/review/bulk",
+        preview_many,
+        GET,
+        "chair",
+        "What approving many rows would change",
+        answer=Preview,
+        query=BulkQuery,
+    ),
+    *page_and_call(
+        "/review/bulk",
+        approve_many,
+        POST,
+        "chair",
+        "Approve rows as they were previewed",
+        BulkBody,
+        BulkOutcome,
+    ),
+    *page_and_call("/review/undo", undo, POST, "chair", "Undo decisions", UndoBody, BulkOutcome),
+    *page_and_call(
+        "/review/{item}",
+        show_item,
+        GET,
+        "judge",
+        "One item with everything to read",
+        answer=ItemView,
+        query=QueueFilter,
+    ),
+    Guarded("/review/{item}", decide, POST, "chair", "Approve or reject"),
+    Guarded(
+        "/api/review/{item}/approve",
+        decide,
+        POST,
+        "chair",
+        "Approve a row, or accept a suggestion",
+        DecisionForm,
+        ItemOutcome,
+    ),
+    Guarded(
+        "/api/review/{item}/reject",
+        decide,
+        POST,
+        "chair",
+        "Reject an item, with a reason",
+        DecisionForm,
+        ItemOutcome,
+    ),
+    Guarded(
+        "/api/review/{item}/document",
+        show_document,
+        GET,
+        "judge",
+        "A document in full",
+        answer=Whole,
+        query=DocumentQuery,
+    ),
+    Guarded(
+        "/api/review/{item}/search",
+        search_documents,
+        GET,
+        "judge",
+        "Documents to add",
+        answer=list[Candidate],
+        query=SearchQuery,
+    ),
 ]

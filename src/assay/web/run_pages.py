@@ -1,5 +1,5 @@
-"""Runs that are started on a page: one, or all that need it, watched until they are over; and a
-second judge, where a verdict rests on one."""
+"""Runs started from a page or a call, watched until they end, and the request for a second judge. A
+form and its JSON call share a handler."""
 
 from __future__ import annotations
 
@@ -11,9 +11,18 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from assay.core.errors import InputError
-from assay.web.access import Guarded, user_of
-from assay.web.decision_parts import back_to, decided_page, local_page, may_start
-from assay.web.page_frame import body, form, json, query, said, service_of
+from assay.web.access import GET, POST, Guarded, is_chair, page_and_call, user_of
+from assay.web.decision_parts import back_to, decided_page
+from assay.web.page_frame import (
+    body,
+    form,
+    is_api,
+    json,
+    local_path,
+    message_of,
+    query,
+    service_of,
+)
 from assay.workbench.deciding.run_boards import decided, rests_on, run_at_hand, run_page
 from assay.workbench.deciding.run_comparison import duel
 from assay.workbench.deciding.single_judge_risk import ask_second
@@ -45,7 +54,7 @@ class SecondAsked(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Again(msgspec.Struct, frozen=True, kw_only=True):
-    """What was asked for: the set, the runs that were started, and the page to go back to."""
+    """A request to run again: the set, the runs that were started, and the page to go back to."""
 
     set: str = ""
     jobs: str = ""
@@ -53,7 +62,7 @@ class Again(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def queue_of(request: Request) -> RunQueue:
-    """The one queue of this server, made when it is first looked at."""
+    """The queue of runs of this server, made when it is first needed."""
     state = request.app.state
     with _making:
         if not hasattr(state, "run_queue"):
@@ -64,34 +73,34 @@ def queue_of(request: Request) -> RunQueue:
 
 
 def start(request: Request) -> Response:
-    sent = form(request)
+    queue, by = queue_of(request), user_of(request).name
+    if is_api(request):
+        sent = body(request, StartRun)
+        return json(queue.start(sent.gold, sent.engine, by=by), 202)
+    fields = form(request)
     try:
-        job = queue_of(request).start(
-            sent.text("gold"), sent.text("engine"), by=user_of(request).name
-        )
+        job = queue.start(fields.text("gold"), fields.text("engine"), by=by)
     except InputError as error:
-        return _job_page(request, None, said(request, error), 400)
+        return _job_page(request, None, message_of(request, error), 400)
     return RedirectResponse(f"/runs/jobs/{job.id}", status_code=303)
 
 
-def again(request: Request) -> Response:
-    """Count what was judged since, and run again what needs it; then back to what is asked."""
-    sent, service = form(request), service_of(request)
-    gold = sent.text("set")
-    jobs = queue_of(request).again(gold, by=user_of(request).name)
-    asked = {"set": gold, "back": sent.text("back"), "jobs": ",".join(job.id for job in jobs)}
+def run_again(request: Request) -> Response:
+    """Update the labels with new judgments, and run again what needs it; then go back."""
+    queue, by = queue_of(request), user_of(request).name
+    if is_api(request):
+        return json(queue.again(body(request, RunAgain).gold, by=by), 202)
+    fields = form(request)
+    gold, back = fields.text("set"), fields.text("back")
+    jobs = queue.again(gold, by=by)
     if not jobs:
-        return RedirectResponse(back_to(service, gold, asked["back"]), status_code=303)
+        return RedirectResponse(back_to(service_of(request), gold, back), status_code=303)
+    asked = {"set": gold, "back": back, "jobs": ",".join(job.id for job in jobs)}
     return RedirectResponse(f"/runs/again?{urlencode(asked)}", status_code=303)
 
 
-def again_call(request: Request) -> Response:
-    wanted = body(request, RunAgain).gold
-    return json(queue_of(request).again(wanted, by=user_of(request).name), 202)
-
-
-def again_page(request: Request) -> Response:
-    """How far they are; when all are done, on to where the question is answered."""
+def run_again_page(request: Request) -> Response:
+    """The progress of the runs; when all are done, on to the page that was asked from."""
     asked, queue = query(request, Again), queue_of(request)
     found = [queue.job(one) for one in asked.jobs.split(",") if one]
     jobs = [job for job in found if job is not None]
@@ -101,18 +110,17 @@ def again_page(request: Request) -> Response:
     return decided_page(request, "again.html", jobs=jobs, gold=asked.set, back=back)
 
 
-def ask(request: Request) -> Response:
-    sent = form(request)
-    wanted = SecondWanted(run=sent.text("run"), other=sent.text("other"))
-    _ask(request, wanted)
-    return RedirectResponse(local_page(sent.text("back")) or f"/runs/{wanted.run}", status_code=303)
+def ask_second_judge(request: Request) -> Response:
+    if is_api(request):
+        return json(SecondAsked(documents=_ask_second(request, body(request, SecondWanted))))
+    fields = form(request)
+    wanted = SecondWanted(run=fields.text("run"), other=fields.text("other"))
+    _ask_second(request, wanted)
+    back = local_path(fields.text("back")) or f"/runs/{wanted.run}"
+    return RedirectResponse(back, status_code=303)
 
 
-def ask_call(request: Request) -> Response:
-    return json(SecondAsked(documents=_ask(request, body(request, SecondWanted))))
-
-
-def _ask(request: Request, wanted: SecondWanted) -> int:
+def _ask_second(request: Request, wanted: SecondWanted) -> int:
     service = service_of(request)
     kept = run_at_hand(service, wanted.run)
     if wanted.other:
@@ -125,16 +133,13 @@ def _ask(request: Request, wanted: SecondWanted) -> int:
     return ask_second(service, path, found.pairs, by=user_of(request).name)
 
 
-def start_call(request: Request) -> Response:
-    sent = body(request, StartRun)
-    return json(queue_of(request).start(sent.gold, sent.engine, by=user_of(request).name), 202)
-
-
-def job(request: Request) -> Response:
+def show_job(request: Request) -> Response:
     found = queue_of(request).job(request.path_params["job"])
+    if not is_api(request):
+        return _job_page(request, found, "", 404 if found is None else 200)
     if found is None:
-        return _job_page(request, None, "", 404)
-    return _job_page(request, found, "", 200)
+        return json({"error": "no such run is known since the server was started"}, 404)
+    return json(found)
 
 
 def _job_page(request: Request, found: RunJob | None, complaint: str, status: int) -> Response:
@@ -160,65 +165,55 @@ def _job_page(request: Request, found: RunJob | None, complaint: str, status: in
         complaint=complaint,
         before=before,
         is_behind=is_behind,
-        can_stop=may_start(request),
+        can_stop=is_chair(request),
     )
 
 
-def job_call(request: Request) -> Response:
-    found = queue_of(request).job(request.path_params["job"])
-    if found is None:
-        return json({"error": "no such run is known since the server was started"}, 404)
-    return json(found)
-
-
-def jobs_call(request: Request) -> Response:
+def list_jobs(request: Request) -> Response:
     return json(queue_of(request).jobs())
 
 
 def cancel(request: Request) -> Response:
-    wanted = request.path_params["job"]
-    queue_of(request).cancel(wanted, by=user_of(request).name)
-    return RedirectResponse(f"/runs/jobs/{wanted}", status_code=303)
-
-
-def cancel_call(request: Request) -> Response:
-    wanted = request.path_params["job"]
-    return json(queue_of(request).cancel(wanted, by=user_of(request).name))
+    job_id = request.path_params["job"]
+    stopped = queue_of(request).cancel(job_id, by=user_of(request).name)
+    if is_api(request):
+        return json(stopped)
+    return RedirectResponse(f"/runs/jobs/{job_id}", status_code=303)
 
 
 JOB_ROUTES = [
-    Guarded("/runs/start", start, ("POST",), "chair", "Start a run"),
-    Guarded("/runs/again", again, ("POST",), "chair", "Count newer judgments, and run again"),
-    Guarded("/runs/again", again_page, ("GET",), "reader", "How far the runs are", query=Again),
-    Guarded("/second", ask, ("POST",), "chair", "Ask a second judge"),
-    Guarded("/runs/jobs/{job}", job, ("GET",), "reader", "A run that was started here"),
-    Guarded("/runs/jobs/{job}/cancel", cancel, ("POST",), "chair", "Stop a run"),
-    Guarded("/api/runs/jobs", start_call, ("POST",), "chair", "Start a run", StartRun, RunJob),
-    Guarded(
-        "/api/runs/again",
-        again_call,
-        ("POST",),
+    *page_and_call(
+        "/runs/start",
+        start,
+        POST,
+        "chair",
+        "Start a run",
+        StartRun,
+        RunJob,
+        call="/api/runs/jobs",
+    ),
+    *page_and_call(
+        "/runs/again",
+        run_again,
+        POST,
         "chair",
         "Count newer judgments, and run again what needs it",
         RunAgain,
         list[RunJob],
     ),
-    Guarded(
-        "/api/second",
-        ask_call,
-        ("POST",),
+    Guarded("/runs/again", run_again_page, GET, "reader", "How far the runs are", query=Again),
+    *page_and_call(
+        "/second",
+        ask_second_judge,
+        POST,
         "chair",
         "Ask a second judge for what a verdict or a comparison rests on",
         SecondWanted,
         SecondAsked,
     ),
-    Guarded(
-        "/api/runs/jobs", jobs_call, ("GET",), "reader", "Runs started here", answer=list[RunJob]
+    Guarded("/api/runs/jobs", list_jobs, GET, "reader", "Runs started here", answer=list[RunJob]),
+    *page_and_call(
+        "/runs/jobs/{job}", show_job, GET, "reader", "A run that was started here", answer=RunJob
     ),
-    Guarded(
-        "/api/runs/jobs/{job}", job_call, ("GET",), "reader", "How far a run is", answer=RunJob
-    ),
-    Guarded(
-        "/api/runs/jobs/{job}/cancel", cancel_call, ("POST",), "chair", "Stop a run", answer=RunJob
-    ),
+    *page_and_call("/runs/jobs/{job}/cancel", cancel, POST, "chair", "Stop a run", answer=RunJob),
 ]

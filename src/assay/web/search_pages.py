@@ -1,4 +1,4 @@
-"""The search page and the page of a document, and the same for programs."""
+"""The search page and the page of a document. A page and its JSON call share a handler."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from assay.core.errors import InputError
 from assay.reports.hit_reasons import told_why
-from assay.web.access import Guarded
+from assay.web.access import GET, Guarded, page_and_call
 from assay.web.page_frame import is_api, json, language_for, page, query, service_of
 from assay.workbench.searching import documents as reading
 from assay.workbench.searching import search as searching
@@ -23,7 +23,11 @@ from assay.workbench.searching.documents import DocumentPage
 from assay.workbench.searching.filters import Choice
 from assay.workbench.searching.search import Asked, Filters, NotHere, ResultPage, Similar
 
-# ── addresses of pages that others lead to ────────────────────────────────────────────────────────
+BAR_HEIGHT = 40  # of the drawing of years, in its own units
+MOST_BARS = 60
+
+
+# ── addresses ─────────────────────────────────────────────────────────────────────────────────────
 
 
 def doc_address(corpus: str, doc_id: str, query: str = "") -> str:
@@ -42,14 +46,8 @@ def search_address(**asked: object) -> str:
     return f"/search?{urlencode(given)}" if given else "/search"
 
 
-# ────────────────────────────────────────────────────────────────────────────────────────────────
-
-BAR_HEIGHT = 40  # of the drawing of years, in its own units
-MOST_BARS = 60
-
-
 class SearchQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """What the address of a search says."""
+    """The query string of a search."""
 
     q: str = ""
     corpus: str = ""
@@ -73,18 +71,15 @@ class SimilarQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Misread(InputError):
-    """A year or a day that is none; `word` says it in the words of the page."""
+    """A year or a day that cannot be read; `word` is the key of the page's words for it."""
 
     def __init__(self, word: str, said: str) -> None:
         self.word, self.said = word, said
         super().__init__(f"{said!r} is not {'a year' if word == 'no_year' else 'a day'}")
 
 
-# ── reading the address ───────────────────────────────────────────────────────────────────────────
-
-
-def _asked(given: SearchQuery) -> Asked:
-    since, until = _year(given.since), _year(given.until)
+def parse_search(given: SearchQuery) -> Asked:
+    since, until = _parse_year(given.since), _parse_year(given.until)
     years = None
     if since is not None or until is not None:
         first, last = 0 if since is None else since, 9999 if until is None else until
@@ -95,13 +90,13 @@ def _asked(given: SearchQuery) -> Asked:
         law=given.law.strip(),
         language=given.language.strip(),
         years=years,
-        as_of=_day(given.as_of),
+        as_of=_parse_day(given.as_of),
     )
     number = int(given.page) if re.fullmatch(r"[0-9]{1,5}", given.page) else 1
     return Asked(corpus=given.corpus, query=given.q, filters=filters, page=number)
 
 
-def _year(text: str) -> int | None:
+def _parse_year(text: str) -> int | None:
     if not text.strip():
         return None
     if not re.fullmatch(r"[0-9]{4}", text.strip()):
@@ -109,7 +104,7 @@ def _year(text: str) -> int | None:
     return int(text)
 
 
-def _day(text: str) -> str:
+def _parse_day(text: str) -> str:
     try:
         return date.fromisoformat(text.strip()).isoformat() if text.strip() else ""
     except ValueError:
@@ -122,7 +117,7 @@ Endpoint = Callable[[Request], Response]
 
 
 def _or_missing(endpoint: Endpoint) -> Endpoint:
-    """What is asked for by a name that nothing has is a page of its own."""
+    """A handler that answers 404 with a page of its own if a corpus or document is missing."""
 
     def answer(request: Request) -> Response:
         try:
@@ -139,15 +134,18 @@ def _or_missing(endpoint: Endpoint) -> Endpoint:
 def search(request: Request) -> Response:
     given = query(request, SearchQuery)
     service = service_of(request)
+    if is_api(request):
+        return json(searching.find(service, parse_search(given)))
     misread: Misread | None = None
     try:
-        asked = _asked(given)
+        asked = parse_search(given)
     except Misread as error:  # the rest of what was filled in stays
         misread = error
         given = msgspec.structs.replace(given, since="", until="", as_of="")
-        asked = _asked(given)
+        asked = parse_search(given)
     found = searching.find(service, asked, reader=language_for(request))
     corpora = searching.known_corpora(service)
+    picked = bool(found.asked.query and not given.corpus and _has_other_corpora(corpora))
     given = msgspec.structs.replace(given, corpus=found.asked.corpus, q=found.asked.query, page="")
     return page(
         request,
@@ -158,28 +156,28 @@ def search(request: Request) -> Response:
         found=found,
         corpora=corpora,
         misread=misread,
-        picked=bool(given.q and not query(request, SearchQuery).corpus and _many(corpora)),
+        picked=picked,
         bars=_bars(found.choices.years),
         filtered=found.asked.filters.any(),
         marked=reading.marked,
         told_why=partial(told_why, language=language_for(request), isolated=True),
         document=partial(doc_address, found.asked.corpus, query=found.asked.query),
-        narrowed=_narrowed(given),
+        narrowed=_change_search(given),
     )
 
 
-def _many(corpora: Sequence[CorpusRow]) -> bool:
+def _has_other_corpora(corpora: Sequence[CorpusRow]) -> bool:
     """Whether another corpus could have been searched."""
     return sum(row.indexed for row in corpora) > 1
 
 
-def _narrowed(given: SearchQuery) -> Callable[..., str]:
+def _change_search(given: SearchQuery) -> Callable[..., str]:
     """The address of the same search with something changed."""
     return lambda **changed: search_address(**(msgspec.structs.asdict(given) | changed))
 
 
 class Bar(msgspec.Struct, frozen=True, kw_only=True):
-    """Some years of the drawing, with where they stand in it."""
+    """One bar of the drawing of years: its years, documents and position."""
 
     since: int
     until: int
@@ -192,7 +190,7 @@ class Bar(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _bars(years: tuple[Choice, ...]) -> list[Bar]:
-    """So many bars as can be told apart, each of as many years."""
+    """The bars of the drawing of years: at most `MOST_BARS`, each for the same number of years."""
     if not years:
         return []
     step = -(-len(years) // MOST_BARS)
@@ -217,7 +215,10 @@ def _bars(years: tuple[Choice, ...]) -> list[Bar]:
 
 def document(request: Request) -> Response:
     given = query(request, DocumentQuery)
-    read = _read(request, given.q)
+    doc_id = request.path_params["id"] or request.query_params.get("id", "")
+    read = reading.read(service_of(request), request.path_params["corpus"], doc_id, given.q)
+    if is_api(request):
+        return json(read)
     return page(
         request,
         "doc.html",
@@ -245,59 +246,34 @@ def _opens_whole(read: DocumentPage) -> bool:
     )
 
 
-def _read(request: Request, asked: str) -> DocumentPage:
-    doc_id = request.path_params["id"] or request.query_params.get("id", "")
-    return reading.read(service_of(request), request.path_params["corpus"], doc_id, asked)
-
-
-# ── the same for programs ─────────────────────────────────────────────────────────────────────────
-
-
-def api_search(request: Request) -> Response:
-    return json(searching.find(service_of(request), _asked(query(request, SearchQuery))))
-
-
-def api_document(request: Request) -> Response:
-    return json(_read(request, query(request, DocumentQuery).q))
-
-
-def api_similar(request: Request) -> Response:
+def list_similar(request: Request) -> Response:
     given = query(request, SimilarQuery)
     return json(searching.similar(service_of(request), given.corpus, given.id))
 
 
-GET = ("GET",)
 SEARCH_ROUTES = [
-    Guarded("/search", _or_missing(search), GET, "reader", "Search a corpus", query=SearchQuery),
-    Guarded(
+    *page_and_call(
+        "/search",
+        _or_missing(search),
+        GET,
+        "reader",
+        "A page of results with what to filter by",
+        answer=ResultPage,
+        query=SearchQuery,
+    ),
+    *page_and_call(
         "/doc/{corpus}/{id:path}",
         _or_missing(document),
         GET,
         "reader",
-        "Read a document",
-        query=DocumentQuery,
-    ),
-    Guarded(
-        "/api/search",
-        _or_missing(api_search),
-        GET,
-        "reader",
-        "A page of results with what to filter by",
-        query=SearchQuery,
-        answer=ResultPage,
-    ),
-    Guarded(
-        "/api/documents/{corpus}/{id:path}",
-        _or_missing(api_document),
-        GET,
-        "reader",
         "A document with what it cites, what cites it and what is like it",
-        query=DocumentQuery,
         answer=DocumentPage,
+        query=DocumentQuery,
+        call="/api/documents/{corpus}/{id:path}",
     ),
     Guarded(
         "/api/similar",
-        _or_missing(api_similar),
+        _or_missing(list_similar),
         GET,
         "reader",
         "Documents that are like one",

@@ -1,5 +1,5 @@
-"""Who calls: by a session, by a key, by a proxy that signs in people itself, or, without accounts,
-whoever sits at this machine."""
+"""The user behind a request: from a session, a key, a proxy that signs people in, or, without
+accounts, the name chosen on this machine; with the cookies and tokens that carry it."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def visitor_of(request: Request) -> User | None:
 
 
 def network(host: str) -> str:
-    """Whom an address belongs to: who has one of the sixth version has 2**64 of them."""
+    """The network of an address, as limits go by it: an IPv6 visitor has 2**64 addresses."""
     try:
         address = ipaddress.ip_address(host.partition("%")[0])
     except ValueError:
@@ -88,11 +88,12 @@ def network(host: str) -> str:
 
 
 def network_of(request: Request) -> str:
-    """Where a request comes from, as limits go by it."""
+    """The network that a request comes from."""
     return network(request.client.host if request.client else "")
 
 
 def identify(request: Request) -> User | None:
+    """The user of a request; none if nobody is signed in."""
     access = access_of(request)
     if not access.accounts:
         if any(header in request.headers for header in FORWARDED):
@@ -119,10 +120,10 @@ def _service_user(service: Service, access: Access, offered: str) -> User | None
 def _proxy_name(request: Request, access: Access) -> str:
     """Whom the proxy has signed in; "" where its word does not hold."""
     name, at = request.headers[PROXY_USER], request.headers.get(PROXY_TIME, "")
-    told = proxy_signature(access.proxy_secret, name, at, request.method, request.url.path)
+    expected = proxy_signature(access.proxy_secret, name, at, request.method, request.url.path)
     offered = request.headers.get(PROXY_SIGNATURE, "")
     fresh = at.isascii() and at.isdecimal() and abs(time.time() - int(at[:12])) <= PROXY_SECONDS
-    if not fresh or not hmac.compare_digest(offered.encode(), told.encode()):
+    if not fresh or not hmac.compare_digest(offered.encode(), expected.encode()):
         return ""
     return name.encode("latin-1", "replace").decode("utf-8", "replace")
 
@@ -130,8 +131,8 @@ def _proxy_name(request: Request, access: Access) -> str:
 def proxy_signature(secret: str, name: str, at: str, method: str, path: str) -> str:
     """What a proxy sends: HMAC-SHA256, in hexadecimal, of four lines: name, seconds since 1970,
     method and path. The name is as it stands in the header."""
-    said = "\n".join((name, at, method, path)).encode("latin-1", "replace")
-    return hmac.new(secret.encode(), said, hashlib.sha256).hexdigest()
+    text = "\n".join((name, at, method, path)).encode("latin-1", "replace")
+    return hmac.new(secret.encode(), text, hashlib.sha256).hexdigest()
 
 
 # ── cookies ───────────────────────────────────────────────────────────────────────────────────────
@@ -146,7 +147,7 @@ def session_cookie(request: Request) -> str:
     return "__Host-assay_session" if is_secure(request) else "assay_session"
 
 
-def keep(request: Request, answer: Response, name: str, value: str, seconds: int) -> None:
+def set_cookie(request: Request, answer: Response, name: str, value: str, seconds: int) -> None:
     """A cookie that no script reads and no other site sends."""
     answer.set_cookie(
         name,
@@ -162,8 +163,8 @@ def _chosen_name(request: Request, access: Access) -> str:
     """The name on this machine: a cookie that this server has signed."""
     signature, _, name = request.cookies.get(NAME_COOKIE, "").partition(".")
     name = bytes.fromhex(name).decode("utf-8", "replace") if _is_hex(name) else ""
-    told = signed(access, f"name {name}")
-    return name if hmac.compare_digest(signature.encode(), told.encode()) else ""
+    expected = signed(access, f"name {name}")
+    return name if hmac.compare_digest(signature.encode(), expected.encode()) else ""
 
 
 def name_cookie(access: Access, name: str) -> str:
@@ -179,8 +180,8 @@ def signed(access: Access, text: str) -> str:
 
 
 def csrf_token(request: Request) -> str:
-    """What a form of this visitor carries, as the field `csrf` or the header `x-csrf-token`: it
-    belongs to the session, or to the visit of somebody who is not signed in yet."""
+    """The token that a form of this visitor carries, as the field `csrf` or the header
+    `x-csrf-token`. It belongs to the session, or to the visit of somebody not signed in yet."""
     access, user = access_of(request), visitor_of(request)
     if not access.accounts:
         return signed(access, "form")

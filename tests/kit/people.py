@@ -17,31 +17,13 @@ from assay.web.limits import Limiter
 from assay.workbench.project import people
 from assay.workbench.project import people as passwords
 from assay.workbench.project.service import Service
-from web_client import take_token
+from kit.server import PASSWORD, join, take_token, visitor
 
 if TYPE_CHECKING:
     from assay.store import Store
 
-SECRET = "correct horse battery"
 
-
-def visitor(app: Any, path: str = "/sign-in", **options: Any) -> TestClient:
-    client = TestClient(app, follow_redirects=False, **options)
-    take_token(client, path)
-    return client
-
-
-def join(app: Any, link: str, name: str = "", password: str = SECRET) -> TestClient:
-    """Open a link that works once, and go on signed in."""
-    path = link.removeprefix("http://testserver")
-    client = visitor(app, path)
-    answer = client.post(path, data={"name": name, "password": password, "again": password})
-    assert answer.status_code == 303, answer.text
-    take_token(client, "/me")
-    return client
-
-
-def enter(app: Any, name: str, password: str = SECRET) -> TestClient:
+def enter(app: Any, name: str, password: str = PASSWORD) -> TestClient:
     client = visitor(app)
     answer = client.post("/sign-in", data={"name": name, "password": password})
     if answer.status_code == 303:

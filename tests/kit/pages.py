@@ -20,10 +20,10 @@ from assay.workbench.project.service import Service, gold_path, open_service, re
 from assay.workbench.review.queue import queue
 from assay.workbench.scoring.history import kept_run, runs
 from assay.workbench.searching.search import Asked, find
-from browsing import listening
+from kit.browser import listening
+from kit.server import PASSWORD
 
 SET = "opinions"
-PASSWORD = "correct horse battery"
 NO_PAGE = {"/metrics"}  # for programs
 
 

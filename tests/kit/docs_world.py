@@ -18,7 +18,7 @@ from assay.workbench.project.service import open_service
 from assay.workbench.scoring.score import ScoreRequest, score
 from assay.workbench.searching import corpora
 
-SAMPLES = Path(__file__).parents[1] / "samples"
+SAMPLES = Path(__file__).parents[2] / "samples"
 QUERIES = """May a council member vote on a project near her home?
 gift limit travel paid by a nonprofit
 Who must register as a lobbyist?
