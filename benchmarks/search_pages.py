@@ -34,7 +34,7 @@ def main(corpus: str, questions: list[str]) -> None:
         for question in questions:
             page = search_address(corpus=corpus, q=question)
             searches.append(millis(lambda page=page: client.get(page)))
-            found = search.find(service, search.Asked(corpus=corpus, query=question))
+            found = search.search_page(service, search.SearchRequest(corpus=corpus, query=question))
             for result in found.results[:1]:
                 address = doc_address(corpus, result.doc_id, question)
                 documents.append(millis(lambda address=address: client.get(address)))

@@ -24,11 +24,11 @@ from assay.evaluation.guessed import (
 from assay.evaluation.measures import parse_measure
 from assay.judging.next import (
     FLIP_SAMPLES,
-    Standing,
+    DecisionState,
     _confidence,
     _needed,
+    decision_state,
     next_to_judge,
-    standing,
 )
 
 GRADES = {"a": 2, "b": 1, "c": 0, "d": 1}
@@ -106,7 +106,7 @@ def test_where_a_decision_stands_is_told_by_the_draws(second: Any, threshold: fl
     moved = found[0] if second is None else found[1] - found[0]
     totals = moved.sum(axis=0) / len(table.entries) - threshold
     above = chance_above(totals)
-    stand = standing(FIRST, second, measure="nDCG@3", threshold=threshold)
+    stand = decision_state(FIRST, second, measure="nDCG@3", threshold=threshold)
     assert (stand.expected, stand.deviation) == pytest.approx((totals.mean(), totals.std()))
     assert stand.confidence == pytest.approx(max(above, 1 - above))
     inside = [
@@ -130,9 +130,9 @@ def test_the_usual_question_is_a_better_ndcg_with_95_percent() -> None:
     assert plain == next_to_judge(FIRST, SECOND, measure="nDCG@10", threshold=0.0, level=0.95)
     assert all(pair.change == round(pair.change, 12) for pair in plain.pairs)
     assert any(pair.effect != round(pair.effect, 12) for pair in plain.pairs)
-    assert Standing(expected=0, deviation=0, confidence=1).first == 0
-    alike = standing(FIRST, SECOND)
-    assert alike == standing(FIRST, SECOND, measure="nDCG@10", threshold=0.0)
+    assert DecisionState(expected=0, deviation=0, confidence=1).first == 0
+    alike = decision_state(FIRST, SECOND)
+    assert alike == decision_state(FIRST, SECOND, measure="nDCG@10", threshold=0.0)
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_the_usual_question_is_a_better_ndcg_with_95_percent() -> None:
 )  # fmt: skip
 @pytest.mark.parametrize("level", [0.8, 0.95, 0.999])
 def test_how_many_judgments_it_takes(expected: float, shares: list[float], level: float) -> None:
-    stand = Standing(expected=expected, deviation=0.1, confidence=0.5)
+    stand = DecisionState(expected=expected, deviation=0.1, confidence=0.5)
     sure = []
     for count in range(len(shares) + 1):
         left = 0.1 * math.sqrt(max(1 - sum(shares[:count]), 0.0))
@@ -154,4 +154,4 @@ def test_how_many_judgments_it_takes(expected: float, shares: list[float], level
     wanted = next((count for count, share in enumerate(sure) if share >= level), len(shares))
     assert _needed(stand, shares, level) == wanted
     assert _confidence(0.3, 0.0) == 1.0
-    assert _needed(Standing(expected=0.3, deviation=0.0, confidence=1), shares, 1.0) == 0
+    assert _needed(DecisionState(expected=0.3, deviation=0.0, confidence=1), shares, 1.0) == 0

@@ -14,7 +14,15 @@ from assay.core.types import GoldSet, Query, Vote, judgment_frame
 from assay.formats.ballots import Ballot, Ballots, Problem
 from assay.judging import received
 from assay.judging.rationales import LONGEST
-from assay.judging.received import NOTHING, SHOWN, Bounds, Cast, Said, bounds, cast
+from assay.judging.received import (
+    NOTHING,
+    SHOWN,
+    MergeDefaults,
+    MergedVotes,
+    VoteLimits,
+    limits_of_set,
+    merge_ballots,
+)
 from assay.judging.votes import IMPORTED, RULING, SAMPLE, WITHDRAWN, current, not_before
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
@@ -31,18 +39,18 @@ def ballot(**fields: Any) -> Ballot:
     return Ballot(**(given | {"rationale": "so"} | fields))
 
 
-def limits(**more: Any) -> Bounds:
+def limits(**more: Any) -> VoteLimits:
     gold = GoldSet(
         name="g", queries=(Query(id="q", text="x"),), judgments=judgment_frame([], [], [])
     )
     fields = {"gold": gold, "votes": [], "queries": frozenset({"q"}), "grades": {0, 1, 2}} | more
-    return Bounds(**fields)
+    return VoteLimits(**fields)
 
 
-def taken(*rows: Ballot, partial: bool = False, said: Any = None, **more: Any) -> Cast:
-    given = Said(**({"at": NOW} | (said or {})))
+def taken(*rows: Ballot, partial: bool = False, said: Any = None, **more: Any) -> MergedVotes:
+    given = MergeDefaults(**({"at": NOW} | (said or {})))
     file = Ballots(rows=list(rows), has_rationales=more.pop("has_rationales", True))
-    return cast([file], limits(**more), given, partial=partial)
+    return merge_ballots([file], limits(**more), given, partial=partial)
 
 
 # ── one ballot ────────────────────────────────────────────────────────────────────────────────────
@@ -161,8 +169,8 @@ def test_a_file_that_lacks_something_stops_everything() -> None:
         rows=[ballot()], missing=missing, bad=[Problem(where="f:9", message="?", hint="")]
     )
     with pytest.raises(InputError, match="no grades"):
-        cast([file], limits(), Said(at=NOW))
-    part = cast([file], limits(), Said(at=NOW), partial=True)
+        merge_ballots([file], limits(), MergeDefaults(at=NOW))
+    part = merge_ballots([file], limits(), MergeDefaults(at=NOW), partial=True)
     assert ([each.where for each in part.left_out], len(part.new)) == (["f:9", "f"], 1)
 
 
@@ -252,13 +260,15 @@ def test_a_later_vote_supersedes_and_an_earlier_one_does_not() -> None:
     assert kept.supersedes == "b a"  # what it said itself stays
     # of two files the second supersedes what the first brought
     files = [Ballots(rows=[ballot(grade=g, at=f"2026-05-3{g}")]) for g in (0, 1)]
-    first, second = cast(files, limits(), Said(at=NOW)).new
+    first, second = merge_ballots(files, limits(), MergeDefaults(at=NOW)).new
     assert (first.supersedes, second.supersedes) == ("", first.id)
     older = [Ballots(rows=[ballot(grade=g, at=f"2026-05-3{1 - g}")]) for g in (0, 1)]
-    assert [each.supersedes for each in cast(older, limits(), Said(at=NOW)).new] == [""]
+    assert [
+        each.supersedes for each in merge_ballots(older, limits(), MergeDefaults(at=NOW)).new
+    ] == [""]
     third = Ballots(rows=[ballot(grade=2, at="2026-05-31T15:00:00Z")])
-    *_, last = cast([*older, third], limits(), Said(at=NOW)).new
-    assert last.supersedes == cast(older, limits(), Said(at=NOW)).new[0].id
+    *_, last = merge_ballots([*older, third], limits(), MergeDefaults(at=NOW)).new
+    assert last.supersedes == merge_ballots(older, limits(), MergeDefaults(at=NOW)).new[0].id
 
 
 @pytest.mark.parametrize("times", [("", ""), ("2026-06-01", "2026-06-01")])
@@ -271,8 +281,10 @@ def test_the_order_in_which_files_are_named_decides_nothing(times: tuple[str, st
     for first, second in (files, files[::-1]):
         named = first.rows[0].where
         with pytest.raises(InputError, match=f"on 'd' for query 'q' already, in {named}"):
-            cast([first, second], limits(votes=[vote("x")]), Said(at=NOW))
-        found = cast([first, second], limits(votes=[vote("x")]), Said(at=NOW), partial=True)
+            merge_ballots([first, second], limits(votes=[vote("x")]), MergeDefaults(at=NOW))
+        found = merge_ballots(
+            [first, second], limits(votes=[vote("x")]), MergeDefaults(at=NOW), partial=True
+        )
         assert {each.doc_id for each in found.new} == {"a", "b"}
         assert [each.where for each in found.left_out] == [second.rows[0].where]
 
@@ -280,7 +292,7 @@ def test_the_order_in_which_files_are_named_decides_nothing(times: tuple[str, st
 def test_the_later_of_two_files_holds_in_either_order() -> None:
     files = [Ballots(rows=[ballot(grade=g, at=f"2026-05-3{g}")]) for g in (0, 1)]
     for named in (files, files[::-1]):
-        (holds,) = current(cast(named, limits(), Said(at=NOW)).new)
+        (holds,) = current(merge_ballots(named, limits(), MergeDefaults(at=NOW)).new)
         assert holds.grade == 1
 
 
@@ -297,10 +309,10 @@ def test_what_its_judge_has_changed_since_is_outdated() -> None:
 
 def test_a_vote_in_two_files_is_taken_once() -> None:
     files = [Ballots(rows=[ballot(id="x", at=AT)]), Ballots(rows=[ballot(id="x", at=AT)])]
-    found = cast(files, limits(), Said(at=NOW))
+    found = merge_ballots(files, limits(), MergeDefaults(at=NOW))
     assert ([each.id for each in found.new], found.already, found.outdated) == (["x"], 1, 0)
     unsigned = [Ballots(rows=[ballot(at=AT)]), Ballots(rows=[ballot(at=AT)])]
-    found = cast(unsigned, limits(), Said(at=NOW))
+    found = merge_ballots(unsigned, limits(), MergeDefaults(at=NOW))
     assert (len(found.new), found.already, found.outdated) == (1, 1, 0)
 
 
@@ -310,7 +322,7 @@ def test_bounds_are_what_the_set_and_its_votes_say() -> None:
         queries=(Query(id="q", text="x"), Query(id="r", text="y")),
         judgments=judgment_frame(["q"], ["a"], [2]),
     )
-    found = bounds(gold, [vote("v", query_id="r", doc_id="b")])
+    found = limits_of_set(gold, [vote("v", query_id="r", doc_id="b")])
     assert found.queries == {"q", "r"}
     assert found.judged == {("q", "a"), ("r", "b")}
     assert found.grades == (set(range(gold.top_grade + 1)) if gold.top_grade else None)

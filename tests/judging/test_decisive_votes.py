@@ -13,9 +13,9 @@ from assay.core.results import GradedEntry
 from assay.core.types import GoldSet, Query, Vote, judgment_frame
 from assay.evaluation.guessed import FEWEST
 from assay.formats.ballots import Ballot, Ballots
-from assay.judging.next import next_to_judge, standing
+from assay.judging.next import decision_state, next_to_judge
 from assay.judging.policy import Policy, judgment_of, labels
-from assay.judging.received import Bounds, Said, cast
+from assay.judging.received import MergeDefaults, VoteLimits, merge_ballots
 from assay.judging.votes import IMPORTED, UNNAMED
 
 AT = "2026-05-31T12:00:00+00:00"
@@ -46,17 +46,17 @@ def test_a_label_that_the_set_had_says_nothing_of_where_it_is_from(
 # ── merging ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def merged(known: list[Vote], said: Said | None = None, **ballot: Any) -> list[Vote]:
+def merged(known: list[Vote], said: MergeDefaults | None = None, **ballot: Any) -> list[Vote]:
     gold = GoldSet(
         name="g", queries=(Query(id="q", text="x"),), judgments=judgment_frame([], [], [])
     )
-    limits = Bounds(
+    limits = VoteLimits(
         gold=gold, votes=known, queries=frozenset({"q"}), grades=(0, 1, 2), rubric="r@1"
     )
     row = Ballot(
         **({"where": "f:1", "query_id": "q", "doc_id": "d", "grade": 1, "judge": "ada"} | ballot)
     )
-    return cast([Ballots(rows=[row])], limits, said or Said(at=NOW)).new
+    return merge_ballots([Ballots(rows=[row])], limits, said or MergeDefaults(at=NOW)).new
 
 
 def test_what_comes_back_without_a_reason_is_nothing_new() -> None:
@@ -77,7 +77,7 @@ def test_a_time_without_a_zone_is_utc() -> None:
 
 def test_a_judge_is_not_made_a_machine_by_an_option() -> None:
     with pytest.raises(InputError, match="--kind says machine"):
-        merged([], Said(at=NOW, kind="machine"), rationale="so", kind="human")
+        merged([], MergeDefaults(at=NOW, kind="machine"), rationale="so", kind="human")
 
 
 # ── what to judge next ────────────────────────────────────────────────────────────────────────────
@@ -105,5 +105,5 @@ def test_a_level_that_no_judgment_reaches_asks_for_all_of_them() -> None:
 def test_a_few_are_judged_before_anything_is_believed() -> None:
     """Of the hits that count: two of four are judged, and what is below the cutoff does not
     count."""
-    stand = standing(entry("xaybzzz", {"a": 2, "b": 1}), measure="P@4", threshold=0.1)
+    stand = decision_state(entry("xaybzzz", {"a": 2, "b": 1}), measure="P@4", threshold=0.1)
     assert stand.first == min(FEWEST - 2, 2)

@@ -11,7 +11,7 @@ import pytest
 
 from assay.core.results import GradedEntry
 from assay.evaluation.measures import MEASURES
-from assay.judging.next import next_to_judge, standing
+from assay.judging.next import decision_state, next_to_judge
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
@@ -61,7 +61,7 @@ def test_an_effect_is_what_a_grade_moves_in_the_mean_over_the_queries(others: in
 
 def test_with_everything_judged_the_decision_is_the_measure() -> None:
     grades = {"a": 2, "b": 1, "c": 0}
-    stand = standing(
+    stand = decision_state(
         results("cab", grades=grades), results("abc", grades=grades), measure="RR(rel=2)"
     )
     assert (stand.expected, stand.deviation, stand.confidence) == (0.5, 0.0, 1.0)
@@ -92,7 +92,9 @@ def test_hits_judged_on_request_teach_what_the_rest_is_worth() -> None:
         msgspec.structs.replace(entry, asked=["p"]) if "p" in entry.results else entry
         for entry in entries
     ]
-    hopeful, sober = (standing(item, measure="P(rel=1)@2").expected for item in (entries, asked))
+    hopeful, sober = (
+        decision_state(item, measure="P(rel=1)@2").expected for item in (entries, asked)
+    )
     assert sober < hopeful
 
 

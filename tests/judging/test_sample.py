@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.judging.spot_checks import Rate, Stratum, clopper_pearson, overall
+from assay.judging.spot_checks import ErrorRate, Stratum, clopper_pearson, overall
 from command_line import Assay
 from voted_sets import labels, write_packet, write_set
 
@@ -123,7 +123,7 @@ def test_the_interval_of_one_grade(wrong: int, n: int, low: float, high: float) 
 
 
 def _parts(counts: list[tuple[int, int, int]]) -> list[Stratum]:
-    rate = Rate(value=None, interval=(0.0, 1.0))
+    rate = ErrorRate(value=None, interval=(0.0, 1.0))
     return [
         Stratum(grade=g, labels=labels, drawn=n, judged=n, wrong=k, error_rate=rate)
         for g, (labels, n, k) in enumerate(counts)

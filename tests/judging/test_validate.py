@@ -25,7 +25,7 @@ from assay.core.types import (
     judgments_to_frame,
 )
 from assay.judging import rubrics
-from assay.judging.validate import Known, near_duplicates, validate
+from assay.judging.validate import KnownDocuments, near_duplicates, validate
 
 RUBRIC = rubrics.load()
 TARGETS = rubrics.load("fppc-relevance-1").targets or Targets()  # stated once in a rubric
@@ -91,7 +91,7 @@ def sound(**changes: Any) -> GoldSet:
 
 
 def codes(
-    gold: GoldSet, corpus: Known | None = None, votes: Sequence[Vote] = ()
+    gold: GoldSet, corpus: KnownDocuments | None = None, votes: Sequence[Vote] = ()
 ) -> set[tuple[str, str, str]]:
     found = validate(gold, RUBRIC, corpus, votes)
     return {(finding.level, finding.code, finding.where) for finding in found}
@@ -113,7 +113,7 @@ def first_judgments(judgments: list[Judgment]) -> GoldSet:
 
 FIRST = "conflicts_of_interest-0"
 EVERY_ID = {f"{grade}-{number}" for grade in SPREAD for number in range(20)}
-CORPUS = Known(
+CORPUS = KnownDocuments(
     ids=EVERY_ID,
     statutes=frozenset({"87100"}),
     requests=frozenset({"2-3", "1-0"}),
@@ -122,7 +122,7 @@ CORPUS = Known(
 
 
 def test_a_sound_set_has_no_findings() -> None:
-    answers = Known(ids=EVERY_ID, statutes=CORPUS.statutes)
+    answers = KnownDocuments(ids=EVERY_ID, statutes=CORPUS.statutes)
     assert codes(sound(), answers, [vote(), vote(id="2", judge="b", grade=None)]) == set()
 
 
@@ -284,7 +284,7 @@ def test_a_binary_set_is_not_held_to_the_graded_checklist() -> None:
     gold = GoldSet(
         name="binary", queries=(Query(id="q", text="x"),), judgments=judgments_to_frame(rows)
     )
-    assert codes(gold, Known(ids={"d"})) == set()
+    assert codes(gold, KnownDocuments(ids={"d"})) == set()
 
 
 def test_an_unjudged_set_says_so_once_and_not_by_query() -> None:

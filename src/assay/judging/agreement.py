@@ -113,7 +113,7 @@ class GradeFigures(msgspec.Struct, frozen=True, kw_only=True):
     cohen_kappa: Figure
 
 
-class Against(msgspec.Struct, frozen=True, kw_only=True):
+class JudgeBias(msgspec.Struct, frozen=True, kw_only=True):
     """A judge against the mean of the others, grade minus mean: below 0 is strict, above it
     lenient. `leaning` is said only where the interval is off 0."""
 
@@ -173,7 +173,7 @@ class Agreement(msgspec.Struct, frozen=True, kw_only=True):
     by_topic: dict[str, Figures]
     by_type: dict[str, Figures]
     by_grade: dict[str, GradeFigures]
-    consensus: dict[str, Against]
+    consensus: dict[str, JudgeBias]
     drift: dict[str, Drift]
 
 
@@ -239,7 +239,7 @@ class Comparisons:
         )
 
 
-def compared(
+def compare_votes(
     votes: Iterable[Vote], scale: Scale, wanted: Callable[[Vote, Vote], bool]
 ) -> Comparisons:
     """Every two grades on one pair whose judges are to be compared."""
@@ -313,7 +313,7 @@ def figures_of(seen: Comparisons) -> Figures:
         ]
         return np.stack(figures, axis=1)
 
-    found = estimates(_parts(seen, judges, size), statistic)
+    found = estimates(_resampling_rows(seen, judges, size), statistic)
     exact, cohen, linear, quadratic, alpha, far, two_exact, two_kappa = (
         _figure(estimate, seen) for estimate in found
     )
@@ -336,7 +336,7 @@ def figures_of(seen: Comparisons) -> Figures:
     )
 
 
-def _parts(seen: Comparisons, judges: Integers, size: int) -> Floats:
+def _resampling_rows(seen: Comparisons, judges: Integers, size: int) -> Floats:
     """One row a query, or a pair where queries are few: the table of every two judges, the
     coincidences of alpha, and how many pairs are far apart, of how many."""
     resampled = seen.query if len(seen.queries) >= MIN_CLUSTERS else seen.unit
@@ -360,7 +360,7 @@ def _parts(seen: Comparisons, judges: Integers, size: int) -> Floats:
 
 
 def _figure(estimate: Estimate, seen: Comparisons) -> Figure:
-    figure = stated(estimate, ONE_GRADE if len(seen.unit) else NO_OVERLAP)
+    figure = figure_of(estimate, ONE_GRADE if len(seen.unit) else NO_OVERLAP)
     if figure.interval and not figure.note and len(seen.queries) < MIN_CLUSTERS:
         return structs.replace(figure, note=OVER_PAIRS)
     return figure
@@ -369,7 +369,7 @@ def _figure(estimate: Estimate, seen: Comparisons) -> Figure:
 def by_grade(seen: Comparisons) -> dict[str, GradeFigures]:
     size, judges = len(seen.scale.grades), np.unique(seen.between)
     cells = max(len(judges), 1) * size * size
-    parts = _parts(seen, judges, size)[:, :cells]
+    parts = _resampling_rows(seen, judges, size)[:, :cells]
 
     def statistic(sums: Floats) -> Floats:
         tables = sums.reshape(len(sums), -1, size, size)
@@ -385,14 +385,14 @@ def by_grade(seen: Comparisons) -> dict[str, GradeFigures]:
     return {
         str(grade + seen.scale.lowest): GradeFigures(
             pairs=given[grade],
-            exact=stated(found[grade], NEVER),
-            cohen_kappa=stated(found[size + grade], ONE_GRADE if given[grade] else NEVER),
+            exact=figure_of(found[grade], NEVER),
+            cohen_kappa=figure_of(found[size + grade], ONE_GRADE if given[grade] else NEVER),
         )
         for grade in range(size)
     }
 
 
-def stated(estimate: Estimate, why: str) -> Figure:
+def figure_of(estimate: Estimate, why: str) -> Figure:
     """A figure that is undefined for a known reason."""
     return Figure(
         value=estimate.value,
@@ -446,13 +446,13 @@ def differences(votes: Iterable[Vote]) -> dict[str, list[Difference]]:
     return {judge: sorted(mine, key=lambda d: (d.at, d[:2])) for judge, mine in found.items()}
 
 
-def against_others(mine: Sequence[Difference]) -> Against:
+def bias_of(mine: Sequence[Difference]) -> JudgeBias:
     sums = np.array([[difference.value, 1.0] for difference in mine]).reshape(-1, 2)
     (found,) = _over_queries(mine, sums, concordance.mean_of)
     low, high = found.interval or (0.0, 0.0)
-    return Against(
+    return JudgeBias(
         pairs=len(mine),
-        difference=stated(found, ALONE),
+        difference=figure_of(found, ALONE),
         leaning="lenient" if low > 0 else "strict" if high < 0 else "",
     )
 
@@ -473,7 +473,7 @@ def drift_of(given: Sequence[Vote], mine: Sequence[Difference], scale: Scale) ->
         return np.stack([*agreed, concordance.mean_of(sums[:, -2:])[:, 0]], axis=1)
 
     again = _over_queries([first for first, _ in twice], tables, statistic)
-    exact, kappa, changed = (stated(found, ONE_GRADE if twice else ONCE) for found in again)
+    exact, kappa, changed = (figure_of(found, ONE_GRADE if twice else ONCE) for found in again)
     earlier, later, change = _halves(mine)
     return Drift(
         repeated=len(twice),
@@ -508,7 +508,7 @@ def _halves(mine: Sequence[Difference]) -> list[Figure]:
     for row, difference in enumerate(mine):
         sums[row, 2 * (row >= split) :][:2] = difference.value, 1
     found = _over_queries(mine, sums, concordance.change_of_means)
-    return [stated(estimate, ALONE) for estimate in found]
+    return [figure_of(estimate, ALONE) for estimate in found]
 
 
 def _over_queries(
@@ -557,7 +557,7 @@ def agreement(
     """Between people where two of them share a pair; else between machines; else between people and
     machines. `kind` says which, and named judges are all compared with each other."""
     book = book_of(votes)
-    asked, left_out = _asked(gold, book, judges)
+    asked, left_out = _independent_votes(gold, book, judges)
     holding = [vote for vote in book.current() if vote.id in asked]
     scale = _scale(gold, holding, relevant_from)
     groups = {name: _between(name, holding, scale) for name in KINDS}
@@ -595,12 +595,12 @@ def agreement(
         by_topic=_by_query(gold, seen, "topic"),
         by_type=_by_query(gold, seen, "type"),
         by_grade=by_grade(seen),
-        consensus={judge: against_others(mine.get(judge, [])) for judge in given},
+        consensus={judge: bias_of(mine.get(judge, [])) for judge in given},
         drift={judge: drift_of(said, mine.get(judge, []), scale) for judge, said in given.items()},
     )
 
 
-def _asked(
+def _independent_votes(
     gold: GoldSet, book: VoteBook, judges: Collection[str]
 ) -> tuple[dict[str, None], LeftOut]:
     """The ids of the votes that judges gave independently of each other, and how many others were
@@ -654,7 +654,7 @@ def _between(kind: Kind, votes: Sequence[Vote], scale: Scale) -> Comparisons:
             return False
         return kind == "all" or (one.kind != other.kind if kind == "across" else True)
 
-    return compared([vote for vote in votes if _is_of(vote, kind)], scale, wanted)
+    return compare_votes([vote for vote in votes if _is_of(vote, kind)], scale, wanted)
 
 
 def _first_with_pairs(groups: Mapping[Kind, Comparisons]) -> Kind:

@@ -61,7 +61,7 @@ def passages(query: str, document: Document, *, shown: Sequence[str] = ()) -> Pa
     """The best passages; none of them stands in `shown`, which the judge reads anyway. Without a
     word of the query anywhere, and without anything shown, how the text begins."""
     text = document.text[:MAX_TEXT]
-    asked = _asked(query, document.language or detect(f"{query} {text[:SAMPLE]}"))
+    asked = _query_words(query, document.language or detect(f"{query} {text[:SAMPLE]}"))
     known = " ".join(map(_bare, shown))
     sentences = [_sentence(part, asked) for part in _sentences(text)]
     unseen = [
@@ -82,7 +82,7 @@ def passages(query: str, document: Document, *, shown: Sequence[str] = ()) -> Pa
 # ── the words of the query ────────────────────────────────────────────────────────────────────────
 
 
-class _Asked:
+class _QueryWords:
     """Which word of the query a document's word is a form of. Remembers what it was asked: the
     documents of a query share most of their words."""
 
@@ -109,8 +109,8 @@ class _Asked:
 
 
 @lru_cache(maxsize=4)
-def _asked(query: str, language: str) -> _Asked:
-    return _Asked(query, language)
+def _query_words(query: str, language: str) -> _QueryWords:
+    return _QueryWords(query, language)
 
 
 # ── sentences and runs of them ────────────────────────────────────────────────────────────────────
@@ -124,7 +124,7 @@ def _sentences(text: str) -> Iterable[str]:
             yield " ".join(words[start : start + LONGEST])
 
 
-def _sentence(text: str, asked: _Asked) -> _Sentence:
+def _sentence(text: str, asked: _QueryWords) -> _Sentence:
     forms = {word: held for word in set(_words(text)) if (held := asked.held(word))}
     return _Sentence(text, len(text.split()), frozenset(forms.values()), frozenset(forms))
 

@@ -33,7 +33,7 @@ def refuse_long(text: str, what: str = "the reason") -> None:
         raise Declined("text_long", told, hint="Say it shorter.", n=len(text), most=LONGEST)
 
 
-def says_why(text: str, starts: Iterable[str] = ()) -> bool:
+def is_reason(text: str, starts: Iterable[str] = ()) -> bool:
     """`starts` are those that the page offers for the grade."""
     told = " ".join(text.split())
     if told.endswith(":"):
@@ -42,11 +42,11 @@ def says_why(text: str, starts: Iterable[str] = ()) -> bool:
         bare = start.strip().rstrip(":")
         if bare and told.startswith(bare):
             added = told[len(bare) :]
-            return _counted(added)[1] >= (ADDED if added.startswith(":") else GONE_ON)
-    words, letters = _counted(told)
+            return _words_and_letters(added)[1] >= (ADDED if added.startswith(":") else GONE_ON)
+    words, letters = _words_and_letters(told)
     return letters >= (LETTERS if words >= FEWEST else LONG) and words > 1
 
 
-def _counted(text: str) -> tuple[int, int]:
+def _words_and_letters(text: str) -> tuple[int, int]:
     words = _WORD.findall(text)
     return len(words), sum(map(len, words))

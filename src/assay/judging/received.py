@@ -41,7 +41,7 @@ Seat = tuple[str, str, str, str]  # query, document, judge, role
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bounds:
+class VoteLimits:
     """What ballots are held against. None where it is not known, and then not checked: `asked` are
     the pairs that judges were given, `documents` the ids of the corpus, `grades` the scale."""
 
@@ -56,11 +56,11 @@ class Bounds:
     judged: Set[Pair] = field(default_factory=frozenset)
 
 
-def bounds(gold: GoldSet, votes: Sequence[Vote]) -> Bounds:
+def limits_of_set(gold: GoldSet, votes: Sequence[Vote]) -> VoteLimits:
     """What the set itself and its votes say; the rest is for the caller to add."""
     labels = zip(gold.judgments["query_id"], gold.judgments["doc_id"], strict=True)
     voted = ((vote.query_id, vote.doc_id) for vote in votes)
-    return Bounds(
+    return VoteLimits(
         gold=gold,
         votes=votes,
         grades=set(range(gold.top_grade + 1)) if gold.top_grade else None,
@@ -70,7 +70,7 @@ def bounds(gold: GoldSet, votes: Sequence[Vote]) -> Bounds:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Said:
+class MergeDefaults:
     """What the person who merges says of the files: who judged and what they are, where a row does
     not say; `source` marks rulings and spot checks."""
 
@@ -80,7 +80,7 @@ class Said:
     at: datetime
 
 
-class Cast(msgspec.Struct, frozen=True, kw_only=True):
+class MergedVotes(msgspec.Struct, frozen=True, kw_only=True):
     """The votes to add; how many were there already, and how many of those their judge has changed
     since; what was left out, where the rest is taken all the same."""
 
@@ -91,7 +91,7 @@ class Cast(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Given:
+class _BallotVote:
     """A ballot as a vote; `there` is the vote that it repeats, where it says nothing new."""
 
     ballot: Ballot
@@ -99,36 +99,38 @@ class _Given:
     there: Vote | None
 
 
-def cast(files: Iterable[Ballots], limits: Bounds, said: Said, *, partial: bool = False) -> Cast:
+def merge_ballots(
+    files: Iterable[Ballots], limits: VoteLimits, said: MergeDefaults, *, partial: bool = False
+) -> MergedVotes:
     """The ballots of all files as votes, in their order. What cannot be taken stops all of it;
     with `partial` only itself."""
-    box = _Box(limits.votes)
+    box = _VoteBox(limits.votes)
     problems, good = list[Problem](), 0
     for file in files:
-        given, wrong = _read(file, limits, said, box)
+        given, wrong = _read_file(file, limits, said, box)
         problems += [*file.bad, *wrong, *([file.missing] if file.missing else [])]
         good += len(given)
         for each in given:
             box.take(each)
     if problems and not partial:
         raise _refusal(problems, good)
-    return Cast(new=box.new, already=box.already, outdated=box.outdated, left_out=problems)
+    return MergedVotes(new=box.new, already=box.already, outdated=box.outdated, left_out=problems)
 
 
-def _read(
-    file: Ballots, limits: Bounds, said: Said, box: _Box
-) -> tuple[list[_Given], list[Problem]]:
+def _read_file(
+    file: Ballots, limits: VoteLimits, said: MergeDefaults, box: _VoteBox
+) -> tuple[list[_BallotVote], list[Problem]]:
     """What of a file can be taken, and what cannot. Of two rows on one pair neither is taken, nor
     of two in two files that do not say which is later: only the judge knows which one is meant, and
     the order in which files are named decides nothing."""
-    given, problems = list[_Given](), list[Problem]()
+    given, problems = list[_BallotVote](), list[Problem]()
     seats, contested = dict[Seat, str](), set[Seat]()
     for ballot in file.rows:
         try:
-            vote = _vote(ballot, file, limits, said)
+            vote = _vote_of(ballot, file, limits, said)
             there = box.repeated(ballot, vote)
             if there is None:
-                refuse_unfit(ballot, vote, limits, file.has_rationales)
+                refuse_unfit_vote(ballot, vote, limits, file.has_rationales)
                 _refuse_other_kind(ballot, vote, box.kinds)
             seat = _seat(vote)
             if not ballot.id and seats.setdefault(seat, ballot.where) != ballot.where:
@@ -140,7 +142,7 @@ def _read(
         except InputError as error:
             problems.append(problem_of(error))
             continue
-        given.append(_Given(ballot=ballot, vote=vote, there=there))
+        given.append(_BallotVote(ballot=ballot, vote=vote, there=there))
     return [each for each in given if _seat(each.vote) not in contested], problems
 
 
@@ -158,7 +160,7 @@ def _refusal(problems: Sequence[Problem], good: int) -> InputError:
     )
 
 
-class _Box:
+class _VoteBox:
     """The votes that there are, and those that come."""
 
     def __init__(self, votes: Sequence[Vote]) -> None:
@@ -169,7 +171,9 @@ class _Box:
         self.new: list[Vote] = []
         self.already = self.outdated = 0
         self._ruled: dict[Pair, list[str]] = {}  # the last ruling of these files, by pair
-        self._brought: dict[Seat, tuple[_Given, Vote | None]] = {}  # by these files, and before it
+        self._brought: dict[
+            Seat, tuple[_BallotVote, Vote | None]
+        ] = {}  # by these files, and before it
         # without these files, whose order decides nothing
         self._earlier = by_pair(votes)
         self._past: dict[Seat, list[Vote]] = {}
@@ -205,7 +209,7 @@ class _Box:
             self.holds[seat] = before
         return other.ballot.where
 
-    def take(self, given: _Given) -> None:
+    def take(self, given: _BallotVote) -> None:
         vote, seat = given.vote, _seat(given.vote)
         if given.there is not None:
             self.already += 1
@@ -216,7 +220,7 @@ class _Box:
             return
         before = self.holds.get(seat)
         if not given.ballot.at and not given.ballot.id:
-            vote = _after(vote, self._earlier.get((vote.query_id, vote.doc_id), ()))
+            vote = _timed_after(vote, self._earlier.get((vote.query_id, vote.doc_id), ()))
         if before is not None and vote.at < before.at:  # their judge has changed it since
             self.already += 1
             self.outdated += 1
@@ -248,7 +252,7 @@ class _Box:
         return [one.id for one in self._book.last_of(vote.judge, pair)]
 
 
-def _after(vote: Vote, past: Iterable[Vote]) -> Vote:
+def _timed_after(vote: Vote, past: Iterable[Vote]) -> Vote:
     """A row without a time is said now, after what was said of the pair before."""
     now = datetime.fromisoformat(vote.at)
     at = not_before(now, past, now)
@@ -292,7 +296,7 @@ def _seat(vote: Vote) -> Seat:
     return vote.query_id, vote.doc_id, vote.judge, role_of(vote.source)
 
 
-def _vote(ballot: Ballot, file: Ballots, limits: Bounds, said: Said) -> Vote:
+def _vote_of(ballot: Ballot, file: Ballots, limits: VoteLimits, said: MergeDefaults) -> Vote:
     judge = (ballot.judge or said.judge).strip()
     if not judge:
         raise InputError("nobody has signed this", where=ballot.where, hint="Give --judge NAME.")
@@ -365,10 +369,10 @@ def _moment(ballot: Ballot, now: datetime) -> str:
 # ── what is refused ───────────────────────────────────────────────────────────────────────────────
 
 Refusal = tuple[str, str] | None  # what is wrong, what to do
-Check = Callable[[Ballot, Vote, Bounds, bool], Refusal]
+Check = Callable[[Ballot, Vote, VoteLimits, bool], Refusal]
 
 
-def refuse_unfit(ballot: Ballot, vote: Vote, limits: Bounds, has_rationales: bool) -> None:
+def refuse_unfit_vote(ballot: Ballot, vote: Vote, limits: VoteLimits, has_rationales: bool) -> None:
     """Refuse a vote that cannot be of this set."""
     for check in CHECKS:
         if refusal := check(ballot, vote, limits, has_rationales):
@@ -376,7 +380,7 @@ def refuse_unfit(ballot: Ballot, vote: Vote, limits: Bounds, has_rationales: boo
             raise InputError(problem, where=ballot.where, hint=f"{hint} {NOTHING}".strip())
 
 
-def _unknown_query(ballot: Ballot, vote: Vote, limits: Bounds, has_rationales: bool) -> Refusal:
+def _unknown_query(ballot: Ballot, vote: Vote, limits: VoteLimits, has_rationales: bool) -> Refusal:
     if vote.query_id in limits.queries:
         return None
     return (
@@ -385,13 +389,15 @@ def _unknown_query(ballot: Ballot, vote: Vote, limits: Bounds, has_rationales: b
     )
 
 
-def _unknown_document(ballot: Ballot, vote: Vote, limits: Bounds, has_rationales: bool) -> Refusal:
+def _unknown_document(
+    ballot: Ballot, vote: Vote, limits: VoteLimits, has_rationales: bool
+) -> Refusal:
     if limits.documents is None or vote.doc_id in limits.documents or ballot.id:
         return None  # a vote that was taken before may be on a document that has gone
     return f"no document {vote.doc_id!r} in the corpus", "Is it the corpus that was judged?"
 
 
-def _not_asked(ballot: Ballot, vote: Vote, limits: Bounds, has_rationales: bool) -> Refusal:
+def _not_asked(ballot: Ballot, vote: Vote, limits: VoteLimits, has_rationales: bool) -> Refusal:
     pair = (vote.query_id, vote.doc_id)
     if limits.asked is None or pair in limits.asked or pair in limits.judged or ballot.id:
         return None
@@ -401,7 +407,7 @@ def _not_asked(ballot: Ballot, vote: Vote, limits: Bounds, has_rationales: bool)
     )
 
 
-def _off_the_scale(ballot: Ballot, vote: Vote, limits: Bounds, has_rationales: bool) -> Refusal:
+def _off_the_scale(ballot: Ballot, vote: Vote, limits: VoteLimits, has_rationales: bool) -> Refusal:
     if vote.grade is None or limits.grades is None or vote.grade in limits.grades:
         return None
     graded = f"grade {vote.grade} of {vote.doc_id} on query {vote.query_id}"
@@ -415,7 +421,7 @@ def _scale(grades: Set[int]) -> str:
     return ", ".join(map(str, ordered))
 
 
-def _no_rationale(ballot: Ballot, vote: Vote, limits: Bounds, has_rationales: bool) -> Refusal:
+def _no_rationale(ballot: Ballot, vote: Vote, limits: VoteLimits, has_rationales: bool) -> Refusal:
     if vote.rationale or vote.grade is None or ballot.id:
         return None
     if vote.source == RULING:
@@ -428,7 +434,9 @@ def _no_rationale(ballot: Ballot, vote: Vote, limits: Bounds, has_rationales: bo
     return None
 
 
-def _long_rationale(ballot: Ballot, vote: Vote, limits: Bounds, has_rationales: bool) -> Refusal:
+def _long_rationale(
+    ballot: Ballot, vote: Vote, limits: VoteLimits, has_rationales: bool
+) -> Refusal:
     told = too_long(vote.rationale, f"the reason for {vote.doc_id} on query {vote.query_id}")
     return (told, "The judge has to say it shorter.") if told and not ballot.id else None
 

@@ -25,7 +25,7 @@ PIECE = 4  # letters
 MAX_BY_PIECES = 2000  # queries: many share their common pieces, and words find most pairs alone
 
 
-class Twins(NamedTuple):
+class SimilarQueries(NamedTuple):
     """The later query, the earlier one it is like, and how much they share."""
 
     query: Query
@@ -33,18 +33,18 @@ class Twins(NamedTuple):
     share: float
 
 
-def near_duplicates(queries: Sequence[Query]) -> list[Twins]:
+def near_duplicates(queries: Sequence[Query]) -> list[SimilarQueries]:
     """Every pair once, in the order of the set. A variant and what it was made from are alike by
     intent, and a text that is the same is another finding."""
     texts = [_normal(query.text) for query in queries]
     shares: dict[tuple[int, int], float] = {}
     for members in (_words, _pieces) if len(queries) <= MAX_BY_PIECES else (_words,):
-        for early, late, share in _alike([members(text) for text in texts]):
+        for early, late, share in _similar_sets([members(text) for text in texts]):
             if members is _pieces and _numbers(texts[early]) != _numbers(texts[late]):
                 continue
             shares[early, late] = max(share, shares.get((early, late), 0.0))
     return [
-        Twins(queries[late], queries[early], share)
+        SimilarQueries(queries[late], queries[early], share)
         for (early, late), share in sorted(shares.items(), key=lambda row: row[0][::-1])
         if not _same(queries[early], queries[late])
     ]
@@ -78,7 +78,7 @@ def _pieces(text: str) -> frozenset[str]:
     return frozenset(joined[at : at + PIECE] for at in range(max(1, len(joined) - PIECE + 1)))
 
 
-def _alike(sets: Sequence[frozenset[str]]) -> Iterator[tuple[int, int, float]]:
+def _similar_sets(sets: Sequence[frozenset[str]]) -> Iterator[tuple[int, int, float]]:
     how_many = Counter(member for one in sets for member in one)
 
     def rarest(member: str) -> tuple[int, str]:
@@ -109,7 +109,7 @@ _NUMBER = re.compile(r"\d+(?:\.\d+)*")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Known:
+class KnownDocuments:
     """What a corpus tells: its ids, the numbers of the sections and rules that it cites (None where
     it cannot say), the documents that only ask, and the fingerprints of those voted on."""
 
@@ -123,9 +123,9 @@ class Known:
 def validate(
     gold: GoldSet,
     rubric: Rubric,
-    known: Known | None = None,
+    known: KnownDocuments | None = None,
     votes: Sequence[Vote] = (),
-    own: Mapping[str, Known] | None = None,
+    own: Mapping[str, KnownDocuments] | None = None,
 ) -> list[Finding]:
     """Every finding, errors first, in the order of the file. `known` is what is known of all
     documents; `own` of those of each row, by the query's id, where a set has rows of several
@@ -193,8 +193,8 @@ def _unjudged(gold: GoldSet, judged: Mapping[str, list[Judgment]]) -> Iterator[F
 def _references(
     gold: GoldSet,
     judged: Mapping[str, list[Judgment]],
-    known: Known,
-    own: Mapping[str, Known] | None,
+    known: KnownDocuments,
+    own: Mapping[str, KnownDocuments] | None,
 ) -> Iterator[Finding]:
     ids = known.ids
     for query_id, judgments in judged.items():
@@ -219,7 +219,7 @@ def _references(
 
 
 def _requests(
-    judged: Mapping[str, list[Judgment]], rubric: Rubric, known: Known
+    judged: Mapping[str, list[Judgment]], rubric: Rubric, known: KnownDocuments
 ) -> Iterator[Finding]:
     """A letter that asks holds no answer, and cannot be one."""
     for query_id, judgments in judged.items():

@@ -13,17 +13,23 @@ from assay.web.page_frame import body, json, language_for, page, query, service_
 from assay.workbench.deciding.next_judgments import settling
 from assay.workbench.judging import flags, set_edits
 from assay.workbench.judging import page as grading
-from assay.workbench.judging.flags import Flag, FlagGiven
+from assay.workbench.judging.flags import Flag, FlagForm
 from assay.workbench.judging.page import (
-    GivenVote,
-    Meanwhile,
-    QueryDesk,
-    Reading,
-    Saved,
-    SetDesk,
+    DocumentToJudge,
+    QueryToJudge,
+    SavedVote,
     SetRow,
+    SetToJudge,
+    VoteConflict,
+    VoteForm,
 )
-from assay.workbench.judging.set_edits import Added, EditedIssue, FoundToAdd, Made, NewQuery
+from assay.workbench.judging.set_edits import (
+    AddedDocument,
+    ChangedSet,
+    EditedIssue,
+    FoundToAdd,
+    NewQuery,
+)
 from assay.workbench.judging.vote_totals import uncounted
 from assay.workbench.project.service import gold_path
 from assay.workbench.scoring.run_queue import engines_again
@@ -91,7 +97,7 @@ def sets_page(request: Request) -> Response:
 def set_page(request: Request) -> Response:
     name, judge, service = request.path_params["set"], user_of(request).name, service_of(request)
     chair = is_chair(request)
-    shown = grading.set_desk(service, name, judge, chair)
+    shown = grading.set_to_judge(service, name, judge, chair)
     return page(
         request,
         "judge_set.html",
@@ -106,7 +112,7 @@ def set_page(request: Request) -> Response:
     )
 
 
-def _first_open(shown: SetDesk) -> str:
+def _first_open(shown: SetToJudge) -> str:
     """The first query with documents left to judge."""
     left = (row.id for row in shown.queries if row.judged < row.asked)
     return next(left, "")
@@ -116,7 +122,7 @@ def query_page(request: Request) -> Response:
     """`?doc=ID` opens that document; otherwise the first one left to judge."""
     name, query_id = request.path_params["set"], request.path_params["query"]
     judge, service = user_of(request).name, service_of(request)
-    shown = grading.query_desk(service, name, query_id, judge, is_chair(request))
+    shown = grading.query_to_judge(service, name, query_id, judge, is_chair(request))
     rubric, starts = grading.rubric_in_use(service, name, language_for(request))
     asked = request.query_params.get("doc", "")
     return page(
@@ -135,7 +141,7 @@ def query_page(request: Request) -> Response:
 def all_page(request: Request) -> Response:
     name, query_id = request.path_params["set"], request.path_params["query"]
     service = service_of(request)
-    shown = grading.query_desk(service, name, query_id, user_of(request).name)
+    shown = grading.query_to_judge(service, name, query_id, user_of(request).name)
     rubric, starts = grading.rubric_in_use(service, name, language_for(request))
     return page(
         request,
@@ -157,13 +163,13 @@ def list_sets(request: Request) -> Response:
 
 def show_set(request: Request) -> Response:
     name, judge = query(request, SetParams).set, user_of(request).name
-    return json(grading.set_desk(service_of(request), name, judge, is_chair(request)))
+    return json(grading.set_to_judge(service_of(request), name, judge, is_chair(request)))
 
 
 def show_query(request: Request) -> Response:
     asked = query(request, QueryParams)
     judge, chair = user_of(request).name, is_chair(request)
-    return json(grading.query_desk(service_of(request), asked.set, asked.query, judge, chair))
+    return json(grading.query_to_judge(service_of(request), asked.set, asked.query, judge, chair))
 
 
 def show_document(request: Request) -> Response:
@@ -177,13 +183,13 @@ def show_rubric(request: Request) -> Response:
 
 
 def vote(request: Request) -> Response:
-    given = body(request, GivenVote)
+    given = body(request, VoteForm)
     found = grading.save_vote(service_of(request), given, user_of(request).name)
-    return json(found, PRECONDITION_FAILED if isinstance(found, Meanwhile) else 200)
+    return json(found, PRECONDITION_FAILED if isinstance(found, VoteConflict) else 200)
 
 
 def flag(request: Request) -> Response:
-    given = body(request, FlagGiven)
+    given = body(request, FlagForm)
     judge, chair = user_of(request).name, is_chair(request)
     return json(flags.flag_query(service_of(request), given, judge, chair))
 
@@ -224,7 +230,7 @@ JUDGE_ROUTES = [
         "judge",
         "A set, its queries and your progress",
         query=SetParams,
-        answer=SetDesk,
+        answer=SetToJudge,
     ),
     Guarded(
         "/api/judge/query",
@@ -233,7 +239,7 @@ JUDGE_ROUTES = [
         "judge",
         "The documents of a query that you are asked to judge, and your votes",
         query=QueryParams,
-        answer=QueryDesk,
+        answer=QueryToJudge,
     ),
     Guarded(
         "/api/judge/document",
@@ -242,7 +248,7 @@ JUDGE_ROUTES = [
         "judge",
         "A document as a judge reads it",
         query=DocumentParams,
-        answer=Reading,
+        answer=DocumentToJudge,
     ),
     Guarded(
         "/api/judge/rubric",
@@ -268,8 +274,8 @@ JUDGE_ROUTES = [
         ("POST",),
         "judge",
         "Vote; safe to retry with the same id. 412 if you have changed this vote since `seen`",
-        body=GivenVote,
-        answer=Saved,
+        body=VoteForm,
+        answer=SavedVote,
     ),
     Guarded(
         "/api/flags",
@@ -277,7 +283,7 @@ JUDGE_ROUTES = [
         ("POST",),
         "judge",
         "Flag a query, or remove your flag; a chair removes all flags",
-        body=FlagGiven,
+        body=FlagForm,
         answer=Flag,
     ),
     Guarded(
@@ -287,10 +293,16 @@ JUDGE_ROUTES = [
         "judge",
         "Add a document to the pool of a query",
         body=NewDocument,
-        answer=Added,
+        answer=AddedDocument,
     ),
     Guarded(
-        "/api/queries", add_query, ("POST",), "chair", "Add a query", body=NewQuery, answer=Made
+        "/api/queries",
+        add_query,
+        ("POST",),
+        "chair",
+        "Add a query",
+        body=NewQuery,
+        answer=ChangedSet,
     ),
     Guarded(
         "/api/issues",

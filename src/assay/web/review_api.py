@@ -22,7 +22,7 @@ from assay.workbench.review.decisions import (
 from assay.workbench.review.item import (
     Candidate,
     ItemView,
-    Whole,
+    WholeDocument,
     item_view,
     search_more,
     whole_text,
@@ -166,7 +166,7 @@ REVIEW_API_ROUTES = [
         "judge",
         "A document in full",
         query=DocumentQuery,
-        answer=Whole,
+        answer=WholeDocument,
     ),
     Guarded(
         f"{_ONE}/search",

@@ -21,7 +21,7 @@ from assay.workbench.searching import search as searching
 from assay.workbench.searching.corpora import CorpusRow
 from assay.workbench.searching.documents import DocumentPage
 from assay.workbench.searching.filters import Choice
-from assay.workbench.searching.search import Asked, Filters, NotHere, ResultPage, Similar
+from assay.workbench.searching.search import Filters, NotHere, ResultPage, SearchRequest, Similar
 
 # ── addresses of pages that others lead to ────────────────────────────────────────────────────────
 
@@ -83,7 +83,7 @@ class Misread(InputError):
 # ── reading the address ───────────────────────────────────────────────────────────────────────────
 
 
-def _asked(given: SearchQuery) -> Asked:
+def _asked(given: SearchQuery) -> SearchRequest:
     since, until = _year(given.since), _year(given.until)
     years = None
     if since is not None or until is not None:
@@ -98,7 +98,7 @@ def _asked(given: SearchQuery) -> Asked:
         as_of=_day(given.as_of),
     )
     number = int(given.page) if re.fullmatch(r"[0-9]{1,5}", given.page) else 1
-    return Asked(corpus=given.corpus, query=given.q, filters=filters, page=number)
+    return SearchRequest(corpus=given.corpus, query=given.q, filters=filters, page=number)
 
 
 def _year(text: str) -> int | None:
@@ -146,7 +146,7 @@ def search(request: Request) -> Response:
         misread = error
         given = msgspec.structs.replace(given, since="", until="", as_of="")
         asked = _asked(given)
-    found = searching.find(service, asked, reader=language_for(request))
+    found = searching.search_page(service, asked, reader=language_for(request))
     corpora = searching.known_corpora(service)
     given = msgspec.structs.replace(given, corpus=found.asked.corpus, q=found.asked.query, page="")
     return page(
@@ -247,14 +247,14 @@ def _opens_whole(read: DocumentPage) -> bool:
 
 def _read(request: Request, asked: str) -> DocumentPage:
     doc_id = request.path_params["id"] or request.query_params.get("id", "")
-    return reading.read(service_of(request), request.path_params["corpus"], doc_id, asked)
+    return reading.document_page(service_of(request), request.path_params["corpus"], doc_id, asked)
 
 
 # ── the same for programs ─────────────────────────────────────────────────────────────────────────
 
 
 def api_search(request: Request) -> Response:
-    return json(searching.find(service_of(request), _asked(query(request, SearchQuery))))
+    return json(searching.search_page(service_of(request), _asked(query(request, SearchQuery))))
 
 
 def api_document(request: Request) -> Response:

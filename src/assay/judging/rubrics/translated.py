@@ -14,12 +14,10 @@ from assay.core.files import read_toml
 from assay.judging.rubrics import ENDING, available
 from assay.judging.rubrics.scale import EdgeCase, Grade, Rubric
 
-__all__ = ["translated"]
-
 FOLDER = "translations"
 
 
-class Said(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class TranslatedGrade(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One grade."""
 
     value: int
@@ -34,13 +32,13 @@ class Translation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
     title: str = ""
     principle: str = ""
-    grades: tuple[Said, ...] = ()
+    grades: tuple[TranslatedGrade, ...] = ()
     edge_cases: tuple[EdgeCase, ...] = ()
 
 
 def translated(rubric: Rubric, language: str, *, beside: Path | None = None) -> Rubric:
     """The rubric as it is said in a language, itself where nobody has translated it."""
-    path, said = _known(rubric.id, language, beside)
+    path, said = _translation_of(rubric.id, language, beside)
     if said is None:
         return rubric
     grades = {grade.value: grade for grade in said.grades}
@@ -59,14 +57,16 @@ def translated(rubric: Rubric, language: str, *, beside: Path | None = None) -> 
 
 
 @lru_cache(maxsize=64)
-def _known(name: str, language: str, beside: Path | None) -> tuple[Path, Translation | None]:
+def _translation_of(
+    name: str, language: str, beside: Path | None
+) -> tuple[Path, Translation | None]:
     """Beside the rubric that is in use; pages ask at every turn, so it is read once."""
     homes = (Path(each.path).parent for each in available(beside=beside) if each.name == name)
     path = next(homes, Path()) / FOLDER / f"{name}.{language}{ENDING}"
-    return path, _read(path) if path.is_file() else None
+    return path, read_translation(path) if path.is_file() else None
 
 
-def _grade(grade: Grade, said: Said | None) -> Grade:
+def _grade(grade: Grade, said: TranslatedGrade | None) -> Grade:
     if said is None:
         return grade
     return msgspec.structs.replace(
@@ -79,7 +79,7 @@ def _grade(grade: Grade, said: Said | None) -> Grade:
     )
 
 
-def _read(path: Path) -> Translation:
+def read_translation(path: Path) -> Translation:
     try:
         return msgspec.convert(read_toml(path), Translation)
     except msgspec.ValidationError as error:

@@ -25,7 +25,7 @@ def unknown_ids(service: Service, gold: Path, corpus: str, doc_ids: Sequence[str
         if unknown:
             opened = open_corpus(service.home, name)
             unknown = [doc_id for doc_id in unknown if doc_id not in opened]
-    for known in (_shown, _judged, _returned):
+    for known in (_shown_in_searches, _judged_in_set, _found_in_runs):
         if unknown:
             found = known(service, gold, unknown)
             unknown = [doc_id for doc_id in unknown if doc_id not in found]
@@ -46,15 +46,15 @@ def refuse_unknown(
         )
 
 
-def _shown(service: Service, gold: Path, doc_ids: Sequence[str]) -> Set[str]:
+def _shown_in_searches(service: Service, gold: Path, doc_ids: Sequence[str]) -> Set[str]:
     return service.store.shown_documents(doc_ids)
 
 
-def _judged(service: Service, gold: Path, doc_ids: Sequence[str]) -> Set[str]:
+def _judged_in_set(service: Service, gold: Path, doc_ids: Sequence[str]) -> Set[str]:
     return {judgment.doc_id for judgment in formats.read_gold(gold).iter_judgments()}
 
 
-def _returned(service: Service, gold: Path, doc_ids: Sequence[str]) -> Set[str]:
+def _found_in_runs(service: Service, gold: Path, doc_ids: Sequence[str]) -> Set[str]:
     """What engines have found on this set lately."""
     found: set[str] = set()
     for record in service.store.runs(gold=run_names(service, gold), limit=RUNS):

@@ -19,12 +19,6 @@ from assay.formats.results_json import read_results
 from assay.formats.spreadsheet import guarded_row
 from assay.judging.next import Decision, next_to_judge
 
-__all__ = [
-    "Decision",
-    "next_pairs",
-    "write_pairs",
-]
-
 # ── what to judge ─────────────────────────────────────────────────────────────────────────────────
 
 

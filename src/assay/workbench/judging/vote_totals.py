@@ -18,7 +18,7 @@ import numpy as np
 from assay.core.types import GoldSet, Vote
 from assay.evaluation import concordance
 from assay.gold.votes import Held, VoteBook
-from assay.judging.labels import Unchecked, grade_given, is_disputed
+from assay.judging.labels import UncheckedVotes, grade_given, is_disputed
 from assay.judging.policy import Policy, label_of
 from assay.judging.pool import Pool, PooledPair, still_wanted
 from assay.judging.votes import Pair, role_of
@@ -81,7 +81,7 @@ class VoteTotals:
         self.disputed: set[Pair] = set()
         self.uncounted: set[Pair] = set()
         self.wanted: set[Pair] = set()
-        self.unchecked = Unchecked()
+        self.unchecked = UncheckedVotes()
         self.people = PeopleAgreement()
         self._votes: dict[Pair, Sequence[Vote | Held]] = {}
         self._grades: dict[Pair, int | None] = {}  # what the labels will be

@@ -17,7 +17,8 @@ from assay.evaluation.doubts import is_closed
 from assay.gold.acts import SUGGEST, Act
 from assay.gold.log import writing
 from assay.judging.next import next_to_judge
-from assay.judging.rationales import LONGEST, refuse_long
+from assay.judging.rationales import LONGEST as LONGEST
+from assay.judging.rationales import refuse_long
 from assay.judging.votes import Pair
 from assay.review.queue import ReviewItem
 from assay.workbench.judging.known_ids import refuse_unknown
@@ -26,8 +27,6 @@ from assay.workbench.project.service import Service, gold_path, read_gold, run_n
 from assay.workbench.review.item import TOP_GRADE
 from assay.workbench.review.queue import items, pending
 from assay.workbench.scoring.history import KeptRun, kept_run, runs
-
-__all__ = ["LONGEST", "AskedPair", "ToJudge", "queue_pairs", "suggest", "worth_looking_at"]
 
 LITTLE = 0.005  # of the uncertainty: smaller shares are shown as less than 1%
 FIRST_HITS = 10  # of a query without judgments

@@ -23,12 +23,12 @@ from assay.language.detect import detect
 from assay.law.versions import IN_FORCE, validity
 from assay.workbench.project.service import Service
 from assay.workbench.searching.filters import STATUTES, Columns, Numbers, columns_of
-from assay.workbench.searching.open_corpora import Shelf
+from assay.workbench.searching.open_corpora import OpenCorpus
 from assay.workbench.searching.search import (
     NotHere,
     Similar,
-    first_said,
-    shelf_of,
+    corpus_for,
+    first_field,
     similar,
     statutes_of,
 )
@@ -168,7 +168,7 @@ class Section(msgspec.Struct, frozen=True, kw_only=True):
     derived: bool = False
 
 
-class Part(msgspec.Struct, frozen=True, kw_only=True):
+class DocumentPart(msgspec.Struct, frozen=True, kw_only=True):
     """A document of the same section or page; `here` is the one that was asked for."""
 
     doc_id: str
@@ -213,7 +213,7 @@ class DocumentPage(msgspec.Struct, frozen=True, kw_only=True):
     original: str = ""  # its address on the web
     path: tuple[str, ...] = ()  # law, part, chapter, section: where it stands
     sections: tuple[Section, ...] = ()
-    parts: tuple[Part, ...] = ()
+    parts: tuple[DocumentPart, ...] = ()
     statutes: tuple[str, ...] = ()
     cites: tuple[Link, ...] = ()
     cited_by: tuple[Link, ...] = ()
@@ -226,9 +226,9 @@ class DocumentPage(msgspec.Struct, frozen=True, kw_only=True):
     words: tuple[str, ...] = ()  # of the query, as they stand here
 
 
-def read(service: Service, corpus: str, doc_id: str, query: str = "") -> DocumentPage:
+def document_page(service: Service, corpus: str, doc_id: str, query: str = "") -> DocumentPage:
     """A document with everything around it; the words of `query` are marked."""
-    shelf = shelf_of(service, corpus)
+    shelf = corpus_for(service, corpus)
     row = shelf.corpus.row(doc_id)
     if row is None:
         raise NotHere(f"no document {doc_id!r} in corpus {corpus!r}")
@@ -276,7 +276,7 @@ Target = tuple[int, int, str]  # from, to, the id of what is cited there
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
-def _words(query: str, shelf: Shelf, document: Document, members: Sequence[Document]) -> Words:
+def _words(query: str, shelf: OpenCorpus, document: Document, members: Sequence[Document]) -> Words:
     """The words of the query in the forms that the page has them, and those that the search showed
     beside the result."""
     asked = query[:MOST_QUERY]
@@ -294,18 +294,18 @@ def _sections(
     is `cited` is a link also where it is named by its number alone."""
     sections = []
     for name, fields in OPINION.items():
-        text = first_said(document, *fields)
-        if not text or (name == "summary" and first_said(document, *OPINION["conclusion"])):
+        text = first_field(document, *fields)
+        if not text or (name == "summary" and first_field(document, *OPINION["conclusion"])):
             continue
         derived = name == "summary" or not document.fields.get(fields[0], "").strip()
-        paragraphs = tuple(_paragraphs(text, words, _named(text, cited)))
+        paragraphs = tuple(_paragraphs(text, words, _with_named(text, cited)))
         sections.append(Section(name=name, paragraphs=paragraphs, derived=derived))
     for name, text in document.fields.items():
         if name not in SHOWN_ELSEWHERE and text.strip():
-            paragraphs = tuple(_paragraphs(text, words, _named(text, cited)))
+            paragraphs = tuple(_paragraphs(text, words, _with_named(text, cited)))
             sections.append(Section(name=name, paragraphs=paragraphs))
     if document.text.strip():
-        whole = tuple(_paragraphs(document.text, words, _named(document.text, cited, targets)))
+        whole = tuple(_paragraphs(document.text, words, _with_named(document.text, cited, targets)))
         sections.append(Section(name="text", paragraphs=whole))
     return tuple(sections)
 
@@ -361,7 +361,7 @@ def marked(text: str, words: Sequence[str]) -> tuple[Piece, ...]:
     return tuple(_marked(CONTROL.sub(" ", text), frozenset(word.lower() for word in words)))
 
 
-def _targets(shelf: Shelf, row: int) -> list[Target]:
+def _targets(shelf: OpenCorpus, row: int) -> list[Target]:
     """Where the text cites a document that is here, in the order of the text and apart."""
     cited = shelf.columns.citations_of(row).filter(status="resolved").sort("start")
     targets: list[Target] = []
@@ -371,7 +371,7 @@ def _targets(shelf: Shelf, row: int) -> list[Target]:
     return targets
 
 
-def _named(text: str, cited: Sequence[str], known: Sequence[Target] = ()) -> list[Target]:
+def _with_named(text: str, cited: Sequence[str], known: Sequence[Target] = ()) -> list[Target]:
     """With the places where the number of a cited document stands, such as "(83-116)", beside
     those that are known."""
     ids = sorted((id for id in cited if re.search(r"\d\W\d", id)), key=len, reverse=True)
@@ -391,7 +391,7 @@ def _named(text: str, cited: Sequence[str], known: Sequence[Target] = ()) -> lis
 def _form(document: Document, unit: Unit | None) -> Form:
     if unit is not None:
         return "report" if unit.is_page else "act"
-    return "opinion" if any(first_said(document, *names) for names in OPINION.values()) else "text"
+    return "opinion" if any(first_field(document, *names) for names in OPINION.values()) else "text"
 
 
 def _path(document: Document) -> tuple[str, ...]:
@@ -417,8 +417,8 @@ def _path(document: Document) -> tuple[str, ...]:
 
 
 def _parts(
-    shelf: Shelf, unit: Unit, members: Sequence[Document], row: int, words: Words
-) -> tuple[Part, ...]:
+    shelf: OpenCorpus, unit: Unit, members: Sequence[Document], row: int, words: Words
+) -> tuple[DocumentPart, ...]:
     """A row of a table is read in its table."""
     parts = []
     asked = next(member for other, member in zip(unit.rows, members, strict=True) if other == row)
@@ -434,7 +434,7 @@ def _parts(
         targets = _targets(shelf, other)
         moment = member.locator.moment if member.locator else None
         parts.append(
-            Part(
+            DocumentPart(
                 doc_id=member.id,
                 label=moment or "",
                 here=other == row or is_own,
@@ -475,21 +475,21 @@ def _table(document: Document) -> Table | None:
     return Table(title=cells.title, header=filled(cells.header), rows=filled(cells.rows))
 
 
-def _neighbour(shelf: Shelf, row: int | None) -> Link | None:
+def _neighbour(shelf: OpenCorpus, row: int | None) -> Link | None:
     return None if row is None else _link_at(shelf, row)
 
 
 # ── what is around it ─────────────────────────────────────────────────────────────────────────────
 
 
-def _link(shelf: Shelf, doc_id: str) -> Link:
+def _link(shelf: OpenCorpus, doc_id: str) -> Link:
     row = shelf.corpus.row(doc_id)
     assert row is not None, doc_id
     columns = shelf.columns
     return Link(doc_id=doc_id, title=columns.titles[row] or doc_id, date=columns.dates[row])
 
 
-def _link_at(shelf: Shelf, row: int) -> Link:
+def _link_at(shelf: OpenCorpus, row: int) -> Link:
     return _link(shelf, shelf.at(row).id)
 
 
@@ -503,7 +503,7 @@ def _unresolved(columns: Columns, row: int) -> tuple[Unresolved, ...]:
     )
 
 
-def _versions(shelf: Shelf, row: int) -> tuple[Version, ...]:
+def _versions(shelf: OpenCorpus, row: int) -> tuple[Version, ...]:
     """The same moment of the same section of the same law at other times, the newest first; empty
     where there is one."""
     columns = shelf.columns

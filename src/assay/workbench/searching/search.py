@@ -12,12 +12,15 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from assay.core.errors import AssayError, InputError, NotHere
+from assay.core.errors import AssayError, InputError
+from assay.core.errors import NotHere as NotHere
 from assay.core.types import Document, Hit
 from assay.corpus.disk import list_corpora
 from assay.language.detect import detect
-from assay.law.versions import ACT_ALONE, IN_FORCE, marked
-from assay.search.answers import FoundDocument, found_documents, is_weak, note_of
+from assay.law.versions import ACT_ALONE, marked
+from assay.law.versions import IN_FORCE as IN_FORCE
+from assay.search.answers import FoundDocument as FoundDocument
+from assay.search.answers import found_documents, is_weak, note_of
 from assay.search.snippets import ROOM
 from assay.search.why import Why, less_likely
 from assay.workbench.project.paging import page_of, page_size
@@ -28,12 +31,12 @@ from assay.workbench.searching.filters import (
     NO_FILTERS,
     Choices,
     Columns,
-    Filters,
     NonePasses,
     Numbers,
     choices,
 )
-from assay.workbench.searching.open_corpora import Shelf, kept_shelf
+from assay.workbench.searching.filters import Filters as Filters
+from assay.workbench.searching.open_corpora import OpenCorpus, open_cached
 
 # ── what the signals of our engine say for a result ───────────────────────────────────────────────
 
@@ -82,26 +85,6 @@ def reasons(found: FoundDocument) -> tuple[Reason, ...]:
 
 # ────────────────────────────────────────────────────────────────────────────────────────────────
 
-__all__ = [
-    "IN_FORCE",
-    "Asked",
-    "Choices",
-    "Filters",
-    "FoundDocument",
-    "FoundPage",
-    "NotHere",
-    "Reason",
-    "Result",
-    "ResultPage",
-    "Similar",
-    "find",
-    "found_page",
-    "known_corpora",
-    "language_of",
-    "shelf_of",
-    "similar",
-    "warm",
-]
 
 PAGE = 10  # results
 DEEPEST = 200  # of a search, which the choices are counted over
@@ -114,7 +97,7 @@ MOST_QUERY = 4_000  # characters of a question that an address carries
 State = Literal["start", "found", "refused", "nothing", "filtered", "listed", "unindexed", "bare"]
 
 
-class Asked(msgspec.Struct, frozen=True, kw_only=True):
+class SearchRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What somebody asks for. Pages are counted from 1."""
 
     corpus: str = ""
@@ -155,7 +138,7 @@ class ResultPage(msgspec.Struct, frozen=True, kw_only=True):
     nothing (filtered), filters without a question (listed), no index yet (unindexed), no corpus
     at all (bare)."""
 
-    asked: Asked
+    asked: SearchRequest
     state: State
     results: tuple[Result, ...] = ()
     pages: int = 0
@@ -192,12 +175,12 @@ def known_corpora(service: Service) -> list[CorpusRow]:
     return corpus_rows(service.home)
 
 
-def shelf_of(service: Service, corpus: str) -> Shelf:
+def corpus_for(service: Service, corpus: str) -> OpenCorpus:
     """A corpus of the workspace by its name: a page or an agent opens no files."""
     known = list_corpora(service.home)
     if corpus not in known:
         raise NotHere(f"no corpus {corpus!r}", hint=f"Known: {', '.join(known) or 'none yet'}.")
-    return kept_shelf(corpus, home=service.home, say=service.say)
+    return open_cached(corpus, home=service.home, say=service.say)
 
 
 def warm(service: Service) -> None:
@@ -206,9 +189,11 @@ def warm(service: Service) -> None:
     for row in known_corpora(service):
         if row.indexed:
             try:
-                shelf = shelf_of(service, row.name)
+                shelf = corpus_for(service, row.name)
                 question = shelf.columns.titles[0] if shelf.columns.titles else ""
-                find(service, Asked(corpus=row.name, query=question[:MOST_QUERY] or "?"))
+                search_page(
+                    service, SearchRequest(corpus=row.name, query=question[:MOST_QUERY] or "?")
+                )
             except AssayError as error:  # the page says so when somebody asks
                 service.say(f"{row.name}: {error}")
 
@@ -216,21 +201,21 @@ def warm(service: Service) -> None:
 # ── results ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def find(service: Service, asked: Asked, *, reader: str = "") -> ResultPage:
+def search_page(service: Service, asked: SearchRequest, *, reader: str = "") -> ResultPage:
     """One page of results with all that is shown beside it. Without a corpus, the largest that
     is indexed, of those in the language of the question, or else of the reader."""
     begun = time.perf_counter()
     rows = known_corpora(service)
-    chosen = _chosen(service, rows, asked, reader)
+    chosen = _chosen_corpus(service, rows, asked, reader)
     if chosen is None:
         return ResultPage(asked=asked, state="bare")
     query = asked.query.strip()[:MOST_QUERY]
     asked = msgspec.structs.replace(asked, corpus=chosen.name, query=query, page=max(asked.page, 1))
     if not chosen.indexed:
         return ResultPage(asked=asked, state="unindexed")
-    shelf = shelf_of(service, chosen.name)
+    shelf = corpus_for(service, chosen.name)
     try:
-        page = _searched(shelf, asked) if query else _listed(shelf, asked)
+        page = _search_results(shelf, asked) if query else _list_filtered(shelf, asked)
     except NonePasses:
         every = np.arange(len(shelf.columns.titles))
         left = choices(shelf.columns, every, asked.filters, passing=False)
@@ -239,8 +224,8 @@ def find(service: Service, asked: Asked, *, reader: str = "") -> ResultPage:
     return msgspec.structs.replace(page, millis=round(millis, 1))
 
 
-def _chosen(
-    service: Service, rows: Sequence[CorpusRow], asked: Asked, reader: str
+def _chosen_corpus(
+    service: Service, rows: Sequence[CorpusRow], asked: SearchRequest, reader: str
 ) -> CorpusRow | None:
     if asked.corpus:
         found = next((row for row in rows if row.name == asked.corpus), None)
@@ -259,7 +244,7 @@ def language_of(service: Service, corpus: str) -> str:
     return filtering.language_of(corpus_named(corpus, service.home))
 
 
-def _searched(shelf: Shelf, asked: Asked) -> ResultPage:
+def _search_results(shelf: OpenCorpus, asked: SearchRequest) -> ResultPage:
     columns = shelf.columns
     allowed = columns.allowed(asked.filters)
     day = asked.filters.as_of
@@ -303,7 +288,7 @@ def _searched(shelf: Shelf, asked: Asked) -> ResultPage:
     )
 
 
-def _listed(shelf: Shelf, asked: Asked) -> ResultPage:
+def _list_filtered(shelf: OpenCorpus, asked: SearchRequest) -> ResultPage:
     """What passes the filters, the newest first; nothing where nothing is asked."""
     columns = shelf.columns
     allowed = columns.allowed(asked.filters)
@@ -316,7 +301,7 @@ def _listed(shelf: Shelf, asked: Asked) -> ResultPage:
     at = _page(asked, len(order))
     start = (at.page - 1) * PAGE
     results = [
-        _described(shelf, _listed_one(shelf, rank, document, asked.filters.as_of), document)
+        _with_document(shelf, _listed_result(shelf, rank, document, asked.filters.as_of), document)
         for rank, document in enumerate(map(shelf.at, order[start : start + PAGE]), start=start + 1)
     ]
     return ResultPage(
@@ -329,13 +314,13 @@ def _listed(shelf: Shelf, asked: Asked) -> ResultPage:
     )
 
 
-def _listed_one(shelf: Shelf, rank: int, document: Document, day: str) -> Result:
+def _listed_result(shelf: OpenCorpus, rank: int, document: Document, day: str) -> Result:
     status = shelf.engine.status(document.id, day)
     title = marked(document.title, status, document.language)
     return Result(rank=rank, doc_id=document.id, title=title, language="", status=status)
 
 
-def _page(asked: Asked, total: int) -> Asked:
+def _page(asked: SearchRequest, total: int) -> SearchRequest:
     """The page asked for, or the last there is."""
     return msgspec.structs.replace(asked, page=min(asked.page, _pages(total)))
 
@@ -344,12 +329,12 @@ def _pages(total: int) -> int:
     return max(1, -(-total // PAGE))
 
 
-def _rows(shelf: Shelf, hits: Iterable[Hit]) -> Numbers:
+def _rows(shelf: OpenCorpus, hits: Iterable[Hit]) -> Numbers:
     rows = (shelf.corpus.row(hit.doc_id) for hit in hits)
     return np.array([row for row in rows if row is not None], np.int64)
 
 
-def _result(shelf: Shelf, likely: int, found: FoundDocument) -> Result:
+def _result(shelf: OpenCorpus, likely: int, found: FoundDocument) -> Result:
     document = shelf.get(found.doc_id)
     result = Result(
         rank=found.rank,
@@ -367,16 +352,16 @@ def _result(shelf: Shelf, likely: int, found: FoundDocument) -> Result:
         why=found.why,
         less_likely=found.less_likely or bool(likely and (found.score or 0) < LIKELY),
     )
-    return _described(shelf, result, document)
+    return _with_document(shelf, result, document)
 
 
-def _described(shelf: Shelf, result: Result, document: Document) -> Result:
+def _with_document(shelf: OpenCorpus, result: Result, document: Document) -> Result:
     """With what the document says of itself. A passage that its question or answer has is not
     repeated."""
     columns = shelf.columns
     row = shelf.corpus.row(document.id) or 0
-    question = first_said(document, "question", "question_synthetic")
-    answer = result.answer or first_said(document, "conclusion", "conclusion_synthetic", "summary")
+    question = first_field(document, "question", "question_synthetic")
+    answer = result.answer or first_field(document, "conclusion", "conclusion_synthetic", "summary")
     passage = result.passage or ("" if answer else document.text)
     repeated = _bare(passage.removesuffix(" …")) in _bare(f"{question} {answer}")
     return msgspec.structs.replace(
@@ -394,7 +379,7 @@ def _described(shelf: Shelf, result: Result, document: Document) -> Result:
     )
 
 
-def first_said(document: Document, *names: str) -> str:
+def first_field(document: Document, *names: str) -> str:
     """The first of these fields that says something."""
     return next((text for name in names if (text := document.fields.get(name, "").strip())), "")
 
@@ -455,7 +440,7 @@ def found_page(
             "the query is empty", hint="Give a question, keywords or a description of facts."
         )
     size = page_size(limit)
-    shelf = shelf_of(service, corpus)
+    shelf = corpus_for(service, corpus)
     allowed = shelf.allowed(filters)
     day = filters.as_of
     hits = shelf.engine.search(
@@ -486,7 +471,7 @@ def found_page(
     )
 
 
-def _as_known(shelf: Shelf, hit: FoundDocument) -> FoundDocument:
+def _as_known(shelf: OpenCorpus, hit: FoundDocument) -> FoundDocument:
     """A provision is not called in force on a day where only its act is known to have been."""
     if hit.status != IN_FORCE or shelf.engine.is_dated(hit.doc_id):
         return hit
@@ -495,13 +480,13 @@ def _as_known(shelf: Shelf, hit: FoundDocument) -> FoundDocument:
 
 def found_ids(service: Service, corpus: str, query: str, limit: int) -> list[str]:
     """What is found, best first, where nothing of the documents is shown."""
-    shelf = shelf_of(service, corpus)
+    shelf = corpus_for(service, corpus)
     return [hit.doc_id for hit in shelf.engine.search(query, limit, texts=False)]
 
 
 def similar(service: Service, corpus: str, doc_id: str, limit: int = 6) -> tuple[Similar, ...]:
     """More like this one."""
-    shelf = shelf_of(service, corpus)
+    shelf = corpus_for(service, corpus)
     if doc_id not in shelf.corpus:
         raise NotHere(f"no document {doc_id!r} in corpus {corpus!r}")
     hits = shelf.engine.like(doc_id, page_size(limit), texts=False)
