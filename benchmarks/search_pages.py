@@ -27,7 +27,7 @@ def millis(ask: Callable[[], object]) -> float:
 
 def main(corpus: str, questions: list[str]) -> None:
     with TemporaryDirectory() as folder, open_service(f"sqlite:///{folder}/s.db") as service:
-        search.warm(service)
+        search.search_page(service, search.SearchRequest(corpus=corpus, query="?"))
         client = TestClient(create_app(service))
         client.get("/search")
         searches, documents = [], []

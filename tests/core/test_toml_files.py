@@ -8,7 +8,7 @@ import pytest
 
 from assay.core.errors import InputError
 from assay.judging import rubrics
-from assay.judging.rubrics.translated import read_translation as read_translation
+from assay.judging.rubrics import read_translation as read_translation
 from assay.workbench.project.config import read_config
 from assay.workbench.project.status import look_around
 

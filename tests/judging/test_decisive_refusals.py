@@ -12,7 +12,6 @@ import pytest
 from assay.core.errors import InputError
 from assay.core.types import GoldSet, Query, Vote, judgment_frame
 from assay.formats.ballots import Ballot, Ballots, Problem
-from assay.judging import received
 from assay.judging.rationales import LONGEST
 from assay.judging.received import (
     NOTHING,
@@ -56,38 +55,39 @@ def taken(*rows: Ballot, partial: bool = False, said: Any = None, **more: Any) -
 # ── one ballot ────────────────────────────────────────────────────────────────────────────────────
 
 REFUSED: list[tuple[dict[str, Any], dict[str, Any], str, str]] = [
-    ({"judge": ""}, {}, "nobody has signed this", "Give --judge NAME."),
+    ({"judge": ""}, {}, "the row names no judge", "Give --judge NAME."),
     ({"kind": "human"}, {"said": {"kind": "machine"}},
-     "the file says that ada is human, and --kind says machine", NOTHING),
-    ({"source": RULING}, {}, "the row is a ruling, and rulings are not merged",
-     f"Bring them in with `assay gold adjudicate SET --from FILE --by NAME`. {NOTHING}"),
-    ({"query_id": "z"}, {}, "no query 'z' in the gold set 'g'",
-     f"Is it the set that was judged? {NOTHING}"),
-    ({"grade": 3}, {}, "grade 3 of d on query q: the scale is 0 to 2", NOTHING),
-    ({"grade": 1}, {"grades": {0, 2, 5}}, "grade 1 of d on query q: the scale is 0, 2, 5", NOTHING),
-    ({}, {"asked": {("q", "e")}}, "nobody was asked for 'd' on query 'q'",
-     f"Take it all the same with --unasked. {NOTHING}"),
-    ({}, {"documents": {"e"}}, "no document 'd' in the corpus",
-     f"Is it the corpus that was judged? {NOTHING}"),
-    ({"rationale": ""}, {"said": {"source": RULING}}, "a ruling without a rationale",
-     f"Say why this grade is right. {NOTHING}"),
+     "the file has ada as human, and --kind is machine", NOTHING),
+    ({"source": RULING}, {}, "the row is a ruling, which `gold merge` does not import",
+     f"Import it with `assay gold adjudicate SET --from FILE --by NAME`. {NOTHING}"),
+    ({"query_id": "z"}, {}, "the gold set 'g' has no query 'z'",
+     f"Check that this is the set that was judged. {NOTHING}"),
+    ({"grade": 3}, {}, "grade 3 of d on query q is not on the scale, which is 0 to 2", NOTHING),
+    ({"grade": 1}, {"grades": {0, 2, 5}},
+     "grade 1 of d on query q is not on the scale, which is 0, 2, 5", NOTHING),
+    ({}, {"asked": {("q", "e")}}, "'d' on query 'q' was not assigned to anyone",
+     f"Add --unasked to import it anyway. {NOTHING}"),
+    ({}, {"documents": {"e"}}, "the corpus has no document 'd'",
+     f"Check that this is the corpus that was judged. {NOTHING}"),
+    ({"rationale": ""}, {"said": {"source": RULING}}, "the ruling has no rationale",
+     f"Explain why this grade is right. {NOTHING}"),
     ({"rationale": ""}, {"needs_rationale": True},
-     "no rationale for d on query q, and the rubric asks for one",
-     f"The judge has to write it. {NOTHING}"),
+     "d on query q has no rationale, and the rubric requires one",
+     f"Ask the judge to write it. {NOTHING}"),
     ({"rationale": "x" * (LONGEST + 1)}, {},
      f"the reason for d on query q has {LONGEST + 1:,} characters, and at most {LONGEST:,} are "
-     "kept", f"The judge has to say it shorter. {NOTHING}"),
-    ({"at": "soon"}, {}, "'soon' is no date or time",
+     "kept", f"Ask the judge to shorten it. {NOTHING}"),
+    ({"at": "soon"}, {}, "'soon' is not a date or time",
      f"Write it as 2026-01-31 or 2026-01-31T14:00:00Z. {NOTHING}"),
     ({"at": "2026-06-02T12:00:01+00:00"}, {},
-     "the vote is dated 2026-06-02T12:00:01+00:00, which is still to come",
-     f"Is the judge's clock right? {NOTHING}"),
+     "the vote has a date in the future, 2026-06-02T12:00:01+00:00",
+     f"Check the clock of the judge's computer. {NOTHING}"),
     ({"kind": "machine"}, {"votes": [vote("a", doc_id="e")]},
-     "ada has voted as human before, and this vote is machine",
-     f"Say --kind human, or give the other judge another name. {NOTHING}"),
+     "ada has voted as human before; this vote is machine",
+     f"Use --kind human, or give the other judge another name. {NOTHING}"),
     ({"id": "a", "grade": 2, "at": AT}, {"votes": [vote("a", rationale="so")]},
-     "the vote 'a' is known, of ada on 'd' for query 'q', and says something else",
-     f"Votes never change; a new one has an id of its own, or none. {NOTHING}"),
+     "the vote 'a' of ada on 'd' for query 'q' is in the log with different content",
+     f"Votes never change. Give a new vote a new id, or none. {NOTHING}"),
 ]  # fmt: skip
 
 
@@ -140,11 +140,15 @@ def test_what_cannot_be_taken_is_told_at_once(bad: int, good: int) -> None:
     with pytest.raises(InputError) as error:
         taken(*wrong, *right)
     first, *lines = error.value.message.splitlines()
-    assert first == "no query 'z0' in the gold set 'g'"
-    named = [f"  f:{n}: no query 'z{n}' in the gold set 'g'" for n in range(1, min(bad, SHOWN))]
+    assert first == "the gold set 'g' has no query 'z0'"
+    named = [f"  f:{n}: the gold set 'g' has no query 'z{n}'" for n in range(1, min(bad, SHOWN))]
     assert lines == named + ([f"  and {bad - SHOWN} more"] if bad > SHOWN else [])
-    rest = {0: "", 1: " --partial takes the other 1 row.", 2: " --partial takes the other 2 rows."}
-    assert error.value.hint == f"Is it the set that was judged? {NOTHING}{rest[good]}"
+    rest = {
+        0: "",
+        1: " --partial imports the other 1 row.",
+        2: " --partial imports the other 2 rows.",
+    }
+    assert error.value.hint == f"Check that this is the set that was judged. {NOTHING}{rest[good]}"
     part = taken(*wrong, *right, partial=True)
     assert (len(part.new), len(part.left_out)) == (good, bad)
 
@@ -153,7 +157,7 @@ def test_of_two_rows_on_one_pair_neither_is_taken() -> None:
     rows = [ballot(where="f:2"), ballot(where="f:7", grade=2), ballot(where="f:8", doc_id="e")]
     with pytest.raises(InputError) as error:
         taken(*rows)
-    assert error.value.message == "ada has voted on 'd' for query 'q' already, in line 2"
+    assert error.value.message == "ada has already voted on 'd' for query 'q', in line 2"
     assert error.value.where == "f:7"
     assert error.value.hint.startswith(f"Keep one of the two. {NOTHING}")
     part = taken(*rows, partial=True)
@@ -280,7 +284,7 @@ def test_the_order_in_which_files_are_named_decides_nothing(times: tuple[str, st
     ]
     for first, second in (files, files[::-1]):
         named = first.rows[0].where
-        with pytest.raises(InputError, match=f"on 'd' for query 'q' already, in {named}"):
+        with pytest.raises(InputError, match=f"on 'd' for query 'q', in {named}"):
             merge_ballots([first, second], limits(votes=[vote("x")]), MergeDefaults(at=NOW))
         found = merge_ballots(
             [first, second], limits(votes=[vote("x")]), MergeDefaults(at=NOW), partial=True
@@ -329,10 +333,20 @@ def test_bounds_are_what_the_set_and_its_votes_say() -> None:
     assert (found.asked, found.documents, found.needs_rationale) == (None, None, False)
 
 
-def test_the_refusals_are_asked_in_their_order() -> None:
-    names = [check.__name__ for check in received.CHECKS]
-    assert names == ["_unknown_query", "_off_the_scale", "_not_asked", "_unknown_document",
-                     "_no_rationale", "_long_rationale"]  # fmt: skip
+def test_of_several_problems_the_first_is_named() -> None:
+    wrong: dict[str, Any] = {"query_id": "z", "grade": 3, "rationale": ""}
+    more: dict[str, Any] = {"asked": set(), "documents": set(), "needs_rationale": True}
+    for problem, mended in (
+        ("has no query 'z'", {"query_id": "q"}),
+        ("not on the scale", {"grade": 1}),
+        ("was not assigned", {"asked": None}),
+        ("the corpus has no document", {"documents": None}),
+        ("has no rationale", {}),
+    ):
+        with pytest.raises(InputError, match=problem):
+            taken(ballot(**wrong), **more)
+        wrong |= {key: value for key, value in mended.items() if key in wrong}
+        more |= {key: value for key, value in mended.items() if key in more}
 
 
 # ── times ─────────────────────────────────────────────────────────────────────────────────────────

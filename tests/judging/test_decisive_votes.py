@@ -76,7 +76,7 @@ def test_a_time_without_a_zone_is_utc() -> None:
 
 
 def test_a_judge_is_not_made_a_machine_by_an_option() -> None:
-    with pytest.raises(InputError, match="--kind says machine"):
+    with pytest.raises(InputError, match="--kind is machine"):
         merged([], MergeDefaults(at=NOW, kind="machine"), rationale="so", kind="human")
 
 

@@ -100,7 +100,7 @@ def test_pairs_that_were_not_drawn_and_checks_by_the_same_judge(
     outside = next(doc for _, doc in GRADES if doc not in {row["doc_id"] for row in rows})
     write_packet(tmp_path / "p.jsonl", "ben", {("q0", outside): 1})
     refused = assay_cli("gold", "merge", "set.json", "p.jsonl", "--sample")
-    assert (refused.code, "nobody was asked for" in refused.err) == (2, True)
+    assert (refused.code, "was not assigned to anyone" in refused.err) == (2, True)
     _checked(tmp_path, rows, set())
     assert assay_cli("gold", "merge", "set.json", "s.csv", "--sample", "--judge", "ada").code == 0
     report = assay_cli("gold", "sample", "set.json", "--report", "--json")

@@ -157,7 +157,6 @@ def test_no_corpus_and_no_index_are_states(store: Store, tmp_path: Path) -> None
     import_rows(tmp_path, "c", [{"id": "a", "text": "gift"}])
     page = search_page(empty, SearchRequest(query="gift"))
     assert (page.state, page.asked.corpus) == ("unindexed", "c")
-    search.warm(empty)  # builds nothing
     assert search_page(empty, SearchRequest(query="gift")).state == "unindexed"
 
 

@@ -6,6 +6,7 @@ judge's vote that holds now is compared, and unsure votes are counted but have n
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -28,8 +29,8 @@ from assay.evaluation.concordance import (
     estimates,
 )
 from assay.evaluation.statistics import SEED
-from assay.gold.votes import VoteBook, book_of
-from assay.judging.votes import EDITED, RULING, SAMPLE, by_pair
+from assay.gold.votes import Held, VoteBook, book_of
+from assay.judging.votes import EDITED, RULING, SAMPLE, by_pair, role_of
 
 # ── what there is to say of agreement ─────────────────────────────────────────────────────────────
 
@@ -535,7 +536,7 @@ def votes_by_judge(votes: Iterable[Vote]) -> Mapping[str, list[Vote]]:
     return dict(sorted(found.items()))
 
 
-# ────────────────────────────────────────────────────────────────────────────────────────────────
+# ── agreement of a set ────────────────────────────────────────────────────────────────────────────
 
 WHO: Mapping[str, tuple[str, str]] = {
     "human": ("people", "no two people"),
@@ -714,3 +715,59 @@ def _by_query(gold: GoldSet, seen: Comparisons, attribute: str) -> dict[str, Fig
         if query.id in here and getattr(query, attribute):
             ids.setdefault(getattr(query, attribute), set()).add(query.id)
     return {name: figures_of(seen.of_queries(wanted)) for name, wanted in ids.items()}
+
+
+# ── kappa of votes that come one by one ───────────────────────────────────────────────────────────
+
+
+def linear_kappa(tables: Iterable[Mapping[tuple[int, int], int]]) -> float | None:
+    """Linear weighted kappa over tables of how often two judges gave which two grades, one table
+    for each pair of judges; None where it is undefined."""
+    met = [{two: times for two, times in table.items() if times} for table in tables]
+    met = [table for table in met if table]
+    size = 1 + max((max(two) for table in met for two in table), default=0)
+    counts = np.zeros((len(met), size, size))
+    for number, table in enumerate(met):
+        for two, times in table.items():
+            counts[number][two] = times
+    value = float(concordance.kappa(counts, 1)) if met else float("nan")
+    return value if np.isfinite(value) else None
+
+
+JudgePair = tuple[str, str]
+
+
+class PeopleAgreement:
+    """How far people agree who judged independently of each other, without intervals."""
+
+    def __init__(self) -> None:
+        self._votes: Counter[str] = Counter()  # by judge
+        self._grades: dict[JudgePair, Counter[tuple[int, int]]] = {}
+        self.shared = 0  # documents that two of them graded
+
+    def count(self, votes: Iterable[Vote | Held], by: int) -> None:
+        """Add the votes on one pair, or with `by` -1 remove them."""
+        given = sorted(
+            (
+                (vote.judge, vote.grade)
+                for vote in votes
+                if vote.kind == "human" and not role_of(vote.source)
+            ),
+            key=lambda each: each[0],
+        )
+        for judge, _ in given:
+            self._votes[judge] += by
+        graded = [(judge, grade) for judge, grade in given if grade is not None]
+        self.shared += by * (len({judge for judge, _ in graded}) > 1)
+        for (one, first), (other, second) in combinations(graded, 2):
+            if one != other:  # a judge may have voted in two copies of the project
+                self._grades.setdefault((one, other), Counter())[first, second] += by
+
+    @property
+    def judges(self) -> int:
+        return sum(votes > 0 for votes in self._votes.values())
+
+    @property
+    def kappa(self) -> float | None:
+        """Linear weighted kappa over all pairs of judges, as `agreement` has it."""
+        return linear_kappa(self._grades.values())

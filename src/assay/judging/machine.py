@@ -98,7 +98,7 @@ def append_receipt(dataset: Path, receipt: RunBegun | RunEnded) -> None:
         raise InputError(f"cannot write: {os_message(error)}", where=str(path)) from error
 
 
-# ────────────────────────────────────────────────────────────────────────────────────────────────
+# ── a machine judge ───────────────────────────────────────────────────────────────────────────────
 
 OPENAI = "openai"
 JUDGES = plugins.Kind(

@@ -98,7 +98,7 @@ def _even_judge_pairs(ranked: Sequence[str], count: int) -> list[JudgePair]:
     return twos
 
 
-# ────────────────────────────────────────────────────────────────────────────────────────────────
+# ── the pool ──────────────────────────────────────────────────────────────────────────────────────
 
 FORMAT = 1
 PEOPLE: tuple[VoteKind, ...] = ("human",)

@@ -10,7 +10,7 @@ import msgspec
 
 from assay.core.fingerprints import gold_fingerprint
 from assay.core.types import GoldSet, Vote, machine_note_of
-from assay.judging.vote_validity import versions_used
+from assay.judging.validate import versions_used
 
 
 class Spread(msgspec.Struct, frozen=True, kw_only=True):

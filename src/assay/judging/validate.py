@@ -10,13 +10,13 @@ import math
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from assay.core.types import Expected, Finding, GoldSet, Judgment, Query, Targets, Vote
-from assay.judging.rubrics import Rubric, span
-from assay.judging.vote_validity import older_rubrics, stale_votes, votes_off_scale
+from assay.core.types import Expected, Finding, GoldSet, Judgment, Query, Targets, Vote, counted
+from assay.judging.rubrics import Rubric, span, version
+from assay.judging.votes import current, stale
 
 # ── queries that ask nearly the same thing ────────────────────────────────────────────────────────
 
@@ -100,7 +100,7 @@ def _similar_sets(sets: Sequence[frozenset[str]]) -> Iterator[tuple[int, int, fl
             seen_with[member].append(late)
 
 
-# ────────────────────────────────────────────────────────────────────────────────────────────────
+# ── the checks ────────────────────────────────────────────────────────────────────────────────────
 
 INFLATED_SHARE = 0.75  # more than this share of the highest judgments asks for a second look
 MIN_RATIONALE_WORDS = 3
@@ -381,3 +381,51 @@ def _distribution(gold: GoldSet, targets: Targets) -> Iterator[Finding]:
 
 def _some(names: list[str]) -> str:
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+
+
+# ── whether votes still hold ──────────────────────────────────────────────────────────────────────
+
+
+def versions_used(gold: GoldSet, votes: Sequence[Vote]) -> dict[str, int]:
+    """The rubric versions under which votes were given or, where there are none, judgments were
+    made; empty where a judge did not say."""
+    given = [vote.rubric for vote in current(votes)]
+    if not given and "rubric" in gold.judgments.columns:
+        given = [str(name or "") for name in gold.judgments["rubric"]]
+    if not given:
+        given = [""] * gold.judgments.height
+    return dict(Counter(given).most_common())
+
+
+def older_rubrics(gold: GoldSet, rubric: Rubric, votes: Sequence[Vote]) -> Iterator[Finding]:
+    now = version(rubric)
+    if gold.rubric not in ("", rubric.id, now):
+        message = f"the set was judged under {gold.rubric}; that rubric reads {now} now"
+        yield _flag("older-rubric", gold.name, message)
+    noun = "vote" if votes else "judgment"
+    for name, count in versions_used(gold, votes).items():
+        if name not in ("", rubric.id, now, gold.rubric):
+            message = f"{counted(count, noun)} under {name}, the rubric of the set is {now}"
+            yield _flag("older-rubric", gold.name, message)
+
+
+def votes_off_scale(rubric: Rubric, votes: Sequence[Vote]) -> Iterator[Finding]:
+    """A rubric that lost a grade on which people have voted cannot be used."""
+    lost = Counter(
+        vote.grade
+        for vote in current(votes)
+        if vote.grade is not None and vote.grade not in rubric.values
+    )
+    for grade, count in sorted(lost.items()):
+        message = f"{counted(count, 'vote')} with grade {grade}, which {rubric.id} does not have"
+        yield _error("votes-off-scale", rubric.id, message)
+
+
+def stale_votes(votes: Iterable[Vote], fingerprints: Mapping[str, str]) -> Iterator[Finding]:
+    changed: dict[str, list[str]] = defaultdict(list)
+    for vote in stale(current(votes), fingerprints):
+        changed[vote.query_id].append(vote.doc_id)
+    for query_id, doc_ids in changed.items():
+        documents = ", ".join(dict.fromkeys(doc_ids))
+        message = f"{counted(len(doc_ids), 'vote')} on a text that has changed since: {documents}"
+        yield _flag("stale-votes", query_id, message)

@@ -82,7 +82,7 @@ class StaleCache(Generic[K, V]):
         return value
 
 
-# ────────────────────────────────────────────────────────────────────────────────────────────────
+# ── agreement of a set ────────────────────────────────────────────────────────────────────────────
 
 
 Strength = Literal["none", "minimal", "weak", "moderate", "strong", "almost perfect"]

@@ -125,7 +125,7 @@ def unchecked_rows(gold: GoldSet, known: Mapping[str, Path]) -> Iterator[Finding
         yield Finding(level="flag", code="unchecked-corpus", where=ids[0], message=message)
 
 
-# ────────────────────────────────────────────────────────────────────────────────────────────────
+# ── the commands ──────────────────────────────────────────────────────────────────────────────────
 
 
 SET_KEYS = ("taxonomy", "version", "created_at", "description", "rubric", "status", "targets")

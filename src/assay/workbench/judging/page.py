@@ -22,7 +22,7 @@ from assay.judging.pool import PooledPair, read_pool, with_second_judges, write_
 from assay.judging.rationales import EXPECTED, is_reason, refuse_long
 from assay.judging.rationales import LONGEST as LONGEST
 from assay.judging.rubrics import Rubric as Rubric
-from assay.judging.rubrics.translated import translated
+from assay.judging.rubrics import translated
 from assay.judging.votes import WITHDRAWN, document_fingerprint, not_before
 from assay.reports.words import LANGUAGES
 from assay.workbench.judging.flags import Flag, flags_of
@@ -178,7 +178,7 @@ class SavedVote(msgspec.Struct, frozen=True, kw_only=True):
     progress: Progress
 
 
-# ────────────────────────────────────────────────────────────────────────────────────────────────
+# ── limits ────────────────────────────────────────────────────────────────────────────────────────
 
 
 LATEST = timedelta(days=30)  # how long a page may keep a vote before it reaches us

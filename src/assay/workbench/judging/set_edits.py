@@ -91,7 +91,7 @@ def add_to_pool(
     return AddedDocument(set=name, query_id=query.id, doc_id=doc_id, already=already)
 
 
-# ────────────────────────────────────────────────────────────────────────────────────────────────
+# ── queries and issues ────────────────────────────────────────────────────────────────────────────
 
 
 SHOWN = 200  # characters of a query in the audit trail

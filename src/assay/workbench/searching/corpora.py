@@ -31,6 +31,7 @@ from assay.search.answers import FoundDocument as FoundDocument
 from assay.search.answers import SearchAnswer as SearchAnswer
 from assay.search.answers import found_documents, note_of
 from assay.search.index import Tick
+from assay.workbench.searching.corpus_lookup import KINDS
 from assay.workbench.searching.filters import NO_FILTERS
 from assay.workbench.searching.filters import Filters as Filters
 from assay.workbench.searching.open_corpora import open_with_engine
@@ -40,8 +41,6 @@ if TYPE_CHECKING:
 
 
 # ── documents that are handed over in memory ──────────────────────────────────────────────────────
-
-KINDS = {".jsonl": "jsonl", ".csv": "csv", ".parquet": "parquet"}
 
 
 def kind_of_source(source: str) -> str:
@@ -78,7 +77,7 @@ def keep_documents(
     return path
 
 
-# ────────────────────────────────────────────────────────────────────────────────────────────────
+# ── corpora of the workspace ──────────────────────────────────────────────────────────────────────
 
 
 # ── looking ───────────────────────────────────────────────────────────────────────────────────────

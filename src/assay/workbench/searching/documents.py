@@ -111,7 +111,7 @@ def when_in_force(service: Service, corpus: str, doc_id: str) -> str:
     return f"{status}; its act from {begins}{until}; since when it stands so itself is not known"
 
 
-# ────────────────────────────────────────────────────────────────────────────────────────────────
+# ── the page of a document ────────────────────────────────────────────────────────────────────────
 
 MOST_LINKS = 200  # in each direction
 MOST_QUERY = 4_000  # characters

@@ -12,7 +12,7 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from assay.core.errors import AssayError, InputError
+from assay.core.errors import InputError
 from assay.core.errors import NotHere as NotHere
 from assay.core.types import Document, Hit
 from assay.corpus.disk import list_corpora
@@ -83,7 +83,7 @@ def reasons(found: FoundDocument) -> tuple[Reason, ...]:
     return tuple(sorted(telling, key=lambda reason: order.index(reason.strength)))
 
 
-# ────────────────────────────────────────────────────────────────────────────────────────────────
+# ── results of a search ───────────────────────────────────────────────────────────────────────────
 
 
 PAGE = 10  # results
@@ -181,21 +181,6 @@ def corpus_for(service: Service, corpus: str) -> OpenCorpus:
     if corpus not in known:
         raise NotHere(f"no corpus {corpus!r}", hint=f"Known: {', '.join(known) or 'none yet'}.")
     return open_cached(corpus, home=service.home, say=service.say)
-
-
-def warm(service: Service) -> None:
-    """Open every corpus that is indexed and ask it something, so that the first reader waits as
-    little as the second."""
-    for row in known_corpora(service):
-        if row.indexed:
-            try:
-                shelf = corpus_for(service, row.name)
-                question = shelf.columns.titles[0] if shelf.columns.titles else ""
-                search_page(
-                    service, SearchRequest(corpus=row.name, query=question[:MOST_QUERY] or "?")
-                )
-            except AssayError as error:  # the page says so when somebody asks
-                service.say(f"{row.name}: {error}")
 
 
 # ── results ───────────────────────────────────────────────────────────────────────────────────────
