@@ -1,8 +1,9 @@
-"""How far judges agree who judged apart from each other.
+"""Agreement between judges who judged the same documents independently: kappa, alpha and the share
+of equal grades, with intervals, for a set and by judge, topic, type, grade and time.
 
-Rulings and spot checks are left out: who rules has read the others, and spot checks measure labels.
-People are compared with people and machines with machines; people against machines stand apart. A
-judge's vote that holds now is compared, and unsure votes are counted but have no grade."""
+Rulings and spot checks are left out: a ruling is made with the other votes in view, and spot checks
+measure labels. People are compared with people and machines with machines; people against machines
+are a group of their own. Each judge's current vote is compared; an unsure vote has no grade."""
 
 from __future__ import annotations
 
@@ -32,7 +33,7 @@ from assay.evaluation.statistics import SEED
 from assay.gold.votes import Held, VoteBook, book_of
 from assay.judging.votes import EDITED, RULING, SAMPLE, by_pair, role_of
 
-# ── what there is to say of agreement ─────────────────────────────────────────────────────────────
+# ── the figures as values ─────────────────────────────────────────────────────────────────────────
 
 Kind = Literal["human", "machine", "across", "all"]
 
@@ -146,7 +147,7 @@ class LeftOut(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Agreement(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything there is to say; `kind` is who is compared."""
+    """The agreement on a gold set; `kind` is who is compared with whom."""
 
     dataset: str
     kind: Kind
@@ -187,7 +188,7 @@ ONE_GRADE = "undefined: one grade only"
 NO_OVERLAP = "undefined: no pair has two grades"
 NEVER = "undefined: nobody gave it"
 OVER_PAIRS = f"over pairs: fewer than {MIN_CLUSTERS} queries"
-FAR = 2  # grades apart
+FAR = 2  # grades between two votes that are called far apart; taste
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -394,7 +395,7 @@ def by_grade(seen: Comparisons) -> dict[str, GradeFigures]:
 
 
 def figure_of(estimate: Estimate, why: str) -> Figure:
-    """A figure that is undefined for a known reason."""
+    """An estimate as a figure; `why` explains one that is undefined."""
     return Figure(
         value=estimate.value,
         interval=estimate.interval,

@@ -1,8 +1,7 @@
-"""Asking an OpenAI-compatible chat-completions endpoint: one request, one reply.
+"""Requests to an OpenAI-compatible chat-completions endpoint, one reply each.
 
 The key goes to the host of the judge's table and to no other: a redirect is refused, not followed.
-What the endpoint says of an error is shown short, without control characters and without the
-key."""
+Error texts of the endpoint are shown short, without control characters and without the key."""
 
 from __future__ import annotations
 
@@ -23,9 +22,9 @@ from assay import __version__
 from assay.judging.machine import Away, Machine, Refused, Reply, Unusable, secret
 from assay.judging.machine_prompt import Message, answer_schema
 
-MOST_BYTES = 4 * 2**20  # of an answer
+MOST_BYTES = 4 * 2**20  # of an answer; far more than any model writes
 BLOCK = 65_536
-SHOWN = 300  # characters of what an endpoint says of an error
+SHOWN = 300  # characters of an error text of the endpoint; taste
 TEMPORARY = frozenset((408, 409, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529))
 THIS_REQUEST = frozenset((400, 413, 422))  # too long, not allowed, not understood
 

@@ -1,4 +1,5 @@
-"""What the votes come to for a whole set: its labels, what changes, and what waits for a ruling."""
+"""The labels that a policy makes of the votes on a gold set, the disputes that need a ruling, and
+the votes that no second judge has checked."""
 
 from __future__ import annotations
 
@@ -301,7 +302,9 @@ def opinion_line(said: Opinion) -> str:
 
 # ── votes that nobody has checked ─────────────────────────────────────────────────────────────────
 
-SHARED = 10  # documents that a judge and others graded, before the rest of their votes is believed
+# documents that a judge must share with others before the rest of their votes counts as checked;
+# taste
+SHARED = 10
 AGREES = 0.4  # weighted kappa with them; below it agreement is minimal (McHugh 2012)
 
 

@@ -1,9 +1,10 @@
-"""Machines that judge: what one is, asking it about one pair, and keeping what it said.
+"""Machine judges: their settings, a request about one pair with retries, the cache of answers, and
+the receipts of what was sent.
 
-An answer is kept by its content (who was asked, and exactly what), so that an interrupted run goes
-on without asking again. What cannot be read as a grade and a reason is asked for once more with the
-complaint, and is then no vote; that is kept too, so that it is not paid for again. An endpoint that
-is away is an outage, never a grade.
+The cache knows an answer by the judge and the exact request, so an interrupted run continues
+without asking again. An answer that is not a grade with a reason is requested once more with a
+complaint; a second bad answer is no vote, and is cached too, so that it is not paid for again. An
+endpoint that does not answer is an outage, never a grade.
 
 A kind of judge is one function, `chat(machine, messages, grades) -> Reply`, that raises `Away`,
 `Refused` or `Unusable`. Packages add kinds in the entry-point group `assay.judges`; asking again,
@@ -41,7 +42,7 @@ from assay.judging.machine_prompt import (
 )
 from assay.judging.votes import beside
 
-# ── what was sent to whom ─────────────────────────────────────────────────────────────────────────
+# ── receipts ──────────────────────────────────────────────────────────────────────────────────────
 
 
 class RunBegun(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag="begin"):
@@ -107,10 +108,10 @@ JUDGES = plugins.Kind(
 
 CACHE = "judge-cache"
 KEY = re.compile(r"env:([A-Za-z_][A-Za-z0-9_]*)")
-LONGEST_WAIT = 120.0  # seconds; an endpoint that asks for more is away
-FIRST_WAIT = 1.0  # seconds before the second try, doubled with every further one
-MOST_BACKOFF = 30.0
-OVERHEAD = 64  # tokens a message may cost beyond its text
+LONGEST_WAIT = 120.0  # seconds; an endpoint that asks for a longer wait is away; taste
+FIRST_WAIT = 1.0  # seconds before the second try, doubled with every further one; taste
+MOST_BACKOFF = 30.0  # seconds between two tries at most; taste
+OVERHEAD = 64  # tokens that a message may cost beyond its text; a generous bound
 MILLION = 1_000_000
 
 
@@ -392,7 +393,7 @@ def cost(machine: Machine, tokens_in: float, tokens_out: float) -> float | None:
     return (tokens_in * machine.price_in + tokens_out * machine.price_out) / MILLION
 
 
-# ── what was said before ──────────────────────────────────────────────────────────────────────────
+# ── the cache of answers ──────────────────────────────────────────────────────────────────────────
 
 
 def cache_folder(home: Path | None = None) -> Path:

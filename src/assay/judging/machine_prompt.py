@@ -1,9 +1,9 @@
-"""What a machine judge is asked, and reading what it answers.
+"""The prompt for a machine judge, and the reader of its answer.
 
 The prompt is the rubric as people get it, the query and the document: its title, question and
 conclusion, its text as far as there is room, and, where the text is cut, the passages nearest to
 the query. A query's notes are left out: they give the answer away. The answer is a JSON object of
-a fixed shape; whatever else comes is nonsense, and nothing is guessed from it."""
+a fixed shape; any other answer is refused, and nothing is guessed from it."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ That is no usable answer: {why}. Answer again with one JSON object and nothing a
 "rationale", "grade" and "unsure", as asked.
 """
 SHOWN_FIELDS = ("question", "conclusion", "summary")
-LONGEST_WHY = 300  # characters of a complaint
-ECHOED = 2_000  # characters of a bad answer that are sent back with the complaint
+LONGEST_WHY = 300  # characters of a complaint; taste
+ECHOED = 2_000  # characters of a bad answer that are sent back with the complaint; taste
 _TAG = re.compile(r"<(?=\s*/?\s*(?:query|document)\b)", re.IGNORECASE)
 _FENCE = re.compile(r"```\w*\s*(\{.*?\})\s*```", re.DOTALL)
 _THOUGHT = re.compile(r"\s*<think>.*?</think>", re.DOTALL)

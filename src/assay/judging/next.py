@@ -1,4 +1,4 @@
-"""What to judge next: the pairs whose grade could change the decision most.
+"""The unjudged pairs whose grade could change a decision most, in the order to judge them.
 
 An unjudged hit is a random grade (see `evaluation.belief`), so a measure is a random number: its
 mean says which way the decision goes, its spread how sure that is. A pair is worth the part of the

@@ -1,5 +1,6 @@
-"""Packets: what a judge outside needs, in one file. The rubric, the queries, and of every document
-the question, the conclusion, the best passages and the whole text; room for grade and rationale.
+"""Packets: files with everything that a judge needs outside Assay. A packet has the rubric, the
+queries, each document with its question, conclusion, best passages and text, and room for grade and
+rationale.
 
 A packet is blind. It has no engine, rank or score, nobody's vote, and not the notes of a query,
 which say what it tests. It is the same bytes for the same pairs, so that the page of an HTML packet

@@ -1,4 +1,4 @@
-"""The passages of a document that say most about a query, for a judge who has not read it.
+"""The passages of a document that are closest to a query, for a judge who has not read it.
 
 A passage is a run of sentences of at most ninety words; the first has a word of the query. It is
 worth the different words of the query in it, a word that stands all over the document being worth
@@ -20,8 +20,8 @@ from assay.language.analysis import Analyzer, analyzer
 from assay.language.detect import detect
 from assay.language.terms import fold, same_word
 
-LONGEST = 90  # words of a passage
-MOST = 3  # passages
+LONGEST = 90  # words of a passage; taste
+MOST = 3  # passages of a document; taste
 MAX_TEXT = 200_000  # characters of a document that are looked through
 SAMPLE = 2_000  # characters that tell the language of a document that does not say
 AGAIN = 0.35  # what a word of the query is worth that another passage has

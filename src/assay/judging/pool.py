@@ -1,5 +1,7 @@
-"""Pooling, as in TREC (Spärck Jones & van Rijsbergen 1975): what any of several systems puts on top
-is judged, so that none of them is scored on what only the others found.
+"""The pool of a gold set: the pairs that judges are asked to grade, and who is asked for each.
+
+Pooling works as in TREC (Spärck Jones & van Rijsbergen 1975): the top results of several systems
+are judged, so that no system is scored only on documents that the others found.
 
 STEM.pool.json beside a set keeps which pairs are asked for, and of whom. It is blind: the order is
 drawn, and nothing says which system found a document, at which rank or with which score. Pooling

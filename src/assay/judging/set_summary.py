@@ -1,5 +1,5 @@
-"""The picture of a gold set: its queries by topic and type, its judgments by grade, and how they
-spread over queries."""
+"""The summary of a gold set for `assay gold stats`: its queries by topic and type, its judgments by
+grade, and how they spread over queries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Spot checks: how many labels are wrong, from a few that somebody judges again.
+"""Spot checks: an estimate of how many labels of a set are wrong, from a few that somebody judges
+again.
 
 The sample is drawn at random within each grade, so that rare grades are in it, and weighted back to
 the set. It is kept in STEM.sample.json with the labels as they were at the draw. Its votes (source
@@ -23,7 +24,7 @@ from assay.core.types import GoldSet, Vote
 from assay.evaluation.statistics import beta_quantile
 from assay.judging.votes import SAMPLE, Pair, beside, by_pair, current
 
-LEAST = 5  # of each grade, where there are so many
+LEAST = 5  # pairs of each grade in a sample, if there are so many; taste
 LEVEL = 0.95
 METHOD = "Clopper-Pearson on the effective sample size (Korn and Graubard 1998)"
 
@@ -167,7 +168,7 @@ def _shares(counts: Mapping[int, int], size: int) -> dict[int, int]:
     return shares
 
 
-# ── what it says ──────────────────────────────────────────────────────────────────────────────────
+# ── the estimate ──────────────────────────────────────────────────────────────────────────────────
 
 
 def spot_check_report(drawn: Draw, gold: GoldSet, votes: Iterable[Vote]) -> SpotCheck:

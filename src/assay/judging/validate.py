@@ -1,8 +1,9 @@
 """Checks on a gold set: errors make it unusable, flags ask a person to look.
 
-Reading already refuses what is malformed. Here: references, texts that say the same, what nobody
-judged, the calibration checklist of the rubric, the targets that the set states itself, and whether
-what was judged still stands. What a set does not state, such as targets, it is not held to."""
+Reading a set already refuses malformed files. These checks cover references, repeated texts,
+queries without judgments, the calibration checklist of the rubric, the targets that the set
+states, and votes on another rubric version, text or scale. A set is not held to targets that it
+does not state."""
 
 from __future__ import annotations
 
@@ -20,8 +21,8 @@ from assay.judging.votes import current, stale
 
 # ── queries that ask nearly the same thing ────────────────────────────────────────────────────────
 
-SIMILAR = 0.8
-PIECE = 4  # letters
+SIMILAR = 0.8  # share of words or pieces of two nearly equal queries; taste
+PIECE = 4  # letters of a piece; taste
 MAX_BY_PIECES = 2000  # queries: many share their common pieces, and words find most pairs alone
 
 
@@ -103,7 +104,7 @@ def _similar_sets(sets: Sequence[frozenset[str]]) -> Iterator[tuple[int, int, fl
 # ── the checks ────────────────────────────────────────────────────────────────────────────────────
 
 INFLATED_SHARE = 0.75  # more than this share of the highest judgments asks for a second look
-MIN_RATIONALE_WORDS = 3
+MIN_RATIONALE_WORDS = 3  # as in `rationales`
 MIN_OF_A_TYPE = 1.0  # how far from an even share the queries of a type may be, at the least
 _NUMBER = re.compile(r"\d+(?:\.\d+)*")
 

@@ -219,11 +219,11 @@ def _explained(service: Service, run: KeptRun, query: str) -> dict[str, corpora.
         return {}
 
 
-def _asked_again(shelf: OpenCorpus, query: str) -> dict[str, corpora.FoundDocument]:
+def _asked_again(opened: OpenCorpus, query: str) -> dict[str, corpora.FoundDocument]:
     """The first ones with the words that they share with the question, for which their text is
     looked through; the others with what put them there alone."""
-    hits = shelf.engine.search(query, DEPTH, explain=True, texts=False)
-    found = found_documents(hits, shelf.engine, query, shelf.get, stop=WORDED)
+    hits = opened.engine.search(query, DEPTH, explain=True, texts=False)
+    found = found_documents(hits, opened.engine, query, opened.get, stop=WORDED)
     for rank, hit in enumerate(hits[WORDED:], start=WORDED + 1):
         found.append(
             corpora.FoundDocument(

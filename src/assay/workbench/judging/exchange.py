@@ -1,5 +1,5 @@
-"""`assay gold export`: the pairs of a set for other tools, to be judged there. What was judged
-comes back by `assay gold merge`."""
+"""`assay gold export`: write the pairs of a set for other judging tools. `assay gold merge` imports
+the votes that come back."""
 
 from __future__ import annotations
 

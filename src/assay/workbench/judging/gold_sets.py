@@ -47,7 +47,7 @@ from assay.workbench.project.overwrite_guard import spare_judgments
 from assay.workbench.project.service import Service
 from assay.workbench.scoring.rubric_settings import stale_count as stale_count
 
-# ── which corpus each row of a set is about ───────────────────────────────────────────────────────
+# ── the corpus of each row ────────────────────────────────────────────────────────────────────────
 
 ALL_ROWS = ""  # of rows that name no corpus, or one that nobody knows
 
@@ -130,7 +130,7 @@ def unchecked_rows(gold: GoldSet, known: Mapping[str, Path]) -> Iterator[Finding
 
 SET_KEYS = ("taxonomy", "version", "created_at", "description", "rubric", "status", "targets")
 
-# ── looking ───────────────────────────────────────────────────────────────────────────────────────
+# ── checks and summaries ──────────────────────────────────────────────────────────────────────────
 
 
 def validate_gold(
@@ -279,7 +279,7 @@ def rubric_list(beside: Path | None = None) -> list[rubrics.Found]:
     return rubrics.available(beside=beside)
 
 
-# ── from logs ───────────────────────────────────────────────────────────────────────────────────
+# ── from logs ─────────────────────────────────────────────────────────────────────────────────────
 
 
 def bootstrap_gold(

@@ -51,7 +51,7 @@ from assay.workbench.project.config import CONFIG_NAME, read_config
 
 CHARACTERS_A_TOKEN = 4  # about, of English; other languages have fewer
 TOKENS_AN_ANSWER = 150  # about
-BAD_IN_A_ROW = 5  # unusable answers after which more of them are not paid for
+BAD_IN_A_ROW = 5  # unusable answers after which a run stops; taste
 
 Stopped = Literal["", "outage", "refused", "unusable", "ceiling", "interrupted"]
 Tick = Callable[[int, int], None]  # (pairs done, of so many)

@@ -1,5 +1,5 @@
-"""Making a gold set: from nothing to a file with queries, and adding to it. What is to be judged is
-pooled in `pooling`."""
+"""New gold sets, and additions to them: `assay gold init` writes a file with queries, `assay gold
+add` adds queries, issues and documents to judge."""
 
 from __future__ import annotations
 

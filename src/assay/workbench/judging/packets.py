@@ -1,4 +1,4 @@
-"""`assay gold packet`: what a judge has still to judge, as one file to send."""
+"""`assay gold packet`: write the pairs that a judge has still to judge as one file to send."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def _pairs_of_queries(
     return pairs, notes
 
 
-# ── the corpus ───────────────────────────────────────────────────────────────────────────────────
+# ── the corpus ────────────────────────────────────────────────────────────────────────────────────
 
 
 def _corpus_change_note(pool: Pool, corpus: str) -> list[str]:

@@ -1,7 +1,7 @@
-"""Judging on a page: the sets that wait, what is asked of a judge, one document at a time, votes.
+"""The judging page: sets to judge, the queries and documents of a set, and the votes of a judge.
 
-Blind: the order is drawn for each judge, and nothing says which engine found a document, at which
-rank, or what anybody else said of it."""
+Judging is blind. Every judge has a random order of their own, and nothing shows which engine found
+a document, at which rank, or how anybody else voted."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from assay.workbench.judging.session import (
 from assay.workbench.project.service import Service, gold_path
 from assay.workbench.searching.open_corpora import reader_of
 
-# ── what a judge sees and sends ───────────────────────────────────────────────────────────────────
+# ── values of the page ────────────────────────────────────────────────────────────────────────────
 
 
 class SetRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -315,10 +315,10 @@ def _judged_pair(doc_id: str, vote: Vote | None) -> JudgedPair:
 def with_titles(service: Service, shown: QueryToJudge) -> QueryToJudge:
     """For the list of all documents of a query."""
     session = open_session(gold_path(service, shown.set))
-    shelf = reader_of(session.pool, session.dataset, service.home)
+    opened = reader_of(session.pool, session.dataset, service.home)
     titled = []
     for pair in shown.pairs:
-        document = shelf.get(pair.doc_id)
+        document = opened.get(pair.doc_id)
         title = document.title if document is not None else ""
         titled.append(msgspec.structs.replace(pair, title=title))
     return msgspec.structs.replace(shown, pairs=titled)
@@ -392,17 +392,17 @@ def open_set_for_judging(service: Service, name: str) -> None:
 def read_pair(service: Service, name: str, query_id: str, doc_id: str) -> DocumentToJudge:
     session = open_session(gold_path(service, name))
     query = session.query(query_id)
-    shelf = reader_of(session.pool, session.dataset, service.home)
-    document = shelf.get(doc_id)
+    opened = reader_of(session.pool, session.dataset, service.home)
+    document = opened.get(doc_id)
     if document is None:
-        raise NotHere(f"the corpus has no document {doc_id!r}", where=shelf.corpus)
+        raise NotHere(f"the corpus has no document {doc_id!r}", where=opened.corpus)
     row, words = _cached_row(query.id, query.text, query.type, _DocumentKey(document))
     return DocumentToJudge(
         row=row,
         words=words,
         language=document.language,
         facts=_facts(document),
-        corpus=shelf.corpus,
+        corpus=opened.corpus,
     )
 
 

@@ -1,4 +1,4 @@
-"""`assay gold pool`: ask several systems, and put what they have on top before judges.
+"""`assay gold pool`: pool the top results of several systems for judges.
 
 Everything is asked and checked before anything is written: a pool that lacks what one system found
 would be unfair to it."""

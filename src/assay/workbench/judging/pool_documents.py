@@ -1,4 +1,4 @@
-"""The corpus that a set is judged on: its ids, and the few documents that are asked for."""
+"""The corpus that a set is judged on: its ids, and the texts of the documents in a pool."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ from assay.search.written import LONGEST, Written, read_written, shipped
 from assay.workbench.judging.machine_judges import machine_named
 from assay.workbench.project.config import CONFIG_NAME
 
-# ── having a language model write the questions that a document answers ───────────────────────────
+# ── the questions of one document ─────────────────────────────────────────────────────────────────
 
 SYSTEM = """\
 You write questions for a search engine. You are shown one document. Write {count} different \
@@ -109,7 +109,7 @@ def read_questions(text: str) -> list[str]:
 # ── a run over a corpus ───────────────────────────────────────────────────────────────────────────
 
 Tick = Callable[[int, int], None]
-BAD_IN_A_ROW = 5
+BAD_IN_A_ROW = 5  # unusable answers after which a run stops; taste
 
 
 @dataclass(frozen=True, kw_only=True)

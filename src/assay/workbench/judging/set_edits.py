@@ -1,5 +1,5 @@
-"""Edits of a gold set on its page: new queries, and issues of the taxonomy. The log records who
-changed what."""
+"""Edits of a gold set on its page: documents to judge, new queries, and issues of the taxonomy. The
+log records who changed what."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from assay.workbench.project.output_files import or_undone
 from assay.workbench.project.service import Service, gold_path
 from assay.workbench.searching.open_corpora import reader_of
 
-# ── A document to add to those that are judged ────────────────────────────────────────────────────
+# ── documents to judge ────────────────────────────────────────────────────────────────────────────
 
 
 class FoundToAdd(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,11 +45,11 @@ class AddedDocument(msgspec.Struct, frozen=True, kw_only=True):
 def find_to_add(service: Service, name: str, query_id: str, words: str) -> list[FoundToAdd]:
     session = open_session(gold_path(service, name))
     session.query(query_id)
-    shelf = reader_of(session.pool, session.dataset, service.home)
+    opened = reader_of(session.pool, session.dataset, service.home)
     if not words.strip():
         return []
     asked = {pair.doc_id for pair in session.asked.get(query_id, ())}
-    found = (shelf.get(doc_id) for doc_id in shelf.search(words))
+    found = (opened.get(doc_id) for doc_id in opened.search(words))
     return [
         FoundToAdd(
             doc_id=document.id,

@@ -1,4 +1,4 @@
-"""Spot checks: draw labelled pairs to judge again, and how many labels they show to be wrong."""
+"""`assay gold sample`: draw labelled pairs to judge again, and estimate how many are wrong."""
 
 from __future__ import annotations
 

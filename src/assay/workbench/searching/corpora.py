@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from assay.workbench.project.service import Service
 
 
-# ── documents that are handed over in memory ──────────────────────────────────────────────────────
+# ── documents from memory ─────────────────────────────────────────────────────────────────────────
 
 
 def kind_of_source(source: str) -> str:
@@ -182,15 +182,15 @@ def search(
         raise InputError(
             "the query is empty", hint="Give a question, keywords or a description of facts."
         )
-    shelf = open_with_engine(name, home=home, tick=tick, say=say)
-    allowed = shelf.allowed(filters)
+    opened = open_with_engine(name, home=home, tick=tick, say=say)
+    allowed = opened.allowed(filters)
     day = filters.as_of
-    hits = shelf.engine.search(query, top_k, allowed=allowed, explain=True, as_of=day, texts=False)
-    found = found_documents(hits, shelf.engine, query, shelf.get, as_of=day)
-    spoken, asked_in = (shelf.language, shelf.asked_in(query)) if hits.abstained else ("", "")
+    hits = opened.engine.search(query, top_k, allowed=allowed, explain=True, as_of=day, texts=False)
+    found = found_documents(hits, opened.engine, query, opened.get, as_of=day)
+    spoken, asked_in = (opened.language, opened.asked_in(query)) if hits.abstained else ("", "")
     return SearchAnswer(
         query=query,
-        corpus=shelf.corpus.name,
+        corpus=opened.corpus.name,
         abstained=hits.abstained,
         hits=found,
         note=note_of(hits, spoken, asked_in),
@@ -206,12 +206,12 @@ def more_like(
     home: Path | None = None,
     say: Say = lambda text: None,
 ) -> SearchAnswer:
-    shelf = open_with_engine(name, home=home, say=say)
-    title = shelf.get(doc_id).title
-    hits = shelf.engine.like(doc_id, top_k, allowed=shelf.allowed(filters), texts=False)
+    opened = open_with_engine(name, home=home, say=say)
+    title = opened.get(doc_id).title
+    hits = opened.engine.like(doc_id, top_k, allowed=opened.allowed(filters), texts=False)
     found = [
         msgspec.structs.replace(one, less_likely=False)  # what is like another has no such measure
-        for one in found_documents(hits, shelf.engine, title, shelf.get)
+        for one in found_documents(hits, opened.engine, title, opened.get)
     ]
-    name = shelf.corpus.name
+    name = opened.corpus.name
     return SearchAnswer(query=f"like {doc_id}", corpus=name, abstained=False, hits=found)

@@ -1,5 +1,5 @@
-"""A corpus however somebody at the terminal names it: a name of the workspace, a frozen file, or a
-file or folder of documents that nobody has imported."""
+"""The corpus that a command names: a name of the workspace, a frozen file, or a file or folder of
+documents that is not imported yet."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A document as a page sets it: the answer before the letterhead, an act by section and moment, a
+"""The page of a document: the answer before the letterhead, an act by section and moment, a
 report by page with its tables, the words of a query marked, and what it cites and is cited by.
 
 **Parts.** A moment is read in its section and a table on its page. The documents of one section, or
@@ -33,7 +33,7 @@ from assay.workbench.searching.search import (
     statutes_of,
 )
 
-# ── what is read together ─────────────────────────────────────────────────────────────────────────
+# ── sections and pages that are read together ─────────────────────────────────────────────────────
 
 
 class Unit(msgspec.Struct, frozen=True, kw_only=True):
@@ -228,21 +228,21 @@ class DocumentPage(msgspec.Struct, frozen=True, kw_only=True):
 
 def document_page(service: Service, corpus: str, doc_id: str, query: str = "") -> DocumentPage:
     """A document with everything around it; the words of `query` are marked."""
-    shelf = corpus_for(service, corpus)
-    row = shelf.corpus.row(doc_id)
+    opened = corpus_for(service, corpus)
+    row = opened.corpus.row(doc_id)
     if row is None:
         raise NotHere(f"no document {doc_id!r} in corpus {corpus!r}")
-    document = shelf.get(doc_id)
-    columns = shelf.columns
+    document = opened.get(doc_id)
+    columns = opened.columns
     source = source_rows(columns, row)
     unit = unit_of(columns, row, source)
     around = [row] if unit is None else unit.rows
-    members = [document if other == row else shelf.at(other) for other in around]
-    words = _words(query, shelf, document, members)
+    members = [document if other == row else opened.at(other) for other in around]
+    words = _words(query, opened, document, members)
     language = document.language or detect(document.text[:SAMPLE])
-    cited, cited_by = shelf.corpus.cites(doc_id), shelf.corpus.cited_by(doc_id)
+    cited, cited_by = opened.corpus.cites(doc_id), opened.corpus.cited_by(doc_id)
     return DocumentPage(
-        corpus=shelf.corpus.name,
+        corpus=opened.corpus.name,
         id=doc_id,
         title=document.title or doc_id,
         form=_form(document, unit),
@@ -252,18 +252,18 @@ def document_page(service: Service, corpus: str, doc_id: str, query: str = "") -
         topic=columns.topics.names[columns.topics.numbers[row]],
         original=_web_address(document.metadata.get("url")),
         path=_path(document),
-        sections=_sections(document, words, _targets(shelf, row), cited[:MOST_LINKS])
+        sections=_sections(document, words, _targets(opened, row), cited[:MOST_LINKS])
         if unit is None
         else (),
-        parts=_parts(shelf, unit, members, row, words) if unit is not None else (),
+        parts=_parts(opened, unit, members, row, words) if unit is not None else (),
         statutes=statutes_of(columns, row),
-        cites=tuple(_link(shelf, other) for other in cited[:MOST_LINKS]),
-        cited_by=tuple(_link(shelf, other) for other in cited_by[:MOST_LINKS]),
+        cites=tuple(_link(opened, other) for other in cited[:MOST_LINKS]),
+        cited_by=tuple(_link(opened, other) for other in cited_by[:MOST_LINKS]),
         cited_by_count=len(cited_by),
         unresolved=_unresolved(columns, row),
-        versions=_versions(shelf, row),
-        before=_neighbour(shelf, unit.before) if unit else None,
-        after=_neighbour(shelf, unit.after) if unit else None,
+        versions=_versions(opened, row),
+        before=_neighbour(opened, unit.before) if unit else None,
+        after=_neighbour(opened, unit.after) if unit else None,
         similar=similar(service, corpus, doc_id),
         words=tuple(sorted(words)),
     )
@@ -276,14 +276,16 @@ Target = tuple[int, int, str]  # from, to, the id of what is cited there
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
-def _words(query: str, shelf: OpenCorpus, document: Document, members: Sequence[Document]) -> Words:
+def _words(
+    query: str, opened: OpenCorpus, document: Document, members: Sequence[Document]
+) -> Words:
     """The words of the query in the forms that the page has them, and those that the search showed
     beside the result."""
     asked = query[:MOST_QUERY]
     if not asked.strip():
         return frozenset()
     shown = [text for member in members for text in (member.text, *member.fields.values())]
-    _, found = shelf.engine.snippet(asked, document)
+    _, found = opened.engine.snippet(asked, document)
     return frozenset((*passages(asked, document, shown=shown).words, *found))
 
 
@@ -361,13 +363,13 @@ def marked(text: str, words: Sequence[str]) -> tuple[Piece, ...]:
     return tuple(_marked(CONTROL.sub(" ", text), frozenset(word.lower() for word in words)))
 
 
-def _targets(shelf: OpenCorpus, row: int) -> list[Target]:
+def _targets(opened: OpenCorpus, row: int) -> list[Target]:
     """Where the text cites a document that is here, in the order of the text and apart."""
-    cited = shelf.columns.citations_of(row).filter(status="resolved").sort("start")
+    cited = opened.columns.citations_of(row).filter(status="resolved").sort("start")
     targets: list[Target] = []
     for begins, ends, rows in cited.select("start", "end", "targets").iter_rows():
         if begins >= (targets[-1][1] if targets else 0) and rows:
-            targets.append((begins, ends, shelf.at(rows[0]).id))
+            targets.append((begins, ends, opened.at(rows[0]).id))
     return targets
 
 
@@ -417,7 +419,7 @@ def _path(document: Document) -> tuple[str, ...]:
 
 
 def _parts(
-    shelf: OpenCorpus, unit: Unit, members: Sequence[Document], row: int, words: Words
+    opened: OpenCorpus, unit: Unit, members: Sequence[Document], row: int, words: Words
 ) -> tuple[DocumentPart, ...]:
     """A row of a table is read in its table."""
     parts = []
@@ -431,7 +433,7 @@ def _parts(
         table = _table(member)
         if table and is_own:
             table = msgspec.structs.replace(table, here=_row_number(asked) - 1)
-        targets = _targets(shelf, other)
+        targets = _targets(opened, other)
         moment = member.locator.moment if member.locator else None
         parts.append(
             DocumentPart(
@@ -475,22 +477,22 @@ def _table(document: Document) -> Table | None:
     return Table(title=cells.title, header=filled(cells.header), rows=filled(cells.rows))
 
 
-def _neighbour(shelf: OpenCorpus, row: int | None) -> Link | None:
-    return None if row is None else _link_at(shelf, row)
+def _neighbour(opened: OpenCorpus, row: int | None) -> Link | None:
+    return None if row is None else _link_at(opened, row)
 
 
 # ── what is around it ─────────────────────────────────────────────────────────────────────────────
 
 
-def _link(shelf: OpenCorpus, doc_id: str) -> Link:
-    row = shelf.corpus.row(doc_id)
+def _link(opened: OpenCorpus, doc_id: str) -> Link:
+    row = opened.corpus.row(doc_id)
     assert row is not None, doc_id
-    columns = shelf.columns
+    columns = opened.columns
     return Link(doc_id=doc_id, title=columns.titles[row] or doc_id, date=columns.dates[row])
 
 
-def _link_at(shelf: OpenCorpus, row: int) -> Link:
-    return _link(shelf, shelf.at(row).id)
+def _link_at(opened: OpenCorpus, row: int) -> Link:
+    return _link(opened, opened.at(row).id)
 
 
 def _unresolved(columns: Columns, row: int) -> tuple[Unresolved, ...]:
@@ -503,10 +505,10 @@ def _unresolved(columns: Columns, row: int) -> tuple[Unresolved, ...]:
     )
 
 
-def _versions(shelf: OpenCorpus, row: int) -> tuple[Version, ...]:
+def _versions(opened: OpenCorpus, row: int) -> tuple[Version, ...]:
     """The same moment of the same section of the same law at other times, the newest first; empty
     where there is one."""
-    columns = shelf.columns
+    columns = opened.columns
     places = columns.places
     if not places["locator.section"][row] or not columns.law_ids.numbers[row]:
         return ()
@@ -521,7 +523,7 @@ def _versions(shelf: OpenCorpus, row: int) -> tuple[Version, ...]:
         ("here", places["valid_from"][other], places["valid_to"][other]) for other in rows
     )
     versions = [
-        Version(doc_id=shelf.at(other).id, valid_from=begins, valid_to=ends, here=other == row)
+        Version(doc_id=opened.at(other).id, valid_from=begins, valid_to=ends, here=other == row)
         for other, (begins, ends) in zip(rows, held, strict=True)
     ]
     return tuple(sorted(versions, key=lambda version: version.valid_from, reverse=True))

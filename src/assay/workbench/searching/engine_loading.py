@@ -1,5 +1,5 @@
-"""`assay index NAME --into ENGINE`: a corpus into an engine of the configuration, and how our
-ranking does there beside our own index."""
+"""`assay index NAME --into ENGINE`: load a corpus into an engine of the configuration, and compare
+our ranking there with our own index."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from assay.evaluation.graded import evaluate
 from assay.workbench.project.config import CONFIG_NAME, read_config
 from assay.workbench.scoring.rubric_settings import suite
 
-TOP = 20
+TOP = 20  # results of a query that are compared; taste
 
 
 class MeasureBeside(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,5 +1,5 @@
-"""Which documents a search may return, and what there is to choose from: the columns of a corpus
-that people filter by, read once."""
+"""Search filters: the columns of a corpus that people filter by (topic, law, statute, language,
+year), the documents that pass, and the choices that a page offers."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Corpora that are open to be searched and read. A command opens one and is gone; a server keeps
-them, since opening takes longer than a hundred searches. A `Shelf` is a corpus with its engine; a
-`Reader` is what a judge needs of the corpus of a pool, which may have no index, or be a file."""
+"""Open corpora. A server keeps them open, since opening one takes longer than a hundred searches.
+An `OpenCorpus` is a corpus with its engine; a `Reader` gives judges the documents of a pool, from a
+corpus that may have no index, or from a file."""
 
 from __future__ import annotations
 
@@ -90,16 +90,16 @@ def open_cached(name: str, *, home: Path | None = None, say: Say = lambda text: 
         with _table:
             before = _kept.get(key)
         if before is not None and before[0] == now:
-            shelf = before[1]
+            opened = before[1]
         else:
-            shelf = open_with_engine(name, home=home, say=say)
+            opened = open_with_engine(name, home=home, say=say)
             now = _stamps(corpus, home)
         with _table:
-            _kept[key] = (now, shelf)
+            _kept[key] = (now, opened)
             _kept.move_to_end(key)
             while len(_kept) > KEPT:
                 _kept.popitem(last=False)
-        return shelf
+        return opened
 
 
 # ── for a judge ───────────────────────────────────────────────────────────────────────────────────
@@ -192,7 +192,7 @@ def _with_words(every: list[Document], asked: str) -> list[str]:
     return [*([asked.strip()] if asked.strip() in counts else []), *best][:MOST_FOUND]
 
 
-# ── what was replaced ─────────────────────────────────────────────────────────────────────────────
+# ── changed files ─────────────────────────────────────────────────────────────────────────────────
 
 
 def _stamps(corpus: Corpus, home: Path | None) -> tuple[Stamp, ...]:

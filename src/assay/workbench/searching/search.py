@@ -1,5 +1,5 @@
-"""Search as a page shows it: results with question, answer, statutes and why; what to filter by;
-the next page. Agents and the API read the same values."""
+"""The search page: results with question, answer, statutes and the reasons for each, and the
+filters to choose from. Agents and the API read the same values."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from assay.workbench.searching.filters import (
 from assay.workbench.searching.filters import Filters as Filters
 from assay.workbench.searching.open_corpora import OpenCorpus, open_cached
 
-# ── what the signals of our engine say for a result ───────────────────────────────────────────────
+# ── reasons for a result ──────────────────────────────────────────────────────────────────────────
 
 Strength = Literal["strong", "some", "little"]
 
@@ -86,7 +86,7 @@ def reasons(found: FoundDocument) -> tuple[Reason, ...]:
 # ── results of a search ───────────────────────────────────────────────────────────────────────────
 
 
-PAGE = 10  # results
+PAGE = 10  # results on a page; taste
 DEEPEST = 200  # of a search, which the choices are counted over
 LIKELY = 0.5  # from this score on, a document probably answers
 MANY = 50  # that seem to answer
@@ -198,12 +198,12 @@ def search_page(service: Service, asked: SearchRequest, *, reader: str = "") -> 
     asked = msgspec.structs.replace(asked, corpus=chosen.name, query=query, page=max(asked.page, 1))
     if not chosen.indexed:
         return ResultPage(asked=asked, state="unindexed")
-    shelf = corpus_for(service, chosen.name)
+    opened = corpus_for(service, chosen.name)
     try:
-        page = _search_results(shelf, asked) if query else _list_filtered(shelf, asked)
+        page = _search_results(opened, asked) if query else _list_filtered(opened, asked)
     except NonePasses:
-        every = np.arange(len(shelf.columns.titles))
-        left = choices(shelf.columns, every, asked.filters, passing=False)
+        every = np.arange(len(opened.columns.titles))
+        left = choices(opened.columns, every, asked.filters, passing=False)
         page = ResultPage(asked=asked, state="filtered", choices=left)
     millis = (time.perf_counter() - begun) * 1000
     return msgspec.structs.replace(page, millis=round(millis, 1))
@@ -229,11 +229,11 @@ def language_of(service: Service, corpus: str) -> str:
     return filtering.language_of(corpus_named(corpus, service.home))
 
 
-def _search_results(shelf: OpenCorpus, asked: SearchRequest) -> ResultPage:
-    columns = shelf.columns
+def _search_results(opened: OpenCorpus, asked: SearchRequest) -> ResultPage:
+    columns = opened.columns
     allowed = columns.allowed(asked.filters)
     day = asked.filters.as_of
-    hits = shelf.engine.search(
+    hits = opened.engine.search(
         asked.query, DEEPEST, allowed=allowed, explain=True, as_of=day, texts=False
     )
     if not hits:
@@ -250,9 +250,9 @@ def _search_results(shelf: OpenCorpus, asked: SearchRequest) -> ResultPage:
     at = _page(asked, len(hits))
     start = (at.page - 1) * PAGE
     found = found_documents(
-        hits, shelf.engine, asked.query, shelf.get, start=start, stop=start + PAGE, as_of=day
+        hits, opened.engine, asked.query, opened.get, start=start, stop=start + PAGE, as_of=day
     )
-    behind = less_likely(shelf.engine.asked(asked.query)[0], hits)
+    behind = less_likely(opened.engine.asked(asked.query)[0], hits)
     likely = sum(
         (hit.score or 0) >= LIKELY and not is_behind
         for hit, is_behind in zip(hits, behind, strict=True)
@@ -260,22 +260,22 @@ def _search_results(shelf: OpenCorpus, asked: SearchRequest) -> ResultPage:
     return ResultPage(
         asked=at,
         state="refused" if hits.abstained else "found",
-        results=tuple(map(partial(_result, shelf, likely), found)),
+        results=tuple(map(partial(_result, opened, likely), found)),
         pages=_pages(len(hits)),
         total=len(hits),
         likely=likely,
-        choices=choices(columns, _rows(shelf, hits), asked.filters),
-        by_words=shelf.engine.is_by_words,
-        is_older=shelf.engine.is_older,
+        choices=choices(columns, _rows(opened, hits), asked.filters),
+        by_words=opened.engine.is_by_words,
+        is_older=opened.engine.is_older,
         missing=hits.missing,
         here=hits.here,
         elsewhere=hits.elsewhere,
     )
 
 
-def _list_filtered(shelf: OpenCorpus, asked: SearchRequest) -> ResultPage:
+def _list_filtered(opened: OpenCorpus, asked: SearchRequest) -> ResultPage:
     """What passes the filters, the newest first; nothing where nothing is asked."""
-    columns = shelf.columns
+    columns = opened.columns
     allowed = columns.allowed(asked.filters)
     if allowed is None:
         every = np.arange(len(columns.titles))
@@ -286,8 +286,12 @@ def _list_filtered(shelf: OpenCorpus, asked: SearchRequest) -> ResultPage:
     at = _page(asked, len(order))
     start = (at.page - 1) * PAGE
     results = [
-        _with_document(shelf, _listed_result(shelf, rank, document, asked.filters.as_of), document)
-        for rank, document in enumerate(map(shelf.at, order[start : start + PAGE]), start=start + 1)
+        _with_document(
+            opened, _listed_result(opened, rank, document, asked.filters.as_of), document
+        )
+        for rank, document in enumerate(
+            map(opened.at, order[start : start + PAGE]), start=start + 1
+        )
     ]
     return ResultPage(
         asked=at,
@@ -299,8 +303,8 @@ def _list_filtered(shelf: OpenCorpus, asked: SearchRequest) -> ResultPage:
     )
 
 
-def _listed_result(shelf: OpenCorpus, rank: int, document: Document, day: str) -> Result:
-    status = shelf.engine.status(document.id, day)
+def _listed_result(opened: OpenCorpus, rank: int, document: Document, day: str) -> Result:
+    status = opened.engine.status(document.id, day)
     title = marked(document.title, status, document.language)
     return Result(rank=rank, doc_id=document.id, title=title, language="", status=status)
 
@@ -314,13 +318,13 @@ def _pages(total: int) -> int:
     return max(1, -(-total // PAGE))
 
 
-def _rows(shelf: OpenCorpus, hits: Iterable[Hit]) -> Numbers:
-    rows = (shelf.corpus.row(hit.doc_id) for hit in hits)
+def _rows(opened: OpenCorpus, hits: Iterable[Hit]) -> Numbers:
+    rows = (opened.corpus.row(hit.doc_id) for hit in hits)
     return np.array([row for row in rows if row is not None], np.int64)
 
 
-def _result(shelf: OpenCorpus, likely: int, found: FoundDocument) -> Result:
-    document = shelf.get(found.doc_id)
+def _result(opened: OpenCorpus, likely: int, found: FoundDocument) -> Result:
+    document = opened.get(found.doc_id)
     result = Result(
         rank=found.rank,
         doc_id=found.doc_id,
@@ -337,14 +341,14 @@ def _result(shelf: OpenCorpus, likely: int, found: FoundDocument) -> Result:
         why=found.why,
         less_likely=found.less_likely or bool(likely and (found.score or 0) < LIKELY),
     )
-    return _with_document(shelf, result, document)
+    return _with_document(opened, result, document)
 
 
-def _with_document(shelf: OpenCorpus, result: Result, document: Document) -> Result:
+def _with_document(opened: OpenCorpus, result: Result, document: Document) -> Result:
     """With what the document says of itself. A passage that its question or answer has is not
     repeated."""
-    columns = shelf.columns
-    row = shelf.corpus.row(document.id) or 0
+    columns = opened.columns
+    row = opened.corpus.row(document.id) or 0
     question = first_field(document, "question", "question_synthetic")
     answer = result.answer or first_field(document, "conclusion", "conclusion_synthetic", "summary")
     passage = result.passage or ("" if answer else document.text)
@@ -425,63 +429,63 @@ def found_page(
             "the query is empty", hint="Give a question, keywords or a description of facts."
         )
     size = page_size(limit)
-    shelf = corpus_for(service, corpus)
-    allowed = shelf.allowed(filters)
+    opened = corpus_for(service, corpus)
+    allowed = opened.allowed(filters)
     day = filters.as_of
-    hits = shelf.engine.search(
+    hits = opened.engine.search(
         query, offset + size + 1, allowed=allowed, explain=True, as_of=day, texts=False
     )
     found = found_documents(
-        hits, shelf.engine, query, shelf.get, start=offset, stop=offset + size, as_of=day
+        hits, opened.engine, query, opened.get, start=offset, stop=offset + size, as_of=day
     )
     page = page_of(hits[offset:], offset, size)
-    asked_in = shelf.asked_in(query)
+    asked_in = opened.asked_in(query)
     unsure = is_weak(hits) or (hits.abstained and asked_in)
-    note = note_of(hits, shelf.language, asked_in)
+    note = note_of(hits, opened.language, asked_in)
     if hits.abstained and not unsure and allowed is not None:
-        best = shelf.engine.search(query, 1, texts=False)
+        best = opened.engine.search(query, 1, texts=False)
         unsure = bool(best) and not best.abstained
-        hidden = filtering.what_is_hidden(shelf.columns, best if unsure else [], filters)
+        hidden = filtering.what_is_hidden(opened.columns, best if unsure else [], filters)
         note = f"{note} {hidden}".lstrip()
-    items = [_as_known(shelf, hit) if day else hit for hit in found]
+    items = [_as_known(opened, hit) if day else hit for hit in found]
     if any(hit.status == ACT_ALONE for hit in items):
         note = f"{note} {UNDATED}".lstrip()
     return FoundPage(
         items=items,
-        documents=[shelf.get(hit.doc_id) for hit in found],
+        documents=[opened.get(hit.doc_id) for hit in found],
         next_offset=page.next_offset,
         answered=None if unsure else bool(hits) and not hits.abstained,
         note=note,
-        language=shelf.language,
+        language=opened.language,
     )
 
 
-def _as_known(shelf: OpenCorpus, hit: FoundDocument) -> FoundDocument:
+def _as_known(opened: OpenCorpus, hit: FoundDocument) -> FoundDocument:
     """A provision is not called in force on a day where only its act is known to have been."""
-    if hit.status != IN_FORCE or shelf.engine.is_dated(hit.doc_id):
+    if hit.status != IN_FORCE or opened.engine.is_dated(hit.doc_id):
         return hit
     return msgspec.structs.replace(hit, status=ACT_ALONE)
 
 
 def found_ids(service: Service, corpus: str, query: str, limit: int) -> list[str]:
     """What is found, best first, where nothing of the documents is shown."""
-    shelf = corpus_for(service, corpus)
-    return [hit.doc_id for hit in shelf.engine.search(query, limit, texts=False)]
+    opened = corpus_for(service, corpus)
+    return [hit.doc_id for hit in opened.engine.search(query, limit, texts=False)]
 
 
 def similar(service: Service, corpus: str, doc_id: str, limit: int = 6) -> tuple[Similar, ...]:
     """More like this one."""
-    shelf = corpus_for(service, corpus)
-    if doc_id not in shelf.corpus:
+    opened = corpus_for(service, corpus)
+    if doc_id not in opened.corpus:
         raise NotHere(f"no document {doc_id!r} in corpus {corpus!r}")
-    hits = shelf.engine.like(doc_id, page_size(limit), texts=False)
+    hits = opened.engine.like(doc_id, page_size(limit), texts=False)
     return tuple(
         Similar(
             doc_id=hit.doc_id,
-            title=shelf.columns.titles[row] or hit.doc_id,
-            date=shelf.columns.dates[row],
+            title=opened.columns.titles[row] or hit.doc_id,
+            date=opened.columns.dates[row],
             score=None if hit.score is None else round(hit.score, 4),
         )
         for hit in hits
-        if (row := shelf.corpus.row(hit.doc_id)) is not None
+        if (row := opened.corpus.row(hit.doc_id)) is not None
     )
