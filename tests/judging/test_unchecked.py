@@ -6,20 +6,13 @@ from assay.core.types import Vote
 from assay.judging.labels import SHARED, unchecked_votes
 from assay.judging.pool import Pool, PooledPair, pairs_to_judge, with_second_look
 from assay.judging.votes import RULING, UNNAMED
+from kit.votes import vote_on
 from voted_sets import write_set
 
 
 def vote(judge: str, doc: str, grade: int | None, **keys: str) -> Vote:
-    return Vote(
-        id=f"{judge}-{doc}-{keys.get('source', '')}",
-        query_id="q0",
-        doc_id=doc,
-        grade=grade,
-        judge=judge,
-        kind="machine" if judge == "bot" else "human",
-        at="2026-05-01",
-        **keys,
-    )
+    kind = "machine" if judge == "bot" else "human"
+    return vote_on("q0", doc, judge, grade, kind=kind, **keys)
 
 
 def shared(one: str, other: str, agree: bool) -> list[Vote]:

@@ -26,6 +26,7 @@ from assay.core.types import (
 )
 from assay.judging import rubrics
 from assay.judging.validate import KnownDocuments, near_duplicates, validate
+from kit.votes import vote as kit_vote
 
 RUBRIC = rubrics.load()
 TARGETS = rubrics.load("fppc-relevance-1").targets or Targets()  # stated once in a rubric
@@ -127,9 +128,8 @@ def test_a_sound_set_has_no_findings() -> None:
 
 
 def vote(**changes: Any) -> Vote:
-    base: dict[str, Any] = {"id": "1", "query_id": FIRST, "doc_id": "2-0", "grade": 2}
-    base |= {"judge": "a", "kind": "human", "at": "2026-01-15T09:00:00Z"}
-    return Vote(**(base | changes))
+    base = {"id": "1", "query_id": FIRST, "doc_id": "2-0", "grade": 2}
+    return kit_vote(**(base | changes))
 
 
 def with_issue(times: int = 1, **changes: Any) -> GoldSet:

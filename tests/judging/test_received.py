@@ -1,5 +1,5 @@
-"""What is refused when votes come in: the whole sentence, with its row and what to do, and the case
-beside it that is taken (benchmarks/mutants.py)."""
+"""Votes from the files that judges send back: what is refused, what is new and what it supersedes
+(benchmarks/mutants.py)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from assay.core.errors import InputError
-from assay.core.types import GoldSet, Query, Vote, judgment_frame
+from assay.core.types import GoldSet, Query, judgment_frame
 from assay.formats.ballots import Ballot, Ballots, Problem
 from assay.judging.rationales import LONGEST
 from assay.judging.received import (
@@ -23,14 +23,10 @@ from assay.judging.received import (
     merge_ballots,
 )
 from assay.judging.votes import IMPORTED, RULING, SAMPLE, WITHDRAWN, current, not_before
+from kit.votes import VOTED_AT as AT
+from kit.votes import vote
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
-AT = "2026-05-31T12:00:00+00:00"
-
-
-def vote(id: str, grade: int | None = 1, **more: Any) -> Vote:
-    fields = {"query_id": "q", "doc_id": "d", "judge": "ada", "kind": "human", "at": AT} | more
-    return Vote(id=id, grade=grade, **fields)
 
 
 def ballot(**fields: Any) -> Ballot:
@@ -51,8 +47,6 @@ def taken(*rows: Ballot, partial: bool = False, said: Any = None, **more: Any) -
     file = Ballots(rows=list(rows), has_rationales=more.pop("has_rationales", True))
     return merge_ballots([file], limits(**more), given, partial=partial)
 
-
-# ── one ballot ────────────────────────────────────────────────────────────────────────────────────
 
 REFUSED: list[tuple[dict[str, Any], dict[str, Any], str, str]] = [
     ({"judge": ""}, {}, "the row names no judge", "Give --judge NAME."),
@@ -176,9 +170,6 @@ def test_a_file_that_lacks_something_stops_everything() -> None:
         merge_ballots([file], limits(), MergeDefaults(at=NOW))
     part = merge_ballots([file], limits(), MergeDefaults(at=NOW), partial=True)
     assert ([each.where for each in part.left_out], len(part.new)) == (["f:9", "f"], 1)
-
-
-# ── what it becomes ───────────────────────────────────────────────────────────────────────────────
 
 
 def test_a_ballot_becomes_a_vote_with_all_that_it_says() -> None:
@@ -347,9 +338,6 @@ def test_of_several_problems_the_first_is_named() -> None:
             taken(ballot(**wrong), **more)
         wrong |= {key: value for key, value in mended.items() if key in wrong}
         more |= {key: value for key, value in mended.items() if key in more}
-
-
-# ── times ─────────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_a_new_word_comes_after_what_the_clock_has_not_seen() -> None:
