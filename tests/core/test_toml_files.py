@@ -28,7 +28,7 @@ def test_a_file_that_cannot_be_read_is_named(
     monkeypatch.setenv("ASSAY_HOME", str(tmp_path / "home"))
     path = tmp_path / "assay.toml"
     path.write_text(BAD[case])
-    for read in (read_config, rubrics.read, read_translation):
+    for read in (read_config, rubrics.read_rubric, read_translation):
         with pytest.raises(InputError, match="TOML") as told:
             read(path)
         assert told.value.where == str(path)

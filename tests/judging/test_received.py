@@ -221,6 +221,7 @@ def test_moments_are_in_utc(at: str, moment: str) -> None:
     [
         ({}, {"rationale": "so"}, False),
         ({"rationale": ""}, {"rationale": "so"}, False),  # never displaces one with a reason
+        ({"rationale": "", "at": "2026-05-31T13:00:00+00:00"}, {"rationale": "so"}, False),
         ({"rationale": "so"}, {"rationale": " so "}, False),
         ({"rationale": "other"}, {"rationale": "so"}, True),
         ({"grade": 2}, {"rationale": "so"}, True),

@@ -113,7 +113,7 @@ def perturb(
         gold,
         name=f"{gold.name}-perturbed",
         queries=(*gold.queries, *variants) if parents else tuple(variants),
-        judgments=_judged(gold, variants, parents),
+        judgments=_judgments_of_variants(gold, variants, parents),
     )
 
 
@@ -154,7 +154,7 @@ def variant_of(query: Query, kind: Perturbation, seed: int, language: str) -> Qu
     )
 
 
-def _judged(gold: GoldSet, variants: Sequence[Query], parents: bool) -> pl.DataFrame:
+def _judgments_of_variants(gold: GoldSet, variants: Sequence[Query], parents: bool) -> pl.DataFrame:
     """The parents' judgments, and the same for each variant."""
     if not gold.judgments.height:
         return gold.judgments

@@ -260,9 +260,7 @@ def with_second_judges(pool: Pool, votes: Iterable[Vote]) -> Pool:
         others = [judge for judge in pool.judges if judge not in {*voters, *pair.judges}]
         unsure = here and all(vote.grade is None for vote in here) and voters >= {*pair.judges}
         if unsure and others:
-            judge = min(others, key=lambda name: loads[name])
-            loads[judge] += 1
-            given[pair.key] = (*pair.judges, judge)
+            given[pair.key] = (*pair.judges, _least_loaded(others, loads))
     return _with_judges_of(pool, given)
 
 
@@ -279,13 +277,19 @@ def with_second_look(pool: Pool, keys: Collection[Pair]) -> Pool:
         if pair.key in wanted and pair.wanted == 1 and len(pair.judges) < 2:
             others = [judge for judge in pool.judges if judge not in pair.judges]
             if pair.judges and others:
-                judge = min(others, key=lambda name: loads[name])
-                loads[judge] += 1
-                pair = msgspec.structs.replace(pair, judges=(*pair.judges, judge))
+                judges = (*pair.judges, _least_loaded(others, loads))
+                pair = msgspec.structs.replace(pair, judges=judges)
             else:
                 pair = msgspec.structs.replace(pair, judges=(), wanted=2)
         pairs.append(pair)
     return msgspec.structs.replace(every, pairs=tuple(pairs))
+
+
+def _least_loaded(judges: Sequence[str], loads: Counter[str]) -> str:
+    """The judge who has the fewest pairs, and gets one more."""
+    judge = min(judges, key=lambda name: loads[name])
+    loads[judge] += 1
+    return judge
 
 
 def _with_judges_of(pool: Pool, given: Mapping[Pair, tuple[str, ...]]) -> Pool:

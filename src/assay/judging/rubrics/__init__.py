@@ -165,7 +165,7 @@ def span(bounds: Range) -> str:
 # ── finding and reading a rubric ──────────────────────────────────────────────────────────────────
 
 
-class Found(msgspec.Struct, frozen=True, kw_only=True):
+class AvailableRubric(msgspec.Struct, frozen=True, kw_only=True):
     """A rubric that can be named, and where it is."""
 
     name: str
@@ -183,14 +183,14 @@ def load(name: str = DEFAULT) -> Rubric:
     """A rubric that comes with Assay."""
     if name not in names():
         raise InputError(f"unknown rubric {name!r}", hint=f"Known: {', '.join(names())}.")
-    return read(_shipped(name))
+    return read_rubric(_shipped(name))
 
 
 def find(name: str, *, beside: Path | None = None) -> Rubric:
     """The rubric of that name (`id`, `id@hash` or a file): beside the set, in the project, or
     shipped, whichever comes first."""
     if name.endswith(ENDING):
-        return read(_file(name, beside))
+        return read_rubric(_file(name, beside))
     plain = name.partition("@")[0]
     for found in available(beside=beside):
         if found.name == plain:
@@ -204,7 +204,7 @@ def find(name: str, *, beside: Path | None = None) -> Rubric:
     )
 
 
-def available(*, beside: Path | None = None) -> list[Found]:
+def available(*, beside: Path | None = None) -> list[AvailableRubric]:
     """Every rubric that `find` could give, in the order in which it looks."""
     folders: list[tuple[Origin, Path]] = []
     if beside is not None:
@@ -212,17 +212,17 @@ def available(*, beside: Path | None = None) -> list[Found]:
         folders += [("beside the set", home), ("beside the set", home / "rubrics")]
     folders.append(("project", _project() / "rubrics"))
     found = [
-        Found(name=path.stem, origin=origin, path=str(path))
+        AvailableRubric(name=path.stem, origin=origin, path=str(path))
         for origin, folder in folders
         for path in sorted(folder.glob(f"*{ENDING}"))
         if path.name != PROJECT_FILE
     ]
     return found + [
-        Found(name=name, origin="shipped", path=str(_shipped(name))) for name in names()
+        AvailableRubric(name=name, origin="shipped", path=str(_shipped(name))) for name in names()
     ]
 
 
-def read(path: Path) -> Rubric:
+def read_rubric(path: Path) -> Rubric:
     """A rubric from its file, read strictly."""
     tables = read_toml(path)
     try:
@@ -244,7 +244,7 @@ def version(rubric: Rubric) -> str:
 
 
 def _of_that_name(path: Path, name: str) -> Rubric:
-    rubric = read(path)
+    rubric = read_rubric(path)
     if rubric.id != name:
         raise InputError(
             f"the rubric calls itself {rubric.id!r}",
@@ -362,7 +362,7 @@ def _page_lines(rubric: Rubric) -> Iterator[str]:
         yield from ("", "## Edge cases")
     for case in rubric.edge_cases:
         yield from ("", f"### {case.title}", "", case.rule)
-        yield from _listed(case.examples)
+        yield from _bullet_lines(case.examples)
     checks, usual = list(_checks(rubric)), _usual(rubric)
     if checks or usual:
         yield from ("", "## Before you hand in a query")
@@ -377,13 +377,13 @@ def _grade_lines(grade: Grade) -> Iterator[str]:
     yield from ("", f"### {grade.value}: {grade.label}", "", grade.definition)
     if grade.criteria:
         yield from ("", "Any one of these is enough:")
-        yield from _listed(grade.criteria)
+        yield from _bullet_lines(grade.criteria)
     if grade.all_examples:
         yield from ("", "Examples:")
-        yield from _listed(grade.all_examples)
+        yield from _bullet_lines(grade.all_examples)
 
 
-def _listed(texts: Iterable[str]) -> Iterator[str]:
+def _bullet_lines(texts: Iterable[str]) -> Iterator[str]:
     for place, text in enumerate(texts):
         yield from (["", f"- {text}"] if not place else [f"- {text}"])
 

@@ -275,7 +275,7 @@ def rubric_object(name: str = "") -> object:
     return {"version": rubrics.version(rubric)} | msgspec.to_builtins(rubric)
 
 
-def rubric_list(beside: Path | None = None) -> list[rubrics.Found]:
+def rubric_list(beside: Path | None = None) -> list[rubrics.AvailableRubric]:
     return rubrics.available(beside=beside)
 
 

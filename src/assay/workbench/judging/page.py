@@ -36,6 +36,11 @@ from assay.workbench.judging.session import (
 from assay.workbench.project.service import Service, gold_path
 from assay.workbench.searching.open_corpora import reader_of
 
+LATEST = timedelta(days=30)  # how long a page may hold a vote back while offline; taste
+VOTE_ID = re.compile(r"[A-Za-z0-9_-]{8,64}")
+STARTS = 90  # characters of a start of a sentence; taste
+BEFORE, AFTER = 4, 15  # queries listed around the one being judged; taste
+
 # ── values of the page ────────────────────────────────────────────────────────────────────────────
 
 
@@ -178,15 +183,6 @@ class SavedVote(msgspec.Struct, frozen=True, kw_only=True):
     progress: Progress
 
 
-# ── limits ────────────────────────────────────────────────────────────────────────────────────────
-
-
-LATEST = timedelta(days=30)  # how long a page may keep a vote before it reaches us
-VOTE_ID = re.compile(r"[A-Za-z0-9_-]{8,64}")
-STARTS = 90  # characters of a start of a sentence
-BEFORE, AFTER = 4, 15  # queries that are listed around the one being judged
-
-
 # ── sets and queries ──────────────────────────────────────────────────────────────────────────────
 
 
@@ -258,7 +254,7 @@ def query_to_judge(
     flags = flags_of(session.dataset, judge, chair)
     with session.log.reading:
         mine = _in_own_order(session.pairs_for(judge, query_id), judge)
-        pairs = [_judged(session, pair, judge) for pair in mine]
+        pairs = [_judged_pair(pair.doc_id, session.votes.of(judge, pair.key)) for pair in mine]
         counts = session.counts(judge, session.gold.query_ids)
     queries = [each for each in session.asked if counts[each].asked]
     at = queries.index(query_id) if query_id in queries else -1
@@ -294,10 +290,6 @@ def _in_own_order(pairs: Iterable[PooledPair], judge: str) -> list[PooledPair]:
         return hashlib.sha256("\n".join((judge, *pair.key)).encode()).hexdigest()
 
     return sorted(pairs, key=lot)
-
-
-def _judged(session: JudgingSession, pair: PooledPair, judge: str) -> JudgedPair:
-    return _judged_pair(pair.doc_id, session.votes.of(judge, pair.key))
 
 
 def _judged_pair(doc_id: str, vote: Vote | None) -> JudgedPair:
