@@ -7,7 +7,7 @@ spread that its grade takes away on average; the largest comes first. The idea i
 precision to any measure, and with the chance of relevance learnt from the judgments at hand.
 
 How it is computed: `evaluation.guessed` draws grades for every unjudged hit, and the measure under
-each draw gives mean and spread (`_standing`): the same belief that `compare` and gates have. What
+each draw gives mean and spread (`_state_of`): the same belief that `compare` and gates have. What
 one pair's grade would change is measured by setting it to every grade in turn while the query's
 other hits stay as drawn (`_effects`), and `belief.plan` puts the pairs in order, narrowing the
 belief after each as if its grade were known.

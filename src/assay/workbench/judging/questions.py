@@ -56,7 +56,7 @@ class _Answer(msgspec.Struct, frozen=True):
 
 
 class DraftedQuestions(msgspec.Struct, frozen=True, kw_only=True):
-    """What was written for one document, or why nothing was; states as those of `Asked`."""
+    """What was written for one document, or why nothing was; states as those of `JudgeOutcome`."""
 
     state: str
     questions: list[str] = []
