@@ -22,7 +22,7 @@ import msgspec
 import numpy as np
 
 from assay.search.answers import FoundDocument, found_documents
-from assay.workbench.searching.open_corpora import Shelf, open_shelf
+from assay.workbench.searching.open_corpora import OpenCorpus, open_with_engine
 
 HITS = 20
 WARMING = "weather of last spring on the northern islands"
@@ -35,12 +35,12 @@ def questions(files: list[Path]) -> list[str]:
     return list(dict.fromkeys(every))
 
 
-def shown(shelf: Shelf, question: str) -> list[FoundDocument]:
+def shown(shelf: OpenCorpus, question: str) -> list[FoundDocument]:
     hits = shelf.engine.search(question, HITS, explain=True, texts=False)
     return found_documents(hits, shelf.engine, question, shelf.get)
 
 
-def timed(shelf: Shelf, asked: list[str]) -> tuple[list[list[FoundDocument]], np.ndarray]:
+def timed(shelf: OpenCorpus, asked: list[str]) -> tuple[list[list[FoundDocument]], np.ndarray]:
     answers, times = [], []
     for question in asked:
         clock, processor = time.perf_counter(), time.process_time()
@@ -60,7 +60,7 @@ def main() -> None:
     parser.add_argument("--dump", type=Path)
     options = parser.parse_args()
     asked = questions(options.files)
-    shelf = open_shelf(options.corpus, say=warn)
+    shelf = open_with_engine(options.corpus, say=warn)
     shown(shelf, WARMING)
     for name in ("asked for the first time", "asked again"):
         answers, times = timed(shelf, asked)

@@ -133,7 +133,7 @@ def parsers() -> dict[str, tuple[Parser, list[bytes]]]:
             [bytes([n]) + sample for n, sample in enumerate(_records(samples))],
         ),
         "configuration": (
-            _one_of(_file(".toml", read_config), _file(".toml", rubrics.read)),
+            _one_of(_file(".toml", read_config), _file(".toml", rubrics.read_rubric)),
             [b"\0" + (samples / "demo" / "assay.toml").read_bytes(), b"\1" + _rubric()],
         ),
         "log records": (

@@ -107,17 +107,14 @@ PARTS = {
             "judging/test_votes.py",
             "judging/test_adjudicate.py",
             "formats/test_votes_file.py",
-            "judging/test_decisive_votes.py",
-            "judging/test_decisive_refusals.py",
-            "judging/test_decisive_policies.py",
+            "judging/test_received.py",
             "faults/test_machines.py",
         ),
     ),
     "merge": Part(
         ("judging/received.py",),
         (
-            "judging/test_decisive_refusals.py",
-            "judging/test_decisive_votes.py",
+            "judging/test_received.py",
             "judging/test_votes.py",
             "judging/test_merge.py",
             "judging/test_round_trips.py",
@@ -126,11 +123,7 @@ PARTS = {
     ),
     "next": Part(
         ("judging/next.py",),
-        (
-            "judging/test_decisive_plans.py",
-            "judging/test_decisive_votes.py",
-            "judging/test_next.py",
-        ),
+        ("judging/test_next.py",),
     ),
     "bootstrap": Part(
         ("review/bootstrap.py",),

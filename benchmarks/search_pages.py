@@ -27,14 +27,14 @@ def millis(ask: Callable[[], object]) -> float:
 
 def main(corpus: str, questions: list[str]) -> None:
     with TemporaryDirectory() as folder, open_service(f"sqlite:///{folder}/s.db") as service:
-        search.warm(service)
+        search.search_page(service, search.SearchRequest(corpus=corpus, query="?"))
         client = TestClient(create_app(service))
         client.get("/search")
         searches, documents = [], []
         for question in questions:
             page = search_address(corpus=corpus, q=question)
             searches.append(millis(lambda page=page: client.get(page)))
-            found = search.find(service, search.Asked(corpus=corpus, query=question))
+            found = search.search_page(service, search.SearchRequest(corpus=corpus, query=question))
             for result in found.results[:1]:
                 address = doc_address(corpus, result.doc_id, question)
                 documents.append(millis(lambda address=address: client.get(address)))

@@ -26,7 +26,7 @@ from measured_tables import write_table
 from assay.core.results import GradedEntry, GradedResults
 from assay.evaluation import statistics
 from assay.formats.results_json import read_results
-from assay.judging.next import next_to_judge, standing
+from assay.judging.next import decision_state, next_to_judge
 
 DEPTH = 10
 BATCH = 5
@@ -148,7 +148,7 @@ def judgments_to_decide(
     while True:
         second = world.entries(1, known, asked) if systems == 2 else None
         first = world.entries(0, known, asked)
-        stand = standing(first, second, threshold=threshold or 0.0)
+        stand = decision_state(first, second, threshold=threshold or 0.0)
         if stand.confidence >= SURE:
             return done, stand.expected
         if order == "next":
@@ -174,10 +174,10 @@ def simulate(kind: str, gap: float, rate: float, seed: int) -> Simulation:
     if kind == "gate":
         # the bound lies a part of the gap from what A reaches when all its hits are judged
         whole = known | set(world.pool(1))
-        reached = standing(world.entries(0, whole)).expected
+        reached = decision_state(world.entries(0, whole)).expected
         threshold = reached + rng.choice([-1, 1]) * gap / 5
     second = world.entries(1, whole) if kind == "better" else None
-    truth = standing(world.entries(0, whole), second, threshold=threshold or 0.0).expected
+    truth = decision_state(world.entries(0, whole), second, threshold=threshold or 0.0).expected
     return _decided(world, known, truth, seed, threshold)
 
 
@@ -252,7 +252,7 @@ def from_results(paths: list[Path], share: float, repeats: int) -> list[Simulati
     random."""
     world = _world_of([_entries_of(path) for path in paths])
     whole = world.everything()
-    truth = standing(world.entries(0, whole), world.entries(1, whole)).expected
+    truth = decision_state(world.entries(0, whole), world.entries(1, whole)).expected
     simulations = []
     for seed in range(repeats):
         rng = np.random.default_rng(seed)

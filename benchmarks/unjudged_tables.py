@@ -42,7 +42,7 @@ from assay.evaluation import guessed
 from assay.evaluation.comparison import compare
 from assay.evaluation.gates import decide
 from assay.evaluation.measures import parse_measure
-from assay.judging.next import Standing, next_to_judge, standing
+from assay.judging.next import DecisionState, decision_state, next_to_judge
 
 MEASURES = {"ndcg@10": "nDCG@10", "precision@5": "P@5"}
 DEPTH = 10
@@ -199,13 +199,13 @@ def distances(
         two = pair if len(pair) == 2 else (pair[0], pair[0])
         known = pooled(world, kind, two, share, rng)
         now = [world.results(name, known).per_query for name in pair]
-        stand = standing(*now, measure=measure)
+        stand = decision_state(*now, measure=measure)
         scored = {entry.query_id for entry in now[0] if max(entry.judged, default=0) > 0}
         whole = [
             [entry for entry in world.results(name, world.everything).per_query] for name in pair
         ]
         whole = [[entry for entry in one if entry.query_id in scored] for one in whole]
-        true = standing(*whole, measure=measure).expected
+        true = decision_state(*whole, measure=measure).expected
         deviation = max(stand.deviation, 1e-9)
         yield (true - stand.expected) / deviation, true, stand.expected, deviation
 
@@ -317,17 +317,17 @@ def threshold_table(world: World, share: float = 0.25) -> Iterator[str]:
     sure, how many are on the other side with everything judged?"""
     yield "| judged before | measure | n | at least 20 judgments first | sure | wrong of these |"
     yield "|---|---|---|---|---|---|"
-    every: dict[str, list[Standing]] = defaultdict(list)
+    every: dict[str, list[DecisionState]] = defaultdict(list)
     missed: dict[str, list[bool]] = defaultdict(list)
     for kind, measure in itertools.product(KINDS, MEASURES.values()):
         told, wrong = [], []
         for number, name in enumerate(world.runs):
             known = pooled(world, kind, (name, name), share, np.random.default_rng([number, 7]))
             whole = world.results(name, world.everything).per_query
-            true = standing(whole, measure=measure).expected
+            true = decision_state(whole, measure=measure).expected
             now = world.results(name, known).per_query
             for threshold in np.arange(0.3, 0.81, 0.05).tolist():
-                stand = standing(now, measure=measure, threshold=threshold)
+                stand = decision_state(now, measure=measure, threshold=threshold)
                 told.append(stand)
                 sure = stand.confidence >= SURE and not stand.first
                 wrong.append(sure and (stand.expected > 0) != (true > threshold))
@@ -338,7 +338,9 @@ def threshold_table(world: World, share: float = 0.25) -> Iterator[str]:
         yield _threshold_row("all", measure, told, missed[measure])
 
 
-def _threshold_row(kind: str, measure: str, told: Sequence[Standing], wrong: Sequence[bool]) -> str:
+def _threshold_row(
+    kind: str, measure: str, told: Sequence[DecisionState], wrong: Sequence[bool]
+) -> str:
     first = sum(stand.first > 0 for stand in told)
     sure = sum(stand.confidence >= SURE and not stand.first for stand in told)
     return f"| {kind} | {measure} | {len(told)} | {first} | {sure} | {sum(wrong)} |"
@@ -372,7 +374,7 @@ def judgments_to_decide(
             step = [pair for pair in step if pair[1] in world.grades[pair[0]]][:BATCH]
             stand = found
         else:
-            stand, step = standing(*now, threshold=threshold), queue[:BATCH]
+            stand, step = decision_state(*now, threshold=threshold), queue[:BATCH]
             queue = queue[BATCH:]
         if (stand.confidence >= SURE and not stand.first) or not step:
             return done, stand.expected, forecast
@@ -409,7 +411,7 @@ def _next_rows(
             world, kind, (pair[0], pair[-1]) if what == "better" else pair[:1] * 2, share, rng
         )
         whole = [world.results(name, world.everything).per_query for name in engines]
-        true = standing(*whole).expected
+        true = decision_state(*whole).expected
         threshold = 0.0
         if what == "reaches":
             threshold = true + (0.05 if number % 2 else -0.05)

@@ -107,7 +107,7 @@ def pictures(service: Service, language: str, invitation: str) -> list[Picture]:
     unknown = urlencode({"corpus": corpus, "q": "zebra"})
     opinion = {"en": "A-19-112", "he": "97e3c2f3-54fe-5d7d-973a-226108bbd501"}.get(language, "")
     opinion = opinion or service_ids(service, corpus)[3]
-    queries = [row for row in grading.set_desk(service, "opinions", JUDGE).queries if row.asked]
+    queries = [row for row in grading.set_to_judge(service, "opinions", JUDGE).queries if row.asked]
     query = next((row.id for row in queries if 0 < row.judged < row.asked), queries[0].id)
     dispute = rulings.open_disputes(gold_path(service, "opinions"), service.home)[0]
     runs = [run for run in service.store.runs(limit=50) if run.gold == "opinions"]

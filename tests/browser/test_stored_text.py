@@ -19,7 +19,7 @@ from assay.store import Store
 from assay.store.records import Decision, SearchLog
 from assay.store.records import Shown as Hit
 from assay.web.app import Serving, prepare
-from assay.workbench.judging.flags import FlagGiven, flag_query
+from assay.workbench.judging.flags import FlagForm, flag_query
 from assay.workbench.judging.gold_sets import bootstrap_gold
 from assay.workbench.judging.packets import write_packet
 from assay.workbench.judging.votes_to_labels import append_votes
@@ -108,7 +108,7 @@ def fill(service: Service, dataset: Path, logged: Path) -> None:
         for doc in DOCS
     ]
     append_votes(dataset, votes)
-    flag_query(service, FlagGiven(set=FILE, query_id="q0<x-harm>", reason=harm("flag")), JUDGE)
+    flag_query(service, FlagForm(set=FILE, query_id="q0<x-harm>", reason=harm("flag")), JUDGE)
     ids = ["q0<x-harm>", "q1<x-harm>"]
     for days in (2, 1):
         done = kept(service, dataset, named("engine"), DOCS[days - 1 :], days=days, ids=ids)

@@ -11,7 +11,7 @@ import pytest
 from assay.core import files
 from assay.core.errors import InputError
 from assay.judging import rubrics
-from assay.judging.rubrics.translated import _read as read_translation
+from assay.judging.rubrics import read_translation as read_translation
 from assay.workbench.project.config import read_config
 from assay.workbench.project.status import look_around
 
@@ -31,7 +31,7 @@ def test_a_file_that_cannot_be_read_is_named(
     monkeypatch.setenv("ASSAY_HOME", str(tmp_path / "home"))
     path = tmp_path / "assay.toml"
     path.write_text(BAD[case])
-    for read in (read_config, rubrics.read, read_translation):
+    for read in (read_config, rubrics.read_rubric, read_translation):
         with pytest.raises(InputError, match="TOML") as told:
             read(path)
         assert told.value.where == str(path)

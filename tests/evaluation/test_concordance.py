@@ -15,7 +15,7 @@ from sklearn.metrics import cohen_kappa_score
 
 from assay.core.types import Vote
 from assay.evaluation import concordance
-from assay.judging.agreement import Figures, Scale, compared, figures_of
+from assay.judging.agreement import Figures, Scale, compare_votes, figures_of
 
 Grades = Sequence[int | None]
 
@@ -42,7 +42,7 @@ def figures(*judges: Grades, top: int = 2, queries: int = 1) -> Figures:
         for item, grade in enumerate(grades)
     ]
     scale = Scale(lowest=0, highest=top, relevant_from=1)
-    return figures_of(compared(votes, scale, lambda one, other: True))
+    return figures_of(compare_votes(votes, scale, lambda one, other: True))
 
 
 def textbook_alpha(judges: Sequence[Grades]) -> float:

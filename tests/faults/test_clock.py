@@ -20,7 +20,7 @@ from assay.review.decisions import ReviewDecision, approve, reject, reopen
 from assay.store import open_store
 from assay.store.records import Decision, SearchLog, Shown
 from assay.workbench.judging import rulings, votes_to_labels
-from assay.workbench.judging.page import GivenVote, save_vote
+from assay.workbench.judging.page import VoteForm, save_vote
 from assay.workbench.project.service import Service
 from assay.workbench.review import decisions, suggestions
 from assay.workbench.review.decisions import DecisionForm
@@ -42,7 +42,7 @@ def test_a_judge_changes_their_mind_after_the_clock_was_put_back(tmp_path: Path)
     service = Service(store=store, gold_sets={"set": path}, home=tmp_path, clock=clock)
 
     def say(grade: int, ago: float = 0) -> bool:
-        given = GivenVote(id=f"vote-000{grade}-{ago}", set="set", query_id="q1", doc_id="d1",
+        given = VoteForm(id=f"vote-000{grade}-{ago}", set="set", query_id="q1", doc_id="d1",
                           grade=grade, rationale="it decides the point", ago=ago)  # fmt: skip
         return save_vote(service, given, "Ada").holds
 

@@ -76,11 +76,17 @@ def test_a_ruling_without_a_reason_or_on_a_pair_nobody_knows_is_refused(
     log = log_of(_disputed(assay_cli, tmp_path))
     before = log.read_bytes()
     for args, said in (
-        (("q1", "b", "--grade", 1, "--by", "dora"), "a ruling without a rationale"),
+        (("q1", "b", "--grade", 1, "--by", "dora"), "the ruling has no rationale"),
         (("q1", "b", "--grade", 1, "--rationale", "so"), "a ruling needs"),
         (("q1", "b", "--rationale", "so", "--by", "dora"), "a ruling needs"),
-        (("q1", "b", "--grade", 7, "--rationale", "so", "--by", "dora"), "the scale is 0 to 2"),
-        (("q1", "zz", "--grade", 1, "--rationale", "so", "--by", "dora"), "nobody was asked"),
+        (
+            ("q1", "b", "--grade", 7, "--rationale", "so", "--by", "dora"),
+            "on the scale, which is 0 to 2",
+        ),
+        (
+            ("q1", "zz", "--grade", 1, "--rationale", "so", "--by", "dora"),
+            "was not assigned to anyone",
+        ),
         (("q7", "a", "--grade", 1, "--rationale", "so", "--by", "dora"), "no query 'q7'"),
     ):
         refused = _rule(assay_cli, *args)

@@ -6,19 +6,19 @@ import pytest
 
 from assay.core.types import Document, Query
 from assay.judging import rubrics
-from assay.judging.machine_prompt import Nonsense, read_verdict, request
+from assay.judging.machine_prompt import UnreadableAnswer, judging_request, read_verdict
 
 RUBRIC = rubrics.load()
 LONG = " ".join(f"Sentence {n} is about parking." for n in range(400))
 
 
 def shown(document: Document, most: int = 24_000, query: str = "gift limits") -> str:
-    asked = request(RUBRIC, Query(id="q", text=query), document, most=most)
+    asked = judging_request(RUBRIC, Query(id="q", text=query), document, most=most)
     return asked.messages[1].content
 
 
 def test_the_rubric_is_the_one_people_get() -> None:
-    asked = request(RUBRIC, Query(id="q", text="x"), Document(id="d"), most=1000)
+    asked = judging_request(RUBRIC, Query(id="q", text="x"), Document(id="d"), most=1000)
     assert rubrics.as_markdown(RUBRIC) in asked.messages[0].content
     assert asked.grades == (0, 1, 2)
 
@@ -59,7 +59,7 @@ def test_a_fence_and_keys_that_nobody_asked_for_are_overlooked() -> None:
     for said in (answer, f"Sure!\n```json\n{answer}\n```\nBye.", f"```{answer}```"):
         assert read_verdict(said, (0, 1, 2)).grade == 1
     for said in (f"```\n{answer}\n```\n```\n{answer}\n```", '{"reason": "On point.", "grade": 1}'):
-        with pytest.raises(Nonsense):
+        with pytest.raises(UnreadableAnswer):
             read_verdict(said, (0, 1, 2))
 
 

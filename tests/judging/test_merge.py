@@ -176,18 +176,21 @@ def test_a_file_that_was_changed_since_is_said_to_be_old(assay_cli: Assay, tmp_p
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
-        ("q0,d1,1,,,\nq9,d1,1,,,\n", "p.csv:3: no query 'q9' in the gold set 'dataset'"),
-        ("q0,d1,1,,,\nq0,d2,3,,,\n", "p.csv:3: grade 3 of d2 on query q0: the scale is 0 to 2"),
+        ("q0,d1,1,,,\nq9,d1,1,,,\n", "p.csv:3: the gold set 'dataset' has no query 'q9'"),
+        (
+            "q0,d1,1,,,\nq0,d2,3,,,\n",
+            "p.csv:3: grade 3 of d2 on query q0 is not on the scale, which is 0 to 2",
+        ),
         ("q0,d1,1,,,\nq0,d2,yes,,,\n", "p.csv:3: the grade 'yes' is not a whole number"),
         (
             "q0,d1,1,,Ben,\nq0,d1,2,,Ben,\n",
-            "p.csv:3: Ben has voted on 'd1' for query 'q0' already, in line 2",
+            "p.csv:3: Ben has already voted on 'd1' for query 'q0', in line 2",
         ),
         ("q0,d1,1,,,\nq0,,2,,,\n", "p.csv:3: the row has no doc_id"),
         ("q0,d1,1,,,\nq0,d2,2\n", "p.csv:3: the row has 3 of 6 fields; was the file cut?"),
         ("q0,d1,,so good,,\n", "p.csv:2: a rationale without a grade"),
-        ("q0,d1,1,,,tomorrow\n", "p.csv:2: 'tomorrow' is no date or time"),
-        ("q0,d1,1,,,2999-01-01\n", "p.csv:2: the vote is dated 2999-01-01, which is still to come"),
+        ("q0,d1,1,,,tomorrow\n", "p.csv:2: 'tomorrow' is not a date or time"),
+        ("q0,d1,1,,,2999-01-01\n", "p.csv:2: the vote has a date in the future, 2999-01-01"),
     ],
 )
 def test_a_row_that_cannot_be_stops_everything(
@@ -302,5 +305,5 @@ def test_a_reason_that_is_too_long_is_refused_with_its_row(
     told = " ".join(refused.err.split())
     assert refused.code == 2
     assert "the reason for d1 on query q0 has 5,999 characters, and at most 4,000 are kept" in told
-    assert "--partial takes the other 1 row" in told
+    assert "--partial imports the other 1 row" in told
     assert gold.read_bytes() == before

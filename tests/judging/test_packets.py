@@ -12,7 +12,7 @@ from typing import Any, get_args
 import msgspec
 import pytest
 
-from assay.core.types import Document, Vote
+from assay.core.types import Document
 from assay.formats.ballots import read_ballots
 from assay.formats.spreadsheet import guarded, unguarded
 from assay.judging.passages import LONGEST, MOST, passages
@@ -22,6 +22,7 @@ from assay.reports.environment import HERE
 from assay.reports.packet_page import level
 from assay.reports.words import LANGUAGES, page_table
 from command_line import Assay
+from kit.votes import vote_on
 from voted_sets import add_votes, log_of
 
 LETTERHEAD = "COMMISSION\n428 J Street\n\nDear Ms. Vane:\n\n"
@@ -39,11 +40,6 @@ QUERIES = [
     {"id": "q1", "text": "gift limit tickets", "type": "keyword", "notes": "SECRET: d1 is right"},
     {"id": "q2", "text": "=1+1 מתנה", "type": "natural_language", "notes": "SECRET"},
 ]
-
-
-def vote(query: str, doc: str, judge: str, **more: Any) -> Vote:
-    told: dict[str, Any] = {"grade": 2, "kind": "human", "at": "2026-01-01T00:00:00Z", **more}
-    return Vote(id=f"{query}{doc}{judge}", query_id=query, doc_id=doc, judge=judge, **told)
 
 
 @pytest.fixture
@@ -92,7 +88,7 @@ def pairs_of(path: Path) -> list[tuple[str, str]]:
 
 
 def test_a_judge_gets_what_is_dealt_and_not_voted_on(assay_cli: Assay, dataset: Path) -> None:
-    add_votes(dataset, [vote("q1", "d2", "ann"), vote("q1", "d3", "bob")])
+    add_votes(dataset, [vote_on("q1", "d2", "ann"), vote_on("q1", "d3", "bob")])
     done = assay_cli("gold", "packet", dataset, "--judge", "ann", "-o", "p.jsonl", "--json")
     assert done.code == 0, done.err
     assert pairs_of(Path("p.jsonl")) == [("q1", "d3"), ("q1", "d1"), ("q2", "d4")]
@@ -100,8 +96,8 @@ def test_a_judge_gets_what_is_dealt_and_not_voted_on(assay_cli: Assay, dataset: 
 
 
 def test_without_a_judge_it_is_what_nobody_has_judged(assay_cli: Assay, dataset: Path) -> None:
-    said = [vote("q1", "d2", "ann"), vote("q1", "d3", "bob", grade=None)]
-    add_votes(dataset, [*said, vote("q1", "d1", "gpt", kind="machine")])
+    said = [vote_on("q1", "d2", "ann"), vote_on("q1", "d3", "bob", grade=None)]
+    add_votes(dataset, [*said, vote_on("q1", "d1", "gpt", kind="machine")])
     done = assay_cli("gold", "packet", dataset, "-o", "p.jsonl", "--limit", 3)
     assert pairs_of(Path("p.jsonl")) == [("q1", "d3"), ("q1", "d1"), ("q2", "d4")]
     assert "3 pairs on 2 queries written to p.jsonl; 1 left" in done.err
@@ -114,7 +110,7 @@ def test_one_query_alone(assay_cli: Assay, dataset: Path) -> None:
 
 def test_when_all_is_judged_no_file_is_written(assay_cli: Assay, dataset: Path) -> None:
     asked = [("q2", "d4"), ("q1", "d1"), ("q1", "d2"), ("q1", "d3")]
-    add_votes(dataset, [vote(query, doc, "ann") for query, doc in asked])
+    add_votes(dataset, [vote_on(query, doc, "ann") for query, doc in asked])
     done = assay_cli("gold", "packet", dataset, "--judge", "ann", "-o", "p.html")
     assert (done.code, Path("p.html").exists()) == (0, False)
     assert "nothing is left to judge for ann" in done.err
@@ -125,7 +121,7 @@ def test_when_all_is_judged_no_file_is_written(assay_cli: Assay, dataset: Path) 
 
 @pytest.mark.parametrize("ending", ["html", "jsonl", "csv"])
 def test_nothing_gives_the_answer_away(assay_cli: Assay, dataset: Path, ending: str) -> None:
-    add_votes(dataset, [vote("q1", "d3", "bob", rationale="BOBSAID")])
+    add_votes(dataset, [vote_on("q1", "d3", "bob", rationale="BOBSAID")])
     assay_cli("gold", "packet", dataset, "--judge", "ann", "-o", f"p.{ending}")
     content = Path(f"p.{ending}").read_text(encoding="utf-8")
     for secret in ("SECRET", "BOBSAID", "bm25", "bob", str(dataset.parent)):
@@ -246,7 +242,7 @@ def test_a_document_that_the_corpus_lacks_is_named(assay_cli: Assay, dataset: Pa
 
 
 def test_the_votes_are_never_the_output(assay_cli: Assay, dataset: Path) -> None:
-    add_votes(dataset, [vote("q1", "d3", "bob")])
+    add_votes(dataset, [vote_on("q1", "d3", "bob")])
     done = assay_cli("gold", "packet", dataset, "-o", log_of(dataset))
     assert (done.code, len(rows_of(log_of(dataset)))) == (2, 1)
 

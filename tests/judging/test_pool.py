@@ -15,6 +15,7 @@ from assay.core.types import Vote
 from assay.judging.pool import Pool, PooledPair, read_pool, with_second_judges
 from command_line import Assay
 from kit.server import serving
+from kit.votes import vote_on
 from voted_sets import add_votes
 
 SET = Path("set.json")
@@ -44,19 +45,6 @@ def make_run(name: str, *ids: str, queries: int = 3) -> str:
         )
     )
     return name
-
-
-def vote(doc_id: str, judge: str, grade: int | None = 1, query_id: str = "q1") -> Vote:
-    name = f"{query_id} {doc_id} {judge}"
-    return Vote(
-        id=name,
-        query_id=query_id,
-        doc_id=doc_id,
-        grade=grade,
-        judge=judge,
-        kind="human",
-        at="2026-05-01T10:00:00Z",
-    )
 
 
 def kept() -> Pool:
@@ -141,7 +129,7 @@ def test_pooling_again_adds_what_is_new_and_keeps_who_was_asked(assay_cli: Assay
     assert (done.json["found"], done.json["judged"], done.json["new"]) == (12, 1, 11)
     before = {pair.key: pair.judges for pair in kept().pairs}
     first = next(pair for pair in kept().pairs if len(pair.judges) == 1)
-    add_votes(SET, [vote(first.doc_id, first.judges[0], query_id=first.query_id)])
+    add_votes(SET, [vote_on(*first.key, first.judges[0])])
     run = make_run("b.trec", "d3", "d4", "d5")
     done = assay_cli("gold", "pool", SET, "--run", run, "--depth", 2, "-o", "left.csv", "--json")
     assert done.json["new"] == 3  # d4 on three queries; d5 is deeper
@@ -173,16 +161,16 @@ def test_a_pair_for_two_waits_for_the_second(assay_cli: Assay) -> None:
     run = make_run("a.trec", "d1", queries=1)
     pool = ("gold", "pool", SET, "--run", run, "--judges", "anna,bertil", "--overlap", 1, "--json")
     assert assay_cli(*pool).json["by_judge"] == {"anna": 1, "bertil": 1}
-    add_votes(SET, [vote("d1", "anna")])
+    add_votes(SET, [vote_on("q1", "d1", "anna")])
     assert assay_cli(*pool).json["by_judge"] == {"bertil": 1}
-    add_votes(SET, [vote("d1", "bertil")])
+    add_votes(SET, [vote_on("q1", "d1", "bertil")])
     done = assay_cli(*pool)
     assert (done.json["waiting"], "is judged" in done.err) == (0, True)
 
 
 def test_a_machine_s_vote_takes_nothing_from_people(assay_cli: Assay) -> None:
     make_set(queries=1)
-    machine = vote("d1", "model")
+    machine = vote_on("q1", "d1", "model")
     add_votes(SET, [Vote(**{**_fields(machine), "kind": "machine"})])
     done = assay_cli("gold", "pool", SET, "--run", make_run("a.trec", "d1", queries=1), "--json")
     assert (done.json["judged"], done.json["waiting"]) == (0, 1)
@@ -195,7 +183,7 @@ def _fields(given: Vote) -> dict[str, object]:
 def test_who_is_unsure_makes_a_second_judge_be_asked() -> None:
     pairs = tuple(PooledPair(query_id="q1", doc_id=id, judges=("anna",)) for id in ("d1", "d2"))
     pool = Pool(judges=("anna", "bertil"), pairs=pairs)
-    votes = [vote("d1", "anna", None), vote("d2", "anna", 1)]
+    votes = [vote_on("q1", "d1", "anna", None), vote_on("q1", "d2", "anna", 1)]
     asked = with_second_judges(pool, votes)
     assert [pair.judges for pair in asked.pairs] == [("anna", "bertil"), ("anna",)]
     assert with_second_judges(asked, votes) == asked

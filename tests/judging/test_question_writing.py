@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.judging.machine_prompt import Nonsense
+from assay.judging.machine_prompt import UnreadableAnswer
 from assay.workbench.judging.questions import read_questions
 from command_line import Assay
 from judge_server import JudgeServer, Reply, Seen, judge_server
@@ -120,7 +120,7 @@ def test_a_writer_that_is_not_in_the_file_is_named(ask: Assay, assay_cli: Assay)
 
 @pytest.mark.parametrize("text", ["", "{}", '{"questions": []}', '{"questions": [" "]}', "[1]"])
 def test_no_questions_are_nonsense(text: str) -> None:
-    with pytest.raises(Nonsense):
+    with pytest.raises(UnreadableAnswer):
         read_questions(text)
 
 

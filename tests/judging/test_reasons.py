@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.judging.rationales import says_why
+from assay.judging.rationales import is_reason
 
 STARTS = [
     "The same kind of decision, but another kind of interest: ",
@@ -28,7 +28,7 @@ STARTS = [
     ],
 )
 def test_a_few_words_are_a_reason(text: str) -> None:
-    assert says_why(text, STARTS)
+    assert is_reason(text, STARTS)
 
 
 @pytest.mark.parametrize(
@@ -50,4 +50,4 @@ def test_a_few_words_are_a_reason(text: str) -> None:
     ],
 )
 def test_a_letter_or_a_bare_start_is_none(text: str) -> None:
-    assert not says_why(text, STARTS)
+    assert not is_reason(text, STARTS)

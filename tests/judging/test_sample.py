@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.judging.spot_checks import Rate, Stratum, clopper_pearson, overall
+from assay.judging.spot_checks import ErrorRate, Stratum, clopper_pearson, overall
 from command_line import Assay
 from voted_sets import labels, write_packet, write_set
 
@@ -100,7 +100,7 @@ def test_pairs_that_were_not_drawn_and_checks_by_the_same_judge(
     outside = next(doc for _, doc in GRADES if doc not in {row["doc_id"] for row in rows})
     write_packet(tmp_path / "p.jsonl", "ben", {("q0", outside): 1})
     refused = assay_cli("gold", "merge", "set.json", "p.jsonl", "--sample")
-    assert (refused.code, "nobody was asked for" in refused.err) == (2, True)
+    assert (refused.code, "was not assigned to anyone" in refused.err) == (2, True)
     _checked(tmp_path, rows, set())
     assert assay_cli("gold", "merge", "set.json", "s.csv", "--sample", "--judge", "ada").code == 0
     report = assay_cli("gold", "sample", "set.json", "--report", "--json")
@@ -123,7 +123,7 @@ def test_the_interval_of_one_grade(wrong: int, n: int, low: float, high: float) 
 
 
 def _parts(counts: list[tuple[int, int, int]]) -> list[Stratum]:
-    rate = Rate(value=None, interval=(0.0, 1.0))
+    rate = ErrorRate(value=None, interval=(0.0, 1.0))
     return [
         Stratum(grade=g, labels=labels, drawn=n, judged=n, wrong=k, error_rate=rate)
         for g, (labels, n, k) in enumerate(counts)

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 
-from assay.core.types import Document, GoldSet, Judgment, Query, Vote, judgments_to_frame
+from assay.core.types import (
+    Document,
+    GoldSet,
+    Query,
+    Vote,
+    judgment_frame,
+)
 from assay.judging.votes import (
+    IMPORTED,
     RULING,
     SAMPLE,
     WITHDRAWN,
@@ -13,14 +22,12 @@ from assay.judging.votes import (
     contradicts_itself,
     current,
     document_fingerprint,
+    stale,
     stale_in,
     votes_of_labels,
 )
-
-
-def _vote(id: str, **fields: object) -> Vote:
-    known = {"query_id": "q", "doc_id": "d", "grade": 1, "judge": "ada", "kind": "human"}
-    return msgspec.convert({"id": id, "at": "2026-01-02", **known, **fields}, Vote)
+from kit.votes import VOTED_AT as AT
+from kit.votes import vote
 
 
 def _holding(*votes: Vote) -> list[str]:
@@ -28,32 +35,32 @@ def _holding(*votes: Vote) -> list[str]:
 
 
 def test_a_vote_holds_until_another_supersedes_it_whatever_their_times() -> None:
-    old = _vote("old", at="2026-01-02", supersedes="new")
-    assert _holding(_vote("new", at="2026-01-03"), old) == ["old"]
-    assert _holding(old, _vote("new", at="2026-01-03")) == ["old"]  # in either order of lines
-    assert _holding(old, _vote("new"), _vote("last", supersedes="old")) == ["last"]
-    both = _vote("both", supersedes="a b")
-    assert _holding(_vote("a"), _vote("b", grade=2), both) == ["both"]
+    old = vote("old", at="2026-01-02", supersedes="new")
+    assert _holding(vote("new", at="2026-01-03"), old) == ["old"]
+    assert _holding(old, vote("new", at="2026-01-03")) == ["old"]  # in either order of lines
+    assert _holding(old, vote("new"), vote("last", supersedes="old")) == ["last"]
+    both = vote("both", supersedes="a b")
+    assert _holding(vote("a"), vote("b", grade=2), both) == ["both"]
 
 
 def test_votes_of_two_copies_both_hold_and_contradict_each_other() -> None:
-    one, other = _vote("one"), _vote("other", grade=2, at="2026-01-03")
+    one, other = vote("one"), vote("other", grade=2, at="2026-01-03")
     assert _holding(one, other) == ["one", "other"]
     assert contradicts_itself([one, other])
-    assert not contradicts_itself([one, _vote("same", at="2026-01-03")])
-    assert not contradicts_itself([one, _vote("ben", judge="ben", grade=2)])
-    assert not contradicts_itself([one, _vote("spot", grade=2, source=SAMPLE)])
-    assert not contradicts_itself([one, _vote("ruling", grade=2, source=RULING)])
-    two = [_vote(judge, judge=judge, grade=n, source=RULING) for n, judge in enumerate("ab")]
+    assert not contradicts_itself([one, vote("same", at="2026-01-03")])
+    assert not contradicts_itself([one, vote("ben", judge="ben", grade=2)])
+    assert not contradicts_itself([one, vote("spot", grade=2, source=SAMPLE)])
+    assert not contradicts_itself([one, vote("ruling", grade=2, source=RULING)])
+    two = [vote(judge, judge=judge, grade=n, source=RULING) for n, judge in enumerate("ab")]
     assert contradicts_itself(two)
 
 
 def test_rulings_and_spot_checks_stand_beside_votes() -> None:
     votes = [
-        _vote("a"),
-        _vote("c", source=RULING, grade=2),
-        _vote("d", source=SAMPLE, grade=0),
-        _vote("e", judge="ben", grade=2),
+        vote("a"),
+        vote("c", source=RULING, grade=2),
+        vote("d", source=SAMPLE, grade=0),
+        vote("e", judge="ben", grade=2),
     ]
     assert _holding(*votes) == ["a", "c", "d", "e"]
     book = book_of(votes)
@@ -62,35 +69,50 @@ def test_rulings_and_spot_checks_stand_beside_votes() -> None:
 
 
 def test_a_vote_that_was_taken_back_is_as_if_not_given() -> None:
-    gone = _vote("x", grade=None, judge="chair", supersedes="a", source=WITHDRAWN)
-    assert _holding(_vote("a"), gone) == []
-    assert _holding(_vote("a"), _vote("b", judge="ben"), gone) == ["b"]
-    assert _holding(_vote("a"), gone, _vote("c", supersedes="x")) == ["c"]
-    book = book_of([_vote("a"), gone])
+    gone = vote("x", grade=None, judge="chair", supersedes="a", source=WITHDRAWN)
+    assert _holding(vote("a"), gone) == []
+    assert _holding(vote("a"), vote("b", judge="ben"), gone) == ["b"]
+    assert _holding(vote("a"), gone, vote("c", supersedes="x")) == ["c"]
+    book = book_of([vote("a"), gone])
     assert book.of("ada", ("q", "d")) is None
     # the next vote of the judge supersedes the withdrawal, though somebody else made it
     assert [vote.id for vote in book.last_of("ada", ("q", "d"))] == ["x"]
 
 
-def test_labels_become_votes_once_and_only_where_nobody_has_voted() -> None:
-    labels = [
-        Judgment(query_id="q", doc_id="d", grade=2),
-        Judgment(query_id="q", doc_id="e", grade=0, judge="ada", rationale="no"),
-    ]
+def test_labels_are_votes_of_nobody() -> None:
     gold = GoldSet(
-        name="s", queries=(Query(id="q", text="?"),), judgments=judgments_to_frame(labels)
+        name="g",
+        queries=(Query(id="q", text="x"),),
+        judgments=judgment_frame(
+            ["q"] * 4, ["a", "b", "c", "d"], [2, 1, 0, 1], judge=["", "bea", "", ""],
+            rationale=["", "", "so", ""], source=["", "", "", "s"], at=["", AT, "", ""],
+        ),
+    )  # fmt: skip
+    found = votes_of_labels(
+        gold, book_of([vote("v", doc_id="z"), vote("w", query_id="z", doc_id="a")])
     )
-    first, second = votes_of_labels(gold, book_of([]))
-    assert (first.judge, first.source, first.at) == ("imported", "imported", "")
-    assert (second.judge, second.source, second.rationale) == ("ada", "", "no")
-    assert votes_of_labels(gold, book_of([first, second])) == []
-    assert [vote.doc_id for vote in votes_of_labels(gold, book_of([_vote("x")]))] == ["e"]
+    told = [(v.doc_id, v.grade, v.judge, v.source, v.at, v.rationale) for v in found]
+    assert told == [
+        ("a", 2, IMPORTED, IMPORTED, "", ""), ("b", 1, "bea", "", AT, ""),
+        ("c", 0, IMPORTED, "", "", "so"), ("d", 1, IMPORTED, "s", "", "")]  # fmt: skip
+    assert votes_of_labels(gold, book_of([])) == found
+    assert {v.kind for v in found} == {"human"}
+    assert len({v.id for v in found}) == 4
+    assert votes_of_labels(gold, book_of(found)) == []  # taken in once
+    voted = book_of([vote("v", doc_id="b")])
+    assert [v.doc_id for v in votes_of_labels(gold, voted)] == ["a", "c", "d"]
 
 
-def test_a_vote_on_a_document_that_has_changed_is_stale() -> None:
-    was, now = (Document(id="d", text=text) for text in ("old", "new"))
-    read, unknown = _vote("a", document=document_fingerprint(was)), _vote("b", judge="ben")
-    assert stale_in([read, unknown], [was]) == []
-    assert stale_in([read, unknown], [now]) == [read]
-    again = _vote("c", document=document_fingerprint(now), supersedes="a")
-    assert stale_in([read, again], [now]) == []  # who has read the new text is up to date
+def test_a_document_that_reads_otherwise_makes_votes_stale() -> None:
+    document = Document(id="d", title="t", text="x", fields={"b": "2", "a": "1"})
+    mark = document_fingerprint(document)
+    assert re.fullmatch("[0-9a-f]{16}", mark)
+    assert mark == document_fingerprint(Document(id="e", title="t", text="x",
+                                                 fields={"a": "1", "b": "2"}))  # fmt: skip
+    same, other, bare = vote("a", document=mark), vote("b", document="f", judge="b"), vote("c")
+    given = [same, other, msgspec.structs.replace(bare, judge="c")]
+    assert [each.id for each in stale(given, {"d": mark})] == ["b"]
+    assert stale(given, {}) == []
+    assert [each.id for each in stale_in(given, [document, Document(id="x")])] == ["b"]
+    again = vote("d", judge="b", document=mark, supersedes="b")  # who has read the new text
+    assert stale_in([*given, again], [document]) == []

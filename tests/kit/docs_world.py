@@ -10,7 +10,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from assay.workbench.judging.new_sets import init_gold, listed
+from assay.workbench.judging.new_sets import init_gold, read_queries
 from assay.workbench.judging.packets import write_packet
 from assay.workbench.judging.pool import PoolRequest, pool_gold
 from assay.workbench.project import logs
@@ -58,7 +58,7 @@ def make_world(folder: Path, home: Path) -> None:
 def _judged_set() -> None:
     """`set.json`, judged by two, with packets that are filled in."""
     dataset = Path("set.json")
-    init_gold(dataset, listed(Path("queries.txt")), rubric="fppc-relevance-2")
+    init_gold(dataset, read_queries(Path("queries.txt")), rubric="fppc-relevance-2")
     pool_gold(
         PoolRequest(
             dataset=dataset,

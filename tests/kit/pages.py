@@ -19,7 +19,6 @@ from assay.workbench.project.people import AT_THE_TERMINAL
 from assay.workbench.project.service import Service, gold_path, open_service, read_gold
 from assay.workbench.review.queue import queue
 from assay.workbench.scoring.history import kept_run, runs
-from assay.workbench.searching.search import Asked, find
 from kit.browser import listening
 from kit.server import PASSWORD
 
@@ -95,8 +94,8 @@ def pages_of(team: Team) -> list[Shown]:
         next(item.id for item in queue(service).items if item.kind == kind)
         for kind in ("gold_row", "judgment")
     )
-    asked = Asked(corpus=corpus, query="gift of travel to a conference")
-    found = find(service, asked).results[0].doc_id
+    asked = SearchRequest(corpus=corpus, query="gift of travel to a conference")
+    found = search_page(service, asked).results[0].doc_id
     token = (team.folder / "invited.txt").read_text()
     in_set = f"/judge/{gold}/{quote(query)}"
     ruling = f"/agreement/{gold}/{quote(dispute.query_id)}?doc={quote(dispute.doc_id)}"

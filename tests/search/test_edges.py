@@ -109,7 +109,7 @@ def test_like_keeps_to_the_filters(home: Path) -> None:
     ],
 )
 def test_a_statute_is_not_a_part_of_a_number(asked: str, cited: str, held: bool) -> None:
-    assert bool(filters.naming(asked)(cited)) is held
+    assert bool(filters.names_statute(asked)(cited)) is held
 
 
 def test_a_hit_names_the_words_that_look_alike(home: Path) -> None:

@@ -16,16 +16,16 @@ from assay.judging.pool import read_pool
 from assay.judging.votes import current, log_path, read_votes
 from assay.store import Store
 from assay.workbench.judging.agreement import agreement_of, facts_of, strength_of
-from assay.workbench.judging.flags import Flag, FlagGiven, flag_query
+from assay.workbench.judging.flags import Flag, FlagForm, flag_query
 from assay.workbench.judging.packets import write_packet
 from assay.workbench.judging.page import (
-    GivenVote,
-    Saved,
-    query_desk,
+    SavedVote,
+    VoteForm,
+    query_to_judge,
     read_pair,
     rubric_in_use,
     save_vote,
-    set_desk,
+    set_to_judge,
     sets_to_judge,
 )
 from assay.workbench.judging.rulings import open_disputes, rule
@@ -65,8 +65,8 @@ def say(
     why: str = "it decides the point",
     withdrawn: bool = False,
     ago: float = 0,
-) -> Saved:
-    given = GivenVote(
+) -> SavedVote:
+    given = VoteForm(
         id=id or f"{judge}-{pair[0]}-{pair[1]}-{grade}-{withdrawn}",
         set="set",
         query_id=pair[0],
@@ -84,7 +84,7 @@ def kept(service: Service) -> list[Vote]:
 
 
 def grades(service: Service, judge: str) -> dict[str, int | None]:
-    return {pair.doc_id: pair.grade for pair in query_desk(service, "set", "q1", judge).pairs}
+    return {pair.doc_id: pair.grade for pair in query_to_judge(service, "set", "q1", judge).pairs}
 
 
 def test_a_vote_is_on_disk_and_the_same_one_may_come_again(service: Service) -> None:
@@ -103,7 +103,7 @@ def test_a_vote_is_on_disk_and_the_same_one_may_come_again(service: Service) -> 
 def test_nobody_sees_what_another_said(service: Service) -> None:
     say(service, "Ada", ONE, 2)
     assert grades(service, "Ben") == {"d1": None, "d2": None}
-    assert not any(pair.vote for pair in query_desk(service, "set", "q1", "Ben").pairs)
+    assert not any(pair.vote for pair in query_to_judge(service, "set", "q1", "Ben").pairs)
 
 
 def test_the_set_is_not_rewritten_by_a_vote(service: Service) -> None:
@@ -133,7 +133,7 @@ def test_labels_that_were_there_become_votes_first(service: Service) -> None:
     ("pair", "grade", "why", "complaint"),
     [
         (("q9", "d1"), 1, "on the point", "no query"),
-        (("q1", "d5"), 1, "on the point", "nobody was asked"),
+        (("q1", "d5"), 1, "on the point", "was not assigned to anyone"),
         (ONE, 7, "on the point", "scale"),
         (ONE, 1, " ", "rationale"),
         (ONE, 1, "x", "not a full reason yet"),
@@ -181,7 +181,7 @@ def test_a_strange_id_is_refused(service: Service) -> None:
 
 
 def test_what_is_dealt_to_others_is_not_mine(service: Service) -> None:
-    assert query_desk(service, "set", "q1", "Cy").pairs == []
+    assert query_to_judge(service, "set", "q1", "Cy").pairs == []
     with pytest.raises(InputError, match="someone else"):
         say(service, "Cy", ONE, 1)
 
@@ -221,9 +221,9 @@ def test_unsure_asks_one_more(service: Service) -> None:
     pool["judges"] = ["Ada", "Ben", "Cy"]
     (dataset.parent / "set.pool.json").write_text(json.dumps(pool))
     say(service, "Ada", ONE, None)
-    assert not query_desk(service, "set", "q1", "Cy").pairs
+    assert not query_to_judge(service, "set", "q1", "Cy").pairs
     say(service, "Ben", ONE, None)
-    assert [pair.doc_id for pair in query_desk(service, "set", "q1", "Cy").pairs] == ["d1"]
+    assert [pair.doc_id for pair in query_to_judge(service, "set", "q1", "Cy").pairs] == ["d1"]
 
 
 def test_pairs_of_nobody_are_everybodys_until_graded(store: Store, tmp_path: Path) -> None:
@@ -290,37 +290,39 @@ def test_every_judge_has_an_order_of_their_own(store: Store, tmp_path: Path) -> 
     path = judged_set(tmp_path, {pair: () for pair in pairs})
     service = Service(store=store, gold_sets={"set": path}, home=tmp_path)
     orders = {
-        tuple(pair.doc_id for pair in query_desk(service, "set", "q1", judge).pairs)
+        tuple(pair.doc_id for pair in query_to_judge(service, "set", "q1", judge).pairs)
         for judge in ("Ada", "Ben", "Ada")
     }
     assert len(orders) == 2
 
 
 def test_a_flag_is_kept_and_taken_off(service: Service) -> None:
-    flag_query(service, FlagGiven(set="set", query_id="q1", reason="too broad"), "Ada")
-    progress = query_desk(service, "set", "q1", "Ada").progress
+    flag_query(service, FlagForm(set="set", query_id="q1", reason="too broad"), "Ada")
+    progress = query_to_judge(service, "set", "q1", "Ada").progress
     assert progress.flag == Flag(by="Ada", reason="too broad")
-    assert [row.id for row in set_desk(service, "set", "Ada").queries if row.flag] == ["q1"]
-    flag_query(service, FlagGiven(set="set", query_id="q1", flagged=False), "Ada")
-    assert query_desk(service, "set", "q1", "Ada").progress.flag is None
+    assert [row.id for row in set_to_judge(service, "set", "Ada").queries if row.flag] == ["q1"]
+    flag_query(service, FlagForm(set="set", query_id="q1", flagged=False), "Ada")
+    assert query_to_judge(service, "set", "q1", "Ada").progress.flag is None
     with pytest.raises(InputError):
-        flag_query(service, FlagGiven(set="set", query_id="nothing"), "Ada")
+        flag_query(service, FlagForm(set="set", query_id="nothing"), "Ada")
 
 
 def test_a_flag_is_its_judge_s_own_and_a_chair_sees_all(service: Service) -> None:
-    off = FlagGiven(set="set", query_id="q1", flagged=False)
-    flag_query(service, FlagGiven(set="set", query_id="q1", reason="too broad"), "Ada")
-    assert query_desk(service, "set", "q1", "Ben").progress.flag is None
-    assert not any(row.flag for row in set_desk(service, "set", "Ben").queries)
+    off = FlagForm(set="set", query_id="q1", flagged=False)
+    flag_query(service, FlagForm(set="set", query_id="q1", reason="too broad"), "Ada")
+    assert query_to_judge(service, "set", "q1", "Ben").progress.flag is None
+    assert not any(row.flag for row in set_to_judge(service, "set", "Ben").queries)
     with pytest.raises(InputError, match="you have not flagged"):
         flag_query(service, off, "Ben")
-    flag_query(service, FlagGiven(set="set", query_id="q1", reason="two in one"), "Ben")
-    seen = query_desk(service, "set", "q1", "Dora", chair=True).query.flag
+    flag_query(service, FlagForm(set="set", query_id="q1", reason="two in one"), "Ben")
+    seen = query_to_judge(service, "set", "q1", "Dora", chair=True).query.flag
     assert seen == Flag(by="Ada, Ben", reason="Ada: too broad; Ben: two in one")
     flag_query(service, off, "Ben")
-    assert query_desk(service, "set", "q1", "Ada").query.flag == Flag(by="Ada", reason="too broad")
+    assert query_to_judge(service, "set", "q1", "Ada").query.flag == Flag(
+        by="Ada", reason="too broad"
+    )
     assert flag_query(service, off, "Dora", chair=True) is None
-    assert query_desk(service, "set", "q1", "Ada").query.flag is None
+    assert query_to_judge(service, "set", "q1", "Ada").query.flag is None
 
 
 def test_a_document_is_found_and_added(service: Service) -> None:

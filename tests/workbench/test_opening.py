@@ -12,7 +12,7 @@ import pytest
 from assay.corpus.build import import_corpus
 from assay.store import Store
 from assay.workbench.deciding.run_boards import configured_name
-from assay.workbench.judging.flags import FlagGiven, flag_query
+from assay.workbench.judging.flags import FlagForm, flag_query
 from assay.workbench.judging.gold_sets import bootstrap_gold, gold_list
 from assay.workbench.project.health import diagnostics
 from assay.workbench.project.logs import import_decisions, import_searches
@@ -103,7 +103,7 @@ def test_two_files_of_one_name_both_have_pages(in_folder: Path) -> None:
     for gold in (given, ()):  # given, and then found by their logs
         with open_service(gold=gold) as service:
             for name in service.gold_sets:
-                flag_query(service, FlagGiven(set=name, query_id="g1"), "Ada")
+                flag_query(service, FlagForm(set=name, query_id="g1"), "Ada")
             assert len(service.gold_sets) == 2
             assert [name for name in service.gold_sets if "/" in name] == []
             client = local_client(service)

@@ -15,7 +15,7 @@ from assay.workbench.searching import documents, open_corpora, search
 from assay.workbench.searching.corpora import corpus_named, import_corpus, index_corpus
 from assay.workbench.searching.documents import Paragraph, marked
 from assay.workbench.searching.filters import Filters, columns_of
-from assay.workbench.searching.search import Asked, NotHere, find
+from assay.workbench.searching.search import NotHere, SearchRequest, search_page
 from sample_home import HOSTILE, SAMPLES, import_rows
 
 
@@ -32,7 +32,9 @@ def said(paragraphs: tuple[Paragraph, ...]) -> str:
 
 
 def test_a_result_has_question_answer_statutes_and_why(service: Service) -> None:
-    page = find(service, Asked(corpus="opinions", query="gift of travel to a conference"))
+    page = search_page(
+        service, SearchRequest(corpus="opinions", query="gift of travel to a conference")
+    )
     first = page.results[0]
     assert (page.state, first.rank) == ("found", 1)
     assert first.answer or first.passage
@@ -47,12 +49,12 @@ def test_a_result_has_question_answer_statutes_and_why(service: Service) -> None
 
 
 def test_pages_follow_each_other_and_the_last_is_the_last(service: Service) -> None:
-    asked = Asked(corpus="opinions", query="gift")
-    first = find(service, asked)
-    second = find(service, Asked(corpus="opinions", query="gift", page=2))
+    asked = SearchRequest(corpus="opinions", query="gift")
+    first = search_page(service, asked)
+    second = search_page(service, SearchRequest(corpus="opinions", query="gift", page=2))
     assert [hit.rank for hit in second.results][:1] == [11]
     assert not {hit.doc_id for hit in first.results} & {hit.doc_id for hit in second.results}
-    beyond = find(service, Asked(corpus="opinions", query="gift", page=99_999))
+    beyond = search_page(service, SearchRequest(corpus="opinions", query="gift", page=99_999))
     assert beyond.asked.page == beyond.pages == first.pages
     assert beyond.results
 
@@ -68,18 +70,20 @@ def test_pages_follow_each_other_and_the_last_is_the_last(service: Service) -> N
 def test_a_question_from_elsewhere_is_refused_and_the_nearest_shown(
     service: Service, corpus: str, query: str
 ) -> None:
-    page = find(service, Asked(corpus=corpus, query=query))
+    page = search_page(service, SearchRequest(corpus=corpus, query=query))
     assert page.state == "refused"
     assert page.results
 
 
 def test_without_a_question_there_is_something_to_choose(service: Service) -> None:
-    page = find(service, Asked(corpus="opinions", query=" \n "))
+    page = search_page(service, SearchRequest(corpus="opinions", query=" \n "))
     assert (page.state, page.results) == ("start", ())
     assert page.total > 0
     assert page.choices.topics
     chosen = page.choices.topics[0]
-    listed = find(service, Asked(corpus="opinions", filters=Filters(topic=chosen.value)))
+    listed = search_page(
+        service, SearchRequest(corpus="opinions", filters=Filters(topic=chosen.value))
+    )
     assert (listed.state, listed.total) == ("listed", chosen.documents)
     dates = [result.date for result in listed.results]
     assert dates == sorted(dates, reverse=True)
@@ -87,25 +91,37 @@ def test_without_a_question_there_is_something_to_choose(service: Service) -> No
 
 
 def test_every_filter_leaves_what_it_says(service: Service, sample_home: Path) -> None:
-    page = find(service, Asked(corpus="opinions", query="gift limit"))
+    page = search_page(service, SearchRequest(corpus="opinions", query="gift limit"))
     statute = page.choices.statutes[0].value
-    citing = find(service, Asked(corpus="opinions", query="gift", filters=Filters(statute=statute)))
+    citing = search_page(
+        service, SearchRequest(corpus="opinions", query="gift", filters=Filters(statute=statute))
+    )
     assert citing.results
     number = statute.split()[-1]
     for result in citing.results:
-        cited = documents.read(service, "opinions", result.doc_id).statutes
+        cited = documents.document_page(service, "opinions", result.doc_id).statutes
         assert any(number in each for each in cited)
-    years = find(
-        service, Asked(corpus="opinions", query="gift", filters=Filters(years=(2000, 2010)))
+    years = search_page(
+        service, SearchRequest(corpus="opinions", query="gift", filters=Filters(years=(2000, 2010)))
     )
     assert all("2000" <= result.date[:4] <= "2010" for result in years.results)
-    act = find(service, Asked(corpus="act", filters=Filters(law="saaristokuntalaki")))
+    act = search_page(
+        service, SearchRequest(corpus="act", filters=Filters(law="saaristokuntalaki"))
+    )
     assert act.total == 133
-    assert find(service, Asked(corpus="act", filters=Filters(law="9001/2031"))).total == 133
-    assert find(service, Asked(corpus="act", filters=Filters(language="fi"))).total == 133
-    before = Asked(corpus="act", query="talousarvio", filters=Filters(as_of="1999-01-01"))
-    assert find(service, before).state == "filtered"
-    none = find(service, Asked(corpus="opinions", query="gift", filters=Filters(topic="nope")))
+    assert (
+        search_page(service, SearchRequest(corpus="act", filters=Filters(law="9001/2031"))).total
+        == 133
+    )
+    assert (
+        search_page(service, SearchRequest(corpus="act", filters=Filters(language="fi"))).total
+        == 133
+    )
+    before = SearchRequest(corpus="act", query="talousarvio", filters=Filters(as_of="1999-01-01"))
+    assert search_page(service, before).state == "filtered"
+    none = search_page(
+        service, SearchRequest(corpus="opinions", query="gift", filters=Filters(topic="nope"))
+    )
     assert (none.state, none.results) == ("filtered", ())
     assert [one.documents for one in none.choices.topics if one.value == "nope"] == [0]
 
@@ -115,7 +131,9 @@ def test_what_is_chosen_is_counted_however_few_have_it(service: Service) -> None
     columns = columns_of(corpus_named("opinions", service.home))
     counts = columns.cited.counts(columns.of_law)
     once = next(name for name, count in counts if count == 1)
-    page = find(service, Asked(corpus="opinions", filters=Filters(statute=once.lower())))
+    page = search_page(
+        service, SearchRequest(corpus="opinions", filters=Filters(statute=once.lower()))
+    )
     chosen = [choice for choice in page.choices.statutes if choice.chosen]
     assert page.total >= 1
     assert [choice.documents for choice in chosen] == [page.total]
@@ -124,23 +142,22 @@ def test_what_is_chosen_is_counted_however_few_have_it(service: Service) -> None
 def test_a_corpus_is_known_by_name_and_nothing_else(service: Service, tmp_path: Path) -> None:
     for name in ("nope", "../opinions", str(tmp_path), "opinions/"):
         with pytest.raises(NotHere):
-            find(service, Asked(corpus=name, query="gift"))
+            search_page(service, SearchRequest(corpus=name, query="gift"))
         with pytest.raises(NotHere):
-            documents.read(service, name, "x")
+            documents.document_page(service, name, "x")
     with pytest.raises(NotHere):
-        documents.read(service, "opinions", "nope")
+        documents.document_page(service, "opinions", "nope")
     with pytest.raises(NotHere):
         search.similar(service, "opinions", "nope")
 
 
 def test_no_corpus_and_no_index_are_states(store: Store, tmp_path: Path) -> None:
     empty = Service(store=store, home=tmp_path)
-    assert find(empty, Asked(query="gift")).state == "bare"
+    assert search_page(empty, SearchRequest(query="gift")).state == "bare"
     import_rows(tmp_path, "c", [{"id": "a", "text": "gift"}])
-    page = find(empty, Asked(query="gift"))
+    page = search_page(empty, SearchRequest(query="gift"))
     assert (page.state, page.asked.corpus) == ("unindexed", "c")
-    search.warm(empty)  # builds nothing
-    assert find(empty, Asked(query="gift")).state == "unindexed"
+    assert search_page(empty, SearchRequest(query="gift")).state == "unindexed"
 
 
 def test_a_corpus_is_opened_once_and_again_when_it_changed(store: Store, tmp_path: Path) -> None:
@@ -150,7 +167,7 @@ def test_a_corpus_is_opened_once_and_again_when_it_changed(store: Store, tmp_pat
     opened: list[object] = []
 
     def open_it() -> None:
-        opened.append(search.shelf_of(service, "c"))
+        opened.append(search.corpus_for(service, "c"))
 
     threads = [threading.Thread(target=open_it) for _ in range(8)]
     for thread in threads:
@@ -160,7 +177,9 @@ def test_a_corpus_is_opened_once_and_again_when_it_changed(store: Store, tmp_pat
     assert len(set(map(id, opened))) == 1
     import_rows(tmp_path, "c", [{"id": "b", "text": "zoning appeals"}])
     index_corpus("c", home=tmp_path, dense=False)
-    assert [hit.doc_id for hit in find(service, Asked(query="zoning")).results] == ["b"]
+    assert [hit.doc_id for hit in search_page(service, SearchRequest(query="zoning")).results] == [
+        "b"
+    ]
 
 
 def test_only_so_many_corpora_are_kept(
@@ -171,9 +190,9 @@ def test_only_so_many_corpora_are_kept(
     for name in ("one", "two"):
         import_rows(tmp_path, name, [{"id": name, "text": "a gift of tickets"}])
         index_corpus(name, home=tmp_path, dense=False)
-    first = search.shelf_of(service, "one")
-    search.shelf_of(service, "two")
-    assert search.shelf_of(service, "one") is not first
+    first = search.corpus_for(service, "one")
+    search.corpus_for(service, "two")
+    assert search.corpus_for(service, "one") is not first
 
 
 def test_an_empty_question_of_an_agent_is_an_error(service: Service) -> None:
@@ -185,7 +204,7 @@ def test_years_that_nobody_can_draw_are_not_drawn(store: Store, tmp_path: Path) 
     rows = [{"id": str(n), "text": "gift", "year": year} for n, year in enumerate((1, 2_000_000))]
     import_rows(tmp_path, "c", rows)
     index_corpus("c", home=tmp_path, dense=False)
-    page = find(Service(store=store, home=tmp_path), Asked(query="gift"))
+    page = search_page(Service(store=store, home=tmp_path), SearchRequest(query="gift"))
     assert page.choices.years == ()
 
 
@@ -193,8 +212,10 @@ def test_years_that_nobody_can_draw_are_not_drawn(store: Store, tmp_path: Path) 
 
 
 def test_an_opinion_is_read_answer_first(service: Service) -> None:
-    found = find(service, Asked(corpus="opinions", query="gift of travel to a conference"))
-    doc = documents.read(service, "opinions", found.results[0].doc_id, "gift of travel")
+    found = search_page(
+        service, SearchRequest(corpus="opinions", query="gift of travel to a conference")
+    )
+    doc = documents.document_page(service, "opinions", found.results[0].doc_id, "gift of travel")
     names = [section.name for section in doc.sections]
     assert doc.form == "opinion"
     assert names[-1] == "text"
@@ -207,38 +228,40 @@ def test_an_opinion_is_read_answer_first(service: Service) -> None:
 
 
 def test_the_whole_text_is_there_whatever_is_marked(service: Service) -> None:
-    for doc_id in columns_of(search.shelf_of(service, "opinions").corpus).corpus.ids[:20]:
-        text = search.shelf_of(service, "opinions").get(doc_id).text
-        shown = documents.read(service, "opinions", doc_id, "gift council member").sections[-1]
+    for doc_id in columns_of(search.corpus_for(service, "opinions").corpus).corpus.ids[:20]:
+        text = search.corpus_for(service, "opinions").get(doc_id).text
+        shown = documents.document_page(
+            service, "opinions", doc_id, "gift council member"
+        ).sections[-1]
         assert said(shown.paragraphs).split() == text.split()
 
 
 def test_a_moment_is_read_in_its_section(service: Service) -> None:
-    ids = search.shelf_of(service, "act").corpus.ids
-    doc = documents.read(service, "act", ids[1])
+    ids = search.corpus_for(service, "act").corpus.ids
+    doc = documents.document_page(service, "act", ids[1])
     assert doc.form == "act"
     assert [part.label for part in doc.parts][:2] == ["1", "2"]
     assert [part.here for part in doc.parts][:2] == [False, True]
     assert doc.before is None
     assert doc.after is not None
-    following = documents.read(service, "act", doc.after.doc_id)
+    following = documents.document_page(service, "act", doc.after.doc_id)
     assert following.before is not None
     assert following.before.doc_id == ids[0]
     assert doc.path[0] == "Saaristokuntalaki (9001/2031)"
     seen = {part.doc_id for part in doc.parts}
     while following.after is not None:  # from end to end nothing is left out
         seen |= {part.doc_id for part in following.parts}
-        following = documents.read(service, "act", following.after.doc_id)
+        following = documents.document_page(service, "act", following.after.doc_id)
     assert seen | {part.doc_id for part in following.parts} == set(ids)
 
 
 def test_citations_are_links_with_titles(service: Service) -> None:
-    shelf = search.shelf_of(service, "act")
+    shelf = search.corpus_for(service, "act")
     citing = next(doc_id for doc_id in shelf.corpus.ids if shelf.corpus.cites(doc_id))
-    doc = documents.read(service, "act", citing)
+    doc = documents.document_page(service, "act", citing)
     assert [link.doc_id for link in doc.cites] == shelf.corpus.cites(citing)
     assert all(link.title for link in doc.cites)
-    back = documents.read(service, "act", doc.cites[0].doc_id)
+    back = documents.document_page(service, "act", doc.cites[0].doc_id)
     assert citing in {link.doc_id for link in back.cited_by}
     leads = {piece.to for part in doc.parts for p in part.paragraphs for piece in p.pieces}
     assert leads - {""}
@@ -253,15 +276,15 @@ def test_versions_of_one_place(store: Store, tmp_path: Path) -> None:
     import_corpus("finlex", source, name="law", home=tmp_path)
     index_corpus("law", home=tmp_path, dense=False)
     service = Service(store=store, home=tmp_path)
-    first, last = search.shelf_of(service, "law").corpus.ids
-    doc = documents.read(service, "law", first)
+    first, last = search.corpus_for(service, "law").corpus.ids
+    doc = documents.document_page(service, "law", first)
     assert [(v.valid_from, v.valid_to, v.here) for v in doc.versions] == [
         ("2034-01-01", "", False),
         ("2032-01-01", "2033-12-31", True),
     ]
     assert doc.versions[0].doc_id == last
-    asked = Asked(query="pysyvä asuminen", filters=Filters(as_of="2033-01-01"))
-    assert [hit.doc_id for hit in find(service, asked).results] == [first]
+    asked = SearchRequest(query="pysyvä asuminen", filters=Filters(as_of="2033-01-01"))
+    assert [hit.doc_id for hit in search_page(service, asked).results] == [first]
 
 
 def test_a_table_stands_on_its_page(store: Store, tmp_path: Path) -> None:
@@ -273,7 +296,7 @@ def test_a_table_stands_on_its_page(store: Store, tmp_path: Path) -> None:
     import_corpus("report", source, name="r", home=tmp_path)
     index_corpus("r", home=tmp_path, dense=False)
     service = Service(store=store, home=tmp_path)
-    doc = documents.read(service, "r", "report:p1:t1", "tulot")
+    doc = documents.document_page(service, "r", "report:p1:t1", "tulot")
     assert doc.form == "report"
     text, cells = doc.parts
     assert said(text.paragraphs) == "Tulot kasvoivat."
@@ -287,7 +310,7 @@ def test_a_table_stands_on_its_page(store: Store, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("doc_id", HOSTILE)
 def test_hostile_documents_are_only_text(service: Service, doc_id: str) -> None:
-    doc = documents.read(service, "hostile", doc_id, "gift מתנה lahja")
+    doc = documents.document_page(service, "hostile", doc_id, "gift מתנה lahja")
     text = said(doc.sections[-1].paragraphs)
     assert "\x00" not in text
     assert doc.original == ""
@@ -321,4 +344,4 @@ def test_only_addresses_of_the_web_are_links(value: object, kept: bool) -> None:
 def test_without_a_corpus_the_language_chooses(
     service: Service, query: str, reader: str, corpus: str
 ) -> None:
-    assert find(service, Asked(query=query), reader=reader).asked.corpus == corpus
+    assert search_page(service, SearchRequest(query=query), reader=reader).asked.corpus == corpus

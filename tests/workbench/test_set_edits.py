@@ -13,7 +13,7 @@ from assay.gold import log as logs
 from assay.judging.pool import pool_path
 from assay.store import Store
 from assay.workbench.deciding.single_judge_risk import ask_second
-from assay.workbench.judging.page import GivenVote, save_vote
+from assay.workbench.judging.page import VoteForm, save_vote
 from assay.workbench.judging.rulings import rule
 from assay.workbench.judging.set_edits import (
     EditedIssue,
@@ -48,7 +48,7 @@ def service(store: Store, tmp_path: Path) -> Service:
     path = judged_set(tmp_path, dealt, judges=("Ada", "Ben"))
     made = Service(store=store, gold_sets={"set": path}, home=tmp_path)
     for judge, doc, grade in (("Ada", "d1", 2), ("Ben", "d1", 0), ("Ada", "d2", 1)):
-        given = GivenVote(id=f"vote-{judge}-{doc}", set="set", query_id="q1", doc_id=doc,
+        given = VoteForm(id=f"vote-{judge}-{doc}", set="set", query_id="q1", doc_id=doc,
                           grade=grade, rationale="it decides the point")  # fmt: skip
         save_vote(made, given, judge)
     return made

@@ -10,8 +10,8 @@ import msgspec
 import pytest
 
 from assay.core.types import Vote
-from assay.judging.labels import relabel, unchecked
-from assay.judging.pool import PEOPLE, pool_path, read_pool, waiting
+from assay.judging.labels import relabel, unchecked_votes
+from assay.judging.pool import PEOPLE, pairs_to_judge, pool_path, read_pool
 from assay.judging.votes import RULING, SAMPLE, WITHDRAWN, log_path, read_votes
 from assay.workbench.judging.agreement import judges_agreement
 from assay.workbench.judging.progress import set_standing
@@ -49,8 +49,8 @@ def from_the_beginning(session: JudgingSession) -> tuple[object, ...]:
     assert pool is not None
     agreed = judges_agreement(session.dataset)
     return (
-        unchecked(votes),
-        {pair.key for pair in waiting(pool, session.gold, votes, PEOPLE)},
+        unchecked_votes(votes),
+        {pair.key for pair in pairs_to_judge(pool, session.gold, votes, PEOPLE)},
         rounded(agreed.weighted_kappa.value),
         agreed.pairs,
         len(relabel(session.gold, votes, session.policy).changes),

@@ -6,7 +6,8 @@ from __future__ import annotations
 from assay.api.values import load_gold, load_run
 from assay.core.types import ScoreSheet
 from assay.workbench.judging.agreement import judges_agreement
-from assay.workbench.judging.new_sets import add_document, add_queries, init_gold, listed
+from assay.workbench.judging.new_sets import add_document, add_queries, init_gold
+from assay.workbench.judging.new_sets import read_queries as listed
 from assay.workbench.judging.packets import write_packet
 from assay.workbench.judging.pool import PoolRequest, pool_gold
 from assay.workbench.judging.rulings import disputes, rule

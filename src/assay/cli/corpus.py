@@ -142,9 +142,9 @@ def freeze(
 
 
 def _at_hand(corpus: str) -> str:
-    from assay.workbench.searching.corpus_lookup import at_hand
+    from assay.workbench.searching.corpus_lookup import corpus_at_hand
 
-    return at_hand(corpus, say=say)
+    return corpus_at_hand(corpus, say=say)
 
 
 def index(

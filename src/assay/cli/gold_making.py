@@ -15,8 +15,8 @@ from assay.cli.output import Json, emit, progress_bar, say, searching
 from assay.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from assay.workbench.judging.machine_judges import Judged, Plan
-    from assay.workbench.judging.new_sets import Found, Made
+    from assay.workbench.judging.machine_judges import JudgingOutcome, JudgingPlan
+    from assay.workbench.judging.new_sets import ChangedSet, Found
     from assay.workbench.judging.pool import PoolRequest
 
 
@@ -77,7 +77,7 @@ def judge(
     sys.exit(4 if done.unusable and not done.stopped else EXIT[done.stopped])
 
 
-def _announce(plan: Plan) -> None:
+def _announce(plan: JudgingPlan) -> None:
     from assay.core.types import counted
 
     if plan.gone:
@@ -114,7 +114,7 @@ def _progress(bar: Callable[[str, int, int], None], done: int, of: int) -> None:
         say(f"{done} of {of} pairs")
 
 
-def _say_end(done: Judged, plan: Plan) -> None:
+def _say_end(done: JudgingOutcome, plan: JudgingPlan) -> None:
     from assay.core.types import counted
 
     for pair in done.unusable:
@@ -217,10 +217,10 @@ def _queries(source: str, limit: int, store: str) -> list[Found]:
     if source == LOGS:
         with opened(store, read_only=True) as service:
             return new_sets.logged_queries(service, limit=limit)
-    return new_sets.listed(Path(source))
+    return new_sets.read_queries(Path(source))
 
 
-def _print_made(made: Made, *, json: bool) -> None:
+def _print_made(made: ChangedSet, *, json: bool) -> None:
     from assay.core.types import counted
 
     emit(made, lambda: " ".join(made.added) or "no queries", json=json)
@@ -268,7 +268,7 @@ def add(
         pair_of = {"for": for_query, "why": why, "corpus": corpus, "remove": remove}
         _refuse_foreign(pair_of, "--document")
         one = Query(id=id, text=query, type=type, topic=topic, issue=issue, notes=notes)
-        found = new_sets.listed(source) if source is not None else [("--query", one)]
+        found = new_sets.read_queries(source) if source is not None else [("--query", one)]
         _print_made(new_sets.add_queries(dataset, found), json=json)
         return
     if not for_query:

@@ -52,9 +52,9 @@ def decisions(
     """Say what decisions cite. Searches that showed it get relevance_score 3."""
     from assay.reports import listing
     from assay.workbench.project import logs
-    from assay.workbench.searching.corpus_lookup import at_hand
+    from assay.workbench.searching.corpus_lookup import corpus_at_hand
 
-    searched = [at_hand(each, say=say) for each in corpus or ()]
+    searched = [corpus_at_hand(each, say=say) for each in corpus or ()]
     with opened(store, create=True) as service:
         done = logs.import_decisions(service, path, corpora=searched, same_case=same_case)
     if json or done.citations:

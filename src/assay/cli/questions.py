@@ -49,9 +49,9 @@ def questions(
     Only documents without questions are sent, after saying which, and where to."""
     from assay.reports import listing
     from assay.workbench.judging.questions import plan_questions, write_questions
-    from assay.workbench.searching.corpus_lookup import at_hand
+    from assay.workbench.searching.corpus_lookup import corpus_at_hand
 
-    name = at_hand(corpus, say=say)
+    name = corpus_at_hand(corpus, say=say)
     plan = plan_questions(name, by, output, config=config, count=count, limit=limit)
     _announce(plan)
     if dry_run:

@@ -1,11 +1,13 @@
-"""How far judges agree who judged apart from each other.
+"""Agreement between judges who judged the same documents independently: kappa, alpha and the share
+of equal grades, with intervals, for a set and by judge, topic, type, grade and time.
 
-Rulings and spot checks are left out: who rules has read the others, and spot checks measure labels.
-People are compared with people and machines with machines; people against machines stand apart. A
-judge's vote that holds now is compared, and unsure votes are counted but have no grade."""
+Rulings and spot checks are left out: a ruling is made with the other votes in view, and spot checks
+measure labels. People are compared with people and machines with machines; people against machines
+are a group of their own. Each judge's current vote is compared; an unsure vote has no grade."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -28,10 +30,10 @@ from assay.evaluation.concordance import (
     estimates,
 )
 from assay.evaluation.statistics import SEED
-from assay.gold.votes import VoteBook, book_of
-from assay.judging.votes import EDITED, RULING, SAMPLE, by_pair
+from assay.gold.votes import Held, VoteBook, book_of
+from assay.judging.votes import EDITED, RULING, SAMPLE, by_pair, role_of
 
-# ── what there is to say of agreement ─────────────────────────────────────────────────────────────
+# ── the figures as values ─────────────────────────────────────────────────────────────────────────
 
 Kind = Literal["human", "machine", "across", "all"]
 
@@ -113,7 +115,7 @@ class GradeFigures(msgspec.Struct, frozen=True, kw_only=True):
     cohen_kappa: Figure
 
 
-class Against(msgspec.Struct, frozen=True, kw_only=True):
+class JudgeBias(msgspec.Struct, frozen=True, kw_only=True):
     """A judge against the mean of the others, grade minus mean: below 0 is strict, above it
     lenient. `leaning` is said only where the interval is off 0."""
 
@@ -145,7 +147,7 @@ class LeftOut(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Agreement(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything there is to say; `kind` is who is compared."""
+    """The agreement on a gold set; `kind` is who is compared with whom."""
 
     dataset: str
     kind: Kind
@@ -173,7 +175,7 @@ class Agreement(msgspec.Struct, frozen=True, kw_only=True):
     by_topic: dict[str, Figures]
     by_type: dict[str, Figures]
     by_grade: dict[str, GradeFigures]
-    consensus: dict[str, Against]
+    consensus: dict[str, JudgeBias]
     drift: dict[str, Drift]
 
 
@@ -186,7 +188,7 @@ ONE_GRADE = "undefined: one grade only"
 NO_OVERLAP = "undefined: no pair has two grades"
 NEVER = "undefined: nobody gave it"
 OVER_PAIRS = f"over pairs: fewer than {MIN_CLUSTERS} queries"
-FAR = 2  # grades apart
+FAR = 2  # grades between two votes that are called far apart; taste
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -239,7 +241,7 @@ class Comparisons:
         )
 
 
-def compared(
+def compare_votes(
     votes: Iterable[Vote], scale: Scale, wanted: Callable[[Vote, Vote], bool]
 ) -> Comparisons:
     """Every two grades on one pair whose judges are to be compared."""
@@ -313,7 +315,7 @@ def figures_of(seen: Comparisons) -> Figures:
         ]
         return np.stack(figures, axis=1)
 
-    found = estimates(_parts(seen, judges, size), statistic)
+    found = estimates(_resampling_rows(seen, judges, size), statistic)
     exact, cohen, linear, quadratic, alpha, far, two_exact, two_kappa = (
         _figure(estimate, seen) for estimate in found
     )
@@ -336,7 +338,7 @@ def figures_of(seen: Comparisons) -> Figures:
     )
 
 
-def _parts(seen: Comparisons, judges: Integers, size: int) -> Floats:
+def _resampling_rows(seen: Comparisons, judges: Integers, size: int) -> Floats:
     """One row a query, or a pair where queries are few: the table of every two judges, the
     coincidences of alpha, and how many pairs are far apart, of how many."""
     resampled = seen.query if len(seen.queries) >= MIN_CLUSTERS else seen.unit
@@ -360,7 +362,7 @@ def _parts(seen: Comparisons, judges: Integers, size: int) -> Floats:
 
 
 def _figure(estimate: Estimate, seen: Comparisons) -> Figure:
-    figure = stated(estimate, ONE_GRADE if len(seen.unit) else NO_OVERLAP)
+    figure = figure_of(estimate, ONE_GRADE if len(seen.unit) else NO_OVERLAP)
     if figure.interval and not figure.note and len(seen.queries) < MIN_CLUSTERS:
         return structs.replace(figure, note=OVER_PAIRS)
     return figure
@@ -369,7 +371,7 @@ def _figure(estimate: Estimate, seen: Comparisons) -> Figure:
 def by_grade(seen: Comparisons) -> dict[str, GradeFigures]:
     size, judges = len(seen.scale.grades), np.unique(seen.between)
     cells = max(len(judges), 1) * size * size
-    parts = _parts(seen, judges, size)[:, :cells]
+    parts = _resampling_rows(seen, judges, size)[:, :cells]
 
     def statistic(sums: Floats) -> Floats:
         tables = sums.reshape(len(sums), -1, size, size)
@@ -385,15 +387,15 @@ def by_grade(seen: Comparisons) -> dict[str, GradeFigures]:
     return {
         str(grade + seen.scale.lowest): GradeFigures(
             pairs=given[grade],
-            exact=stated(found[grade], NEVER),
-            cohen_kappa=stated(found[size + grade], ONE_GRADE if given[grade] else NEVER),
+            exact=figure_of(found[grade], NEVER),
+            cohen_kappa=figure_of(found[size + grade], ONE_GRADE if given[grade] else NEVER),
         )
         for grade in range(size)
     }
 
 
-def stated(estimate: Estimate, why: str) -> Figure:
-    """A figure that is undefined for a known reason."""
+def figure_of(estimate: Estimate, why: str) -> Figure:
+    """An estimate as a figure; `why` explains one that is undefined."""
     return Figure(
         value=estimate.value,
         interval=estimate.interval,
@@ -446,13 +448,13 @@ def differences(votes: Iterable[Vote]) -> dict[str, list[Difference]]:
     return {judge: sorted(mine, key=lambda d: (d.at, d[:2])) for judge, mine in found.items()}
 
 
-def against_others(mine: Sequence[Difference]) -> Against:
+def bias_of(mine: Sequence[Difference]) -> JudgeBias:
     sums = np.array([[difference.value, 1.0] for difference in mine]).reshape(-1, 2)
     (found,) = _over_queries(mine, sums, concordance.mean_of)
     low, high = found.interval or (0.0, 0.0)
-    return Against(
+    return JudgeBias(
         pairs=len(mine),
-        difference=stated(found, ALONE),
+        difference=figure_of(found, ALONE),
         leaning="lenient" if low > 0 else "strict" if high < 0 else "",
     )
 
@@ -473,7 +475,7 @@ def drift_of(given: Sequence[Vote], mine: Sequence[Difference], scale: Scale) ->
         return np.stack([*agreed, concordance.mean_of(sums[:, -2:])[:, 0]], axis=1)
 
     again = _over_queries([first for first, _ in twice], tables, statistic)
-    exact, kappa, changed = (stated(found, ONE_GRADE if twice else ONCE) for found in again)
+    exact, kappa, changed = (figure_of(found, ONE_GRADE if twice else ONCE) for found in again)
     earlier, later, change = _halves(mine)
     return Drift(
         repeated=len(twice),
@@ -508,7 +510,7 @@ def _halves(mine: Sequence[Difference]) -> list[Figure]:
     for row, difference in enumerate(mine):
         sums[row, 2 * (row >= split) :][:2] = difference.value, 1
     found = _over_queries(mine, sums, concordance.change_of_means)
-    return [stated(estimate, ALONE) for estimate in found]
+    return [figure_of(estimate, ALONE) for estimate in found]
 
 
 def _over_queries(
@@ -535,7 +537,7 @@ def votes_by_judge(votes: Iterable[Vote]) -> Mapping[str, list[Vote]]:
     return dict(sorted(found.items()))
 
 
-# ────────────────────────────────────────────────────────────────────────────────────────────────
+# ── agreement of a set ────────────────────────────────────────────────────────────────────────────
 
 WHO: Mapping[str, tuple[str, str]] = {
     "human": ("people", "no two people"),
@@ -557,7 +559,7 @@ def agreement(
     """Between people where two of them share a pair; else between machines; else between people and
     machines. `kind` says which, and named judges are all compared with each other."""
     book = book_of(votes)
-    asked, left_out = _asked(gold, book, judges)
+    asked, left_out = _independent_votes(gold, book, judges)
     holding = [vote for vote in book.current() if vote.id in asked]
     scale = _scale(gold, holding, relevant_from)
     groups = {name: _between(name, holding, scale) for name in KINDS}
@@ -595,12 +597,12 @@ def agreement(
         by_topic=_by_query(gold, seen, "topic"),
         by_type=_by_query(gold, seen, "type"),
         by_grade=by_grade(seen),
-        consensus={judge: against_others(mine.get(judge, [])) for judge in given},
+        consensus={judge: bias_of(mine.get(judge, [])) for judge in given},
         drift={judge: drift_of(said, mine.get(judge, []), scale) for judge, said in given.items()},
     )
 
 
-def _asked(
+def _independent_votes(
     gold: GoldSet, book: VoteBook, judges: Collection[str]
 ) -> tuple[dict[str, None], LeftOut]:
     """The ids of the votes that judges gave independently of each other, and how many others were
@@ -654,7 +656,7 @@ def _between(kind: Kind, votes: Sequence[Vote], scale: Scale) -> Comparisons:
             return False
         return kind == "all" or (one.kind != other.kind if kind == "across" else True)
 
-    return compared([vote for vote in votes if _is_of(vote, kind)], scale, wanted)
+    return compare_votes([vote for vote in votes if _is_of(vote, kind)], scale, wanted)
 
 
 def _first_with_pairs(groups: Mapping[Kind, Comparisons]) -> Kind:
@@ -714,3 +716,59 @@ def _by_query(gold: GoldSet, seen: Comparisons, attribute: str) -> dict[str, Fig
         if query.id in here and getattr(query, attribute):
             ids.setdefault(getattr(query, attribute), set()).add(query.id)
     return {name: figures_of(seen.of_queries(wanted)) for name, wanted in ids.items()}
+
+
+# ── kappa of votes that come one by one ───────────────────────────────────────────────────────────
+
+
+def linear_kappa(tables: Iterable[Mapping[tuple[int, int], int]]) -> float | None:
+    """Linear weighted kappa over tables of how often two judges gave which two grades, one table
+    for each pair of judges; None where it is undefined."""
+    met = [{two: times for two, times in table.items() if times} for table in tables]
+    met = [table for table in met if table]
+    size = 1 + max((max(two) for table in met for two in table), default=0)
+    counts = np.zeros((len(met), size, size))
+    for number, table in enumerate(met):
+        for two, times in table.items():
+            counts[number][two] = times
+    value = float(concordance.kappa(counts, 1)) if met else float("nan")
+    return value if np.isfinite(value) else None
+
+
+JudgePair = tuple[str, str]
+
+
+class PeopleAgreement:
+    """How far people agree who judged independently of each other, without intervals."""
+
+    def __init__(self) -> None:
+        self._votes: Counter[str] = Counter()  # by judge
+        self._grades: dict[JudgePair, Counter[tuple[int, int]]] = {}
+        self.shared = 0  # documents that two of them graded
+
+    def count(self, votes: Iterable[Vote | Held], by: int) -> None:
+        """Add the votes on one pair, or with `by` -1 remove them."""
+        given = sorted(
+            (
+                (vote.judge, vote.grade)
+                for vote in votes
+                if vote.kind == "human" and not role_of(vote.source)
+            ),
+            key=lambda each: each[0],
+        )
+        for judge, _ in given:
+            self._votes[judge] += by
+        graded = [(judge, grade) for judge, grade in given if grade is not None]
+        self.shared += by * (len({judge for judge, _ in graded}) > 1)
+        for (one, first), (other, second) in combinations(graded, 2):
+            if one != other:  # a judge may have voted in two copies of the project
+                self._grades.setdefault((one, other), Counter())[first, second] += by
+
+    @property
+    def judges(self) -> int:
+        return sum(votes > 0 for votes in self._votes.values())
+
+    @property
+    def kappa(self) -> float | None:
+        """Linear weighted kappa over all pairs of judges, as `agreement` has it."""
+        return linear_kappa(self._grades.values())

@@ -1,8 +1,7 @@
-"""Asking an OpenAI-compatible chat-completions endpoint: one request, one reply.
+"""Requests to an OpenAI-compatible chat-completions endpoint, one reply each.
 
 The key goes to the host of the judge's table and to no other: a redirect is refused, not followed.
-What the endpoint says of an error is shown short, without control characters and without the
-key."""
+Error texts of the endpoint are shown short, without control characters and without the key."""
 
 from __future__ import annotations
 
@@ -21,11 +20,11 @@ import msgspec
 
 from assay import __version__
 from assay.judging.machine import Away, Machine, Refused, Reply, Unusable, secret
-from assay.judging.machine_prompt import Message, schema
+from assay.judging.machine_prompt import Message, answer_schema
 
-MOST_BYTES = 4 * 2**20  # of an answer
+MOST_BYTES = 4 * 2**20  # of an answer; far more than any model writes
 BLOCK = 65_536
-SHOWN = 300  # characters of what an endpoint says of an error
+SHOWN = 300  # characters of an error text of the endpoint; taste
 TEMPORARY = frozenset((408, 409, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529))
 THIS_REQUEST = frozenset((400, 413, 422))  # too long, not allowed, not understood
 
@@ -55,23 +54,25 @@ class _Completion(msgspec.Struct):
     usage: object = None
 
 
-class _Manner(msgspec.Struct, frozen=True):
+class _RequestShape(msgspec.Struct, frozen=True):
     shape: int = 0  # of SHAPES
     count: int = 0  # of COUNTS
 
 
-_accepted: dict[str, _Manner] = {}  # what an endpoint took last, so that it is asked that way again
+_accepted: dict[
+    str, _RequestShape
+] = {}  # what an endpoint took last, so that it is asked that way again
 
 
 def chat(machine: Machine, messages: tuple[Message, ...], grades: tuple[int, ...]) -> Reply:
     """One reply. An endpoint that refuses a way of asking is asked in the next."""
     known = f"{machine.base_url} {machine.model}"
-    manner = _accepted.get(known, _Manner())
+    manner = _accepted.get(known, _RequestShape())
     while True:
         try:
             reply = _reply(machine, _body(machine, messages, grades, manner))
-        except _NotLikeThat as error:
-            other = _next_manner(manner, str(error))
+        except _ShapeRefused as error:
+            other = _next_shape(manner, str(error))
             if other is None:
                 raise Unusable(f"{machine.host} refuses the request: {error}") from None
             manner = other
@@ -80,27 +81,27 @@ def chat(machine: Machine, messages: tuple[Message, ...], grades: tuple[int, ...
             return reply
 
 
-class _NotLikeThat(Exception):
+class _ShapeRefused(Exception):
     """A 400: something in the request is not known there, or not allowed."""
 
 
-def _next_manner(manner: _Manner, said: str) -> _Manner | None:
+def _next_shape(manner: _RequestShape, said: str) -> _RequestShape | None:
     """Another way of asking, where what was said may be about the way."""
     if manner.count == 0 and "max_tokens" in said:
-        return _Manner(manner.shape, 1)
+        return _RequestShape(manner.shape, 1)
     if manner.shape + 1 < len(SHAPES):
-        return _Manner(manner.shape + 1, manner.count)
+        return _RequestShape(manner.shape + 1, manner.count)
     return None
 
 
 def _body(
-    machine: Machine, messages: tuple[Message, ...], grades: tuple[int, ...], manner: _Manner
+    machine: Machine, messages: tuple[Message, ...], grades: tuple[int, ...], manner: _RequestShape
 ) -> bytes:
     shapes: dict[str, object] = {
         "json_object": {"type": "json_object"},
         "json_schema": {
             "type": "json_schema",
-            "json_schema": {"name": "judgment", "strict": True, "schema": schema(grades)},
+            "json_schema": {"name": "judgment", "strict": True, "schema": answer_schema(grades)},
         },
     }
     body: dict[str, object] = {
@@ -116,7 +117,7 @@ def _body(
 
 
 def _reply(machine: Machine, body: bytes) -> Reply:
-    content = _posted(machine, body)
+    content = _post(machine, body)
     try:
         completion = msgspec.json.decode(content, type=_Completion)
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -157,7 +158,7 @@ class _NoRedirect(HTTPRedirectHandler):
         return None
 
 
-def _posted(machine: Machine, body: bytes) -> bytes:
+def _post(machine: Machine, body: bytes) -> bytes:
     """The body of a good answer; all else is raised as what it means for the judge."""
     key = secret(machine)
     address = f"{machine.base_url.rstrip('/')}/chat/completions"
@@ -170,10 +171,10 @@ def _posted(machine: Machine, body: bytes) -> bytes:
         with opener.open(
             Request(address, data=body, headers=headers, method="POST"), timeout=machine.timeout
         ) as response:
-            return _read(response, until, machine)
+            return _read_body(response, until, machine)
     except HTTPError as error:
         with error:
-            raise _meaning(error, machine, key, address) from None
+            raise _error_of(error, machine, key, address) from None
     except (OSError, http.client.HTTPException) as error:
         reason = error.reason if isinstance(error, URLError) else error
         if isinstance(reason, ssl.SSLCertVerificationError):
@@ -185,7 +186,7 @@ def _posted(machine: Machine, body: bytes) -> bytes:
         raise _away(f"no answer from {machine.host}: {said}", sent=not refused) from None
 
 
-def _read(response: http.client.HTTPResponse, until: float, machine: Machine) -> bytes:
+def _read_body(response: http.client.HTTPResponse, until: float, machine: Machine) -> bytes:
     """All of it: not more than fits, and not longer than it may take, however slowly it drips."""
     blocks, size = [], 0
     while block := response.read1(BLOCK):
@@ -200,7 +201,7 @@ def _read(response: http.client.HTTPResponse, until: float, machine: Machine) ->
     return b"".join(blocks)
 
 
-def _meaning(error: HTTPError, machine: Machine, key: str, address: str) -> Exception:
+def _error_of(error: HTTPError, machine: Machine, key: str, address: str) -> Exception:
     status, host = error.code, machine.host
     if 300 <= status < 400:
         target = urlsplit(urljoin(address, error.headers.get("Location", ""))).netloc
@@ -210,19 +211,19 @@ def _meaning(error: HTTPError, machine: Machine, key: str, address: str) -> Exce
         )
     if status in (401, 403):  # what it says may repeat a part of the key
         return Refused(f"{host} does not accept the key (status {status})")
-    said = _said(error, key)
+    said = _error_text(error, key)
     if status == 400:
-        return _NotLikeThat(said)
+        return _ShapeRefused(said)
     if status in THIS_REQUEST:
         return Unusable(f"{host} refuses the request: {said}")
     if status in TEMPORARY:
-        wait = _wait(error.headers.get("Retry-After", ""))
+        wait = _retry_after(error.headers.get("Retry-After", ""))
         asks = f" and asks to wait {wait:,.0f} seconds" if wait else ""
         return _away(f"{host} answers {said}{asks}", wait=wait)
     return Refused(f"{host} answers {said}")
 
 
-def _said(error: HTTPError, key: str) -> str:
+def _error_text(error: HTTPError, key: str) -> str:
     try:
         text = error.read(BLOCK).decode("utf-8", "replace")
     except (OSError, http.client.HTTPException):
@@ -239,7 +240,7 @@ def _clean(text: str, key: str) -> str:
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
 
 
-def _wait(value: str) -> float | None:
+def _retry_after(value: str) -> float | None:
     """Retry-After: seconds, or a date."""
     try:
         seconds = float(value)

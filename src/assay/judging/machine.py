@@ -1,9 +1,10 @@
-"""Machines that judge: what one is, asking it about one pair, and keeping what it said.
+"""Machine judges: their settings, a request about one pair with retries, the cache of answers, and
+the receipts of what was sent.
 
-An answer is kept by its content (who was asked, and exactly what), so that an interrupted run goes
-on without asking again. What cannot be read as a grade and a reason is asked for once more with the
-complaint, and is then no vote; that is kept too, so that it is not paid for again. An endpoint that
-is away is an outage, never a grade.
+The cache knows an answer by the judge and the exact request, so an interrupted run continues
+without asking again. An answer that is not a grade with a reason is requested once more with a
+complaint; a second bad answer is no vote, and is cached too, so that it is not paid for again. An
+endpoint that does not answer is an outage, never a grade.
 
 A kind of judge is one function, `chat(machine, messages, grades) -> Reply`, that raises `Away`,
 `Refused` or `Unusable`. Packages add kinds in the entry-point group `assay.judges`; asking again,
@@ -33,18 +34,18 @@ from assay.judging.machine_prompt import (
     ECHOED,
     LONGEST_WHY,
     Message,
-    Nonsense,
     Request,
+    UnreadableAnswer,
     Verdict,
     complaint,
     read_verdict,
 )
 from assay.judging.votes import beside
 
-# ── what was sent to whom ─────────────────────────────────────────────────────────────────────────
+# ── receipts ──────────────────────────────────────────────────────────────────────────────────────
 
 
-class Begun(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag="begin"):
+class RunBegun(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag="begin"):
     """What is about to be sent: the pairs that are not in the cache."""
 
     run: str
@@ -61,7 +62,7 @@ class Begun(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag="b
     characters: int
 
 
-class Ended(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag="end"):
+class RunEnded(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag="end"):
     """What was sent, what it cost, and what came of it. `stopped` is empty where all was asked."""
 
     run: str
@@ -83,7 +84,7 @@ def receipts_path(dataset: Path) -> Path:
     return beside(dataset, "receipts.jsonl")
 
 
-def append_receipt(dataset: Path, receipt: Begun | Ended) -> None:
+def append_receipt(dataset: Path, receipt: RunBegun | RunEnded) -> None:
     """On disk when this returns. A line that a crash has cut gets an end first."""
     path = receipts_path(dataset)
     try:
@@ -98,7 +99,7 @@ def append_receipt(dataset: Path, receipt: Begun | Ended) -> None:
         raise InputError(f"cannot write: {os_message(error)}", where=str(path)) from error
 
 
-# ────────────────────────────────────────────────────────────────────────────────────────────────
+# ── a machine judge ───────────────────────────────────────────────────────────────────────────────
 
 OPENAI = "openai"
 JUDGES = plugins.Kind(
@@ -107,10 +108,10 @@ JUDGES = plugins.Kind(
 
 CACHE = "judge-cache"
 KEY = re.compile(r"env:([A-Za-z_][A-Za-z0-9_]*)")
-LONGEST_WAIT = 120.0  # seconds; an endpoint that asks for more is away
-FIRST_WAIT = 1.0  # seconds before the second try, doubled with every further one
-MOST_BACKOFF = 30.0
-OVERHEAD = 64  # tokens a message may cost beyond its text
+LONGEST_WAIT = 120.0  # seconds; an endpoint that asks for a longer wait is away; taste
+FIRST_WAIT = 1.0  # seconds before the second try, doubled with every further one; taste
+MOST_BACKOFF = 30.0  # seconds between two tries at most; taste
+OVERHEAD = 64  # tokens that a message may cost beyond its text; a generous bound
 MILLION = 1_000_000
 
 
@@ -167,7 +168,7 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
     tokens_out: int | None = None
 
 
-class Asked(msgspec.Struct, frozen=True, kw_only=True):
+class JudgeOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """What became of one pair: a verdict, or why there is none. `unusable` concerns the pair alone,
     an `outage` everything that is left; `refused` is what somebody has to mend first, and at the
     `ceiling` nothing more may be sent."""
@@ -179,7 +180,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float = 0.0
 
 
-class Kept(msgspec.Struct, frozen=True, kw_only=True):
+class CachedAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """An answer in the cache, or why there was no usable one. That holds for the same room for an
     answer: with more tokens a model may get to its end."""
 
@@ -215,7 +216,7 @@ Chat = Callable[[Machine, tuple[Message, ...], tuple[int, ...]], Reply]
 
 def mistake(machine: Machine) -> tuple[str, str]:
     """(key, what is wrong with it) of the first setting that cannot be; never what a key holds."""
-    address = _parts(machine.base_url)
+    address = _valid_address(machine.base_url)
     checks = (
         (
             "base_url",
@@ -249,7 +250,7 @@ def mistake(machine: Machine) -> tuple[str, str]:
     return next(((key, message) for key, wrong, message in checks if wrong), ("", ""))
 
 
-def _parts(base_url: str) -> str | None:
+def _valid_address(base_url: str) -> str | None:
     """The address where it is one; what else stands in an address may be a secret."""
     try:
         parts = urlsplit(base_url)
@@ -289,31 +290,33 @@ def secret(machine: Machine) -> str:
 # ── asking ────────────────────────────────────────────────────────────────────────────────────────
 
 
-def ask(machine: Machine, request: Request, folder: Path, allowance: float | None) -> Asked:
+def ask(machine: Machine, request: Request, folder: Path, allowance: float | None) -> JudgeOutcome:
     """Judge one pair, and keep the verdict in `folder`. No request is made that could bring the
     cost above the `allowance`."""
     chat: Chat = plugins.load(JUDGES, machine.kind)
     messages, spent, began = request.messages, Spent(), time.monotonic()
     why = ""
     for _ in range(2):
-        reply, used = patiently(machine, chat, messages, request.grades, _less(allowance, spent))
+        reply, used = chat_with_retries(
+            machine, chat, messages, request.grades, _less(allowance, spent)
+        )
         spent += used
-        if isinstance(reply, Asked):
+        if isinstance(reply, JudgeOutcome):
             if reply.state == "unusable":
-                keep(folder, machine, request, why=reply.why)
+                cache_answer(folder, machine, request, why=reply.why)
             return msgspec.structs.replace(reply, spent=spent)
         try:
             verdict = read_verdict(reply.text, request.grades)
-        except Nonsense as error:
+        except UnreadableAnswer as error:
             why = f"{error}{', since it was cut at max_tokens' if reply.cut else ''}"
             messages = (*request.messages, *complaint(reply.text, why))
             continue
         seconds = round(time.monotonic() - began, 3)
-        keep(folder, machine, request, verdict, seconds)
-        return Asked(state="answered", verdict=verdict, spent=spent, seconds=seconds)
+        cache_answer(folder, machine, request, verdict, seconds)
+        return JudgeOutcome(state="answered", verdict=verdict, spent=spent, seconds=seconds)
     why = f"{why} (asked twice)"
-    keep(folder, machine, request, why=why)
-    return Asked(state="unusable", why=why, spent=spent)
+    cache_answer(folder, machine, request, why=why)
+    return JudgeOutcome(state="unusable", why=why, spent=spent)
 
 
 def most_cost(machine: Machine, request: Request) -> float:
@@ -329,30 +332,30 @@ def _less(allowance: float | None, spent: Spent) -> float | None:
     return None if allowance is None else allowance - (spent.cost or 0.0)
 
 
-def patiently(
+def chat_with_retries(
     machine: Machine,
     chat: Chat,
     messages: tuple[Message, ...],
     grades: tuple[int, ...],
     allowance: float | None,
-) -> tuple[Reply | Asked, Spent]:
+) -> tuple[Reply | JudgeOutcome, Spent]:
     """A reply, trying again as often as the judge's table says; else why there is none."""
     spent, bound = Spent(), _bound(machine, messages)
     for tried in range(machine.retries + 1):
         if allowance is not None and ((spent + bound).cost or 0.0) > allowance:
-            return Asked(state="ceiling"), spent
+            return JudgeOutcome(state="ceiling"), spent
         try:
             reply = chat(machine, messages, grades)
         except Unusable as error:
-            return Asked(state="unusable", why=str(error)), spent + Spent(requests=1)
+            return JudgeOutcome(state="unusable", why=str(error)), spent + Spent(requests=1)
         except Refused as error:
-            return Asked(state="refused", why=str(error)), spent + Spent(requests=1)
+            return JudgeOutcome(state="refused", why=str(error)), spent + Spent(requests=1)
         except Away as error:
             spent += bound if error.sent else Spent(requests=1)
             last = tried == machine.retries
             if last or (error.wait or 0) > LONGEST_WAIT:
                 times = f" ({tried + 1} tries)" if tried else ""
-                return Asked(state="outage", why=f"{error}{times}"), spent
+                return JudgeOutcome(state="outage", why=f"{error}{times}"), spent
             time.sleep(_pause(tried) if error.wait is None else error.wait)
         else:
             return reply, spent + _used(machine, reply, bound)
@@ -390,17 +393,19 @@ def cost(machine: Machine, tokens_in: float, tokens_out: float) -> float | None:
     return (tokens_in * machine.price_in + tokens_out * machine.price_out) / MILLION
 
 
-# ── what was said before ──────────────────────────────────────────────────────────────────────────
+# ── the cache of answers ──────────────────────────────────────────────────────────────────────────
 
 
 def cache_folder(home: Path | None = None) -> Path:
     return workspace(home).absolute() / CACHE
 
 
-def kept(folder: Path, machine: Machine, request: Request) -> Kept | None:
+def find_cached(folder: Path, machine: Machine, request: Request) -> CachedAnswer | None:
     """What this judge answered to exactly this before. A file that cannot be read is none."""
     try:
-        found = msgspec.json.decode(_place(folder, machine, request).read_bytes(), type=Kept)
+        found = msgspec.json.decode(
+            _cache_path(folder, machine, request).read_bytes(), type=CachedAnswer
+        )
     except (OSError, msgspec.DecodeError, UnicodeDecodeError):
         return None
     if found.verdict is None:
@@ -409,7 +414,7 @@ def kept(folder: Path, machine: Machine, request: Request) -> Kept | None:
     return found if on_scale else None
 
 
-def keep(
+def cache_answer(
     folder: Path,
     machine: Machine,
     request: Request,
@@ -418,7 +423,7 @@ def keep(
     *,
     why: str = "",
 ) -> None:
-    value = Kept(
+    value = CachedAnswer(
         model=machine.model,
         verdict=verdict,
         seconds=seconds,
@@ -426,10 +431,10 @@ def keep(
         why=why,
         max_tokens=machine.max_tokens,
     )
-    write_atomic(_place(folder, machine, request), msgspec.json.encode(value) + b"\n")
+    write_atomic(_cache_path(folder, machine, request), msgspec.json.encode(value) + b"\n")
 
 
-def _place(folder: Path, machine: Machine, request: Request) -> Path:
+def _cache_path(folder: Path, machine: Machine, request: Request) -> Path:
     """By all that bears on the answer, and nothing that does not."""
     asked = [machine.kind, machine.base_url, machine.model, machine.temperature, request]
     name = hashlib.sha256(msgspec.json.encode(asked)).hexdigest()

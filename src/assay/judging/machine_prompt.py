@@ -1,9 +1,9 @@
-"""What a machine judge is asked, and reading what it answers.
+"""The prompt for a machine judge, and the reader of its answer.
 
 The prompt is the rubric as people get it, the query and the document: its title, question and
 conclusion, its text as far as there is room, and, where the text is cut, the passages nearest to
 the query. A query's notes are left out: they give the answer away. The answer is a JSON object of
-a fixed shape; whatever else comes is nonsense, and nothing is guessed from it."""
+a fixed shape; any other answer is refused, and nothing is guessed from it."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ That is no usable answer: {why}. Answer again with one JSON object and nothing a
 "rationale", "grade" and "unsure", as asked.
 """
 SHOWN_FIELDS = ("question", "conclusion", "summary")
-LONGEST_WHY = 300  # characters of a complaint
-ECHOED = 2_000  # characters of a bad answer that are sent back with the complaint
+LONGEST_WHY = 300  # characters of a complaint; taste
+ECHOED = 2_000  # characters of a bad answer that are sent back with the complaint; taste
 _TAG = re.compile(r"<(?=\s*/?\s*(?:query|document)\b)", re.IGNORECASE)
 _FENCE = re.compile(r"```\w*\s*(\{.*?\})\s*```", re.DOTALL)
 _THOUGHT = re.compile(r"\s*<think>.*?</think>", re.DOTALL)
 
 
-class Nonsense(AssayError):
+class UnreadableAnswer(AssayError):
     """An answer that is no verdict."""
 
 
@@ -92,16 +92,16 @@ class _Answer(msgspec.Struct, frozen=True, kw_only=True):
     unsure: bool = False
 
 
-def template() -> str:
+def template_hash() -> str:
     """The hash of everything in a prompt that is neither rubric nor query nor document."""
-    parts = [SYSTEM, USER, COMPLAINT, SHOWN_FIELDS, schema((0, 1))]
+    parts = [SYSTEM, USER, COMPLAINT, SHOWN_FIELDS, answer_schema((0, 1))]
     return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()[:12]
 
 
 # ── the question ──────────────────────────────────────────────────────────────────────────────────
 
 
-def request(rubric: Rubric, query: Query, document: Document, *, most: int) -> Request:
+def judging_request(rubric: Rubric, query: Query, document: Document, *, most: int) -> Request:
     """With at most so many characters of the document."""
     grades = tuple(sorted(rubric.values))
     listed = ", ".join(map(str, grades))
@@ -113,7 +113,7 @@ def request(rubric: Rubric, query: Query, document: Document, *, most: int) -> R
     user = USER.format(
         attributes=_harmless(attributes),
         query=_harmless(query.text.strip()),
-        document=_harmless(_shown(query, document, most)),
+        document=_harmless(_document_text(query, document, most)),
     )
     messages = (Message(role="system", content=system), Message(role="user", content=user))
     return Request(messages=messages, grades=grades)
@@ -124,7 +124,7 @@ def _harmless(text: str) -> str:
     return _TAG.sub("‹", text)
 
 
-def _shown(query: Query, document: Document, most: int) -> str:
+def _document_text(query: Query, document: Document, most: int) -> str:
     """The parts in the order in which a judge reads them, the text last, within the room there
     is."""
     parts = [("Title", document.title)]
@@ -155,7 +155,7 @@ def _cut(text: str, most: int) -> str:
 # ── the answer ────────────────────────────────────────────────────────────────────────────────────
 
 
-def schema(grades: tuple[int, ...]) -> dict[str, object]:
+def answer_schema(grades: tuple[int, ...]) -> dict[str, object]:
     """The shape of an answer, for endpoints that can hold to one."""
     return {
         "type": "object",
@@ -169,40 +169,40 @@ def schema(grades: tuple[int, ...]) -> dict[str, object]:
     }
 
 
-def bare(text: str) -> str:
+def bare_json(text: str) -> str:
     """An answer without a thought before it and a fence around it."""
     text = _THOUGHT.sub("", text, count=1).strip()
     if len(fenced := _FENCE.findall(text)) == 1 and not text.startswith("{"):
         text = fenced[0]
     if not text:
-        raise Nonsense("the answer is empty")
+        raise UnreadableAnswer("the answer is empty")
     return str(text)
 
 
 def read_verdict(text: str, grades: tuple[int, ...]) -> Verdict:
     """The verdict, whole and on the scale. A thought before it, a fence around it with some words
     outside, and keys that nobody asked for are how some models write; no more is overlooked."""
-    text = bare(text)
+    text = bare_json(text)
     try:
-        answer = msgspec.convert(json.loads(text, object_pairs_hook=_once), _Answer)
+        answer = msgspec.convert(json.loads(text, object_pairs_hook=_refuse_repeated_keys), _Answer)
     except (ValueError, RecursionError) as error:
         if isinstance(error, msgspec.ValidationError):
-            raise Nonsense(str(error).replace("`", "")[:LONGEST_WHY]) from error
-        raise Nonsense("it is not one whole JSON object") from error
+            raise UnreadableAnswer(str(error).replace("`", "")[:LONGEST_WHY]) from error
+        raise UnreadableAnswer("it is not one whole JSON object") from error
     if answer.grade is not None and answer.grade not in grades:
         listed = ", ".join(map(str, grades))
-        raise Nonsense(f"{_short(answer.grade)} is not on the scale {listed}")
+        raise UnreadableAnswer(f"{_short(answer.grade)} is not on the scale {listed}")
     if not answer.rationale.strip():
-        raise Nonsense("the rationale is empty")
+        raise UnreadableAnswer("the rationale is empty")
     if told := too_long(answer.rationale, "the rationale"):
-        raise Nonsense(told)
+        raise UnreadableAnswer(told)
     if answer.grade is None and not answer.unsure:
-        raise Nonsense("there is neither a grade nor unsure")
+        raise UnreadableAnswer("there is neither a grade nor unsure")
     grade = None if answer.unsure else answer.grade
     return Verdict(grade=grade, rationale=" ".join(answer.rationale.split()))
 
 
-def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+def _refuse_repeated_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
     if len({key for key, _ in pairs}) < len(pairs):
         raise ValueError("a key comes twice")
     return dict(pairs)

@@ -1,4 +1,4 @@
-"""What to judge next: the pairs whose grade could change the decision most.
+"""The unjudged pairs whose grade could change a decision most, in the order to judge them.
 
 An unjudged hit is a random grade (see `evaluation.belief`), so a measure is a random number: its
 mean says which way the decision goes, its spread how sure that is. A pair is worth the part of the
@@ -7,7 +7,7 @@ spread that its grade takes away on average; the largest comes first. The idea i
 precision to any measure, and with the chance of relevance learnt from the judgments at hand.
 
 How it is computed: `evaluation.guessed` draws grades for every unjudged hit, and the measure under
-each draw gives mean and spread (`_standing`): the same belief that `compare` and gates have. What
+each draw gives mean and spread (`_state_of`): the same belief that `compare` and gates have. What
 one pair's grade would change is measured by setting it to every grade in turn while the query's
 other hits stay as drawn (`_effects`), and `belief.plan` puts the pairs in order, narrowing the
 belief after each as if its grade were known.
@@ -76,7 +76,7 @@ def with_judgments(verdict: Verdict, results: Results, baseline: Results | None)
     pairs: dict[Key, Pair] = {}
     lists: list[tuple[list[Pair], bool]] = []
     if isinstance(results, GradedResults):  # a golden question passes or not, whatever is judged
-        lists = [_settling(check, results, baseline) for check in waiting]
+        lists = [_judgments_to_settle(check, results, baseline) for check in waiting]
     first = any(unknown for _, unknown in lists)
     for wanted, unknown in lists:
         if unknown == first:  # where one gate cannot be forecast, all wait for it
@@ -93,7 +93,7 @@ def _closed(verdict: Verdict, waiting: Sequence[Check], results: GradedResults) 
     return msgspec.structs.replace(verdict, judge_next=[])
 
 
-def _settling(
+def _judgments_to_settle(
     check: Check, results: GradedResults, baseline: Results | None
 ) -> tuple[list[Pair], bool]:
     """The judgments expected to settle one gate: first those that make the sign sure, then, where a
@@ -115,7 +115,7 @@ def _settling(
     chosen: dict[Key, Pair] = {}
     clear = margins(gate, results, baseline)
     for decision in decisions:
-        for pair in _until_told(decision, float(check.value or 0), clear):
+        for pair in _until_decided(decision, float(check.value or 0), clear):
             chosen[pair.query_id, pair.doc_id] = pair
     if gate.min_judged is not None:
         ranked = [pair for decision in decisions for pair in decision.pairs]
@@ -125,7 +125,7 @@ def _settling(
     return list(chosen.values()), any(decision.first for decision in decisions)
 
 
-def _until_told(
+def _until_decided(
     decision: Decision, value: float, clear: tuple[float, float] = (0.0, 0.0)
 ) -> list[Pair]:
     """The pairs that make the sign sure; and where the value stands on the other side, those that
@@ -202,13 +202,13 @@ def _without_effect(key: Key, query_text: str, rank: int) -> Pair:
     )
 
 
-# ────────────────────────────────────────────────────────────────────────────────────────────────
+# ── the pairs to judge next ───────────────────────────────────────────────────────────────────────
 
 FLIP_SAMPLES = 8
 DIGITS = 12  # the last ones are not the same with every release of numpy
 
 
-class Standing(msgspec.Struct, frozen=True, kw_only=True):
+class DecisionState(msgspec.Struct, frozen=True, kw_only=True):
     """Where a decision stands: the distance from the threshold expected, its spread, and how sure
     its sign is. `first` is how many judgments it takes before any of that can be said."""
 
@@ -218,7 +218,7 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     first: int = 0
 
 
-class Decision(Standing, frozen=True, kw_only=True):
+class Decision(DecisionState, frozen=True, kw_only=True):
     """The same, with what to judge to be sure."""
 
     measure: str
@@ -242,7 +242,7 @@ def next_to_judge(
     wanted = parse_measure(measure)
     table = tabled(first, second, wanted)
     guess = _guess(table)
-    stand = _standing(table, wanted, guess, threshold)
+    stand = _state_of(table, wanted, guess, threshold)
     chance = chances(guess.belief, guess.features, guess.spots[:, 0])
     effects, extra = _effects(table, wanted, guess, chance)
     order, narrowing = _ordered(table, wanted, guess, chance, effects, extra)
@@ -263,17 +263,17 @@ def next_to_judge(
     )
 
 
-def standing(
+def decision_state(
     first: Entries,
     second: Entries | None = None,
     *,
     measure: str = "nDCG@10",
     threshold: float = 0.0,
-) -> Standing:
+) -> DecisionState:
     """How sure the decision is now, without a plan what to judge."""
     wanted = parse_measure(measure)
     table = tabled(first, second, wanted)
-    return _standing(table, wanted, _guess(table), threshold)
+    return _state_of(table, wanted, _guess(table), threshold)
 
 
 def _guess(table: Table) -> Guess:
@@ -281,10 +281,10 @@ def _guess(table: Table) -> Guess:
     return guessed(table, with_unseen=len(table.ranks) == 1)
 
 
-def _standing(table: Table, measure: Measure, guess: Guess, threshold: float) -> Standing:
+def _state_of(table: Table, measure: Measure, guess: Guess, threshold: float) -> DecisionState:
     totals = _distances(table, measure, guess, threshold)
     deviation, above = float(totals.std()), chance_above(totals)
-    return Standing(
+    return DecisionState(
         expected=float(totals.mean()),
         deviation=deviation,
         confidence=max(above, 1 - above) if deviation > 1e-12 else 1.0,
@@ -400,7 +400,7 @@ def _confidence(expected: float, deviation: float) -> float:
     return NORMAL.cdf(abs(expected) / deviation)
 
 
-def _needed(stand: Standing, shares: Sequence[float], level: float) -> int:
+def _needed(stand: DecisionState, shares: Sequence[float], level: float) -> int:
     """Judgments until the sign is sure at `level`, if the expectation holds."""
     left = 1.0
     for count, share in enumerate([0.0, *shares]):

@@ -1,5 +1,6 @@
-"""Packets: what a judge outside needs, in one file. The rubric, the queries, and of every document
-the question, the conclusion, the best passages and the whole text; room for grade and rationale.
+"""Packets: files with everything that a judge needs outside Assay. A packet has the rubric, the
+queries, each document with its question, conclusion, best passages and text, and room for grade and
+rationale.
 
 A packet is blind. It has no engine, rank or score, nobody's vote, and not the notes of a query,
 which say what it tests. It is the same bytes for the same pairs, so that the page of an HTML packet
@@ -21,7 +22,7 @@ from assay.core.types import Document, GoldSet, Query, Vote, VoteKind
 from assay.formats.spreadsheet import guarded
 from assay.judging import rubrics
 from assay.judging.passages import passages
-from assay.judging.pool import PEOPLE, Pool, PooledPair, judged_pairs, waiting
+from assay.judging.pool import PEOPLE, Pool, PooledPair, judged_pairs, pairs_to_judge
 from assay.judging.rubrics import Rubric
 from assay.judging.votes import current, document_fingerprint
 
@@ -112,7 +113,7 @@ def left_to_judge(
             )
         done = {(vote.query_id, vote.doc_id) for vote in current(votes) if vote.judge == judge}
         # a judge by name has what no person has judged, also where machines count
-        open_pairs = waiting(pool, gold, votes, PEOPLE)
+        open_pairs = pairs_to_judge(pool, gold, votes, PEOPLE)
         pairs = [pair for pair in open_pairs if not pair.judges or judge in pair.judges]
     else:
         done = judged_pairs(gold, votes, kinds)
@@ -148,7 +149,7 @@ def packet_row(
     query: Query, document: Document, fingerprint: str
 ) -> tuple[PacketRow, tuple[str, ...]]:
     """What a judge reads of one pair, and the words of the query as the document has them."""
-    parts = {name: _part(document, name) for name in PARTS}
+    parts = {name: _named_part(document, name) for name in PARTS}
     found = passages(query.text, document, shown=tuple(filter(None, parts.values())))
     row = PacketRow(
         query_id=query.id,
@@ -165,7 +166,7 @@ def packet_row(
     return row, found.words
 
 
-def _part(document: Document, name: str) -> str:
+def _named_part(document: Document, name: str) -> str:
     own = document.fields.get(name, "").strip()
     made = document.fields.get(PARTS[name], "").strip()
     return own or (f"{SUMMARY}{made}" if made else "")

@@ -1,4 +1,4 @@
-"""The passages of a document that say most about a query, for a judge who has not read it.
+"""The passages of a document that are closest to a query, for a judge who has not read it.
 
 A passage is a run of sentences of at most ninety words; the first has a word of the query. It is
 worth the different words of the query in it, a word that stands all over the document being worth
@@ -20,8 +20,8 @@ from assay.language.analysis import Analyzer, analyzer
 from assay.language.detect import detect
 from assay.language.terms import fold, same_word
 
-LONGEST = 90  # words of a passage
-MOST = 3  # passages
+LONGEST = 90  # words of a passage; taste
+MOST = 3  # passages of a document; taste
 MAX_TEXT = 200_000  # characters of a document that are looked through
 SAMPLE = 2_000  # characters that tell the language of a document that does not say
 AGAIN = 0.35  # what a word of the query is worth that another passage has
@@ -61,7 +61,7 @@ def passages(query: str, document: Document, *, shown: Sequence[str] = ()) -> Pa
     """The best passages; none of them stands in `shown`, which the judge reads anyway. Without a
     word of the query anywhere, and without anything shown, how the text begins."""
     text = document.text[:MAX_TEXT]
-    asked = _asked(query, document.language or detect(f"{query} {text[:SAMPLE]}"))
+    asked = _query_words(query, document.language or detect(f"{query} {text[:SAMPLE]}"))
     known = " ".join(map(_bare, shown))
     sentences = [_sentence(part, asked) for part in _sentences(text)]
     unseen = [
@@ -82,7 +82,7 @@ def passages(query: str, document: Document, *, shown: Sequence[str] = ()) -> Pa
 # ── the words of the query ────────────────────────────────────────────────────────────────────────
 
 
-class _Asked:
+class _QueryWords:
     """Which word of the query a document's word is a form of. Remembers what it was asked: the
     documents of a query share most of their words."""
 
@@ -109,8 +109,8 @@ class _Asked:
 
 
 @lru_cache(maxsize=4)
-def _asked(query: str, language: str) -> _Asked:
-    return _Asked(query, language)
+def _query_words(query: str, language: str) -> _QueryWords:
+    return _QueryWords(query, language)
 
 
 # ── sentences and runs of them ────────────────────────────────────────────────────────────────────
@@ -124,7 +124,7 @@ def _sentences(text: str) -> Iterable[str]:
             yield " ".join(words[start : start + LONGEST])
 
 
-def _sentence(text: str, asked: _Asked) -> _Sentence:
+def _sentence(text: str, asked: _QueryWords) -> _Sentence:
     forms = {word: held for word in set(_words(text)) if (held := asked.held(word))}
     return _Sentence(text, len(text.split()), frozenset(forms.values()), frozenset(forms))
 

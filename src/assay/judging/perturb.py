@@ -52,7 +52,7 @@ MIN_HEBREW = 3  # letters of a word that takes or loses a prefix
 HEAD = re.compile(r"(?!i[aädhkltsn])(?:[aeiouyäö]|[^\W\d_aeiouyäö](?=[aeiouyäö]))\w{3}")
 
 
-class Spoken(msgspec.Struct, frozen=True):
+class PlainWording(msgspec.Struct, frozen=True):
     formal: str
     plain: str
 
@@ -62,14 +62,14 @@ class Material(msgspec.Struct, frozen=True, kw_only=True):
 
     keyboard: tuple[str, ...]
     modifiers: tuple[str, ...] = ()
-    spoken: tuple[Spoken, ...] = ()
+    spoken: tuple[PlainWording, ...] = ()
     colloquial: dict[str, tuple[str, ...]] = {}
     glossary: dict[str, str] = {}
     prefixes: tuple[str, ...] = ()
     points: tuple[str, ...] = ()
 
 
-Change = Callable[[str, random.Random, Material], str]
+TextChange = Callable[[str, random.Random, Material], str]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,7 +78,7 @@ class Perturbation:
 
     name: str
     family: str
-    change: Change
+    change: TextChange
     languages: tuple[str, ...] = LANGUAGES
 
 
@@ -113,7 +113,7 @@ def perturb(
         gold,
         name=f"{gold.name}-perturbed",
         queries=(*gold.queries, *variants) if parents else tuple(variants),
-        judgments=_judged(gold, variants, parents),
+        judgments=_judgments_of_variants(gold, variants, parents),
     )
 
 
@@ -124,13 +124,13 @@ def variants_of(
     variants: list[Query] = []
     for query in queries:
         if "perturbation" not in query.extra:
-            spoken = language or _spoken(query, default)
+            spoken = language or _language_of_query(query, default)
             made = (variant_of(query, kind, seed, spoken) for kind in _chosen(kinds))
             variants += (variant for variant in made if variant)
     return variants
 
 
-def _spoken(query: Query, default: str) -> str:
+def _language_of_query(query: Query, default: str) -> str:
     """The language a question states; else Hebrew by its letters, else that of the set."""
     if query.language in LANGUAGES:
         return query.language
@@ -154,7 +154,7 @@ def variant_of(query: Query, kind: Perturbation, seed: int, language: str) -> Qu
     )
 
 
-def _judged(gold: GoldSet, variants: Sequence[Query], parents: bool) -> pl.DataFrame:
+def _judgments_of_variants(gold: GoldSet, variants: Sequence[Query], parents: bool) -> pl.DataFrame:
     """The parents' judgments, and the same for each variant."""
     if not gold.judgments.height:
         return gold.judgments

@@ -1,5 +1,7 @@
-"""Pooling, as in TREC (Spärck Jones & van Rijsbergen 1975): what any of several systems puts on top
-is judged, so that none of them is scored on what only the others found.
+"""The pool of a gold set: the pairs that judges are asked to grade, and who is asked for each.
+
+Pooling works as in TREC (Spärck Jones & van Rijsbergen 1975): the top results of several systems
+are judged, so that no system is scored only on documents that the others found.
 
 STEM.pool.json beside a set keeps which pairs are asked for, and of whom. It is blind: the order is
 drawn, and nothing says which system found a document, at which rank or with which score. Pooling
@@ -24,7 +26,7 @@ from assay.judging.votes import Pair, beside, by_pair, current
 
 # ── dealing pairs to judges ───────────────────────────────────────────────────────────────────────
 
-Two = tuple[str, str]
+JudgePair = tuple[str, str]
 
 
 def deal(
@@ -42,7 +44,7 @@ def deal(
     rng.shuffle(ranked)
     before = loads or {}
     ranked.sort(key=lambda judge: before.get(judge, 0))
-    twos = _twos(ranked, doubles, rng)
+    twos = _judge_pairs(ranked, doubles, rng)
     work = Counter(judge for two in twos for judge in two)
     alone: Counter[str] = Counter()
     for _ in range(count - doubles):
@@ -59,7 +61,7 @@ def doubles_wanted(overlap: float, total: int, already: int, new: int) -> int:
 
 
 def _placed(
-    count: int, twos: Sequence[Two], singles: Sequence[tuple[str, ...]], rng: random.Random
+    count: int, twos: Sequence[JudgePair], singles: Sequence[tuple[str, ...]], rng: random.Random
 ) -> list[tuple[str, ...]]:
     """The doubles at even distances, the rest in their order between them."""
     start = rng.randrange(max(count, 1))
@@ -68,22 +70,22 @@ def _placed(
     return [next(doubled) if place in places else next(single) for place in range(count)]
 
 
-def _twos(ranked: Sequence[str], doubles: int, rng: random.Random) -> list[Two]:
+def _judge_pairs(ranked: Sequence[str], doubles: int, rng: random.Random) -> list[JudgePair]:
     """Who judges together, one entry a doubly judged document: every two judges in turn."""
     if not doubles:
         return []
     every = list(combinations(ranked, 2))
     rounds, rest = divmod(doubles, len(every))
-    order: list[Two] = []
+    order: list[JudgePair] = []
     for _ in range(rounds):
         rng.shuffle(every)
         order += every
-    last = _even_twos(ranked, rest)
+    last = _even_judge_pairs(ranked, rest)
     rng.shuffle(last)
     return order + last
 
 
-def _even_twos(ranked: Sequence[str], count: int) -> list[Two]:
+def _even_judge_pairs(ranked: Sequence[str], count: int) -> list[JudgePair]:
     """`count` different twos in which no judge is more than once oftener than another: the graph of
     Havel (1955) and Hakimi (1962) on degrees that differ by at most one, which always exists."""
     degree, more = divmod(2 * count, len(ranked))
@@ -98,7 +100,7 @@ def _even_twos(ranked: Sequence[str], count: int) -> list[Two]:
     return twos
 
 
-# ────────────────────────────────────────────────────────────────────────────────────────────────
+# ── the pool ──────────────────────────────────────────────────────────────────────────────────────
 
 FORMAT = 1
 PEOPLE: tuple[VoteKind, ...] = ("human",)
@@ -204,7 +206,7 @@ def pool_content(pool: Pool) -> bytes:
 # ── what goes in ──────────────────────────────────────────────────────────────────────────────────
 
 
-def grown(pool: Pool, pairs: Iterable[PooledPair]) -> Pool:
+def with_pairs(pool: Pool, pairs: Iterable[PooledPair]) -> Pool:
     """The pool with the pairs it did not have. The documents of a query stand together; the order
     of queries and of their documents is drawn by the seed and tells nothing. Each has a lot of its
     own, so that what comes later does not move the others."""
@@ -243,7 +245,7 @@ def with_judges(pool: Pool, keys: Collection[Pair], *, same_share: bool = True) 
     loads = Counter(judge for pair in pool.pairs for judge in pair.judges)
     asked = deal(len(new), pool.judges, doubles=doubles, seed=pool.seed, loads=loads)
     given = {pair.key: judges for pair, judges in zip(new, asked, strict=True)}
-    return _asked(pool, given)
+    return _with_judges_of(pool, given)
 
 
 def with_second_judges(pool: Pool, votes: Iterable[Vote]) -> Pool:
@@ -258,10 +260,8 @@ def with_second_judges(pool: Pool, votes: Iterable[Vote]) -> Pool:
         others = [judge for judge in pool.judges if judge not in {*voters, *pair.judges}]
         unsure = here and all(vote.grade is None for vote in here) and voters >= {*pair.judges}
         if unsure and others:
-            judge = min(others, key=lambda name: loads[name])
-            loads[judge] += 1
-            given[pair.key] = (*pair.judges, judge)
-    return _asked(pool, given)
+            given[pair.key] = (*pair.judges, _least_loaded(others, loads))
+    return _with_judges_of(pool, given)
 
 
 def with_second_look(pool: Pool, keys: Collection[Pair]) -> Pool:
@@ -269,22 +269,30 @@ def with_second_look(pool: Pool, keys: Collection[Pair]) -> Pool:
     judges, the one who has had least, or of anybody where it was nobody's."""
     loads = Counter(judge for pair in pool.pairs for judge in pair.judges)
     wanted = set(keys)
-    every = grown(pool, [PooledPair(query_id=query, doc_id=doc) for query, doc in sorted(wanted)])
+    every = with_pairs(
+        pool, [PooledPair(query_id=query, doc_id=doc) for query, doc in sorted(wanted)]
+    )
     pairs = []
     for pair in every.pairs:
         if pair.key in wanted and pair.wanted == 1 and len(pair.judges) < 2:
             others = [judge for judge in pool.judges if judge not in pair.judges]
             if pair.judges and others:
-                judge = min(others, key=lambda name: loads[name])
-                loads[judge] += 1
-                pair = msgspec.structs.replace(pair, judges=(*pair.judges, judge))
+                judges = (*pair.judges, _least_loaded(others, loads))
+                pair = msgspec.structs.replace(pair, judges=judges)
             else:
                 pair = msgspec.structs.replace(pair, judges=(), wanted=2)
         pairs.append(pair)
     return msgspec.structs.replace(every, pairs=tuple(pairs))
 
 
-def _asked(pool: Pool, given: Mapping[Pair, tuple[str, ...]]) -> Pool:
+def _least_loaded(judges: Sequence[str], loads: Counter[str]) -> str:
+    """The judge who has the fewest pairs, and gets one more."""
+    judge = min(judges, key=lambda name: loads[name])
+    loads[judge] += 1
+    return judge
+
+
+def _with_judges_of(pool: Pool, given: Mapping[Pair, tuple[str, ...]]) -> Pool:
     pairs = tuple(
         msgspec.structs.replace(pair, judges=given.get(pair.key, pair.judges))
         for pair in pool.pairs
@@ -311,7 +319,7 @@ def judged_pairs(
     return ({*labels} - by_others) | graded
 
 
-def waiting(
+def pairs_to_judge(
     pool: Pool, gold: GoldSet, votes: Iterable[Vote], counts: Collection[VoteKind] = PEOPLE
 ) -> list[PooledPair]:
     """The pairs that still want a judge, with those of their judges who have not voted. A pair of

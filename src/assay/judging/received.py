@@ -1,17 +1,18 @@
-"""From ballots to votes: what judges sent back is held against the set, and what cannot be of it is
-refused with its line, before anything is written.
+"""Votes from the files that judges send back. Every row is checked against the set, and an invalid
+row is refused with its line before anything is written.
 
-The same ballot gives the same vote: merging a file twice adds nothing, nor does a vote that comes
-back from another tool and says nothing new. A judge's later vote on a pair supersedes the earlier
-one; two on one pair in one file are a slip, and refused."""
+The same row always gives the same vote, so merging a file twice adds nothing. Neither does a row
+that another tool sends back unchanged. A judge's later vote on a pair replaces the earlier one; two
+votes on one pair in one file are a mistake, and both are refused."""
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from itertools import chain
 
 import msgspec
 
@@ -33,17 +34,17 @@ from assay.judging.votes import (
 )
 
 NOTHING = "Nothing was changed."
-SHOWN = 10  # rows that are named where many cannot be taken
-_AHEAD = timedelta(days=1)  # how far a judge's clock may be ahead
+SHOWN = 10  # invalid rows that an error names; taste
+_AHEAD = timedelta(days=1)  # how far a judge's clock may be ahead: time zones differ by a day
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 Seat = tuple[str, str, str, str]  # query, document, judge, role
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bounds:
-    """What ballots are held against. None where it is not known, and then not checked: `asked` are
-    the pairs that judges were given, `documents` the ids of the corpus, `grades` the scale."""
+class VoteLimits:
+    """The set and the limits that ballots are checked against. `asked` are the pairs that judges
+    were given, `documents` the ids of the corpus, `grades` the scale; None is not checked."""
 
     gold: GoldSet
     votes: Sequence[Vote]
@@ -56,11 +57,11 @@ class Bounds:
     judged: Set[Pair] = field(default_factory=frozenset)
 
 
-def bounds(gold: GoldSet, votes: Sequence[Vote]) -> Bounds:
-    """What the set itself and its votes say; the rest is for the caller to add."""
+def limits_of_set(gold: GoldSet, votes: Sequence[Vote]) -> VoteLimits:
+    """The limits that follow from the set and its votes; the caller adds the others."""
     labels = zip(gold.judgments["query_id"], gold.judgments["doc_id"], strict=True)
     voted = ((vote.query_id, vote.doc_id) for vote in votes)
-    return Bounds(
+    return VoteLimits(
         gold=gold,
         votes=votes,
         grades=set(range(gold.top_grade + 1)) if gold.top_grade else None,
@@ -70,9 +71,9 @@ def bounds(gold: GoldSet, votes: Sequence[Vote]) -> Bounds:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Said:
-    """What the person who merges says of the files: who judged and what they are, where a row does
-    not say; `source` marks rulings and spot checks."""
+class MergeDefaults:
+    """The judge and the kind of judge for rows that do not name them, as the person who merges the
+    files gives them; `source` marks rulings and spot checks."""
 
     judge: str = ""
     kind: VoteKind | None = None
@@ -80,9 +81,9 @@ class Said:
     at: datetime
 
 
-class Cast(msgspec.Struct, frozen=True, kw_only=True):
-    """The votes to add; how many were there already, and how many of those their judge has changed
-    since; what was left out, where the rest is taken all the same."""
+class MergedVotes(msgspec.Struct, frozen=True, kw_only=True):
+    """The new votes of some files. `already` counts rows that repeat a known vote, `outdated` those
+    among them that the judge has changed since; `left_out` are invalid rows of a partial merge."""
 
     new: list[Vote]
     already: int
@@ -91,44 +92,46 @@ class Cast(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Given:
-    """A ballot as a vote; `there` is the vote that it repeats, where it says nothing new."""
+class _BallotVote:
+    """A ballot and its vote; `there` is the known vote that it repeats, if it does."""
 
     ballot: Ballot
     vote: Vote
     there: Vote | None
 
 
-def cast(files: Iterable[Ballots], limits: Bounds, said: Said, *, partial: bool = False) -> Cast:
-    """The ballots of all files as votes, in their order. What cannot be taken stops all of it;
-    with `partial` only itself."""
-    box = _Box(limits.votes)
+def merge_ballots(
+    files: Iterable[Ballots], limits: VoteLimits, defaults: MergeDefaults, *, partial: bool = False
+) -> MergedVotes:
+    """The ballots of all files as votes, in their order. One invalid row refuses all of them; with
+    `partial`, only itself."""
+    box = _VoteBox(limits.votes)
     problems, good = list[Problem](), 0
     for file in files:
-        given, wrong = _read(file, limits, said, box)
+        given, wrong = _read_file(file, limits, defaults, box)
         problems += [*file.bad, *wrong, *([file.missing] if file.missing else [])]
         good += len(given)
         for each in given:
             box.take(each)
     if problems and not partial:
         raise _refusal(problems, good)
-    return Cast(new=box.new, already=box.already, outdated=box.outdated, left_out=problems)
+    return MergedVotes(new=box.new, already=box.already, outdated=box.outdated, left_out=problems)
 
 
-def _read(
-    file: Ballots, limits: Bounds, said: Said, box: _Box
-) -> tuple[list[_Given], list[Problem]]:
-    """What of a file can be taken, and what cannot. Of two rows on one pair neither is taken, nor
-    of two in two files that do not say which is later: only the judge knows which one is meant, and
-    the order in which files are named decides nothing."""
-    given, problems = list[_Given](), list[Problem]()
+def _read_file(
+    file: Ballots, limits: VoteLimits, defaults: MergeDefaults, box: _VoteBox
+) -> tuple[list[_BallotVote], list[Problem]]:
+    """The votes of a file, and the rows that are invalid. Of two rows on one pair neither counts,
+    nor of two rows in two files that do not say which is later: only the judge knows which one is
+    meant, and the order in which files are named decides nothing."""
+    given, problems = list[_BallotVote](), list[Problem]()
     seats, contested = dict[Seat, str](), set[Seat]()
     for ballot in file.rows:
         try:
-            vote = _vote(ballot, file, limits, said)
+            vote = _vote_of(ballot, file, limits, defaults)
             there = box.repeated(ballot, vote)
             if there is None:
-                refuse_unfit(ballot, vote, limits, file.has_rationales)
+                refuse_unfit_vote(ballot, vote, limits, file.has_rationales)
                 _refuse_other_kind(ballot, vote, box.kinds)
             seat = _seat(vote)
             if not ballot.id and seats.setdefault(seat, ballot.where) != ballot.where:
@@ -140,17 +143,17 @@ def _read(
         except InputError as error:
             problems.append(problem_of(error))
             continue
-        given.append(_Given(ballot=ballot, vote=vote, there=there))
+        given.append(_BallotVote(ballot=ballot, vote=vote, there=there))
     return [each for each in given if _seat(each.vote) not in contested], problems
 
 
 def _refusal(problems: Sequence[Problem], good: int) -> InputError:
-    """All of them at once, so that nobody mends a file row by row."""
+    """One error for all invalid rows, so that nobody has to fix a file row by row."""
     first, *others = problems
     lines = [f"  {each.where}: {each.message}" for each in others[: SHOWN - 1]]
     if len(problems) > SHOWN:
         lines.append(f"  and {len(problems) - SHOWN} more")
-    rest = f"--partial takes the other {counted(good, 'row')}." if good else ""
+    rest = f"--partial imports the other {counted(good, 'row')}." if good else ""
     return InputError(
         "\n".join([first.message, *lines]),
         where=first.where,
@@ -158,8 +161,8 @@ def _refusal(problems: Sequence[Problem], good: int) -> InputError:
     )
 
 
-class _Box:
-    """The votes that there are, and those that come."""
+class _VoteBox:
+    """The known votes of a set, and the new ones of the files that are merged."""
 
     def __init__(self, votes: Sequence[Vote]) -> None:
         self._book = book_of(votes)
@@ -169,7 +172,9 @@ class _Box:
         self.new: list[Vote] = []
         self.already = self.outdated = 0
         self._ruled: dict[Pair, list[str]] = {}  # the last ruling of these files, by pair
-        self._brought: dict[Seat, tuple[_Given, Vote | None]] = {}  # by these files, and before it
+        self._brought: dict[
+            Seat, tuple[_BallotVote, Vote | None]
+        ] = {}  # by these files, and before it
         # without these files, whose order decides nothing
         self._earlier = by_pair(votes)
         self._past: dict[Seat, list[Vote]] = {}
@@ -177,8 +182,8 @@ class _Box:
             self._past.setdefault(_seat(vote), []).append(vote)
 
     def repeated(self, ballot: Ballot, vote: Vote) -> Vote | None:
-        """The vote that this one says again. Tools send back what was sent to them, without ids,
-        times or reasons; a judge who judges again has a later time, or other words."""
+        """The known vote that this one repeats. Tools send back what was sent to them, without ids,
+        times or reasons; a judge who votes again has a later time, or other words."""
         if there := self.known.get(vote.id):
             _refuse_rewritten(ballot, vote, there)
             return there
@@ -192,8 +197,8 @@ class _Box:
         return None
 
     def clashing(self, ballot: Ballot, vote: Vote) -> str:
-        """Where another of these files has the same judge and pair at the same moment; it is not
-        taken either."""
+        """The row of another file with the same judge and pair at the same moment, which is removed
+        too; empty if there is none."""
         seat = _seat(vote)
         other, before = self._brought.get(seat, (None, None))
         if ballot.id or other is None or other.ballot.id or other.vote.at != vote.at:
@@ -205,7 +210,7 @@ class _Box:
             self.holds[seat] = before
         return other.ballot.where
 
-    def take(self, given: _Given) -> None:
+    def take(self, given: _BallotVote) -> None:
         vote, seat = given.vote, _seat(given.vote)
         if given.there is not None:
             self.already += 1
@@ -216,7 +221,7 @@ class _Box:
             return
         before = self.holds.get(seat)
         if not given.ballot.at and not given.ballot.id:
-            vote = _after(vote, self._earlier.get((vote.query_id, vote.doc_id), ()))
+            vote = _timed_after(vote, self._earlier.get((vote.query_id, vote.doc_id), ()))
         if before is not None and vote.at < before.at:  # their judge has changed it since
             self.already += 1
             self.outdated += 1
@@ -248,15 +253,16 @@ class _Box:
         return [one.id for one in self._book.last_of(vote.judge, pair)]
 
 
-def _after(vote: Vote, past: Iterable[Vote]) -> Vote:
-    """A row without a time is said now, after what was said of the pair before."""
+def _timed_after(vote: Vote, past: Iterable[Vote]) -> Vote:
+    """A row without a time gets the present time, after the earlier votes on its pair."""
     now = datetime.fromisoformat(vote.at)
     at = not_before(now, past, now)
     return msgspec.structs.replace(vote, at=at.isoformat(timespec="seconds"))
 
 
 def _nothing_new(ballot: Ballot, vote: Vote, there: Vote) -> bool:
-    """Of the same judge, pair and grade. A vote without a reason never displaces one with."""
+    """Whether a ballot with the judge, pair and grade of a known vote only repeats it. A vote
+    without a reason never replaces one with a reason."""
     if ballot.rationale not in ("", there.rationale.strip()):
         return False
     if ballot.echo == there.id or (there.rationale and not ballot.rationale):
@@ -269,19 +275,19 @@ def _nothing_new(ballot: Ballot, vote: Vote, there: Vote) -> bool:
 
 
 def _same(now: str, then: str) -> bool:
-    """As far as both are known."""
+    """Whether two values are equal, as far as both are known."""
     return not now or not then or now == then
 
 
 def _refuse_rewritten(ballot: Ballot, vote: Vote, there: Vote) -> None:
-    """Votes never change: an id that comes back with something else is another vote, or a file
-    that was edited."""
+    """Votes never change: an id that comes back with other content is another vote, or the file was
+    edited."""
     if ballot.id and any(getattr(vote, name) != getattr(there, name) for name in _FIXED):
         raise InputError(
-            f"the vote {vote.id!r} is known, of {there.judge} on {there.doc_id!r} for query "
-            f"{there.query_id!r}, and says something else",
+            f"the vote {vote.id!r} of {there.judge} on {there.doc_id!r} for query "
+            f"{there.query_id!r} is in the log with different content",
             where=ballot.where,
-            hint=f"Votes never change; a new one has an id of its own, or none. {NOTHING}",
+            hint=f"Votes never change. Give a new vote a new id, or none. {NOTHING}",
         )
 
 
@@ -292,24 +298,24 @@ def _seat(vote: Vote) -> Seat:
     return vote.query_id, vote.doc_id, vote.judge, role_of(vote.source)
 
 
-def _vote(ballot: Ballot, file: Ballots, limits: Bounds, said: Said) -> Vote:
-    judge = (ballot.judge or said.judge).strip()
+def _vote_of(ballot: Ballot, file: Ballots, limits: VoteLimits, defaults: MergeDefaults) -> Vote:
+    judge = (ballot.judge or defaults.judge).strip()
     if not judge:
-        raise InputError("nobody has signed this", where=ballot.where, hint="Give --judge NAME.")
-    if said.kind and ballot.kind and said.kind != ballot.kind:
+        raise InputError("the row names no judge", where=ballot.where, hint="Give --judge NAME.")
+    if defaults.kind and ballot.kind and defaults.kind != ballot.kind:
         raise InputError(
-            f"the file says that {judge} is {ballot.kind}, and --kind says {said.kind}",
+            f"the file has {judge} as {ballot.kind}, and --kind is {defaults.kind}",
             where=ballot.where,
             hint=NOTHING,
         )
-    if ballot.source == RULING and not said.source and not ballot.id:
+    if ballot.source == RULING and not defaults.source and not ballot.id:
         raise InputError(
-            "the row is a ruling, and rulings are not merged",
+            "the row is a ruling, which `gold merge` does not import",
             where=ballot.where,
-            hint=f"Bring them in with `assay gold adjudicate SET --from FILE --by NAME`. {NOTHING}",
+            hint=f"Import it with `assay gold adjudicate SET --from FILE --by NAME`. {NOTHING}",
         )
-    kind = ballot.kind or said.kind or "human"
-    source = said.source or ballot.source or ("" if file.has_rationales else IMPORTED)
+    kind = ballot.kind or defaults.kind or "human"
+    source = defaults.source or ballot.source or ("" if file.has_rationales else IMPORTED)
     content = [
         ballot.query_id,
         ballot.doc_id,
@@ -329,7 +335,7 @@ def _vote(ballot: Ballot, file: Ballots, limits: Bounds, said: Said) -> Vote:
         grade=ballot.grade,
         judge=judge,
         kind=kind,
-        at=_moment(ballot, said.at),
+        at=_moment(ballot, defaults.at),
         rationale=ballot.rationale,
         rubric=ballot.rubric or ("" if ballot.id else limits.rubric),
         document=ballot.document,
@@ -340,8 +346,8 @@ def _vote(ballot: Ballot, file: Ballots, limits: Bounds, said: Said) -> Vote:
 
 
 def _moment(ballot: Ballot, now: datetime) -> str:
-    """When it was judged, in UTC, so that times can be compared; now where the file does not say.
-    A day without a time stays a day. A vote from the future would supersede all that follow."""
+    """The time of a vote in UTC, so that times can be compared; the present time if the file has
+    none. A day stays a day. A vote from the future would replace all later ones."""
     if not ballot.at:
         return "" if ballot.id else now.astimezone(UTC).isoformat(timespec="seconds")
     try:
@@ -349,63 +355,72 @@ def _moment(ballot: Ballot, now: datetime) -> str:
         moment = given.replace(tzinfo=UTC) if given.tzinfo is None else given.astimezone(UTC)
     except (ValueError, OverflowError):
         raise InputError(
-            f"{ballot.at[:40]!r} is no date or time",
+            f"{ballot.at[:40]!r} is not a date or time",
             where=ballot.where,
             hint=f"Write it as 2026-01-31 or 2026-01-31T14:00:00Z. {NOTHING}",
         ) from None
     if moment > now + _AHEAD:
         raise InputError(
-            f"the vote is dated {ballot.at}, which is still to come",
+            f"the vote has a date in the future, {ballot.at}",
             where=ballot.where,
-            hint=f"Is the judge's clock right? {NOTHING}",
+            hint=f"Check the clock of the judge's computer. {NOTHING}",
         )
     return ballot.at if _DAY.fullmatch(ballot.at) else moment.isoformat()
 
 
-# ── what is refused ───────────────────────────────────────────────────────────────────────────────
-
-Refusal = tuple[str, str] | None  # what is wrong, what to do
-Check = Callable[[Ballot, Vote, Bounds, bool], Refusal]
+# ── votes that are refused ────────────────────────────────────────────────────────────────────────
 
 
-def refuse_unfit(ballot: Ballot, vote: Vote, limits: Bounds, has_rationales: bool) -> None:
-    """Refuse a vote that cannot be of this set."""
-    for check in CHECKS:
-        if refusal := check(ballot, vote, limits, has_rationales):
-            problem, hint = refusal
-            raise InputError(problem, where=ballot.where, hint=f"{hint} {NOTHING}".strip())
+def refuse_unfit_vote(ballot: Ballot, vote: Vote, limits: VoteLimits, has_rationales: bool) -> None:
+    """Refuse a vote that does not belong to this set. A vote that the log had before (its ballot
+    has an id) may be on a document that is gone since, and may have any rationale."""
+    problems: Iterator[tuple[str, str]] = _problems(vote, limits)
+    if not ballot.id:
+        problems = chain(problems, _problems_of_new(vote, limits, has_rationales))
+    if found := next(problems, None):
+        problem, hint = found
+        raise InputError(problem, where=ballot.where, hint=f"{hint} {NOTHING}".strip())
 
 
-def _unknown_query(ballot: Ballot, vote: Vote, limits: Bounds, has_rationales: bool) -> Refusal:
-    if vote.query_id in limits.queries:
-        return None
-    return (
-        f"no query {vote.query_id!r} in the gold set {limits.gold.name!r}",
-        "Is it the set that was judged?",
-    )
+def _problems(vote: Vote, limits: VoteLimits) -> Iterator[tuple[str, str]]:
+    """What is wrong with a vote, and what to do about it."""
+    if vote.query_id not in limits.queries:
+        yield (
+            f"the gold set {limits.gold.name!r} has no query {vote.query_id!r}",
+            "Check that this is the set that was judged.",
+        )
+    if vote.grade is not None and limits.grades is not None and vote.grade not in limits.grades:
+        graded = f"grade {vote.grade} of {vote.doc_id} on query {vote.query_id}"
+        yield f"{graded} is not on the scale, which is {_scale(limits.grades)}", ""
 
 
-def _unknown_document(ballot: Ballot, vote: Vote, limits: Bounds, has_rationales: bool) -> Refusal:
-    if limits.documents is None or vote.doc_id in limits.documents or ballot.id:
-        return None  # a vote that was taken before may be on a document that has gone
-    return f"no document {vote.doc_id!r} in the corpus", "Is it the corpus that was judged?"
-
-
-def _not_asked(ballot: Ballot, vote: Vote, limits: Bounds, has_rationales: bool) -> Refusal:
+def _problems_of_new(
+    vote: Vote, limits: VoteLimits, has_rationales: bool
+) -> Iterator[tuple[str, str]]:
     pair = (vote.query_id, vote.doc_id)
-    if limits.asked is None or pair in limits.asked or pair in limits.judged or ballot.id:
-        return None
-    return (
-        f"nobody was asked for {vote.doc_id!r} on query {vote.query_id!r}",
-        "Take it all the same with --unasked.",
-    )
-
-
-def _off_the_scale(ballot: Ballot, vote: Vote, limits: Bounds, has_rationales: bool) -> Refusal:
-    if vote.grade is None or limits.grades is None or vote.grade in limits.grades:
-        return None
-    graded = f"grade {vote.grade} of {vote.doc_id} on query {vote.query_id}"
-    return f"{graded}: the scale is {_scale(limits.grades)}", ""
+    if limits.asked is not None and pair not in limits.asked and pair not in limits.judged:
+        yield (
+            f"{vote.doc_id!r} on query {vote.query_id!r} was not assigned to anyone",
+            "Add --unasked to import it anyway.",
+        )
+    if limits.documents is not None and vote.doc_id not in limits.documents:
+        yield (
+            f"the corpus has no document {vote.doc_id!r}",
+            "Check that this is the corpus that was judged.",
+        )
+    if vote.grade is not None and not vote.rationale:
+        if vote.source == RULING:
+            yield "the ruling has no rationale", "Explain why this grade is right."
+        if limits.needs_rationale and has_rationales:
+            yield (
+                f"{vote.doc_id} on query {vote.query_id} has no rationale, and the rubric requires "
+                "one",
+                "Ask the judge to write it.",
+            )
+    if problem := too_long(
+        vote.rationale, f"the reason for {vote.doc_id} on query {vote.query_id}"
+    ):
+        yield problem, "Ask the judge to shorten it."
 
 
 def _scale(grades: Set[int]) -> str:
@@ -415,50 +430,22 @@ def _scale(grades: Set[int]) -> str:
     return ", ".join(map(str, ordered))
 
 
-def _no_rationale(ballot: Ballot, vote: Vote, limits: Bounds, has_rationales: bool) -> Refusal:
-    if vote.rationale or vote.grade is None or ballot.id:
-        return None
-    if vote.source == RULING:
-        return "a ruling without a rationale", "Say why this grade is right."
-    if limits.needs_rationale and has_rationales:
-        return (
-            f"no rationale for {vote.doc_id} on query {vote.query_id}, and the rubric asks for one",
-            "The judge has to write it.",
-        )
-    return None
-
-
-def _long_rationale(ballot: Ballot, vote: Vote, limits: Bounds, has_rationales: bool) -> Refusal:
-    told = too_long(vote.rationale, f"the reason for {vote.doc_id} on query {vote.query_id}")
-    return (told, "The judge has to say it shorter.") if told and not ballot.id else None
-
-
-CHECKS: tuple[Check, ...] = (
-    _unknown_query,
-    _off_the_scale,
-    _not_asked,
-    _unknown_document,
-    _no_rationale,
-    _long_rationale,
-)
-
-
 def _twice(ballot: Ballot, vote: Vote, before: str) -> InputError:
     return InputError(
-        f"{vote.judge} has voted on {vote.doc_id!r} for query {vote.query_id!r} already, in "
-        + before,
+        f"{vote.judge} has already voted on {vote.doc_id!r} for query {vote.query_id!r}, "
+        f"in {before}",
         where=ballot.where,
         hint=f"Keep one of the two. {NOTHING}",
     )
 
 
 def _refuse_other_kind(ballot: Ballot, vote: Vote, kinds: Mapping[str, VoteKind]) -> None:
-    """One name is a person or a machine, never both: else a machine's vote could pass for a
+    """Refuse a name that is both a person and a machine: a machine's vote could pass for a
     person's."""
     kind = kinds.get(vote.judge, vote.kind)
     if kind != vote.kind:
         raise InputError(
-            f"{vote.judge} has voted as {kind} before, and this vote is {vote.kind}",
+            f"{vote.judge} has voted as {kind} before; this vote is {vote.kind}",
             where=ballot.where,
-            hint=f"Say --kind {kind}, or give the other judge another name. {NOTHING}",
+            hint=f"Use --kind {kind}, or give the other judge another name. {NOTHING}",
         )

@@ -1,5 +1,5 @@
-"""The picture of a gold set: its queries by topic and type, its judgments by grade, and how they
-spread over queries."""
+"""The summary of a gold set for `assay gold stats`: its queries by topic and type, its judgments by
+grade, and how they spread over queries."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import msgspec
 
 from assay.core.fingerprints import gold_fingerprint
 from assay.core.types import GoldSet, Vote, machine_note_of
-from assay.judging.vote_validity import versions_used
+from assay.judging.validate import versions_used
 
 
 class Spread(msgspec.Struct, frozen=True, kw_only=True):

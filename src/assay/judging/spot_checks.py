@@ -1,4 +1,5 @@
-"""Spot checks: how many labels are wrong, from a few that somebody judges again.
+"""Spot checks: an estimate of how many labels of a set are wrong, from a few that somebody judges
+again.
 
 The sample is drawn at random within each grade, so that rare grades are in it, and weighted back to
 the set. It is kept in STEM.sample.json with the labels as they were at the draw. Its votes (source
@@ -23,12 +24,12 @@ from assay.core.types import GoldSet, Vote
 from assay.evaluation.statistics import beta_quantile
 from assay.judging.votes import SAMPLE, Pair, beside, by_pair, current
 
-LEAST = 5  # of each grade, where there are so many
+LEAST = 5  # pairs of each grade in a sample, if there are so many; taste
 LEVEL = 0.95
 METHOD = "Clopper-Pearson on the effective sample size (Korn and Graubard 1998)"
 
 
-class Drawn(msgspec.Struct, frozen=True, kw_only=True):
+class DrawnPair(msgspec.Struct, frozen=True, kw_only=True):
     """A pair of a draw, with the label that it had then."""
 
     query_id: str
@@ -47,7 +48,7 @@ class Draw(msgspec.Struct, frozen=True, kw_only=True):
     at: str
     seed: int
     labels: dict[int, int]
-    pairs: tuple[Drawn, ...]
+    pairs: tuple[DrawnPair, ...]
 
 
 class Samples(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,7 +56,7 @@ class Samples(msgspec.Struct, frozen=True, kw_only=True):
     draws: tuple[Draw, ...] = ()
 
 
-class Rate(msgspec.Struct, frozen=True, kw_only=True):
+class ErrorRate(msgspec.Struct, frozen=True, kw_only=True):
     """A share of wrong labels; None where nothing was judged."""
 
     value: float | None
@@ -69,10 +70,10 @@ class Stratum(msgspec.Struct, frozen=True, kw_only=True):
     drawn: int
     judged: int
     wrong: int
-    error_rate: Rate
+    error_rate: ErrorRate
 
 
-class Differs(msgspec.Struct, frozen=True, kw_only=True):
+class WrongLabel(msgspec.Struct, frozen=True, kw_only=True):
     """A label that the spot check found wrong; `now` is the label today."""
 
     query_id: str
@@ -94,10 +95,10 @@ class SpotCheck(msgspec.Struct, frozen=True, kw_only=True):
     undecided: int
     own: int
     wrong: int
-    error_rate: Rate
+    error_rate: ErrorRate
     method: str
     by_grade: list[Stratum]
-    differ: list[Differs]
+    differ: list[WrongLabel]
 
 
 # ── the file ──────────────────────────────────────────────────────────────────────────────────────
@@ -136,9 +137,9 @@ def pairs_of(samples: Samples) -> frozenset[Pair]:
 
 def draw(gold: GoldSet, size: int, *, seed: int, at: str) -> Draw:
     """`size` labelled pairs at random, in proportion to the grades, with a few of each at least."""
-    by_grade: dict[int, list[Drawn]] = {}
+    by_grade: dict[int, list[DrawnPair]] = {}
     for row in sorted(gold.iter_judgments(), key=lambda row: (row.query_id, row.doc_id)):
-        pair = Drawn(query_id=row.query_id, doc_id=row.doc_id, grade=row.grade)
+        pair = DrawnPair(query_id=row.query_id, doc_id=row.doc_id, grade=row.grade)
         by_grade.setdefault(row.grade, []).append(pair)
     if not by_grade:
         raise UsageError("nothing is labelled yet, so there is nothing to check")
@@ -167,10 +168,10 @@ def _shares(counts: Mapping[int, int], size: int) -> dict[int, int]:
     return shares
 
 
-# ── what it says ──────────────────────────────────────────────────────────────────────────────────
+# ── the estimate ──────────────────────────────────────────────────────────────────────────────────
 
 
-def report(drawn: Draw, gold: GoldSet, votes: Iterable[Vote]) -> SpotCheck:
+def spot_check_report(drawn: Draw, gold: GoldSet, votes: Iterable[Vote]) -> SpotCheck:
     """The error rate of the labels as they were at the draw."""
     said = by_pair(current(votes))
     now = {(row.query_id, row.doc_id): row.grade for row in gold.iter_judgments()}
@@ -187,13 +188,13 @@ def report(drawn: Draw, gold: GoldSet, votes: Iterable[Vote]) -> SpotCheck:
             found[pair.key] = grade
     strata = [_stratum(grade, drawn, found) for grade in drawn.labels]
     differ = [
-        Differs(
+        WrongLabel(
             query_id=pair.query_id,
             doc_id=pair.doc_id,
             label=pair.grade,
             found=found[pair.key],
             now=now.get(pair.key),
-            said=[_words(vote) for vote in said[pair.key]],
+            said=[_vote_in_words(vote) for vote in said[pair.key]],
         )
         for pair in sorted(drawn.pairs, key=lambda pair: pair.key)
         if pair.key in found and found[pair.key] != pair.grade
@@ -221,7 +222,7 @@ def _agreed(checks: Sequence[Vote]) -> int | None:
     return grades[0][0]
 
 
-def _words(vote: Vote) -> str:
+def _vote_in_words(vote: Vote) -> str:
     role = " (spot check)" if vote.source == SAMPLE else ""
     grade = "unsure" if vote.grade is None else vote.grade
     return f"{vote.judge}{role}: {grade}. {vote.rationale}".rstrip()
@@ -238,17 +239,17 @@ def _stratum(grade: int, drawn: Draw, found: Mapping[Pair, int]) -> Stratum:
         drawn=len(here),
         judged=len(judged),
         wrong=wrong,
-        error_rate=Rate(value=value, interval=clopper_pearson(wrong, len(judged))),
+        error_rate=ErrorRate(value=value, interval=clopper_pearson(wrong, len(judged))),
     )
 
 
-def overall(strata: Sequence[Stratum]) -> Rate:
+def overall(strata: Sequence[Stratum]) -> ErrorRate:
     """The share of wrong labels in the whole set: each grade's share, weighted by its labels.
     Grades of which nothing was judged are left out of it."""
     judged = [stratum for stratum in strata if stratum.judged]
     total = sum(stratum.labels for stratum in judged)
     if not total:
-        return Rate(value=None, interval=(0.0, 1.0))
+        return ErrorRate(value=None, interval=(0.0, 1.0))
     shares = [(stratum.labels / total, stratum) for stratum in judged]
     value = sum(share * stratum.wrong / stratum.judged for share, stratum in shares)
     variance = sum(
@@ -261,7 +262,7 @@ def overall(strata: Sequence[Stratum]) -> Rate:
     if variance:
         sizes.append(value * (1 - value) / variance)
     size = min(sizes)
-    return Rate(value=value, interval=clopper_pearson(value * size, size))
+    return ErrorRate(value=value, interval=clopper_pearson(value * size, size))
 
 
 def clopper_pearson(wrong: float, n: float, *, level: float = LEVEL) -> tuple[float, float]:

@@ -1,8 +1,9 @@
 """Checks on a gold set: errors make it unusable, flags ask a person to look.
 
-Reading already refuses what is malformed. Here: references, texts that say the same, what nobody
-judged, the calibration checklist of the rubric, the targets that the set states itself, and whether
-what was judged still stands. What a set does not state, such as targets, it is not held to."""
+Reading a set already refuses malformed files. These checks cover references, repeated texts,
+queries without judgments, the calibration checklist of the rubric, the targets that the set
+states, and votes on another rubric version, text or scale. A set is not held to targets that it
+does not state."""
 
 from __future__ import annotations
 
@@ -10,22 +11,22 @@ import math
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from assay.core.types import Expected, Finding, GoldSet, Judgment, Query, Targets, Vote
-from assay.judging.rubrics import Rubric, span
-from assay.judging.vote_validity import older_rubrics, stale_votes, votes_off_scale
+from assay.core.types import Expected, Finding, GoldSet, Judgment, Query, Targets, Vote, counted
+from assay.judging.rubrics import Rubric, span, version
+from assay.judging.votes import current, stale
 
 # ── queries that ask nearly the same thing ────────────────────────────────────────────────────────
 
-SIMILAR = 0.8
-PIECE = 4  # letters
+SIMILAR = 0.8  # share of words or pieces of two nearly equal queries; taste
+PIECE = 4  # letters of a piece; taste
 MAX_BY_PIECES = 2000  # queries: many share their common pieces, and words find most pairs alone
 
 
-class Twins(NamedTuple):
+class SimilarQueries(NamedTuple):
     """The later query, the earlier one it is like, and how much they share."""
 
     query: Query
@@ -33,18 +34,18 @@ class Twins(NamedTuple):
     share: float
 
 
-def near_duplicates(queries: Sequence[Query]) -> list[Twins]:
+def near_duplicates(queries: Sequence[Query]) -> list[SimilarQueries]:
     """Every pair once, in the order of the set. A variant and what it was made from are alike by
     intent, and a text that is the same is another finding."""
     texts = [_normal(query.text) for query in queries]
     shares: dict[tuple[int, int], float] = {}
     for members in (_words, _pieces) if len(queries) <= MAX_BY_PIECES else (_words,):
-        for early, late, share in _alike([members(text) for text in texts]):
+        for early, late, share in _similar_sets([members(text) for text in texts]):
             if members is _pieces and _numbers(texts[early]) != _numbers(texts[late]):
                 continue
             shares[early, late] = max(share, shares.get((early, late), 0.0))
     return [
-        Twins(queries[late], queries[early], share)
+        SimilarQueries(queries[late], queries[early], share)
         for (early, late), share in sorted(shares.items(), key=lambda row: row[0][::-1])
         if not _same(queries[early], queries[late])
     ]
@@ -78,7 +79,7 @@ def _pieces(text: str) -> frozenset[str]:
     return frozenset(joined[at : at + PIECE] for at in range(max(1, len(joined) - PIECE + 1)))
 
 
-def _alike(sets: Sequence[frozenset[str]]) -> Iterator[tuple[int, int, float]]:
+def _similar_sets(sets: Sequence[frozenset[str]]) -> Iterator[tuple[int, int, float]]:
     how_many = Counter(member for one in sets for member in one)
 
     def rarest(member: str) -> tuple[int, str]:
@@ -100,16 +101,16 @@ def _alike(sets: Sequence[frozenset[str]]) -> Iterator[tuple[int, int, float]]:
             seen_with[member].append(late)
 
 
-# ────────────────────────────────────────────────────────────────────────────────────────────────
+# ── the checks ────────────────────────────────────────────────────────────────────────────────────
 
 INFLATED_SHARE = 0.75  # more than this share of the highest judgments asks for a second look
-MIN_RATIONALE_WORDS = 3
+MIN_RATIONALE_WORDS = 3  # as in `rationales`
 MIN_OF_A_TYPE = 1.0  # how far from an even share the queries of a type may be, at the least
 _NUMBER = re.compile(r"\d+(?:\.\d+)*")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Known:
+class KnownDocuments:
     """What a corpus tells: its ids, the numbers of the sections and rules that it cites (None where
     it cannot say), the documents that only ask, and the fingerprints of those voted on."""
 
@@ -123,9 +124,9 @@ class Known:
 def validate(
     gold: GoldSet,
     rubric: Rubric,
-    known: Known | None = None,
+    known: KnownDocuments | None = None,
     votes: Sequence[Vote] = (),
-    own: Mapping[str, Known] | None = None,
+    own: Mapping[str, KnownDocuments] | None = None,
 ) -> list[Finding]:
     """Every finding, errors first, in the order of the file. `known` is what is known of all
     documents; `own` of those of each row, by the query's id, where a set has rows of several
@@ -193,8 +194,8 @@ def _unjudged(gold: GoldSet, judged: Mapping[str, list[Judgment]]) -> Iterator[F
 def _references(
     gold: GoldSet,
     judged: Mapping[str, list[Judgment]],
-    known: Known,
-    own: Mapping[str, Known] | None,
+    known: KnownDocuments,
+    own: Mapping[str, KnownDocuments] | None,
 ) -> Iterator[Finding]:
     ids = known.ids
     for query_id, judgments in judged.items():
@@ -219,7 +220,7 @@ def _references(
 
 
 def _requests(
-    judged: Mapping[str, list[Judgment]], rubric: Rubric, known: Known
+    judged: Mapping[str, list[Judgment]], rubric: Rubric, known: KnownDocuments
 ) -> Iterator[Finding]:
     """A letter that asks holds no answer, and cannot be one."""
     for query_id, judgments in judged.items():
@@ -381,3 +382,51 @@ def _distribution(gold: GoldSet, targets: Targets) -> Iterator[Finding]:
 
 def _some(names: list[str]) -> str:
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+
+
+# ── whether votes still hold ──────────────────────────────────────────────────────────────────────
+
+
+def versions_used(gold: GoldSet, votes: Sequence[Vote]) -> dict[str, int]:
+    """The rubric versions under which votes were given or, where there are none, judgments were
+    made; empty where a judge did not say."""
+    given = [vote.rubric for vote in current(votes)]
+    if not given and "rubric" in gold.judgments.columns:
+        given = [str(name or "") for name in gold.judgments["rubric"]]
+    if not given:
+        given = [""] * gold.judgments.height
+    return dict(Counter(given).most_common())
+
+
+def older_rubrics(gold: GoldSet, rubric: Rubric, votes: Sequence[Vote]) -> Iterator[Finding]:
+    now = version(rubric)
+    if gold.rubric not in ("", rubric.id, now):
+        message = f"the set was judged under {gold.rubric}; that rubric reads {now} now"
+        yield _flag("older-rubric", gold.name, message)
+    noun = "vote" if votes else "judgment"
+    for name, count in versions_used(gold, votes).items():
+        if name not in ("", rubric.id, now, gold.rubric):
+            message = f"{counted(count, noun)} under {name}, the rubric of the set is {now}"
+            yield _flag("older-rubric", gold.name, message)
+
+
+def votes_off_scale(rubric: Rubric, votes: Sequence[Vote]) -> Iterator[Finding]:
+    """A rubric that lost a grade on which people have voted cannot be used."""
+    lost = Counter(
+        vote.grade
+        for vote in current(votes)
+        if vote.grade is not None and vote.grade not in rubric.values
+    )
+    for grade, count in sorted(lost.items()):
+        message = f"{counted(count, 'vote')} with grade {grade}, which {rubric.id} does not have"
+        yield _error("votes-off-scale", rubric.id, message)
+
+
+def stale_votes(votes: Iterable[Vote], fingerprints: Mapping[str, str]) -> Iterator[Finding]:
+    changed: dict[str, list[str]] = defaultdict(list)
+    for vote in stale(current(votes), fingerprints):
+        changed[vote.query_id].append(vote.doc_id)
+    for query_id, doc_ids in changed.items():
+        documents = ", ".join(dict.fromkeys(doc_ids))
+        message = f"{counted(len(doc_ids), 'vote')} on a text that has changed since: {documents}"
+        yield _flag("stale-votes", query_id, message)

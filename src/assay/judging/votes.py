@@ -1,7 +1,8 @@
-"""Votes: who said what of which document, kept in the log beside the set.
+"""The votes of a gold set, read from its log: who gave which grade to which document, and whether
+the document has changed since.
 
-Labels are computed from votes by a policy (see `policy`). Which votes hold is in `gold.votes`; it
-comes from here too."""
+`policy` makes labels of votes. `gold.votes` decides which votes hold; its names can be imported
+from here too."""
 
 from __future__ import annotations
 

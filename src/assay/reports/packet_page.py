@@ -16,8 +16,7 @@ from markupsafe import Markup
 
 from assay.judging.packets import Packet, PacketRow
 from assay.judging.rationales import LONGEST
-from assay.judging.rubrics import Rubric, span
-from assay.judging.rubrics.translated import translated
+from assay.judging.rubrics import Rubric, span, translated
 from assay.reports.environment import HERE, template_environment
 from assay.reports.words import Words, page_table
 

@@ -15,14 +15,14 @@ from assay.reports.grids import headed, plain
 if TYPE_CHECKING:
     from assay.judging.labels import Dispute
     from assay.judging.policy import Policy
-    from assay.judging.spot_checks import Draw, Rate, SpotCheck
+    from assay.judging.spot_checks import Draw, ErrorRate, SpotCheck
 
 SHOWN = 20
 
 
 def disputes_page(found: Sequence[Dispute]) -> RenderableType:
     """Each pair with what every judge said of it."""
-    from assay.judging.labels import one_line
+    from assay.judging.labels import opinion_line
 
     if not found:
         return Text("no pairs need a ruling")
@@ -31,7 +31,7 @@ def disputes_page(found: Sequence[Dispute]) -> RenderableType:
         far = f", {counted(dispute.apart, 'grade')} apart" if dispute.apart else ""
         head = f"{dispute.query_id} {dispute.doc_id} ({dispute.why}{far})"
         lines += [Text(head, style="bold"), Text(f"  {dispute.query}")]
-        lines += [Text(f"  - {one_line(said)}") for said in dispute.votes]
+        lines += [Text(f"  - {opinion_line(said)}") for said in dispute.votes]
     if len(found) > SHOWN:
         lines.append(Text(f"… and {len(found) - SHOWN} more: --json or --output has them all"))
     return Group(*lines)
@@ -83,7 +83,7 @@ def spot_check_page(checked: SpotCheck) -> RenderableType:
     return Group(table, Text(f"intervals: {checked.method}", style="dim"), *differ)
 
 
-def _rate(rate: Rate) -> tuple[str, str]:
+def _rate(rate: ErrorRate) -> tuple[str, str]:
     low, high = rate.interval
     value = "–" if rate.value is None else f"{rate.value:.1%}"
     return value, f"{low:.1%} to {high:.1%}"

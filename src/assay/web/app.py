@@ -46,7 +46,7 @@ from assay.web.request_log import LogFormat, Probes, RequestLog, write_json_line
 from assay.web.review_pages import REVIEW_ROUTES
 from assay.web.search_pages import SEARCH_ROUTES
 from assay.web.visitors import visitor_of
-from assay.workbench.judging.page import make_ready
+from assay.workbench.judging.page import open_set_for_judging
 from assay.workbench.project import logs, people
 from assay.workbench.project.service import Service
 
@@ -133,7 +133,7 @@ def _make_ready(service: Service) -> None:
     compile_templates(HERE / "templates")
     for name in service.gold_sets:
         with contextlib.suppress(AssayError, OSError):  # the set's own page says what is wrong
-            make_ready(service, name)
+            open_set_for_judging(service, name)
 
 
 def _show_error(request: Request, error: Exception) -> Response:

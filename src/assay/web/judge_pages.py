@@ -13,17 +13,23 @@ from assay.web.page_frame import body, is_api, json, language_for, page, query, 
 from assay.workbench.deciding.next_judgments import settling
 from assay.workbench.judging import flags, set_edits
 from assay.workbench.judging import page as grading
-from assay.workbench.judging.flags import Flag, FlagGiven
+from assay.workbench.judging.flags import Flag, FlagForm
 from assay.workbench.judging.page import (
-    GivenVote,
-    Meanwhile,
-    QueryDesk,
-    Reading,
-    Saved,
-    SetDesk,
+    DocumentToJudge,
+    QueryToJudge,
+    SavedVote,
     SetRow,
+    SetToJudge,
+    VoteConflict,
+    VoteForm,
 )
-from assay.workbench.judging.set_edits import Added, EditedIssue, FoundToAdd, Made, NewQuery
+from assay.workbench.judging.set_edits import (
+    AddedDocument,
+    ChangedSet,
+    EditedIssue,
+    FoundToAdd,
+    NewQuery,
+)
 from assay.workbench.judging.vote_totals import uncounted
 from assay.workbench.project.service import gold_path
 from assay.workbench.scoring.run_queue import engines_again
@@ -87,9 +93,9 @@ def list_sets(request: Request) -> Response:
 def show_set(request: Request) -> Response:
     judge, service, chair = user_of(request).name, service_of(request), is_chair(request)
     if is_api(request):
-        return json(grading.set_desk(service, query(request, SetParams).set, judge, chair))
+        return json(grading.set_to_judge(service, query(request, SetParams).set, judge, chair))
     name = request.path_params["set"]
-    shown = grading.set_desk(service, name, judge, chair)
+    shown = grading.set_to_judge(service, name, judge, chair)
     return page(
         request,
         "judge_set.html",
@@ -104,7 +110,7 @@ def show_set(request: Request) -> Response:
     )
 
 
-def _first_open(shown: SetDesk) -> str:
+def _first_open(shown: SetToJudge) -> str:
     """The first query with documents left to judge."""
     left = (row.id for row in shown.queries if row.judged < row.asked)
     return next(left, "")
@@ -116,9 +122,9 @@ def show_query(request: Request) -> Response:
     judge, service, chair = user_of(request).name, service_of(request), is_chair(request)
     if is_api(request):
         asked = query(request, QueryParams)
-        return json(grading.query_desk(service, asked.set, asked.query, judge, chair))
+        return json(grading.query_to_judge(service, asked.set, asked.query, judge, chair))
     name, query_id = request.path_params["set"], request.path_params["query"]
-    shown = grading.query_desk(service, name, query_id, judge, chair)
+    shown = grading.query_to_judge(service, name, query_id, judge, chair)
     rubric, starts = grading.rubric_in_use(service, name, language_for(request))
     return page(
         request,
@@ -136,7 +142,7 @@ def show_query(request: Request) -> Response:
 def all_documents_page(request: Request) -> Response:
     name, query_id = request.path_params["set"], request.path_params["query"]
     service = service_of(request)
-    shown = grading.query_desk(service, name, query_id, user_of(request).name)
+    shown = grading.query_to_judge(service, name, query_id, user_of(request).name)
     rubric, starts = grading.rubric_in_use(service, name, language_for(request))
     return page(
         request,
@@ -163,13 +169,13 @@ def show_rubric(request: Request) -> Response:
 
 
 def vote(request: Request) -> Response:
-    given = body(request, GivenVote)
+    given = body(request, VoteForm)
     found = grading.save_vote(service_of(request), given, user_of(request).name)
-    return json(found, PRECONDITION_FAILED if isinstance(found, Meanwhile) else 200)
+    return json(found, PRECONDITION_FAILED if isinstance(found, VoteConflict) else 200)
 
 
 def flag(request: Request) -> Response:
-    given = body(request, FlagGiven)
+    given = body(request, FlagForm)
     judge, chair = user_of(request).name, is_chair(request)
     return json(flags.flag_query(service_of(request), given, judge, chair))
 
@@ -220,7 +226,7 @@ JUDGE_ROUTES = [
         "judge",
         "A set, its queries and your progress",
         query=SetParams,
-        answer=SetDesk,
+        answer=SetToJudge,
     ),
     Guarded(
         "/api/judge/query",
@@ -229,7 +235,7 @@ JUDGE_ROUTES = [
         "judge",
         "The documents of a query that you are asked to judge, and your votes",
         query=QueryParams,
-        answer=QueryDesk,
+        answer=QueryToJudge,
     ),
     Guarded(
         "/api/judge/document",
@@ -238,7 +244,7 @@ JUDGE_ROUTES = [
         "judge",
         "A document as a judge reads it",
         query=DocumentParams,
-        answer=Reading,
+        answer=DocumentToJudge,
     ),
     Guarded(
         "/api/judge/rubric",
@@ -264,8 +270,8 @@ JUDGE_ROUTES = [
         POST,
         "judge",
         "Vote; safe to retry with the same id. 412 if you have changed this vote since `seen`",
-        body=GivenVote,
-        answer=Saved,
+        body=VoteForm,
+        answer=SavedVote,
     ),
     Guarded(
         "/api/flags",
@@ -273,7 +279,7 @@ JUDGE_ROUTES = [
         POST,
         "judge",
         "Flag a query, or remove your flag; a chair removes all flags",
-        body=FlagGiven,
+        body=FlagForm,
         answer=Flag,
     ),
     Guarded(
@@ -283,9 +289,11 @@ JUDGE_ROUTES = [
         "judge",
         "Add a document to the pool of a query",
         body=NewDocument,
-        answer=Added,
+        answer=AddedDocument,
     ),
-    Guarded("/api/queries", add_query, POST, "chair", "Add a query", body=NewQuery, answer=Made),
+    Guarded(
+        "/api/queries", add_query, POST, "chair", "Add a query", body=NewQuery, answer=ChangedSet
+    ),
     Guarded(
         "/api/issues",
         edit_issue,

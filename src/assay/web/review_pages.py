@@ -42,7 +42,7 @@ from assay.workbench.review.decisions import (
 from assay.workbench.review.item import (
     Candidate,
     ItemView,
-    Whole,
+    WholeDocument,
     candidate_of,
     item_view,
     search_more,
@@ -464,7 +464,7 @@ REVIEW_ROUTES = [
         GET,
         "judge",
         "A document in full",
-        answer=Whole,
+        answer=WholeDocument,
         query=DocumentQuery,
     ),
     Guarded(

@@ -21,7 +21,7 @@ from assay.workbench.searching import search as searching
 from assay.workbench.searching.corpora import CorpusRow
 from assay.workbench.searching.documents import DocumentPage
 from assay.workbench.searching.filters import Choice
-from assay.workbench.searching.search import Asked, Filters, NotHere, ResultPage, Similar
+from assay.workbench.searching.search import Filters, NotHere, ResultPage, SearchRequest, Similar
 
 BAR_HEIGHT = 40  # of the drawing of years, in its own units
 MOST_BARS = 60
@@ -78,7 +78,7 @@ class Misread(InputError):
         super().__init__(f"{said!r} is not {'a year' if word == 'no_year' else 'a day'}")
 
 
-def parse_search(given: SearchQuery) -> Asked:
+def parse_search(given: SearchQuery) -> SearchRequest:
     since, until = _parse_year(given.since), _parse_year(given.until)
     years = None
     if since is not None or until is not None:
@@ -93,7 +93,7 @@ def parse_search(given: SearchQuery) -> Asked:
         as_of=_parse_day(given.as_of),
     )
     number = int(given.page) if re.fullmatch(r"[0-9]{1,5}", given.page) else 1
-    return Asked(corpus=given.corpus, query=given.q, filters=filters, page=number)
+    return SearchRequest(corpus=given.corpus, query=given.q, filters=filters, page=number)
 
 
 def _parse_year(text: str) -> int | None:
@@ -135,7 +135,7 @@ def search(request: Request) -> Response:
     given = query(request, SearchQuery)
     service = service_of(request)
     if is_api(request):
-        return json(searching.find(service, parse_search(given)))
+        return json(searching.search_page(service, parse_search(given)))
     misread: Misread | None = None
     try:
         asked = parse_search(given)
@@ -143,7 +143,7 @@ def search(request: Request) -> Response:
         misread = error
         given = msgspec.structs.replace(given, since="", until="", as_of="")
         asked = parse_search(given)
-    found = searching.find(service, asked, reader=language_for(request))
+    found = searching.search_page(service, asked, reader=language_for(request))
     corpora = searching.known_corpora(service)
     picked = bool(found.asked.query and not given.corpus and _has_other_corpora(corpora))
     given = msgspec.structs.replace(given, corpus=found.asked.corpus, q=found.asked.query, page="")
@@ -216,7 +216,9 @@ def _bars(years: tuple[Choice, ...]) -> list[Bar]:
 def document(request: Request) -> Response:
     given = query(request, DocumentQuery)
     doc_id = request.path_params["id"] or request.query_params.get("id", "")
-    read = reading.read(service_of(request), request.path_params["corpus"], doc_id, given.q)
+    read = reading.document_page(
+        service_of(request), request.path_params["corpus"], doc_id, given.q
+    )
     if is_api(request):
         return json(read)
     return page(

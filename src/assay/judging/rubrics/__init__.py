@@ -1,10 +1,15 @@
-"""Rubrics: what the grades of a scale mean, as data. A rubric is a file `NAME.toml` beside the gold
-set, in the project, or here; judging, validation and reports read it. Its version is its content:
-`version` gives `id@hash`, which every vote keeps."""
+"""Rubrics: the grades of a scale and what each means, read from a TOML file.
+
+A rubric is a file `NAME.toml` beside the gold set, in the project, or in this package. Judging,
+validation and reports read it. `version` gives `id@hash` of its content, which every vote keeps.
+`translations/NAME.LANGUAGE.toml` beside a rubric has its words in another language: a translation
+changes the text that judges read, not the grades and not the version."""
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from importlib import resources
 from pathlib import Path
 from typing import Literal
@@ -14,35 +19,8 @@ import msgspec
 from assay.core.errors import InputError
 from assay.core.files import read_toml
 from assay.core.redaction import without_password
+from assay.core.types import Expected, Range, Targets
 from assay.formats.schema import complaint
-from assay.judging.rubrics.page import as_markdown
-from assay.judging.rubrics.scale import (
-    Checklist,
-    EdgeCase,
-    Grade,
-    Rubric,
-    checked,
-    require_grades,
-    span,
-)
-
-__all__ = [
-    "DEFAULT",
-    "Checklist",
-    "EdgeCase",
-    "Found",
-    "Grade",
-    "Rubric",
-    "as_markdown",
-    "available",
-    "find",
-    "load",
-    "names",
-    "read",
-    "require_grades",
-    "span",
-    "version",
-]
 
 DEFAULT = "fppc-relevance-2"
 ENDING = ".toml"
@@ -50,9 +28,144 @@ PROJECT_FILE = "assay.toml"
 VERSION_DIGITS = 12
 
 Origin = Literal["beside the set", "project", "shipped"]
+MIN_GRADES, MAX_GRADES = 2, 10
+HIGHEST = 100  # the gain of a grade may be 2 to its power
+FOLDER = "translations"
 
 
-class Found(msgspec.Struct, frozen=True, kw_only=True):
+# ── the rubric ────────────────────────────────────────────────────────────────────────────────────
+
+
+class _Strict(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
+):
+    """Unknown keys are refused, since a slip in a name would lose a rule silently. Defaults are
+    left out, so that a new key changes no version of a rubric that does not have it."""
+
+
+class Grade(_Strict, frozen=True, kw_only=True):
+    value: int
+    label: str
+    definition: str
+    criteria: tuple[str, ...] = ()
+    examples: tuple[str, ...] = ()
+    example: str = ""  # how rubrics wrote their only one before they had several
+
+    @property
+    def all_examples(self) -> tuple[str, ...]:
+        return ((self.example,) if self.example else ()) + self.examples
+
+
+class EdgeCase(_Strict, frozen=True, kw_only=True):
+    title: str
+    rule: str
+    examples: tuple[str, ...] = ()
+
+
+class Checklist(_Strict, frozen=True, kw_only=True):
+    min_judged: int = 0
+    min_highly_relevant: int = 0
+    items: tuple[str, ...] = ()
+
+
+class Rubric(_Strict, frozen=True, kw_only=True):
+    """`relevant_from` and `highly_relevant_from` are grades: those that count as relevant, and as
+    an answer. `unit` is what is judged, in a word. `rationale` says whether votes need one:
+    without a required one a vote is refused, without a wanted one it is flagged."""
+
+    id: str
+    title: str
+    grades: tuple[Grade, ...]
+    principle: str = ""
+    unit: str = "document"
+    rationale: Literal["required", "wanted", "optional"] = "wanted"
+    relevant_from: int = 0
+    highly_relevant_from: int = 0
+    edge_cases: tuple[EdgeCase, ...] = ()
+    checklist: Checklist = Checklist()
+    expected_per_query: Expected = Expected()
+    targets: Targets | None = None  # of older rubrics: read, and not used; they stand in the set
+
+    @property
+    def values(self) -> tuple[int, ...]:
+        """The grades there are, the highest first."""
+        return tuple(grade.value for grade in self.grades)
+
+    @property
+    def top(self) -> int:
+        return self.grades[0].value
+
+
+def checked(rubric: Rubric, path: Path) -> Rubric:
+    """The rubric with its grades from the highest to the lowest and its thresholds filled in; one
+    that no judge could apply is refused."""
+    if not rubric.id.strip() or "@" in rubric.id:
+        raise _wrong(path, "id", f"the id is {rubric.id!r}", "Give it a name without @.")
+    _check_grades(rubric, path)
+    grades = tuple(sorted(rubric.grades, key=lambda grade: -grade.value))
+    values = [grade.value for grade in grades]
+    relevant = rubric.relevant_from or values[-2]
+    high = rubric.highly_relevant_from or values[0]
+    on_scale = ", ".join(map(str, reversed(values)))
+    for key, value in (("relevant_from", relevant), ("highly_relevant_from", high)):
+        if value not in values or value == 0:
+            hint = f"The scale is {on_scale}; 0 is never relevant."
+            raise _wrong(path, key, f"{value} is not a grade above 0 of this rubric", hint)
+    if high < relevant:
+        message = f"{high} is below relevant_from, which is {relevant}"
+        raise _wrong(path, "highly_relevant_from", message, "Highly relevant is relevant too.")
+    return msgspec.structs.replace(
+        rubric, grades=grades, relevant_from=relevant, highly_relevant_from=high
+    )
+
+
+def require_grades(rubric: Rubric, used: Iterable[int], where: str) -> None:
+    """Refuse a rubric that has no place for a grade that is in use."""
+    lost = sorted(set(used) - set(rubric.values))
+    if lost:
+        names = ", ".join(map(str, lost))
+        scale = ", ".join(map(str, reversed(rubric.values)))
+        raise InputError(
+            f"grade {names} is in use, and the rubric {rubric.id} has no such grade",
+            where=where,
+            hint=f"Its scale is {scale}. Give the grade back to it, or judge those pairs again.",
+        )
+
+
+def _check_grades(rubric: Rubric, path: Path) -> None:
+    count = len(rubric.grades)
+    if not MIN_GRADES <= count <= MAX_GRADES:
+        hint = f"A scale has {MIN_GRADES} to {MAX_GRADES} grades."
+        raise _wrong(path, "grades", f"there are {count} grades", hint)
+    seen: set[int] = set()
+    for place, grade in enumerate(rubric.grades):
+        at = f"grades[{place}]"
+        if not 0 <= grade.value <= HIGHEST or grade.value in seen:
+            what = "comes twice" if grade.value in seen else "cannot be"
+            hint = f"Grades are different whole numbers from 0 to {HIGHEST}."
+            raise _wrong(path, f"{at}.value", f"the grade {grade.value} {what}", hint)
+        seen.add(grade.value)
+        for key in ("label", "definition"):
+            if not getattr(grade, key).strip():
+                hint = "Judges and reports need it."
+                raise _wrong(path, f"{at}.{key}", f"grade {grade.value} has no {key}", hint)
+    if 0 not in seen:
+        hint = "Measures take a document that nobody judged as 0."
+        raise _wrong(path, "grades", f"the lowest grade is {min(seen)}, expected 0", hint)
+
+
+def _wrong(path: Path, key: str, message: str, hint: str) -> InputError:
+    return InputError(message, where=f"{path}: {key}", hint=hint)
+
+
+def span(bounds: Range) -> str:
+    return f"{bounds[0]} to {bounds[1]}"
+
+
+# ── finding and reading a rubric ──────────────────────────────────────────────────────────────────
+
+
+class AvailableRubric(msgspec.Struct, frozen=True, kw_only=True):
     """A rubric that can be named, and where it is."""
 
     name: str
@@ -70,14 +183,14 @@ def load(name: str = DEFAULT) -> Rubric:
     """A rubric that comes with Assay."""
     if name not in names():
         raise InputError(f"unknown rubric {name!r}", hint=f"Known: {', '.join(names())}.")
-    return read(_shipped(name))
+    return read_rubric(_shipped(name))
 
 
 def find(name: str, *, beside: Path | None = None) -> Rubric:
     """The rubric of that name (`id`, `id@hash` or a file): beside the set, in the project, or
     shipped, whichever comes first."""
     if name.endswith(ENDING):
-        return read(_file(name, beside))
+        return read_rubric(_file(name, beside))
     plain = name.partition("@")[0]
     for found in available(beside=beside):
         if found.name == plain:
@@ -91,7 +204,7 @@ def find(name: str, *, beside: Path | None = None) -> Rubric:
     )
 
 
-def available(*, beside: Path | None = None) -> list[Found]:
+def available(*, beside: Path | None = None) -> list[AvailableRubric]:
     """Every rubric that `find` could give, in the order in which it looks."""
     folders: list[tuple[Origin, Path]] = []
     if beside is not None:
@@ -99,17 +212,17 @@ def available(*, beside: Path | None = None) -> list[Found]:
         folders += [("beside the set", home), ("beside the set", home / "rubrics")]
     folders.append(("project", _project() / "rubrics"))
     found = [
-        Found(name=path.stem, origin=origin, path=str(path))
+        AvailableRubric(name=path.stem, origin=origin, path=str(path))
         for origin, folder in folders
         for path in sorted(folder.glob(f"*{ENDING}"))
         if path.name != PROJECT_FILE
     ]
     return found + [
-        Found(name=name, origin="shipped", path=str(_shipped(name))) for name in names()
+        AvailableRubric(name=name, origin="shipped", path=str(_shipped(name))) for name in names()
     ]
 
 
-def read(path: Path) -> Rubric:
+def read_rubric(path: Path) -> Rubric:
     """A rubric from its file, read strictly."""
     tables = read_toml(path)
     try:
@@ -131,7 +244,7 @@ def version(rubric: Rubric) -> str:
 
 
 def _of_that_name(path: Path, name: str) -> Rubric:
-    rubric = read(path)
+    rubric = read_rubric(path)
     if rubric.id != name:
         raise InputError(
             f"the rubric calls itself {rubric.id!r}",
@@ -156,3 +269,146 @@ def _project() -> Path:
     here = Path.cwd()
     homes = (folder for folder in (here, *here.parents) if (folder / PROJECT_FILE).is_file())
     return next(homes, here)
+
+
+# ── a rubric in another language ──────────────────────────────────────────────────────────────────
+
+
+class TranslatedGrade(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One grade."""
+
+    value: int
+    label: str = ""
+    definition: str = ""
+    criteria: tuple[str, ...] = ()
+    examples: tuple[str, ...] = ()
+
+
+class Translation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Edge cases stand in the order of the rubric."""
+
+    title: str = ""
+    principle: str = ""
+    grades: tuple[TranslatedGrade, ...] = ()
+    edge_cases: tuple[EdgeCase, ...] = ()
+
+
+def translated(rubric: Rubric, language: str, *, beside: Path | None = None) -> Rubric:
+    """The rubric as it is said in a language, itself where nobody has translated it."""
+    path, said = _translation_of(rubric.id, language, beside)
+    if said is None:
+        return rubric
+    grades = {grade.value: grade for grade in said.grades}
+    foreign = sorted(set(grades) - set(rubric.values))
+    if foreign or len(said.edge_cases) > len(rubric.edge_cases):
+        what = f"grade {foreign[0]}" if foreign else "more edge cases"
+        raise InputError(f"it has {what}, and the rubric has not", where=str(path))
+    cases = said.edge_cases + rubric.edge_cases[len(said.edge_cases) :]
+    return msgspec.structs.replace(
+        rubric,
+        title=said.title or rubric.title,
+        principle=said.principle or rubric.principle,
+        grades=tuple(_translated_grade(grade, grades.get(grade.value)) for grade in rubric.grades),
+        edge_cases=cases,
+    )
+
+
+@lru_cache(maxsize=64)
+def _translation_of(
+    name: str, language: str, beside: Path | None
+) -> tuple[Path, Translation | None]:
+    """Beside the rubric that is in use; pages ask at every turn, so it is read once."""
+    homes = (Path(each.path).parent for each in available(beside=beside) if each.name == name)
+    path = next(homes, Path()) / FOLDER / f"{name}.{language}{ENDING}"
+    return path, read_translation(path) if path.is_file() else None
+
+
+def _translated_grade(grade: Grade, said: TranslatedGrade | None) -> Grade:
+    if said is None:
+        return grade
+    return msgspec.structs.replace(
+        grade,
+        label=said.label or grade.label,
+        definition=said.definition or grade.definition,
+        criteria=said.criteria or grade.criteria,
+        examples=said.examples or grade.all_examples,
+        example="",
+    )
+
+
+def read_translation(path: Path) -> Translation:
+    try:
+        return msgspec.convert(read_toml(path), Translation)
+    except msgspec.ValidationError as error:
+        raise InputError(str(error), where=str(path)) from error
+
+
+# ── a rubric as a page for judges ─────────────────────────────────────────────────────────────────
+
+
+def as_markdown(rubric: Rubric) -> str:
+    return "\n".join(_page_lines(rubric)) + "\n"
+
+
+def _page_lines(rubric: Rubric) -> Iterator[str]:
+    yield f"# {rubric.title}"
+    yield from ("", f"Rubric `{rubric.id}`. A gold set names the rubric it was judged by.")
+    if rubric.principle:
+        yield from ("", "## What counts", "", rubric.principle.strip())
+    yield from ("", "## The scale")
+    for grade in rubric.grades:
+        yield from _grade_lines(grade)
+    if rubric.edge_cases:
+        yield from ("", "## Edge cases")
+    for case in rubric.edge_cases:
+        yield from ("", f"### {case.title}", "", case.rule)
+        yield from _bullet_lines(case.examples)
+    checks, usual = list(_checks(rubric)), _usual(rubric)
+    if checks or usual:
+        yield from ("", "## Before you hand in a query")
+    if checks:
+        yield ""
+    yield from (f"{number}. {check}" for number, check in enumerate(checks, start=1))
+    if usual:
+        yield from ("", usual)
+
+
+def _grade_lines(grade: Grade) -> Iterator[str]:
+    yield from ("", f"### {grade.value}: {grade.label}", "", grade.definition)
+    if grade.criteria:
+        yield from ("", "Any one of these is enough:")
+        yield from _bullet_lines(grade.criteria)
+    if grade.all_examples:
+        yield from ("", "Examples:")
+        yield from _bullet_lines(grade.all_examples)
+
+
+def _bullet_lines(texts: Iterable[str]) -> Iterator[str]:
+    for place, text in enumerate(texts):
+        yield from (["", f"- {text}"] if not place else [f"- {text}"])
+
+
+def _checks(rubric: Rubric) -> Iterator[str]:
+    yield from rubric.checklist.items
+    if rubric.rationale == "required" and not rubric.checklist.items:
+        yield "A rationale on every judgment."
+
+
+def _usual(rubric: Rubric) -> str:
+    """What a query has as a rule, as far as the rubric says."""
+    expected, high, low = rubric.expected_per_query, rubric.highly_relevant_from, rubric.values[-1]
+    lower = [value for value in rubric.values if rubric.relevant_from <= value < high]
+    rows = (
+        (expected.highly_relevant, f"with {_grades([v for v in rubric.values if v >= high])}"),
+        (expected.relevant, f"with {_grades(lower)}" if lower else ""),
+        (expected.judged, "judged in all"),
+    )
+    parts = [f"{span(bounds)} {what}" for bounds, what in rows if bounds and what]
+    if not parts or low:
+        return ""
+    listed = " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
+    return f"Of {rubric.unit}s, a sound query usually has {listed}."
+
+
+def _grades(values: list[int]) -> str:
+    return f"grade {values[0]}" if len(values) == 1 else f"grades {values[-1]} to {values[0]}"

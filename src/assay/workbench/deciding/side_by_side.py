@@ -19,7 +19,7 @@ from assay.workbench.deciding.run_comparison import names_of
 from assay.workbench.project.service import Service
 from assay.workbench.scoring.history import KeptRun, kept_run
 from assay.workbench.searching import corpora
-from assay.workbench.searching.open_corpora import Shelf, kept_shelf
+from assay.workbench.searching.open_corpora import OpenCorpus, open_cached
 from assay.workbench.searching.search import Reason, reasons
 
 __all__ = ["Placed", "Ranking", "TwoRankings", "two_rankings"]
@@ -180,7 +180,7 @@ def _texts(
         if corpora.is_corpus(name, service.home):
             opened = corpora.corpus_named(name, service.home)
             get = (
-                kept_shelf(name, home=service.home).get
+                open_cached(name, home=service.home).get
                 if is_indexed(opened, service.home)
                 else None
             )
@@ -214,16 +214,16 @@ def _explained(service: Service, run: KeptRun, query: str) -> dict[str, corpora.
             return {}
         if not is_indexed(opened, service.home):
             return {}
-        return _asked_again(kept_shelf(name, home=service.home), query)
+        return _asked_again(open_cached(name, home=service.home), query)
     except (AssayError, OSError):
         return {}
 
 
-def _asked_again(shelf: Shelf, query: str) -> dict[str, corpora.FoundDocument]:
+def _asked_again(opened: OpenCorpus, query: str) -> dict[str, corpora.FoundDocument]:
     """The first ones with the words that they share with the question, for which their text is
     looked through; the others with what put them there alone."""
-    hits = shelf.engine.search(query, DEPTH, explain=True, texts=False)
-    found = found_documents(hits, shelf.engine, query, shelf.get, stop=WORDED)
+    hits = opened.engine.search(query, DEPTH, explain=True, texts=False)
+    found = found_documents(hits, opened.engine, query, opened.get, stop=WORDED)
     for rank, hit in enumerate(hits[WORDED:], start=WORDED + 1):
         found.append(
             corpora.FoundDocument(

@@ -15,7 +15,9 @@ from assay import formats
 from assay.core.errors import AssayError, InputError, UsageError
 from assay.core.files import write_atomic
 from assay.judging import rubrics
-from assay.judging.agreement import Agreement, Figure, Kind, agreement
+from assay.judging.agreement import Agreement as Agreement
+from assay.judging.agreement import Figure as Figure
+from assay.judging.agreement import Kind, agreement
 from assay.judging.votes import read_votes
 from assay.workbench.judging.session import JudgingSession, open_session
 from assay.workbench.judging.vote_totals import vote_totals
@@ -80,20 +82,8 @@ class StaleCache(Generic[K, V]):
         return value
 
 
-# ────────────────────────────────────────────────────────────────────────────────────────────────
+# ── agreement of a set ────────────────────────────────────────────────────────────────────────────
 
-__all__ = [
-    "Agreement",
-    "AgreementRow",
-    "Fact",
-    "Figure",
-    "Kind",
-    "agreement_list",
-    "agreement_of",
-    "facts_of",
-    "judges_agreement",
-    "write_agreement",
-]
 
 Strength = Literal["none", "minimal", "weak", "moderate", "strong", "almost perfect"]
 # McHugh (2012), Interrater reliability: the kappa statistic

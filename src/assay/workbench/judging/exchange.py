@@ -1,5 +1,5 @@
-"""`assay gold export`: the pairs of a set for other tools, to be judged there. What was judged
-comes back by `assay gold merge`."""
+"""`assay gold export`: write the pairs of a set for other judging tools. `assay gold merge` imports
+the votes that come back."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from assay.core.types import Document, GoldSet, Query, Vote
 from assay.formats.exchange import GradeChoice, Guide, Task
 from assay.judging import rubrics
 from assay.judging.policy import read_policy
-from assay.judging.pool import read_pool, waiting
+from assay.judging.pool import pairs_to_judge, read_pool
 from assay.judging.votes import (
     Pair,
     by_pair,
@@ -24,17 +24,15 @@ from assay.judging.votes import (
     read_votes,
     role_of,
 )
-from assay.workbench.judging.pool_documents import known_texts
+from assay.workbench.judging.pool_documents import corpus_texts
 from assay.workbench.project.output_files import refuse_output
 from assay.workbench.project.overwrite_guard import spare_judgments
-
-__all__ = ["Exported", "export_pairs"]
 
 WITH_TEXTS = ("label-studio", "argilla")  # a judge there sees what the file has, and nothing else
 WITH_VOTES = ("quepid-book",)  # which is made of them
 
 
-class Exported(msgspec.Struct, frozen=True, kw_only=True):
+class ExportedPairs(msgspec.Struct, frozen=True, kw_only=True):
     """What was written: the pairs, and how many of their documents the corpus does not have."""
 
     files: list[str]
@@ -50,7 +48,7 @@ def export_pairs(
     corpus: Path | None = None,
     judge: str = "",
     with_votes: bool = False,
-) -> Exported:
+) -> ExportedPairs:
     """To Quepid the labels, or as a book all votes. To tools for judging the pairs that wait, of
     one judge or of all; where nothing is pooled, or `with_votes`, every pair that the set has."""
     if to not in formats.EXCHANGE_FORMATS:
@@ -60,12 +58,14 @@ def export_pairs(
     gold = formats.read_gold(dataset)
     votes = read_votes(dataset)
     spare_judgments(output, gold, votes)
-    known = known_texts(dataset, corpus)
+    known = corpus_texts(dataset, corpus)
     if known is None and to in WITH_TEXTS:
         raise UsageError(
             f"{to} needs the texts of the documents", hint="Name their corpus with --corpus."
         )
-    pairs = _asked(dataset, gold, votes, judge=judge, every=with_votes or to not in WITH_TEXTS)
+    pairs = _pairs_to_export(
+        dataset, gold, votes, judge=judge, every=with_votes or to not in WITH_TEXTS
+    )
     if not pairs:
         raise UsageError(
             "there is no pair to export",
@@ -78,7 +78,9 @@ def export_pairs(
     tasks = _tasks(gold, pairs, by_id, said)
     written = formats.write_tasks(tasks, _guide(dataset, gold), output, to)
     missing = sum(task.doc_id not in by_id for task in tasks) if known is not None else 0
-    return Exported(files=[str(path) for path in written], pairs=len(tasks), without_text=missing)
+    return ExportedPairs(
+        files=[str(path) for path in written], pairs=len(tasks), without_text=missing
+    )
 
 
 def votes_apart(votes: Iterable[Vote]) -> list[Vote]:
@@ -86,7 +88,7 @@ def votes_apart(votes: Iterable[Vote]) -> list[Vote]:
     return [vote for vote in current(votes) if not role_of(vote.source)]
 
 
-def _asked(
+def _pairs_to_export(
     dataset: Path, gold: GoldSet, votes: Sequence[Vote], *, judge: str, every: bool
 ) -> list[Pair]:
     """In the order of the queries, then that of the pool, whose order tells nothing."""
@@ -100,7 +102,7 @@ def _asked(
     if pool is not None and not every:
         pairs = [
             pair.key
-            for pair in waiting(pool, gold, votes, read_policy(dataset).counts)
+            for pair in pairs_to_judge(pool, gold, votes, read_policy(dataset).counts)
             if not judge or judge in pair.judges
         ]
     else:

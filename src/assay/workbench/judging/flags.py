@@ -22,7 +22,7 @@ class Flag(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
 
 
-class FlagGiven(msgspec.Struct, frozen=True, kw_only=True):
+class FlagForm(msgspec.Struct, frozen=True, kw_only=True):
     """A request to flag a query, or to remove the flag."""
 
     set: str
@@ -31,7 +31,7 @@ class FlagGiven(msgspec.Struct, frozen=True, kw_only=True):
     flagged: bool = True
 
 
-def flag_query(service: Service, given: FlagGiven, judge: str, chair: bool = False) -> Flag | None:
+def flag_query(service: Service, given: FlagForm, judge: str, chair: bool = False) -> Flag | None:
     """Flag a query or remove the flag; return the flags that this person may see."""
     refuse_long(given.reason)
     session = open_session(gold_path(service, given.set))

@@ -20,9 +20,9 @@ from assay.core.types import (
     Query,
     Vote,
     judgments_to_frame,
-    machine_note_of,
     standing,
 )
+from assay.core.types import machine_note_of as machine_note_of
 from assay.corpus.letters import only_asks
 from assay.corpus.lookup import cited_numbers, documents, is_corpus, require_corpus
 from assay.engines.registry import searched
@@ -37,7 +37,7 @@ from assay.judging import rubrics
 from assay.judging.perturb import perturb
 from assay.judging.pool import read_pool
 from assay.judging.set_summary import GoldPicture, picture_of
-from assay.judging.validate import Known, validate
+from assay.judging.validate import KnownDocuments, validate
 from assay.judging.votes import document_fingerprint, read_votes
 from assay.law.matching import known_document
 from assay.review.bootstrap import Bootstrapped, Options, bootstrap
@@ -48,11 +48,11 @@ from assay.workbench.project.cache import computed
 from assay.workbench.project.config import CONFIG_NAME, read_config
 from assay.workbench.project.overwrite_guard import spare_judgments
 from assay.workbench.project.service import Service
-from assay.workbench.scoring.rubric_settings import stale_count
+from assay.workbench.scoring.rubric_settings import stale_count as stale_count
 
-# ── which corpus each row of a set is about ───────────────────────────────────────────────────────
+# ── the corpus of each row ────────────────────────────────────────────────────────────────────────
 
-ALL = ""  # of rows that name no corpus, or one that nobody knows
+ALL_ROWS = ""  # of rows that name no corpus, or one that nobody knows
 
 
 def split_corpora(given: Sequence[str]) -> dict[str, Path]:
@@ -61,7 +61,7 @@ def split_corpora(given: Sequence[str]) -> dict[str, Path]:
     for text in given:
         rows, equals, name = text.partition("=")
         if not equals or Path(text).exists():
-            rows, name = ALL, text
+            rows, name = ALL_ROWS, text
         if rows in corpora:
             what = f"the rows of {rows!r}" if rows else "all rows"
             raise UsageError(
@@ -90,7 +90,7 @@ def corpora_of(gold: GoldSet, given: Mapping[str, Path]) -> dict[str, Path]:
             f"the set has no rows of the corpus {strange[0]!r}",
             hint=f"It has: {', '.join(sorted({query.corpus for query in gold.queries} - {''}))}.",
         )
-    return known | ({ALL: given[ALL]} if ALL in given else {})
+    return known | ({ALL_ROWS: given[ALL_ROWS]} if ALL_ROWS in given else {})
 
 
 def _configured() -> dict[str, Path]:
@@ -116,9 +116,9 @@ def _is_here(corpus: Path) -> bool:
     return corpus.exists() or is_corpus(str(corpus))
 
 
-def unchecked(gold: GoldSet, known: Mapping[str, Path]) -> Iterator[Finding]:
+def unchecked_rows(gold: GoldSet, known: Mapping[str, Path]) -> Iterator[Finding]:
     """Rows that nothing is known of, where other rows are checked."""
-    if not known or ALL in known:
+    if not known or ALL_ROWS in known:
         return
     for name in dict.fromkeys(query.corpus for query in gold.queries if query.corpus not in known):
         ids = [query.id for query in gold.queries if query.corpus == name]
@@ -128,33 +128,12 @@ def unchecked(gold: GoldSet, known: Mapping[str, Path]) -> Iterator[Finding]:
         yield Finding(level="flag", code="unchecked-corpus", where=ids[0], message=message)
 
 
-# ────────────────────────────────────────────────────────────────────────────────────────────────
+# ── the commands ──────────────────────────────────────────────────────────────────────────────────
 
-__all__ = [
-    "Approval",
-    "Bootstrapped",
-    "GoldPicture",
-    "GoldSummary",
-    "approval",
-    "bootstrap_gold",
-    "convert_gold",
-    "corpus_pooled_from",
-    "describe",
-    "gold_list",
-    "gold_stats",
-    "is_checked",
-    "machine_note_of",
-    "perturb_gold",
-    "rubric_list",
-    "rubric_object",
-    "rubric_page",
-    "stale_count",
-    "validate_gold",
-]
 
 SET_KEYS = ("taxonomy", "version", "created_at", "description", "rubric", "status", "targets")
 
-# ── looking ───────────────────────────────────────────────────────────────────────────────────────
+# ── checks and summaries ──────────────────────────────────────────────────────────────────────────
 
 
 def validate_gold(
@@ -165,19 +144,19 @@ def validate_gold(
     gold = formats.read_gold(dataset)
     rules = rubrics.find(gold.rubric or rubrics.DEFAULT, beside=dataset)
     votes = read_votes(dataset)
-    given = split_corpora(corpora) | ({ALL: corpus} if corpus is not None else {})
+    given = split_corpora(corpora) | ({ALL_ROWS: corpus} if corpus is not None else {})
     searched = corpora_of(gold, given)
     read = {place: documents(place) for place in dict.fromkeys(searched.values())}
-    told = {place: _told(place, known, votes) for place, known in read.items()}
+    told = {place: _known_of_corpus(place, known, votes) for place, known in read.items()}
     own = None
-    if set(searched) - {ALL}:
+    if set(searched) - {ALL_ROWS}:
         own = {
             query.id: told[place]
             for query in gold.queries
-            if (place := searched.get(query.corpus, searched.get(ALL))) is not None
+            if (place := searched.get(query.corpus, searched.get(ALL_ROWS))) is not None
         }
-    findings = validate(gold, rules, _together(list(told.values())), votes, own)
-    findings += unchecked(gold, searched)
+    findings = validate(gold, rules, _known_of_corpora(list(told.values())), votes, own)
+    findings += unchecked_rows(gold, searched)
     if any(query.checks for query in gold.queries):
         every = [document for known in read.values() for document in known]
         places = [known_document(document) for document in every] if read else None
@@ -187,7 +166,7 @@ def validate_gold(
     return gold, sorted(findings, key=lambda finding: finding.level != "error")
 
 
-def _together(told: Sequence[Known]) -> Known | None:
+def _known_of_corpora(told: Sequence[KnownDocuments]) -> KnownDocuments | None:
     """What several corpora tell: of one, all that it tells."""
     if len(told) < 2:
         return told[0] if told else None
@@ -195,7 +174,7 @@ def _together(told: Sequence[Known]) -> Known | None:
     fingerprints: dict[str, str] = {}
     for known in told:
         fingerprints |= known.fingerprints
-    return Known(
+    return KnownDocuments(
         ids=frozenset().union(*(known.ids for known in told)),
         statutes=frozenset().union(*(each or () for each in numbers)),
         requests=frozenset().union(*(known.requests for known in told)),
@@ -203,9 +182,11 @@ def _together(told: Sequence[Known]) -> Known | None:
     )
 
 
-def _told(corpus: Path, known: Sequence[Document], votes: Sequence[Vote]) -> Known:
+def _known_of_corpus(
+    corpus: Path, known: Sequence[Document], votes: Sequence[Vote]
+) -> KnownDocuments:
     voted = {vote.doc_id for vote in votes if vote.document}
-    return Known(
+    return KnownDocuments(
         name=str(corpus),
         ids={document.id for document in known},
         statutes=cited_numbers(corpus, known),
@@ -308,11 +289,11 @@ def rubric_object(name: str = "") -> object:
     return {"version": rubrics.version(rubric)} | msgspec.to_builtins(rubric)
 
 
-def rubric_list(beside: Path | None = None) -> list[rubrics.Found]:
+def rubric_list(beside: Path | None = None) -> list[rubrics.AvailableRubric]:
     return rubrics.available(beside=beside)
 
 
-# ── from logs ───────────────────────────────────────────────────────────────────────────────────
+# ── from logs ─────────────────────────────────────────────────────────────────────────────────────
 
 
 def bootstrap_gold(

@@ -22,7 +22,15 @@ from assay.core.errors import InputError
 from assay.core.types import Vote
 from assay.core.workers import Failure, Job, run_jobs
 from assay.judging import machine, machine_prompt, rubrics
-from assay.judging.machine import Asked, Begun, Ended, Kept, Machine, Spent, append_receipt
+from assay.judging.machine import (
+    CachedAnswer,
+    JudgeOutcome,
+    Machine,
+    RunBegun,
+    RunEnded,
+    Spent,
+    append_receipt,
+)
 from assay.judging.machine_prompt import Request, Verdict
 from assay.judging.policy import read_policy
 from assay.judging.pool import pool_path, read_pool
@@ -41,18 +49,16 @@ from assay.workbench.judging import votes_to_labels
 from assay.workbench.judging.pool_documents import texts_of
 from assay.workbench.project.config import CONFIG_NAME, read_config
 
-__all__ = ["Judged", "Plan", "judge_pairs", "plan_judging"]
-
 CHARACTERS_A_TOKEN = 4  # about, of English; other languages have fewer
 TOKENS_AN_ANSWER = 150  # about
-BAD_IN_A_ROW = 5  # unusable answers after which more of them are not paid for
+BAD_IN_A_ROW = 5  # unusable answers after which a run stops; taste
 
 Stopped = Literal["", "outage", "refused", "unusable", "ceiling", "interrupted"]
 Tick = Callable[[int, int], None]  # (pairs done, of so many)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Item:
+class PairToAsk:
     """A pair to judge: what is asked, what of the document was read, and the answer where it was
     given before."""
 
@@ -61,7 +67,7 @@ class Item:
     document: str
     before: Vote | None  # what the judge said of it
     request: Request
-    kept: Kept | None
+    kept: CachedAnswer | None
 
     @property
     def in_vain(self) -> bool:
@@ -69,7 +75,7 @@ class Item:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
+class JudgingPlan:
     """What a run would do."""
 
     dataset: Path
@@ -77,7 +83,7 @@ class Plan:
     machine: Machine
     corpus: str
     rubric: str
-    items: tuple[Item, ...]
+    items: tuple[PairToAsk, ...]
     left: int  # beyond the limit
     gone: int  # pairs whose query the set does not have any more
     people: bool  # whether a person has judged a pair of the set
@@ -89,14 +95,14 @@ class Plan:
         return sum(item.before is not None for item in self.items)
 
     @cached_property
-    def to_send(self) -> list[Item]:
+    def to_send(self) -> list[PairToAsk]:
         return [item for item in self.items if item.kept is None]
 
     @property
-    def unusable_before(self) -> list[Unjudged]:
+    def unusable_before(self) -> list[UnjudgedPair]:
         """What was asked in vain before, and is not asked again."""
         return [
-            Unjudged(query_id=item.query_id, doc_id=item.doc_id, why=item.kept.why)
+            UnjudgedPair(query_id=item.query_id, doc_id=item.doc_id, why=item.kept.why)
             for item in self.items
             if item.kept is not None and item.kept.verdict is None
         ]
@@ -121,7 +127,7 @@ class Plan:
         return machine.cost(self.machine, self.characters / CHARACTERS_A_TOKEN, answers)
 
 
-class Unjudged(msgspec.Struct, frozen=True, kw_only=True):
+class UnjudgedPair(msgspec.Struct, frozen=True, kw_only=True):
     """A pair that got no usable answer."""
 
     query_id: str
@@ -129,7 +135,7 @@ class Unjudged(msgspec.Struct, frozen=True, kw_only=True):
     why: str
 
 
-class Judged(msgspec.Struct, frozen=True, kw_only=True):
+class JudgingOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """What a run came to. `left` counts the pairs that are still to judge, `unusable` among them
     (also those that were so before, and were not asked again);
     `cut_off` the requests whose answers were not waited for."""
@@ -140,7 +146,7 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     votes: int
     unsure: int
     from_cache: int
-    unusable: list[Unjudged]
+    unusable: list[UnjudgedPair]
     left: int
     spent: Spent
     cut_off: int = 0
@@ -161,7 +167,7 @@ def plan_judging(
     judged: bool = False,
     again: bool = False,
     limit: int | None = None,
-) -> Plan:
+) -> JudgingPlan:
     """The pairs of the pool on which the judge has not voted, or with `judged` those that people
     have judged, and what is asked about each; with `again` also where no answer was usable."""
     settings = machine_named(config or Path(CONFIG_NAME), judge)
@@ -184,11 +190,13 @@ def plan_judging(
     queries = {query.id: query for query in gold.queries}
     folder = machine.cache_folder()
 
-    def item(pair: Pair) -> Item:
+    def item(pair: Pair) -> PairToAsk:
         query, document = queries[pair[0]], found[pair[1]]
-        request = machine_prompt.request(rubric, query, document, most=settings.max_characters)
-        kept = machine.kept(folder, settings, request)
-        return Item(
+        request = machine_prompt.judging_request(
+            rubric, query, document, most=settings.max_characters
+        )
+        kept = machine.find_cached(folder, settings, request)
+        return PairToAsk(
             query_id=query.id,
             doc_id=document.id,
             document=prints[document.id],
@@ -198,7 +206,7 @@ def plan_judging(
         )
 
     items = _limited(map(item, waiting), limit)
-    return Plan(
+    return JudgingPlan(
         dataset=dataset,
         judge=judge,
         machine=settings,
@@ -212,9 +220,9 @@ def plan_judging(
     )
 
 
-def _limited(items: Iterable[Item], limit: int | None) -> list[Item]:
+def _limited(items: Iterable[PairToAsk], limit: int | None) -> list[PairToAsk]:
     """What was asked in vain before takes no place of the others."""
-    taken: list[Item] = []
+    taken: list[PairToAsk] = []
     for item in items:
         if limit is not None and sum(not each.in_vain for each in taken) >= limit:
             break
@@ -280,12 +288,14 @@ def _circumstances(vote: Vote) -> tuple[str, str, str]:
 # ── the run ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def judge_pairs(plan: Plan, *, by: str, tick: Tick = lambda done, of: None) -> Judged:
+def judge_pairs(
+    plan: JudgingPlan, *, by: str, tick: Tick = lambda done, of: None
+) -> JudgingOutcome:
     """Vote on every pair of the plan. Whatever stops it, the votes that it got are kept, and the
     receipt says what was sent."""
     if plan.to_send:
         machine.secret(plan.machine)  # said before anything is written
-    run = _Run(plan, tick)
+    run = _JudgingRun(plan, tick)
     run.take_kept()
     if plan.to_send:
         name = hashlib.sha256(f"{_now()} {plan.judge} {plan.dataset}".encode()).hexdigest()[:12]
@@ -301,16 +311,16 @@ def judge_pairs(plan: Plan, *, by: str, tick: Tick = lambda done, of: None) -> J
     return run.judged()
 
 
-class _Run:
+class _JudgingRun:
     """A run as far as it has come."""
 
-    def __init__(self, plan: Plan, tick: Tick) -> None:
+    def __init__(self, plan: JudgingPlan, tick: Tick) -> None:
         self.plan = plan
         self.tick = tick
         self.votes = self.unsure = self.from_cache = 0
-        self.unusable: list[Unjudged] = plan.unusable_before
+        self.unusable: list[UnjudgedPair] = plan.unusable_before
         self.spent = Spent()
-        self.sent: list[Item] = []
+        self.sent: list[PairToAsk] = []
         self.cut_off = self.bad_in_a_row = 0
         self.changed_labels: int | None = None
         self.stopped: Stopped = ""
@@ -342,14 +352,14 @@ class _Run:
             self._ask(left[:room])
             left = left[room:]
 
-    def _at_the_ceiling(self, item: Item) -> str:
+    def _at_the_ceiling(self, item: PairToAsk) -> str:
         most = machine.most_cost(self.plan.machine, item.request)
         return (
             f"the next pair could cost up to {most:.4f}, and {self.spent.cost or 0.0:.4f} of "
             f"{self.plan.machine.max_cost:g} (max_cost) is spent"
         )
 
-    def _ask(self, items: Sequence[Item]) -> None:
+    def _ask(self, items: Sequence[PairToAsk]) -> None:
         settings = self.plan.machine
         jobs = [
             Job(machine.ask, (settings, item.request, self.plan.folder, _allowance(settings, item)))
@@ -366,9 +376,11 @@ class _Run:
             finally:
                 self.cut_off += min(at_once - bool(self.stopped), len(jobs) - heard)
 
-    def _hear(self, item: Item, answer: Asked | Failure) -> None:
+    def _hear(self, item: PairToAsk, answer: JudgeOutcome | Failure) -> None:
         if isinstance(answer, Failure):
-            answer = Asked(state="outage", why=_without_key(answer.message, self.plan.machine))
+            answer = JudgeOutcome(
+                state="outage", why=_without_key(answer.message, self.plan.machine)
+            )
         self.spent += answer.spent
         self.sent += [item] if answer.spent.requests else []
         if answer.verdict is not None:
@@ -378,7 +390,7 @@ class _Run:
             self.bad_in_a_row = 0
         elif answer.state == "unusable":
             self.unusable.append(
-                Unjudged(query_id=item.query_id, doc_id=item.doc_id, why=answer.why)
+                UnjudgedPair(query_id=item.query_id, doc_id=item.doc_id, why=answer.why)
             )
             self.bad_in_a_row += 1
             if self.bad_in_a_row == BAD_IN_A_ROW:
@@ -390,9 +402,9 @@ class _Run:
     def stop(self, how: Stopped, why: str) -> None:
         self.stopped, self.why = how, why
 
-    def _vote(self, item: Item, verdict: Verdict, seconds: float) -> Vote:
+    def _vote(self, item: PairToAsk, verdict: Verdict, seconds: float) -> Vote:
         now, before = datetime.now(UTC), item.before
-        at = _text(not_before(now, [before] if before else [], now))
+        at = _iso(not_before(now, [before] if before else [], now))
         parts = [item.query_id, item.doc_id, self.plan.judge, at, item.document, self.plan.rubric]
         return Vote(
             id=hashlib.sha256(msgspec.json.encode(parts)).hexdigest()[:24],
@@ -414,9 +426,9 @@ class _Run:
         self.votes += len(votes)
         self.unsure += sum(vote.grade is None for vote in votes)
 
-    def ended(self, name: str) -> Ended:
+    def ended(self, name: str) -> RunEnded:
         judged = self.judged()
-        return Ended(
+        return RunEnded(
             run=name,
             at=_now(),
             judge=self.plan.judge,
@@ -432,8 +444,8 @@ class _Run:
             stopped=self.stopped,
         )
 
-    def judged(self) -> Judged:
-        return Judged(
+    def judged(self) -> JudgingOutcome:
+        return JudgingOutcome(
             judge=self.plan.judge,
             model=self.plan.machine.model,
             rubric=self.plan.rubric,
@@ -450,7 +462,7 @@ class _Run:
         )
 
 
-def affordable(settings: Machine, items: Sequence[Item], spent: float) -> int:
+def affordable(settings: Machine, items: Sequence[PairToAsk], spent: float) -> int:
     """How many of the items, from the first, are sure to stay under the ceiling."""
     if settings.max_cost is None:
         return len(items)
@@ -462,12 +474,12 @@ def affordable(settings: Machine, items: Sequence[Item], spent: float) -> int:
     return len(items)
 
 
-def _allowance(settings: Machine, item: Item) -> float | None:
+def _allowance(settings: Machine, item: PairToAsk) -> float | None:
     return None if settings.max_cost is None else machine.most_cost(settings, item.request)
 
 
-def _begun(plan: Plan, name: str, by: str) -> Begun:
-    return Begun(
+def _begun(plan: JudgingPlan, name: str, by: str) -> RunBegun:
+    return RunBegun(
         run=name,
         at=_now(),
         by=by,
@@ -476,7 +488,7 @@ def _begun(plan: Plan, name: str, by: str) -> Begun:
         model=plan.machine.model,
         corpus=plan.corpus,
         rubric=plan.rubric,
-        prompt=machine_prompt.template(),
+        prompt=machine_prompt.template_hash(),
         pairs=len(plan.to_send),
         documents=plan.documents,
         characters=plan.characters,
@@ -490,8 +502,8 @@ def _without_key(message: str, settings: Machine) -> str:
 
 
 def _now() -> str:
-    return _text(datetime.now(UTC))
+    return _iso(datetime.now(UTC))
 
 
-def _text(at: datetime) -> str:
+def _iso(at: datetime) -> str:
     return at.isoformat(timespec="seconds")

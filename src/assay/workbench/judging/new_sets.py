@@ -1,5 +1,5 @@
-"""Making a gold set: from nothing to a file with queries, and adding to it. What is to be judged is
-pooled in `pooling`."""
+"""New gold sets, and additions to them: `assay gold init` writes a file with queries, `assay gold
+add` adds queries, issues and documents to judge."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ from assay.core.files import refuse_unwritable, write_atomic
 from assay.core.types import GoldSet, Issue, Query, Topic
 from assay.formats.dataset_json import QUERY_TYPES, read_taxonomy
 from assay.formats.gold_jsonl import locked
-from assay.formats.query_lists import Found, read_queries
+from assay.formats.query_lists import Found as Found
+from assay.formats.query_lists import read_queries as read_queries
 from assay.formats.schema import id_of, text_of
 from assay.judging import rubrics
 from assay.judging.pool import (
     Pool,
     PooledPair,
-    grown,
     read_pool,
     with_judges,
+    with_pairs,
     write_pool,
 )
 from assay.judging.votes import Pair, read_votes
@@ -35,25 +36,11 @@ from assay.workbench.judging.pool_documents import pooled_corpus
 from assay.workbench.project.service import Service
 from assay.workbench.scoring.score import Say, in_silence
 
-__all__ = [
-    "Found",
-    "Made",
-    "add_document",
-    "add_queries",
-    "init_gold",
-    "listed",
-    "logged_queries",
-    "remove_document",
-    "with_issue",
-    "with_pair",
-    "with_queries",
-]
-
 NUMBERED = re.compile(r"q(\d+)")
 FIRST_VERSION = "1.0"
 
 
-class Made(msgspec.Struct, frozen=True, kw_only=True):
+class ChangedSet(msgspec.Struct, frozen=True, kw_only=True):
     """A set as it is now, and what was added to it."""
 
     gold: str
@@ -72,7 +59,7 @@ def init_gold(
     taxonomy: Path | None = None,
     name: str = "",
     description: str = "",
-) -> Made:
+) -> ChangedSet:
     """A new dataset.json with these queries and no judgments. What is there already stays."""
     if file.suffix != ".json":
         raise UsageError(
@@ -86,7 +73,7 @@ def init_gold(
         )
     refuse_unwritable(file)
     topics = read_taxonomy(taxonomy) if taxonomy is not None else {}
-    new = _numbered(queries, [], topics)
+    new = _with_ids(queries, [], topics)
     rules = rubric_found_again(rubric, file)
     gold = GoldSet(
         name=name or file.stem,
@@ -99,7 +86,7 @@ def init_gold(
         queries=tuple(new),
     )
     formats.write_gold(gold, file, "json")
-    return Made(gold=str(file), queries=len(new), added=[query.id for query in new])
+    return ChangedSet(gold=str(file), queries=len(new), added=[query.id for query in new])
 
 
 def now_in_utc() -> str:
@@ -116,11 +103,6 @@ def rubric_found_again(rubric: str, file: Path) -> rubrics.Rubric:
             hint=f"Put {rules.id}.toml beside the set, or give it an id of its own.",
         )
     return rules
-
-
-def listed(path: Path) -> list[Found]:
-    """The queries of a .txt, one a line, or of a .csv."""
-    return read_queries(path)
 
 
 def logged_queries(service: Service, *, limit: int | None = None) -> list[Found]:
@@ -144,7 +126,7 @@ def logged_queries(service: Service, *, limit: int | None = None) -> list[Found]
 # ── more queries ──────────────────────────────────────────────────────────────────────────────────
 
 
-def add_queries(dataset: Path, queries: Sequence[Found]) -> Made:
+def add_queries(dataset: Path, queries: Sequence[Found]) -> ChangedSet:
     """Put queries at the end of a set; those without an id are numbered on."""
     with locked(dataset):
         made, content = with_queries(dataset, queries)
@@ -152,11 +134,11 @@ def add_queries(dataset: Path, queries: Sequence[Found]) -> Made:
     return made
 
 
-def with_queries(dataset: Path, queries: Sequence[Found]) -> tuple[Made, bytes]:
+def with_queries(dataset: Path, queries: Sequence[Found]) -> tuple[ChangedSet, bytes]:
     """The same, and the file as it becomes: for who has the lock of the set."""
     gold = formats.read_gold(dataset)
-    new = _numbered(queries, gold.queries, gold.taxonomy)
-    made = Made(
+    new = _with_ids(queries, gold.queries, gold.taxonomy)
+    made = ChangedSet(
         gold=str(dataset),
         queries=len(gold.queries) + len(new),
         added=[query.id for query in new],
@@ -164,7 +146,7 @@ def with_queries(dataset: Path, queries: Sequence[Found]) -> tuple[Made, bytes]:
     return made, formats.with_queries(dataset, new)
 
 
-def _numbered(
+def _with_ids(
     given: Iterable[Found], known: Sequence[Query], topics: Mapping[str, Topic]
 ) -> list[Query]:
     """The queries as they go into the set. One that is in it already, or comes twice, is refused:
@@ -290,10 +272,10 @@ def with_pair(dataset: Path, pair: PooledPair, *, judge: str = "") -> Pool:
     known = next((each for each in pool.pairs if each.key == pair.key), None)
     if not judge:
         _refuse_known(pair, pool, judged)
-        return with_judges(grown(pool, [pair]), {pair.key})
+        return with_judges(with_pairs(pool, [pair]), {pair.key})
     if known is None:
         asked = (judge,) if pool.judges or pair.key in judged else ()
-        return grown(pool, [msgspec.structs.replace(pair, judges=asked)])
+        return with_pairs(pool, [msgspec.structs.replace(pair, judges=asked)])
     if judge not in known.judges and (known.judges or pair.key in judged):
         more = msgspec.structs.replace(known, judges=(*known.judges, judge))
         pairs = tuple(more if each is known else each for each in pool.pairs)

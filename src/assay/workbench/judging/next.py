@@ -1,5 +1,5 @@
-"""What to judge next. What several systems leave unjudged is in `pooling`; what judges send back
-comes in by `voting`."""
+"""`assay gold next`: the pairs to judge next to decide between two runs, or whether a run reaches a
+threshold."""
 
 from __future__ import annotations
 
@@ -18,14 +18,6 @@ from assay.evaluation.doubts import is_closed
 from assay.formats.results_json import read_results
 from assay.formats.spreadsheet import guarded_row
 from assay.judging.next import Decision, next_to_judge
-
-__all__ = [
-    "Decision",
-    "next_pairs",
-    "write_pairs",
-]
-
-# ── what to judge ─────────────────────────────────────────────────────────────────────────────────
 
 
 def next_pairs(

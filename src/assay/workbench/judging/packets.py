@@ -1,4 +1,4 @@
-"""`assay gold packet`: what a judge has still to judge, as one file to send."""
+"""`assay gold packet`: write the pairs that a judge has still to judge as one file to send."""
 
 from __future__ import annotations
 
@@ -23,12 +23,10 @@ from assay.workbench.judging.pool_documents import texts_of
 from assay.workbench.project.output_files import refuse_output
 from assay.workbench.project.overwrite_guard import spare_judgments
 
-__all__ = ["Packed", "write_packet", "writer_of"]
-
 SPOKEN = 4_000  # characters of the queries that tell their language
 
 
-class Packed(msgspec.Struct, frozen=True, kw_only=True):
+class WrittenPacket(msgspec.Struct, frozen=True, kw_only=True):
     """What went into a packet. `left` counts the pairs that wait for the judge beyond it; `notes`
     are sentences for a person."""
 
@@ -52,7 +50,7 @@ def write_packet(
     queries: Sequence[str] = (),
     limit: int | None = None,
     language: str = "",
-) -> Packed:
+) -> WrittenPacket:
     """Write what waits for the judge as HTML, JSONL or CSV, by the ending of `output`. A page
     speaks `language`, or that of its queries."""
     beside = (log_path(dataset), pool_path(dataset), policy_path(dataset))
@@ -60,12 +58,12 @@ def write_packet(
     refuse_output(output, dataset, *beside)
     spare_judgments(output)
     gold = formats.read_gold(dataset)
-    pool = _pool(dataset)
+    pool = _require_pool(dataset)
     rubric = rubrics.find(gold.rubric or rubrics.DEFAULT, beside=dataset)
     votes = read_votes(dataset)
     counts = read_policy(dataset).counts
     waiting = left_to_judge(pool, gold, votes, counts, judge.strip())
-    pairs, notes = _asked(gold, waiting, queries, dataset)
+    pairs, notes = _pairs_of_queries(gold, waiting, queries, dataset)
     chosen = pairs if limit is None else pairs[:limit]
     name = corpus or pool.corpus
     packet = make_packet(
@@ -76,14 +74,14 @@ def write_packet(
         judge=judge.strip(),
     )
     if chosen:
-        notes += _changed(pool, name)
+        notes += _corpus_change_note(pool, name)
     elif not judge and (rest := left_to_judge(pool, gold, votes, PEOPLE)):
         judged = f"{counted(len(rest), 'pair')} judged by machines alone"
         notes.append(f"{judged}: --judge NAME gives them to a person")
     content = render(packet, language) if chosen else b""
     if chosen:
         write_atomic(output, content)
-    return Packed(
+    return WrittenPacket(
         packet=str(output) if chosen else "",
         judge=packet.judge,
         pairs=len(chosen),
@@ -130,7 +128,7 @@ def writer_of(output: Path) -> Writer:
     )
 
 
-def _pool(dataset: Path) -> Pool:
+def _require_pool(dataset: Path) -> Pool:
     pool = read_pool(dataset)
     if pool is None:
         raise InputError(
@@ -141,7 +139,7 @@ def _pool(dataset: Path) -> Pool:
     return pool
 
 
-def _asked(
+def _pairs_of_queries(
     gold: GoldSet, waiting: Sequence[PooledPair], queries: Sequence[str], dataset: Path
 ) -> tuple[list[PooledPair], list[str]]:
     """The pairs of the queries that are asked for; what the set no longer has is left out."""
@@ -155,10 +153,10 @@ def _asked(
     return pairs, notes
 
 
-# ── the corpus ───────────────────────────────────────────────────────────────────────────────────
+# ── the corpus ────────────────────────────────────────────────────────────────────────────────────
 
 
-def _changed(pool: Pool, corpus: str) -> list[str]:
+def _corpus_change_note(pool: Pool, corpus: str) -> list[str]:
     if not pool.corpus_fingerprint or not is_corpus(corpus):
         return []
     now = corpus_named(corpus).fingerprint

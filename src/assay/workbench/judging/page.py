@@ -1,7 +1,7 @@
-"""Judging on a page: the sets that wait, what is asked of a judge, one document at a time, votes.
+"""The judging page: sets to judge, the queries and documents of a set, and the votes of a judge.
 
-Blind: the order is drawn for each judge, and nothing says which engine found a document, at which
-rank, or what anybody else said of it."""
+Judging is blind. Every judge has a random order of their own, and nothing shows which engine found
+a document, at which rank, or how anybody else voted."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ from assay.core.types import Document, Query, Topic, Vote
 from assay.formats.gold_jsonl import locked
 from assay.judging.packets import PacketRow, packet_row
 from assay.judging.pool import PooledPair, read_pool, with_second_judges, write_pool
-from assay.judging.rationales import EXPECTED, LONGEST, refuse_long, says_why
-from assay.judging.rubrics import Rubric
-from assay.judging.rubrics.translated import translated
+from assay.judging.rationales import EXPECTED, is_reason, refuse_long
+from assay.judging.rationales import LONGEST as LONGEST
+from assay.judging.rubrics import Rubric as Rubric
+from assay.judging.rubrics import translated
 from assay.judging.votes import WITHDRAWN, document_fingerprint, not_before
 from assay.reports.words import LANGUAGES
 from assay.workbench.judging.flags import Flag, flags_of
@@ -35,7 +36,12 @@ from assay.workbench.judging.session import (
 from assay.workbench.project.service import Service, gold_path
 from assay.workbench.searching.open_corpora import reader_of
 
-# ── what a judge sees and sends ───────────────────────────────────────────────────────────────────
+LATEST = timedelta(days=30)  # how long a page may hold a vote back while offline; taste
+VOTE_ID = re.compile(r"[A-Za-z0-9_-]{8,64}")
+STARTS = 90  # characters of a start of a sentence; taste
+BEFORE, AFTER = 4, 15  # queries listed around the one being judged; taste
+
+# ── values of the page ────────────────────────────────────────────────────────────────────────────
 
 
 class SetRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,7 +90,7 @@ class QueryRow(msgspec.Struct, frozen=True, kw_only=True):
     flag: Flag | None = None
 
 
-class SetDesk(msgspec.Struct, frozen=True, kw_only=True):
+class SetToJudge(msgspec.Struct, frozen=True, kw_only=True):
     """A set with its queries; those with something asked of this judge come first."""
 
     name: str
@@ -111,7 +117,7 @@ class JudgedPair(msgspec.Struct, frozen=True, kw_only=True):
     at: str = ""
 
 
-class QueryDesk(msgspec.Struct, frozen=True, kw_only=True):
+class QueryToJudge(msgspec.Struct, frozen=True, kw_only=True):
     """One query of a set. `asked` and `judged` are of the whole set; `nearby` are the queries
     around this one, itself too, and `queries` says how many there are in all for this judge."""
 
@@ -130,7 +136,7 @@ class QueryDesk(msgspec.Struct, frozen=True, kw_only=True):
     after: str  # and of the next one that waits for this judge; empty where none does
 
 
-class Reading(msgspec.Struct, frozen=True, kw_only=True):
+class DocumentToJudge(msgspec.Struct, frozen=True, kw_only=True):
     """What a judge reads of one document; `words` are to be marked."""
 
     row: PacketRow
@@ -140,7 +146,7 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     corpus: str
 
 
-class GivenVote(msgspec.Struct, frozen=True, kw_only=True):
+class VoteForm(msgspec.Struct, frozen=True, kw_only=True):
     """A vote as a page sends it. The page makes the id, so that sending it again is harmless;
     `ago` are the seconds since it was given. Without a grade the judge is unsure, or takes back
     what they said. `seen` is the id of the vote that the page showed, empty where it showed none:
@@ -159,14 +165,14 @@ class GivenVote(msgspec.Struct, frozen=True, kw_only=True):
     seen: str | None = None
 
 
-class Meanwhile(msgspec.Struct, frozen=True, kw_only=True):
+class VoteConflict(msgspec.Struct, frozen=True, kw_only=True):
     """Why a vote was not taken: its judge has said something else since, which stands in `now`."""
 
     error: str
     now: JudgedPair
 
 
-class Saved(msgspec.Struct, frozen=True, kw_only=True):
+class SavedVote(msgspec.Struct, frozen=True, kw_only=True):
     """On disk. `holds` is false where the judge has given a later vote on the pair since; the
     progress does not say whether the query is flagged."""
 
@@ -175,37 +181,6 @@ class Saved(msgspec.Struct, frozen=True, kw_only=True):
     already: bool
     holds: bool
     progress: Progress
-
-
-# ────────────────────────────────────────────────────────────────────────────────────────────────
-
-__all__ = [
-    "LONGEST",
-    "GivenVote",
-    "JudgedPair",
-    "Meanwhile",
-    "Progress",
-    "QueryDesk",
-    "QueryRow",
-    "Reading",
-    "Rubric",
-    "Saved",
-    "SetDesk",
-    "SetRow",
-    "progress_of",
-    "query_desk",
-    "read_pair",
-    "rubric_in_use",
-    "save_vote",
-    "set_desk",
-    "sets_to_judge",
-    "with_titles",
-]
-
-LATEST = timedelta(days=30)  # how long a page may keep a vote before it reaches us
-VOTE_ID = re.compile(r"[A-Za-z0-9_-]{8,64}")
-STARTS = 90  # characters of a start of a sentence
-BEFORE, AFTER = 4, 15  # queries that are listed around the one being judged
 
 
 # ── sets and queries ──────────────────────────────────────────────────────────────────────────────
@@ -235,14 +210,14 @@ def _set_row(service: Service, name: str, judge: str) -> SetRow:
     )
 
 
-def set_desk(service: Service, name: str, judge: str, chair: bool = False) -> SetDesk:
+def set_to_judge(service: Service, name: str, judge: str, chair: bool = False) -> SetToJudge:
     session = open_session(gold_path(service, name))
     flags = flags_of(session.dataset, judge, chair)
     counts = session.counts(judge, session.gold.query_ids)
     rows = [_query_row(query, counts[query.id], flags) for query in session.gold.queries]
     places = {query_id: place for place, query_id in enumerate(session.asked)}
     rows.sort(key=lambda row: (not row.asked, places.get(row.id, len(places))))
-    return SetDesk(
+    return SetToJudge(
         name=name,
         title=session.gold.name,
         rubric=session.version,
@@ -270,16 +245,16 @@ def _query_row(query: Query, count: JudgeCount, flags: dict[str, Flag]) -> Query
     )
 
 
-def query_desk(
+def query_to_judge(
     service: Service, name: str, query_id: str, judge: str, chair: bool = False
-) -> QueryDesk:
+) -> QueryToJudge:
     """The documents of a query that are asked of a judge, in an order of the judge's own."""
     session = open_session(gold_path(service, name))
     query = session.query(query_id)
     flags = flags_of(session.dataset, judge, chair)
     with session.log.reading:
-        mine = _drawn(session.pairs_for(judge, query_id), judge)
-        pairs = [_judged(session, pair, judge) for pair in mine]
+        mine = _in_own_order(session.pairs_for(judge, query_id), judge)
+        pairs = [_judged_pair(pair.doc_id, session.votes.of(judge, pair.key)) for pair in mine]
         counts = session.counts(judge, session.gold.query_ids)
     queries = [each for each in session.asked if counts[each].asked]
     at = queries.index(query_id) if query_id in queries else -1
@@ -288,7 +263,7 @@ def query_desk(
     by_id = {each.id: each for each in session.gold.queries}
     topic = session.gold.taxonomy.get(query.topic)
     issues = {issue.id: issue.name for issue in topic.issues} if topic is not None else {}
-    return QueryDesk(
+    return QueryToJudge(
         set=name,
         title=session.gold.name,
         asked=sum(count.asked for count in counts.values()),
@@ -308,7 +283,7 @@ def query_desk(
     )
 
 
-def _drawn(pairs: Iterable[PooledPair], judge: str) -> list[PooledPair]:
+def _in_own_order(pairs: Iterable[PooledPair], judge: str) -> list[PooledPair]:
     """Every judge reads in an order of their own, always the same."""
 
     def lot(pair: PooledPair) -> str:
@@ -317,11 +292,7 @@ def _drawn(pairs: Iterable[PooledPair], judge: str) -> list[PooledPair]:
     return sorted(pairs, key=lot)
 
 
-def _judged(session: JudgingSession, pair: PooledPair, judge: str) -> JudgedPair:
-    return _shown(pair.doc_id, session.votes.of(judge, pair.key))
-
-
-def _shown(doc_id: str, vote: Vote | None) -> JudgedPair:
+def _judged_pair(doc_id: str, vote: Vote | None) -> JudgedPair:
     if vote is None:
         return JudgedPair(doc_id=doc_id)
     return JudgedPair(
@@ -333,13 +304,13 @@ def _shown(doc_id: str, vote: Vote | None) -> JudgedPair:
     )
 
 
-def with_titles(service: Service, shown: QueryDesk) -> QueryDesk:
+def with_titles(service: Service, shown: QueryToJudge) -> QueryToJudge:
     """For the list of all documents of a query."""
     session = open_session(gold_path(service, shown.set))
-    shelf = reader_of(session.pool, session.dataset, service.home)
+    opened = reader_of(session.pool, session.dataset, service.home)
     titled = []
     for pair in shown.pairs:
-        document = shelf.get(pair.doc_id)
+        document = opened.get(pair.doc_id)
         title = document.title if document is not None else ""
         titled.append(msgspec.structs.replace(pair, title=title))
     return msgspec.structs.replace(shown, pairs=titled)
@@ -401,33 +372,33 @@ def _start(criterion: str) -> str:
 # ── one document ──────────────────────────────────────────────────────────────────────────────────
 
 
-def make_ready(service: Service, name: str) -> None:
+def open_set_for_judging(service: Service, name: str) -> None:
     """The set, its votes and the corpus of its pool are opened, and a document of it is read."""
-    set_desk(service, name, "")
+    set_to_judge(service, name, "")
     session = open_session(gold_path(service, name))
     if session.pool is not None and session.pool.pairs:
         first = session.pool.pairs[0]
         read_pair(service, name, first.query_id, first.doc_id)
 
 
-def read_pair(service: Service, name: str, query_id: str, doc_id: str) -> Reading:
+def read_pair(service: Service, name: str, query_id: str, doc_id: str) -> DocumentToJudge:
     session = open_session(gold_path(service, name))
     query = session.query(query_id)
-    shelf = reader_of(session.pool, session.dataset, service.home)
-    document = shelf.get(doc_id)
+    opened = reader_of(session.pool, session.dataset, service.home)
+    document = opened.get(doc_id)
     if document is None:
-        raise NotHere(f"the corpus has no document {doc_id!r}", where=shelf.corpus)
-    row, words = _row(query.id, query.text, query.type, _Kept(document))
-    return Reading(
+        raise NotHere(f"the corpus has no document {doc_id!r}", where=opened.corpus)
+    row, words = _cached_row(query.id, query.text, query.type, _DocumentKey(document))
+    return DocumentToJudge(
         row=row,
         words=words,
         language=document.language,
         facts=_facts(document),
-        corpus=shelf.corpus,
+        corpus=opened.corpus,
     )
 
 
-class _Kept:
+class _DocumentKey:
     """A document as a key: by its id and what is read of it."""
 
     def __init__(self, document: Document) -> None:
@@ -438,11 +409,13 @@ class _Kept:
 
     def __eq__(self, other: object) -> bool:
         mine = (self.document.id, self.print)
-        return isinstance(other, _Kept) and (other.document.id, other.print) == mine
+        return isinstance(other, _DocumentKey) and (other.document.id, other.print) == mine
 
 
 @lru_cache(maxsize=2048)
-def _row(query_id: str, text: str, type: str, kept: _Kept) -> tuple[PacketRow, tuple[str, ...]]:
+def _cached_row(
+    query_id: str, text: str, type: str, kept: _DocumentKey
+) -> tuple[PacketRow, tuple[str, ...]]:
     return packet_row(Query(id=query_id, text=text, type=type), kept.document, kept.print)
 
 
@@ -455,20 +428,20 @@ def _facts(document: Document) -> tuple[str, ...]:
 # ── votes ─────────────────────────────────────────────────────────────────────────────────────────
 
 
-def save_vote(service: Service, given: GivenVote, judge: str) -> Saved | Meanwhile:
+def save_vote(service: Service, given: VoteForm, judge: str) -> SavedVote | VoteConflict:
     """A vote, on disk when this returns; the same one may be sent any number of times. One that
     its judge has overtaken in another window is not taken, and they are told."""
     session = open_session(gold_path(service, given.set))
-    vote = _vote(service, session, given, judge)
+    vote = _vote_of(service, session, given, judge)
     try:
         kept, already = write_vote(session, vote, given.seen)
     except VoteChanged as error:
-        return Meanwhile(error=str(error), now=_shown(given.doc_id, error.now))
+        return VoteConflict(error=str(error), now=_judged_pair(given.doc_id, error.now))
     if kept.grade is None and kept.source != WITHDRAWN and not already:
         _ask_another(session, kept)
         session = open_session(session.dataset)
     held = session.votes.last_of(judge, (kept.query_id, kept.doc_id))
-    return Saved(
+    return SavedVote(
         id=kept.id,
         at=kept.at,
         already=already,
@@ -477,7 +450,7 @@ def save_vote(service: Service, given: GivenVote, judge: str) -> Saved | Meanwhi
     )
 
 
-def _vote(service: Service, session: JudgingSession, given: GivenVote, judge: str) -> Vote:
+def _vote_of(service: Service, session: JudgingSession, given: VoteForm, judge: str) -> Vote:
     if not VOTE_ID.fullmatch(given.id):
         raise InputError(f"{given.id[:80]!r} is not a valid vote id")
     refuse_long(given.rationale)
@@ -506,7 +479,7 @@ def _vote(service: Service, session: JudgingSession, given: GivenVote, judge: st
     )
 
 
-def _refuse_no_reason(session: JudgingSession, given: GivenVote, before: Vote | None) -> None:
+def _refuse_no_reason(session: JudgingSession, given: VoteForm, before: Vote | None) -> None:
     """Where the rubric asks for a reason, a letter or a mere start is none. What the judge said
     before, and says again by undoing, is taken as it was."""
     told = given.rationale.strip()
@@ -514,7 +487,7 @@ def _refuse_no_reason(session: JudgingSession, given: GivenVote, before: Vote | 
         return  # one that is missing is refused with the rest of what does not fit
     said = (translated(session.rubric, language, beside=session.dataset) for language in LANGUAGES)
     starts = [start for each in said for start in _starts(each).get(given.grade, ())]
-    if says_why(told, starts) or given.id in session.votes.ids:
+    if is_reason(told, starts) or given.id in session.votes.ids:
         return
     while before is not None:
         if (before.grade, before.rationale) == (given.grade, told):

@@ -1,4 +1,4 @@
-"""`assay gold pool`: ask several systems, and put what they have on top before judges.
+"""`assay gold pool`: pool the top results of several systems for judges.
 
 Everything is asked and checked before anything is written: a pool that lacks what one system found
 would be unfair to it."""
@@ -32,12 +32,12 @@ from assay.judging.pool import (
     PEOPLE,
     Pool,
     PooledPair,
-    grown,
     judged_pairs,
+    pairs_to_judge,
     pool_path,
     read_pool,
-    waiting,
     with_judges,
+    with_pairs,
     with_second_judges,
     write_pool,
 )
@@ -48,8 +48,6 @@ from assay.workbench.project.overwrite_guard import spare_judgments
 from assay.workbench.project.service import Service
 from assay.workbench.review.suggestions import AskedPair, queue_pairs
 from assay.workbench.scoring.score import Progress, Say, in_silence, unwatched
-
-__all__ = ["PoolRequest", "Pooled", "pool_gold", "queue_pool", "refuse_results"]
 
 SOURCE = "gold pool"
 CITATIONS = "citations"
@@ -103,7 +101,7 @@ def pool_gold(
 ) -> Pooled:
     """Pool, deal, and write STEM.pool.json (and the pairs that wait, where an output is given)."""
     refuse_results(request.dataset)
-    _refuse(request)
+    _refuse_request(request)
     gold = formats.read_gold(request.dataset)
     if not gold.queries:
         raise InputError(
@@ -112,17 +110,17 @@ def pool_gold(
             hint=f"Add them first: assay gold add {request.dataset} --query TEXT",
         )
     systems = list(_systems(request))
-    corpus = _searched(request, systems)
+    corpus = _corpus_searched(request, systems)
     known = known_ids(corpus) if corpus is not None else None
-    tops = [(each.name, _top(each, gold, request, progress, say)) for each in systems]
+    tops = [(each.name, _top_documents(each, gold, request, progress, say)) for each in systems]
     if request.citations:
-        tops.append((CITATIONS, _linked([top for _, top in tops], corpus, request.depth)))
-    found = _found(tops, known, say)
+        tops.append((CITATIONS, _cited_documents([top for _, top in tops], corpus, request.depth)))
+    found = _found_pairs(tops, known, say)
     with locked(request.dataset):
-        described = _described(request, tops, corpus, say)
+        described = _described_pool(request, tops, corpus, say)
         if known is not None:
-            described = _readable(described, known, request.dataset, say)
-        return _kept(request, gold, found, described)
+            described = _without_unknown(described, known, request.dataset, say)
+        return _write_pooled(request, gold, found, described)
 
 
 # ── what is asked for ─────────────────────────────────────────────────────────────────────────────
@@ -141,7 +139,7 @@ def refuse_results(path: Path) -> None:
         )
 
 
-def _refuse(request: PoolRequest) -> None:
+def _refuse_request(request: PoolRequest) -> None:
     if not (request.engines or request.search_modules or request.runs):
         raise UsageError(
             "there is nothing to pool",
@@ -213,7 +211,9 @@ def _configured(name: str, settings: EngineConfig | None) -> _System | None:
 Top = Mapping[str, Sequence[str]]  # query -> the documents that a system puts on top
 
 
-def _top(system: _System, gold: GoldSet, request: PoolRequest, progress: Progress, say: Say) -> Top:
+def _top_documents(
+    system: _System, gold: GoldSet, request: PoolRequest, progress: Progress, say: Say
+) -> Top:
     if system.run is not None:
         run = formats.read_run(system.run)
         _check_run(run, gold, system, request.depth, say)
@@ -257,10 +257,10 @@ def _check_run(run: Run, gold: GoldSet, system: _System, depth: int, say: Say) -
         say(f"warning: {system.name} has at most {deepest} hits a query, not {depth}")
 
 
-def _linked(tops: Sequence[Top], corpus: Path | None, depth: int) -> Top:
+def _cited_documents(tops: Sequence[Top], corpus: Path | None, depth: int) -> Top:
     """What the documents on top cite or are cited by and nobody found: those that most of them are
     linked with first."""
-    graph = _graph(corpus)
+    graph = _citation_graph(corpus)
     every: dict[str, list[str]] = {}
     for query_id in tops[0]:
         on_top = {doc_id for top in tops for doc_id in top[query_id] if doc_id in graph}
@@ -272,7 +272,7 @@ def _linked(tops: Sequence[Top], corpus: Path | None, depth: int) -> Top:
     return every
 
 
-def _graph(corpus: Path | None) -> Corpus:
+def _citation_graph(corpus: Path | None) -> Corpus:
     if corpus is None or not is_corpus(str(corpus)):
         raise UsageError(
             "--citations needs a corpus of the workspace, which knows who cites whom",
@@ -284,7 +284,7 @@ def _graph(corpus: Path | None) -> Corpus:
 # ── the corpus ────────────────────────────────────────────────────────────────────────────────────
 
 
-def _searched(request: PoolRequest, systems: Sequence[_System]) -> Path | None:
+def _corpus_searched(request: PoolRequest, systems: Sequence[_System]) -> Path | None:
     """The corpus given, or the one that all engines search."""
     if request.corpus is not None:
         return request.corpus
@@ -306,7 +306,7 @@ def _fingerprint(corpus: Path | None) -> str:
     return corpus_named(name).fingerprint if is_corpus(name) else sha256_of(corpus)
 
 
-def _found(
+def _found_pairs(
     tops: Sequence[tuple[str, Top]], known: Container[str] | None, say: Say
 ) -> dict[Pair, PooledPair]:
     """Every pair once. A document that is not in the corpus cannot be read, nor judged."""
@@ -331,7 +331,7 @@ def _found(
 # ── what is kept ──────────────────────────────────────────────────────────────────────────────────
 
 
-def _described(
+def _described_pool(
     request: PoolRequest, tops: Sequence[tuple[str, Top]], corpus: Path | None, say: Say
 ) -> Pool:
     """The pool as it was, with what this pooling says of itself."""
@@ -352,7 +352,7 @@ def _described(
     )
 
 
-def _readable(pool: Pool, known: Container[str], dataset: Path, say: Say) -> Pool:
+def _without_unknown(pool: Pool, known: Container[str], dataset: Path, say: Say) -> Pool:
     """Without what was put in by hand, or from runs, before the corpus was known, and is not in it.
     What has been voted on stays, and so does what was pooled from another corpus."""
     strange = [pair for pair in pool.pairs if pair.doc_id not in known]
@@ -371,7 +371,7 @@ def _readable(pool: Pool, known: Container[str], dataset: Path, say: Say) -> Poo
     return msgspec.structs.replace(pool, pairs=kept)
 
 
-def _kept(
+def _write_pooled(
     request: PoolRequest, gold: GoldSet, found: Mapping[Pair, PooledPair], described: Pool
 ) -> Pooled:
     """Add what is new and unjudged, deal what is nobody's, write, and say what waits."""
@@ -381,14 +381,14 @@ def _kept(
     judged = judged_pairs(gold, votes, PEOPLE if described.judges else counts)
     before = read_pool(request.dataset)
     fresh = [pair for key, pair in found.items() if key not in judged]
-    pool = grown(described, fresh)
+    pool = with_pairs(described, fresh)
     pool = with_judges(
         pool,
         pool.keys - judged,
         same_share=before is None or before.overlap == pool.overlap,
     )
     pool = with_second_judges(pool, votes)
-    left = waiting(pool, gold, votes, counts)
+    left = pairs_to_judge(pool, gold, votes, counts)
     write_pool(request.dataset, pool)
     if request.output is not None:
         write_pairs(left, gold, request.output)

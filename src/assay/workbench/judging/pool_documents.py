@@ -1,4 +1,4 @@
-"""The corpus that a set is judged on: its ids, and the few documents that are asked for."""
+"""The corpus that a set is judged on: its ids, and the texts of the documents in a pool."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from assay.judging.votes import Pair, stale_in
 
 
 @dataclass(frozen=True, kw_only=True)
-class Texts:
+class CorpusTexts:
     ids: Set[str]
     some: Callable[[Set[str]], list[Document]]  # the documents with these ids
 
 
-def known_texts(dataset: Path, corpus: Path | None) -> Texts | None:
+def corpus_texts(dataset: Path, corpus: Path | None) -> CorpusTexts | None:
     """Of the corpus that is named, else of the pool's where it is here; None where neither is."""
     corpus = corpus or pooled_corpus(read_pool(dataset))
     if corpus is None:
@@ -31,7 +31,7 @@ def known_texts(dataset: Path, corpus: Path | None) -> Texts | None:
     if is_corpus(str(corpus)):
         return _imported(corpus_named(str(corpus)))
     every = documents(corpus)
-    return Texts(
+    return CorpusTexts(
         ids={document.id for document in every},
         some=lambda ids: [document for document in every if document.id in ids],
     )
@@ -51,7 +51,7 @@ def texts_of(
     """The documents of these pairs, from the corpus that is named or the pool's; one that the
     corpus lacks is an error."""
     wanted = {doc_id: query_id for query_id, doc_id in pairs}
-    texts = known_texts(dataset, Path(corpus) if corpus else None)
+    texts = corpus_texts(dataset, Path(corpus) if corpus else None)
     if texts is None:
         raise UsageError(
             "it is not known which corpus the documents are in",
@@ -71,14 +71,14 @@ def texts_of(
     return {doc_id: found[doc_id] for doc_id in wanted}
 
 
-def _imported(opened: Corpus) -> Texts:
+def _imported(opened: Corpus) -> CorpusTexts:
     def some(ids: Set[str]) -> list[Document]:
         return list(documents_of(opened.frame.filter(pl.col("id").is_in(list(ids))).collect()))
 
-    return Texts(ids=set(opened.ids), some=some)
+    return CorpusTexts(ids=set(opened.ids), some=some)
 
 
-def stale_votes(votes: Iterable[Vote], texts: Texts) -> list[Vote]:
+def stale_votes(votes: Iterable[Vote], texts: CorpusTexts) -> list[Vote]:
     """The votes on documents that have changed since they were read."""
     given = list(votes)
     return stale_in(given, texts.some({vote.doc_id for vote in given if vote.document}))

@@ -45,12 +45,12 @@ class SetStanding(msgspec.Struct, frozen=True, kw_only=True):
 def set_standing(name: str, path: Path) -> SetStanding:
     """The standing of a gold set, under the name that people use."""
     try:
-        return msgspec.structs.replace(_read(path), name=name)
+        return msgspec.structs.replace(_read_standing(path), name=name)
     except (AssayError, OSError) as error:
         return SetStanding(name=name, path=str(path), error=str(error))
 
 
-def _read(path: Path) -> SetStanding:
+def _read_standing(path: Path) -> SetStanding:
     try:
         session = open_session(path)
     except InputError:  # its rubric is missing: nobody can judge it, but it can be shown

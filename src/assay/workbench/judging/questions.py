@@ -15,13 +15,21 @@ from assay.core.files import os_message
 from assay.core.types import Document
 from assay.core.workers import Failure, Job, run_jobs
 from assay.corpus.lookup import corpus_named
-from assay.judging.machine import JUDGES, Asked, Chat, Machine, Spent, patiently, secret
-from assay.judging.machine_prompt import Message, Nonsense, bare
+from assay.judging.machine import (
+    JUDGES,
+    Chat,
+    JudgeOutcome,
+    Machine,
+    Spent,
+    chat_with_retries,
+    secret,
+)
+from assay.judging.machine_prompt import Message, UnreadableAnswer, bare_json
 from assay.search.written import LONGEST, Written, read_written, shipped
 from assay.workbench.judging.machine_judges import machine_named
 from assay.workbench.project.config import CONFIG_NAME
 
-# ── having a language model write the questions that a document answers ───────────────────────────
+# ── the questions of one document ─────────────────────────────────────────────────────────────────
 
 SYSTEM = """\
 You write questions for a search engine. You are shown one document. Write {count} different \
@@ -47,8 +55,8 @@ class _Answer(msgspec.Struct, frozen=True):
     questions: list[str]
 
 
-class Drafted(msgspec.Struct, frozen=True, kw_only=True):
-    """What was written for one document, or why nothing was; states as those of `Asked`."""
+class DraftedQuestions(msgspec.Struct, frozen=True, kw_only=True):
+    """What was written for one document, or why nothing was; states as those of `JudgeOutcome`."""
 
     state: str
     questions: list[str] = []
@@ -65,39 +73,43 @@ def messages_for(document: Document, count: int, room: int) -> tuple[Message, ..
     )
 
 
-def write(machine: Machine, messages: tuple[Message, ...], allowance: float | None) -> Drafted:
+def draft_questions(
+    machine: Machine, messages: tuple[Message, ...], allowance: float | None
+) -> DraftedQuestions:
     """Asked once more where the answer cannot be read."""
     chat: Chat = plugins.load(JUDGES, machine.kind)
     spent, why = Spent(), ""
     for _ in range(2):
         left = None if allowance is None else allowance - (spent.cost or 0.0)
-        reply, used = patiently(machine, chat, messages, (), left)
+        reply, used = chat_with_retries(machine, chat, messages, (), left)
         spent += used
-        if isinstance(reply, Asked):
-            return Drafted(state=reply.state, why=reply.why, spent=spent)
+        if isinstance(reply, JudgeOutcome):
+            return DraftedQuestions(state=reply.state, why=reply.why, spent=spent)
         try:
-            return Drafted(state="answered", questions=read_questions(reply.text), spent=spent)
-        except Nonsense as error:
+            return DraftedQuestions(
+                state="answered", questions=read_questions(reply.text), spent=spent
+            )
+        except UnreadableAnswer as error:
             why = str(error)
-    return Drafted(state="unusable", why=f"{why} (asked twice)", spent=spent)
+    return DraftedQuestions(state="unusable", why=f"{why} (asked twice)", spent=spent)
 
 
 def read_questions(text: str) -> list[str]:
     try:
-        answer = msgspec.json.decode(bare(text).encode("utf-8", "replace"), type=_Answer)
+        answer = msgspec.json.decode(bare_json(text).encode("utf-8", "replace"), type=_Answer)
     except msgspec.DecodeError as error:
-        raise Nonsense(f"not the JSON object that was asked for: {error}"[:300]) from error
+        raise UnreadableAnswer(f"not the JSON object that was asked for: {error}"[:300]) from error
     questions = [" ".join(question.split()) for question in answer.questions]
     kept = [question for question in dict.fromkeys(questions) if 0 < len(question) <= LONGEST]
     if not kept:
-        raise Nonsense("there is no question in it")
+        raise UnreadableAnswer("there is no question in it")
     return kept
 
 
-# ────────────────────────────────────────────────────────────────────────────────────────────────
+# ── a run over a corpus ───────────────────────────────────────────────────────────────────────────
 
 Tick = Callable[[int, int], None]
-BAD_IN_A_ROW = 5
+BAD_IN_A_ROW = 5  # unusable answers after which a run stops; taste
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,7 +177,7 @@ def plan_questions(
 
 def write_questions(plan: WritingPlan, tick: Tick = lambda done, of: None) -> WrittenQuestions:
     """Ask for each document, and append what comes to the file at once."""
-    run = _Run(plan)
+    run = _QuestionRun(plan)
     at_once = plan.machine.concurrency
     for start in range(0, len(plan.documents), at_once):
         run.ask(plan.documents[start : start + at_once])
@@ -184,7 +196,7 @@ def write_questions(plan: WritingPlan, tick: Tick = lambda done, of: None) -> Wr
     )
 
 
-class _Run:
+class _QuestionRun:
     """What has come of a plan so far."""
 
     def __init__(self, plan: WritingPlan) -> None:
@@ -199,16 +211,18 @@ class _Run:
         allowance = None
         if machine.max_cost is not None:
             allowance = (machine.max_cost - (self.spent.cost or 0.0)) / len(documents)
-        jobs = [Job(write, (machine, self.plan.asked(each), allowance)) for each in documents]
+        jobs = [
+            Job(draft_questions, (machine, self.plan.asked(each), allowance)) for each in documents
+        ]
         with closing(run_jobs(jobs, at_once=len(jobs))) as answers:
             for number, answer in answers:
                 self._hear(documents[number], answer)
 
-    def _hear(self, document: Document, answer: Drafted | Failure) -> None:
+    def _hear(self, document: Document, answer: DraftedQuestions | Failure) -> None:
         if isinstance(answer, Failure):
             key = secret(self.plan.machine)
             said = answer.message.replace(key, "***") if key else answer.message
-            answer = Drafted(state="outage", why=said)
+            answer = DraftedQuestions(state="outage", why=said)
         self.spent += answer.spent
         if answer.state == "answered":
             self._append(Written(document.id, answer.questions))

@@ -14,19 +14,18 @@ import msgspec
 
 from assay.core.errors import AssayError
 from assay.formats.ballots import Ballot, Ballots, BlankBallot, read_ballots, write_blank
+from assay.judging.labels import Dispute as Dispute
 from assay.judging.labels import (
-    Dispute,
-    Opinion,
     dispute_of,
+    disputed_labels,
     find_disputes,
     list_disputes,
-    most_apart,
-    one_line,
+    opinion_line,
 )
 from assay.judging.policy import Label, label_of
-from assay.judging.received import Said, cast
+from assay.judging.received import MergeDefaults, merge_ballots
 from assay.judging.votes import RULING, not_before
-from assay.workbench.judging.pool_documents import known_texts, stale_votes
+from assay.workbench.judging.pool_documents import corpus_texts, stale_votes
 from assay.workbench.judging.session import JudgingSession, open_session
 from assay.workbench.judging.vote_totals import vote_totals
 from assay.workbench.judging.votes_to_labels import (
@@ -37,19 +36,6 @@ from assay.workbench.judging.votes_to_labels import (
     require_signed,
     save_labels,
 )
-
-__all__ = [
-    "Dispute",
-    "Opinion",
-    "Ruled",
-    "dispute_count",
-    "disputes",
-    "open_disputes",
-    "rule",
-    "rule_from",
-    "ruled_pair",
-    "write_disputes",
-]
 
 
 class Ruled(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,7 +59,7 @@ class Ruled(msgspec.Struct, frozen=True, kw_only=True):
 def disputes(dataset: Path, *, blind: bool = False, corpus: Path | None = None) -> list[Dispute]:
     """Every pair that needs a ruling, most apart first. `blind` hides the names of the judges."""
     voted = read_voted_set(dataset)
-    texts = known_texts(dataset, corpus)
+    texts = corpus_texts(dataset, corpus)
     stale = {vote.id for vote in stale_votes(voted.votes, texts)} if texts is not None else set()
     return find_disputes(voted.gold, voted.votes, voted.policy, stale=stale, blind=blind)
 
@@ -83,7 +69,7 @@ def write_disputes(
 ) -> None:
     """Write disputes to a file in which rulings can be filled in, for `--from`. It has the titles
     of the documents if their corpus is available."""
-    texts = known_texts(dataset, corpus)
+    texts = corpus_texts(dataset, corpus)
     wanted = {dispute.doc_id for dispute in found}
     titles = {each.id: each.title for each in texts.some(wanted)} if texts is not None else {}
     rows = [
@@ -92,7 +78,7 @@ def write_disputes(
             query=dispute.query,
             doc_id=dispute.doc_id,
             title=titles.get(dispute.doc_id, ""),
-            said=tuple(map(one_line, dispute.votes)),
+            said=tuple(map(opinion_line, dispute.votes)),
             source=RULING,
         )
         for dispute in found
@@ -107,7 +93,7 @@ def open_disputes(
     session = open_session(dataset)
     with vote_totals(session) as totals:
         labels = [_label(session, *pair) for pair in totals.disputes()]
-    waiting = most_apart(session.gold, labels)[:most]
+    waiting = disputed_labels(session.gold, labels)[:most]
     return list_disputes(session.gold, waiting, stale=_stale_votes(session, waiting, home))
 
 
@@ -187,12 +173,12 @@ def _rule_all(
         now = datetime.now(UTC).replace(microsecond=0)  # rulings have times to the second
         ruled_on = {(row.query_id, row.doc_id) for row in ballots.rows}
         earlier = [vote for vote in voted.votes if (vote.query_id, vote.doc_id) in ruled_on]
-        said = Said(
+        said = MergeDefaults(
             judge=by, kind=judge_kind(kind), source=RULING, at=not_before(now, earlier, now)
         )
         # a ruling is on a pair of the pool, or on one that somebody has voted on
         limits = replace(voted.limits, asked=asked_pairs(dataset) or frozenset())
-        done = cast([ballots], limits, said, partial=partial)
+        done = merge_ballots([ballots], limits, said, partial=partial)
         labelled = save_labels(voted, done.new, by=by)
     ruled = {(vote.query_id, vote.doc_id) for vote in done.new}
     return Ruled(

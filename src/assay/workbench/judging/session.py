@@ -28,7 +28,7 @@ from assay.gold.votes import VoteBook
 from assay.judging import rubrics
 from assay.judging.policy import Policy, policy_path, read_policy
 from assay.judging.pool import Pool, PooledPair, pool_path, read_pool
-from assay.judging.received import Bounds, bounds, refuse_unfit
+from assay.judging.received import VoteLimits, limits_of_set, refuse_unfit_vote
 from assay.judging.rubrics import Rubric
 from assay.judging.votes import WITHDRAWN, Pair, votes_of_labels
 
@@ -49,7 +49,7 @@ class JudgingSession:
     gold: GoldSet
     rubric: Rubric
     pool: Pool | None
-    limits: Bounds
+    limits: VoteLimits
     policy: Policy
     asked: dict[str, list[PooledPair]]
     first: list[Vote]
@@ -171,11 +171,11 @@ def _read_session(dataset: Path) -> JudgingSession:
     )
 
 
-def limits_under(rubric: Rubric, gold: GoldSet, votes: Sequence[Vote]) -> Bounds:
+def limits_under(rubric: Rubric, gold: GoldSet, votes: Sequence[Vote]) -> VoteLimits:
     """What a vote is checked against: the queries of the set, and the grades of its rubric."""
     top = gold.top_grade
     return replace(
-        bounds(gold, votes),
+        limits_of_set(gold, votes),
         grades={value for value in rubric.values if not top or value <= top},
         needs_rationale=rubric.rationale == "required",
         rubric=rubrics.version(rubric),
@@ -291,4 +291,4 @@ def _refuse_unfit(session: JudgingSession, vote: Vote) -> None:
         rationale=vote.rationale,
     )
     limits = replace(session.limits, asked={pair} if is_known else set())
-    refuse_unfit(ballot, vote, limits, True)
+    refuse_unfit_vote(ballot, vote, limits, True)

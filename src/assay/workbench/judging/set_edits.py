@@ -1,5 +1,5 @@
-"""Edits of a gold set on its page: new queries, and issues of the taxonomy. The log records who
-changed what."""
+"""Edits of a gold set on its page: documents to judge, new queries, and issues of the taxonomy. The
+log records who changed what."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ from assay.gold.log import Log, writing
 from assay.gold.projection import state_of_file
 from assay.judging.pool import Pool, PooledPair, pool_path, read_pool, write_pool
 from assay.workbench.judging import new_sets
-from assay.workbench.judging.new_sets import Made, with_pair
+from assay.workbench.judging.new_sets import ChangedSet as ChangedSet
+from assay.workbench.judging.new_sets import with_pair
 from assay.workbench.judging.session import open_session
 from assay.workbench.project.output_files import or_undone
 from assay.workbench.project.service import Service, gold_path
 from assay.workbench.searching.open_corpora import reader_of
 
-# ── A document to add to those that are judged ────────────────────────────────────────────────────
+# ── documents to judge ────────────────────────────────────────────────────────────────────────────
 
 
 class FoundToAdd(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,7 +35,7 @@ class FoundToAdd(msgspec.Struct, frozen=True, kw_only=True):
     is_asked: bool
 
 
-class Added(msgspec.Struct, frozen=True, kw_only=True):
+class AddedDocument(msgspec.Struct, frozen=True, kw_only=True):
     set: str
     query_id: str
     doc_id: str
@@ -44,11 +45,11 @@ class Added(msgspec.Struct, frozen=True, kw_only=True):
 def find_to_add(service: Service, name: str, query_id: str, words: str) -> list[FoundToAdd]:
     session = open_session(gold_path(service, name))
     session.query(query_id)
-    shelf = reader_of(session.pool, session.dataset, service.home)
+    opened = reader_of(session.pool, session.dataset, service.home)
     if not words.strip():
         return []
     asked = {pair.doc_id for pair in session.asked.get(query_id, ())}
-    found = (shelf.get(doc_id) for doc_id in shelf.search(words))
+    found = (opened.get(doc_id) for doc_id in opened.search(words))
     return [
         FoundToAdd(
             doc_id=document.id,
@@ -67,7 +68,9 @@ def _opening(document: Document) -> str:
     return (said or document.text)[:300]
 
 
-def add_to_pool(service: Service, name: str, query_id: str, doc_id: str, judge: str) -> Added:
+def add_to_pool(
+    service: Service, name: str, query_id: str, doc_id: str, judge: str
+) -> AddedDocument:
     """Put a document among those that are judged, for the judge who found it. That it was put in
     by hand is not shown."""
     session = open_session(gold_path(service, name))
@@ -85,12 +88,11 @@ def add_to_pool(service: Service, name: str, query_id: str, doc_id: str, judge: 
             if not already:
                 subject, at = {"query": query.id, "doc": doc_id}, service.clock()
                 log.append([log.act(ADD_DOCUMENT, who=judge, kind="human", at=at, subject=subject)])
-    return Added(set=name, query_id=query.id, doc_id=doc_id, already=already)
+    return AddedDocument(set=name, query_id=query.id, doc_id=doc_id, already=already)
 
 
-# ────────────────────────────────────────────────────────────────────────────────────────────────
+# ── queries and issues ────────────────────────────────────────────────────────────────────────────
 
-__all__ = ["EditedIssue", "Made", "NewQuery", "add_query", "edit_issue"]
 
 SHOWN = 200  # characters of a query in the audit trail
 
@@ -116,7 +118,7 @@ class EditedIssue(msgspec.Struct, frozen=True, kw_only=True):
     key_statutes: str = ""  # separated by commas or line ends
 
 
-def add_query(service: Service, given: NewQuery, *, by: str) -> Made:
+def add_query(service: Service, given: NewQuery, *, by: str) -> ChangedSet:
     dataset = gold_path(service, given.set)
     new = Query(id="", text=given.text, type=given.type, topic=given.topic, issue=given.issue)
     with writing(dataset) as log:

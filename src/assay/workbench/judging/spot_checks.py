@@ -1,4 +1,4 @@
-"""Spot checks: draw labelled pairs to judge again, and how many labels they show to be wrong."""
+"""`assay gold sample`: draw labelled pairs to judge again, and estimate how many are wrong."""
 
 from __future__ import annotations
 
@@ -19,18 +19,15 @@ from assay.judging.pool import PooledPair
 from assay.judging.spot_checks import (
     Draw,
     SpotCheck,
-    Stratum,
     draw,
     pairs_of,
     read_samples,
-    report,
+    spot_check_report,
     write_samples,
 )
 from assay.judging.votes import SAMPLE, Pair, read_votes
 from assay.workbench.judging.packets import writer_of
-from assay.workbench.judging.pool_documents import known_texts
-
-__all__ = ["Draw", "SpotCheck", "Stratum", "draw_sample", "sampled_pairs", "spot_check"]
+from assay.workbench.judging.pool_documents import corpus_texts
 
 
 def draw_sample(
@@ -54,7 +51,7 @@ def draw_sample(
 
 
 def _write(dataset: Path, gold: GoldSet, drawn: Draw, output: Path, corpus: Path | None) -> None:
-    known = known_texts(dataset, corpus)
+    known = corpus_texts(dataset, corpus)
     if known is not None:
         pairs = [PooledPair(query_id=pair.query_id, doc_id=pair.doc_id) for pair in drawn.pairs]
         rubric = rubrics.find(gold.rubric or rubrics.DEFAULT, beside=dataset)
@@ -94,4 +91,4 @@ def spot_check(dataset: Path) -> SpotCheck:
     """What the last draw says."""
     sampled_pairs(dataset)
     last = read_samples(dataset).draws[-1]
-    return report(last, formats.read_gold(dataset), read_votes(dataset))
+    return spot_check_report(last, formats.read_gold(dataset), read_votes(dataset))

@@ -6,68 +6,19 @@ for counting 10,000 pairs anew."""
 from __future__ import annotations
 
 import threading
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import combinations
 from pathlib import Path
 from typing import cast
 
-import numpy as np
-
 from assay.core.types import GoldSet, Vote
-from assay.evaluation import concordance
 from assay.gold.votes import Held, VoteBook
-from assay.judging.labels import Unchecked, grade_given, is_disputed
+from assay.judging.agreement import PeopleAgreement
+from assay.judging.labels import UncheckedVotes, grade_given, is_disputed
 from assay.judging.policy import Policy, label_of
 from assay.judging.pool import Pool, PooledPair, still_wanted
 from assay.judging.votes import Pair, role_of
 from assay.workbench.judging.session import JudgingSession, open_session
-
-
-class PeopleAgreement:
-    """How far people agree who judged independently of each other, without intervals."""
-
-    def __init__(self) -> None:
-        self._votes: Counter[str] = Counter()  # by judge
-        self._grades: Counter[tuple[str, str, int, int]] = Counter()  # two judges and their grades
-        self.shared = 0  # documents that two of them graded
-
-    def count(self, votes: Iterable[Vote | Held], by: int) -> None:
-        """Add the votes on one pair, or with `by` -1 remove them."""
-        given = sorted(
-            (
-                (vote.judge, vote.grade)
-                for vote in votes
-                if vote.kind == "human" and not role_of(vote.source)
-            ),
-            key=lambda each: each[0],
-        )
-        for judge, _ in given:
-            self._votes[judge] += by
-        graded = [(judge, grade) for judge, grade in given if grade is not None]
-        self.shared += by * (len({judge for judge, _ in graded}) > 1)
-        for (one, first), (other, second) in combinations(graded, 2):
-            if one != other:  # a judge may have voted in two copies of the project
-                self._grades[one, other, first, second] += by
-
-    @property
-    def judges(self) -> int:
-        return sum(votes > 0 for votes in self._votes.values())
-
-    @property
-    def kappa(self) -> float | None:
-        """Linear weighted kappa over all pairs of judges, as `gold agreement` has it."""
-        cells = {cell: times for cell, times in self._grades.items() if times}
-        if not cells:
-            return None
-        size = 1 + max(max(cell[2:]) for cell in cells)
-        table_of = {two: number for number, two in enumerate({cell[:2]: None for cell in cells})}
-        tables = np.zeros((len(table_of), size, size))
-        for (one, other, first, second), times in cells.items():
-            tables[table_of[one, other], first, second] = times
-        value = float(concordance.kappa(tables, 1))
-        return value if np.isfinite(value) else None
 
 
 class VoteTotals:
@@ -81,7 +32,7 @@ class VoteTotals:
         self.disputed: set[Pair] = set()
         self.uncounted: set[Pair] = set()
         self.wanted: set[Pair] = set()
-        self.unchecked = Unchecked()
+        self.unchecked = UncheckedVotes()
         self.people = PeopleAgreement()
         self._votes: dict[Pair, Sequence[Vote | Held]] = {}
         self._grades: dict[Pair, int | None] = {}  # what the labels will be

@@ -27,7 +27,7 @@ from assay.gold.people import BY_HAND
 from assay.gold.projection import compare_with_log, edits_sentence, project
 from assay.gold.rows import RowChange
 from assay.judging import rubrics
-from assay.judging.labels import Change, Labelled, relabel
+from assay.judging.labels import LabelChange, LabelledSet, relabel
 from assay.judging.policy import (
     Policy,
     PolicyName,
@@ -37,10 +37,16 @@ from assay.judging.policy import (
     write_policy,
 )
 from assay.judging.pool import Pool, read_pool
-from assay.judging.received import Bounds, Cast, Said, bounds, cast
+from assay.judging.received import (
+    MergeDefaults,
+    MergedVotes,
+    VoteLimits,
+    limits_of_set,
+    merge_ballots,
+)
 from assay.judging.spot_checks import Draw, read_samples
 from assay.judging.votes import EDITED, RULING, SAMPLE, Pair, votes_of_labels
-from assay.workbench.judging.pool_documents import Texts, known_texts, stale_votes
+from assay.workbench.judging.pool_documents import CorpusTexts, corpus_texts, stale_votes
 from assay.workbench.judging.session import limits_under
 from assay.workbench.judging.vote_totals import uncounted
 
@@ -58,7 +64,7 @@ class VotedSet:
     first: list[Vote]
     edited: list[RowChange]
     policy: Policy
-    limits: Bounds
+    limits: VoteLimits
 
     @property
     def edits_sentence(self) -> str:
@@ -98,7 +104,7 @@ def read_voted_set(dataset: Path) -> VotedSet:
         first=first,
         edited=edited,
         policy=read_policy(dataset),
-        limits=limits_under(rubric, gold, votes) if rubric else bounds(gold, votes),
+        limits=limits_under(rubric, gold, votes) if rubric else limits_of_set(gold, votes),
     )
 
 
@@ -147,7 +153,7 @@ def save_labels(
     policy: Policy | None = None,
     *,
     by: str = "terminal",
-) -> Labelled:
+) -> LabelledSet:
     """Compute the labels, append new votes to the log, then write the gold file. Votes that cannot
     be labelled are refused before anything is written."""
     log = voted.log
@@ -251,7 +257,7 @@ class Merged(msgspec.Struct, frozen=True, kw_only=True):
     judges: dict[str, int]
     already: int
     labels: int
-    changed: list[Change]
+    changed: list[LabelChange]
     open: int
     second: int = 0  # pairs whose only judge was unsure
     spot_checks: int = 0
@@ -293,13 +299,13 @@ def merge_files(
     ballots = [_as_drawn(read_ballots(path), draws, pool) for path in files]
     for path, file in zip(files, ballots, strict=True):
         require_signed(path, file, judge, "--judge")
-    said = Said(
+    said = MergeDefaults(
         judge=judge,
         kind=judge_kind(kind),
         source=SAMPLE if sample is not None else "",
         at=datetime.now(UTC),
     )
-    texts = known_texts(dataset, corpus)
+    texts = corpus_texts(dataset, corpus)
     with open_voted_set(dataset) as voted:
         asked = sample if sample is not None else asked_pairs(dataset)
         judged = frozenset[Pair]() if sample is not None else voted.limits.judged
@@ -310,7 +316,7 @@ def merge_files(
             documents=None if texts is None else texts.ids,
         )
         with_ids = [identified(file, voted.gold.queries) for file in ballots]
-        done = cast(with_ids, limits, said, partial=allow.partial)
+        done = merge_ballots(with_ids, limits, said, partial=allow.partial)
         labelled = save_labels(voted, done.new)
     return _merged(voted, ballots, done, labelled, texts)
 
@@ -345,9 +351,9 @@ def _as_drawn(file: Ballots, draws: Sequence[Draw], pool: Pool | None) -> Ballot
 def _merged(
     voted: VotedSet,
     ballots: Sequence[Ballots],
-    done: Cast,
-    labelled: Labelled,
-    texts: Texts | None,
+    done: MergedVotes,
+    labelled: LabelledSet,
+    texts: CorpusTexts | None,
 ) -> Merged:
     votes = [*voted.votes, *done.new]
     return Merged(
@@ -380,8 +386,8 @@ def recompute_labels(dataset: Path, *, corpus: Path | None = None, by: str = "te
                 hint="Write judging files with assay gold next or assay gold packet.",
             )
         labelled = save_labels(voted, by=by)
-    done = Cast(new=[], already=0, outdated=0)
-    return _merged(voted, (), done, labelled, known_texts(dataset, corpus))
+    done = MergedVotes(new=[], already=0, outdated=0)
+    return _merged(voted, (), done, labelled, corpus_texts(dataset, corpus))
 
 
 def count_new_votes(dataset: Path, *, by: str) -> int:
@@ -448,7 +454,7 @@ class PolicyView(msgspec.Struct, frozen=True, kw_only=True):
     status: str
     not_counted: int
     overruled: int  # pairs whose label differs from the last ruling
-    changed: list[Change]
+    changed: list[LabelChange]
 
 
 def show_policy(dataset: Path) -> PolicyView:
@@ -489,7 +495,7 @@ def set_policy(
     return _view(voted, policy, labelled)
 
 
-def _view(voted: VotedSet, policy: Policy, labelled: Labelled) -> PolicyView:
+def _view(voted: VotedSet, policy: Policy, labelled: LabelledSet) -> PolicyView:
     return PolicyView(
         gold=str(voted.dataset),
         policy=policy,

@@ -22,7 +22,7 @@ from assay.core.results_file import encode
 from assay.core.workspace import HOME, STORE
 from assay.formats.gold_jsonl import locked
 from assay.gold.files import is_rows
-from assay.workbench.judging.flags import FlagGiven, flag_query
+from assay.workbench.judging.flags import FlagForm, flag_query
 from assay.workbench.judging.new_sets import init_gold
 from assay.workbench.judging.pool import PoolRequest, pool_gold
 from assay.workbench.judging.rulings import rule
@@ -34,7 +34,7 @@ from assay.workbench.project.service import Service, open_service
 from assay.workbench.review.suggestions import suggest
 from assay.workbench.scoring.history import evaluate
 from assay.workbench.searching import corpora
-from assay.workbench.searching.open_corpora import open_shelf
+from assay.workbench.searching.open_corpora import open_with_engine
 
 __all__ = ["FOLDER", "inside", "prepare"]
 
@@ -209,7 +209,7 @@ def _as_lines(rows: Sequence[Mapping[str, object]]) -> Iterator[Path]:
 
 def _log(service: Service, story: _Story, now: datetime) -> None:
     """People searched the precedents, and wrote decisions that cite some."""
-    engine = open_shelf(HEBREW).engine
+    engine = open_with_engine(HEBREW).engine
     rows = [
         {
             "query": query.text,
@@ -236,7 +236,7 @@ def _log(service: Service, story: _Story, now: datetime) -> None:
 def _rest(service: Service, story: _Story, now: datetime) -> None:
     """A flag, rows that wait for the chair, and what an agent suggests."""
     for flag in story.flags:
-        given = FlagGiven(set="opinions", query_id=flag.query_id, reason=flag.reason)
+        given = FlagForm(set="opinions", query_id=flag.query_id, reason=flag.reason)
         flag_query(_then(service, now, 1), given, flag.by)
     for path in (path for path in service.gold_sets.values() if is_rows(path)):
         then = (now - timedelta(days=QUEUED)).timestamp()

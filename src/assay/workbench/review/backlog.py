@@ -12,27 +12,16 @@ from pathlib import Path
 import msgspec
 
 from assay.review import backlog as figures_of_queue
-from assay.review.backlog import Backlog, HalachaBacklog, Limits, breaches, notify
-from assay.review.external_backlog import ExternalBacklog, count_external_backlogs
+from assay.review.backlog import Backlog as Backlog
+from assay.review.backlog import HalachaBacklog, breaches
+from assay.review.backlog import Limits as Limits
+from assay.review.backlog import notify as notify
+from assay.review.external_backlog import ExternalBacklog as ExternalBacklog
+from assay.review.external_backlog import count_external_backlogs
 from assay.workbench.project.config import CONFIG_NAME, read_config
-from assay.workbench.project.service import NoStore, Service
+from assay.workbench.project.service import NoStore as NoStore
+from assay.workbench.project.service import Service
 from assay.workbench.review.queue import items
-
-__all__ = [
-    "Backlog",
-    "BacklogFigures",
-    "ExternalBacklog",
-    "HalachaBacklog",
-    "Limits",
-    "NoStore",
-    "backlog",
-    "backlog_figures",
-    "check_backlog",
-    "configured_backlogs",
-    "external_backlogs",
-    "notify",
-    "recent_external_backlogs",
-]
 
 RECENT_SECONDS = 10.0  # how long a running service keeps the counts of external backlogs
 

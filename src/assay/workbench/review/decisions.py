@@ -34,7 +34,6 @@ from assay.review.decisions import DECISIONS, ChangedMeanwhile, DecidedMeanwhile
 from assay.review.decisions import Correction as Correction
 from assay.review.decisions import Outcome as Outcome
 from assay.review.queue import ReviewItem, items_of
-from assay.workbench.judging.known_ids import refuse_unknown
 from assay.workbench.judging.votes_to_labels import first_acts, rubric_version
 from assay.workbench.project.paging import MAX_PAGE
 from assay.workbench.project.service import Service, gold_path
@@ -48,6 +47,7 @@ from assay.workbench.review.queue import (
     pending,
     strays,
 )
+from assay.workbench.review.suggestions import refuse_unknown
 
 AT_ONCE = 50  # rows that a person can look over before approving them together
 CORRECTED = "corrected on the review page"

@@ -36,7 +36,7 @@ MAX_TEXT = 400_000  # characters of a document that are shown
 Piece = tuple[str, bool]  # a stretch of text, and whether it is a word of the query
 
 
-class Part(msgspec.Struct, frozen=True, kw_only=True):
+class NamedPart(msgspec.Struct, frozen=True, kw_only=True):
     """A named part of a document; `made` where it is a summary, not the document's own words."""
 
     name: str
@@ -44,7 +44,7 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
     pieces: list[Piece]
 
 
-class Reading(msgspec.Struct, frozen=True, kw_only=True):
+class ReviewDocument(msgspec.Struct, frozen=True, kw_only=True):
     """The parts of a document that a chair reads first: question and conclusion if it has them, the
     best passages, and the evidence for it. If no corpus here has the document, `corpus` is empty,
     and there is only the evidence."""
@@ -54,7 +54,7 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     corpus: str = ""
     language: str = ""
     date: str = ""
-    parts: list[Part] = []
+    parts: list[NamedPart] = []
     passages: list[list[Piece]] = []
     words: int = 0  # of the whole text
     decisions: list[Feedback] = []
@@ -74,7 +74,7 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     kinds: list[str] = []  # of evidence
 
 
-class Whole(msgspec.Struct, frozen=True, kw_only=True):
+class WholeDocument(msgspec.Struct, frozen=True, kw_only=True):
     doc_id: str
     title: str
     language: str
@@ -94,7 +94,7 @@ class ItemView(msgspec.Struct, frozen=True, kw_only=True):
     item: ReviewItem
     around: Neighbours
     total: int
-    documents: list[Reading]
+    documents: list[ReviewDocument]
     candidates: list[Candidate]
     corpus: str
     note: str
@@ -163,12 +163,12 @@ def _grades(top: int, rubric: str, path: Path) -> list[Grade]:
 # ── documents ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def reading(service: Service, item: ReviewItem, doc_id: str) -> Reading:
+def reading(service: Service, item: ReviewItem, doc_id: str) -> ReviewDocument:
     """A document of an item to read, with the evidence for it."""
     key = item.key if item.kind == "gold_row" else ""
     signs = signs_for(service.store, item.query, doc_id, MAX_PAGE, key=key)
     decided = {sign.decision_id: sign for sign in signs if sign.decision_id}
-    read = _read(item.query, item.corpus, doc_id, service)
+    read = _read_document(item.query, item.corpus, doc_id, service)
     shown = list(decided.values())[:SHOWN_DECISIONS]
     others = service.store.of_other_cases(doc_id, [sign.log_id for sign in shown])
     return msgspec.structs.replace(
@@ -179,7 +179,7 @@ def reading(service: Service, item: ReviewItem, doc_id: str) -> Reading:
     )
 
 
-def whole_text(service: Service, item: ReviewItem, doc_id: str) -> Whole:
+def whole_text(service: Service, item: ReviewItem, doc_id: str) -> WholeDocument:
     """A document of the row, or any of a corpus here, in full, with the query's words marked."""
     found = find_document(service, item.corpus, doc_id)
     if found is None:
@@ -187,7 +187,7 @@ def whole_text(service: Service, item: ReviewItem, doc_id: str) -> Whole:
     _, document = found
     words = frozenset(passages(item.query, document).words)
     texts = [text.strip() for text in document.text[:MAX_TEXT].split("\n\n")]
-    return Whole(
+    return WholeDocument(
         doc_id=doc_id,
         title=document.title,
         language=document.language,
@@ -229,26 +229,27 @@ def _document(place: CorpusState, doc_id: str) -> Document | None:
     return opened.get(doc_id) if doc_id in opened else None
 
 
-def _read(query: str, corpus: str, doc_id: str, service: Service) -> Reading:
+def _read_document(query: str, corpus: str, doc_id: str, service: Service) -> ReviewDocument:
     found = find_document(service, corpus, doc_id)
-    return _read_at(query, found[0], doc_id) if found is not None else Reading(doc_id=doc_id)
+    return _read_at(query, found[0], doc_id) if found is not None else ReviewDocument(doc_id=doc_id)
 
 
 @lru_cache(maxsize=1024)
-def _read_at(query: str, place: CorpusState, doc_id: str) -> Reading:
+def _read_at(query: str, place: CorpusState, doc_id: str) -> ReviewDocument:
     document = _document(place, doc_id)
     assert document is not None
     parts = [part for name in PARTS if (part := _part(document, name)) is not None]
     found = passages(query, document, shown=tuple(text for _, _, text in parts))
     words = frozenset(found.words)
-    return Reading(
+    return ReviewDocument(
         doc_id=document.id,
         title=document.title,
         corpus=place.name,
         language=document.language,
         date=str(document.metadata.get("date") or document.metadata.get("year") or ""),
         parts=[
-            Part(name=name, made=made, pieces=marked(text, words)) for name, made, text in parts
+            NamedPart(name=name, made=made, pieces=marked(text, words))
+            for name, made, text in parts
         ],
         passages=[marked(text, words) for text in found.texts],
         words=len(document.text.split()),
@@ -318,7 +319,7 @@ def candidate_of(
     searches: int = 0,
     kinds: Collection[str] = (),
 ) -> Candidate:
-    read = _read(item.query, item.corpus, doc_id, service)
+    read = _read_document(item.query, item.corpus, doc_id, service)
     own = [part.pieces for part in read.parts]
     first = next(iter([*own, *read.passages]), [])
     return Candidate(

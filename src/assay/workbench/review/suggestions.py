@@ -3,6 +3,7 @@ and what is worth judging next. A suggestion changes a gold set only when a chai
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence, Set
 from datetime import timedelta
 from pathlib import Path
@@ -10,29 +11,29 @@ from pathlib import Path
 import msgspec
 
 from assay import formats
-from assay.core.errors import InputError, NotHere
+from assay.core.errors import AssayError, InputError, NotHere
 from assay.core.results import GradedResults
 from assay.core.types import ASKED
+from assay.corpus.disk import list_corpora, open_corpus
 from assay.evaluation.doubts import is_closed
 from assay.gold.acts import SUGGEST, Act
 from assay.gold.log import writing
 from assay.judging.next import next_to_judge
-from assay.judging.rationales import LONGEST, refuse_long
+from assay.judging.rationales import LONGEST as LONGEST
+from assay.judging.rationales import refuse_long
 from assay.judging.votes import Pair
 from assay.review.queue import ReviewItem
-from assay.workbench.judging.known_ids import refuse_unknown
 from assay.workbench.project.paging import MAX_PAGE, Page, page_of
 from assay.workbench.project.service import Service, gold_path, read_gold, run_names
 from assay.workbench.review.item import TOP_GRADE
 from assay.workbench.review.queue import items, pending
 from assay.workbench.scoring.history import KeptRun, kept_run, runs
 
-__all__ = ["LONGEST", "AskedPair", "ToJudge", "queue_pairs", "suggest", "worth_looking_at"]
-
 LITTLE = 0.005  # of the uncertainty: smaller shares are shown as less than 1%
 FIRST_HITS = 10  # of a query without judgments
 KNOWN = "Give an id that search or next_to_judge has shown, or allow_unknown."
 LONGEST_NAME = 500  # characters
+RUNS = 20  # the newest runs on a set whose results are looked through for a document; taste
 
 
 def suggest(
@@ -239,3 +240,55 @@ def _never_judged(results: GradedResults, engine: str) -> list[ToJudge]:
         for entry in bare
         if rank < len(entry.results)
     ]
+
+
+# ── documents that exist ──────────────────────────────────────────────────────────────────────────
+
+
+def unknown_ids(service: Service, gold: Path, corpus: str, doc_ids: Sequence[str]) -> list[str]:
+    """The documents that are in no corpus (the row's own if it is in the workspace, else any), no
+    logged search, no label of the set and no recent run on it. A mistyped id costs every engine
+    recall, and nobody sees why."""
+    unknown = [doc_id for doc_id in dict.fromkeys(doc_ids) if doc_id.strip()]
+    every = list_corpora(service.home)
+    for name in [corpus] if corpus in every else every:
+        if unknown:
+            opened = open_corpus(service.home, name)
+            unknown = [doc_id for doc_id in unknown if doc_id not in opened]
+    for known in (_shown_in_searches, _judged_in_set, _found_in_runs):
+        if unknown:
+            found = known(service, gold, unknown)
+            unknown = [doc_id for doc_id in unknown if doc_id not in found]
+    return unknown
+
+
+def refuse_unknown(
+    service: Service, gold: Path, corpus: str, doc_ids: Sequence[str], *, hint: str
+) -> None:
+    """Refuse ids of documents that nothing here has; the error names the first."""
+    if unknown := unknown_ids(service, gold, corpus, doc_ids):
+        of_it = corpus in list_corpora(service.home)
+        where = f"neither the corpus {corpus!r} nor a" if of_it else "no corpus,"
+        raise InputError(
+            f"{where} search, label or run here has the document {unknown[0]!r}",
+            where=str(gold),
+            hint=hint,
+        )
+
+
+def _shown_in_searches(service: Service, gold: Path, doc_ids: Sequence[str]) -> Set[str]:
+    return service.store.shown_documents(doc_ids)
+
+
+def _judged_in_set(service: Service, gold: Path, doc_ids: Sequence[str]) -> Set[str]:
+    return {judgment.doc_id for judgment in formats.read_gold(gold).iter_judgments()}
+
+
+def _found_in_runs(service: Service, gold: Path, doc_ids: Sequence[str]) -> Set[str]:
+    """What engines have found on this set lately."""
+    found: set[str] = set()
+    for record in service.store.runs(gold=run_names(service, gold), limit=RUNS):
+        with contextlib.suppress(AssayError):  # a run that cannot be read tells nothing
+            results = kept_run(service, record.id).results
+            found.update(doc_id for entry in results.per_query for doc_id in entry.results)
+    return found

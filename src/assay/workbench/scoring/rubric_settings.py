@@ -55,13 +55,13 @@ def stale_count(dataset: Path) -> str:
     if not has_log(dataset):
         return ""
     from assay.judging.votes import read_votes
-    from assay.workbench.judging.pool_documents import known_texts, stale_votes
+    from assay.workbench.judging.pool_documents import corpus_texts, stale_votes
 
     votes = read_votes(dataset)
     if not any(vote.document for vote in votes):
         return ""
     try:
-        texts = known_texts(dataset, None)
+        texts = corpus_texts(dataset, None)
     except InputError:
         return ""
     stale = stale_votes(votes, texts) if texts is not None else []

@@ -13,34 +13,34 @@ from assay.core.errors import InputError, NotHere
 from assay.core.files import write_atomic
 from assay.core.types import Document, Finding
 from assay.core.workspace import workspace
-from assay.corpus.build import ImportReport, import_corpus
+from assay.corpus.build import import_corpus as import_corpus
 from assay.corpus.citations import Resolved, cite
 from assay.corpus.disk import LinkedDocument, Manifest, list_corpora, open_corpus
 from assay.corpus.frozen import freeze
 from assay.corpus.importers.kinds import Problem
-from assay.corpus.lookup import corpus_named, documents, is_corpus, require_corpus
+from assay.corpus.lookup import corpus_named as corpus_named
+from assay.corpus.lookup import documents as documents
+from assay.corpus.lookup import is_corpus as is_corpus
 from assay.corpus.quality import Stats, check, stats
-from assay.engines.indexed import (
-    Indexed,
-    Say,
-    index_corpus,
-    is_indexed,
-    open_indexed,
-    silent,
-)
-from assay.law.citing import citation_of
-from assay.search.answers import FoundDocument, SearchAnswer, found_documents, note_of
+from assay.engines.indexed import Indexed as Indexed
+from assay.engines.indexed import Say, is_indexed, silent
+from assay.engines.indexed import index_corpus as index_corpus
+from assay.engines.indexed import open_indexed as open_indexed
+from assay.law.citing import citation_of as citation_of
+from assay.search.answers import FoundDocument as FoundDocument
+from assay.search.answers import SearchAnswer as SearchAnswer
+from assay.search.answers import found_documents, note_of
 from assay.search.index import Tick
-from assay.workbench.searching.filters import NO_FILTERS, Filters
-from assay.workbench.searching.open_corpora import open_shelf
+from assay.workbench.searching.corpus_lookup import KINDS
+from assay.workbench.searching.filters import NO_FILTERS
+from assay.workbench.searching.filters import Filters as Filters
+from assay.workbench.searching.open_corpora import open_with_engine
 
 if TYPE_CHECKING:
     from assay.workbench.project.service import Service
 
 
-# ── documents that are handed over in memory ──────────────────────────────────────────────────────
-
-KINDS = {".jsonl": "jsonl", ".csv": "csv", ".parquet": "parquet"}
+# ── documents from memory ─────────────────────────────────────────────────────────────────────────
 
 
 def kind_of_source(source: str) -> str:
@@ -77,38 +77,8 @@ def keep_documents(
     return path
 
 
-# ────────────────────────────────────────────────────────────────────────────────────────────────
+# ── corpora of the workspace ──────────────────────────────────────────────────────────────────────
 
-__all__ = [
-    "CorpusRow",
-    "Filters",
-    "FoundDocument",
-    "ImportReport",
-    "Indexed",
-    "LinkedDocument",
-    "SearchAnswer",
-    "check_corpus",
-    "citation_of",
-    "citations_in",
-    "corpus_manifest",
-    "corpus_named",
-    "corpus_problems",
-    "corpus_rows",
-    "corpus_stats",
-    "document",
-    "documents",
-    "freeze_corpus",
-    "import_corpus",
-    "index_corpus",
-    "is_corpus",
-    "known_manifest",
-    "more_like",
-    "one_document",
-    "open_indexed",
-    "require_corpus",
-    "search",
-    "show_document",
-]
 
 # ── looking ───────────────────────────────────────────────────────────────────────────────────────
 
@@ -212,15 +182,15 @@ def search(
         raise InputError(
             "the query is empty", hint="Give a question, keywords or a description of facts."
         )
-    shelf = open_shelf(name, home=home, tick=tick, say=say)
-    allowed = shelf.allowed(filters)
+    opened = open_with_engine(name, home=home, tick=tick, say=say)
+    allowed = opened.allowed(filters)
     day = filters.as_of
-    hits = shelf.engine.search(query, top_k, allowed=allowed, explain=True, as_of=day, texts=False)
-    found = found_documents(hits, shelf.engine, query, shelf.get, as_of=day)
-    spoken, asked_in = (shelf.language, shelf.asked_in(query)) if hits.abstained else ("", "")
+    hits = opened.engine.search(query, top_k, allowed=allowed, explain=True, as_of=day, texts=False)
+    found = found_documents(hits, opened.engine, query, opened.get, as_of=day)
+    spoken, asked_in = (opened.language, opened.asked_in(query)) if hits.abstained else ("", "")
     return SearchAnswer(
         query=query,
-        corpus=shelf.corpus.name,
+        corpus=opened.corpus.name,
         abstained=hits.abstained,
         hits=found,
         note=note_of(hits, spoken, asked_in),
@@ -236,12 +206,12 @@ def more_like(
     home: Path | None = None,
     say: Say = lambda text: None,
 ) -> SearchAnswer:
-    shelf = open_shelf(name, home=home, say=say)
-    title = shelf.get(doc_id).title
-    hits = shelf.engine.like(doc_id, top_k, allowed=shelf.allowed(filters), texts=False)
+    opened = open_with_engine(name, home=home, say=say)
+    title = opened.get(doc_id).title
+    hits = opened.engine.like(doc_id, top_k, allowed=opened.allowed(filters), texts=False)
     found = [
         msgspec.structs.replace(one, less_likely=False)  # what is like another has no such measure
-        for one in found_documents(hits, shelf.engine, title, shelf.get)
+        for one in found_documents(hits, opened.engine, title, opened.get)
     ]
-    name = shelf.corpus.name
+    name = opened.corpus.name
     return SearchAnswer(query=f"like {doc_id}", corpus=name, abstained=False, hits=found)

@@ -1,5 +1,5 @@
-"""A corpus however somebody at the terminal names it: a name of the workspace, a frozen file, or a
-file or folder of documents that nobody has imported."""
+"""The corpus that a command names: a name of the workspace, a frozen file, or a file or folder of
+documents that is not imported yet."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _UNUSUAL = re.compile(r"[^\w.-]|^[^\w]")
 KINDS = {".jsonl": "jsonl", ".csv": "csv", ".parquet": "parquet"}
 
 
-def at_hand(
+def corpus_at_hand(
     corpus: str, *, home: Path | None = None, say: Callable[[str], None] = lambda text: None
 ) -> str:
     """A name, or the path of a frozen file, that every verb understands. Documents that lie in a

@@ -1,4 +1,4 @@
-"""A document as a page sets it: the answer before the letterhead, an act by section and moment, a
+"""The page of a document: the answer before the letterhead, an act by section and moment, a
 report by page with its tables, the words of a query marked, and what it cites and is cited by.
 
 **Parts.** A moment is read in its section and a table on its page. The documents of one section, or
@@ -23,17 +23,17 @@ from assay.language.detect import detect
 from assay.law.versions import IN_FORCE, validity
 from assay.workbench.project.service import Service
 from assay.workbench.searching.filters import STATUTES, Columns, Numbers, columns_of
-from assay.workbench.searching.open_corpora import Shelf
+from assay.workbench.searching.open_corpora import OpenCorpus
 from assay.workbench.searching.search import (
     NotHere,
     Similar,
-    first_said,
-    shelf_of,
+    corpus_for,
+    first_field,
     similar,
     statutes_of,
 )
 
-# ── what is read together ─────────────────────────────────────────────────────────────────────────
+# ── sections and pages that are read together ─────────────────────────────────────────────────────
 
 
 class Unit(msgspec.Struct, frozen=True, kw_only=True):
@@ -111,7 +111,7 @@ def when_in_force(service: Service, corpus: str, doc_id: str) -> str:
     return f"{status}; its act from {begins}{until}; since when it stands so itself is not known"
 
 
-# ────────────────────────────────────────────────────────────────────────────────────────────────
+# ── the page of a document ────────────────────────────────────────────────────────────────────────
 
 MOST_LINKS = 200  # in each direction
 MOST_QUERY = 4_000  # characters
@@ -168,7 +168,7 @@ class Section(msgspec.Struct, frozen=True, kw_only=True):
     derived: bool = False
 
 
-class Part(msgspec.Struct, frozen=True, kw_only=True):
+class DocumentPart(msgspec.Struct, frozen=True, kw_only=True):
     """A document of the same section or page; `here` is the one that was asked for."""
 
     doc_id: str
@@ -213,7 +213,7 @@ class DocumentPage(msgspec.Struct, frozen=True, kw_only=True):
     original: str = ""  # its address on the web
     path: tuple[str, ...] = ()  # law, part, chapter, section: where it stands
     sections: tuple[Section, ...] = ()
-    parts: tuple[Part, ...] = ()
+    parts: tuple[DocumentPart, ...] = ()
     statutes: tuple[str, ...] = ()
     cites: tuple[Link, ...] = ()
     cited_by: tuple[Link, ...] = ()
@@ -226,23 +226,23 @@ class DocumentPage(msgspec.Struct, frozen=True, kw_only=True):
     words: tuple[str, ...] = ()  # of the query, as they stand here
 
 
-def read(service: Service, corpus: str, doc_id: str, query: str = "") -> DocumentPage:
+def document_page(service: Service, corpus: str, doc_id: str, query: str = "") -> DocumentPage:
     """A document with everything around it; the words of `query` are marked."""
-    shelf = shelf_of(service, corpus)
-    row = shelf.corpus.row(doc_id)
+    opened = corpus_for(service, corpus)
+    row = opened.corpus.row(doc_id)
     if row is None:
         raise NotHere(f"no document {doc_id!r} in corpus {corpus!r}")
-    document = shelf.get(doc_id)
-    columns = shelf.columns
+    document = opened.get(doc_id)
+    columns = opened.columns
     source = source_rows(columns, row)
     unit = unit_of(columns, row, source)
     around = [row] if unit is None else unit.rows
-    members = [document if other == row else shelf.at(other) for other in around]
-    words = _words(query, shelf, document, members)
+    members = [document if other == row else opened.at(other) for other in around]
+    words = _words(query, opened, document, members)
     language = document.language or detect(document.text[:SAMPLE])
-    cited, cited_by = shelf.corpus.cites(doc_id), shelf.corpus.cited_by(doc_id)
+    cited, cited_by = opened.corpus.cites(doc_id), opened.corpus.cited_by(doc_id)
     return DocumentPage(
-        corpus=shelf.corpus.name,
+        corpus=opened.corpus.name,
         id=doc_id,
         title=document.title or doc_id,
         form=_form(document, unit),
@@ -252,18 +252,18 @@ def read(service: Service, corpus: str, doc_id: str, query: str = "") -> Documen
         topic=columns.topics.names[columns.topics.numbers[row]],
         original=_web_address(document.metadata.get("url")),
         path=_path(document),
-        sections=_sections(document, words, _targets(shelf, row), cited[:MOST_LINKS])
+        sections=_sections(document, words, _targets(opened, row), cited[:MOST_LINKS])
         if unit is None
         else (),
-        parts=_parts(shelf, unit, members, row, words) if unit is not None else (),
+        parts=_parts(opened, unit, members, row, words) if unit is not None else (),
         statutes=statutes_of(columns, row),
-        cites=tuple(_link(shelf, other) for other in cited[:MOST_LINKS]),
-        cited_by=tuple(_link(shelf, other) for other in cited_by[:MOST_LINKS]),
+        cites=tuple(_link(opened, other) for other in cited[:MOST_LINKS]),
+        cited_by=tuple(_link(opened, other) for other in cited_by[:MOST_LINKS]),
         cited_by_count=len(cited_by),
         unresolved=_unresolved(columns, row),
-        versions=_versions(shelf, row),
-        before=_neighbour(shelf, unit.before) if unit else None,
-        after=_neighbour(shelf, unit.after) if unit else None,
+        versions=_versions(opened, row),
+        before=_neighbour(opened, unit.before) if unit else None,
+        after=_neighbour(opened, unit.after) if unit else None,
         similar=similar(service, corpus, doc_id),
         words=tuple(sorted(words)),
     )
@@ -276,14 +276,16 @@ Target = tuple[int, int, str]  # from, to, the id of what is cited there
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
-def _words(query: str, shelf: Shelf, document: Document, members: Sequence[Document]) -> Words:
+def _words(
+    query: str, opened: OpenCorpus, document: Document, members: Sequence[Document]
+) -> Words:
     """The words of the query in the forms that the page has them, and those that the search showed
     beside the result."""
     asked = query[:MOST_QUERY]
     if not asked.strip():
         return frozenset()
     shown = [text for member in members for text in (member.text, *member.fields.values())]
-    _, found = shelf.engine.snippet(asked, document)
+    _, found = opened.engine.snippet(asked, document)
     return frozenset((*passages(asked, document, shown=shown).words, *found))
 
 
@@ -294,18 +296,18 @@ def _sections(
     is `cited` is a link also where it is named by its number alone."""
     sections = []
     for name, fields in OPINION.items():
-        text = first_said(document, *fields)
-        if not text or (name == "summary" and first_said(document, *OPINION["conclusion"])):
+        text = first_field(document, *fields)
+        if not text or (name == "summary" and first_field(document, *OPINION["conclusion"])):
             continue
         derived = name == "summary" or not document.fields.get(fields[0], "").strip()
-        paragraphs = tuple(_paragraphs(text, words, _named(text, cited)))
+        paragraphs = tuple(_paragraphs(text, words, _with_named(text, cited)))
         sections.append(Section(name=name, paragraphs=paragraphs, derived=derived))
     for name, text in document.fields.items():
         if name not in SHOWN_ELSEWHERE and text.strip():
-            paragraphs = tuple(_paragraphs(text, words, _named(text, cited)))
+            paragraphs = tuple(_paragraphs(text, words, _with_named(text, cited)))
             sections.append(Section(name=name, paragraphs=paragraphs))
     if document.text.strip():
-        whole = tuple(_paragraphs(document.text, words, _named(document.text, cited, targets)))
+        whole = tuple(_paragraphs(document.text, words, _with_named(document.text, cited, targets)))
         sections.append(Section(name="text", paragraphs=whole))
     return tuple(sections)
 
@@ -361,17 +363,17 @@ def marked(text: str, words: Sequence[str]) -> tuple[Piece, ...]:
     return tuple(_marked(CONTROL.sub(" ", text), frozenset(word.lower() for word in words)))
 
 
-def _targets(shelf: Shelf, row: int) -> list[Target]:
+def _targets(opened: OpenCorpus, row: int) -> list[Target]:
     """Where the text cites a document that is here, in the order of the text and apart."""
-    cited = shelf.columns.citations_of(row).filter(status="resolved").sort("start")
+    cited = opened.columns.citations_of(row).filter(status="resolved").sort("start")
     targets: list[Target] = []
     for begins, ends, rows in cited.select("start", "end", "targets").iter_rows():
         if begins >= (targets[-1][1] if targets else 0) and rows:
-            targets.append((begins, ends, shelf.at(rows[0]).id))
+            targets.append((begins, ends, opened.at(rows[0]).id))
     return targets
 
 
-def _named(text: str, cited: Sequence[str], known: Sequence[Target] = ()) -> list[Target]:
+def _with_named(text: str, cited: Sequence[str], known: Sequence[Target] = ()) -> list[Target]:
     """With the places where the number of a cited document stands, such as "(83-116)", beside
     those that are known."""
     ids = sorted((id for id in cited if re.search(r"\d\W\d", id)), key=len, reverse=True)
@@ -391,7 +393,7 @@ def _named(text: str, cited: Sequence[str], known: Sequence[Target] = ()) -> lis
 def _form(document: Document, unit: Unit | None) -> Form:
     if unit is not None:
         return "report" if unit.is_page else "act"
-    return "opinion" if any(first_said(document, *names) for names in OPINION.values()) else "text"
+    return "opinion" if any(first_field(document, *names) for names in OPINION.values()) else "text"
 
 
 def _path(document: Document) -> tuple[str, ...]:
@@ -417,8 +419,8 @@ def _path(document: Document) -> tuple[str, ...]:
 
 
 def _parts(
-    shelf: Shelf, unit: Unit, members: Sequence[Document], row: int, words: Words
-) -> tuple[Part, ...]:
+    opened: OpenCorpus, unit: Unit, members: Sequence[Document], row: int, words: Words
+) -> tuple[DocumentPart, ...]:
     """A row of a table is read in its table."""
     parts = []
     asked = next(member for other, member in zip(unit.rows, members, strict=True) if other == row)
@@ -431,10 +433,10 @@ def _parts(
         table = _table(member)
         if table and is_own:
             table = msgspec.structs.replace(table, here=_row_number(asked) - 1)
-        targets = _targets(shelf, other)
+        targets = _targets(opened, other)
         moment = member.locator.moment if member.locator else None
         parts.append(
-            Part(
+            DocumentPart(
                 doc_id=member.id,
                 label=moment or "",
                 here=other == row or is_own,
@@ -475,22 +477,22 @@ def _table(document: Document) -> Table | None:
     return Table(title=cells.title, header=filled(cells.header), rows=filled(cells.rows))
 
 
-def _neighbour(shelf: Shelf, row: int | None) -> Link | None:
-    return None if row is None else _link_at(shelf, row)
+def _neighbour(opened: OpenCorpus, row: int | None) -> Link | None:
+    return None if row is None else _link_at(opened, row)
 
 
 # ── what is around it ─────────────────────────────────────────────────────────────────────────────
 
 
-def _link(shelf: Shelf, doc_id: str) -> Link:
-    row = shelf.corpus.row(doc_id)
+def _link(opened: OpenCorpus, doc_id: str) -> Link:
+    row = opened.corpus.row(doc_id)
     assert row is not None, doc_id
-    columns = shelf.columns
+    columns = opened.columns
     return Link(doc_id=doc_id, title=columns.titles[row] or doc_id, date=columns.dates[row])
 
 
-def _link_at(shelf: Shelf, row: int) -> Link:
-    return _link(shelf, shelf.at(row).id)
+def _link_at(opened: OpenCorpus, row: int) -> Link:
+    return _link(opened, opened.at(row).id)
 
 
 def _unresolved(columns: Columns, row: int) -> tuple[Unresolved, ...]:
@@ -503,10 +505,10 @@ def _unresolved(columns: Columns, row: int) -> tuple[Unresolved, ...]:
     )
 
 
-def _versions(shelf: Shelf, row: int) -> tuple[Version, ...]:
+def _versions(opened: OpenCorpus, row: int) -> tuple[Version, ...]:
     """The same moment of the same section of the same law at other times, the newest first; empty
     where there is one."""
-    columns = shelf.columns
+    columns = opened.columns
     places = columns.places
     if not places["locator.section"][row] or not columns.law_ids.numbers[row]:
         return ()
@@ -521,7 +523,7 @@ def _versions(shelf: Shelf, row: int) -> tuple[Version, ...]:
         ("here", places["valid_from"][other], places["valid_to"][other]) for other in rows
     )
     versions = [
-        Version(doc_id=shelf.at(other).id, valid_from=begins, valid_to=ends, here=other == row)
+        Version(doc_id=opened.at(other).id, valid_from=begins, valid_to=ends, here=other == row)
         for other, (begins, ends) in zip(rows, held, strict=True)
     ]
     return tuple(sorted(versions, key=lambda version: version.valid_from, reverse=True))

@@ -1,5 +1,5 @@
-"""`assay index NAME --into ENGINE`: a corpus into an engine of the configuration, and how our
-ranking does there beside our own index."""
+"""`assay index NAME --into ENGINE`: load a corpus into an engine of the configuration, and compare
+our ranking there with our own index."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from assay.evaluation.graded import evaluate
 from assay.workbench.project.config import CONFIG_NAME, read_config
 from assay.workbench.scoring.rubric_settings import suite
 
-TOP = 20
+TOP = 20  # results of a query that are compared; taste
 
 
-class Beside(msgspec.Struct, frozen=True, kw_only=True):
+class MeasureBeside(msgspec.Struct, frozen=True, kw_only=True):
     """One measure on our own index and on the engine."""
 
     measure: str
@@ -31,12 +31,12 @@ class Beside(msgspec.Struct, frozen=True, kw_only=True):
     there: float | None
 
 
-class Into(msgspec.Struct, frozen=True, kw_only=True):
+class IndexedInto(msgspec.Struct, frozen=True, kw_only=True):
     """What was loaded; with a gold set the quality beside our own index, how many of the first ten
     hits are the same, and how long a question took."""
 
     loaded: LoadReport
-    beside: tuple[Beside, ...] = ()
+    beside: tuple[MeasureBeside, ...] = ()
     same_in_ten: float | None = None
     own_millis: float | None = None
     there_millis: float | None = None
@@ -50,7 +50,7 @@ def index_into(
     dataset: Path | None = None,
     tick: Tick = silent,
     say: Say = lambda text: None,
-) -> Into:
+) -> IndexedInto:
     """Load a corpus of the workspace into the engine of this name."""
     file = config or Path(CONFIG_NAME)
     described = read_config(file).engines
@@ -66,10 +66,10 @@ def index_into(
     store = external_store(table.kind, engine, settings)
     loaded = load_corpus(name, store, engine=engine, tick=tick, say=say)
     if gold is None or dataset is None:
-        return Into(loaded=loaded)
+        return IndexedInto(loaded=loaded)
     own = run_engine(open_indexed(name, say=say), gold.queries, top_k=TOP)
     there = run_engine(ExternalRankingEngine(engine, store), gold.queries, top_k=TOP)
-    return Into(
+    return IndexedInto(
         loaded=loaded,
         beside=_beside(own, there, gold, dataset),
         same_in_ten=_same(own, there, gold),
@@ -78,11 +78,11 @@ def index_into(
     )
 
 
-def _beside(own: Run, there: Run, gold: GoldSet, dataset: Path) -> tuple[Beside, ...]:
+def _beside(own: Run, there: Run, gold: GoldSet, dataset: Path) -> tuple[MeasureBeside, ...]:
     measures = suite(gold, dataset)
     figures = [evaluate(run, gold, measures).overall.means for run in (own, there)]
     return tuple(
-        Beside(measure=measure, own=figures[0][measure], there=figures[1][measure])
+        MeasureBeside(measure=measure, own=figures[0][measure], there=figures[1][measure])
         for measure in measures
     )
 

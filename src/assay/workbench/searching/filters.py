@@ -1,5 +1,5 @@
-"""Which documents a search may return, and what there is to choose from: the columns of a corpus
-that people filter by, read once."""
+"""Search filters: the columns of a corpus that people filter by (topic, law, statute, language,
+year), the documents that pass, and the choices that a page offers."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ class Choices(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Named:
+class TextColumn:
     """One text for each row, as a number into the different ones; 0 is none."""
 
     names: tuple[str, ...]
@@ -141,14 +141,14 @@ class Columns:
     titles: list[str]
     dates: list[str]
     years: Numbers  # -1 where none is said
-    topics: Named
-    laws: Named
-    law_ids: Named
-    law_names: Named  # what else an act is called, a list in JSON
-    languages: Named
+    topics: TextColumn
+    laws: TextColumn
+    law_ids: TextColumn
+    law_names: TextColumn  # what else an act is called, a list in JSON
+    languages: TextColumn
     places: pl.DataFrame  # the locators, and from when to when a version held
     citations: pl.DataFrame  # every citation of every document, in the order of rows
-    cited: Named  # what each of them cites
+    cited: TextColumn  # what each of them cites
     citing: Numbers  # the row of each of them
     of_law: Mask  # whether a place of the law is cited
     degrees: dict[str, Numbers]  # how many documents each `cites` and is `cited_by`
@@ -167,7 +167,7 @@ class Columns:
         if not mask.any():
             raise NonePasses(
                 "no document of the corpus passes these filters",
-                hint=_what_there_is(self, filters),
+                hint=_filter_hint(self, filters),
             )
         return mask
 
@@ -182,7 +182,7 @@ def columns_of(corpus: Corpus) -> Columns:
     """Read at the first asking, and kept as long as the corpus is the same."""
     key = (str(corpus.data_folder), corpus.fingerprint)
     with _one_at_a_time:
-        return _kept.of(key, lambda: _read(corpus))
+        return _kept.of(key, lambda: _read_columns(corpus))
 
 
 def language_of(corpus: Corpus) -> str:
@@ -204,7 +204,7 @@ def acts_of(corpus: Corpus) -> list[str]:
     ]
 
 
-def _read(corpus: Corpus) -> Columns:
+def _read_columns(corpus: Corpus) -> Columns:
     said = [
         pl.col("metadata").str.json_path_match(f"$.{key}").alias(f"said.{key}")
         for key in (*TOPIC_KEYS, *LAW_KEYS, "law_names", "date")
@@ -214,7 +214,7 @@ def _read(corpus: Corpus) -> Columns:
         "title", "language", "year", "valid_from", "valid_to", *located, *said
     ).collect()
     citations = corpus.citations.collect()
-    cited = _named(citations["normal"])
+    cited = _text_column(citations["normal"])
     is_place = np.array([not NO_PLACE.search(name) for name in cited.names], bool)
     of_law = citations["kind"].is_in(STATUTES).to_numpy() & is_place[cited.numbers]
     dates = pl.coalesce(
@@ -225,11 +225,11 @@ def _read(corpus: Corpus) -> Columns:
         titles=frame["title"].to_list(),
         dates=frame.select(dates.fill_null("").str.slice(0, 10))["said.date"].to_list(),
         years=frame["year"].fill_null(-1).to_numpy().astype(np.int64),
-        topics=_first_said(frame, TOPIC_KEYS),
-        laws=_first_said(frame, ("law",)),
-        law_ids=_first_said(frame, ("law_id",)),
-        law_names=_first_said(frame, ("law_names",)),
-        languages=_named(frame["language"]),
+        topics=_first_value(frame, TOPIC_KEYS),
+        laws=_first_value(frame, ("law",)),
+        law_ids=_first_value(frame, ("law_id",)),
+        law_names=_first_value(frame, ("law_names",)),
+        languages=_text_column(frame["language"]),
         places=frame.select(*located, "valid_from", "valid_to", "said.law", "said.law_id"),
         citations=citations,
         cited=cited,
@@ -239,18 +239,18 @@ def _read(corpus: Corpus) -> Columns:
     )
 
 
-def _first_said(frame: pl.DataFrame, keys: Sequence[str]) -> Named:
+def _first_value(frame: pl.DataFrame, keys: Sequence[str]) -> TextColumn:
     """What the first of the keys says."""
     first = frame.select(pl.coalesce(f"said.{key}" for key in keys).alias("first"))["first"]
-    return _named(first)
+    return _text_column(first)
 
 
-def _named(values: pl.Series) -> Named:
+def _text_column(values: pl.Series) -> TextColumn:
     texts = values.fill_null("")
     names = ["", *sorted(set(texts.unique()) - {""})]
     number_of = {name: number for number, name in enumerate(names)}
     numbers = np.fromiter((number_of[text] for text in texts), np.int64, len(texts))
-    return Named(names=tuple(names), numbers=numbers)
+    return TextColumn(names=tuple(names), numbers=numbers)
 
 
 def _of_law(columns: Columns, wanted: str) -> Mask:
@@ -313,12 +313,12 @@ def _citing(columns: Columns, statute: str) -> Mask:
 
 
 def _naming_any(names: Sequence[str], statutes: Sequence[str]) -> Mask:
-    tests = [naming(statute) for statute in statutes]
+    tests = [names_statute(statute) for statute in statutes]
     held = (bool(name) and any(test(name) for test in tests) for name in names)
     return np.fromiter(held, bool, len(names))
 
 
-def _what_there_is(columns: Columns, filters: Filters) -> str:
+def _filter_hint(columns: Columns, filters: Filters) -> str:
     """Of every filter that no document passes, the values that would find some."""
     every = np.arange(len(columns.titles))
     known = {
@@ -370,7 +370,7 @@ def what_is_hidden(columns: Columns, answering: Sequence[Hit], filters: Filters)
     return f"{AMONG} {columns.titles[row]}, which may, {when}"
 
 
-def naming(statute: str) -> Callable[[str], object]:
+def names_statute(statute: str) -> Callable[[str], object]:
     """Whether a citation names this statute or a part of it: 87103 is in 87103(a), and not in
     87103.5 or 187103."""
     words = r"\s+".join(map(re.escape, statute.split()))

@@ -1,6 +1,6 @@
-"""Corpora that are open to be searched and read. A command opens one and is gone; a server keeps
-them, since opening takes longer than a hundred searches. A `Shelf` is a corpus with its engine; a
-`Reader` is what a judge needs of the corpus of a pool, which may have no index, or be a file."""
+"""Open corpora. A server keeps them open, since opening one takes longer than a hundred searches.
+An `OpenCorpus` is a corpus with its engine; a `Reader` gives judges the documents of a pool, from a
+corpus that may have no index, or from a file."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _WORDS = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Shelf:
+class OpenCorpus:
     """A corpus, and the engine on it."""
 
     corpus: Corpus
@@ -61,24 +61,24 @@ class Shelf:
         return self.columns.allowed(filters) if filters.any() else None
 
 
-def open_shelf(
+def open_with_engine(
     name: str,
     *,
     home: Path | None = None,
     tick: Tick = silent,
     say: Say = lambda text: None,
-) -> Shelf:
+) -> OpenCorpus:
     """An index that is missing, outdated or damaged is built first."""
     engine = open_indexed(name, home=home, tick=tick, say=say)
-    return Shelf(corpus=corpus_named(name, home), engine=engine)
+    return OpenCorpus(corpus=corpus_named(name, home), engine=engine)
 
 
-_kept: OrderedDict[tuple[str, str], tuple[tuple[Stamp, ...], Shelf]] = OrderedDict()
+_kept: OrderedDict[tuple[str, str], tuple[tuple[Stamp, ...], OpenCorpus]] = OrderedDict()
 _opening: dict[tuple[str, str], threading.Lock] = {}
 _table = threading.Lock()
 
 
-def kept_shelf(name: str, *, home: Path | None = None, say: Say = lambda text: None) -> Shelf:
+def open_cached(name: str, *, home: Path | None = None, say: Say = lambda text: None) -> OpenCorpus:
     """Opened at the first asking. A corpus or an index that was replaced since is opened anew; of
     many who ask at once, one opens."""
     key = (str(home or ""), name)
@@ -90,16 +90,16 @@ def kept_shelf(name: str, *, home: Path | None = None, say: Say = lambda text: N
         with _table:
             before = _kept.get(key)
         if before is not None and before[0] == now:
-            shelf = before[1]
+            opened = before[1]
         else:
-            shelf = open_shelf(name, home=home, say=say)
+            opened = open_with_engine(name, home=home, say=say)
             now = _stamps(corpus, home)
         with _table:
-            _kept[key] = (now, shelf)
+            _kept[key] = (now, opened)
             _kept.move_to_end(key)
             while len(_kept) > KEPT:
                 _kept.popitem(last=False)
-        return shelf
+        return opened
 
 
 # ── for a judge ───────────────────────────────────────────────────────────────────────────────────
@@ -153,7 +153,7 @@ def _imported(name: str, home: Path | None, fingerprint: str) -> Reader:
             raise InputError(
                 f"the corpus {name} has no index yet", hint=f"Build it: assay index {name}"
             )
-        engine = kept_shelf(name, home=home).engine  # the one that the search page keeps
+        engine = open_cached(name, home=home).engine  # the one that the search page keeps
         found = [hit.doc_id for hit in engine.search(words, MOST_FOUND)]
         return list(dict.fromkeys([*([words.strip()] if words.strip() in corpus else []), *found]))
 
@@ -192,7 +192,7 @@ def _with_words(every: list[Document], asked: str) -> list[str]:
     return [*([asked.strip()] if asked.strip() in counts else []), *best][:MOST_FOUND]
 
 
-# ── what was replaced ─────────────────────────────────────────────────────────────────────────────
+# ── changed files ─────────────────────────────────────────────────────────────────────────────────
 
 
 def _stamps(corpus: Corpus, home: Path | None) -> tuple[Stamp, ...]:

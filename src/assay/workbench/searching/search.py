@@ -1,5 +1,5 @@
-"""Search as a page shows it: results with question, answer, statutes and why; what to filter by;
-the next page. Agents and the API read the same values."""
+"""The search page: results with question, answer, statutes and the reasons for each, and the
+filters to choose from. Agents and the API read the same values."""
 
 from __future__ import annotations
 
@@ -12,12 +12,15 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from assay.core.errors import AssayError, InputError, NotHere
+from assay.core.errors import InputError
+from assay.core.errors import NotHere as NotHere
 from assay.core.types import Document, Hit
 from assay.corpus.disk import list_corpora
 from assay.language.detect import detect
-from assay.law.versions import ACT_ALONE, IN_FORCE, marked
-from assay.search.answers import FoundDocument, found_documents, is_weak, note_of
+from assay.law.versions import ACT_ALONE, marked
+from assay.law.versions import IN_FORCE as IN_FORCE
+from assay.search.answers import FoundDocument as FoundDocument
+from assay.search.answers import found_documents, is_weak, note_of
 from assay.search.snippets import ROOM
 from assay.search.why import Why, less_likely
 from assay.workbench.project.paging import page_of, page_size
@@ -28,14 +31,14 @@ from assay.workbench.searching.filters import (
     NO_FILTERS,
     Choices,
     Columns,
-    Filters,
     NonePasses,
     Numbers,
     choices,
 )
-from assay.workbench.searching.open_corpora import Shelf, kept_shelf
+from assay.workbench.searching.filters import Filters as Filters
+from assay.workbench.searching.open_corpora import OpenCorpus, open_cached
 
-# ── what the signals of our engine say for a result ───────────────────────────────────────────────
+# ── reasons for a result ──────────────────────────────────────────────────────────────────────────
 
 Strength = Literal["strong", "some", "little"]
 
@@ -80,30 +83,10 @@ def reasons(found: FoundDocument) -> tuple[Reason, ...]:
     return tuple(sorted(telling, key=lambda reason: order.index(reason.strength)))
 
 
-# ────────────────────────────────────────────────────────────────────────────────────────────────
+# ── results of a search ───────────────────────────────────────────────────────────────────────────
 
-__all__ = [
-    "IN_FORCE",
-    "Asked",
-    "Choices",
-    "Filters",
-    "FoundDocument",
-    "FoundPage",
-    "NotHere",
-    "Reason",
-    "Result",
-    "ResultPage",
-    "Similar",
-    "find",
-    "found_page",
-    "known_corpora",
-    "language_of",
-    "shelf_of",
-    "similar",
-    "warm",
-]
 
-PAGE = 10  # results
+PAGE = 10  # results on a page; taste
 DEEPEST = 200  # of a search, which the choices are counted over
 LIKELY = 0.5  # from this score on, a document probably answers
 MANY = 50  # that seem to answer
@@ -114,7 +97,7 @@ MOST_QUERY = 4_000  # characters of a question that an address carries
 State = Literal["start", "found", "refused", "nothing", "filtered", "listed", "unindexed", "bare"]
 
 
-class Asked(msgspec.Struct, frozen=True, kw_only=True):
+class SearchRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What somebody asks for. Pages are counted from 1."""
 
     corpus: str = ""
@@ -155,7 +138,7 @@ class ResultPage(msgspec.Struct, frozen=True, kw_only=True):
     nothing (filtered), filters without a question (listed), no index yet (unindexed), no corpus
     at all (bare)."""
 
-    asked: Asked
+    asked: SearchRequest
     state: State
     results: tuple[Result, ...] = ()
     pages: int = 0
@@ -192,55 +175,42 @@ def known_corpora(service: Service) -> list[CorpusRow]:
     return corpus_rows(service.home)
 
 
-def shelf_of(service: Service, corpus: str) -> Shelf:
+def corpus_for(service: Service, corpus: str) -> OpenCorpus:
     """A corpus of the workspace by its name: a page or an agent opens no files."""
     known = list_corpora(service.home)
     if corpus not in known:
         raise NotHere(f"no corpus {corpus!r}", hint=f"Known: {', '.join(known) or 'none yet'}.")
-    return kept_shelf(corpus, home=service.home, say=service.say)
-
-
-def warm(service: Service) -> None:
-    """Open every corpus that is indexed and ask it something, so that the first reader waits as
-    little as the second."""
-    for row in known_corpora(service):
-        if row.indexed:
-            try:
-                shelf = shelf_of(service, row.name)
-                question = shelf.columns.titles[0] if shelf.columns.titles else ""
-                find(service, Asked(corpus=row.name, query=question[:MOST_QUERY] or "?"))
-            except AssayError as error:  # the page says so when somebody asks
-                service.say(f"{row.name}: {error}")
+    return open_cached(corpus, home=service.home, say=service.say)
 
 
 # ── results ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def find(service: Service, asked: Asked, *, reader: str = "") -> ResultPage:
+def search_page(service: Service, asked: SearchRequest, *, reader: str = "") -> ResultPage:
     """One page of results with all that is shown beside it. Without a corpus, the largest that
     is indexed, of those in the language of the question, or else of the reader."""
     begun = time.perf_counter()
     rows = known_corpora(service)
-    chosen = _chosen(service, rows, asked, reader)
+    chosen = _chosen_corpus(service, rows, asked, reader)
     if chosen is None:
         return ResultPage(asked=asked, state="bare")
     query = asked.query.strip()[:MOST_QUERY]
     asked = msgspec.structs.replace(asked, corpus=chosen.name, query=query, page=max(asked.page, 1))
     if not chosen.indexed:
         return ResultPage(asked=asked, state="unindexed")
-    shelf = shelf_of(service, chosen.name)
+    opened = corpus_for(service, chosen.name)
     try:
-        page = _searched(shelf, asked) if query else _listed(shelf, asked)
+        page = _search_results(opened, asked) if query else _list_filtered(opened, asked)
     except NonePasses:
-        every = np.arange(len(shelf.columns.titles))
-        left = choices(shelf.columns, every, asked.filters, passing=False)
+        every = np.arange(len(opened.columns.titles))
+        left = choices(opened.columns, every, asked.filters, passing=False)
         page = ResultPage(asked=asked, state="filtered", choices=left)
     millis = (time.perf_counter() - begun) * 1000
     return msgspec.structs.replace(page, millis=round(millis, 1))
 
 
-def _chosen(
-    service: Service, rows: Sequence[CorpusRow], asked: Asked, reader: str
+def _chosen_corpus(
+    service: Service, rows: Sequence[CorpusRow], asked: SearchRequest, reader: str
 ) -> CorpusRow | None:
     if asked.corpus:
         found = next((row for row in rows if row.name == asked.corpus), None)
@@ -259,11 +229,11 @@ def language_of(service: Service, corpus: str) -> str:
     return filtering.language_of(corpus_named(corpus, service.home))
 
 
-def _searched(shelf: Shelf, asked: Asked) -> ResultPage:
-    columns = shelf.columns
+def _search_results(opened: OpenCorpus, asked: SearchRequest) -> ResultPage:
+    columns = opened.columns
     allowed = columns.allowed(asked.filters)
     day = asked.filters.as_of
-    hits = shelf.engine.search(
+    hits = opened.engine.search(
         asked.query, DEEPEST, allowed=allowed, explain=True, as_of=day, texts=False
     )
     if not hits:
@@ -280,9 +250,9 @@ def _searched(shelf: Shelf, asked: Asked) -> ResultPage:
     at = _page(asked, len(hits))
     start = (at.page - 1) * PAGE
     found = found_documents(
-        hits, shelf.engine, asked.query, shelf.get, start=start, stop=start + PAGE, as_of=day
+        hits, opened.engine, asked.query, opened.get, start=start, stop=start + PAGE, as_of=day
     )
-    behind = less_likely(shelf.engine.asked(asked.query)[0], hits)
+    behind = less_likely(opened.engine.asked(asked.query)[0], hits)
     likely = sum(
         (hit.score or 0) >= LIKELY and not is_behind
         for hit, is_behind in zip(hits, behind, strict=True)
@@ -290,22 +260,22 @@ def _searched(shelf: Shelf, asked: Asked) -> ResultPage:
     return ResultPage(
         asked=at,
         state="refused" if hits.abstained else "found",
-        results=tuple(map(partial(_result, shelf, likely), found)),
+        results=tuple(map(partial(_result, opened, likely), found)),
         pages=_pages(len(hits)),
         total=len(hits),
         likely=likely,
-        choices=choices(columns, _rows(shelf, hits), asked.filters),
-        by_words=shelf.engine.is_by_words,
-        is_older=shelf.engine.is_older,
+        choices=choices(columns, _rows(opened, hits), asked.filters),
+        by_words=opened.engine.is_by_words,
+        is_older=opened.engine.is_older,
         missing=hits.missing,
         here=hits.here,
         elsewhere=hits.elsewhere,
     )
 
 
-def _listed(shelf: Shelf, asked: Asked) -> ResultPage:
+def _list_filtered(opened: OpenCorpus, asked: SearchRequest) -> ResultPage:
     """What passes the filters, the newest first; nothing where nothing is asked."""
-    columns = shelf.columns
+    columns = opened.columns
     allowed = columns.allowed(asked.filters)
     if allowed is None:
         every = np.arange(len(columns.titles))
@@ -316,8 +286,12 @@ def _listed(shelf: Shelf, asked: Asked) -> ResultPage:
     at = _page(asked, len(order))
     start = (at.page - 1) * PAGE
     results = [
-        _described(shelf, _listed_one(shelf, rank, document, asked.filters.as_of), document)
-        for rank, document in enumerate(map(shelf.at, order[start : start + PAGE]), start=start + 1)
+        _with_document(
+            opened, _listed_result(opened, rank, document, asked.filters.as_of), document
+        )
+        for rank, document in enumerate(
+            map(opened.at, order[start : start + PAGE]), start=start + 1
+        )
     ]
     return ResultPage(
         asked=at,
@@ -329,13 +303,13 @@ def _listed(shelf: Shelf, asked: Asked) -> ResultPage:
     )
 
 
-def _listed_one(shelf: Shelf, rank: int, document: Document, day: str) -> Result:
-    status = shelf.engine.status(document.id, day)
+def _listed_result(opened: OpenCorpus, rank: int, document: Document, day: str) -> Result:
+    status = opened.engine.status(document.id, day)
     title = marked(document.title, status, document.language)
     return Result(rank=rank, doc_id=document.id, title=title, language="", status=status)
 
 
-def _page(asked: Asked, total: int) -> Asked:
+def _page(asked: SearchRequest, total: int) -> SearchRequest:
     """The page asked for, or the last there is."""
     return msgspec.structs.replace(asked, page=min(asked.page, _pages(total)))
 
@@ -344,13 +318,13 @@ def _pages(total: int) -> int:
     return max(1, -(-total // PAGE))
 
 
-def _rows(shelf: Shelf, hits: Iterable[Hit]) -> Numbers:
-    rows = (shelf.corpus.row(hit.doc_id) for hit in hits)
+def _rows(opened: OpenCorpus, hits: Iterable[Hit]) -> Numbers:
+    rows = (opened.corpus.row(hit.doc_id) for hit in hits)
     return np.array([row for row in rows if row is not None], np.int64)
 
 
-def _result(shelf: Shelf, likely: int, found: FoundDocument) -> Result:
-    document = shelf.get(found.doc_id)
+def _result(opened: OpenCorpus, likely: int, found: FoundDocument) -> Result:
+    document = opened.get(found.doc_id)
     result = Result(
         rank=found.rank,
         doc_id=found.doc_id,
@@ -367,16 +341,16 @@ def _result(shelf: Shelf, likely: int, found: FoundDocument) -> Result:
         why=found.why,
         less_likely=found.less_likely or bool(likely and (found.score or 0) < LIKELY),
     )
-    return _described(shelf, result, document)
+    return _with_document(opened, result, document)
 
 
-def _described(shelf: Shelf, result: Result, document: Document) -> Result:
+def _with_document(opened: OpenCorpus, result: Result, document: Document) -> Result:
     """With what the document says of itself. A passage that its question or answer has is not
     repeated."""
-    columns = shelf.columns
-    row = shelf.corpus.row(document.id) or 0
-    question = first_said(document, "question", "question_synthetic")
-    answer = result.answer or first_said(document, "conclusion", "conclusion_synthetic", "summary")
+    columns = opened.columns
+    row = opened.corpus.row(document.id) or 0
+    question = first_field(document, "question", "question_synthetic")
+    answer = result.answer or first_field(document, "conclusion", "conclusion_synthetic", "summary")
     passage = result.passage or ("" if answer else document.text)
     repeated = _bare(passage.removesuffix(" …")) in _bare(f"{question} {answer}")
     return msgspec.structs.replace(
@@ -394,7 +368,7 @@ def _described(shelf: Shelf, result: Result, document: Document) -> Result:
     )
 
 
-def first_said(document: Document, *names: str) -> str:
+def first_field(document: Document, *names: str) -> str:
     """The first of these fields that says something."""
     return next((text for name in names if (text := document.fields.get(name, "").strip())), "")
 
@@ -455,63 +429,63 @@ def found_page(
             "the query is empty", hint="Give a question, keywords or a description of facts."
         )
     size = page_size(limit)
-    shelf = shelf_of(service, corpus)
-    allowed = shelf.allowed(filters)
+    opened = corpus_for(service, corpus)
+    allowed = opened.allowed(filters)
     day = filters.as_of
-    hits = shelf.engine.search(
+    hits = opened.engine.search(
         query, offset + size + 1, allowed=allowed, explain=True, as_of=day, texts=False
     )
     found = found_documents(
-        hits, shelf.engine, query, shelf.get, start=offset, stop=offset + size, as_of=day
+        hits, opened.engine, query, opened.get, start=offset, stop=offset + size, as_of=day
     )
     page = page_of(hits[offset:], offset, size)
-    asked_in = shelf.asked_in(query)
+    asked_in = opened.asked_in(query)
     unsure = is_weak(hits) or (hits.abstained and asked_in)
-    note = note_of(hits, shelf.language, asked_in)
+    note = note_of(hits, opened.language, asked_in)
     if hits.abstained and not unsure and allowed is not None:
-        best = shelf.engine.search(query, 1, texts=False)
+        best = opened.engine.search(query, 1, texts=False)
         unsure = bool(best) and not best.abstained
-        hidden = filtering.what_is_hidden(shelf.columns, best if unsure else [], filters)
+        hidden = filtering.what_is_hidden(opened.columns, best if unsure else [], filters)
         note = f"{note} {hidden}".lstrip()
-    items = [_as_known(shelf, hit) if day else hit for hit in found]
+    items = [_as_known(opened, hit) if day else hit for hit in found]
     if any(hit.status == ACT_ALONE for hit in items):
         note = f"{note} {UNDATED}".lstrip()
     return FoundPage(
         items=items,
-        documents=[shelf.get(hit.doc_id) for hit in found],
+        documents=[opened.get(hit.doc_id) for hit in found],
         next_offset=page.next_offset,
         answered=None if unsure else bool(hits) and not hits.abstained,
         note=note,
-        language=shelf.language,
+        language=opened.language,
     )
 
 
-def _as_known(shelf: Shelf, hit: FoundDocument) -> FoundDocument:
+def _as_known(opened: OpenCorpus, hit: FoundDocument) -> FoundDocument:
     """A provision is not called in force on a day where only its act is known to have been."""
-    if hit.status != IN_FORCE or shelf.engine.is_dated(hit.doc_id):
+    if hit.status != IN_FORCE or opened.engine.is_dated(hit.doc_id):
         return hit
     return msgspec.structs.replace(hit, status=ACT_ALONE)
 
 
 def found_ids(service: Service, corpus: str, query: str, limit: int) -> list[str]:
     """What is found, best first, where nothing of the documents is shown."""
-    shelf = shelf_of(service, corpus)
-    return [hit.doc_id for hit in shelf.engine.search(query, limit, texts=False)]
+    opened = corpus_for(service, corpus)
+    return [hit.doc_id for hit in opened.engine.search(query, limit, texts=False)]
 
 
 def similar(service: Service, corpus: str, doc_id: str, limit: int = 6) -> tuple[Similar, ...]:
     """More like this one."""
-    shelf = shelf_of(service, corpus)
-    if doc_id not in shelf.corpus:
+    opened = corpus_for(service, corpus)
+    if doc_id not in opened.corpus:
         raise NotHere(f"no document {doc_id!r} in corpus {corpus!r}")
-    hits = shelf.engine.like(doc_id, page_size(limit), texts=False)
+    hits = opened.engine.like(doc_id, page_size(limit), texts=False)
     return tuple(
         Similar(
             doc_id=hit.doc_id,
-            title=shelf.columns.titles[row] or hit.doc_id,
-            date=shelf.columns.dates[row],
+            title=opened.columns.titles[row] or hit.doc_id,
+            date=opened.columns.dates[row],
             score=None if hit.score is None else round(hit.score, 4),
         )
         for hit in hits
-        if (row := shelf.corpus.row(hit.doc_id)) is not None
+        if (row := opened.corpus.row(hit.doc_id)) is not None
     )

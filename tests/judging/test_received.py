@@ -1,5 +1,5 @@
-"""What is refused when votes come in: the whole sentence, with its row and what to do, and the case
-beside it that is taken (benchmarks/mutants.py)."""
+"""Votes from the files that judges send back: what is refused, what is new and what it supersedes
+(benchmarks/mutants.py)."""
 
 from __future__ import annotations
 
@@ -10,20 +10,23 @@ from typing import Any
 import pytest
 
 from assay.core.errors import InputError
-from assay.core.types import GoldSet, Query, Vote, judgment_frame
+from assay.core.types import GoldSet, Query, judgment_frame
 from assay.formats.ballots import Ballot, Ballots, Problem
-from assay.judging import received
 from assay.judging.rationales import LONGEST
-from assay.judging.received import NOTHING, SHOWN, Bounds, Cast, Said, bounds, cast
+from assay.judging.received import (
+    NOTHING,
+    SHOWN,
+    MergeDefaults,
+    MergedVotes,
+    VoteLimits,
+    limits_of_set,
+    merge_ballots,
+)
 from assay.judging.votes import IMPORTED, RULING, SAMPLE, WITHDRAWN, current, not_before
+from kit.votes import VOTED_AT as AT
+from kit.votes import vote
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
-AT = "2026-05-31T12:00:00+00:00"
-
-
-def vote(id: str, grade: int | None = 1, **more: Any) -> Vote:
-    fields = {"query_id": "q", "doc_id": "d", "judge": "ada", "kind": "human", "at": AT} | more
-    return Vote(id=id, grade=grade, **fields)
 
 
 def ballot(**fields: Any) -> Ballot:
@@ -31,55 +34,54 @@ def ballot(**fields: Any) -> Ballot:
     return Ballot(**(given | {"rationale": "so"} | fields))
 
 
-def limits(**more: Any) -> Bounds:
+def limits(**more: Any) -> VoteLimits:
     gold = GoldSet(
         name="g", queries=(Query(id="q", text="x"),), judgments=judgment_frame([], [], [])
     )
     fields = {"gold": gold, "votes": [], "queries": frozenset({"q"}), "grades": {0, 1, 2}} | more
-    return Bounds(**fields)
+    return VoteLimits(**fields)
 
 
-def taken(*rows: Ballot, partial: bool = False, said: Any = None, **more: Any) -> Cast:
-    given = Said(**({"at": NOW} | (said or {})))
+def taken(*rows: Ballot, partial: bool = False, said: Any = None, **more: Any) -> MergedVotes:
+    given = MergeDefaults(**({"at": NOW} | (said or {})))
     file = Ballots(rows=list(rows), has_rationales=more.pop("has_rationales", True))
-    return cast([file], limits(**more), given, partial=partial)
+    return merge_ballots([file], limits(**more), given, partial=partial)
 
-
-# ── one ballot ────────────────────────────────────────────────────────────────────────────────────
 
 REFUSED: list[tuple[dict[str, Any], dict[str, Any], str, str]] = [
-    ({"judge": ""}, {}, "nobody has signed this", "Give --judge NAME."),
+    ({"judge": ""}, {}, "the row names no judge", "Give --judge NAME."),
     ({"kind": "human"}, {"said": {"kind": "machine"}},
-     "the file says that ada is human, and --kind says machine", NOTHING),
-    ({"source": RULING}, {}, "the row is a ruling, and rulings are not merged",
-     f"Bring them in with `assay gold adjudicate SET --from FILE --by NAME`. {NOTHING}"),
-    ({"query_id": "z"}, {}, "no query 'z' in the gold set 'g'",
-     f"Is it the set that was judged? {NOTHING}"),
-    ({"grade": 3}, {}, "grade 3 of d on query q: the scale is 0 to 2", NOTHING),
-    ({"grade": 1}, {"grades": {0, 2, 5}}, "grade 1 of d on query q: the scale is 0, 2, 5", NOTHING),
-    ({}, {"asked": {("q", "e")}}, "nobody was asked for 'd' on query 'q'",
-     f"Take it all the same with --unasked. {NOTHING}"),
-    ({}, {"documents": {"e"}}, "no document 'd' in the corpus",
-     f"Is it the corpus that was judged? {NOTHING}"),
-    ({"rationale": ""}, {"said": {"source": RULING}}, "a ruling without a rationale",
-     f"Say why this grade is right. {NOTHING}"),
+     "the file has ada as human, and --kind is machine", NOTHING),
+    ({"source": RULING}, {}, "the row is a ruling, which `gold merge` does not import",
+     f"Import it with `assay gold adjudicate SET --from FILE --by NAME`. {NOTHING}"),
+    ({"query_id": "z"}, {}, "the gold set 'g' has no query 'z'",
+     f"Check that this is the set that was judged. {NOTHING}"),
+    ({"grade": 3}, {}, "grade 3 of d on query q is not on the scale, which is 0 to 2", NOTHING),
+    ({"grade": 1}, {"grades": {0, 2, 5}},
+     "grade 1 of d on query q is not on the scale, which is 0, 2, 5", NOTHING),
+    ({}, {"asked": {("q", "e")}}, "'d' on query 'q' was not assigned to anyone",
+     f"Add --unasked to import it anyway. {NOTHING}"),
+    ({}, {"documents": {"e"}}, "the corpus has no document 'd'",
+     f"Check that this is the corpus that was judged. {NOTHING}"),
+    ({"rationale": ""}, {"said": {"source": RULING}}, "the ruling has no rationale",
+     f"Explain why this grade is right. {NOTHING}"),
     ({"rationale": ""}, {"needs_rationale": True},
-     "no rationale for d on query q, and the rubric asks for one",
-     f"The judge has to write it. {NOTHING}"),
+     "d on query q has no rationale, and the rubric requires one",
+     f"Ask the judge to write it. {NOTHING}"),
     ({"rationale": "x" * (LONGEST + 1)}, {},
      f"the reason for d on query q has {LONGEST + 1:,} characters, and at most {LONGEST:,} are "
-     "kept", f"The judge has to say it shorter. {NOTHING}"),
-    ({"at": "soon"}, {}, "'soon' is no date or time",
+     "kept", f"Ask the judge to shorten it. {NOTHING}"),
+    ({"at": "soon"}, {}, "'soon' is not a date or time",
      f"Write it as 2026-01-31 or 2026-01-31T14:00:00Z. {NOTHING}"),
     ({"at": "2026-06-02T12:00:01+00:00"}, {},
-     "the vote is dated 2026-06-02T12:00:01+00:00, which is still to come",
-     f"Is the judge's clock right? {NOTHING}"),
+     "the vote has a date in the future, 2026-06-02T12:00:01+00:00",
+     f"Check the clock of the judge's computer. {NOTHING}"),
     ({"kind": "machine"}, {"votes": [vote("a", doc_id="e")]},
-     "ada has voted as human before, and this vote is machine",
-     f"Say --kind human, or give the other judge another name. {NOTHING}"),
+     "ada has voted as human before; this vote is machine",
+     f"Use --kind human, or give the other judge another name. {NOTHING}"),
     ({"id": "a", "grade": 2, "at": AT}, {"votes": [vote("a", rationale="so")]},
-     "the vote 'a' is known, of ada on 'd' for query 'q', and says something else",
-     f"Votes never change; a new one has an id of its own, or none. {NOTHING}"),
+     "the vote 'a' of ada on 'd' for query 'q' is in the log with different content",
+     f"Votes never change. Give a new vote a new id, or none. {NOTHING}"),
 ]  # fmt: skip
 
 
@@ -132,11 +134,15 @@ def test_what_cannot_be_taken_is_told_at_once(bad: int, good: int) -> None:
     with pytest.raises(InputError) as error:
         taken(*wrong, *right)
     first, *lines = error.value.message.splitlines()
-    assert first == "no query 'z0' in the gold set 'g'"
-    named = [f"  f:{n}: no query 'z{n}' in the gold set 'g'" for n in range(1, min(bad, SHOWN))]
+    assert first == "the gold set 'g' has no query 'z0'"
+    named = [f"  f:{n}: the gold set 'g' has no query 'z{n}'" for n in range(1, min(bad, SHOWN))]
     assert lines == named + ([f"  and {bad - SHOWN} more"] if bad > SHOWN else [])
-    rest = {0: "", 1: " --partial takes the other 1 row.", 2: " --partial takes the other 2 rows."}
-    assert error.value.hint == f"Is it the set that was judged? {NOTHING}{rest[good]}"
+    rest = {
+        0: "",
+        1: " --partial imports the other 1 row.",
+        2: " --partial imports the other 2 rows.",
+    }
+    assert error.value.hint == f"Check that this is the set that was judged. {NOTHING}{rest[good]}"
     part = taken(*wrong, *right, partial=True)
     assert (len(part.new), len(part.left_out)) == (good, bad)
 
@@ -145,7 +151,7 @@ def test_of_two_rows_on_one_pair_neither_is_taken() -> None:
     rows = [ballot(where="f:2"), ballot(where="f:7", grade=2), ballot(where="f:8", doc_id="e")]
     with pytest.raises(InputError) as error:
         taken(*rows)
-    assert error.value.message == "ada has voted on 'd' for query 'q' already, in line 2"
+    assert error.value.message == "ada has already voted on 'd' for query 'q', in line 2"
     assert error.value.where == "f:7"
     assert error.value.hint.startswith(f"Keep one of the two. {NOTHING}")
     part = taken(*rows, partial=True)
@@ -161,12 +167,9 @@ def test_a_file_that_lacks_something_stops_everything() -> None:
         rows=[ballot()], missing=missing, bad=[Problem(where="f:9", message="?", hint="")]
     )
     with pytest.raises(InputError, match="no grades"):
-        cast([file], limits(), Said(at=NOW))
-    part = cast([file], limits(), Said(at=NOW), partial=True)
+        merge_ballots([file], limits(), MergeDefaults(at=NOW))
+    part = merge_ballots([file], limits(), MergeDefaults(at=NOW), partial=True)
     assert ([each.where for each in part.left_out], len(part.new)) == (["f:9", "f"], 1)
-
-
-# ── what it becomes ───────────────────────────────────────────────────────────────────────────────
 
 
 def test_a_ballot_becomes_a_vote_with_all_that_it_says() -> None:
@@ -218,6 +221,7 @@ def test_moments_are_in_utc(at: str, moment: str) -> None:
     [
         ({}, {"rationale": "so"}, False),
         ({"rationale": ""}, {"rationale": "so"}, False),  # never displaces one with a reason
+        ({"rationale": "", "at": "2026-05-31T13:00:00+00:00"}, {"rationale": "so"}, False),
         ({"rationale": "so"}, {"rationale": " so "}, False),
         ({"rationale": "other"}, {"rationale": "so"}, True),
         ({"grade": 2}, {"rationale": "so"}, True),
@@ -252,13 +256,15 @@ def test_a_later_vote_supersedes_and_an_earlier_one_does_not() -> None:
     assert kept.supersedes == "b a"  # what it said itself stays
     # of two files the second supersedes what the first brought
     files = [Ballots(rows=[ballot(grade=g, at=f"2026-05-3{g}")]) for g in (0, 1)]
-    first, second = cast(files, limits(), Said(at=NOW)).new
+    first, second = merge_ballots(files, limits(), MergeDefaults(at=NOW)).new
     assert (first.supersedes, second.supersedes) == ("", first.id)
     older = [Ballots(rows=[ballot(grade=g, at=f"2026-05-3{1 - g}")]) for g in (0, 1)]
-    assert [each.supersedes for each in cast(older, limits(), Said(at=NOW)).new] == [""]
+    assert [
+        each.supersedes for each in merge_ballots(older, limits(), MergeDefaults(at=NOW)).new
+    ] == [""]
     third = Ballots(rows=[ballot(grade=2, at="2026-05-31T15:00:00Z")])
-    *_, last = cast([*older, third], limits(), Said(at=NOW)).new
-    assert last.supersedes == cast(older, limits(), Said(at=NOW)).new[0].id
+    *_, last = merge_ballots([*older, third], limits(), MergeDefaults(at=NOW)).new
+    assert last.supersedes == merge_ballots(older, limits(), MergeDefaults(at=NOW)).new[0].id
 
 
 @pytest.mark.parametrize("times", [("", ""), ("2026-06-01", "2026-06-01")])
@@ -270,9 +276,11 @@ def test_the_order_in_which_files_are_named_decides_nothing(times: tuple[str, st
     ]
     for first, second in (files, files[::-1]):
         named = first.rows[0].where
-        with pytest.raises(InputError, match=f"on 'd' for query 'q' already, in {named}"):
-            cast([first, second], limits(votes=[vote("x")]), Said(at=NOW))
-        found = cast([first, second], limits(votes=[vote("x")]), Said(at=NOW), partial=True)
+        with pytest.raises(InputError, match=f"on 'd' for query 'q', in {named}"):
+            merge_ballots([first, second], limits(votes=[vote("x")]), MergeDefaults(at=NOW))
+        found = merge_ballots(
+            [first, second], limits(votes=[vote("x")]), MergeDefaults(at=NOW), partial=True
+        )
         assert {each.doc_id for each in found.new} == {"a", "b"}
         assert [each.where for each in found.left_out] == [second.rows[0].where]
 
@@ -280,7 +288,7 @@ def test_the_order_in_which_files_are_named_decides_nothing(times: tuple[str, st
 def test_the_later_of_two_files_holds_in_either_order() -> None:
     files = [Ballots(rows=[ballot(grade=g, at=f"2026-05-3{g}")]) for g in (0, 1)]
     for named in (files, files[::-1]):
-        (holds,) = current(cast(named, limits(), Said(at=NOW)).new)
+        (holds,) = current(merge_ballots(named, limits(), MergeDefaults(at=NOW)).new)
         assert holds.grade == 1
 
 
@@ -297,10 +305,10 @@ def test_what_its_judge_has_changed_since_is_outdated() -> None:
 
 def test_a_vote_in_two_files_is_taken_once() -> None:
     files = [Ballots(rows=[ballot(id="x", at=AT)]), Ballots(rows=[ballot(id="x", at=AT)])]
-    found = cast(files, limits(), Said(at=NOW))
+    found = merge_ballots(files, limits(), MergeDefaults(at=NOW))
     assert ([each.id for each in found.new], found.already, found.outdated) == (["x"], 1, 0)
     unsigned = [Ballots(rows=[ballot(at=AT)]), Ballots(rows=[ballot(at=AT)])]
-    found = cast(unsigned, limits(), Said(at=NOW))
+    found = merge_ballots(unsigned, limits(), MergeDefaults(at=NOW))
     assert (len(found.new), found.already, found.outdated) == (1, 1, 0)
 
 
@@ -310,20 +318,27 @@ def test_bounds_are_what_the_set_and_its_votes_say() -> None:
         queries=(Query(id="q", text="x"), Query(id="r", text="y")),
         judgments=judgment_frame(["q"], ["a"], [2]),
     )
-    found = bounds(gold, [vote("v", query_id="r", doc_id="b")])
+    found = limits_of_set(gold, [vote("v", query_id="r", doc_id="b")])
     assert found.queries == {"q", "r"}
     assert found.judged == {("q", "a"), ("r", "b")}
     assert found.grades == (set(range(gold.top_grade + 1)) if gold.top_grade else None)
     assert (found.asked, found.documents, found.needs_rationale) == (None, None, False)
 
 
-def test_the_refusals_are_asked_in_their_order() -> None:
-    names = [check.__name__ for check in received.CHECKS]
-    assert names == ["_unknown_query", "_off_the_scale", "_not_asked", "_unknown_document",
-                     "_no_rationale", "_long_rationale"]  # fmt: skip
-
-
-# ── times ─────────────────────────────────────────────────────────────────────────────────────────
+def test_of_several_problems_the_first_is_named() -> None:
+    wrong: dict[str, Any] = {"query_id": "z", "grade": 3, "rationale": ""}
+    more: dict[str, Any] = {"asked": set(), "documents": set(), "needs_rationale": True}
+    for problem, mended in (
+        ("has no query 'z'", {"query_id": "q"}),
+        ("not on the scale", {"grade": 1}),
+        ("was not assigned", {"asked": None}),
+        ("the corpus has no document", {"documents": None}),
+        ("has no rationale", {}),
+    ):
+        with pytest.raises(InputError, match=problem):
+            taken(ballot(**wrong), **more)
+        wrong |= {key: value for key, value in mended.items() if key in wrong}
+        more |= {key: value for key, value in mended.items() if key in more}
 
 
 def test_a_new_word_comes_after_what_the_clock_has_not_seen() -> None:

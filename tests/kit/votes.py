@@ -1,0 +1,21 @@
+"""Votes for tests of what is computed from them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from assay.core.types import Vote
+
+VOTED_AT = "2026-05-31T12:00:00+00:00"
+
+
+def vote(id: str, grade: int | None = 1, **fields: Any) -> Vote:
+    """A vote of the person ada on the document d for the query q, unless `fields` say otherwise."""
+    usual = {"query_id": "q", "doc_id": "d", "judge": "ada", "kind": "human", "at": VOTED_AT}
+    return Vote(id=id, grade=grade, **(usual | fields))
+
+
+def vote_on(query: str, doc: str, judge: str, grade: int | None = 1, **fields: Any) -> Vote:
+    """A vote of a judge on a pair; its id is made of the three."""
+    id = f"{query} {doc} {judge}"
+    return vote(id, grade, query_id=query, doc_id=doc, judge=judge, **fields)
