@@ -32,8 +32,8 @@ from assay.workbench.project.audit_trail import trail
 from assay.workbench.project.home import overview
 from assay.workbench.project.service import Service
 from assay.workbench.scoring.history import keep, kept_run
+from assay.workbench.scoring.recording import NO_STORE, record_here
 from assay.workbench.scoring.run_queue import RunQueue, choices
-from assay.workbench.scoring.run_records import HOW, record_here
 from assay.workbench.scoring.score import ScoreRequest, score
 from assay.workbench.searching.corpora import import_corpus, index_corpus
 from decided import HOSTILE, NOW, golden_set, graded_set, kept, ranking_file, served
@@ -337,7 +337,7 @@ class TestRecording:
     def test_without_a_store_it_says_how(self, gold: Path, tmp_path: Path) -> None:
         run = ranking_file(tmp_path, "r", DOCS, ["q0"])
         results = score(ScoreRequest(dataset=gold, run=run)).results
-        assert record_here([(results, gold, "")], home=tmp_path / "none") == HOW
+        assert record_here([(results, gold, "")], home=tmp_path / "none") == NO_STORE
         assert not (tmp_path / "none").exists(), "no store is made for it"
 
     def test_the_same_results_are_kept_once(self, gold: Path, tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from assay.reports.pictures import Bar, picture_of
 from assay.workbench.scoring import in_memory, notebook_input
 from assay.workbench.scoring.evaluate import ask_any, parse_measure
 from assay.workbench.scoring.in_memory import Sources
-from assay.workbench.scoring.rubric_settings import suite
+from assay.workbench.scoring.rubric_settings import measures_of_set
 
 if TYPE_CHECKING:
     import polars as pl
@@ -338,7 +338,7 @@ def _from_dicts(run: Any, gold: Any, wanted: tuple[str, ...]) -> Scores:
     def make() -> Results:
         return in_memory.graded_scored(as_run(run), as_gold(gold), measures, Sources())
 
-    measures = wanted or suite(as_gold(gold), UNSAVED)
+    measures = wanted or measures_of_set(as_gold(gold), UNSAVED)
     if not run.keys() & gold.keys():
         raise in_memory.nothing_shared(as_gold(gold), list(run))
     return _scores(in_memory.sheet_in_memory(run, gold, measures), "run", make)
@@ -347,7 +347,7 @@ def _from_dicts(run: Any, gold: Any, wanted: tuple[str, ...]) -> Scores:
 def _graded_scores(run: Any, gold: GoldSet, wanted: tuple[str, ...]) -> Scores:
     if not gold.queries:
         raise InputError("the gold set has no queries", where=str(gold.source or ""))
-    measures = wanted or suite(gold, gold.source or UNSAVED)
+    measures = wanted or measures_of_set(gold, gold.source or UNSAVED)
     if isinstance(run, str | Path):
         source: types.Run | Path = Path(run)
         sheet = in_memory.sheet_in_memory(source, gold, measures)

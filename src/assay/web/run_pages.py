@@ -14,7 +14,7 @@ from assay.core.errors import InputError
 from assay.web.access import Guarded, user_of
 from assay.web.decision_parts import back_to, decided_page, local_page, may_start
 from assay.web.page_frame import body, form, json, query, said, service_of
-from assay.workbench.deciding.run_boards import decided, rests_on, run_at_hand, run_page
+from assay.workbench.deciding.run_boards import decided, rests_on, run_page
 from assay.workbench.deciding.run_comparison import duel
 from assay.workbench.deciding.single_judge_risk import ask_second
 from assay.workbench.project.service import kept_path
@@ -114,7 +114,7 @@ def ask_call(request: Request) -> Response:
 
 def _ask(request: Request, wanted: SecondWanted) -> int:
     service = service_of(request)
-    kept = run_at_hand(service, wanted.run)
+    kept = kept_run(service, wanted.run)
     if wanted.other:
         found = duel(service, wanted.other, kept.id).rests
     else:

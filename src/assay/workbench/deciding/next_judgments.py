@@ -14,14 +14,13 @@ from assay.workbench.deciding.run_boards import (
     board_of,
     decided,
     rests_on,
-    run_at_hand,
     run_line,
 )
 from assay.workbench.deciding.run_comparison import would_tell
 from assay.workbench.deciding.single_judge_risk import second_asked
 from assay.workbench.judging.session import open_session
 from assay.workbench.project.service import Service, gold_path, kept_path, stored_name
-from assay.workbench.scoring.history import KeptRun, run_records
+from assay.workbench.scoring.history import KeptRun, kept_run, run_records
 
 __all__ = ["Asked", "Settling", "left_to_judge", "settling"]
 
@@ -54,7 +53,7 @@ def settling(service: Service, name: str, judge: str = "") -> Settling | None:
         if not leaders or open_session(gold_path(service, name)).gold.from_logs:
             return None
         run, other = leaders[0], leaders[1] if len(leaders) > 1 else None
-        kept = run_at_hand(service, run.id)
+        kept = kept_run(service, run.id)
         verdict = decided(service, kept)
         if pairs := _for_a_second(service, kept, verdict, judge):
             return Settling(run=run, other=other, pairs=pairs, second=True)

@@ -22,14 +22,14 @@ from assay.workbench.project.service import Service, kept_path
 from assay.workbench.scoring.history import KeptRun, kept_run, read_ahead, run_records
 from assay.workbench.scoring.run import gates_on
 from assay.workbench.scoring.run_records import (
-    Decided,
     RunLine,
-    asked_of,
+    StoredVerdict,
     configured_name,
+    gates_digest,
     headline,
     judged_share,
     line_of,
-    with_line,
+    with_summary,
 )
 from assay.workbench.scoring.score import verdict_against
 
@@ -46,7 +46,6 @@ __all__ = [
     "judged_share",
     "line_of",
     "rests_on",
-    "run_at_hand",
     "run_line",
     "run_lines",
     "run_page",
@@ -84,7 +83,7 @@ def run_line(service: Service, record: RunRecord) -> RunLine:
     the gates or the baseline have changed since."""
     (record,) = summarise(service, [record])
     summary = msgspec.convert(record.summary, RunLine)
-    verdict = msgspec.convert(record.verdict, Decided) if record.verdict else Decided()
+    verdict = msgspec.convert(record.verdict or {}, StoredVerdict)
     return msgspec.structs.replace(
         summary,
         gold=record.gold,
@@ -99,19 +98,19 @@ def summarise(service: Service, records: Sequence[RunRecord]) -> list[RunRecord]
     """Runs with their summary and their verdict under today's gates. Missing ones (runs of an
     earlier version, changed gates) are computed and, in a store that was opened for writing, stored
     in one statement."""
-    asked = {gold: asked_of(service, gold) for gold in {record.gold for record in records}}
-    old = [r for r in records if r.summary is None or r.asked != asked[r.gold]]
+    gates = {gold: gates_digest(service, gold) for gold in {record.gold for record in records}}
+    old = [r for r in records if r.summary is None or r.asked != gates[r.gold]]
     if not old:
         return list(records)
     read_ahead(service, [record.id for record in old])
-    made = {record.id: _summarised(service, record, asked[record.gold]) for record in old}
+    made = {record.id: _with_summary_today(service, record, gates[record.gold]) for record in old}
     if not service.store.read_only:
         readable = [one for one in made.values() if not (one.summary or {})["error"]]
         service.store.keep_summaries(readable)
     return [made.get(record.id, record) for record in records]
 
 
-def _summarised(service: Service, record: RunRecord, asked: str) -> RunRecord:
+def _with_summary_today(service: Service, record: RunRecord, gates: str) -> RunRecord:
     try:
         run = kept_run(service, record.id)
         line = line_of(record, run.results, decided(service, run, settle=False))
@@ -119,12 +118,7 @@ def _summarised(service: Service, record: RunRecord, asked: str) -> RunRecord:
         line = RunLine(
             id=record.id, at=record.at, engine=record.engine, gold=record.gold, error=str(error)
         )
-    return with_line(record, line, asked)
-
-
-def run_at_hand(service: Service, run_id: str) -> KeptRun:
-    """A run with its results; those that pages look at are not read again."""
-    return kept_run(service, run_id)
+    return with_summary(record, line, gates)
 
 
 # ── many runs ─────────────────────────────────────────────────────────────────────────────────────

@@ -30,7 +30,6 @@ from assay.workbench.deciding.run_boards import (
     judged_share,
     line_of,
     rests_on,
-    run_at_hand,
 )
 from assay.workbench.deciding.ship_gate import Ship, ship_of
 from assay.workbench.deciding.single_judge_risk import Rests, rests
@@ -150,7 +149,7 @@ def would_tell(service: Service, first: str, second: str) -> list[Pair]:
 def _both(service: Service, first: str, second: str) -> tuple[KeptRun, KeptRun]:
     if first == second:
         raise InputError("a run is compared with another one", hint="Choose two runs.")
-    runs = run_at_hand(service, first), run_at_hand(service, second)
+    runs = kept_run(service, first), kept_run(service, second)
     if isinstance(runs[0].results, GoldenResults) != isinstance(runs[1].results, GoldenResults):
         raise InputError(
             "one run is on a golden set and the other on a graded one",
@@ -221,7 +220,7 @@ def lead_of(service: Service, board: Board) -> Lead | None:
         kind = "level"
     on = None
     if kind in ("leads", "leads_here"):
-        both = run_at_hand(service, other.id), run_at_hand(service, best.id)
+        both = kept_run(service, other.id), kept_run(service, best.id)
         on = _rests(service, both, "better")
     return Lead(
         kind=kind,

@@ -19,7 +19,8 @@ from assay.core.types import GoldSet, Hit, QueryResult
 from assay.core.verdicts import OneJudge
 from assay.evaluation.graded import graded_results
 from assay.gold.acts import ASK_SECOND
-from assay.gold.log import has_log, writing
+from assay.gold.files import has_log
+from assay.gold.log import writing
 from assay.judging.pool import Pool, pool_path, read_pool, with_second_look, write_pool
 from assay.judging.votes import Pair
 from assay.workbench.judging.session import JudgingSession, open_session

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from assay.core.errors import InputError
+from assay.core.errors import Declined, InputError
 from assay.core.files import read_toml
 from assay.core.results import Gate
 from assay.engines.described import EngineConfig, read_tables
@@ -198,3 +198,20 @@ def _absolute(gold: GoldConfig, folder: Path) -> GoldConfig:
         path=gold.path if is_irds(gold.path) else str(folder / gold.path),
         baseline=str(folder / gold.baseline) if gold.baseline else gold.baseline,
     )
+
+
+def refuse_unlisted_engine(config: Config | None, gold: str, engine: str) -> None:
+    """Refuse an engine that is configured, and that is not one of those a configured set lists."""
+    listed = config.gold[gold].engines if config is not None and gold in config.gold else ()
+    if listed and config is not None and engine in config.engines and engine not in listed:
+        known = ", ".join(listed)
+        raise Declined(
+            "engine_unlisted",
+            f"{gold} is run with {known}, and not with {engine}",
+            hint=f"If it searches the same documents, add it to the engines of [gold.{gold}] in "
+            f"{CONFIG_NAME}.",
+            gold=gold,
+            engines=known,
+            engine=engine,
+            file=CONFIG_NAME,
+        )

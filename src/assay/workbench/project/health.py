@@ -20,7 +20,8 @@ from assay.engines.answering import ask_engine
 from assay.engines.asking import AllFailed
 from assay.engines.described import EngineConfig
 from assay.engines.indexed import index_state
-from assay.gold.log import has_log, open_log
+from assay.gold.files import has_log
+from assay.gold.log import open_log
 from assay.gold.projection import state_of_file
 from assay.review.backlog import (
     Backlog,

@@ -24,7 +24,6 @@ from assay.workbench.deciding.run_boards import (
     configured_name,
     decided,
     rests_on,
-    run_at_hand,
     run_line,
     summarise,
 )
@@ -34,7 +33,7 @@ from assay.workbench.project.audit_trail import trail
 from assay.workbench.project.service import Service, run_name
 from assay.workbench.review.backlog import backlog, recent_external_backlogs
 from assay.workbench.review.queue import pending, strays
-from assay.workbench.scoring.history import read_ahead, run_records
+from assay.workbench.scoring.history import kept_run, read_ahead, run_records
 from assay.workbench.searching import corpora
 
 __all__ = [
@@ -319,7 +318,7 @@ def _of_listed(service: Service, verdicts: Sequence[RunLine]) -> list[RunLine]:
 
 def _settling(service: Service, line: RunLine) -> tuple[list[Pair], bool]:
     """The judgments that are expected to settle its gates, or that come first."""
-    verdict = decided(service, run_at_hand(service, line.id))
+    verdict = decided(service, kept_run(service, line.id))
     return (list(verdict.judge_next or ()), verdict.judge_first) if verdict else ([], False)
 
 
@@ -327,7 +326,7 @@ def rests_of(service: Service, line: RunLine | None) -> Rests | None:
     """Whether the verdict on a run rests on one judge, whom nobody has checked."""
     if line is None or line.status not in ("pass", "fail"):
         return None
-    kept = run_at_hand(service, line.id)
+    kept = kept_run(service, line.id)
     return rests_on(service, kept, decided(service, kept))
 
 

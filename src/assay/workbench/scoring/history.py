@@ -17,7 +17,7 @@ from assay.engines.described import EngineConfig
 from assay.evaluation.comparison import Comparison, Difference, Moved, compare
 from assay.evaluation.differences import Leaderboard
 from assay.store.records import RunRecord
-from assay.workbench.project.config import Config
+from assay.workbench.project.config import Config, refuse_unlisted_engine
 from assay.workbench.project.paging import Page, page_of, page_size
 from assay.workbench.project.service import (
     Service,
@@ -26,10 +26,9 @@ from assay.workbench.project.service import (
     run_names,
     stored_names,
 )
-from assay.workbench.scoring.engine_fit import refuse_unlisted
 from assay.workbench.scoring.explain import Explanation
 from assay.workbench.scoring.run_records import record
-from assay.workbench.scoring.score import configured, score
+from assay.workbench.scoring.score import request_for, score
 
 __all__ = [
     "Comparison",
@@ -67,8 +66,8 @@ def evaluate(service: Service, gold: str, engine: str) -> KeptRun:
     """Score a configured engine on a configured gold set, and keep the run."""
     path = gold_path(service, gold)
     chosen = _configured(service.config, engine)
-    refuse_unlisted(service.config, gold, engine)
-    results = score(configured(chosen, path, gold)).results
+    refuse_unlisted_engine(service.config, gold, engine)
+    results = score(request_for(chosen, path, gold)).results
     return keep(service, results, path, engine)
 
 

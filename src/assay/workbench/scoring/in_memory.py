@@ -30,8 +30,9 @@ from assay.judging.next import Decision, next_to_judge
 from assay.reports import FORMATS, render, view
 from assay.workbench.judging.next import refuse_closed
 from assay.workbench.scoring.evaluate import evaluate
-from assay.workbench.scoring.receipts import Signature, inputs_of, signed
-from assay.workbench.scoring.score import DEFAULT_TOP_K, verdict_against
+from assay.workbench.scoring.receipts import Signature, inputs_of, sign_results
+from assay.workbench.scoring.request import DEFAULT_TOP_K
+from assay.workbench.scoring.score import verdict_against
 
 __all__ = [
     "Comparison",
@@ -93,7 +94,7 @@ def graded_scored(
             results.receipt, primary=str(parse_measures([primary])[0])
         )
         results = msgspec.structs.replace(results, receipt=receipt)
-    return signed(results, _signature(sources))
+    return sign_results(results, _signature(sources))
 
 
 def golden_scored(
@@ -101,7 +102,7 @@ def golden_scored(
 ) -> GoldenResults:
     """Every question checked, and the verdict of the suite's own policy."""
     from assay.evaluation.expectations import check_expectations
-    from assay.workbench.scoring.score import golden_results, places_in
+    from assay.workbench.scoring.golden import golden_results, places_in
 
     if not {answer.query_id for answer in answers} & set(gold.query_ids):
         raise nothing_shared(gold, [answer.query_id for answer in answers])
@@ -110,7 +111,7 @@ def golden_scored(
         gold, known.values() if known else None, file=str(sources.gold or "")
     )
     results = golden_results(gold, engine, answers, known, findings=findings)
-    results = signed(results, _signature(sources))
+    results = sign_results(results, _signature(sources))
     verdict = verdict_against(results, (), None, settle=False)
     return msgspec.structs.replace(results, verdict=verdict)
 

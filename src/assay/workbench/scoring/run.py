@@ -36,8 +36,8 @@ from assay.formats.results_json import read_results
 from assay.workbench.deciding.baseline import read_baseline
 from assay.workbench.project.config import Config, GateConfig, GoldConfig, require_pairs
 from assay.workbench.scoring import report
-from assay.workbench.scoring.rubric_settings import rubric_of, suite
-from assay.workbench.scoring.score import configured, score, verdict_on
+from assay.workbench.scoring.rubric_settings import measures_of_set, rubric_of
+from assay.workbench.scoring.score import request_for, score, verdict_on
 
 # ── A gate that is written wrong is told before anything is scored ────────────────────────────────
 
@@ -85,7 +85,7 @@ def _mistake(
     if gate.measure in LATENCY:
         return latency_mistake(gate)
     settings = config.gold[name]
-    wanted = parse_measures(settings.measures or suite(gold, Path(settings.path)))
+    wanted = parse_measures(settings.measures or measures_of_set(gold, Path(settings.path)))
     lines = measure_lines([str(measure) for measure in wanted])
     known = {each: line.measure for line in lines for each in (line.key, line.measure)}
     names = [line.measure for line in lines]
@@ -252,7 +252,7 @@ def score_pair(
     os.chdir(folder)
     gold, engine = config.gold[gold_name], config.engines[engine_name]
     request = msgspec.structs.replace(
-        configured(engine, Path(gold.path), gold_name),
+        request_for(engine, Path(gold.path), gold_name),
         measures=gold.measures,
         primary=gold.primary,
         baseline=Path(gold.baseline) if gold.baseline else None,

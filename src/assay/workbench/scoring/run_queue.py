@@ -37,13 +37,13 @@ from assay.workbench.judging.progress import set_standing
 from assay.workbench.judging.votes_to_labels import count_new_votes
 from assay.workbench.project.audit_trail import note
 from assay.workbench.project.cache import computed
-from assay.workbench.project.config import GoldConfig
+from assay.workbench.project.config import GoldConfig, refuse_unlisted_engine
 from assay.workbench.project.home import known_corpora
 from assay.workbench.project.service import Service, gold_path, stored_name
-from assay.workbench.scoring.engine_fit import refuse_elsewhere, refuse_unlisted
+from assay.workbench.scoring.engine_fit import refuse_other_documents
 from assay.workbench.scoring.history import KeptRun, keep, run_records
 from assay.workbench.scoring.run import gates_on
-from assay.workbench.scoring.score import configured, score, verdict_on
+from assay.workbench.scoring.score import request_for, score, verdict_on
 
 __all__ = ["Choices", "RunJob", "RunQueue", "choices", "engines_again"]
 
@@ -145,7 +145,7 @@ class RunQueue:
     def start(self, gold: str, engine: str, *, by: str) -> RunJob:
         """Ask for a run. The same one that waits already is not asked for twice."""
         path = gold_path(self._service, gold)
-        _refuse_elsewhere(self._service, gold, engine)
+        _refuse_misfit(self._service, gold, engine)
         total = len(formats.read_gold(path).queries)
         with self._lock:
             if self._closed:
@@ -332,11 +332,12 @@ def engine_settings(service: Service, name: str) -> EngineConfig:
     )
 
 
-def _refuse_elsewhere(service: Service, gold: str, engine: str) -> None:
-    """A run that could measure nothing: see `fitting`."""
+def _refuse_misfit(service: Service, gold: str, engine: str) -> None:
+    """Refuse a run that could measure nothing: see `engine_fit`."""
     settings, path = engine_settings(service, engine), gold_path(service, gold)
-    refuse_unlisted(service.config, configured_name(service, stored_name(service, gold)), engine)
-    refuse_elsewhere(settings, formats.read_gold(path), path, service.home)
+    name = configured_name(service, stored_name(service, gold))
+    refuse_unlisted_engine(service.config, name, engine)
+    refuse_other_documents(settings, formats.read_gold(path), path, service.home)
 
 
 def _fits(service: Service, gold: str, engine: str) -> bool:
@@ -349,7 +350,7 @@ def _fits(service: Service, gold: str, engine: str) -> bool:
 
     def fits() -> bool:
         try:
-            _refuse_elsewhere(service, gold, engine)
+            _refuse_misfit(service, gold, engine)
         except InputError:
             return False
         return True
@@ -378,7 +379,7 @@ def score_order(order: _Order) -> Results:
     os.environ["ASSAY_HOME"] = order.home
     os.chdir(order.folder)
     request = msgspec.structs.replace(
-        configured(order.engine, Path(order.gold.path), order.name),
+        request_for(order.engine, Path(order.gold.path), order.name),
         measures=order.gold.measures,
         baseline=Path(order.gold.baseline) if order.gold.baseline else None,
     )
