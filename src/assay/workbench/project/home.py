@@ -30,8 +30,8 @@ from assay.workbench.deciding.run_boards import (
 from assay.workbench.deciding.single_judge_risk import Rests
 from assay.workbench.judging.progress import SetStanding, set_standing
 from assay.workbench.project.audit_trail import trail
+from assay.workbench.project.health import figures
 from assay.workbench.project.service import Service, run_name
-from assay.workbench.review.backlog import backlog, recent_external_backlogs
 from assay.workbench.review.queue import pending, strays
 from assay.workbench.scoring.history import kept_run, read_ahead, run_records
 from assay.workbench.searching import corpora
@@ -40,8 +40,8 @@ __all__ = [
     "EngineLine",
     "Headline",
     "Overview",
+    "PendingWork",
     "SetLine",
-    "Waiting",
     "overview",
     "rests_of",
     "set_lines",
@@ -89,7 +89,7 @@ class EngineLine(msgspec.Struct, frozen=True, kw_only=True):
     run: RunLine | None = None
 
 
-class Waiting(msgspec.Struct, frozen=True, kw_only=True):
+class PendingWork(msgspec.Struct, frozen=True, kw_only=True):
     """What people have to do. `rows` are to be approved: as many as the files have, or the queue
     where that has more; `suggestions` of documents wait beside them. `strays` are of rows that are
     not here, wait for nobody, and are in no other number."""
@@ -112,7 +112,7 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
     to_judge: list[Pair]
     rests: Rests | None
     alone: dict[str, str]  # run: the judge whom its verdict rests on alone, and nobody has checked
-    waiting: Waiting
+    waiting: PendingWork
     backlog: Backlog
     backlogs: dict[str, ExternalBacklog]
     sets: list[SetLine]
@@ -131,7 +131,7 @@ def overview(service: Service, *, whole_trail: bool = False) -> Overview:
     it."""
     records = _latest_summarised(service, run_records(service, limit=LOOKED_AT))
     sets = set_lines(service, records)
-    figures = backlog(service)
+    current = figures(service)
     engines = _engines(service, records)
     # a store may have runs on sets that are elsewhere: what comes first is about those here
     here = {line.kept for line in sets}
@@ -154,18 +154,18 @@ def overview(service: Service, *, whole_trail: bool = False) -> Overview:
         to_judge=to_judge,
         rests=rests_of(service, subject) if headline in ("ship", "failing") else None,
         alone=_alone(service, [*verdicts, *(line.run for line in sets if line.run)]),
-        waiting=_waiting(service, sets, figures),
-        backlog=figures,
-        backlogs=recent_external_backlogs(service),
+        waiting=_pending_work(service, sets, current.review.backlog),
+        backlog=current.review.backlog,
+        backlogs=current.review.backlogs,
         sets=sets,
         engines=engines,
         verdicts=verdicts,
         latest=latest,
         runs=len(records),
         lately=trail(service, limit=RECENT) if whole_trail else _open_to_all(service),
-        searches=service.store.search_total(),
-        telemetry=service.recorder.counts() if service.recorder is not None else None,
-        at=service.clock(),
+        searches=current.searches,
+        telemetry=current.telemetry,
+        at=current.at,
     )
 
 
@@ -212,16 +212,16 @@ def _leading(latest: Sequence[RunLine]) -> RunLine | None:
     return max(now, key=lambda line: line.value or 0.0, default=None)
 
 
-def _waiting(service: Service, sets: Sequence[SetLine], figures: Backlog) -> Waiting:
+def _pending_work(service: Service, sets: Sequence[SetLine], queue: Backlog) -> PendingWork:
     judge = sum(line.standing.to_judge for line in sets)
     disputes = sum(line.standing.disputes for line in sets)
     lost = strays(service)
     lost_suggestions = sum(item.kind == "judgment" for item in lost)
-    waits = figures.pending_review - len(lost)
+    waits = queue.pending_review - len(lost)
     suggestions = min(_suggestions(service) - lost_suggestions, waits)
     queued = waits - suggestions
     rows = max(sum(line.standing.to_approve for line in sets), queued)
-    return Waiting(
+    return PendingWork(
         total=judge + disputes + rows + suggestions,
         judge=judge,
         disputes=disputes,
