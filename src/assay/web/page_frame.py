@@ -36,8 +36,8 @@ from assay.reports.numbers import Numbers
 from assay.reports.words import LANGUAGES, Words, language_of, page_counts, page_words
 from assay.web.access import Guarded, access_of, csrf_token, fields_of, may, visitor_of
 from assay.web.visitors import VISIT_COOKIE, YEAR, keep
+from assay.workbench.project.home import PendingBadge, pending_badge
 from assay.workbench.project.service import Service
-from assay.workbench.project.waiting_badge import Waiting, waiting
 
 # ── words of the trade ────────────────────────────────────────────────────────────────────────────
 
@@ -291,12 +291,12 @@ def _may_open(request: Request, path: str) -> bool:
     return any(row.path == path and "GET" in row.methods and may(user, row) for row in table)
 
 
-def _waiting(request: Request) -> Waiting | None:
+def _waiting(request: Request) -> PendingBadge | None:
     """What waits for people, where somebody is there who may do it and the store can say."""
     user = visitor_of(request)
     if user is None or not _may_open(request, "/judge"):
         return None
     try:
-        return waiting(service_of(request), user.name)
+        return pending_badge(service_of(request), user.name)
     except AssayError:
         return None

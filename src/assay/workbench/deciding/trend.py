@@ -106,7 +106,7 @@ def _read(path: Path, stamp: Stamp) -> _Labels | None:
         known = read_gold(path)
     except AssayError:
         return None
-    return None if any(query.checks for query in known.queries) else _Labels(stamp, known)
+    return None if known.is_golden else _Labels(stamp, known)
 
 
 def _past(service: Service, record: RunRecord, labels: _Labels | None) -> Past | None:

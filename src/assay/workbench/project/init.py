@@ -129,8 +129,8 @@ def _configuration(answers: Answers, folder: Path) -> str:
     gold, path = (SAMPLE, "dataset.json") if answers.dataset == SAMPLE else _named(answers.dataset)
     measure = "nDCG@10"
     if answers.dataset != SAMPLE:
-        queries = formats.read_gold(folder / path).queries
-        measure = "pass_rate_total" if any(query.checks for query in queries) else measure
+        is_golden = formats.read_gold(folder / path).is_golden
+        measure = "pass_rate_total" if is_golden else measure
     name, engine = _engine(answers, folder)
     tables = [
         "# `assay run` scores every engine on every gold set and decides the gates.",

@@ -36,6 +36,7 @@ from assay.workbench.scoring.request import (
     Scored,
     ScoreRequest,
     ask_engine_of,
+    no_common_queries,
     signature_of,
 )
 
@@ -122,8 +123,7 @@ def _mismatch_warnings(gold: GoldSet, answers: Sequence[QueryResult], source: st
     belong together."""
     asked, answered = set(gold.query_ids), [answer.query_id for answer in answers]
     if not asked & set(answered):
-        hint = f"The gold set has {gold.query_ids[0]!r} and others; the run has {answered[:3]}."
-        raise InputError("the run has none of the gold set's questions", where=source, hint=hint)
+        raise no_common_queries(gold, answered, where=source, kind="questions")
     if missing := len(asked - set(answered)):
         total = len(asked)
         yield f"{missing} of {total} questions are missing from the run and count as not passed"

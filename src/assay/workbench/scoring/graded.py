@@ -26,6 +26,7 @@ from assay.workbench.scoring.request import (
     Scored,
     ScoreRequest,
     ask_engine_of,
+    no_common_queries,
     signature_of,
 )
 from assay.workbench.scoring.rubric_settings import measures_of_set, rubric_warnings
@@ -106,12 +107,8 @@ def _graded(
 ) -> tuple[Run, GradedResults]:
     run, prepared = _graded_run(gold, request, measures, progress, say)
     if not prepared.counts["n_run"]:
-        raise InputError(
-            "the run has none of the gold set's queries",
-            where=str(request.run or run.engine),
-            hint=f"The gold set has {gold.query_ids[0]!r} and others; "
-            f"the run has {list(run.rows_by_query)[:3]}.",
-        )
+        where = str(request.run or run.engine)
+        raise no_common_queries(gold, list(run.rows_by_query), where=where)
     keep = _kept(request, measures)
     graded = graded_results(run, gold, measures, prepared=prepared, keep=keep)
     if request.with_machine_judgments:

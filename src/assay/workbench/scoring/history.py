@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -65,7 +65,7 @@ class KeptRun(msgspec.Struct, frozen=True, kw_only=True):
 def evaluate(service: Service, gold: str, engine: str) -> KeptRun:
     """Score a configured engine on a configured gold set, and keep the run."""
     path = gold_path(service, gold)
-    chosen = _configured(service.config, engine)
+    chosen = _configured_engine(service.config, engine)
     refuse_unlisted_engine(service.config, gold, engine)
     results = score(request_for(chosen, path, gold)).results
     return keep(service, results, path, engine)
@@ -74,16 +74,16 @@ def evaluate(service: Service, gold: str, engine: str) -> KeptRun:
 def keep(service: Service, results: Results, path: Path, engine: str) -> KeptRun:
     """Keep results in the history."""
     made = record(service, results, path, engine=engine, at=service.clock())
-    return _kept(made, results)
+    return _kept_run_of(made, results)
 
 
-def _kept(record: RunRecord, results: Results) -> KeptRun:
+def _kept_run_of(record: RunRecord, results: Results) -> KeptRun:
     return KeptRun(
         id=record.id, at=record.at, engine=record.engine, gold=record.gold, results=results
     )
 
 
-def _configured(config: Config | None, name: str) -> EngineConfig:
+def _configured_engine(config: Config | None, name: str) -> EngineConfig:
     """Only engines that a person configured can be run: an agent must not name code to load."""
     if config is None or name not in config.engines:
         known = ", ".join(config.engines) if config else "none: write an assay.toml"
@@ -95,7 +95,7 @@ def known_engine(service: Service, name: str) -> None:
     """An engine that is configured, or has a run in the history."""
     ran = {run.engine for run in run_records(service, limit=LOOKED_AT)}
     if name not in ran:
-        _configured(service.config, name)
+        _configured_engine(service.config, name)
 
 
 def runs(service: Service, *, gold: str = "", limit: int = 20, offset: int = 0) -> Page[RunRecord]:
@@ -112,10 +112,20 @@ def run_records(
     found = service.store.runs(
         gold=stored_names(service, gold) or "", engine=engine, limit=limit, offset=offset
     )
-    return [_named(service, record) for record in found]
+    return [_with_current_name(service, record) for record in found]
 
 
-def _named(service: Service, record: RunRecord) -> RunRecord:
+def latest_runs(
+    records: Iterable[RunRecord], key: Callable[[RunRecord], Hashable]
+) -> list[RunRecord]:
+    """The newest run of each key, such as an engine; the records have the newest first."""
+    latest: dict[Hashable, RunRecord] = {}
+    for run in records:
+        latest.setdefault(key(run), run)
+    return list(latest.values())
+
+
+def _with_current_name(service: Service, record: RunRecord) -> RunRecord:
     for path in service.gold_sets.values():
         if record.gold in (names := run_names(service, path)):
             return msgspec.structs.replace(record, gold=names[0])
@@ -131,7 +141,7 @@ def kept_run(service: Service, run_id: str) -> KeptRun:
         newest = run_records(service, limit=5)
         known = ", ".join(f"{run.id} ({run.engine!r} on {run.gold!r})" for run in newest)
         raise NotHere(f"no run {run_id!r}", hint=f"The newest: {known or 'none yet'}.")
-    return _kept(_named(service, record), _results_of(service, record))
+    return _kept_run_of(_with_current_name(service, record), _results_of(service, record))
 
 
 _runs = Remembered[tuple[str, str], tuple[RunRecord, Results]](READ)

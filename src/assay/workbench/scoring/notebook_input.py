@@ -34,7 +34,7 @@ DOC_IDS = ("doc_id", "docno", "docid", "doc", "corpus-id", "document_id", "docum
 GRADES = ("grade", "label", "relevance", "rel", "score")
 SCORES = ("score",)
 RANKS = ("rank",)
-MOST = 1_000_000  # of a grade
+MAX_GRADE = 1_000_000  # far above any scale; a larger number is a score or an id in the wrong place
 TEXTS = ("query", "text", "query_text")
 
 RUN_SHAPE = "A run is {query_id: {doc_id: score}}, or {query_id: [doc_id, …]} with the best first."
@@ -198,7 +198,7 @@ def _gold(
 def _grade(value: object, query_id: object, doc_id: object) -> int:
     """Whole numbers, also where a frame has them as 2.0."""
     number = float(value) if isinstance(value, Real) else math.nan
-    if math.isfinite(number) and number.is_integer() and abs(number) <= MOST:
+    if math.isfinite(number) and number.is_integer() and abs(number) <= MAX_GRADE:
         return int(number)
     said = f"{value!r}" if isinstance(value, Real) else _a(value)
     raise InputError(

@@ -147,8 +147,3 @@ def write_reports(
     write_atomic(written[0], encode(to_json(results)))
     write_atomic(written[1], text)
     return written
-
-
-def page(report: ReportView) -> str:
-    """The report as one HTML page."""
-    return render(report, ".html")

@@ -4,13 +4,14 @@ The command line, `assay run` and the MCP server each build a `ScoreRequest`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
+from assay.core.errors import InputError
 from assay.core.results import Gate, Results
 from assay.core.types import GoldSet, Query, QueryResult
 from assay.engines.described import EngineConfig, called
@@ -91,6 +92,18 @@ class Scored:
     results: Results
     warnings: tuple[str, ...]
     failed: int
+
+
+def no_common_queries(
+    gold: GoldSet, run_ids: Sequence[str], *, where: str = "", kind: str = "queries"
+) -> InputError:
+    """The error for a run that is of another gold set."""
+    first = gold.query_ids[0] if gold.query_ids else ""
+    return InputError(
+        f"the run has none of the gold set's {kind}",
+        where=where,
+        hint=f"The gold set has {first!r} and others; the run has {list(run_ids[:3])}.",
+    )
 
 
 def ask_engine_of(

@@ -33,6 +33,7 @@ from assay.evaluation.golden_figures import FIGURES
 from assay.evaluation.measures import did_you_mean, parse_measure, parse_measures
 from assay.evaluation.receipts import measure_lines
 from assay.formats.results_json import read_results
+from assay.reports import render
 from assay.workbench.deciding.baseline import read_baseline
 from assay.workbench.project.config import Config, GateConfig, GoldConfig, require_pairs
 from assay.workbench.scoring import report
@@ -52,7 +53,7 @@ def check_gates(config: Config, file: Path) -> None:
     for name, settings in config.gold.items():
         with contextlib.suppress(InputError):  # it is told when the set is scored
             sets[name] = formats.read_gold(Path(settings.path))
-    golden = {name: any(query.checks for query in gold.queries) for name, gold in sets.items()}
+    golden = {name: gold.is_golden for name, gold in sets.items()}
     for number, gate in enumerate(config.gates):
         for name in _sets_of(gate, golden):
             wrong, hint = _mistake(gate, sets[name], name, config, is_golden=golden[name])
@@ -397,7 +398,7 @@ def _report(outcome: Outcome, baseline: str | None) -> None:
     shown = report.against_baseline(results, then, where or path)
     if isinstance(results, GoldenResults):
         report.write_reports(results, path.with_suffix(".md"), report=shown)
-    write_atomic(path.with_suffix(".html"), report.page(shown))
+    write_atomic(path.with_suffix(".html"), render(shown, ".html"))
 
 
 def _cached(config: Config, folder: Path, gold_name: str, engine_name: str) -> Results | None:

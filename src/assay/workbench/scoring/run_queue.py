@@ -29,7 +29,6 @@ from assay.engines.answering import failed_process, quiet_of
 from assay.engines.described import EngineConfig
 from assay.judging.policy import read_policy
 from assay.judging.pool import pool_path
-from assay.store.records import RunRecord
 from assay.telemetry.recorder import new_id
 from assay.workbench.deciding.run_boards import configured_name, decided, rests_on, run_line
 from assay.workbench.deciding.single_judge_risk import ask_second
@@ -38,12 +37,12 @@ from assay.workbench.judging.votes_to_labels import count_new_votes
 from assay.workbench.project.audit_trail import note
 from assay.workbench.project.cache import computed
 from assay.workbench.project.config import GoldConfig, refuse_unlisted_engine
-from assay.workbench.project.home import known_corpora
 from assay.workbench.project.service import Service, gold_path, stored_name
 from assay.workbench.scoring.engine_fit import refuse_other_documents
-from assay.workbench.scoring.history import KeptRun, keep, run_records
+from assay.workbench.scoring.history import KeptRun, keep, latest_runs, run_records
 from assay.workbench.scoring.run import gates_on
 from assay.workbench.scoring.score import request_for, score, verdict_on
+from assay.workbench.searching.corpora import recent_corpora
 
 __all__ = ["Choices", "RunJob", "RunQueue", "choices", "engines_again"]
 
@@ -97,7 +96,7 @@ def choices(service: Service) -> Choices:
     return Choices(
         gold=list(service.gold_sets),
         engines=engines,
-        corpora=[row.name for row in known_corpora(service) if row.name not in engines],
+        corpora=[row.name for row in recent_corpora(service.home) if row.name not in engines],
     )
 
 
@@ -106,14 +105,12 @@ def engines_again(service: Service, gold: str) -> list[str]:
     wait to be counted these are all that ran."""
     standing = set_standing(gold, gold_path(service, gold))
     known = choices(service)
-    latest: dict[str, RunRecord] = {}
-    for record in run_records(service, gold=gold, limit=RAN):
-        latest.setdefault(record.engine, record)
+    records = run_records(service, gold=gold, limit=RAN)
     return [
-        engine
-        for engine, record in latest.items()
-        if engine in (*known.engines, *known.corpora)
-        and _fits(service, gold, engine)
+        record.engine
+        for record in latest_runs(records, lambda run: run.engine)
+        if record.engine in (*known.engines, *known.corpora)
+        and _fits(service, gold, record.engine)
         and (standing.uncounted or run_line(service, record).fingerprint != standing.fingerprint)
     ]
 
@@ -323,7 +320,7 @@ def engine_settings(service: Service, name: str) -> EngineConfig:
     configured_engines = service.config.engines if service.config else {}
     if name in configured_engines:
         return configured_engines[name]
-    if any(row.name == name for row in known_corpora(service)):
+    if any(row.name == name for row in recent_corpora(service.home)):
         return EngineConfig(engine=name)
     known = ", ".join([*choices(service).engines, *choices(service).corpora])
     raise InputError(
@@ -344,7 +341,7 @@ def _fits(service: Service, gold: str, engine: str) -> bool:
     """Found again when the set, its pool, the engine or the corpora are others: pages ask for it
     after every vote."""
     path = gold_path(service, gold)
-    corpora = tuple((row.name, row.documents) for row in known_corpora(service))
+    corpora = tuple((row.name, row.documents) for row in recent_corpora(service.home))
     settings = msgspec.json.encode(engine_settings(service, engine))
     state = (stamp_of(path), stamp_of(pool_path(path)), settings, corpora)
 

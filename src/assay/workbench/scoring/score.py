@@ -65,7 +65,7 @@ def score(
         )
     if request.run is None:
         refuse_other_documents(request.choice, gold, request.dataset)
-    if any(query.checks for query in gold.queries):
+    if gold.is_golden:
         from assay.workbench.scoring.golden import score_golden  # loads law, languages and corpora
 
         scored = score_golden(gold, request, progress, say)
