@@ -21,7 +21,7 @@ from assay.reports.doubted import answers
 from assay.reports.sentences import Sentences
 from assay.reports.words import Words
 from assay.store import Store, open_store
-from assay.workbench.deciding.run_boards import boards, decided, run_page
+from assay.workbench.deciding.run_boards import boards, run_page, verdict_today
 from assay.workbench.deciding.run_comparison import duel, lead_of
 from assay.workbench.deciding.side_by_side import two_rankings
 from assay.workbench.judging.agreement import judges_agreement
@@ -182,7 +182,7 @@ class TestRuns:
     ) -> None:
         run = kept(served(store, tmp_path, gold), gold, "e", DOCS)
         toml = GATE + '[[gates]]\nmeasure = "nDCG@10"\nminimum = 0.1\ngold = "set"\n'
-        verdict = decided(served(store, tmp_path, gold, toml), run)
+        verdict = verdict_today(served(store, tmp_path, gold, toml), run)
         assert verdict is not None
         assert verdict.status == "pass"
 
@@ -193,7 +193,7 @@ class TestRuns:
         gates = '[[gates]]\nmeasure = "nDCG@10"\nmax_drop = 0.02\n'
         toml = GATE.replace("[engines", f'baseline = "base.json"\n{gates}[engines', 1)
         run = kept(served(store, tmp_path, gold), gold, "a", DOCS)
-        verdict = decided(served(store, tmp_path, gold, toml), run)
+        verdict = verdict_today(served(store, tmp_path, gold, toml), run)
         assert verdict is not None
         assert verdict.status == "inconclusive"
 

@@ -136,9 +136,9 @@ def test_labels_that_were_there_become_votes_first(service: Service) -> None:
         (("q1", "d5"), 1, "on the point", "nobody was asked"),
         (ONE, 7, "on the point", "scale"),
         (ONE, 1, " ", "rationale"),
-        (ONE, 1, "x", "no reason"),
-        (ONE, 1, "Other", "no reason"),
-        (ONE, 2, "Decides the question that was asked:", "no reason"),
+        (ONE, 1, "x", "not a full reason"),
+        (ONE, 1, "Other", "not a full reason"),
+        (ONE, 2, "Decides the question that was asked:", "not a full reason"),
         (ONE, 1, "x" * 4001, "at most"),
     ],
 )
@@ -153,7 +153,7 @@ def test_what_cannot_be_is_refused(
 def test_a_start_of_the_rubric_needs_its_end(service: Service) -> None:
     _, starts = rubric_in_use(service, "set")
     for bare in (starts[2][0], f"{starts[2][0]}so", starts[2][0].rstrip(": ")):
-        with pytest.raises(InputError, match="no reason"):
+        with pytest.raises(InputError, match="not a full reason"):
             say(service, "Ada", ONE, 2, why=bare)
     assert say(service, "Ada", ONE, 2, why=f"{starts[2][0]}the ticket rule").holds
 
@@ -176,7 +176,7 @@ def test_an_earlier_reason_may_be_given_again(service: Service) -> None:
 
 
 def test_a_strange_id_is_refused(service: Service) -> None:
-    with pytest.raises(InputError, match="no id"):
+    with pytest.raises(InputError, match="not a valid vote id"):
         say(service, "Ada", ONE, 1, id="<script>alert(1)</script>")
 
 

@@ -30,23 +30,30 @@ from assay.web.decision_parts import (
 )
 from assay.web.page_frame import json, language_for, query, said, service_of
 from assay.web.run_pages import JOB_ROUTES, queue_of
-from assay.workbench.deciding.against_baseline import Seen, Since, named, seen, since_baseline, told
+from assay.workbench.deciding.against_baseline import (
+    BaselineComparison,
+    RunToday,
+    baseline_summary,
+    compare_with_baseline,
+    run_today,
+    with_baseline_name,
+)
 from assay.workbench.deciding.next_judgments import left_to_judge
 from assay.workbench.deciding.run_boards import (
     Board,
     RunLine,
     boards,
-    decided,
     line_of,
-    rests_on,
     run_page,
+    verdict_risk,
+    verdict_today,
 )
 from assay.workbench.deciding.run_comparison import Duel, SliceChange, duel, lead_of
 from assay.workbench.deciding.side_by_side import TwoRankings, two_rankings
-from assay.workbench.deciding.single_judge_risk import Rests, second_asked
+from assay.workbench.deciding.single_judge_risk import SingleJudgeRisk, second_judge_asked
 from assay.workbench.deciding.trend import Trend, trends_by_set
 from assay.workbench.project.cache import computed
-from assay.workbench.project.home import Overview, overview, rests_of
+from assay.workbench.project.home import Overview, overview, run_risk
 from assay.workbench.project.paging import Page
 from assay.workbench.project.service import Service, kept_path
 from assay.workbench.scoring.history import KeptRun, kept_run
@@ -117,7 +124,7 @@ def runs(request: Request) -> Response:
             line.id: found.on.judge
             for board in shown
             for line in (*board.leaders, *board.older)
-            if (found := rests_of(service, line))
+            if (found := run_risk(service, line))
         },
         trends=trends_by_set(service, gold=asked.gold),
         listed=listed,
@@ -144,7 +151,7 @@ def run(request: Request) -> Response:
     """One run: what it came to, what the gates say of it, every query, and its receipt."""
     service = service_of(request)
     kept = kept_run(service, request.path_params["run"])
-    verdict, since = decided(service, kept), since_baseline(service, kept)
+    verdict, since = verdict_today(service, kept), compare_with_baseline(service, kept)
     results = msgspec.structs.replace(kept.results, verdict=verdict)
     if since is not None:
         results = msgspec.structs.replace(results, baseline=since.change)
@@ -153,7 +160,7 @@ def run(request: Request) -> Response:
     others = [
         line for line in run_page(service, gold=kept.gold, limit=12).items if line.id != kept.id
     ]
-    rests = rests_on(service, kept, verdict)
+    rests = verdict_risk(service, kept, verdict)
     newest = run_page(service, gold=kept.gold, engine=kept.engine, limit=1).items[:1]
     return decided_page(
         request,
@@ -172,7 +179,7 @@ def run(request: Request) -> Response:
         ],
         others=others,
         newer=next((line for line in newest if line.id != kept.id), None),
-        since=since and told(since, language_for(request)),
+        since=since and baseline_summary(since, language_for(request)),
         weakest=sorted(report.queries, key=weakness)[:LISTED],
     )
 
@@ -180,19 +187,19 @@ def run(request: Request) -> Response:
 def run_call(request: Request) -> Response:
     service = service_of(request)
     kept = kept_run(service, request.path_params["run"])
-    return json(seen(service, kept, language_for(request)))
+    return json(run_today(service, kept, language_for(request)))
 
 
 def run_report(request: Request) -> Response:
     """The report as one file to keep: it has styles of its own, so it is not shown on this page."""
     service, language = service_of(request), language_for(request)
     kept = kept_run(service, request.path_params["run"])
-    verdict = decided(service, kept)
-    found = rests_on(service, kept, verdict)
+    verdict = verdict_today(service, kept)
+    found = verdict_risk(service, kept, verdict)
     if verdict is not None:
         verdict = msgspec.structs.replace(verdict, one_judge=found.on if found else None)
     results = msgspec.structs.replace(kept.results, verdict=verdict)
-    since = since_baseline(service, kept)
+    since = compare_with_baseline(service, kept)
     if since is not None:
         results = msgspec.structs.replace(results, baseline=since.change)
     text = _report(
@@ -203,17 +210,17 @@ def run_report(request: Request) -> Response:
     return Response(text, media_type="text/html; charset=utf-8", headers=headers)
 
 
-def _report(address: str, kept: KeptRun, language: str, since: Since | None) -> str:
+def _report(address: str, kept: KeptRun, language: str, since: BaselineComparison | None) -> str:
     """A run never changes, and with the same verdict and baseline neither does its report."""
     told = msgspec.json.encode((kept.results.verdict, kept.results.baseline))
     key = ("report", address, kept.id, language, told)
     return computed(key, lambda: _written(kept.results, language, since))
 
 
-def _written(results: Results, language: str, since: Since | None) -> str:
+def _written(results: Results, language: str, since: BaselineComparison | None) -> str:
     if since is None:
         return render(view(results, language=language), ".html")
-    compared = named(since, language)
+    compared = with_baseline_name(since, language)
     return render(beside(results, since.before, compared, language=language), ".html")
 
 
@@ -312,11 +319,11 @@ def _left(service: Service, gold: str, pairs: Sequence[Pair] | None) -> list[Pai
     return left_to_judge(service, gold, pairs or ())
 
 
-def _second(service: Service, gold: str, found: Rests | None) -> bool:
+def _second(service: Service, gold: str, found: SingleJudgeRisk | None) -> bool:
     """Whether somebody else is asked already for what a verdict rests on."""
     if found is None:
         return False
-    return second_asked(kept_path(service, gold), found.pairs)
+    return second_judge_asked(kept_path(service, gold), found.pairs)
 
 
 def _reach(parts: list[SliceChange]) -> float:
@@ -376,7 +383,7 @@ DECIDE_ROUTES = [
         "/api/runs", runs_call, ("GET",), "reader", "Runs and boards", query=RunsQuery, answer=Runs
     ),
     Guarded(
-        "/api/runs/{run}", run_call, ("GET",), "reader", "One run with its results", answer=Seen
+        "/api/runs/{run}", run_call, ("GET",), "reader", "One run with its results", answer=RunToday
     ),
     Guarded(
         "/api/compare", compare_call, ("GET",), "reader", "Two runs compared", None, Duel, TwoRuns

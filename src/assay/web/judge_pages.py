@@ -10,7 +10,7 @@ from starlette.responses import Response
 from assay.core.types import Issue
 from assay.web.access import ROLES, Guarded, user_of
 from assay.web.page_frame import body, json, language_for, page, query, service_of
-from assay.workbench.deciding.next_judgments import settling
+from assay.workbench.deciding.next_judgments import open_question
 from assay.workbench.judging import flags, set_edits
 from assay.workbench.judging import page as grading
 from assay.workbench.judging.flags import Flag, FlagGiven
@@ -82,7 +82,9 @@ def sets_page(request: Request) -> Response:
         words=WORDS,
         sets=rows,
         open={
-            row.name: settling(service_of(request), row.name, judge) for row in rows if row.asked
+            row.name: open_question(service_of(request), row.name, judge)
+            for row in rows
+            if row.asked
         },
         chair=is_chair(request),
     )
@@ -99,7 +101,7 @@ def set_page(request: Request) -> Response:
         shown=shown,
         first=_first_open(shown),
         rubric=grading.rubric_in_use(service, name, language_for(request))[0],
-        open=settling(service, name, judge),
+        open=open_question(service, name, judge),
         chair=chair,
         uncounted=uncounted(gold_path(service, name)),
         engines=engines_again(service, name) if chair else [],

@@ -14,9 +14,9 @@ from assay.core.errors import InputError
 from assay.web.access import Guarded, user_of
 from assay.web.decision_parts import back_to, decided_page, local_page, may_start
 from assay.web.page_frame import body, form, json, query, said, service_of
-from assay.workbench.deciding.run_boards import decided, rests_on, run_page
+from assay.workbench.deciding.run_boards import run_page, verdict_risk, verdict_today
 from assay.workbench.deciding.run_comparison import duel
-from assay.workbench.deciding.single_judge_risk import ask_second
+from assay.workbench.deciding.single_judge_risk import ask_second_judge
 from assay.workbench.project.service import kept_path
 from assay.workbench.scoring.history import kept_run
 from assay.workbench.scoring.run_queue import RunJob, RunQueue
@@ -118,11 +118,11 @@ def _ask(request: Request, wanted: SecondWanted) -> int:
     if wanted.other:
         found = duel(service, wanted.other, kept.id).rests
     else:
-        found = rests_on(service, kept, decided(service, kept))
+        found = verdict_risk(service, kept, verdict_today(service, kept))
     if found is None:
         return 0
     path = kept_path(service, kept.gold)
-    return ask_second(service, path, found.pairs, by=user_of(request).name)
+    return ask_second_judge(service, path, found.pairs, by=user_of(request).name)
 
 
 def start_call(request: Request) -> Response:

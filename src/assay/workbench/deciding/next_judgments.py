@@ -12,37 +12,37 @@ from assay.core.results import Pair, Verdict
 from assay.workbench.deciding.run_boards import (
     RunLine,
     board_of,
-    decided,
-    rests_on,
     run_line,
+    verdict_risk,
+    verdict_today,
 )
-from assay.workbench.deciding.run_comparison import would_tell
-from assay.workbench.deciding.single_judge_risk import second_asked
+from assay.workbench.deciding.run_comparison import pairs_that_decide
+from assay.workbench.deciding.single_judge_risk import second_judge_asked
 from assay.workbench.judging.session import open_session
 from assay.workbench.project.service import Service, gold_path, kept_path, stored_name
 from assay.workbench.scoring.history import KeptRun, kept_run, run_records
 
-__all__ = ["Asked", "Settling", "left_to_judge", "settling"]
+__all__ = ["OpenQuestion", "PairToJudge", "left_to_judge", "open_question"]
 
 LOOKED_AT = 60  # runs of a set
 
 
-class Asked(msgspec.Struct, frozen=True, kw_only=True):
+class PairToJudge(msgspec.Struct, frozen=True, kw_only=True):
     query_id: str
     doc_id: str
 
 
-class Settling(msgspec.Struct, frozen=True, kw_only=True):
+class OpenQuestion(msgspec.Struct, frozen=True, kw_only=True):
     """The run that is in question, the one that it is compared with where there is one, and what
     is left to judge. A `second` judge is wanted where its verdict rests on one."""
 
     run: RunLine
     other: RunLine | None
-    pairs: list[Asked]
+    pairs: list[PairToJudge]
     second: bool = False
 
 
-def settling(service: Service, name: str, judge: str = "") -> Settling | None:
+def open_question(service: Service, name: str, judge: str = "") -> OpenQuestion | None:
     """Of the best engine on a set: whether it may ship, else whether it is better than the next.
     Where its verdict rests on one judge, another comes first to what that one said alone. None
     where nothing is open, or judging cannot help."""
@@ -54,31 +54,31 @@ def settling(service: Service, name: str, judge: str = "") -> Settling | None:
             return None
         run, other = leaders[0], leaders[1] if len(leaders) > 1 else None
         kept = kept_run(service, run.id)
-        verdict = decided(service, kept)
-        if pairs := _for_a_second(service, kept, verdict, judge):
-            return Settling(run=run, other=other, pairs=pairs, second=True)
+        verdict = verdict_today(service, kept)
+        if pairs := _pairs_for_second_judge(service, kept, verdict, judge):
+            return OpenQuestion(run=run, other=other, pairs=pairs, second=True)
         wanted = list(verdict.judge_next or ()) if verdict else []
         if not wanted and other is not None:
-            wanted = would_tell(service, other.id, run.id)
+            wanted = pairs_that_decide(service, other.id, run.id)
     except AssayError:  # the pages of its runs say what is wrong
         return None
     left = left_to_judge(service, name, wanted)
-    asked = [Asked(query_id=pair.query_id, doc_id=pair.doc_id) for pair in left]
-    return Settling(run=run, other=other, pairs=asked) if asked else None
+    asked = [PairToJudge(query_id=pair.query_id, doc_id=pair.doc_id) for pair in left]
+    return OpenQuestion(run=run, other=other, pairs=asked) if asked else None
 
 
-def _for_a_second(
+def _pairs_for_second_judge(
     service: Service, kept: KeptRun, verdict: Verdict | None, judge: str
-) -> list[Asked]:
+) -> list[PairToJudge]:
     """What the verdict rests on, where this judge has not judged it and is asked to."""
-    found = rests_on(service, kept, verdict) if judge else None
+    found = verdict_risk(service, kept, verdict) if judge else None
     path = kept_path(service, kept.gold)
-    if found is None or found.on.judge == judge or not second_asked(path, found.pairs):
+    if found is None or found.on.judge == judge or not second_judge_asked(path, found.pairs):
         return []
     session = open_session(path)
     with session.log.reading:
         left = [pair for pair in found.pairs if session.votes.of(judge, pair) is None]
-    return [Asked(query_id=query, doc_id=doc) for query, doc in left]
+    return [PairToJudge(query_id=query, doc_id=doc) for query, doc in left]
 
 
 def left_to_judge(service: Service, name: str, pairs: Sequence[Pair]) -> list[Pair]:

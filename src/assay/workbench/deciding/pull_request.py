@@ -29,14 +29,14 @@ def write_comment(
             engine=outcome.engine,
             results=outcome.results,
             comparison=_against_baseline(outcome, config),
-            error=_said(outcome, texts),
+            error=_public_error(outcome, texts),
         )
         for outcome in outcomes
     ]
     write_atomic(target, comment(pairs, texts=texts).encode())
 
 
-def _said(outcome: Outcome, texts: bool) -> str:
+def _public_error(outcome: Outcome, texts: bool) -> str:
     """Where things lie on this machine is nobody's business who reads a comment. What an engine
     says of a query may hold its words: without `texts` only the kind of its error is told."""
     error = outcome.error

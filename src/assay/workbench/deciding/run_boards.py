@@ -15,7 +15,7 @@ from assay.evaluation.gates import DEFAULT_POLICY
 from assay.reports.sentences import ERRORS
 from assay.store.records import RunRecord
 from assay.workbench.deciding.baseline import read_baseline
-from assay.workbench.deciding.single_judge_risk import Rests, rests
+from assay.workbench.deciding.single_judge_risk import SingleJudgeRisk, find_single_judge_risk
 from assay.workbench.project.cache import computed
 from assay.workbench.project.paging import Page, page_of, page_size
 from assay.workbench.project.service import Service, kept_path
@@ -41,15 +41,15 @@ __all__ = [
     "board_of",
     "boards",
     "configured_name",
-    "decided",
     "headline",
     "judged_share",
     "line_of",
-    "rests_on",
     "run_line",
     "run_lines",
     "run_page",
     "summarise",
+    "verdict_risk",
+    "verdict_today",
 ]
 
 KNOWN = 4_000  # runs that boards look at
@@ -113,7 +113,7 @@ def summarise(service: Service, records: Sequence[RunRecord]) -> list[RunRecord]
 def _with_summary_today(service: Service, record: RunRecord, gates: str) -> RunRecord:
     try:
         run = kept_run(service, record.id)
-        line = line_of(record, run.results, decided(service, run, settle=False))
+        line = line_of(record, run.results, verdict_today(service, run, settle=False))
     except AssayError as error:
         line = RunLine(
             id=record.id, at=record.at, engine=record.engine, gold=record.gold, error=str(error)
@@ -183,7 +183,7 @@ def _best_first(lines: Iterable[RunLine]) -> list[RunLine]:
 # ── the gates of today ────────────────────────────────────────────────────────────────────────────
 
 
-def decided(service: Service, run: KeptRun, *, settle: bool = True) -> Verdict | None:
+def verdict_today(service: Service, run: KeptRun, *, settle: bool = True) -> Verdict | None:
     """The verdict on a run under today's gates: those of the configuration if it has any for the
     run, else those that it was scored with. The default gates of a golden set are checked again if
     a baseline is named. With `settle`, the verdict also says what to judge if it is
@@ -241,7 +241,7 @@ def _cache_key(
     return service.store.address, run.id, msgspec.json.encode(gates), str(baseline or ""), state
 
 
-def rests_on(service: Service, run: KeptRun, verdict: Verdict | None) -> Rests | None:
+def verdict_risk(service: Service, run: KeptRun, verdict: Verdict | None) -> SingleJudgeRisk | None:
     """Whether the verdict rests on the votes of one judge that nobody has checked."""
     if verdict is None or verdict.status == "inconclusive" or not verdict.checks:
         return None
@@ -252,7 +252,7 @@ def rests_on(service: Service, run: KeptRun, verdict: Verdict | None) -> Rests |
     except AssayError:  # a set that is not open here
         return None
     key = _cache_key(service, run, gates, baseline)
-    return rests(
+    return find_single_judge_risk(
         [run.results],
         dataset,
         lambda runs: _verdict(runs[0], gates, baseline, settle=False).status,

@@ -26,13 +26,13 @@ from assay.judging.next import next_to_judge
 from assay.workbench.deciding.run_boards import (
     Board,
     RunLine,
-    decided,
     judged_share,
     line_of,
-    rests_on,
+    verdict_risk,
+    verdict_today,
 )
 from assay.workbench.deciding.ship_gate import Ship, ship_of
-from assay.workbench.deciding.single_judge_risk import Rests, rests
+from assay.workbench.deciding.single_judge_risk import SingleJudgeRisk, find_single_judge_risk
 from assay.workbench.project.cache import computed
 from assay.workbench.project.service import Service, kept_path
 from assay.workbench.scoring.history import KeptRun, kept_run
@@ -49,10 +49,10 @@ __all__ = [
     "names_of",
 ]
 
-Outcome = Literal[
+ComparisonOutcome = Literal[
     "better", "worse", "probably_better", "probably_worse", "not_shown", "same", "open"
 ]
-Kind = Literal["leads", "leads_here", "ahead_of", "turnable", "turned", "level"]
+LeadKind = Literal["leads", "leads_here", "ahead_of", "turnable", "turned", "level"]
 
 FEW = 10  # a slice with fewer queries tells little
 SLICES = ("type", "topic", "category", "language", "corpus")
@@ -84,7 +84,7 @@ class SliceChange(msgspec.Struct, frozen=True, kw_only=True):
 class Change(msgspec.Struct, frozen=True, kw_only=True):
     """What does not depend on the gates."""
 
-    outcome: Outcome
+    outcome: ComparisonOutcome
     head: Difference
     comparison: Comparison
     queries: list[QueryChange]  # the largest loss first
@@ -106,8 +106,8 @@ class Duel(msgspec.Struct, frozen=True, kw_only=True):
     lead: Lead
     ship: Ship
     verdict: Verdict | None
-    rests: Rests | None = None  # what is said of the change
-    ship_rests: Rests | None = None
+    rests: SingleJudgeRisk | None = None  # what is said of the change
+    ship_rests: SingleJudgeRisk | None = None
 
 
 class Lead(msgspec.Struct, frozen=True, kw_only=True):
@@ -116,7 +116,7 @@ class Lead(msgspec.Struct, frozen=True, kw_only=True):
     page says it in the words of `kind`, and what is not proven as a report does. It names the
     `judge` where it rests on one whom nobody has checked."""
 
-    kind: Kind
+    kind: LeadKind
     engine: str
     other: str
     page: str = ""  # where it is told in full
@@ -124,10 +124,10 @@ class Lead(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def duel(service: Service, first: str, second: str) -> Duel:
-    runs = _both(service, first, second)
-    verdict = decided(service, runs[1])
+    runs = _read_two_runs(service, first, second)
+    verdict = verdict_today(service, runs[1])
     change = _known_change(service.store.address, runs)
-    on = _rests(service, runs, change.outcome)
+    on = _change_risk(service, runs, change.outcome)
     return Duel(
         a=line_of(runs[0], runs[0].results),
         b=line_of(runs[1], runs[1].results, verdict),
@@ -137,16 +137,16 @@ def duel(service: Service, first: str, second: str) -> Duel:
         ship=ship_of(verdict),
         verdict=verdict,
         rests=on,
-        ship_rests=rests_on(service, runs[1], verdict),
+        ship_rests=verdict_risk(service, runs[1], verdict),
     )
 
 
-def would_tell(service: Service, first: str, second: str) -> list[Pair]:
+def pairs_that_decide(service: Service, first: str, second: str) -> list[Pair]:
     """What to judge so that it is sure which of two runs is better, which no vote changes."""
-    return _known_change(service.store.address, _both(service, first, second)).to_judge
+    return _known_change(service.store.address, _read_two_runs(service, first, second)).to_judge
 
 
-def _both(service: Service, first: str, second: str) -> tuple[KeptRun, KeptRun]:
+def _read_two_runs(service: Service, first: str, second: str) -> tuple[KeptRun, KeptRun]:
     if first == second:
         raise InputError("a run is compared with another one", hint="Choose two runs.")
     runs = kept_run(service, first), kept_run(service, second)
@@ -171,7 +171,9 @@ def lead_by(names: tuple[str, str], head: Difference, judge: str = "") -> Lead:
     return Lead(kind=kind, engine=first, other=second, judge=judge)
 
 
-def _rests(service: Service, runs: tuple[KeptRun, KeptRun], outcome: Outcome) -> Rests | None:
+def _change_risk(
+    service: Service, runs: tuple[KeptRun, KeptRun], outcome: ComparisonOutcome
+) -> SingleJudgeRisk | None:
     """Only of what is said to be so."""
     if outcome not in ("better", "worse") or runs[0].gold != runs[1].gold:
         return None
@@ -180,13 +182,13 @@ def _rests(service: Service, runs: tuple[KeptRun, KeptRun], outcome: Outcome) ->
     except AssayError:  # a set that is not open here
         return None
     key = (service.store.address, runs[0].id, runs[1].id)
-    return rests([run.results for run in runs], dataset, _told(runs), key)
+    return find_single_judge_risk([run.results for run in runs], dataset, _outcome_by(runs), key)
 
 
-def _told(runs: tuple[KeptRun, KeptRun]) -> Callable[[Sequence[Results]], Outcome]:
+def _outcome_by(runs: tuple[KeptRun, KeptRun]) -> Callable[[Sequence[Results]], ComparisonOutcome]:
     """What the comparison says of two results of these engines."""
 
-    def told(results: Sequence[Results]) -> Outcome:
+    def told(results: Sequence[Results]) -> ComparisonOutcome:
         found = compare(list(results), names_of(runs), force=True)
         return _outcome(_head(found))
 
@@ -213,7 +215,7 @@ def lead_of(service: Service, board: Board) -> Lead | None:
         return None
     best, other = board.leaders[:2]
     try:
-        kind = told_apart(service, other.id, best.id)
+        kind = lead_kind(service, other.id, best.id)
     except AssayError:
         kind = "ahead_of"
     if best.value == other.value and kind not in ("turnable", "turned"):
@@ -221,7 +223,7 @@ def lead_of(service: Service, board: Board) -> Lead | None:
     on = None
     if kind in ("leads", "leads_here"):
         both = kept_run(service, other.id), kept_run(service, best.id)
-        on = _rests(service, both, "better")
+        on = _change_risk(service, both, "better")
     return Lead(
         kind=kind,
         engine=best.engine,
@@ -231,7 +233,7 @@ def lead_of(service: Service, board: Board) -> Lead | None:
     )
 
 
-def _kind(head: Difference) -> Kind:
+def _kind(head: Difference) -> LeadKind:
     outcome = _outcome(head)
     if outcome in ("better", "worse"):
         return "leads_here" if head.here_only else "leads"
@@ -241,10 +243,10 @@ def _kind(head: Difference) -> Kind:
     return "level" if outcome == "same" else "ahead_of"
 
 
-def told_apart(service: Service, first: str, second: str) -> Kind:
+def lead_kind(service: Service, first: str, second: str) -> LeadKind:
     """What the comparison of two runs says first, without all that its page has beside it."""
 
-    def kind() -> Kind:
+    def kind() -> LeadKind:
         return _kind(_compared((kept_run(service, first), kept_run(service, second)))[1])
 
     return computed(("kind of lead", service.store.address, first, second), kind)
@@ -288,7 +290,7 @@ def _head(found: Comparison) -> Difference:
     return next(row for row in found.differences if row.measure == found.headline)
 
 
-def _outcome(head: Difference) -> Outcome:
+def _outcome(head: Difference) -> ComparisonOutcome:
     """`open` where unjudged documents could turn it; `not_shown` where zero is inside the interval:
     then the sign says nothing."""
     if not head.wins and not head.losses and head.verdict != "open":
@@ -344,14 +346,14 @@ def _slices(pairs: Sequence[tuple[Entry, Entry]], key: str) -> Iterator[SliceCha
     for kind in SLICES:
         groups: dict[str, list[tuple[Entry, Entry]]] = {}
         for pair in pairs:
-            if name := _part(pair[1], kind):
+            if name := _slice_of(pair[1], kind):
                 groups.setdefault(name, []).append(pair)
         if len(groups) > 1:
             for name, some in sorted(groups.items(), key=lambda named: (-len(named[1]), named[0])):
                 yield _slice(kind, name, some, key)
 
 
-def _part(entry: Entry, kind: str) -> str:
+def _slice_of(entry: Entry, kind: str) -> str:
     if isinstance(entry, GradedEntry):
         return entry.in_slice(kind)
     return str(getattr(entry, kind, "") or "")

@@ -22,12 +22,12 @@ from assay.workbench.deciding.next_judgments import left_to_judge
 from assay.workbench.deciding.run_boards import (
     RunLine,
     configured_name,
-    decided,
-    rests_on,
     run_line,
     summarise,
+    verdict_risk,
+    verdict_today,
 )
-from assay.workbench.deciding.single_judge_risk import Rests
+from assay.workbench.deciding.single_judge_risk import SingleJudgeRisk
 from assay.workbench.judging.progress import SetStanding, set_standing
 from assay.workbench.judging.session import open_session
 from assay.workbench.project.audit_trail import trail
@@ -46,7 +46,7 @@ __all__ = [
     "SetLine",
     "overview",
     "pending_badge",
-    "rests_of",
+    "run_risk",
     "set_lines",
 ]
 
@@ -112,7 +112,7 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
     headline: Headline
     subject: RunLine | None
     to_judge: list[Pair]
-    rests: Rests | None
+    rests: SingleJudgeRisk | None
     alone: dict[str, str]  # run: the judge on whose unchecked votes its verdict depends
     waiting: PendingWork
     backlog: Backlog
@@ -155,7 +155,7 @@ def overview(service: Service, *, whole_trail: bool = False) -> Overview:
         headline=headline,
         subject=subject,
         to_judge=to_judge,
-        rests=rests_of(service, subject) if headline in ("ship", "failing") else None,
+        rests=run_risk(service, subject) if headline in ("ship", "failing") else None,
         alone=_single_judges(service, [*verdicts, *(line.run for line in sets if line.run)]),
         waiting=_pending_work(service, sets, current.review.backlog),
         backlog=current.review.backlog,
@@ -288,23 +288,23 @@ def _without_unlisted(service: Service, verdicts: Sequence[RunLine]) -> list[Run
 def _judgments_to_settle(service: Service, line: RunLine) -> tuple[list[Pair], bool]:
     """The judgments that are expected to settle the gates of a run, and whether they have to come
     first."""
-    verdict = decided(service, kept_run(service, line.id))
+    verdict = verdict_today(service, kept_run(service, line.id))
     return (list(verdict.judge_next or ()), verdict.judge_first) if verdict else ([], False)
 
 
-def rests_of(service: Service, line: RunLine | None) -> Rests | None:
+def run_risk(service: Service, line: RunLine | None) -> SingleJudgeRisk | None:
     """Whether the verdict on a run rests on one judge, whom nobody has checked."""
     if line is None or line.status not in ("pass", "fail"):
         return None
     kept = kept_run(service, line.id)
-    return rests_on(service, kept, decided(service, kept))
+    return verdict_risk(service, kept, verdict_today(service, kept))
 
 
 def _single_judges(service: Service, lines: Iterable[RunLine]) -> dict[str, str]:
     shown = {line.id: line for line in lines}
     read_ahead(service, [id for id, line in shown.items() if line.status in ("pass", "fail")])
     return {
-        run: found.on.judge for run, line in shown.items() if (found := rests_of(service, line))
+        run: found.on.judge for run, line in shown.items() if (found := run_risk(service, line))
     }
 
 

@@ -123,12 +123,16 @@ def sets_of(
     Two files of one name are told apart by their folders."""
     sets = configured_sets(config)
     project = project or Path.cwd()
-    for path in (*given, *_found(project), *_found_before(project, store)):
-        _add(sets, path)
+    for path in (
+        *given,
+        *_find_sets_with_log(project),
+        *_find_sets_of_earlier_version(project, store),
+    ):
+        _add_set(sets, path)
     return sets
 
 
-def _found(project: Path) -> Iterator[Path]:
+def _find_sets_with_log(project: Path) -> Iterator[Path]:
     """The sets of a project that have a log."""
     for depth in range(DEPTH + 1):
         for log in sorted(project.glob("*/" * depth + "*.log.jsonl")):
@@ -141,7 +145,7 @@ def _found(project: Path) -> Iterator[Path]:
                     yield dataset
 
 
-def _found_before(project: Path, store: Store | None) -> Iterator[Path]:
+def _find_sets_of_earlier_version(project: Path, store: Store | None) -> Iterator[Path]:
     """The sets of a project that a store of an earlier version knows."""
     if store is None:
         return
@@ -154,7 +158,7 @@ def _found_before(project: Path, store: Store | None) -> Iterator[Path]:
             yield project / path
 
 
-def _add(sets: dict[str, Path], path: Path) -> None:
+def _add_set(sets: dict[str, Path], path: Path) -> None:
     place = path.resolve()
     if place in {each.resolve() for each in sets.values()}:
         return

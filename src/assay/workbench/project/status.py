@@ -28,8 +28,8 @@ class _Results(msgspec.Struct):
 
 def look_around(folder: Path | None = None) -> Here:
     folder = folder or Path()
-    tables, problem = _tables(folder / CONFIG)
-    verdict, waiting = _last_verdict(), _waiting(tables, folder)
+    tables, problem = _read_tables(folder / CONFIG)
+    verdict, waiting = _last_verdict(), _count_pending(tables, folder)
     corpora = sorted(path.parent.name for path in workspace().glob("corpora/*/corpus.json"))
     return Here(
         folder=str(folder.resolve()),
@@ -40,11 +40,11 @@ def look_around(folder: Path | None = None) -> Here:
         verdict=verdict,
         waiting=waiting,
         problem=problem,
-        next=_next(tables, problem, verdict, waiting, corpora),
+        next=_next_steps(tables, problem, verdict, waiting, corpora),
     )
 
 
-def _tables(path: Path) -> tuple[dict[str, object] | None, str]:
+def _read_tables(path: Path) -> tuple[dict[str, object] | None, str]:
     if not path.exists():
         return None, ""
     try:
@@ -74,7 +74,7 @@ def _last_verdict() -> LastVerdict | None:
     return None
 
 
-def _waiting(tables: dict[str, object] | None, folder: Path) -> int | None:
+def _count_pending(tables: dict[str, object] | None, folder: Path) -> int | None:
     """Pairs that nobody has judged and rows that nobody has reviewed."""
     gold = (tables or {}).get("gold")
     paths = [
@@ -101,7 +101,7 @@ def _counted(pooled: list[Path], reviewed: list[Path]) -> int:
     return left + sum(item.state == "pending_review" for item in found)
 
 
-def _next(
+def _next_steps(
     tables: dict[str, object] | None,
     problem: str,
     verdict: LastVerdict | None,

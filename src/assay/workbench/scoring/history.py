@@ -171,7 +171,7 @@ def compare_runs(service: Service, run_ids: Sequence[str], *, force: bool = Fals
     corpora = {run.results.receipt.corpus_fingerprint for run in kept}
     one_set = len({run.gold for run in kept}) == 1 and len(corpora) == 1
     try:
-        return compare([run.results for run in kept], _names(kept), force=force or one_set)
+        return compare([run.results for run in kept], _distinct_names(kept), force=force or one_set)
     except InputError as error:
         hint = "Score both on one set with run_evaluation, or compare anyway with force."
         if not force and "different" in error.message:
@@ -179,7 +179,7 @@ def compare_runs(service: Service, run_ids: Sequence[str], *, force: bool = Fals
         raise
 
 
-def _names(runs: Sequence[KeptRun]) -> list[str]:
+def _distinct_names(runs: Sequence[KeptRun]) -> list[str]:
     """What people call each run: its engine, with day or time where one ran twice."""
     for tell in (
         "{0.engine}",

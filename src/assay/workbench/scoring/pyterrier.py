@@ -73,7 +73,7 @@ def as_transformer(engine: Any, top_k: int = 1000) -> Any:
 
     base: type = pyterrier.Transformer
 
-    class Asked(base):  # type: ignore[misc]
+    class EngineTransformer(base):  # type: ignore[misc]
         def transform(self, topics: Any) -> Any:
             pairs: Iterable[tuple[Any, Any]] = zip(topics["qid"], topics["query"], strict=True)
             queries = [Query(id=str(qid), text=str(text)) for qid, text in pairs]
@@ -82,7 +82,7 @@ def as_transformer(engine: Any, top_k: int = 1000) -> Any:
             known = known.assign(qid=known["qid"].astype(str)).drop_duplicates("qid")
             return known.merge(found, on="qid", how="inner")
 
-    made: Any = Asked
+    made: Any = EngineTransformer
     return made()
 
 

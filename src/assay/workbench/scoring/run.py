@@ -56,7 +56,7 @@ def check_gates(config: Config, file: Path) -> None:
     golden = {name: gold.is_golden for name, gold in sets.items()}
     for number, gate in enumerate(config.gates):
         for name in _sets_of(gate, golden):
-            wrong, hint = _mistake(gate, sets[name], name, config, is_golden=golden[name])
+            wrong, hint = _gate_mistake(gate, sets[name], name, config, is_golden=golden[name])
             if wrong:
                 raise InputError(wrong, where=f"{file}: gates[{number}]", hint=hint)
 
@@ -73,7 +73,7 @@ def _sets_of(gate: GateConfig, golden: dict[str, bool]) -> Iterator[str]:
             yield name
 
 
-def _mistake(
+def _gate_mistake(
     gate: GateConfig, gold: GoldSet, name: str, config: Config, *, is_golden: bool
 ) -> tuple[str, str]:
     """What is wrong with it, and a hint; empty where nothing is."""
@@ -165,24 +165,24 @@ def run_all(
     outcomes: dict[PairName, Outcome] = {}
     waiting = []
     for gold_name, engine_name in pairs:
-        cached = None if fresh else _cached(config, folder, gold_name, engine_name)
+        cached = None if fresh else _read_cached(config, folder, gold_name, engine_name)
         if cached is not None:
             outcome = Outcome(gold=gold_name, engine=engine_name, results=cached, cached=True)
             outcomes[gold_name, engine_name] = outcome
             done(outcome, len(pairs))
         else:
             waiting.append((gold_name, engine_name))
-    with closing(_scored(config, folder, waiting)) as scored:
+    with closing(_score_pairs(config, folder, waiting)) as scored:
         for outcome in scored:
             outcomes[outcome.gold, outcome.engine] = outcome
-            _keep(outcome)  # whatever comes after, it need not be run again
+            _write_results(outcome)  # whatever comes after, it need not be run again
             done(outcome, len(pairs))
     every = list(outcomes.values())
     _refuse_idle_gates(config, file, every)
     finished = [_with_verdict(outcomes[pair], config, file, every) for pair in pairs]
     for outcome in finished:
-        _keep(outcome)
-        _report(outcome, config.gold[outcome.gold].baseline)
+        _write_results(outcome)
+        _write_report(outcome, config.gold[outcome.gold].baseline)
     return finished
 
 
@@ -223,7 +223,7 @@ def _pairs(config: Config) -> Iterator[PairName]:
             yield gold_name, engine_name
 
 
-def _scored(config: Config, folder: Path, pairs: Sequence[PairName]) -> Generator[Outcome]:
+def _score_pairs(config: Config, folder: Path, pairs: Sequence[PairName]) -> Generator[Outcome]:
     """Each pair as it is done, every one in a process of its own: an engine that crashes, hangs or
     leaves something behind is named, and the others have their results."""
     home = workspace().resolve()
@@ -240,7 +240,9 @@ def _scored(config: Config, folder: Path, pairs: Sequence[PairName]) -> Generato
         for number, answer in answers:
             if isinstance(answer, Failure):
                 timeout = config.engines[pairs[number][1]].run_timeout
-                answer = _failed(*pairs[number], _in_words(answer, timeout), _exit_of(answer))
+                answer = _failed_outcome(
+                    *pairs[number], _failure_message(answer, timeout), _exit_code_of(answer)
+                )
             yield answer
 
 
@@ -261,23 +263,23 @@ def score_pair(
     try:
         scored = score(request)
     except AssayError as error:
-        return _failed(gold_name, engine_name, str(error), error.exit_code)
+        return _failed_outcome(gold_name, engine_name, str(error), error.exit_code)
     results = msgspec.structs.replace(scored.results, cache_key=_cache_key(gold, engine, folder))
     return Outcome(gold=gold_name, engine=engine_name, results=results, cached=False)
 
 
-def _in_words(failure: Failure, timeout: float | None) -> str:
+def _failure_message(failure: Failure, timeout: float | None) -> str:
     """Why a worker gave no answer."""
     if failure.kind == "late":
         return f"the engine was not done after {timeout:g} s, the timeout in the configuration"
     return str(failed_process(failure))
 
 
-def _exit_of(failure: Failure) -> int:
+def _exit_code_of(failure: Failure) -> int:
     return AssayError.exit_code if failure.kind == "raised" else EngineError.exit_code
 
 
-def _failed(gold_name: str, engine_name: str, error: str, error_exit: int) -> Outcome:
+def _failed_outcome(gold_name: str, engine_name: str, error: str, error_exit: int) -> Outcome:
     return Outcome(
         gold=gold_name,
         engine=engine_name,
@@ -299,7 +301,7 @@ def _with_verdict(
     if outcome.results is None:
         return outcome
     is_golden = isinstance(outcome.results, GoldenResults)
-    gates = [_gate(gate) for gate in config.gates if _is_for(gate, outcome, every)]
+    gates = [_plain_gate(gate) for gate in config.gates if _gate_applies(gate, outcome, every)]
     if not gates and not is_golden:
         return replace(outcome, results=msgspec.structs.replace(outcome.results, verdict=None))
     baseline = config.gold[outcome.gold].baseline
@@ -317,7 +319,7 @@ def _refuse_idle_gates(config: Config, file: Path, every: Sequence[Outcome]) -> 
     """A gate that holds for nothing that was run would pass whatever the results are. One that may
     be for a pair that failed is left: the failure is told."""
     for number, gate in enumerate(config.gates):
-        if not any(_is_for(gate, outcome, every) for outcome in every):
+        if not any(_gate_applies(gate, outcome, every) for outcome in every):
             raise InputError(
                 f"the gate on {gate.measure} is for no gold set and engine that are run together",
                 where=f"{file}: gates[{number}]",
@@ -325,7 +327,7 @@ def _refuse_idle_gates(config: Config, file: Path, every: Sequence[Outcome]) -> 
             )
 
 
-def _is_for(gate: GateConfig, outcome: Outcome, every: Sequence[Outcome]) -> bool:
+def _gate_applies(gate: GateConfig, outcome: Outcome, every: Sequence[Outcome]) -> bool:
     """A gate that names no gold set is for the sets that have its measure; where all sets are of
     one kind it is for them, so that a measure written wrong is refused and not passed over."""
     if gate.gold not in ("", outcome.gold) or gate.engine not in ("", outcome.engine):
@@ -344,14 +346,14 @@ def gates_on(config: Config, gold: str, engine: str, results: Results) -> list[G
     outcome = Outcome(gold=gold, engine=engine, results=results, cached=False)
     golden = isinstance(results, GoldenResults)
     return [
-        _gate(gate)
+        _plain_gate(gate)
         for gate in config.gates
-        if _is_for(gate, outcome, [outcome])
+        if _gate_applies(gate, outcome, [outcome])
         and (gate.gold or gate.measure in ALIASES or is_golden_measure(gate.measure) == golden)
     ]
 
 
-def _gate(gate: GateConfig) -> Gate:
+def _plain_gate(gate: GateConfig) -> Gate:
     return Gate(**{field: getattr(gate, field) for field in Gate.__struct_fields__})
 
 
@@ -382,13 +384,13 @@ def kept_results(paths: Sequence[Path]) -> list[Path]:
     return list(paths)
 
 
-def _keep(outcome: Outcome) -> None:
+def _write_results(outcome: Outcome) -> None:
     if outcome.results is not None:
         path = results_path(outcome.gold, outcome.engine)
         write_atomic(path, encode(to_json(outcome.results)))
 
 
-def _report(outcome: Outcome, baseline: str | None) -> None:
+def _write_report(outcome: Outcome, baseline: str | None) -> None:
     results = outcome.results
     if results is None:
         return
@@ -401,7 +403,7 @@ def _report(outcome: Outcome, baseline: str | None) -> None:
     write_atomic(path.with_suffix(".html"), render(shown, ".html"))
 
 
-def _cached(config: Config, folder: Path, gold_name: str, engine_name: str) -> Results | None:
+def _read_cached(config: Config, folder: Path, gold_name: str, engine_name: str) -> Results | None:
     path = results_path(gold_name, engine_name)
     engine = config.engines[engine_name]
     # a service may have changed, and nothing here could tell
@@ -417,7 +419,7 @@ def _cached(config: Config, folder: Path, gold_name: str, engine_name: str) -> R
     return None if _failed_calls(results) else results  # a call that failed may succeed now
 
 
-def _index_of(name: str) -> str:
+def _index_digest(name: str) -> str:
     """What tells the index of a corpus from one that was built before or after it."""
     from assay.engines.indexed import index_folder
     from assay.search.index_files import MANIFEST
@@ -446,7 +448,7 @@ def _cache_key(gold: GoldConfig, engine: EngineConfig, folder: Path) -> str:
         name = str(folder / named) if named and (folder / named).is_file() else named
         if name and is_corpus(name):  # it may have been imported or frozen again
             parts.append(corpus_named(name).fingerprint)
-            parts += [_index_of(name)] if named == engine.engine else []
+            parts += [_index_digest(name)] if named == engine.engine else []
     if engine.search_module:
         parts.append(module_fingerprint(engine.search_module, folder))
     return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()

@@ -30,8 +30,13 @@ from assay.engines.described import EngineConfig
 from assay.judging.policy import read_policy
 from assay.judging.pool import pool_path
 from assay.telemetry.recorder import new_id
-from assay.workbench.deciding.run_boards import configured_name, decided, rests_on, run_line
-from assay.workbench.deciding.single_judge_risk import ask_second
+from assay.workbench.deciding.run_boards import (
+    configured_name,
+    run_line,
+    verdict_risk,
+    verdict_today,
+)
+from assay.workbench.deciding.single_judge_risk import ask_second_judge
 from assay.workbench.judging.progress import set_standing
 from assay.workbench.judging.votes_to_labels import count_new_votes
 from assay.workbench.project.audit_trail import note
@@ -48,7 +53,7 @@ __all__ = ["Choices", "RunJob", "RunQueue", "choices", "engines_again"]
 
 State = Literal["waiting", "running", "done", "failed", "cancelled"]
 
-MOST = 20  # jobs that may wait
+MAX_WAITING = 20  # jobs that may wait
 REMEMBERED = 200  # jobs that are remembered when they are over
 STOPS = 5.0  # seconds that a run which is cancelled has to be gone
 LOOK = 0.2  # seconds between two notes on progress
@@ -116,7 +121,7 @@ def engines_again(service: Service, gold: str) -> list[str]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Order:
+class _ScoreOrder:
     """What a worker needs to score one engine on one set."""
 
     name: str  # of the set
@@ -151,8 +156,10 @@ class RunQueue:
             for job in waits:
                 if (job.gold, job.engine, job.state) == (gold, engine, "waiting"):
                     return self._shown(job)
-            if len(waits) >= MOST:
-                raise InputError(f"{MOST} runs wait already", hint="Wait until some are done.")
+            if len(waits) >= MAX_WAITING:
+                raise InputError(
+                    f"{MAX_WAITING} runs wait already", hint="Wait until some are done."
+                )
             job = RunJob(
                 id=new_id(), gold=gold, engine=engine, by=by, at=self._service.clock(), total=total
             )
@@ -282,7 +289,7 @@ class RunQueue:
         name = configured_name(service, stored_name(service, job.gold))
         gold = (service.config.gold if service.config else {}).get(name)
         settings = engine_settings(service, job.engine)
-        order = _Order(
+        order = _ScoreOrder(
             name=name,
             gold=gold or GoldConfig(path=str(path.resolve())),
             engine=settings,
@@ -302,8 +309,10 @@ class RunQueue:
         with contextlib.suppress(AssayError):
             if read_policy(path).second == "never":
                 return
-            if found := rests_on(self._service, kept, decided(self._service, kept, settle=False)):
-                ask_second(self._service, path, found.pairs, by=by)
+            if found := verdict_risk(
+                self._service, kept, verdict_today(self._service, kept, settle=False)
+            ):
+                ask_second_judge(self._service, path, found.pairs, by=by)
 
     def _answer(self, job: Job[Results]) -> Results:
         answers = run_jobs([job], at_once=1, fresh=True, stop=self._stop)
@@ -370,7 +379,7 @@ def _with_gates(
 # ── in the worker ─────────────────────────────────────────────────────────────────────────────────
 
 
-def score_order(order: _Order) -> Results:
+def score_order(order: _ScoreOrder) -> Results:
     """In a worker process, from the folder that the server was started in, so that search modules
     are found."""
     os.environ["ASSAY_HOME"] = order.home

@@ -159,9 +159,9 @@ def _with_single_judge_risk(
     if isinstance(results, GoldenResults) or not has_log(dataset):
         return verdict
     from assay.evaluation.gates import decide
-    from assay.workbench.deciding.single_judge_risk import with_one_judge
+    from assay.workbench.deciding.single_judge_risk import with_single_judge_risk
 
     stale = stale_reason(results, then)
-    return with_one_judge(
+    return with_single_judge_risk(
         verdict, results, dataset, lambda again: decide(again, gates, then, stale=stale)
     )
