@@ -1,5 +1,5 @@
-"""A run against the baseline that the configuration names for its set: is it better, and by how
-much in each figure."""
+"""The comparison of a run with the baseline that the configuration names for its set: whether it is
+better, and by how much in each figure."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ __all__ = [
 
 
 class BaselineComparison(msgspec.Struct, frozen=True, kw_only=True):
-    """`change` has every figure, over the queries that both have and judge alike."""
+    """A run compared with the baseline `before`. `change` has every figure, over the queries that
+    both have and judge alike."""
 
     before: Results
     comparison: Comparison
@@ -44,8 +45,8 @@ class BaselineComparison(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BaselineSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """Is the run better than the baseline, in the words of the pages; the measure that decides;
-    what the answer hangs on; who recorded the baseline; and the change of every figure."""
+    """Whether a run is better than the baseline, in the words of the pages: the deciding measure,
+    the caveats, who recorded the baseline, and the change of every figure."""
 
     lead: Lead
     head: Difference
@@ -56,8 +57,8 @@ class BaselineSummary(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunToday(KeptRun, frozen=True, kw_only=True):
-    """A run as its page tells of it. `results` stay as they were recorded, with the verdict and the
-    baseline of that day; what stands beside them is of today."""
+    """A run as its page shows it. `results` are as they were recorded, with the verdict and the
+    baseline of that day; everything else is of today."""
 
     ship: Ship
     verdict: Verdict | None
@@ -92,13 +93,14 @@ def baseline_summary(since: BaselineComparison, language: str) -> BaselineSummar
 
 
 def with_baseline_name(since: BaselineComparison, language: str) -> Comparison:
-    """The comparison with the baseline called so."""
+    """The comparison, in which the baseline is called so."""
     name = Words(language)("baseline_of", engine=since.before.engine)
     return msgspec.structs.replace(since.comparison, baseline=name)
 
 
 def compare_with_baseline(service: Service, run: KeptRun) -> BaselineComparison | None:
-    """None where no baseline is named, or it is of nothing that this run has."""
+    """Compare a run with the baseline of its set. None if no baseline is named, or if it has no
+    query of the run."""
     path = baseline_of(service, run)
     if path is None:
         return None

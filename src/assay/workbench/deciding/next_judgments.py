@@ -1,5 +1,5 @@
-"""What would settle the open question of a set, as far as it is not judged yet: the one list that
-home, the judge's pages, runs and comparisons lead to."""
+"""The documents to judge next on a gold set, because they would settle whether its best engine may
+ship or is better than the next. Home, the judging pages, runs and comparisons lead to this list."""
 
 from __future__ import annotations
 
@@ -24,17 +24,19 @@ from assay.workbench.scoring.history import KeptRun, kept_run, run_records
 
 __all__ = ["OpenQuestion", "PairToJudge", "left_to_judge", "open_question"]
 
-LOOKED_AT = 60  # runs of a set
+LOOKED_AT = 60  # newest runs of a set: those that its board draws
 
 
 class PairToJudge(msgspec.Struct, frozen=True, kw_only=True):
+    """A document to judge for a query."""
+
     query_id: str
     doc_id: str
 
 
 class OpenQuestion(msgspec.Struct, frozen=True, kw_only=True):
-    """The run that is in question, the one that it is compared with where there is one, and what
-    is left to judge. A `second` judge is wanted where its verdict rests on one."""
+    """The run in question, the run that it is compared with, if any, and the pairs left to judge. A
+    `second` judge is wanted if the verdict depends on one judge."""
 
     run: RunLine
     other: RunLine | None
@@ -43,9 +45,9 @@ class OpenQuestion(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def open_question(service: Service, name: str, judge: str = "") -> OpenQuestion | None:
-    """Of the best engine on a set: whether it may ship, else whether it is better than the next.
-    Where its verdict rests on one judge, another comes first to what that one said alone. None
-    where nothing is open, or judging cannot help."""
+    """The open question about the best engine on a set: whether it may ship, or else whether it is
+    better than the next. If its verdict depends on one judge, another `judge` is first asked for
+    the documents that this one judged alone. None if nothing is open, or judging cannot help."""
     try:
         gold = stored_name(service, name)
         records = run_records(service, gold=gold, limit=LOOKED_AT)
@@ -70,7 +72,8 @@ def open_question(service: Service, name: str, judge: str = "") -> OpenQuestion 
 def _pairs_for_second_judge(
     service: Service, kept: KeptRun, verdict: Verdict | None, judge: str
 ) -> list[PairToJudge]:
-    """What the verdict rests on, where this judge has not judged it and is asked to."""
+    """The documents on which the verdict depends, if this judge is asked for them and has not
+    judged them."""
     found = verdict_risk(service, kept, verdict) if judge else None
     path = kept_path(service, kept.gold)
     if found is None or found.on.judge == judge or not second_judge_asked(path, found.pairs):
@@ -82,7 +85,7 @@ def _pairs_for_second_judge(
 
 
 def left_to_judge(service: Service, name: str, pairs: Sequence[Pair]) -> list[Pair]:
-    """Without those that somebody who counts has graded since."""
+    """The pairs without those that have a counting vote by now."""
     try:
         session = open_session(gold_path(service, name))
     except AssayError:

@@ -1,4 +1,4 @@
-"""`assay plan`: from a pilot of two engines, how many queries and judgments a decision takes."""
+"""`assay plan`: how many queries and judgments a decision takes, from a pilot of two engines."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from assay.evaluation.planning import (
 )
 from assay.formats.results_json import read_results
 
-OTHER_DIFFERENCES = (0.01, 0.02, 0.03, 0.05, 0.1)
+OTHER_DIFFERENCES = (0.01, 0.02, 0.03, 0.05, 0.1)  # shown beside the one asked for
 
 
 def plan_from(

@@ -1,4 +1,4 @@
-"""The comment on a pull request: what `assay run` found, against the baselines of the sets."""
+"""Writing the comment on a pull request: the results of `assay run` against the baselines."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from assay.workbench.deciding.baseline import read_baseline
 from assay.workbench.project.config import Config
 from assay.workbench.scoring.run import Outcome
 
-KIND = re.compile(r"[A-Za-z_]\w*(?=:|$)")  # of an error, as Python names it
+KIND = re.compile(r"[A-Za-z_]\w*(?=:|$)")  # the class name of an error, which begins its message
 
 
 def write_comment(

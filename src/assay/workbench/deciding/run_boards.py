@@ -52,8 +52,8 @@ __all__ = [
     "verdict_today",
 ]
 
-KNOWN = 4_000  # runs that boards look at
-SHOWN = 60  # runs of a set that are drawn
+KNOWN = 4_000  # newest runs that boards and trends look at
+SHOWN = 60  # newest runs of a set that a chart draws: more cannot be told apart
 
 
 class Track(msgspec.Struct, frozen=True, kw_only=True):

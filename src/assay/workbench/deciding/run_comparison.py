@@ -1,4 +1,5 @@
-"""Two runs compared: is the second better, by how much, may it ship, and where did it change."""
+"""Comparing two runs: whether the second is better, by how much, whether it may ship, and which
+queries changed."""
 
 from __future__ import annotations
 
@@ -23,6 +24,7 @@ from assay.evaluation.comparison import Comparison, Difference, compare
 from assay.evaluation.doubts import is_closed
 from assay.evaluation.states import in_one_state
 from assay.judging.next import next_to_judge
+from assay.reports.view import FEW
 from assay.workbench.deciding.run_boards import (
     Board,
     RunLine,
@@ -54,9 +56,8 @@ ComparisonOutcome = Literal[
 ]
 LeadKind = Literal["leads", "leads_here", "ahead_of", "turnable", "turned", "level"]
 
-FEW = 10  # a slice with fewer queries tells little
 SLICES = ("type", "topic", "category", "language", "corpus")
-WEIGHTY = 20  # documents to judge where no number of them is expected to settle it
+WEIGHTY = 20  # documents to judge if no number of them is expected to settle it: one sitting
 
 
 class QueryChange(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,5 +1,5 @@
-"""May an engine ship? What the gates of today say of a run, in the words of the pages: for agents,
-who see no page."""
+"""Whether an engine may ship: the verdict of today's gates on a run, in the words of the pages, for
+agents, which see no page."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["Ship", "ShipAnswer", "may_ship", "ship_answer", "ship_of"]
 Ship = Literal["yes", "no", "not_yet", "no_gates"]
 STATUSES: dict[Status, Ship] = {"pass": "yes", "fail": "no", "inconclusive": "not_yet"}
 WORST_FIRST = ("fail", "inconclusive", "pass")
-SHOWN = 4  # gates that are told in full
+SHOWN = 4  # gates in a summary, the worst first
 BUILT_IN = " (the project names no gates for this set; these are the usual ones)"
 
 

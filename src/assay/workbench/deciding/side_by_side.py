@@ -1,5 +1,5 @@
-"""One query in two runs: both rankings with texts and grades, what moved, and why each document is
-where it is."""
+"""The two rankings of one query in two runs: documents with texts and grades, how they moved, and
+why each is at its rank."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from assay.workbench.searching.search import Reason, reasons
 
 __all__ = ["RankedDocument", "Ranking", "TwoRankings", "two_rankings"]
 
-DEPTH = 20  # ranks that are shown
-WORDED = 8  # of these, how many say which words they share with the question
-EXCERPT = 240  # characters of a text
-PARTS = ("question", "conclusion", "summary")  # of a letter, what is read first
-LARGEST = 64 * 2**20  # bytes of a corpus file that is read for a page
+DEPTH = 20  # ranks shown: as many as results keep by default
+WORDED = 8  # first ranks that show which words they share with the question, which takes longer
+EXCERPT = 240  # characters of a text: a few lines
+PARTS = ("question", "conclusion", "summary")  # fields of an opinion that are read first
+LARGEST = 64 * 2**20  # bytes of a corpus file that is read for a page; larger ones show ids alone
 
 
 class RankedDocument(msgspec.Struct, frozen=True, kw_only=True):

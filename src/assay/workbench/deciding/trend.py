@@ -1,4 +1,4 @@
-"""How an engine has done over time: every run that is kept, what it did to the level before it,
+"""The trend of an engine on a set: every run in the history, its change against the runs before it,
 and the commit that was measured."""
 
 from __future__ import annotations

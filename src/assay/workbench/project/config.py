@@ -1,5 +1,5 @@
-"""`assay.toml`: which gold sets, engines and gates, which machine judges, which backlogs of the
-user's own. Read strictly; paths are relative to the file."""
+"""Reading `assay.toml`: gold sets, engines, gates, machine judges and external backlogs. Unknown
+keys are refused; paths are relative to the file."""
 
 from __future__ import annotations
 

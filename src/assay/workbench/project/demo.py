@@ -1,4 +1,4 @@
-"""`assay demo`: engines on the bundled sample of advisory opinions."""
+"""`assay demo`: scoring several engines on the bundled sample of advisory opinions."""
 
 from __future__ import annotations
 

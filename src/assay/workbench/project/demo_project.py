@@ -1,6 +1,6 @@
-"""The sample project: a folder of its own with three corpora, three gold sets, what two made-up
-judges said of one of them, and runs on four days. Everything in it is made by the verbs that a
-user has, on the bundled samples; the days and the people are made up."""
+"""Making the sample project: a folder with three corpora, three gold sets, the votes of two made-up
+judges on one of them, and runs on four days. Everything in it is made from the bundled samples by
+the functions behind the commands; the days and the people are made up."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""`assay init`: a project that runs, from four answers: which gold set, which engine, what it must
-reach, and where the checks run."""
+"""`assay init`: writing a new project from four answers: the gold set, the engine, the score that
+it must reach, and the CI service that runs the checks."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _git_attributes(file: Path) -> str:
     return start + "".join(f"{line}\n" for line in missing)
 
 
-# ── each answer alone, so that a wrong one is told before the next question ───────────────────────
+# ── checking each answer before the next question ─────────────────────────────────────────────────
 
 
 def check_folder(folder: Path | None = None) -> None:
@@ -122,7 +122,7 @@ def _check_free(folder: Path, *names: str) -> None:
         )
 
 
-# ── what is written ───────────────────────────────────────────────────────────────────────────────
+# ── the files ─────────────────────────────────────────────────────────────────────────────────────
 
 
 def _configuration(answers: Answers, folder: Path) -> str:

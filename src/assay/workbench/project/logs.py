@@ -1,4 +1,4 @@
-"""`assay logs`: searches, clicks and decisions in, and old searches out."""
+"""`assay logs`: importing searches, clicks and decisions, and purging old searches."""
 
 from __future__ import annotations
 

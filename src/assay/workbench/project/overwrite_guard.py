@@ -1,4 +1,4 @@
-"""Before a file is written: has somebody filled in what is there?"""
+"""Refusing to overwrite a file of judgments that somebody has filled in."""
 
 from __future__ import annotations
 

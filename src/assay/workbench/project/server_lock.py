@@ -1,5 +1,5 @@
-"""One host for a project: locks hold between the processes of one machine, and not over a network
-disk. A server says in the workspace on which host it runs, and one on another host is refused."""
+"""Refusing a second server on another host: file locks work between the processes of one machine,
+and not over a network disk. A running server writes its host into the workspace."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from assay.core.files import write_atomic
 from assay.core.workspace import workspace
 
 FILE = "server.json"
-BEAT_SECONDS = 20.0
-GONE_SECONDS = 60.0  # without a sign of life, a server is taken to be gone
+BEAT_SECONDS = 20.0  # how often a server shows that it is alive
+GONE_SECONDS = 60.0  # without a sign of life for three beats, a server counts as stopped
 
 
 class _RunningServer(msgspec.Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""An open project: what the verbs of the running service work on."""
+"""Opening a project: its store, gold sets, configuration and workspace, for all other functions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay import formats
-from assay.core.errors import AssayError, NotHere
+from assay.core.errors import NotHere
 from assay.core.types import GoldSet
 from assay.core.workspace import default_store
 from assay.gold.acts import BEGIN
@@ -29,7 +29,7 @@ __all__ = ["NoStore", "NotOpen", "Recording", "Service", "gold_path", "open_serv
 
 SEPARATOR = ":"  # between folder and file: a name is one part of the address of a page
 FIRST_LINES = 1000  # of a log, among which is the one that says whose it is
-DEPTH = 3  # folders below the project in which sets are found by their logs
+DEPTH = 3  # levels of folders below the project that are searched for sets with a log
 
 
 def _now() -> datetime:
@@ -239,11 +239,3 @@ def stored_names(service: Service, gold: str) -> list[str]:
 def stored_name(service: Service, gold: str) -> str:
     """The name that runs on a set are kept under; empty for all sets."""
     return next(iter(stored_names(service, gold)), "")
-
-
-def set_named(service: Service, kept: str) -> str:
-    """What people call the set that runs are kept under; the same where it is not open here."""
-    with contextlib.suppress(AssayError):
-        path = kept_path(service, kept)
-        return next(name for name, file in service.gold_sets.items() if file == path)
-    return kept

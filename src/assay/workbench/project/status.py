@@ -1,5 +1,5 @@
-"""`assay` alone: what is in this folder, how it stands, and what to do next. It is asked for often,
-so that files are looked at and nothing is loaded that is not needed."""
+"""The status of the project in this folder, which `assay` without a command shows: sets, engines,
+the last verdict, pending work and the next step. It reads files and loads little, to be quick."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from assay.core.workspace import workspace
 from assay.reports.whereabouts import Here, LastVerdict
 
 CONFIG = "assay.toml"
-LARGEST = 200_000_000  # bytes of a results file that is read for its verdict
+LARGEST = 200_000_000  # bytes; a larger results file is not read for its verdict, to be quick
 
 
 class _Verdict(msgspec.Struct):

@@ -1,4 +1,4 @@
-"""`assay engines`: which engines there are by name, and one query on one of them, step by step."""
+"""`assay engines`: the engines that have a name, and one query on one of them, step by step."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Asking and scoring in memory, for Python: a run against a gold set, without files or
-receipts."""
+"""Asking engines and scoring runs in memory, for Python, without files or receipts."""
 
 from __future__ import annotations
 
@@ -56,8 +55,8 @@ def ask(engine: Any, gold: GoldSet | Iterable[Query], *, top_k: int = 20) -> Run
 
 
 class EngineAnswers(NamedTuple):
-    """What an engine answered: as a run, and with everything its hits carry; and the corpus it
-    searched, where that is known."""
+    """The answers of an engine as a run, the same with all fields of their hits, and the corpus
+    that it searched, if that is known."""
 
     run: Run
     answers: list[QueryResult]
@@ -99,7 +98,7 @@ def ask_any(
 
 
 def _engine_config_of(name: str, corpus: Path | None, config: Path | None) -> EngineConfig:
-    """What the name stands for."""
+    """The engine that a name stands for."""
     from assay.engines.registry import BASELINES, ENGINES, is_indexed_name
     from assay.workbench.scoring.engines import find_engine, list_engines
 

@@ -1,4 +1,5 @@
-"""Runs that are kept in the store: evaluate a configured engine, look back, compare, explain."""
+"""The history of runs in the store: evaluating an engine, and listing, comparing and explaining
+runs."""
 
 from __future__ import annotations
 
@@ -48,8 +49,8 @@ __all__ = [
 ]
 
 
-LOOKED_AT = 500  # runs that an engine is looked for in
-READ = 32  # runs whose results are kept at hand
+LOOKED_AT = 500  # newest runs that are searched for the name of an engine
+READ = 32  # runs whose results stay in memory: those that one page looks at
 
 
 class KeptRun(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,5 +1,5 @@
-"""`assay score --with-machine-judgments`: what machine votes say of all queries, corrected by the
-queries that people judged in full. The unit is the query.
+"""`assay score --with-machine-judgments`: estimates from the machine votes on all queries,
+corrected by the queries that people judged in full. The unit is the query.
 
 People judged a query in full, for a measure, when every hit that the measure looks at has a label
 of theirs, and so has, for a measure with an ideal, every document of the query that anybody voted
@@ -29,9 +29,9 @@ from assay.judging.votes import current, log_path, read_votes
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 Grades = dict[str, dict[str, int]]  # query, document, grade
 
-UNLIKELY = 0.01  # a chance below this, shared out among what is looked at, is a doubt
-TO_THE_FIRST = ("RR", "Success")  # what lies below the first relevant hit does not matter
-WITHOUT_IDEAL = ("RR", "Success", "P", "RBP", "ERR", "Judged")
+UNLIKELY = 0.01  # the usual level of a strict test; divided by the number of tests made
+TO_THE_FIRST = ("RR", "Success")  # measures that look no further than the first relevant hit
+WITHOUT_IDEAL = ("RR", "Success", "P", "RBP", "ERR", "Judged")  # no ideal ranking is needed
 
 
 class _JudgedBy(NamedTuple):

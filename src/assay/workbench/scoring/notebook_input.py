@@ -1,5 +1,5 @@
-"""What a notebook hands over, as values: dictionaries, lists, frames of pandas or polars. Whatever
-does not fit is told in a sentence that says what was expected."""
+"""Reading runs, gold sets and queries from the values of a notebook: dictionaries, lists, and
+frames of pandas or polars. An error says what was expected."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ __all__ = [
 
 Table = Mapping[str, list[Any]]  # columns by name
 
+# Column names, those of trec_eval, BEIR, PyTerrier and ir_datasets among them; the first is ours.
 QUERY_IDS = ("query_id", "qid", "q_id", "query-id", "topic_id", "topic")
 DOC_IDS = ("doc_id", "docno", "docid", "doc", "corpus-id", "document_id", "document")
 GRADES = ("grade", "label", "relevance", "rel", "score")

@@ -1,5 +1,5 @@
-"""PyTerrier both ways: its tables of results become runs and runs become tables, a gold set gives
-topics and qrels, and any engine becomes a transformer. Tables are pandas frames with its columns:
+"""Converting to and from PyTerrier: tables of results and runs, gold sets as topics and qrels, and
+engines as transformers. Tables are pandas frames with its columns:
 qid, docno, score, rank; qid, query; qid, docno, label."""
 
 from __future__ import annotations

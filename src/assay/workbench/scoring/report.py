@@ -1,4 +1,4 @@
-"""`assay report`, and what `assay score --report` leaves: report files for people and programs."""
+"""`assay report` and `assay score --report`: writing report files for people and programs."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Runs that are started from a page: one at a time, each in a process of its own, watched while it
-runs and kept in the history when it is done."""
+"""The queue of runs that are started from a page: one at a time, each in its own process, with its
+progress, and kept in the history when it is done."""
 
 from __future__ import annotations
 
@@ -53,11 +53,12 @@ __all__ = ["Choices", "RunJob", "RunQueue", "choices", "engines_again"]
 
 State = Literal["waiting", "running", "done", "failed", "cancelled"]
 
+# None of these is measured: they keep a page and its memory small.
 MAX_WAITING = 20  # jobs that may wait
-REMEMBERED = 200  # jobs that are remembered when they are over
-STOPS = 5.0  # seconds that a run which is cancelled has to be gone
+REMEMBERED = 200  # finished jobs that are listed
+STOPS = 5.0  # seconds that a cancelled run has to end
 LOOK = 0.2  # seconds between two notes on progress
-RAN = 500  # runs of a set among which the latest of each engine are
+RAN = 500  # newest runs of a set that are searched for the latest of each engine
 
 
 class RunJob(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,5 +1,5 @@
-"""`assay score`: an engine, or saved results, against a gold set, with the baseline and the
-gates."""
+"""`assay score`: scoring an engine or saved results on a gold set, with the change against the
+baseline and the verdict of the gates."""
 
 from __future__ import annotations
 
