@@ -12,6 +12,7 @@ web application on that folder; `Visitor` is one person's browser; `Agent` calls
 `kit.server` and `kit.surface` import the inside of Assay."""
 
 from kit.commands import Outcome, run_command
+from kit.files import write_json_lines
 from kit.projects import GOLD, GRADED, Project
 from kit.server import Agent, Server, Visitor
 
@@ -24,4 +25,5 @@ __all__ = [
     "Server",
     "Visitor",
     "run_command",
+    "write_json_lines",
 ]
