@@ -218,18 +218,40 @@ def test_the_formatter_is_on() -> None:
     assert len(off) <= 10
 
 
-def test_writing_a_report_loads_little(tmp_path: Path) -> None:
-    """`assay report x.json -o x.md` needs the view and one format, not the whole house."""
-    results = min((Path(__file__).parent / "fixtures" / "results-0.1").glob("*.json"))
+def modules_loaded_by(*command: object) -> list[str]:
+    """The modules of Assay that a command has loaded when it ends."""
     script = (
         "import sys, assay.cli\n"
         "try: assay.cli.main()\n"
         "except SystemExit as stop: assert not stop.code, stop.code\n"
-        "print(*(name for name in sys.modules if name.split('.')[0] == 'assay'))\n"
+        "loaded = [name for name in sys.modules if name.split('.')[0] == 'assay']\n"
+        "print('loaded:', *loaded)\n"
     )
-    command = [sys.executable, "-c", script, "report", results, "-o", tmp_path / "x.md"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert len(done.stdout.split()) <= 32, done.stdout
+    arguments = [sys.executable, "-c", script, *map(str, command)]
+    done = subprocess.run(arguments, capture_output=True, text=True, check=True)
+    return done.stdout.rpartition("loaded:")[2].split()
+
+
+def test_writing_a_report_loads_little(tmp_path: Path) -> None:
+    """`assay report x.json -o x.md` needs the view and one format, not the whole house."""
+    results = min((Path(__file__).parent / "fixtures" / "results-0.1").glob("*.json"))
+    loaded = modules_loaded_by("report", results, "-o", tmp_path / "x.md")
+    assert len(loaded) <= 32, loaded
+
+
+def test_scoring_a_python_engine_loads_little(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`assay score` on a graded set needs measures and one engine: no law, languages, corpora,
+    store or project."""
+    samples = SOURCE.parents[1] / "samples" / "en"
+    monkeypatch.setenv("ASSAY_HOME", str(tmp_path))
+    monkeypatch.delenv("ASSAY_STORE", raising=False)
+    engine = f"{samples / 'my_engine.py'}:MyEngine"
+    loaded = modules_loaded_by("score", samples / "dataset.json", "--search-module", engine)
+    assert len(loaded) <= 80, loaded
+    heavy = ("corpus", "language", "law", "search", "store", "review", "telemetry")
+    assert not [name for name in loaded if name.split(".")[1:2] and name.split(".")[1] in heavy]
 
 
 def test_an_engine_of_a_table_is_found_without_our_own_search() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from assay.core.fingerprints import git_state
-from assay.workbench.deciding.trend import _told
+from assay.workbench.deciding.trend import _author_and_subject
 
 
 def test_programs_of_a_repository_are_not_run(
@@ -39,7 +39,7 @@ def test_programs_of_a_repository_are_not_run(
     state = git_state()
     assert state is not None
     assert state.commit == commit
-    assert _told(signed, tmp_path) == "n\0first"
+    assert _author_and_subject(signed, tmp_path) == "n\0first"
     assert not mark.exists()
 
 

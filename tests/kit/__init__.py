@@ -22,6 +22,7 @@ web application on that folder; `Visitor` is one person's browser; `Agent` calls
 `tests/kit` alone decides how the inside of Assay is opened for a test."""
 
 from kit.commands import Outcome, run_command
+from kit.files import write_json_lines
 from kit.projects import GOLD, GRADED, Project
 from kit.server import Agent, Server, Visitor
 
@@ -34,4 +35,5 @@ __all__ = [
     "Server",
     "Visitor",
     "run_command",
+    "write_json_lines",
 ]

@@ -19,6 +19,7 @@ from assay.workbench.project.people import AT_THE_TERMINAL
 from assay.workbench.project.service import Service, gold_path, open_service, read_gold
 from assay.workbench.review.queue import queue
 from assay.workbench.scoring.history import kept_run, runs
+from assay.workbench.searching.search import SearchRequest, search_page
 from kit.browser import listening
 from kit.server import PASSWORD
 

@@ -17,7 +17,7 @@ from talking import call, refused
 from assay.core.errors import InputError
 from assay.mcp.server import in_agents_words
 from assay.workbench.agents.short_answers import cut
-from assay.workbench.scoring.history import _names
+from assay.workbench.scoring.history import _distinct_names
 from mcp import Client
 
 SHORT = 2_000
@@ -181,9 +181,9 @@ def test_runs_are_named_by_engine_and_day() -> None:
             id=f"{engine}{day}", engine=engine, at=datetime(2026, 11, day, tzinfo=UTC)
         )
 
-    assert _names([run("a", 1), run("b", 1)]) == ["a", "b"]
-    assert _names([run("a", 1), run("a", 2)]) == ["a of 2026-11-01", "a of 2026-11-02"]
-    assert _names([run("a", 1), run("a", 1)]) == ["a1", "a1"]
+    assert _distinct_names([run("a", 1), run("b", 1)]) == ["a", "b"]
+    assert _distinct_names([run("a", 1), run("a", 2)]) == ["a of 2026-11-01", "a of 2026-11-02"]
+    assert _distinct_names([run("a", 1), run("a", 1)]) == ["a1", "a1"]
 
 
 def test_an_engine_may_have_the_name_of_the_program() -> None:

@@ -267,7 +267,7 @@ def test_what_would_settle_it_names_no_engine_to_a_judge(
     pairs = [SimpleNamespace(query_id="q1", doc_id="d1")]
     for second in (False, True):
         waits = SimpleNamespace(pairs=pairs, second=second, run=SimpleNamespace(engine="ours-v2"))
-        monkeypatch.setattr(judge_pages, "settling", lambda *_, waits=waits: waits)
+        monkeypatch.setattr(judge_pages, "open_question", lambda *_, waits=waits: waits)
         for path in ("/judge", "/judge/set"):
             assert "ours-v2" not in client.get(path, headers=as_user("Ada")).text
             assert "ours-v2" in client.get(path, headers=as_user("Ada", "chair")).text

@@ -20,7 +20,7 @@ from assay.reports.comment import CommentedRun, comment
 from assay.reports.wording import Sentences, answers
 from assay.reports.words import Words
 from assay.store import Store, open_store
-from assay.workbench.deciding.run_boards import boards, decided, run_page
+from assay.workbench.deciding.run_boards import boards, run_page, verdict_today
 from assay.workbench.deciding.run_comparison import duel, lead_of
 from assay.workbench.deciding.side_by_side import two_rankings
 from assay.workbench.judging.agreement import judges_agreement
@@ -31,8 +31,8 @@ from assay.workbench.project.audit_trail import trail
 from assay.workbench.project.home import overview
 from assay.workbench.project.service import Service
 from assay.workbench.scoring.history import keep, kept_run
+from assay.workbench.scoring.recording import NO_STORE, record_here
 from assay.workbench.scoring.run_queue import RunQueue, choices
-from assay.workbench.scoring.run_records import HOW, record_here
 from assay.workbench.scoring.score import ScoreRequest, score
 from assay.workbench.searching.corpora import import_corpus, index_corpus
 from decided import HOSTILE, NOW, golden_set, graded_set, kept, ranking_file, served
@@ -181,7 +181,7 @@ class TestRuns:
     ) -> None:
         run = kept(served(store, tmp_path, gold), gold, "e", DOCS)
         toml = GATE + '[[gates]]\nmeasure = "nDCG@10"\nminimum = 0.1\ngold = "set"\n'
-        verdict = decided(served(store, tmp_path, gold, toml), run)
+        verdict = verdict_today(served(store, tmp_path, gold, toml), run)
         assert verdict is not None
         assert verdict.status == "pass"
 
@@ -192,7 +192,7 @@ class TestRuns:
         gates = '[[gates]]\nmeasure = "nDCG@10"\nmax_drop = 0.02\n'
         toml = GATE.replace("[engines", f'baseline = "base.json"\n{gates}[engines', 1)
         run = kept(served(store, tmp_path, gold), gold, "a", DOCS)
-        verdict = decided(served(store, tmp_path, gold, toml), run)
+        verdict = verdict_today(served(store, tmp_path, gold, toml), run)
         assert verdict is not None
         assert verdict.status == "inconclusive"
 
@@ -336,7 +336,7 @@ class TestRecording:
     def test_without_a_store_it_says_how(self, gold: Path, tmp_path: Path) -> None:
         run = ranking_file(tmp_path, "r", DOCS, ["q0"])
         results = score(ScoreRequest(dataset=gold, run=run)).results
-        assert record_here([(results, gold, "")], home=tmp_path / "none") == HOW
+        assert record_here([(results, gold, "")], home=tmp_path / "none") == NO_STORE
         assert not (tmp_path / "none").exists(), "no store is made for it"
 
     def test_the_same_results_are_kept_once(self, gold: Path, tmp_path: Path) -> None:

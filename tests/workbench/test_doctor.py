@@ -11,6 +11,7 @@ from assay.core.extras import SHOWN
 from assay.workbench.project.service import open_service
 from assay.workbench.review.suggestions import suggest
 from command_line import Assay
+from web_client import local_client
 
 
 @pytest.fixture(autouse=True)
@@ -92,6 +93,27 @@ def test_what_fails_is_named_and_hides_nothing(
     assert (done.json[part]["status"], message in json.dumps(done.json[part])) == ("failed", True)
     assert done.json["environment"]["status"] == done.json["index"]["status"] == "ok"
     assert message in assay_cli("doctor", *options).out
+
+
+def test_engines_are_probed_on_request(assay_cli: Assay, tmp_path: Path) -> None:
+    (tmp_path / "broken.py").write_text(
+        "class Engine:\n    def search(self, query, top_k):\n        raise OSError('down')\n"
+    )
+    (tmp_path / "assay.toml").write_text(
+        '[gold.g]\npath = "g.jsonl"\n[engines.broken]\nsearch_module = "broken"\n'
+        '[engines.saved]\nrun = "none.json"\n'
+    )
+    engines = assay_cli("doctor", "--json").json["engines"]
+    assert engines["engines"]["broken"] == {"status": "not probed"}
+    engines = assay_cli("doctor", "--json", "--probe").json["engines"]["engines"]
+    assert engines["broken"] == {"status": "failed", "error": "OSError: down"}
+    assert engines["saved"] == {"status": "failed", "error": f"{tmp_path}/none.json is missing"}
+    with open_service() as service:
+        client = local_client(service)
+        found = client.get("/api/system/diagnostics").json()
+        assert (found["status"], found["engines"]["status"]) == ("ok", "ok")
+        found = client.get("/api/system/diagnostics?probe=1").json()
+        assert (found["status"], found["engines"]["engines"]) == ("degraded", engines)
 
 
 def test_plugins_of_others_are_listed_and_tried(

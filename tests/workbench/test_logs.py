@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from assay.workbench.judging.gold_sets import bootstrap_gold
 from assay.workbench.project.logs import import_decisions, import_searches, purge
 from assay.workbench.project.service import Service
 from assay.workbench.searching.corpora import document
+from kit import write_json_lines
 
 NOW = datetime(2026, 5, 31, 12, tzinfo=UTC)
 SAMPLES = Path(__file__).parents[2] / "samples"
@@ -35,14 +35,9 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def lines(path: Path, *rows: object) -> Path:
-    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
-    return path
-
-
 def test_from_files_to_gold(service: Service, tmp_path: Path) -> None:
     """A team with a log and its decisions in files."""
-    log = lines(
+    log = write_json_lines(
         tmp_path / "log.jsonl",
         {
             "id": "1",
@@ -60,10 +55,13 @@ def test_from_files_to_gold(service: Service, tmp_path: Path) -> None:
     )
     assert import_searches(service, log, redactions=["israeli-id"]).new == 2
     assert import_searches(service, log, redactions=["israeli-id"]).new == 0
-    unnamed = lines(tmp_path / "more.jsonl", {"at": "2026-05-02T10:00:00Z", "query": "no id"})
+    unnamed = write_json_lines(
+        tmp_path / "more.jsonl", {"at": "2026-05-02T10:00:00Z", "query": "no id"}
+    )
     assert (import_searches(service, unnamed).new, import_searches(service, unnamed).new) == (1, 0)
     done = import_decisions(
-        service, lines(tmp_path / "d.jsonl", {"id": "D", "at": "2026-05-03", "cites": ["b"]})
+        service,
+        write_json_lines(tmp_path / "d.jsonl", {"id": "D", "at": "2026-05-03", "cites": ["b"]}),
     )
     assert (done.read, done.feedback) == (1, 2)
     made = bootstrap_gold(service, tmp_path / "gold-set.jsonl")
@@ -82,19 +80,21 @@ def test_from_files_to_gold(service: Service, tmp_path: Path) -> None:
 )
 def test_a_bad_line_is_named(service: Service, tmp_path: Path, row: object, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        import_searches(service, lines(tmp_path / "log.jsonl", row))
+        import_searches(service, write_json_lines(tmp_path / "log.jsonl", row))
 
 
 def test_what_an_error_quotes_is_redacted_too(service: Service, tmp_path: Path) -> None:
     row = {"id": "1", "at": "2026-05-01", "query": "q", "error": "timeout on ת.ז. 123456782"}
-    import_searches(service, lines(tmp_path / "log.jsonl", row), redactions=["israeli-id"])
+    import_searches(
+        service, write_json_lines(tmp_path / "log.jsonl", row), redactions=["israeli-id"]
+    )
     assert service.store.searches(["1"])[0].error == "timeout on ת.ז. [id]"
 
 
 def test_a_bad_line_far_down_leaves_nothing_behind(service: Service, tmp_path: Path) -> None:
     good = [{"id": str(n), "at": "2026-05-01", "query": "q"} for n in range(2500)]
     with pytest.raises(InputError, match=r"log.jsonl:2501: a logged search says when"):
-        import_searches(service, lines(tmp_path / "log.jsonl", *good, {"query": "q"}))
+        import_searches(service, write_json_lines(tmp_path / "log.jsonl", *good, {"query": "q"}))
     assert service.store.searches(["0"]) == []
 
 
@@ -115,13 +115,13 @@ def test_citations_in_the_text_of_a_decision(store: Store, home: Path, tmp_path:
     cited = "dac54e22-39d0-5200-b773-3959fdaba245"
     import_searches(
         service,
-        lines(
+        write_json_lines(
             tmp_path / "log.jsonl",
             {"at": "2026-05-01", "query": "מועד קובע", "results": ["x", cited]},
         ),
     )
     text = "כפי שנפסק בערר 8011/19, וראו גם ערר 9999/99."
-    path = lines(tmp_path / "d.jsonl", {"id": "D", "at": "2026-05-03", "text": text})
+    path = write_json_lines(tmp_path / "d.jsonl", {"id": "D", "at": "2026-05-03", "text": text})
     done = import_decisions(service, path, corpora=["precedent_library"])
     assert (done.feedback, done.unresolved) == (1, 1)
     assert [(row.doc_id, row.rank, row.decision_id) for row in store.feedback()] == [
@@ -135,7 +135,7 @@ def test_citations_in_the_text_of_a_decision(store: Store, home: Path, tmp_path:
 def test_retention_is_recorded(service: Service, tmp_path: Path) -> None:
     import_searches(
         service,
-        lines(
+        write_json_lines(
             tmp_path / "log.jsonl",
             {"at": "2026-01-01", "query": "old"},
             {"at": "2026-05-30", "query": "new"},
@@ -156,7 +156,7 @@ def test_a_name_that_no_index_takes_is_told_with_its_line(
     service: Service, tmp_path: Path, row: dict[str, object]
 ) -> None:
     good = {"at": "2026-05-01", "query": "levy"}
-    log = lines(tmp_path / "log.jsonl", good, {**good, **row})
+    log = write_json_lines(tmp_path / "log.jsonl", good, {**good, **row})
     [name] = row
     named = "doc_id" if name == "results" else name
     with pytest.raises(InputError, match=f"{named} has 501 characters, at most 500") as said:

@@ -2,46 +2,21 @@
 
 from __future__ import annotations
 
-import json
-from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import quote
 
 import pytest
 
-from assay.corpus.build import import_corpus
-from assay.store import Store
 from assay.workbench.deciding.run_boards import configured_name
 from assay.workbench.judging.flags import FlagForm, flag_query
 from assay.workbench.judging.gold_sets import bootstrap_gold, gold_list
 from assay.workbench.project.health import diagnostics
 from assay.workbench.project.logs import import_decisions, import_searches
-from assay.workbench.project.service import Service, gold_path, open_service, stored_name
+from assay.workbench.project.service import gold_path, open_service, stored_name
 from assay.workbench.review.backlog import backlog
 from assay.workbench.review.queue import queue
+from kit import write_json_lines
 from web_client import local_client
-
-NOW = datetime(2026, 5, 31, 12, tzinfo=UTC)
-SAMPLES = Path(__file__).parents[2] / "samples"
-
-
-@pytest.fixture
-def service(store: Store, tmp_path: Path) -> Service:
-    return Service(store=store, home=tmp_path / "home", clock=lambda: NOW)
-
-
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("home")
-    import_corpus(
-        "jsonl", SAMPLES / "he" / "precedents.jsonl", name="precedent_library", home=folder
-    )
-    return folder
-
-
-def lines(path: Path, *rows: object) -> Path:
-    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
-    return path
 
 
 @pytest.fixture
@@ -71,10 +46,15 @@ def test_a_gold_set_under_another_name_than_its_file(in_folder: Path) -> None:
     with open_service() as service:
         import_searches(
             service,
-            lines(in_folder / "log.jsonl", {"at": "2026-05-01", "query": "q", "results": ["a"]}),
+            write_json_lines(
+                in_folder / "log.jsonl", {"at": "2026-05-01", "query": "q", "results": ["a"]}
+            ),
         )
         import_decisions(
-            service, lines(in_folder / "d.jsonl", {"id": "D", "at": "2026-05-03", "cites": ["a"]})
+            service,
+            write_json_lines(
+                in_folder / "d.jsonl", {"id": "D", "at": "2026-05-03", "cites": ["a"]}
+            ),
         )
         bootstrap_gold(service, gold_path(service, "precedents"))
         item = queue(service, gold="precedents").items[0]
@@ -98,7 +78,7 @@ def test_two_files_of_one_name_both_have_pages(in_folder: Path) -> None:
     row = {"id": "g1", "query": "היטל", "relevant_case_law_ids": ["d1"], "source": "bootstrap"}
     for folder in ("north", "south"):
         (in_folder / folder).mkdir()
-        lines(in_folder / folder / "gold-set.jsonl", row)
+        write_json_lines(in_folder / folder / "gold-set.jsonl", row)
     given = [in_folder / folder / "gold-set.jsonl" for folder in ("north", "south")]
     for gold in (given, ()):  # given, and then found by their logs
         with open_service(gold=gold) as service:
@@ -116,7 +96,7 @@ def test_gates_of_a_set_are_not_those_of_another_with_its_file_name(in_folder: P
     row = {"id": "g1", "query": "levy", "relevant_case_law_ids": ["d1"], "source": "bootstrap"}
     for folder in ("a", "b"):
         (in_folder / folder).mkdir()
-        lines(in_folder / folder / "gold.jsonl", row)
+        write_json_lines(in_folder / folder / "gold.jsonl", row)
     text = '[gold.gold]\npath = "b/gold.jsonl"\n[engines.e]\nengine = "bm25"\n'
     (in_folder / "assay.toml").write_text(text)
     with open_service(gold=[Path("a/gold.jsonl")]) as service:

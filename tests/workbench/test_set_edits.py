@@ -12,7 +12,7 @@ from assay.core.errors import InputError
 from assay.gold import log as logs
 from assay.judging.pool import pool_path
 from assay.store import Store
-from assay.workbench.deciding.single_judge_risk import ask_second
+from assay.workbench.deciding.single_judge_risk import ask_second_judge
 from assay.workbench.judging.page import VoteForm, save_vote
 from assay.workbench.judging.rulings import rule
 from assay.workbench.judging.set_edits import (
@@ -34,7 +34,9 @@ EDITS: dict[str, Callable[[Service], object]] = {
     "gold.query_added": lambda service: add_query(service, QUERY, by="Dora"),
     "gold.issue_edited": lambda service: edit_issue(service, ISSUE, by="Dora"),
     "gold.document_added": lambda service: add_to_pool(service, "set", "q1", "d5", "Ada"),
-    "gold.second_asked": lambda s: ask_second(s, s.gold_sets["set"], [("q2", "d4")], by="Dora"),
+    "gold.second_asked": lambda s: ask_second_judge(
+        s, s.gold_sets["set"], [("q2", "d4")], by="Dora"
+    ),
     "gold.ruled": lambda service: rule(
         service.gold_sets["set"], "q1", "d1", 2, rationale="same rule", by="Dora"
     ),

@@ -22,7 +22,7 @@ from assay.reports.notebook import NotebookSheet
 from assay.workbench.scoring import in_memory, notebook_input
 from assay.workbench.scoring.evaluate import ask_any, parse_measure
 from assay.workbench.scoring.in_memory import Sources
-from assay.workbench.scoring.rubric_settings import suite
+from assay.workbench.scoring.rubric_settings import measures_of_set
 
 if TYPE_CHECKING:
     import polars as pl
@@ -330,7 +330,7 @@ def _is_plain(run: Mapping[Any, Any], gold: Mapping[Any, Any]) -> bool:
     grades = {kind for each in gold.values() for kind in set(map(type, each.values()))}
     plain = ids <= {str} and numbers <= {int, float} and grades <= {int}
     return plain and all(
-        abs(grade) <= notebook_input.MOST for each in gold.values() for grade in each.values()
+        abs(grade) <= notebook_input.MAX_GRADE for each in gold.values() for grade in each.values()
     )
 
 
@@ -338,25 +338,25 @@ def _from_dicts(run: Any, gold: Any, wanted: tuple[str, ...]) -> Scores:
     def make() -> Results:
         return in_memory.graded_scored(as_run(run), as_gold(gold), measures, Sources())
 
-    measures = wanted or suite(as_gold(gold), UNSAVED)
+    measures = wanted or measures_of_set(as_gold(gold), UNSAVED)
     if not run.keys() & gold.keys():
-        raise in_memory.nothing_shared(as_gold(gold), list(run))
-    return _scores(in_memory.sheet_in_memory(run, gold, measures), "run", make)
+        raise in_memory.no_common_queries(as_gold(gold), list(run))
+    return _scores(in_memory.evaluate(run, gold, measures), "run", make)
 
 
 def _graded_scores(run: Any, gold: GoldSet, wanted: tuple[str, ...]) -> Scores:
     if not gold.queries:
         raise InputError("the gold set has no queries", where=str(gold.source or ""))
-    measures = wanted or suite(gold, gold.source or UNSAVED)
+    measures = wanted or measures_of_set(gold, gold.source or UNSAVED)
     if isinstance(run, str | Path):
         source: types.Run | Path = Path(run)
-        sheet = in_memory.sheet_in_memory(source, gold, measures)
+        sheet = in_memory.evaluate(source, gold, measures)
         engine = Path(run).stem
         has: list[str] = [] if sheet.counts["n_run"] else list(as_run(run).rows_by_query)
         sources = Sources(gold=gold.source, run=Path(run))
     else:
         source = as_run(run)
-        sheet = in_memory.sheet_in_memory(source, gold, measures)
+        sheet = in_memory.evaluate(source, gold, measures)
         engine, has = source.engine, list(source.rows_by_query)
         sources = Sources(
             gold=gold.source,
@@ -364,7 +364,7 @@ def _graded_scores(run: Any, gold: GoldSet, wanted: tuple[str, ...]) -> Scores:
             corpus=getattr(source, "corpus", None),
         )
     if not sheet.counts["n_run"]:
-        raise in_memory.nothing_shared(gold, has) if has else InputError("the run is empty")
+        raise in_memory.no_common_queries(gold, has) if has else InputError("the run is empty")
     return _scores(sheet, engine, partial(in_memory.graded_scored, source, gold, measures, sources))
 
 
@@ -378,7 +378,7 @@ def _golden_scores(
         )
     asked = as_run(run)
     where = Path(corpus) if corpus is not None else getattr(asked, "corpus", None)
-    answers = asked.answers if isinstance(asked, Run) else in_memory.answers_of(asked)
+    answers = asked.answers if isinstance(asked, Run) else in_memory.results_of(asked)
     sources = Sources(gold=gold.source, run=getattr(asked, "source", None), corpus=where)
     results = in_memory.golden_scored(gold, asked.engine, answers, sources)
     return _scores(in_memory.sheet_of(results), asked.engine, lambda: results)

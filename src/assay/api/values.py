@@ -88,11 +88,6 @@ class GoldSet(types.GoldSet):
         """The same as a frame of pandas."""
         return notebook_input.to_pandas(self.to_frame())
 
-    @property
-    def is_golden(self) -> bool:
-        """Whether its questions pass or fail, and are not graded."""
-        return in_memory.is_golden(self)
-
     def __len__(self) -> int:
         return len(self.queries)
 
@@ -176,7 +171,7 @@ class Run(types.Run):
     @cached_property
     def answers(self) -> list[QueryResult]:
         """The hits by query with everything that they carry: places, titles, texts."""
-        return list(self.given_answers) or in_memory.answers_of(self)
+        return list(self.given_answers) or in_memory.results_of(self)
 
     def __len__(self) -> int:
         return self.queries.height

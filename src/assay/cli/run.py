@@ -35,8 +35,8 @@ def run(
     from assay.reports.terminal import run_summary
     from assay.workbench.project.config import read_config
     from assay.workbench.project.output_files import refuse_output
+    from assay.workbench.scoring.recording import record_here
     from assay.workbench.scoring.run import exit_code, results_folder, results_path, run_all
-    from assay.workbench.scoring.run_records import record_here
 
     settings = read_config(config)
     refuse_output(comment, config)

@@ -166,8 +166,8 @@ def _scored(
     from assay.core.results_file import to_json
     from assay.reports import view
     from assay.reports.terminal import card
+    from assay.workbench.scoring.recording import record_here
     from assay.workbench.scoring.report import check_language, check_report, write_reports
-    from assay.workbench.scoring.run_records import record_here
     from assay.workbench.scoring.score import score
 
     check_language(language)

@@ -315,6 +315,11 @@ class GoldSet:
     def query_ids(self) -> list[str]:
         return [query.id for query in self.queries]
 
+    @property
+    def is_golden(self) -> bool:
+        """Whether its questions pass or fail, and are not graded."""
+        return any(query.checks for query in self.queries)
+
     @cached_property
     def max_grade(self) -> int:
         """The highest grade there is, or could be on the set's scale."""

@@ -27,6 +27,16 @@ def log_path(dataset: Path) -> Path:
     return beside(dataset, "log.jsonl")
 
 
+def before_the_log(dataset: Path) -> Path:
+    """The votes file of earlier versions."""
+    return beside(dataset, "votes.jsonl")
+
+
+def has_log(dataset: Path) -> bool:
+    """Whether anybody has judged or decided on a set; also where an earlier version kept that."""
+    return log_path(dataset).exists() or before_the_log(dataset).exists()
+
+
 def digest_of(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:32]
 

@@ -38,7 +38,7 @@ from assay.gold.acts import (
 from assay.gold.files import digest_of, first_rows, log_path
 from assay.gold.people import BY_HAND, People
 from assay.gold.rows import RowBook
-from assay.gold.upgrade import EarlierVersion, before_the_log
+from assay.gold.upgrade import EarlierVersion
 from assay.gold.votes import VoteBook
 
 _log = logging.getLogger("assay.gold")
@@ -399,11 +399,6 @@ def writing(dataset: Path, *, wait: float = 5.0) -> Iterator[Log]:
             yield log
         finally:
             log.discard_draft()
-
-
-def has_log(dataset: Path) -> bool:
-    """Whether anybody has judged or decided on a set; also where an earlier version kept that."""
-    return log_path(dataset).exists() or before_the_log(dataset).exists()
 
 
 def votes_since(dataset: Path, content: bytes) -> int | None:

@@ -26,7 +26,7 @@ from assay.formats.gold_jsonl import GoldRow
 from assay.formats.votes_jsonl import read_votes_file
 from assay.gold import acts
 from assay.gold.acts import FORMAT, Act, act_of
-from assay.gold.files import beside, content_of, is_rows, rows_in
+from assay.gold.files import before_the_log, content_of, is_rows, rows_in
 from assay.gold.people import BY_HAND
 from assay.gold.rows import Key, RowChange
 from assay.gold.votes import RULING, WITHDRAWN, role_of
@@ -37,11 +37,6 @@ if TYPE_CHECKING:
 
 Item = Mapping[str, Any]  # a row of the table review_items
 PUT_AWAY = ".before-log"
-
-
-def before_the_log(dataset: Path) -> Path:
-    """The votes file of earlier versions."""
-    return beside(dataset, "votes.jsonl")
 
 
 class EarlierVersion:

@@ -13,8 +13,8 @@ from pathlib import Path
 import msgspec
 
 from assay.core.types import Document, GoldSet, Judgment, Vote
-from assay.gold.files import beside, log_path
-from assay.gold.log import has_log, open_log
+from assay.gold.files import beside, has_log, log_path
+from assay.gold.log import open_log
 from assay.gold.people import IMPORTED
 from assay.gold.votes import (
     EDITED,

@@ -33,23 +33,30 @@ from assay.web.decision_parts import (
 )
 from assay.web.page_frame import is_api, json, language_for, message_of, query, service_of
 from assay.web.run_pages import JOB_ROUTES, queue_of
-from assay.workbench.deciding.against_baseline import Seen, Since, named, seen, since_baseline, told
+from assay.workbench.deciding.against_baseline import (
+    BaselineComparison,
+    RunToday,
+    baseline_summary,
+    compare_with_baseline,
+    run_today,
+    with_baseline_name,
+)
 from assay.workbench.deciding.next_judgments import left_to_judge
 from assay.workbench.deciding.run_boards import (
     Board,
     RunLine,
     boards,
-    decided,
     line_of,
-    rests_on,
     run_page,
+    verdict_risk,
+    verdict_today,
 )
 from assay.workbench.deciding.run_comparison import Duel, SliceChange, duel, lead_of
 from assay.workbench.deciding.side_by_side import TwoRankings, two_rankings
-from assay.workbench.deciding.single_judge_risk import Rests, second_asked
+from assay.workbench.deciding.single_judge_risk import SingleJudgeRisk, second_judge_asked
 from assay.workbench.deciding.trend import Trend, trends_by_set
 from assay.workbench.project.cache import computed
-from assay.workbench.project.home import Overview, overview, rests_of
+from assay.workbench.project.home import Overview, overview, run_risk
 from assay.workbench.project.paging import Page
 from assay.workbench.project.service import Service, kept_path
 from assay.workbench.scoring.history import KeptRun, kept_run
@@ -121,7 +128,7 @@ def list_runs(request: Request) -> Response:
             line.id: found.on.judge
             for board in shown
             for line in (*board.leaders, *board.older)
-            if (found := rests_of(service, line))
+            if (found := run_risk(service, line))
         },
         trends=trends,
         listed=listed,
@@ -136,15 +143,15 @@ def show_run(request: Request) -> Response:
     service = service_of(request)
     kept = kept_run(service, request.path_params["run"])
     if is_api(request):
-        return json(seen(service, kept, language_for(request)))
-    verdict, since = decided(service, kept), since_baseline(service, kept)
+        return json(run_today(service, kept, language_for(request)))
+    verdict, since = verdict_today(service, kept), compare_with_baseline(service, kept)
     results = _with_verdict(kept.results, verdict, since)
     report = view(results, language=language_for(request))
     figures = [figure for figure in report.figures if figure.value is not None]
     others = [
         line for line in run_page(service, gold=kept.gold, limit=12).items if line.id != kept.id
     ]
-    rests = rests_on(service, kept, verdict)
+    rests = verdict_risk(service, kept, verdict)
     newest = run_page(service, gold=kept.gold, engine=kept.engine, limit=1).items[:1]
     return decided_page(
         request,
@@ -163,7 +170,7 @@ def show_run(request: Request) -> Response:
         ],
         others=others,
         newer=next((line for line in newest if line.id != kept.id), None),
-        since=since and told(since, language_for(request)),
+        since=since and baseline_summary(since, language_for(request)),
         weakest=sorted(report.queries, key=weakness)[:LISTED],
     )
 
@@ -172,11 +179,11 @@ def run_report(request: Request) -> Response:
     """The report as one file to keep: it has styles of its own, so it is not shown on this page."""
     service, language = service_of(request), language_for(request)
     kept = kept_run(service, request.path_params["run"])
-    verdict = decided(service, kept)
-    found = rests_on(service, kept, verdict)
+    verdict = verdict_today(service, kept)
+    found = verdict_risk(service, kept, verdict)
     if verdict is not None:
         verdict = msgspec.structs.replace(verdict, one_judge=found.on if found else None)
-    since = since_baseline(service, kept)
+    since = compare_with_baseline(service, kept)
     results = _with_verdict(kept.results, verdict, since)
     text = _report(
         service.store.address, msgspec.structs.replace(kept, results=results), language, since
@@ -186,22 +193,24 @@ def run_report(request: Request) -> Response:
     return Response(text, media_type="text/html; charset=utf-8", headers=headers)
 
 
-def _with_verdict(results: Results, verdict: Verdict | None, since: Since | None) -> Results:
+def _with_verdict(
+    results: Results, verdict: Verdict | None, since: BaselineComparison | None
+) -> Results:
     change = since.change if since is not None else results.baseline
     return msgspec.structs.replace(results, verdict=verdict, baseline=change)
 
 
-def _report(address: str, kept: KeptRun, language: str, since: Since | None) -> str:
+def _report(address: str, kept: KeptRun, language: str, since: BaselineComparison | None) -> str:
     """The report of a run as HTML, cached: with the same verdict and baseline it never changes."""
     compared = msgspec.json.encode((kept.results.verdict, kept.results.baseline))
     key = ("report", address, kept.id, language, compared)
     return computed(key, lambda: _render_report(kept.results, language, since))
 
 
-def _render_report(results: Results, language: str, since: Since | None) -> str:
+def _render_report(results: Results, language: str, since: BaselineComparison | None) -> str:
     if since is None:
         return render(view(results, language=language), ".html")
-    compared = named(since, language)
+    compared = with_baseline_name(since, language)
     return render(beside(results, since.before, compared, language=language), ".html")
 
 
@@ -303,11 +312,11 @@ def _newest_pair(service: Service, found: Duel) -> str:
     return urlencode({"a": a, "b": b})
 
 
-def _second_asked(service: Service, gold: str, found: Rests | None) -> bool:
+def _second_asked(service: Service, gold: str, found: SingleJudgeRisk | None) -> bool:
     """Whether a second judge was already asked for the pairs that a verdict rests on."""
     if found is None:
         return False
-    return second_asked(kept_path(service, gold), found.pairs)
+    return second_judge_asked(kept_path(service, gold), found.pairs)
 
 
 def _reach(parts: list[SliceChange]) -> float:
@@ -356,7 +365,7 @@ DECIDE_ROUTES = [
         "/runs", list_runs, GET, "reader", "Runs over time", answer=Runs, query=RunsQuery
     ),
     *JOB_ROUTES,
-    *page_and_call("/runs/{run}", show_run, GET, "reader", "One run", answer=Seen),
+    *page_and_call("/runs/{run}", show_run, GET, "reader", "One run", answer=RunToday),
     Guarded("/runs/{run}/report", run_report, GET, "reader", "The report of a run, as a file"),
     *page_and_call(
         "/compare", compare, GET, "reader", "Two runs compared", answer=Duel, query=TwoRuns

@@ -20,10 +20,11 @@ from assay.reports.wording import Sentences, disagreement
 from assay.reports.words import Words
 from assay.web.access import is_chair
 from assay.web.page_frame import language_for, local_path, page, service_of
-from assay.workbench.deciding.run_boards import Board, board_of, run_at_hand, run_lines
+from assay.workbench.deciding.run_boards import Board, board_of, run_lines
 from assay.workbench.deciding.side_by_side import TwoRankings
 from assay.workbench.judging.progress import set_standing
 from assay.workbench.project.service import Service, stored_name
+from assay.workbench.scoring.history import kept_run
 from assay.workbench.scoring.run_queue import RunQueue, engines_again
 
 WORDS = ("judge", "decide")
@@ -157,7 +158,7 @@ def back_to(service: Service, gold: str, asked: str) -> str:
 
     def now(run_id: str) -> str:
         try:
-            return newest.get(run_at_hand(service, run_id).engine, run_id)
+            return newest.get(kept_run(service, run_id).engine, run_id)
         except AssayError:
             return run_id
 

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from assay.core.types import Issue
 from assay.web.access import GET, POST, Guarded, is_chair, page_and_call, user_of
 from assay.web.page_frame import body, is_api, json, language_for, page, query, service_of
-from assay.workbench.deciding.next_judgments import settling
+from assay.workbench.deciding.next_judgments import open_question
 from assay.workbench.judging import flags, set_edits
 from assay.workbench.judging import page as grading
 from assay.workbench.judging.flags import Flag, FlagForm
@@ -85,7 +85,7 @@ def list_sets(request: Request) -> Response:
         "judge_sets.html",
         words=WORDS,
         sets=rows,
-        open={row.name: settling(service, row.name, judge) for row in rows if row.asked},
+        open={row.name: open_question(service, row.name, judge) for row in rows if row.asked},
         chair=is_chair(request),
     )
 
@@ -103,7 +103,7 @@ def show_set(request: Request) -> Response:
         shown=shown,
         first=_first_open(shown),
         rubric=grading.rubric_in_use(service, name, language_for(request))[0],
-        open=settling(service, name, judge),
+        open=open_question(service, name, judge),
         chair=chair,
         uncounted=uncounted(gold_path(service, name)),
         engines=engines_again(service, name) if chair else [],

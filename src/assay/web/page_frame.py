@@ -44,8 +44,8 @@ from assay.web.access import (
     visitor_of,
 )
 from assay.web.visitors import VISIT_COOKIE, YEAR, set_cookie
+from assay.workbench.project.home import PendingBadge, pending_badge
 from assay.workbench.project.service import Service
-from assay.workbench.project.waiting_badge import Waiting, waiting
 
 HERE = Path(__file__).parent
 T = TypeVar("T")
@@ -301,12 +301,12 @@ def _may_open(request: Request, path: str) -> bool:
     return any(row.path == path and "GET" in row.methods and may(user, row) for row in table)
 
 
-def _waiting(request: Request) -> Waiting | None:
+def _waiting(request: Request) -> PendingBadge | None:
     """The number of items that wait for the user; none where the store cannot be read."""
     user = visitor_of(request)
     if user is None or not _may_open(request, "/judge"):
         return None
     try:
-        return waiting(service_of(request), user.name)
+        return pending_badge(service_of(request), user.name)
     except AssayError:
         return None

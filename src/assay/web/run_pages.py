@@ -23,9 +23,9 @@ from assay.web.page_frame import (
     query,
     service_of,
 )
-from assay.workbench.deciding.run_boards import decided, rests_on, run_at_hand, run_page
+from assay.workbench.deciding import single_judge_risk
+from assay.workbench.deciding.run_boards import run_page, verdict_risk, verdict_today
 from assay.workbench.deciding.run_comparison import duel
-from assay.workbench.deciding.single_judge_risk import ask_second
 from assay.workbench.project.service import kept_path
 from assay.workbench.scoring.history import kept_run
 from assay.workbench.scoring.run_queue import RunJob, RunQueue
@@ -122,15 +122,15 @@ def ask_second_judge(request: Request) -> Response:
 
 def _ask_second(request: Request, wanted: SecondWanted) -> int:
     service = service_of(request)
-    kept = run_at_hand(service, wanted.run)
+    kept = kept_run(service, wanted.run)
     if wanted.other:
         found = duel(service, wanted.other, kept.id).rests
     else:
-        found = rests_on(service, kept, decided(service, kept))
+        found = verdict_risk(service, kept, verdict_today(service, kept))
     if found is None:
         return 0
     path = kept_path(service, kept.gold)
-    return ask_second(service, path, found.pairs, by=user_of(request).name)
+    return single_judge_risk.ask_second_judge(service, path, found.pairs, by=user_of(request).name)
 
 
 def show_job(request: Request) -> Response:

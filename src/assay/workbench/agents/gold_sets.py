@@ -30,7 +30,6 @@ from assay.workbench.review import queue, suggestions
 from assay.workbench.review.backlog import Backlog, BacklogFigures, backlog_figures
 from assay.workbench.review.item import TOP_GRADE
 from assay.workbench.review.suggestions import ToJudge, worth_looking_at
-from assay.workbench.scoring.in_memory import is_golden
 from assay.workbench.scoring.rubric_settings import rubric_of
 from assay.workbench.searching.open_corpora import reader_named
 
@@ -136,7 +135,7 @@ class Scale(msgspec.Struct, frozen=True, kw_only=True):
 def scale_of(service: Service, gold: str) -> Scale:
     """The scale of a gold set by its rubric, else by its format."""
     gold_set = read_gold(service, gold)
-    if is_golden(gold_set):
+    if gold_set.is_golden:
         return Scale(grades=(), names=())
     rubric = rubric_of(gold_set, gold_path(service, gold))
     if rubric is not None:
@@ -516,7 +515,7 @@ def _check_suggestion(service: Service, gold: str, query_id: str, doc_id: str, g
         near = difflib.get_close_matches(query_id, gold_set.query_ids, n=3, cutoff=0.5)
         hint = f"Near: {', '.join(near)}." if near else "list_queries names those there are."
         raise NotHere(f"no query {query_id!r} in gold set {gold!r}", hint=hint)
-    if is_golden(gold_set):
+    if gold_set.is_golden:
         raise InputError(
             f"{gold!r} is a golden set: its questions pass or fail, and take no grades"
         )

@@ -1,5 +1,5 @@
-"""A run against the baseline that the configuration names for its set: is it better, and by how
-much in each figure."""
+"""The comparison of a run with the baseline that the configuration names for its set: whether it is
+better, and by how much in each figure."""
 
 from __future__ import annotations
 
@@ -15,28 +15,37 @@ from assay.reports.view import failed_musts
 from assay.reports.wording import Sentences, as_sentence, gold_change, headlines, hidden_loss
 from assay.reports.words import Words
 from assay.workbench.deciding.baseline import against, read_baseline
-from assay.workbench.deciding.run_boards import baseline_of, decided, rests_on
+from assay.workbench.deciding.run_boards import baseline_of, verdict_risk, verdict_today
 from assay.workbench.deciding.run_comparison import Lead, lead_by
 from assay.workbench.deciding.ship_gate import Ship, ship_of
-from assay.workbench.deciding.single_judge_risk import Rests
+from assay.workbench.deciding.single_judge_risk import SingleJudgeRisk
 from assay.workbench.project.cache import computed
 from assay.workbench.project.service import Service
 from assay.workbench.scoring.history import KeptRun
 
-__all__ = ["Seen", "Since", "Told", "named", "seen", "since_baseline", "told"]
+__all__ = [
+    "BaselineComparison",
+    "BaselineSummary",
+    "RunToday",
+    "baseline_summary",
+    "compare_with_baseline",
+    "run_today",
+    "with_baseline_name",
+]
 
 
-class Since(msgspec.Struct, frozen=True, kw_only=True):
-    """`change` has every figure, over the queries that both have and judge alike."""
+class BaselineComparison(msgspec.Struct, frozen=True, kw_only=True):
+    """A run compared with the baseline `before`. `change` has every figure, over the queries that
+    both have and judge alike."""
 
     before: Results
     comparison: Comparison
     change: Baseline
 
 
-class Told(msgspec.Struct, frozen=True, kw_only=True):
-    """Is the run better than the baseline, in the words of the pages; the measure that decides;
-    what the answer hangs on; who recorded the baseline; and the change of every figure."""
+class BaselineSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether a run is better than the baseline, in the words of the pages: the deciding measure,
+    the caveats, who recorded the baseline, and the change of every figure."""
 
     lead: Lead
     head: Difference
@@ -46,33 +55,33 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
     change: Baseline
 
 
-class Seen(KeptRun, frozen=True, kw_only=True):
-    """A run as its page tells of it. `results` stay as they were recorded, with the verdict and the
-    baseline of that day; what stands beside them is of today."""
+class RunToday(KeptRun, frozen=True, kw_only=True):
+    """A run as its page shows it. `results` are as they were recorded, with the verdict and the
+    baseline of that day; everything else is of today."""
 
     ship: Ship
     verdict: Verdict | None
     musts: tuple[str, ...]  # questions that must pass and did not
-    rests: Rests | None
-    since: Told | None
+    rests: SingleJudgeRisk | None
+    since: BaselineSummary | None
 
 
-def seen(service: Service, run: KeptRun, language: str) -> Seen:
-    verdict, since = decided(service, run), since_baseline(service, run)
-    return Seen(
+def run_today(service: Service, run: KeptRun, language: str) -> RunToday:
+    verdict, since = verdict_today(service, run), compare_with_baseline(service, run)
+    return RunToday(
         **{field: getattr(run, field) for field in KeptRun.__struct_fields__},
         ship=ship_of(verdict),
         verdict=verdict,
         musts=failed_musts(run.results),
-        rests=rests_on(service, run, verdict),
-        since=told(since, language) if since else None,
+        rests=verdict_risk(service, run, verdict),
+        since=baseline_summary(since, language) if since else None,
     )
 
 
-def told(since: Since, language: str) -> Told:
-    compared, tell = named(since, language), Sentences(Words(language))
+def baseline_summary(since: BaselineComparison, language: str) -> BaselineSummary:
+    compared, tell = with_baseline_name(since, language), Sentences(Words(language))
     head = headlines(compared)[0]
-    return Told(
+    return BaselineSummary(
         lead=lead_by((compared.baseline, head.system), head),
         head=head,
         lost=as_sentence(hidden_loss(head, compared, tell)),
@@ -82,14 +91,15 @@ def told(since: Since, language: str) -> Told:
     )
 
 
-def named(since: Since, language: str) -> Comparison:
-    """The comparison with the baseline called so."""
+def with_baseline_name(since: BaselineComparison, language: str) -> Comparison:
+    """The comparison, in which the baseline is called so."""
     name = Words(language)("baseline_of", engine=since.before.engine)
     return msgspec.structs.replace(since.comparison, baseline=name)
 
 
-def since_baseline(service: Service, run: KeptRun) -> Since | None:
-    """None where no baseline is named, or it is of nothing that this run has."""
+def compare_with_baseline(service: Service, run: KeptRun) -> BaselineComparison | None:
+    """Compare a run with the baseline of its set. None if no baseline is named, or if it has no
+    query of the run."""
     path = baseline_of(service, run)
     if path is None:
         return None
@@ -97,12 +107,12 @@ def since_baseline(service: Service, run: KeptRun) -> Since | None:
     return computed(key, lambda: _since(run, path))
 
 
-def _since(run: KeptRun, path: Path) -> Since | None:
+def _since(run: KeptRun, path: Path) -> BaselineComparison | None:
     try:
         then = read_baseline(path, golden=isinstance(run.results, GoldenResults))
         if then is None:
             return None
-        return Since(
+        return BaselineComparison(
             before=then,
             comparison=compare([then, run.results], [then.engine, run.engine], force=True),
             change=against(run.results, then, path),

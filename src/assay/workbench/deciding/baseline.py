@@ -1,4 +1,4 @@
-"""The committed baseline: reading it, the change against it, and recording a new one."""
+"""Reading the committed baseline, comparing results with it, and recording a new one."""
 
 from __future__ import annotations
 

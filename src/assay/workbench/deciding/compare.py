@@ -1,4 +1,4 @@
-"""`assay compare`: each results file against the first."""
+"""`assay compare`: the differences of each results file from the first."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from assay.core.errors import UsageError
+from assay.core.results import Results
 from assay.evaluation.comparison import Comparison, compare
 from assay.formats.results_json import read_results
 
@@ -32,6 +33,20 @@ def compare_results(
     ):
         if len(set(names)) == len(names):
             break
+    return compare_with_leaderboard(
+        results, names, force=force, primary=primary, equivalence=equivalence
+    )
+
+
+def compare_with_leaderboard(
+    results: Sequence[Results],
+    names: Sequence[str],
+    *,
+    force: bool = False,
+    primary: str = "",
+    equivalence: float | None = None,
+) -> Comparison:
+    """Compare each results with the first; three or more also have a leaderboard."""
     found = compare(results, names, force=force, primary=primary, equivalence=equivalence)
     if len(results) < 3:
         return found

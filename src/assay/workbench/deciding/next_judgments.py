@@ -1,5 +1,5 @@
-"""What would settle the open question of a set, as far as it is not judged yet: the one list that
-home, the judge's pages, runs and comparisons lead to."""
+"""The documents to judge next on a gold set, because they would settle whether its best engine may
+ship or is better than the next. Home, the judging pages, runs and comparisons lead to this list."""
 
 from __future__ import annotations
 
@@ -12,41 +12,42 @@ from assay.core.results import Pair, Verdict
 from assay.workbench.deciding.run_boards import (
     RunLine,
     board_of,
-    decided,
-    rests_on,
-    run_at_hand,
     run_line,
+    verdict_risk,
+    verdict_today,
 )
-from assay.workbench.deciding.run_comparison import would_tell
-from assay.workbench.deciding.single_judge_risk import second_asked
+from assay.workbench.deciding.run_comparison import pairs_that_decide
+from assay.workbench.deciding.single_judge_risk import second_judge_asked
 from assay.workbench.judging.session import open_session
 from assay.workbench.project.service import Service, gold_path, kept_path, stored_name
-from assay.workbench.scoring.history import KeptRun, run_records
+from assay.workbench.scoring.history import KeptRun, kept_run, run_records
 
-__all__ = ["Asked", "Settling", "left_to_judge", "settling"]
+__all__ = ["OpenQuestion", "PairToJudge", "left_to_judge", "open_question"]
 
-LOOKED_AT = 60  # runs of a set
+LOOKED_AT = 60  # newest runs of a set: those that its board draws
 
 
-class Asked(msgspec.Struct, frozen=True, kw_only=True):
+class PairToJudge(msgspec.Struct, frozen=True, kw_only=True):
+    """A document to judge for a query."""
+
     query_id: str
     doc_id: str
 
 
-class Settling(msgspec.Struct, frozen=True, kw_only=True):
-    """The run that is in question, the one that it is compared with where there is one, and what
-    is left to judge. A `second` judge is wanted where its verdict rests on one."""
+class OpenQuestion(msgspec.Struct, frozen=True, kw_only=True):
+    """The run in question, the run that it is compared with, if any, and the pairs left to judge. A
+    `second` judge is wanted if the verdict depends on one judge."""
 
     run: RunLine
     other: RunLine | None
-    pairs: list[Asked]
+    pairs: list[PairToJudge]
     second: bool = False
 
 
-def settling(service: Service, name: str, judge: str = "") -> Settling | None:
-    """Of the best engine on a set: whether it may ship, else whether it is better than the next.
-    Where its verdict rests on one judge, another comes first to what that one said alone. None
-    where nothing is open, or judging cannot help."""
+def open_question(service: Service, name: str, judge: str = "") -> OpenQuestion | None:
+    """The open question about the best engine on a set: whether it may ship, or else whether it is
+    better than the next. If its verdict depends on one judge, another `judge` is first asked for
+    the documents that this one judged alone. None if nothing is open, or judging cannot help."""
     try:
         gold = stored_name(service, name)
         records = run_records(service, gold=gold, limit=LOOKED_AT)
@@ -54,36 +55,37 @@ def settling(service: Service, name: str, judge: str = "") -> Settling | None:
         if not leaders or open_session(gold_path(service, name)).gold.from_logs:
             return None
         run, other = leaders[0], leaders[1] if len(leaders) > 1 else None
-        kept = run_at_hand(service, run.id)
-        verdict = decided(service, kept)
-        if pairs := _for_a_second(service, kept, verdict, judge):
-            return Settling(run=run, other=other, pairs=pairs, second=True)
+        kept = kept_run(service, run.id)
+        verdict = verdict_today(service, kept)
+        if pairs := _pairs_for_second_judge(service, kept, verdict, judge):
+            return OpenQuestion(run=run, other=other, pairs=pairs, second=True)
         wanted = list(verdict.judge_next or ()) if verdict else []
         if not wanted and other is not None:
-            wanted = would_tell(service, other.id, run.id)
+            wanted = pairs_that_decide(service, other.id, run.id)
     except AssayError:  # the pages of its runs say what is wrong
         return None
     left = left_to_judge(service, name, wanted)
-    asked = [Asked(query_id=pair.query_id, doc_id=pair.doc_id) for pair in left]
-    return Settling(run=run, other=other, pairs=asked) if asked else None
+    asked = [PairToJudge(query_id=pair.query_id, doc_id=pair.doc_id) for pair in left]
+    return OpenQuestion(run=run, other=other, pairs=asked) if asked else None
 
 
-def _for_a_second(
+def _pairs_for_second_judge(
     service: Service, kept: KeptRun, verdict: Verdict | None, judge: str
-) -> list[Asked]:
-    """What the verdict rests on, where this judge has not judged it and is asked to."""
-    found = rests_on(service, kept, verdict) if judge else None
+) -> list[PairToJudge]:
+    """The documents on which the verdict depends, if this judge is asked for them and has not
+    judged them."""
+    found = verdict_risk(service, kept, verdict) if judge else None
     path = kept_path(service, kept.gold)
-    if found is None or found.on.judge == judge or not second_asked(path, found.pairs):
+    if found is None or found.on.judge == judge or not second_judge_asked(path, found.pairs):
         return []
     session = open_session(path)
     with session.log.reading:
         left = [pair for pair in found.pairs if session.votes.of(judge, pair) is None]
-    return [Asked(query_id=query, doc_id=doc) for query, doc in left]
+    return [PairToJudge(query_id=query, doc_id=doc) for query, doc in left]
 
 
 def left_to_judge(service: Service, name: str, pairs: Sequence[Pair]) -> list[Pair]:
-    """Without those that somebody who counts has graded since."""
+    """The pairs without those that have a counting vote by now."""
     try:
         session = open_session(gold_path(service, name))
     except AssayError:

@@ -1,4 +1,4 @@
-"""`assay plan`: from a pilot of two engines, how many queries and judgments a decision takes."""
+"""`assay plan`: how many queries and judgments a decision takes, from a pilot of two engines."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from assay.evaluation.planning import (
 )
 from assay.formats.results_json import read_results
 
-OTHERS = (0.01, 0.02, 0.03, 0.05, 0.1)
+OTHER_DIFFERENCES = (0.01, 0.02, 0.03, 0.05, 0.1)  # shown beside the one asked for
 
 
 def plan_from(
@@ -44,7 +44,7 @@ def plan_from(
     names = [base.engine, other.engine]
     if names[0] == names[1]:
         names = [str(path) for path in paths]
-    row = _deciding((base, other), names, primary)
+    row = _deciding_difference((base, other), names, primary)
     values = [_values(each, row.key) for each in (base, other)]
     moves = np.array([values[1][key] - values[0][key] for key in values[0] if key in values[1]])
     if len(moves) < 3 or moves.std() < 1e-12:
@@ -59,7 +59,7 @@ def plan_from(
     goal = Goal(
         difference=difference, spread=spread, power=power, level=1 - ALPHA, pass_or_fail=binary
     )
-    asked = [difference, *(each for each in OTHERS if each != difference)]
+    asked = [difference, *(each for each in OTHER_DIFFERENCES if each != difference)]
     needs = [needed(moves, replace(goal, difference=each)) for each in asked]
     depths = []
     if isinstance(base, GradedResults) and isinstance(other, GradedResults):
@@ -83,11 +83,13 @@ def plan_from(
         changed=int((moves != 0).sum()) if binary else None,
         agreement=agreement,
         crowds=[] if agreement is None else crowds_of(agreement, goal, cheap),
-        **_unjudged((base, other), row.measure, goal),
+        **_unjudged_effect((base, other), row.measure, goal),
     )
 
 
-def _deciding(both: tuple[Results, Results], names: list[str], primary: str) -> Difference:
+def _deciding_difference(
+    both: tuple[Results, Results], names: list[str], primary: str
+) -> Difference:
     """The difference in the measure that decides."""
     try:
         found = compare(both, names, primary=primary)
@@ -97,7 +99,7 @@ def _deciding(both: tuple[Results, Results], names: list[str], primary: str) -> 
     return next(row for row in found.differences if row.measure == found.headline)
 
 
-class Guessed(TypedDict, total=False):
+class UnjudgedEffect(TypedDict, total=False):
     """What the unjudged hits do to a plan."""
 
     unjudged: int
@@ -106,13 +108,13 @@ class Guessed(TypedDict, total=False):
     queries_believed: int | None
 
 
-def _unjudged(both: tuple[Results, Results], measure: str, goal: Goal) -> Guessed:
+def _unjudged_effect(both: tuple[Results, Results], measure: str, goal: Goal) -> UnjudgedEffect:
     """The spread takes an unjudged hit for not relevant; with grades drawn from the belief about
     such hits it is another."""
     if all(map(is_closed, both)):
-        return Guessed()
+        return UnjudgedEffect()
     spread = believed_spread([each.per_query for each in both], measure)
-    found = Guessed(unjudged=spread.unjudged, hits=spread.hits, believed=spread.spread)
+    found = UnjudgedEffect(unjudged=spread.unjudged, hits=spread.hits, believed=spread.spread)
     if spread.spread is not None:
         found["queries_believed"] = queries_for(replace(goal, spread=spread.spread))
     return found

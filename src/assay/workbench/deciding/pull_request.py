@@ -1,4 +1,4 @@
-"""The comment on a pull request: what `assay run` found, against the baselines of the sets."""
+"""Writing the comment on a pull request: the results of `assay run` against the baselines."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from assay.workbench.deciding.baseline import read_baseline
 from assay.workbench.project.config import Config
 from assay.workbench.scoring.run import Outcome
 
-KIND = re.compile(r"[A-Za-z_]\w*(?=:|$)")  # of an error, as Python names it
+KIND = re.compile(r"[A-Za-z_]\w*(?=:|$)")  # the class name of an error, which begins its message
 
 
 def write_comment(
@@ -29,14 +29,14 @@ def write_comment(
             engine=outcome.engine,
             results=outcome.results,
             comparison=_against_baseline(outcome, config),
-            error=_said(outcome, texts),
+            error=_public_error(outcome, texts),
         )
         for outcome in outcomes
     ]
     write_atomic(target, comment(pairs, texts=texts).encode())
 
 
-def _said(outcome: Outcome, texts: bool) -> str:
+def _public_error(outcome: Outcome, texts: bool) -> str:
     """Where things lie on this machine is nobody's business who reads a comment. What an engine
     says of a query may hold its words: without `texts` only the kind of its error is told."""
     error = outcome.error

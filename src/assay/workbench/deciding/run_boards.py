@@ -15,21 +15,21 @@ from assay.evaluation.gates import DEFAULT_POLICY
 from assay.reports.wording import ERRORS
 from assay.store.records import RunRecord
 from assay.workbench.deciding.baseline import read_baseline
-from assay.workbench.deciding.single_judge_risk import Rests, rests
+from assay.workbench.deciding.single_judge_risk import SingleJudgeRisk, find_single_judge_risk
 from assay.workbench.project.cache import computed
 from assay.workbench.project.paging import Page, page_of, page_size
 from assay.workbench.project.service import Service, kept_path
 from assay.workbench.scoring.history import KeptRun, kept_run, read_ahead, run_records
 from assay.workbench.scoring.run import gates_on
 from assay.workbench.scoring.run_records import (
-    Decided,
     RunLine,
-    asked_of,
+    StoredVerdict,
     configured_name,
+    gates_digest,
     headline,
     judged_share,
     line_of,
-    with_line,
+    with_summary,
 )
 from assay.workbench.scoring.score import verdict_against
 
@@ -41,20 +41,19 @@ __all__ = [
     "board_of",
     "boards",
     "configured_name",
-    "decided",
     "headline",
     "judged_share",
     "line_of",
-    "rests_on",
-    "run_at_hand",
     "run_line",
     "run_lines",
     "run_page",
     "summarise",
+    "verdict_risk",
+    "verdict_today",
 ]
 
-KNOWN = 4_000  # runs that boards look at
-SHOWN = 60  # runs of a set that are drawn
+KNOWN = 4_000  # newest runs that boards and trends look at
+SHOWN = 60  # newest runs of a set that a chart draws: more cannot be told apart
 
 
 class Track(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,7 +83,7 @@ def run_line(service: Service, record: RunRecord) -> RunLine:
     the gates or the baseline have changed since."""
     (record,) = summarise(service, [record])
     summary = msgspec.convert(record.summary, RunLine)
-    verdict = msgspec.convert(record.verdict, Decided) if record.verdict else Decided()
+    verdict = msgspec.convert(record.verdict or {}, StoredVerdict)
     return msgspec.structs.replace(
         summary,
         gold=record.gold,
@@ -99,32 +98,27 @@ def summarise(service: Service, records: Sequence[RunRecord]) -> list[RunRecord]
     """Runs with their summary and their verdict under today's gates. Missing ones (runs of an
     earlier version, changed gates) are computed and, in a store that was opened for writing, stored
     in one statement."""
-    asked = {gold: asked_of(service, gold) for gold in {record.gold for record in records}}
-    old = [r for r in records if r.summary is None or r.asked != asked[r.gold]]
+    gates = {gold: gates_digest(service, gold) for gold in {record.gold for record in records}}
+    old = [r for r in records if r.summary is None or r.asked != gates[r.gold]]
     if not old:
         return list(records)
     read_ahead(service, [record.id for record in old])
-    made = {record.id: _summarised(service, record, asked[record.gold]) for record in old}
+    made = {record.id: _with_summary_today(service, record, gates[record.gold]) for record in old}
     if not service.store.read_only:
         readable = [one for one in made.values() if not (one.summary or {})["error"]]
         service.store.keep_summaries(readable)
     return [made.get(record.id, record) for record in records]
 
 
-def _summarised(service: Service, record: RunRecord, asked: str) -> RunRecord:
+def _with_summary_today(service: Service, record: RunRecord, gates: str) -> RunRecord:
     try:
         run = kept_run(service, record.id)
-        line = line_of(record, run.results, decided(service, run, settle=False))
+        line = line_of(record, run.results, verdict_today(service, run, settle=False))
     except AssayError as error:
         line = RunLine(
             id=record.id, at=record.at, engine=record.engine, gold=record.gold, error=str(error)
         )
-    return with_line(record, line, asked)
-
-
-def run_at_hand(service: Service, run_id: str) -> KeptRun:
-    """A run with its results; those that pages look at are not read again."""
-    return kept_run(service, run_id)
+    return with_summary(record, line, gates)
 
 
 # ── many runs ─────────────────────────────────────────────────────────────────────────────────────
@@ -189,7 +183,7 @@ def _best_first(lines: Iterable[RunLine]) -> list[RunLine]:
 # ── the gates of today ────────────────────────────────────────────────────────────────────────────
 
 
-def decided(service: Service, run: KeptRun, *, settle: bool = True) -> Verdict | None:
+def verdict_today(service: Service, run: KeptRun, *, settle: bool = True) -> Verdict | None:
     """The verdict on a run under today's gates: those of the configuration if it has any for the
     run, else those that it was scored with. The default gates of a golden set are checked again if
     a baseline is named. With `settle`, the verdict also says what to judge if it is
@@ -247,7 +241,7 @@ def _cache_key(
     return service.store.address, run.id, msgspec.json.encode(gates), str(baseline or ""), state
 
 
-def rests_on(service: Service, run: KeptRun, verdict: Verdict | None) -> Rests | None:
+def verdict_risk(service: Service, run: KeptRun, verdict: Verdict | None) -> SingleJudgeRisk | None:
     """Whether the verdict rests on the votes of one judge that nobody has checked."""
     if verdict is None or verdict.status == "inconclusive" or not verdict.checks:
         return None
@@ -258,7 +252,7 @@ def rests_on(service: Service, run: KeptRun, verdict: Verdict | None) -> Rests |
     except AssayError:  # a set that is not open here
         return None
     key = _cache_key(service, run, gates, baseline)
-    return rests(
+    return find_single_judge_risk(
         [run.results],
         dataset,
         lambda runs: _verdict(runs[0], gates, baseline, settle=False).status,

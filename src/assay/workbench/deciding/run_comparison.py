@@ -1,4 +1,5 @@
-"""Two runs compared: is the second better, by how much, may it ship, and where did it change."""
+"""Comparing two runs: whether the second is better, by how much, whether it may ship, and which
+queries changed."""
 
 from __future__ import annotations
 
@@ -23,17 +24,17 @@ from assay.evaluation.comparison import Comparison, Difference, compare
 from assay.evaluation.doubts import is_closed
 from assay.evaluation.states import in_one_state
 from assay.judging.next import next_to_judge
+from assay.reports.view import FEW
 from assay.workbench.deciding.run_boards import (
     Board,
     RunLine,
-    decided,
     judged_share,
     line_of,
-    rests_on,
-    run_at_hand,
+    verdict_risk,
+    verdict_today,
 )
 from assay.workbench.deciding.ship_gate import Ship, ship_of
-from assay.workbench.deciding.single_judge_risk import Rests, rests
+from assay.workbench.deciding.single_judge_risk import SingleJudgeRisk, find_single_judge_risk
 from assay.workbench.project.cache import computed
 from assay.workbench.project.service import Service, kept_path
 from assay.workbench.scoring.history import KeptRun, kept_run
@@ -50,14 +51,13 @@ __all__ = [
     "names_of",
 ]
 
-Outcome = Literal[
+ComparisonOutcome = Literal[
     "better", "worse", "probably_better", "probably_worse", "not_shown", "same", "open"
 ]
-Kind = Literal["leads", "leads_here", "ahead_of", "turnable", "turned", "level"]
+LeadKind = Literal["leads", "leads_here", "ahead_of", "turnable", "turned", "level"]
 
-FEW = 10  # a slice with fewer queries tells little
 SLICES = ("type", "topic", "category", "language", "corpus")
-WEIGHTY = 20  # documents to judge where no number of them is expected to settle it
+WEIGHTY = 20  # documents to judge if no number of them is expected to settle it: one sitting
 
 
 class QueryChange(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,7 +85,7 @@ class SliceChange(msgspec.Struct, frozen=True, kw_only=True):
 class Change(msgspec.Struct, frozen=True, kw_only=True):
     """What does not depend on the gates."""
 
-    outcome: Outcome
+    outcome: ComparisonOutcome
     head: Difference
     comparison: Comparison
     queries: list[QueryChange]  # the largest loss first
@@ -107,8 +107,8 @@ class Duel(msgspec.Struct, frozen=True, kw_only=True):
     lead: Lead
     ship: Ship
     verdict: Verdict | None
-    rests: Rests | None = None  # what is said of the change
-    ship_rests: Rests | None = None
+    rests: SingleJudgeRisk | None = None  # what is said of the change
+    ship_rests: SingleJudgeRisk | None = None
 
 
 class Lead(msgspec.Struct, frozen=True, kw_only=True):
@@ -117,7 +117,7 @@ class Lead(msgspec.Struct, frozen=True, kw_only=True):
     page says it in the words of `kind`, and what is not proven as a report does. It names the
     `judge` where it rests on one whom nobody has checked."""
 
-    kind: Kind
+    kind: LeadKind
     engine: str
     other: str
     page: str = ""  # where it is told in full
@@ -125,10 +125,10 @@ class Lead(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def duel(service: Service, first: str, second: str) -> Duel:
-    runs = _both(service, first, second)
-    verdict = decided(service, runs[1])
+    runs = _read_two_runs(service, first, second)
+    verdict = verdict_today(service, runs[1])
     change = _known_change(service.store.address, runs)
-    on = _rests(service, runs, change.outcome)
+    on = _change_risk(service, runs, change.outcome)
     return Duel(
         a=line_of(runs[0], runs[0].results),
         b=line_of(runs[1], runs[1].results, verdict),
@@ -138,19 +138,19 @@ def duel(service: Service, first: str, second: str) -> Duel:
         ship=ship_of(verdict),
         verdict=verdict,
         rests=on,
-        ship_rests=rests_on(service, runs[1], verdict),
+        ship_rests=verdict_risk(service, runs[1], verdict),
     )
 
 
-def would_tell(service: Service, first: str, second: str) -> list[Pair]:
+def pairs_that_decide(service: Service, first: str, second: str) -> list[Pair]:
     """What to judge so that it is sure which of two runs is better, which no vote changes."""
-    return _known_change(service.store.address, _both(service, first, second)).to_judge
+    return _known_change(service.store.address, _read_two_runs(service, first, second)).to_judge
 
 
-def _both(service: Service, first: str, second: str) -> tuple[KeptRun, KeptRun]:
+def _read_two_runs(service: Service, first: str, second: str) -> tuple[KeptRun, KeptRun]:
     if first == second:
         raise InputError("a run is compared with another one", hint="Choose two runs.")
-    runs = run_at_hand(service, first), run_at_hand(service, second)
+    runs = kept_run(service, first), kept_run(service, second)
     if isinstance(runs[0].results, GoldenResults) != isinstance(runs[1].results, GoldenResults):
         raise InputError(
             "one run is on a golden set and the other on a graded one",
@@ -172,7 +172,9 @@ def lead_by(names: tuple[str, str], head: Difference, judge: str = "") -> Lead:
     return Lead(kind=kind, engine=first, other=second, judge=judge)
 
 
-def _rests(service: Service, runs: tuple[KeptRun, KeptRun], outcome: Outcome) -> Rests | None:
+def _change_risk(
+    service: Service, runs: tuple[KeptRun, KeptRun], outcome: ComparisonOutcome
+) -> SingleJudgeRisk | None:
     """Only of what is said to be so."""
     if outcome not in ("better", "worse") or runs[0].gold != runs[1].gold:
         return None
@@ -181,13 +183,13 @@ def _rests(service: Service, runs: tuple[KeptRun, KeptRun], outcome: Outcome) ->
     except AssayError:  # a set that is not open here
         return None
     key = (service.store.address, runs[0].id, runs[1].id)
-    return rests([run.results for run in runs], dataset, _told(runs), key)
+    return find_single_judge_risk([run.results for run in runs], dataset, _outcome_by(runs), key)
 
 
-def _told(runs: tuple[KeptRun, KeptRun]) -> Callable[[Sequence[Results]], Outcome]:
+def _outcome_by(runs: tuple[KeptRun, KeptRun]) -> Callable[[Sequence[Results]], ComparisonOutcome]:
     """What the comparison says of two results of these engines."""
 
-    def told(results: Sequence[Results]) -> Outcome:
+    def told(results: Sequence[Results]) -> ComparisonOutcome:
         found = compare(list(results), names_of(runs), force=True)
         return _outcome(_head(found))
 
@@ -214,15 +216,15 @@ def lead_of(service: Service, board: Board) -> Lead | None:
         return None
     best, other = board.leaders[:2]
     try:
-        kind = told_apart(service, other.id, best.id)
+        kind = lead_kind(service, other.id, best.id)
     except AssayError:
         kind = "ahead_of"
     if best.value == other.value and kind not in ("turnable", "turned"):
         kind = "level"
     on = None
     if kind in ("leads", "leads_here"):
-        both = run_at_hand(service, other.id), run_at_hand(service, best.id)
-        on = _rests(service, both, "better")
+        both = kept_run(service, other.id), kept_run(service, best.id)
+        on = _change_risk(service, both, "better")
     return Lead(
         kind=kind,
         engine=best.engine,
@@ -232,7 +234,7 @@ def lead_of(service: Service, board: Board) -> Lead | None:
     )
 
 
-def _kind(head: Difference) -> Kind:
+def _kind(head: Difference) -> LeadKind:
     outcome = _outcome(head)
     if outcome in ("better", "worse"):
         return "leads_here" if head.here_only else "leads"
@@ -242,10 +244,10 @@ def _kind(head: Difference) -> Kind:
     return "level" if outcome == "same" else "ahead_of"
 
 
-def told_apart(service: Service, first: str, second: str) -> Kind:
+def lead_kind(service: Service, first: str, second: str) -> LeadKind:
     """What the comparison of two runs says first, without all that its page has beside it."""
 
-    def kind() -> Kind:
+    def kind() -> LeadKind:
         return _kind(_compared((kept_run(service, first), kept_run(service, second)))[1])
 
     return computed(("kind of lead", service.store.address, first, second), kind)
@@ -289,7 +291,7 @@ def _head(found: Comparison) -> Difference:
     return next(row for row in found.differences if row.measure == found.headline)
 
 
-def _outcome(head: Difference) -> Outcome:
+def _outcome(head: Difference) -> ComparisonOutcome:
     """`open` where unjudged documents could turn it; `not_shown` where zero is inside the interval:
     then the sign says nothing."""
     if not head.wins and not head.losses and head.verdict != "open":
@@ -345,14 +347,14 @@ def _slices(pairs: Sequence[tuple[Entry, Entry]], key: str) -> Iterator[SliceCha
     for kind in SLICES:
         groups: dict[str, list[tuple[Entry, Entry]]] = {}
         for pair in pairs:
-            if name := _part(pair[1], kind):
+            if name := _slice_of(pair[1], kind):
                 groups.setdefault(name, []).append(pair)
         if len(groups) > 1:
             for name, some in sorted(groups.items(), key=lambda named: (-len(named[1]), named[0])):
                 yield _slice(kind, name, some, key)
 
 
-def _part(entry: Entry, kind: str) -> str:
+def _slice_of(entry: Entry, kind: str) -> str:
     if isinstance(entry, GradedEntry):
         return entry.in_slice(kind)
     return str(getattr(entry, kind, "") or "")

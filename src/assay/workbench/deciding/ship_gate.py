@@ -1,5 +1,5 @@
-"""May an engine ship? What the gates of today say of a run, in the words of the pages: for agents,
-who see no page."""
+"""Whether an engine may ship: the verdict of today's gates on a run, in the words of the pages, for
+agents, which see no page."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from assay.evaluation.gate_values import judged_of, measure_line, members, too_f
 from assay.evaluation.gates import DEFAULT_POLICY
 from assay.reports.wording import SHOWN_MUSTS, Sentences
 from assay.reports.words import Words
-from assay.workbench.deciding.run_boards import decided, line_of, rests_on
+from assay.workbench.deciding.run_boards import line_of, verdict_risk, verdict_today
 from assay.workbench.project.service import Service
 from assay.workbench.scoring.history import KeptRun
 
-__all__ = ["Ship", "Shipping", "may_ship", "ship_answer", "ship_of"]
+__all__ = ["Ship", "ShipAnswer", "may_ship", "ship_answer", "ship_of"]
 
 Ship = Literal["yes", "no", "not_yet", "no_gates"]
 STATUSES: dict[Status, Ship] = {"pass": "yes", "fail": "no", "inconclusive": "not_yet"}
@@ -25,7 +25,7 @@ WORST_FIRST = ("fail", "inconclusive", "pass")
 SHOWN = 4  # gates that are told in full
 
 
-class Shipping(msgspec.Struct, frozen=True, kw_only=True):
+class ShipAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """The answer in a sentence, and what every gate found, the worst first."""
 
     text: str
@@ -46,27 +46,27 @@ def ship_of(verdict: Verdict | None) -> Ship:
 def ship_answer(service: Service, run: KeptRun) -> tuple[Ship, str]:
     """The answer alone and why it is not yes, for a list of runs; whom it rests on takes longer to
     find."""
-    verdict, musts = _standing(service, run)
+    verdict, musts = _verdict_and_musts(service, run)
     answer = ship_of(verdict)
     if answer == "yes" and musts:
         return "not_yet", f"{_english().failed_musts(musts, SHOWN_MUSTS)}."
     checks = [each for each in verdict.checks if each.counts] if verdict else []
     worst = min(checks, key=lambda each: WORST_FIRST.index(each.status), default=None)
-    return answer, _told(worst, run) if worst and worst.status != "pass" else ""
+    return answer, _word_check(worst, run) if worst and worst.status != "pass" else ""
 
 
-def _standing(service: Service, run: KeptRun) -> tuple[Verdict | None, tuple[str, ...]]:
+def _verdict_and_musts(service: Service, run: KeptRun) -> tuple[Verdict | None, tuple[str, ...]]:
     """What the gates of today say, and the questions that must pass and did not."""
-    verdict = decided(service, run, settle=False)
+    verdict = verdict_today(service, run, settle=False)
     return verdict, line_of(run, run.results, verdict).musts
 
 
-def may_ship(service: Service, run: KeptRun) -> Shipping:
-    verdict, musts = _standing(service, run)
+def may_ship(service: Service, run: KeptRun) -> ShipAnswer:
+    verdict, musts = _verdict_and_musts(service, run)
     answer = ship_of(verdict)
     checks = [check for check in verdict.checks if check.counts] if verdict else []
-    rests = rests_on(service, run, verdict)
-    return Shipping(
+    rests = verdict_risk(service, run, verdict)
+    return ShipAnswer(
         text=_english().may_ship(
             run.engine,
             answer,
@@ -75,7 +75,7 @@ def may_ship(service: Service, run: KeptRun) -> Shipping:
             built_in=any(check.gate in DEFAULT_POLICY for check in checks),
         ),
         gates=tuple(
-            _told(check, run)
+            _word_check(check, run)
             for check in sorted(checks, key=lambda check: WORST_FIRST.index(check.status))
         ),
         verdict=verdict,
@@ -86,7 +86,7 @@ def _english() -> Sentences:
     return Sentences(Words("en"))
 
 
-def _told(check: Check, run: KeptRun) -> str:
+def _word_check(check: Check, run: KeptRun) -> str:
     """What a gate found."""
     to_judge = 0
     if check.status == "inconclusive" and isinstance(run.results, GradedResults):

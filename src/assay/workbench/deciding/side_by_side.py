@@ -1,5 +1,5 @@
-"""One query in two runs: both rankings with texts and grades, what moved, and why each document is
-where it is."""
+"""The two rankings of one query in two runs: documents with texts and grades, how they moved, and
+why each is at its rank."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from assay.workbench.searching import corpora
 from assay.workbench.searching.open_corpora import OpenCorpus, open_cached
 from assay.workbench.searching.search import Reason, reasons
 
-__all__ = ["Placed", "Ranking", "TwoRankings", "two_rankings"]
+__all__ = ["RankedDocument", "Ranking", "TwoRankings", "two_rankings"]
 
-DEPTH = 20  # ranks that are shown
-WORDED = 8  # of these, how many say which words they share with the question
-EXCERPT = 240  # characters of a text
-PARTS = ("question", "conclusion", "summary")  # of a letter, what is read first
-LARGEST = 64 * 2**20  # bytes of a corpus file that is read for a page
+DEPTH = 20  # ranks shown: as many as results keep by default
+WORDED = 8  # first ranks that show which words they share with the question, which takes longer
+EXCERPT = 240  # characters of a text: a few lines
+PARTS = ("question", "conclusion", "summary")  # fields of an opinion that are read first
+LARGEST = 64 * 2**20  # bytes of a corpus file that is read for a page; larger ones show ids alone
 
 
-class Placed(msgspec.Struct, frozen=True, kw_only=True):
+class RankedDocument(msgspec.Struct, frozen=True, kw_only=True):
     """A document at its rank. `other_rank` is where the other run has it, None where it does not
     show it; `why` is what put it there, the strongest first."""
 
@@ -51,7 +51,7 @@ class Ranking(msgspec.Struct, frozen=True, kw_only=True):
     run: RunLine
     name: str
     value: float | None
-    documents: list[Placed]
+    documents: list[RankedDocument]
     returned: int
     error: str = ""
     note: str = ""  # why a golden question passed or failed
@@ -74,7 +74,7 @@ def two_rankings(service: Service, first: str, second: str, query_id: str) -> Tw
     orders = [list(entry.results) for entry in entries]
     names = names_of(runs)
     wanted = list(dict.fromkeys([*orders[0][:DEPTH], *orders[1][:DEPTH]]))
-    texts = [_texts(service, run.results, wanted) for run in runs]
+    texts = [_documents_of_run(service, run.results, wanted) for run in runs]
     both = texts[0] | texts[1]
     both |= {doc_id: found for doc_id, found in texts[0].items() if found[1].title}
     sides = [
@@ -112,19 +112,19 @@ def _ranking(
 ) -> Ranking:
     elsewhere = {doc_id: rank for rank, doc_id in enumerate(other, 1)}
     hits = {hit.doc_id: hit for hit in entry.hits} if isinstance(entry, GoldenEntry) else {}
-    why = _explained(service, run, entry.query_text)
+    why = _explain_ranking(service, run, entry.query_text)
     placed = []
     for rank, doc_id in enumerate(entry.results[:DEPTH], 1):
         corpus, document = texts.get(doc_id, ("", None))
         hit, told = hits.get(doc_id), why.get(doc_id)
         there = elsewhere.get(doc_id)
         placed.append(
-            Placed(
+            RankedDocument(
                 rank=rank,
                 doc_id=doc_id,
                 grade=entry.grades[rank - 1] if rank <= len(entry.grades) else None,
                 title=(hit.title if hit else "") or (document.title if document else ""),
-                excerpt=_excerpt((hit.text if hit else "") or _telling(document)),
+                excerpt=_excerpt((hit.text if hit else "") or _opening_text(document)),
                 corpus=corpus,
                 other_rank=there,
                 moved=there - rank if there else 0,
@@ -147,7 +147,7 @@ def _ranking(
     )
 
 
-def _telling(document: Document | None) -> str:
+def _opening_text(document: Document | None) -> str:
     """What the document says, before its letterhead."""
     if document is None:
         return ""
@@ -164,16 +164,16 @@ def _excerpt(text: str) -> str:
 # ── texts and signals ─────────────────────────────────────────────────────────────────────────────
 
 
-def _searched(results: Results) -> str:
+def _corpus_of_run(results: Results) -> str:
     corpus = results.receipt.inputs.get("corpus")
     return corpus.path if corpus else ""
 
 
-def _texts(
+def _documents_of_run(
     service: Service, results: Results, ids: Sequence[str]
 ) -> dict[str, tuple[str, Document]]:
     """The documents that the corpus of the run has, with the name they can be read under."""
-    name = _searched(results)
+    name = _corpus_of_run(results)
     if not name:
         return {}
     try:
@@ -189,7 +189,7 @@ def _texts(
         path = Path(name)
         if path.is_file() and path.stat().st_size <= LARGEST:
             status = path.stat()
-            every = _file(path, status.st_mtime_ns, status.st_size)
+            every = _documents_in_file(path, status.st_mtime_ns, status.st_size)
             return {doc_id: ("", every[doc_id]) for doc_id in ids if doc_id in every}
     except (AssayError, OSError):  # the ids are shown without their texts
         return {}
@@ -197,14 +197,16 @@ def _texts(
 
 
 @lru_cache(maxsize=4)
-def _file(path: Path, _changed: int, _size: int) -> dict[str, Document]:
+def _documents_in_file(path: Path, _changed: int, _size: int) -> dict[str, Document]:
     return {document.id: document for document in corpora.documents(path)}
 
 
-def _explained(service: Service, run: KeptRun, query: str) -> dict[str, corpora.FoundDocument]:
+def _explain_ranking(
+    service: Service, run: KeptRun, query: str
+) -> dict[str, corpora.FoundDocument]:
     """Our own engine is asked again, where its corpus is the one that was searched and is indexed;
     other engines say nothing of why."""
-    name = _searched(run.results)
+    name = _corpus_of_run(run.results)
     try:
         if not name or not query.strip() or not corpora.is_corpus(name, service.home):
             return {}
@@ -214,12 +216,12 @@ def _explained(service: Service, run: KeptRun, query: str) -> dict[str, corpora.
             return {}
         if not is_indexed(opened, service.home):
             return {}
-        return _asked_again(open_cached(name, home=service.home), query)
+        return _search_again(open_cached(name, home=service.home), query)
     except (AssayError, OSError):
         return {}
 
 
-def _asked_again(opened: OpenCorpus, query: str) -> dict[str, corpora.FoundDocument]:
+def _search_again(opened: OpenCorpus, query: str) -> dict[str, corpora.FoundDocument]:
     """The first ones with the words that they share with the question, for which their text is
     looked through; the others with what put them there alone."""
     hits = opened.engine.search(query, DEPTH, explain=True, texts=False)

@@ -1,5 +1,5 @@
-"""Whether a verdict rests on one judge: it is decided again without the documents that only this
-judge has judged, and nobody has checked (`judging/unchecked`)."""
+"""Whether a verdict depends on one judge: it is decided again without the documents that only this
+judge has judged and nobody has checked (`judging/unchecked`). Also: asking a second judge."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from assay.core.types import GoldSet, Hit, QueryResult
 from assay.core.verdicts import OneJudge
 from assay.evaluation.graded import graded_results
 from assay.gold.acts import ASK_SECOND
-from assay.gold.log import has_log, writing
+from assay.gold.files import has_log
+from assay.gold.log import writing
 from assay.judging.pool import Pool, pool_path, read_pool, with_second_look, write_pool
 from assay.judging.votes import Pair
 from assay.workbench.judging.session import JudgingSession, open_session
@@ -30,35 +31,42 @@ from assay.workbench.project.output_files import or_undone
 if TYPE_CHECKING:
     from assay.workbench.project.service import Service
 
-__all__ = ["Rests", "ask_second", "rests", "second_asked", "with_one_judge"]
+__all__ = [
+    "SingleJudgeRisk",
+    "ask_second_judge",
+    "find_single_judge_risk",
+    "second_judge_asked",
+    "with_single_judge_risk",
+]
 
-JUDGES = 5  # that are looked at, those with most documents first
+JUDGES = 5  # judges that are tried, those with most documents first: each is scored again
 
-Told = Callable[[Sequence[GradedResults]], str]
+Decide = Callable[[Sequence[GradedResults]], str]  # the verdict on some results, in a word
 
 
-class Rests(msgspec.Struct, frozen=True, kw_only=True):
-    """What it rests on, and which documents that are."""
+class SingleJudgeRisk(msgspec.Struct, frozen=True, kw_only=True):
+    """The judge on whom a verdict depends, and the documents that this judge alone has judged."""
 
     on: OneJudge
     pairs: tuple[Pair, ...]
 
 
-def with_one_judge(
+def with_single_judge_risk(
     verdict: Verdict, results: Results, dataset: Path, decide: Callable[[Results], Verdict]
 ) -> Verdict:
-    """The verdict of a command, with the judge whom it rests on, where it does."""
+    """The verdict of a command, with the judge on whom it depends, if it does."""
     if verdict.status == "inconclusive" or not has_log(dataset):
         return verdict
-    found = rests([results], dataset, lambda runs: decide(runs[0]).status)
+    found = find_single_judge_risk([results], dataset, lambda runs: decide(runs[0]).status)
     return msgspec.structs.replace(verdict, one_judge=found.on) if found else verdict
 
 
-def rests(runs: Sequence[Results], dataset: Path, told: Told, key: Hashable = None) -> Rests | None:
-    """Whether what is `told` of runs on a set would be another thing without what one judge alone
-    said. None where it would not, where labels given since make it another thing anyway, or where
-    nobody voted.
-    With a `key`, which stands for the runs and what is asked of them, the answer is kept."""
+def find_single_judge_risk(
+    runs: Sequence[Results], dataset: Path, decide: Decide, key: Hashable = None
+) -> SingleJudgeRisk | None:
+    """Whether what `decide` says of runs on a set would change without the votes that one judge
+    alone gave. None if it would not, if newer labels change it anyway, or if nobody voted. With a
+    `key`, which stands for the runs and for `decide`, the answer is cached."""
     graded = [run for run in runs if isinstance(run, GradedResults)]
     if len(graded) < len(runs) or not has_log(dataset):
         return None
@@ -74,25 +82,25 @@ def rests(runs: Sequence[Results], dataset: Path, told: Told, key: Hashable = No
         if not alone:
             return None
         if key is None:
-            return _found(graded, session, alone, told)
+            return _find_risk(graded, session, alone, decide)
         state = (frozenset(alone.items()), session.stamps)
         asked = ("one judge", key, dataset, state)
-        return computed(asked, lambda: _found(graded, session, alone, told))
+        return computed(asked, lambda: _find_risk(graded, session, alone, decide))
     except AssayError:  # a set that cannot be judged, or a measure that cannot be computed again
         return None
 
 
-def _found(
+def _find_risk(
     runs: Sequence[GradedResults],
     session: JudgingSession,
     alone: dict[str, frozenset[Pair]],
-    told: Told,
-) -> Rests | None:
+    decide: Decide,
+) -> SingleJudgeRisk | None:
     print_now = gold_fingerprint(session.gold)
-    now = told(runs)
+    now = decide(runs)
     if any(run.receipt.gold.fingerprint != print_now for run in runs):
-        runs = [_again(run, session.gold) for run in runs]
-        if told(runs) != now:  # with the labels of today it is another thing anyway
+        runs = [_score_again(run, session.gold) for run in runs]
+        if decide(runs) != now:  # the labels of today change it anyway
             return None
     hits = {
         (entry.query_id, doc_id)
@@ -106,21 +114,21 @@ def _found(
         behind = pairs & hits
         if not behind:
             break
-        gold = _without(session.gold, pairs)
-        then = told([_again(run, gold) for run in runs])
+        gold = _gold_without(session.gold, pairs)
+        then = decide([_score_again(run, gold) for run in runs])
         if then != now:
             on = OneJudge(judge=judge, documents=len(behind), without=then)
-            return Rests(on=on, pairs=tuple(sorted(behind)))
+            return SingleJudgeRisk(on=on, pairs=tuple(sorted(behind)))
     return None
 
 
-def _without(gold: GoldSet, pairs: Collection[Pair]) -> GoldSet:
+def _gold_without(gold: GoldSet, pairs: Collection[Pair]) -> GoldSet:
     labelled = zip(gold.judgments["query_id"], gold.judgments["doc_id"], strict=True)
     stays = pl.Series([pair not in pairs for pair in labelled], dtype=pl.Boolean)
     return replace(gold, judgments=gold.judgments.filter(stays))
 
 
-def _again(results: GradedResults, gold: GoldSet) -> GradedResults:
+def _score_again(results: GradedResults, gold: GoldSet) -> GradedResults:
     """The same answers, scored on other judgments."""
     answers = [
         QueryResult(
@@ -144,7 +152,7 @@ def _again(results: GradedResults, gold: GoldSet) -> GradedResults:
 # ── a second judge ────────────────────────────────────────────────────────────────────────────────
 
 
-def second_asked(dataset: Path, pairs: Collection[Pair]) -> bool:
+def second_judge_asked(dataset: Path, pairs: Collection[Pair]) -> bool:
     """Whether somebody else is asked for these already."""
     try:
         asked = open_session(dataset).asked_twice
@@ -153,7 +161,7 @@ def second_asked(dataset: Path, pairs: Collection[Pair]) -> bool:
     return bool(pairs) and all(pair in asked for pair in pairs)
 
 
-def ask_second(service: Service, dataset: Path, pairs: Collection[Pair], *, by: str) -> int:
+def ask_second_judge(service: Service, dataset: Path, pairs: Collection[Pair], *, by: str) -> int:
     """Ask one more judge for these documents; how many that are."""
     with writing(dataset) as log:
         pool = read_pool(dataset) or Pool()

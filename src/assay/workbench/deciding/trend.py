@@ -1,4 +1,4 @@
-"""How an engine has done over time: every run that is kept, what it did to the level before it,
+"""The trend of an engine on a set: every run in the history, its change against the runs before it,
 and the commit that was measured."""
 
 from __future__ import annotations
@@ -54,8 +54,10 @@ def trends_by_set(service: Service, *, gold: str = "") -> dict[str, list[Trend]]
 
 def _events(service: Service, gold: str, records: Iterable[RunRecord]) -> list[Event]:
     """Runs that cannot be read, or measured something else than the newest, are left out."""
-    labels = _labels(service, gold)
-    readable = [(record, past) for record in records if (past := _past(service, record, labels))]
+    labels = _graded_set(service, gold)
+    readable = [
+        (record, past) for record in records if (past := _values_then(service, record, labels))
+    ]
     lines = [run_line(service, record) for record, _ in readable]
     chosen = [place for place, line in enumerate(lines) if line.measure == lines[-1].measure]
     known = (service.store.address, labels.stamp if labels else None)
@@ -85,36 +87,36 @@ def _mean(past: Past) -> float | None:
     return sum(values) / len(values) if past.rescored and values else None
 
 
-class _Labels(NamedTuple):
+class _GradedSet(NamedTuple):
     """A graded set as its file is now."""
 
     stamp: Stamp
     gold: GoldSet
 
 
-def _labels(service: Service, gold: str) -> _Labels | None:
+def _graded_set(service: Service, gold: str) -> _GradedSet | None:
     sets = service.gold_sets.values()
     path = next((each for each in sets if gold in run_names(service, each)), None)
     stamp = stamp_of(path) if path is not None else None
     if path is None or stamp is None:
         return None
-    return computed(("labels", path, stamp), lambda: _read(path, stamp))
+    return computed(("labels", path, stamp), lambda: _read_graded_set(path, stamp))
 
 
-def _read(path: Path, stamp: Stamp) -> _Labels | None:
+def _read_graded_set(path: Path, stamp: Stamp) -> _GradedSet | None:
     try:
         known = read_gold(path)
     except AssayError:
         return None
-    return None if any(query.checks for query in known.queries) else _Labels(stamp, known)
+    return None if known.is_golden else _GradedSet(stamp, known)
 
 
-def _past(service: Service, record: RunRecord, labels: _Labels | None) -> Past | None:
+def _values_then(service: Service, record: RunRecord, labels: _GradedSet | None) -> Past | None:
     """A run never changes: with the same labels its values are computed once."""
 
     def values() -> Past | None:
         try:
-            return _values(kept_run(service, record.id).results, labels)
+            return _values_today(kept_run(service, record.id).results, labels)
         except AssayError:
             return None
 
@@ -122,7 +124,7 @@ def _past(service: Service, record: RunRecord, labels: _Labels | None) -> Past |
     return computed(("past", service.store.address, record.id, stamp), values)
 
 
-def _values(results: Results, labels: _Labels | None) -> Past:
+def _values_today(results: Results, labels: _GradedSet | None) -> Past:
     """Scored again with the labels of today where the hits that are kept are enough for it, so that
     judging more changes no level; else as they were."""
     key, measure = headline(results)
@@ -130,7 +132,7 @@ def _values(results: Results, labels: _Labels | None) -> Past:
         ids = {entry.query_id for entry in results.per_query}
         own = [entry for entry in results.per_query if not is_variant(entry, ids)]
         values = {entry.query_id: entry.metrics.get("pass") for entry in own}
-    elif labels is not None and _is_kept(results, measure):
+    elif labels is not None and _has_every_hit(results, measure):
         hits = {
             entry.query_id: {doc: -float(rank) for rank, doc in enumerate(entry.results)}
             for entry in results.per_query
@@ -143,14 +145,16 @@ def _values(results: Results, labels: _Labels | None) -> Past:
     else:
         values = {entry.query_id: entry.metrics.get(key) for entry in results.per_query}
     receipt = results.receipt
-    return Past(fingerprint=receipt.gold.fingerprint, values=_known(values), git=receipt.git)
+    return Past(
+        fingerprint=receipt.gold.fingerprint, values=_without_missing(values), git=receipt.git
+    )
 
 
-def _known(values: Mapping[str, float | None]) -> dict[str, float]:
+def _without_missing(values: Mapping[str, float | None]) -> dict[str, float]:
     return {query: float(value) for query, value in values.items() if value is not None}
 
 
-def _is_kept(results: Results, measure: str) -> bool:
+def _has_every_hit(results: Results, measure: str) -> bool:
     """Whether every hit that the measure looks at is in the file."""
     cutoff = next(
         (line.cutoff for line in results.receipt.measures if line.measure == measure), None
@@ -165,11 +169,13 @@ def _commit(git: GitState | None) -> Commit | None:
     if git is None or not re.fullmatch(r"[0-9a-f]{7,64}", git.commit):
         return None
     key = ("commit", git.commit, Path.cwd())
-    by, _, subject = computed(key, lambda: _told(git.commit, Path.cwd())).partition("\0")
+    by, _, subject = computed(key, lambda: _author_and_subject(git.commit, Path.cwd())).partition(
+        "\0"
+    )
     return Commit(id=git.commit, dirty=git.dirty, by=by, subject=subject)
 
 
-def _told(commit: str, folder: Path) -> str:
+def _author_and_subject(commit: str, folder: Path) -> str:
     """Author and subject of a commit of this repository."""
     asked = ("log", "-1", "--format=%an%x00%s", "--end-of-options", commit)
     return git(*asked, folder=folder) or ""

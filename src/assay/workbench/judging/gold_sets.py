@@ -396,13 +396,13 @@ def _spare_target(target: Path, gold: GoldSet, votes: Sequence[Vote]) -> None:
 
 def _is_golden(gold: GoldSet) -> bool:
     """Expectations and no grades; a set without either is one that nobody has judged yet."""
-    return not gold.judgments.height and any(query.checks for query in gold.queries)
+    return not gold.judgments.height and gold.is_golden
 
 
 def _readable(source: Path, format: str | None = None) -> GoldSet:
     """A gold set to write again: an expectation that cannot be read is refused, and not copied."""
     gold = formats.read_gold(source, format)
-    if any(query.checks for query in gold.queries):
+    if gold.is_golden:
         check_expectations(gold, file=str(source))
     return gold
 

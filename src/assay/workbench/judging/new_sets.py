@@ -34,7 +34,7 @@ from assay.law.queries import normal_query
 from assay.workbench.judging.pool import judged_now, known_ids
 from assay.workbench.judging.pool_documents import pooled_corpus
 from assay.workbench.project.service import Service
-from assay.workbench.scoring.score import Say, in_silence
+from assay.workbench.scoring.request import Say, ignore_message
 
 NUMBERED = re.compile(r"q(\d+)")
 FIRST_VERSION = "1.0"
@@ -240,7 +240,7 @@ def add_document(
     *,
     why: str = "",
     corpus: Path | None = None,
-    say: Say = in_silence,
+    say: Say = ignore_message,
 ) -> PooledPair:
     """Put a pair into the pool, to be judged as the others are: that it was put in by hand is not
     shown to a judge. Where no corpus is known the id is taken as it is, and `say` tells."""

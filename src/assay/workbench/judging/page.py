@@ -205,7 +205,7 @@ def _set_row(service: Service, name: str, judge: str) -> SetRow:
         judged=judged,
         pooled=session.pool is not None,
         from_logs=session.gold.from_logs,
-        golden=any(query.checks for query in session.gold.queries),
+        golden=session.gold.is_golden,
         dealt_to=session.pool.judges if session.pool is not None else (),
     )
 
@@ -223,7 +223,7 @@ def set_to_judge(service: Service, name: str, judge: str, chair: bool = False) -
         rubric=session.version,
         pooled=session.pool is not None,
         from_logs=session.gold.from_logs,
-        golden=any(query.checks for query in session.gold.queries),
+        golden=session.gold.is_golden,
         dealt_to=session.pool.judges if session.pool is not None else (),
         asked=sum(row.asked for row in rows),
         judged=sum(row.judged for row in rows),

@@ -47,7 +47,7 @@ from assay.workbench.project.output_files import refuse_output, refuse_outputs
 from assay.workbench.project.overwrite_guard import spare_judgments
 from assay.workbench.project.service import Service
 from assay.workbench.review.suggestions import AskedPair, queue_pairs
-from assay.workbench.scoring.score import Progress, Say, in_silence, unwatched
+from assay.workbench.scoring.request import Progress, Say, ignore_message, show_no_progress
 
 SOURCE = "gold pool"
 CITATIONS = "citations"
@@ -97,7 +97,10 @@ class _System:
 
 
 def pool_gold(
-    request: PoolRequest, *, progress: Progress = unwatched, say: Say = in_silence
+    request: PoolRequest,
+    *,
+    progress: Progress = show_no_progress,
+    say: Say = ignore_message,
 ) -> Pooled:
     """Pool, deal, and write STEM.pool.json (and the pairs that wait, where an output is given)."""
     refuse_results(request.dataset)

@@ -72,7 +72,7 @@ def _standing(path: Path, gold: GoldSet, fingerprint: str, totals: VoteTotals) -
         path=str(path),
         queries=total,
         judgments=gold.judgments.height,
-        golden=any(query.checks for query in gold.queries),
+        golden=gold.is_golden,
         status=standing(approved, total) if approved is not None else gold.status or "unknown",
         approved=approved,
         to_approve=total - approved if approved is not None else 0,

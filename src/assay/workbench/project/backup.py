@@ -60,7 +60,7 @@ DATA = frozenset(
 FOREIGN = frozenset("pyproject.toml pytest.toml tox.toml uv.toml package.json".split())
 
 
-class Part(msgspec.Struct, frozen=True, kw_only=True):
+class MemberDigest(msgspec.Struct, frozen=True, kw_only=True):
     size: int
     sha256: str
 
@@ -74,7 +74,7 @@ class Backup(msgspec.Struct, frozen=True, kw_only=True):
     at: str = ""
     store: copying.StoreCopy | None = None
     gold: list[str] = []
-    parts: dict[str, Part] = {}
+    parts: dict[str, MemberDigest] = {}
     left_out: list[str] = []
 
 
@@ -134,7 +134,7 @@ class _Writer:
     `left_out` instead."""
 
     archive: tarfile.TarFile
-    parts: dict[str, Part] = field(default_factory=dict)
+    parts: dict[str, MemberDigest] = field(default_factory=dict)
     left_out: list[str] = field(default_factory=list)
 
     def add(self, name: str, path: Path) -> None:
@@ -152,7 +152,7 @@ class _Writer:
                 self.archive.addfile(member, source)
         except OSError as error:
             raise InputError(f"cannot be copied: {os_message(error)}", where=str(path)) from error
-        self.parts[name] = Part(size=member.size, sha256=source.digest.hexdigest())
+        self.parts[name] = MemberDigest(size=member.size, sha256=source.digest.hexdigest())
 
 
 def make_backup(

@@ -1,4 +1,4 @@
-"""Values that are computed from runs and files, kept while there is room.
+"""The cache of values that are computed from runs and files.
 
 A run never changes, so what is computed of one or of two is computed once; a value that also
 depends on a file has the state of the file in its key. Pages have no other such cache: what is
@@ -13,8 +13,8 @@ from assay.core.lru import Remembered
 
 T = TypeVar("T")
 
-MOST = 512  # values; comparisons of two runs are the largest
-_values = Remembered[tuple[Hashable, ...], Any](MOST)
+MAX_VALUES = 512  # values; comparisons of two runs are the largest
+_values = Remembered[tuple[Hashable, ...], Any](MAX_VALUES)
 
 
 def computed(key: tuple[Hashable, ...], find: Callable[[], T]) -> T:

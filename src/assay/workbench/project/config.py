@@ -1,5 +1,5 @@
-"""`assay.toml`: which gold sets, engines and gates, which machine judges, which backlogs of the
-user's own. Read strictly; paths are relative to the file."""
+"""Reading `assay.toml`: gold sets, engines, gates, machine judges and external backlogs. Unknown
+keys are refused; paths are relative to the file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from assay.core.errors import InputError
+from assay.core.errors import Declined, InputError
 from assay.core.files import read_toml
 from assay.core.results import Gate
 from assay.engines.engine_table import EngineConfig, read_tables
@@ -22,7 +22,7 @@ from assay.review import external_backlog
 from assay.review.external_backlog import BacklogSource
 
 CONFIG_NAME = "assay.toml"
-NAMED = re.compile(
+FILE_NAME = re.compile(
     r"\w(?:[\w .+]|-(?!-))*"
 )  # results are kept as GOLD--ENGINE.json: no name has two dashes
 
@@ -68,11 +68,11 @@ def read_config(path: Path) -> Config:
     try:
         file = msgspec.convert(read_toml(path), _File)
     except msgspec.ValidationError as error:
-        message, hint = _in_words(str(error))
+        message, hint = _explain_error(str(error))
         raise InputError(message, where=str(path), hint=hint) from error
     folder = path.resolve().parent
     config = Config(
-        gold={name: _absolute(gold, folder) for name, gold in file.gold.items()},
+        gold={name: _with_absolute_paths(gold, folder) for name, gold in file.gold.items()},
         engines=read_tables(file.engines, path),
         gates=file.gates,
         judges=file.judges,
@@ -96,7 +96,7 @@ def read_engine(path: Path, name: str) -> EngineConfig | None:
     return read_tables({key: tables[key] for key in tables if key in {name, *others}}, path)[name]
 
 
-def _in_words(error: str) -> tuple[str, str]:
+def _explain_error(error: str) -> tuple[str, str]:
     """msgspec's complaint with the key as the file has it, and the key that was probably meant."""
     message, _, place = error.rstrip("`").partition(" - at `$.")
     at = f"{place}: " if place else ""
@@ -143,7 +143,7 @@ def _check_names(config: Config, path: Path) -> None:
         ("judges", config.judges),
         ("backlog", config.backlog),
     ):
-        if bad := [name for name in names if not NAMED.fullmatch(name)]:
+        if bad := [name for name in names if not FILE_NAME.fullmatch(name)]:
             raise InputError(
                 f"{bad[0]!r} cannot be a file name",
                 where=f"{path}: {kind}",
@@ -192,9 +192,26 @@ def _check_backlogs(sources: Mapping[str, BacklogSource], path: Path) -> None:
             )
 
 
-def _absolute(gold: GoldConfig, folder: Path) -> GoldConfig:
+def _with_absolute_paths(gold: GoldConfig, folder: Path) -> GoldConfig:
     return msgspec.structs.replace(
         gold,
         path=gold.path if is_irds(gold.path) else str(folder / gold.path),
         baseline=str(folder / gold.baseline) if gold.baseline else gold.baseline,
     )
+
+
+def refuse_unlisted_engine(config: Config | None, gold: str, engine: str) -> None:
+    """Refuse an engine that is configured, and that is not one of those a configured set lists."""
+    listed = config.gold[gold].engines if config is not None and gold in config.gold else ()
+    if listed and config is not None and engine in config.engines and engine not in listed:
+        known = ", ".join(listed)
+        raise Declined(
+            "engine_unlisted",
+            f"{gold} is run with {known}, and not with {engine}",
+            hint=f"If it searches the same documents, add it to the engines of [gold.{gold}] in "
+            f"{CONFIG_NAME}.",
+            gold=gold,
+            engines=known,
+            engine=engine,
+            file=CONFIG_NAME,
+        )

@@ -1,4 +1,4 @@
-"""`assay demo`: engines on the bundled sample of advisory opinions."""
+"""`assay demo`: scoring several engines on the bundled sample of advisory opinions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from assay.core import extras
 from assay.core.errors import InputError, UsageError
 from assay.engines.engine_table import EngineConfig
 from assay.workbench.scoring.report import report_file
-from assay.workbench.scoring.score import Progress, Scored, ScoreRequest, score, unwatched
+from assay.workbench.scoring.request import Progress, Scored, ScoreRequest, show_no_progress
+from assay.workbench.scoring.score import score
 from assay.workbench.searching import corpora
 
 DEMO_CORPUS = "demo-opinions"
@@ -37,7 +38,7 @@ def copy_samples(folder: Path) -> Path:
     return folder
 
 
-def demo(output: Path, progress: Progress = unwatched) -> dict[str, Scored]:
+def demo(output: Path, progress: Progress = show_no_progress) -> dict[str, Scored]:
     """Engines on the English sample: a floor, one a user would write, plain BM25, and ours where
     the extra `search` is installed. The results of the last, with the comparison against the one
     before it, are left as JSON and as a page."""

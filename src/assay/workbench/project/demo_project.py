@@ -1,6 +1,6 @@
-"""The sample project: a folder of its own with three corpora, three gold sets, what two made-up
-judges said of one of them, and runs on four days. Everything in it is made by the verbs that a
-user has, on the bundled samples; the days and the people are made up."""
+"""Making the sample project: a folder with three corpora, three gold sets, the votes of two made-up
+judges on one of them, and runs on four days. Everything in it is made from the bundled samples by
+the functions behind the commands; the days and the people are made up."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ COPIED = (
 Say = Callable[[str], None]
 
 
-class _Said(msgspec.Struct, frozen=True, kw_only=True):
+class _StoryVote(msgspec.Struct, frozen=True, kw_only=True):
     """What somebody said of a pair."""
 
     query_id: str
@@ -83,9 +83,9 @@ class _Decided(msgspec.Struct, frozen=True, kw_only=True):
 class _Story(msgspec.Struct, frozen=True, kw_only=True):
     """What happened in the sample, beside the votes."""
 
-    rulings: list[_Said]
+    rulings: list[_StoryVote]
     flags: list[_Flagged]
-    suggestions: list[_Said]
+    suggestions: list[_StoryVote]
     decisions: list[_Decided]
 
 
@@ -169,16 +169,16 @@ def _make(say: Say, now: datetime) -> None:
     pool_gold(PoolRequest(dataset=SET, engines=ON_ENGLISH, corpus=Path(ENGLISH), seed=7))
     say("two made-up judges vote, and the engines run, on four days")
     with open_service() as service:
-        _log(_then(service, now, SEARCHED), story, now)
-        _judge(service, source / "demo" / "votes.jsonl", story, now)
-        _rest(service, story, now)
+        _log_searches(_days_before(service, now, SEARCHED), story, now)
+        _vote_and_run(service, source / "demo" / "votes.jsonl", story, now)
+        _flag_and_suggest(service, story, now)
 
 
-def _then(service: Service, now: datetime, days: int) -> Service:
+def _days_before(service: Service, now: datetime, days: int) -> Service:
     return replace(service, clock=lambda: now - timedelta(days=days))
 
 
-def _judge(service: Service, votes: Path, story: _Story, now: datetime) -> None:
+def _vote_and_run(service: Service, votes: Path, story: _Story, now: datetime) -> None:
     """Day by day: what the judges said comes in, and the engines are run on what is judged. On the
     last day the chair has ruled on some of it first."""
     by_day: dict[int, list[dict[str, object]]] = {}
@@ -195,7 +195,7 @@ def _judge(service: Service, votes: Path, story: _Story, now: datetime) -> None:
         others = ON_OTHERS if days in RAN_TWICE else ()
         runs = [*others, *(("opinions", engine) for engine in ON_ENGLISH)]
         for place, (gold, engine) in enumerate(runs):
-            evaluate(_then(service, now + timedelta(minutes=5 * place), days), gold, engine)
+            evaluate(_days_before(service, now + timedelta(minutes=5 * place), days), gold, engine)
 
 
 @contextlib.contextmanager
@@ -207,7 +207,7 @@ def _as_lines(rows: Sequence[Mapping[str, object]]) -> Iterator[Path]:
         yield file
 
 
-def _log(service: Service, story: _Story, now: datetime) -> None:
+def _log_searches(service: Service, story: _Story, now: datetime) -> None:
     """People searched the precedents, and wrote decisions that cite some."""
     engine = open_with_engine(HEBREW).engine
     rows = [
@@ -233,17 +233,17 @@ def _log(service: Service, story: _Story, now: datetime) -> None:
     record_decisions(service, [(str(row["id"]), row) for row in decided])
 
 
-def _rest(service: Service, story: _Story, now: datetime) -> None:
+def _flag_and_suggest(service: Service, story: _Story, now: datetime) -> None:
     """A flag, rows that wait for the chair, and what an agent suggests."""
     for flag in story.flags:
         given = FlagForm(set="opinions", query_id=flag.query_id, reason=flag.reason)
-        flag_query(_then(service, now, 1), given, flag.by)
+        flag_query(_days_before(service, now, 1), given, flag.by)
     for path in (path for path in service.gold_sets.values() if is_rows(path)):
         then = (now - timedelta(days=QUEUED)).timestamp()
         os.utime(path, (then, then))
     for said in story.suggestions:
         suggest(
-            _then(service, now, 2),
+            _days_before(service, now, 2),
             "precedents",
             (said.query_id, said.doc_id),
             said.grade,

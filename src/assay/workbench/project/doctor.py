@@ -1,13 +1,14 @@
-"""`assay doctor` and `assay plugins`: is this installation well, and what is plugged in?"""
+"""`assay doctor` and `assay plugins`: checks of the installation and of the project here, and the
+list of plugins."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
 import sqlite3
-from datetime import UTC, datetime
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -23,27 +24,23 @@ from assay.engines.registry import ENGINES
 from assay.evaluation.measures import FORMULAS
 from assay.judging.machine import JUDGES
 from assay.review.backlog import HalachaBacklog
-from assay.review.external_backlog import ExternalBacklog, count_external_backlogs
+from assay.review.external_backlog import ExternalBacklog
 from assay.search.dense import ENCODERS
 from assay.store import NoStore, StoreOutdated, open_store
 from assay.workbench.project.config import CONFIG_NAME, Config, read_config
 from assay.workbench.project.health import (
+    ClosedProject,
     EnginesHealth,
     Failed,
     GoldHealth,
     IndexHealth,
     StoreHealth,
-    checked,
-    diagnostics,
-    engines_health,
-    gold_health,
-    index_health,
+    UnopenedStore,
+    check,
+    health,
 )
 from assay.workbench.project.service import Service, attach_past, sets_of
 from assay.workbench.review.rebuild import rebuild
-
-if TYPE_CHECKING:
-    from assay.store import Store
 
 
 class Environment(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,23 +67,15 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     note: str | UnsetType = UNSET
 
 
-class UnopenedStore(msgspec.Struct, frozen=True, kw_only=True):
-    """A store that is not open although nothing is wrong: nobody has named one and there is none
-    yet, or it is of an earlier version."""
-
-    status: str = "ok"
-    note: str = "none yet"
-
-
-class TheirHealth(msgspec.Struct, frozen=True, kw_only=True):
-    """The backlogs of the user's own; left out where none is configured."""
+class ExternalHealth(msgspec.Struct, frozen=True, kw_only=True):
+    """The external backlogs; left out where none is configured."""
 
     status: str
     tables: dict[str, ExternalBacklog]
 
 
 class Checkup(msgspec.Struct, frozen=True, kw_only=True):
-    """What the doctor found. Whatever fails is named and hides nothing else."""
+    """The installation and the health of the project; a part that fails hides no other."""
 
     status: str
     environment: Environment
@@ -96,78 +85,64 @@ class Checkup(msgspec.Struct, frozen=True, kw_only=True):
     store: StoreHealth | UnopenedStore | Failed
     index: IndexHealth | Failed
     engines: EnginesHealth | Failed
-    gold: GoldHealth | Failed | UnsetType = UNSET
+    gold: GoldHealth | Failed
     halacha_backlog: HalachaBacklog | UnsetType | None = UNSET
-    backlogs: TheirHealth | UnsetType = UNSET
-
-
-class Stored(msgspec.Struct, frozen=True, kw_only=True):
-    """What depends on the store, and what does not when there is none."""
-
-    store: StoreHealth | UnopenedStore | Failed
-    index: IndexHealth | Failed
-    engines: EnginesHealth | Failed
-    gold: GoldHealth | Failed | UnsetType = UNSET
-    halacha_backlog: HalachaBacklog | UnsetType | None = UNSET
-    backlogs: dict[str, ExternalBacklog] = {}
-
-    @property
-    def failed(self) -> bool:
-        parts = (self.store, self.index, self.engines, self.gold)
-        return any(not isinstance(part, UnsetType) and part.status == "failed" for part in parts)
+    backlogs: ExternalHealth | UnsetType = UNSET
 
 
 def repair_project(store: str = "", *, config: Path | None = None) -> list[str]:
-    """Upgrade the store, write gold files again that are behind their logs, in all sets that are
-    known from here, and say what was done. What cannot be written is named."""
+    """Upgrade the store, and write the gold files of this project that are behind their logs. Gives
+    a message for everything that was done, or could not be."""
     settings, _ = _read_configuration(config)
-    said: list[str] = []
+    messages: list[str] = []
     target = store or default_store()
     if "://" in target or Path(target).exists():
         try:
             open_store(target, create=False).close()
         except AssayError as error:
-            said.append(str(error))
+            messages.append(str(error))
     for path in sets_of(settings, (), (config or Path(CONFIG_NAME)).resolve().parent).values():
         try:
-            said += filter(None, [rebuild(path)])
+            messages += filter(None, [rebuild(path)])
         except AssayError as error:
-            said.append(str(error))
-    return said
+            messages.append(str(error))
+    return messages
 
 
 def examine(
     store: str = "", *, config: Path | None = None, home: Path | None = None, probe: bool = False
 ) -> Checkup:
-    """Environment, extras, workspace, configuration, and then what diagnostics say of store,
-    indexes, engines and gold. With `probe`, every engine answers one query."""
-    place = checked(lambda: _workspace(home))
+    """Check the installation, and then the health of the project here. With `probe`, every engine
+    answers one query."""
+    place = check(lambda: _workspace(home))
     settings, configuration = _read_configuration(config)
-    stored = _stored(store, home, settings, probe)
-    theirs = _their_health(stored.backlogs)
-    parts = [place.status, configuration.status]
-    parts += [theirs.status] if isinstance(theirs, TheirHealth) else []
-    failed = stored.failed or "failed" in parts
+    with _open_project(store, home, settings) as project:
+        found = health(project, probe=probe)
+        state = found.store
+        if isinstance(state, StoreHealth) and isinstance(project, Service):
+            note = "; ".join(project.store.notes) or UNSET
+            state = msgspec.structs.replace(state, address=project.store.address, note=note)
+    is_well = found.is_well and "failed" not in (place.status, configuration.status)
     return Checkup(
-        status="failed" if failed else "ok",
+        status="ok" if is_well else "failed",
         environment=_environment(),
         extras={"status": "ok"} | {extra: installed(extra) for extra in SHOWN},
         workspace=place,
         configuration=configuration,
-        store=stored.store,
-        index=stored.index,
-        engines=stored.engines,
-        gold=stored.gold,
-        halacha_backlog=stored.halacha_backlog,
-        backlogs=theirs,
+        store=state,
+        index=found.index,
+        engines=found.engines,
+        gold=found.gold,
+        halacha_backlog=found.figures.review.halacha_backlog if found.figures else UNSET,
+        backlogs=_external_health(found.backlogs),
     )
 
 
-def _their_health(tables: dict[str, ExternalBacklog]) -> TheirHealth | UnsetType:
+def _external_health(tables: dict[str, ExternalBacklog]) -> ExternalHealth | UnsetType:
     if not tables:
         return UNSET
     failed = any(table.status == "failed" for table in tables.values())
-    return TheirHealth(status="failed" if failed else "ok", tables=tables)
+    return ExternalHealth(status="failed" if failed else "ok", tables=tables)
 
 
 def _environment() -> Environment:
@@ -203,26 +178,28 @@ def _read_configuration(config: Path | None) -> tuple[Config | None, Configurati
     )
 
 
-def _stored(store: str, home: Path | None, config: Config | None, probe: bool) -> Stored:
+@contextlib.contextmanager
+def _open_project(
+    store: str, home: Path | None, config: Config | None
+) -> Iterator[Service | ClosedProject]:
+    """The project with its store, if that can be read; nothing is made or upgraded."""
     try:
         opened = open_store(store or default_store(), read_only=True)
     except AssayError as error:
-        return Stored(
-            store=_unopened(error, named=bool(store or os.environ.get(STORE))),
-            index=checked(lambda: index_health(home)),
-            engines=checked(lambda: engines_health(config, probe)),
-            gold=checked(lambda: gold_health(sets_of(config))),
-            backlogs=count_external_backlogs(config.backlog if config else {}, datetime.now(UTC)),
-        )
+        state = _state_of_unopened(error, named=bool(store or os.environ.get(STORE)))
+        yield ClosedProject(store=state, config=config, home=home)
+        return
     try:
-        return _with_store(opened, home, config, probe)
+        sets = sets_of(config, (), None, opened)
+        attach_past(opened, sets.values())
+        yield Service(store=opened, gold_sets=sets, config=config, home=home)
     finally:
         opened.close()
 
 
-def _unopened(error: AssayError, *, named: bool) -> UnopenedStore | Failed:
-    """A store that nobody has named may be missing, and so may what opens one. One of an earlier
-    version waits for the first command that writes."""
+def _state_of_unopened(error: AssayError, *, named: bool) -> UnopenedStore | Failed:
+    """A store that nobody has named may be missing, and so may the extra that opens it. A store of
+    an earlier version is upgraded by the first command that writes."""
     unwanted = isinstance(error, MissingExtra) and not Path(default_store()).exists()
     missing = (isinstance(error, NoStore) or unwanted) and not named
     if isinstance(error, StoreOutdated):
@@ -230,31 +207,12 @@ def _unopened(error: AssayError, *, named: bool) -> UnopenedStore | Failed:
     return UnopenedStore() if missing else Failed(error=str(error))
 
 
-def _with_store(store: Store, home: Path | None, config: Config | None, probe: bool) -> Stored:
-    sets = sets_of(config, (), None, store)
-    attach_past(store, sets.values())
-    service = Service(store=store, gold_sets=sets, config=config, home=home)
-    parts = diagnostics(service, probe=probe)
-    opened = parts.store
-    if isinstance(opened, StoreHealth):
-        note = "; ".join(store.notes) or UNSET
-        opened = msgspec.structs.replace(opened, address=store.address, note=note)
-    return Stored(
-        store=opened,
-        index=parts.index,
-        engines=parts.engines,
-        gold=parts.gold,
-        halacha_backlog=parts.halacha_backlog,
-        backlogs=parts.backlogs,
-    )
-
-
 # ── plugins ───────────────────────────────────────────────────────────────────────────────────────
 
 
 def list_plugins() -> list[Plugin]:
-    """Everything that has a name and can be added to: kind, name, where it comes from, and whether
-    it loads."""
+    """Every importer, engine, measure, encoder, judge and format: its kind, name and origin, and
+    whether it loads."""
     kinds = (IMPORTERS, ENGINES, FORMULAS, ENCODERS, JUDGES)
     others = [plugin for kind in kinds for plugin in plugins.listed(kind)]
     return [*formats.listed(), *others]

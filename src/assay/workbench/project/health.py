@@ -1,11 +1,13 @@
-"""Is everything well? Store, indexes, engines, gold, telemetry and backlog of a running service,
-each looked at by itself: one that fails is named, and does not hide the others."""
+"""The health of a project: its store, indexes, engines and gold sets, and the figures that Home and
+the metrics show."""
 
 from __future__ import annotations
 
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -20,7 +22,8 @@ from assay.engines.answering import ask_engine
 from assay.engines.asking import AllFailed
 from assay.engines.engine_table import EngineConfig
 from assay.engines.indexed import index_state
-from assay.gold.log import has_log, open_log
+from assay.gold.files import has_log
+from assay.gold.log import open_log
 from assay.gold.projection import state_of_file
 from assay.review.backlog import (
     Backlog,
@@ -29,13 +32,17 @@ from assay.review.backlog import (
     external_metrics,
     metric,
 )
-from assay.review.external_backlog import ExternalBacklog
+from assay.review.external_backlog import ExternalBacklog, count_external_backlogs
 from assay.review.queue import is_stray, items_of
 from assay.store import StoreError
 from assay.telemetry.recorder import Counts
 from assay.workbench.project.config import Config
-from assay.workbench.project.service import Service
-from assay.workbench.review.backlog import backlog, backlog_figures, recent_external_backlogs
+from assay.workbench.project.service import Service, sets_of
+from assay.workbench.review.backlog import (
+    BacklogFigures,
+    backlog_figures,
+    recent_external_backlogs,
+)
 
 if TYPE_CHECKING:
     from assay.store import Store
@@ -43,11 +50,9 @@ if TYPE_CHECKING:
 
 S = TypeVar("S", bound=msgspec.Struct)
 
-# ── what is found ─────────────────────────────────────────────────────────────────────────────────
-
 
 class Failed(msgspec.Struct, frozen=True, kw_only=True):
-    """A part that is not well, and why."""
+    """A part that cannot be checked, and why."""
 
     status: str = "failed"
     error: str
@@ -64,13 +69,21 @@ class StoreHealth(msgspec.Struct, frozen=True, kw_only=True):
     note: str | UnsetType = UNSET
 
 
+class UnopenedStore(msgspec.Struct, frozen=True, kw_only=True):
+    """A store that is not open although nothing is wrong: none was named and there is none yet, or
+    it is of an earlier version."""
+
+    status: str = "ok"
+    note: str = "none yet"
+
+
 class CorpusHealth(msgspec.Struct, frozen=True, kw_only=True):
     documents: int
     fingerprint: str
     index: str
 
 
-class Unreadable(msgspec.Struct, frozen=True, kw_only=True):
+class UnreadableCorpus(msgspec.Struct, frozen=True, kw_only=True):
     error: str
 
 
@@ -78,7 +91,7 @@ class IndexHealth(msgspec.Struct, frozen=True, kw_only=True):
     """Every corpus, and whether its search index is `ready`."""
 
     status: str
-    corpora: dict[str, CorpusHealth | Unreadable]
+    corpora: dict[str, CorpusHealth | UnreadableCorpus]
 
 
 class EngineHealth(msgspec.Struct, frozen=True, kw_only=True):
@@ -93,9 +106,9 @@ class EnginesHealth(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GoldHealth(msgspec.Struct, frozen=True, kw_only=True):
-    """How the sets stand to their logs. A log with damaged lines, and one that cannot be read, is a
-    failure; a gold file that is behind its log, or was edited by hand, is put right by the next
-    command that writes."""
+    """Whether gold files and their logs agree. A log that is damaged or unreadable is a failure. A
+    gold file that is behind its log, or was edited by hand, is corrected by the next command that
+    writes to the set."""
 
     status: str = "ok"
     without_a_query: dict[str, int] = {}  # suggestions whose query has left the set
@@ -104,55 +117,88 @@ class GoldHealth(msgspec.Struct, frozen=True, kw_only=True):
     unreadable: list[str] = []
 
 
-class Diagnostics(msgspec.Struct, frozen=True, kw_only=True):
-    """`degraded` when any part is not well. What there is nothing to say of is left out."""
+class Figures(msgspec.Struct, frozen=True, kw_only=True):
+    """Counts that change by the minute: items to review, searches, and the telemetry of this
+    process. `searches` are those in the store, whoever logged them."""
 
-    status: str
-    version: str
-    at: str
-    store: StoreHealth | Failed
+    at: datetime
+    review: BacklogFigures
+    searches: int
+    telemetry: Counts | None
+
+
+class Health(msgspec.Struct, frozen=True, kw_only=True):
+    """The health of a project, part by part. There are no `figures` without a store."""
+
+    store: StoreHealth | UnopenedStore | Failed
     index: IndexHealth | Failed
     engines: EnginesHealth | Failed
     gold: GoldHealth | Failed
-    telemetry: Counts | UnsetType = UNSET
-    backlog: Backlog | UnsetType = UNSET
-    halacha_backlog: HalachaBacklog | UnsetType | None = UNSET
-    backlogs: dict[str, ExternalBacklog] = {}
+    backlogs: dict[str, ExternalBacklog]
+    figures: Figures | None
+
+    @property
+    def is_well(self) -> bool:
+        parts = (self.store, self.index, self.engines, self.gold, *self.backlogs.values())
+        return all(part.status == "ok" for part in parts)
 
 
-# ── looking ───────────────────────────────────────────────────────────────────────────────────────
+@dataclass(frozen=True, kw_only=True)
+class ClosedProject:
+    """A project whose store is not open, and why."""
+
+    store: UnopenedStore | Failed
+    config: Config | None
+    home: Path | None
+
+    @property
+    def gold_sets(self) -> dict[str, Path]:
+        return sets_of(self.config)
 
 
-def diagnostics(service: Service, *, probe: bool = False) -> Diagnostics:
-    """Store, indexes, engines, gold, telemetry, backlog. With `probe`, every engine answers one
-    query."""
-    store = checked(lambda: store_health(service.store))
-    index = checked(lambda: index_health(service.home))
-    engines = checked(lambda: engines_health(service.config, probe))
-    gold = checked(lambda: gold_health(service.gold_sets))
-    figures = backlog_figures(service) if store.status == "ok" else None
-    theirs = figures.backlogs if figures is not None else recent_external_backlogs(service)
-    parts = (store, index, engines, gold, *theirs.values())
-    well = all(part.status == "ok" for part in parts)
-    return Diagnostics(
-        status="ok" if well else "degraded",
-        version=__version__,
-        at=service.clock().isoformat(),
+def health(project: Service | ClosedProject, *, probe: bool = False) -> Health:
+    """Check the store, indexes, engines and gold sets of a project, each by itself: one that fails
+    is named, and does not hide the others. With `probe`, every engine answers one query.
+
+    `assay doctor` and the diagnostics endpoint show all of it; Home and the metrics show the
+    figures."""
+    store: StoreHealth | UnopenedStore | Failed
+    if isinstance(project, ClosedProject):
+        store, found = project.store, None
+        sources = project.config.backlog if project.config else {}
+        backlogs = count_external_backlogs(sources, datetime.now(UTC))
+    else:
+        opened = project
+        store = check(lambda: store_health(opened.store))
+        found = figures(opened) if store.status == "ok" else None
+        backlogs = found.review.backlogs if found else recent_external_backlogs(opened)
+    return Health(
         store=store,
-        index=index,
-        engines=engines,
-        gold=gold,
-        telemetry=service.recorder.counts() if service.recorder is not None else UNSET,
-        backlog=figures.backlog if figures is not None else UNSET,
-        halacha_backlog=figures.halacha_backlog if figures is not None else UNSET,
-        backlogs=theirs,
+        index=check(lambda: index_health(project.home)),
+        engines=check(lambda: engines_health(project.config, probe)),
+        gold=check(lambda: gold_health(project.gold_sets)),
+        backlogs=backlogs,
+        figures=found,
     )
 
 
-def checked(check: Callable[[], S]) -> S | Failed:
-    """What the check gives, or that it failed."""
+def figures(service: Service) -> Figures:
+    """The figures of an open project; an error where its store cannot be read."""
+    return Figures(
+        at=service.clock(),
+        review=backlog_figures(service),
+        searches=service.store.search_total(),
+        telemetry=service.recorder.counts() if service.recorder is not None else None,
+    )
+
+
+# ── the parts ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def check(part: Callable[[], S]) -> S | Failed:
+    """The health of a part, or why it cannot be told."""
     try:
-        return check()
+        return part()
     except AssayError as error:
         return Failed(error=str(error))
 
@@ -197,7 +243,7 @@ def gold_health(gold_sets: Mapping[str, Path]) -> GoldHealth:
 def index_health(home: Path | None) -> IndexHealth:
     """An index that is missing is built at the first search, so that only a corpus or an index that
     is damaged is a failure."""
-    corpora: dict[str, CorpusHealth | Unreadable] = {}
+    corpora: dict[str, CorpusHealth | UnreadableCorpus] = {}
     status = "ok"
     for name in list_corpora(home):
         try:
@@ -208,7 +254,7 @@ def index_health(home: Path | None) -> IndexHealth:
             )
             status = "failed" if "damaged" in index else status
         except AssayError as error:
-            corpora[name], status = Unreadable(error=str(error)), "failed"
+            corpora[name], status = UnreadableCorpus(error=str(error)), "failed"
     return IndexHealth(status=status, corpora=corpora)
 
 
@@ -216,14 +262,12 @@ def engines_health(config: Config | None, probe: bool) -> EnginesHealth:
     """With `probe`, every engine answers one query."""
     configured = config.engines if config is not None else {}
     not_probed = EngineHealth(status="not probed")
-    engines = {
-        name: _probed(engine) if probe else not_probed for name, engine in configured.items()
-    }
+    engines = {name: _probe(engine) if probe else not_probed for name, engine in configured.items()}
     failed = any(engine.status == "failed" for engine in engines.values())
     return EnginesHealth(status="failed" if failed else "ok", engines=engines)
 
 
-def _probed(engine: EngineConfig) -> EngineHealth:
+def _probe(engine: EngineConfig) -> EngineHealth:
     if not (engine.search_module or engine.kind or engine.routes):
         source = engine.run or engine.corpus
         if source is not None and not Path(source).exists():
@@ -233,7 +277,7 @@ def _probed(engine: EngineConfig) -> EngineHealth:
         Query(id=corpus or "test", text="test", corpus=corpus) for corpus in engine.routes or [""]
     ]
     try:
-        _, results = ask_engine(_once(engine), queries, top_k=1)
+        _, results = ask_engine(_without_retries(engine), queries, top_k=1)
     except AllFailed as error:
         return EngineHealth(status="failed", error=error.first)
     except AssayError as error:
@@ -242,11 +286,50 @@ def _probed(engine: EngineConfig) -> EngineHealth:
     return EngineHealth(status="ok", millis=max(times, default=0.0))
 
 
-def _once(engine: EngineConfig) -> EngineConfig:
-    """Asked once and no more: who looks whether it is there does not wait for it to come back."""
+def _without_retries(engine: EngineConfig) -> EngineConfig:
+    """The engine, asked once: a probe does not wait for an engine to come back."""
     calls = msgspec.structs.replace(engine.calls, retries=0, warm_up=0)
-    routes = {corpus: _once(part) for corpus, part in engine.routes.items()}
+    routes = {corpus: _without_retries(part) for corpus, part in engine.routes.items()}
     return msgspec.structs.replace(engine, calls=calls, routes=routes)
+
+
+# ── the diagnostics endpoint ──────────────────────────────────────────────────────────────────────
+
+
+class Diagnostics(msgspec.Struct, frozen=True, kw_only=True):
+    """The health of a running service: `degraded` when any part is not well. Parts without anything
+    to report are left out."""
+
+    status: str
+    version: str
+    at: str
+    store: StoreHealth | UnopenedStore | Failed
+    index: IndexHealth | Failed
+    engines: EnginesHealth | Failed
+    gold: GoldHealth | Failed
+    telemetry: Counts | UnsetType = UNSET
+    backlog: Backlog | UnsetType = UNSET
+    halacha_backlog: HalachaBacklog | UnsetType | None = UNSET
+    backlogs: dict[str, ExternalBacklog] = {}
+
+
+def diagnostics(service: Service, *, probe: bool = False) -> Diagnostics:
+    """The health of a running service, for those who watch it."""
+    found = health(service, probe=probe)
+    review = found.figures.review if found.figures else None
+    return Diagnostics(
+        status="ok" if found.is_well else "degraded",
+        version=__version__,
+        at=service.clock().isoformat(),
+        store=found.store,
+        index=found.index,
+        engines=found.engines,
+        gold=found.gold,
+        telemetry=service.recorder.counts() if service.recorder is not None else UNSET,
+        backlog=review.backlog if review else UNSET,
+        halacha_backlog=review.halacha_backlog if review else UNSET,
+        backlogs=found.backlogs,
+    )
 
 
 # ── Prometheus ────────────────────────────────────────────────────────────────────────────────────
@@ -256,8 +339,9 @@ def prometheus(service: Service) -> str:
     """The metrics page. When the store is down it says so, and still reports what telemetry
     knows."""
     try:
-        text, up = backlog_metrics(backlog(service)), 1
-        total = [("", float(service.store.search_total()))]
+        found = figures(service)
+        text, up = backlog_metrics(found.review.backlog), 1
+        total = [("", float(found.searches))]
         text += metric("assay_searches_kept", "Searches in the store.", total)
     except StoreError:
         text, up = "", 0
@@ -267,7 +351,7 @@ def prometheus(service: Service) -> str:
         return text
     counts = service.recorder.counts()
     for name in ("accepted", "written", "dropped", "lost", "unreadable"):
-        said = f"Searches {name} since the start."
+        meaning = f"Searches {name} since the start."
         value = [("", float(getattr(counts, name)))]
-        text += metric(f"assay_telemetry_{name}_total", said, value, "counter")
+        text += metric(f"assay_telemetry_{name}_total", meaning, value, "counter")
     return text

@@ -1,11 +1,10 @@
-"""Today's state at a glance: the sets and where they stand, the engines, what waits for people, the
-latest verdicts, and what was done lately."""
+"""The Home page: the gold sets, the engines, the items that people have to judge or review, the
+latest verdicts and recent activity."""
 
 from __future__ import annotations
 
-import threading
-import time
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Literal
@@ -14,6 +13,7 @@ import msgspec
 
 from assay.core.errors import AssayError
 from assay.core.results import Pair, Status
+from assay.judging.pool import pool_path
 from assay.review.backlog import Backlog
 from assay.review.external_backlog import ExternalBacklog
 from assay.store.records import AuditEntry, RunRecord
@@ -22,37 +22,38 @@ from assay.workbench.deciding.next_judgments import left_to_judge
 from assay.workbench.deciding.run_boards import (
     RunLine,
     configured_name,
-    decided,
-    rests_on,
-    run_at_hand,
     run_line,
     summarise,
+    verdict_risk,
+    verdict_today,
 )
-from assay.workbench.deciding.single_judge_risk import Rests
+from assay.workbench.deciding.single_judge_risk import SingleJudgeRisk
 from assay.workbench.judging.progress import SetStanding, set_standing
+from assay.workbench.judging.session import open_session
 from assay.workbench.project.audit_trail import trail
+from assay.workbench.project.health import figures
 from assay.workbench.project.service import Service, run_name
-from assay.workbench.review.backlog import backlog, recent_external_backlogs
 from assay.workbench.review.queue import pending, strays
-from assay.workbench.scoring.history import read_ahead, run_records
-from assay.workbench.searching import corpora
+from assay.workbench.scoring.history import kept_run, latest_runs, read_ahead, run_records
+from assay.workbench.searching.corpora import recent_corpora
 
 __all__ = [
     "EngineLine",
     "Headline",
     "Overview",
+    "PendingBadge",
+    "PendingWork",
     "SetLine",
-    "Waiting",
     "overview",
-    "rests_of",
+    "pending_badge",
+    "run_risk",
     "set_lines",
 ]
 
-RECENT = 8  # changes and verdicts that are shown
-OPEN_TO_ALL = ("gold.", "review.", "run.")  # what was done to gold and runs, not to people
-TRAIL = 500  # entries of the audit trail among which those for everybody are
-LOOKED_AT = 2_000  # runs among which the latest of every set and engine are
-CORPORA_SECONDS = 5.0  # how long the list of corpora stands
+RECENT = 8  # activities and verdicts shown: what fits beside the other cards
+OPEN_TO_ALL = ("gold.", "review.", "run.")  # actions on gold sets and runs, not on people
+TRAIL = 500  # newest entries of the audit trail that are searched for actions open to all
+LOOKED_AT = 2_000  # newest runs that are searched for the latest of every set and engine
 
 Headline = Literal[
     "empty",
@@ -69,8 +70,8 @@ Headline = Literal[
 
 
 class SetLine(msgspec.Struct, frozen=True, kw_only=True):
-    """A set, and the latest run of the engine that leads on it; `kept` is its name in the history.
-    It has `changed` where its queries or labels are others than when it was last run."""
+    """A gold set, and the latest run of the engine that leads on it. `kept` is its name in the
+    history; `changed` says that its queries or labels have changed since the last run."""
 
     standing: SetStanding
     kept: str
@@ -80,8 +81,8 @@ class SetLine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EngineLine(msgspec.Struct, frozen=True, kw_only=True):
-    """An engine that is configured, a corpus that is indexed, or one that ran here all the same;
-    and its latest run."""
+    """An engine that is configured, our own on a corpus, or another one that has a run; and its
+    latest run."""
 
     name: str
     kind: Literal["configured", "corpus", "ran"]
@@ -90,10 +91,10 @@ class EngineLine(msgspec.Struct, frozen=True, kw_only=True):
     run: RunLine | None = None
 
 
-class Waiting(msgspec.Struct, frozen=True, kw_only=True):
-    """What people have to do. `rows` are to be approved: as many as the files have, or the queue
-    where that has more; `suggestions` of documents wait beside them. `strays` are of rows that are
-    not here, wait for nobody, and are in no other number."""
+class PendingWork(msgspec.Struct, frozen=True, kw_only=True):
+    """The items that people have to judge or review. `rows` are pending approval: as many as the
+    files have, or the queue if it has more. `strays` belong to rows that are not in a set any more,
+    and are in no other count."""
 
     total: int
     judge: int
@@ -104,16 +105,16 @@ class Waiting(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Overview(msgspec.Struct, frozen=True, kw_only=True):
-    """`headline` says which sentence comes first; `subject` is the run that it is about, `to_judge`
-    what is left of the documents that would settle it, and `rests` the judge whom it rests on,
-    where nobody has checked what that judge said."""
+    """`headline` names the first sentence, `subject` is the run that it is about,
+    `to_judge` are the remaining documents that would settle it, and `rests` says whether it depends
+    on the unchecked votes of one judge."""
 
     headline: Headline
     subject: RunLine | None
     to_judge: list[Pair]
-    rests: Rests | None
-    alone: dict[str, str]  # run: the judge whom its verdict rests on alone, and nobody has checked
-    waiting: Waiting
+    rests: SingleJudgeRisk | None
+    alone: dict[str, str]  # run: the judge on whose unchecked votes its verdict depends
+    waiting: PendingWork
     backlog: Backlog
     backlogs: dict[str, ExternalBacklog]
     sets: list[SetLine]
@@ -128,21 +129,22 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def overview(service: Service, *, whole_trail: bool = False) -> Overview:
-    """With `whole_trail`, for those who may read the audit trail, what was done lately is all of
-    it."""
+    """What Home shows. With `whole_trail`, for readers of the audit trail, recent activity includes
+    all actions."""
     records = _latest_summarised(service, run_records(service, limit=LOOKED_AT))
     sets = set_lines(service, records)
-    figures = backlog(service)
-    engines = _engines(service, records)
+    current = figures(service)
+    engines = _engine_lines(service, records)
     # a store may have runs on sets that are elsewhere: what comes first is about those here
     here = {line.kept for line in sets}
     own = [record for record in records if record.gold in here] if sets else records
     latest = run_line(service, own[0]) if own else None
-    verdicts = _verdicts(service, own)
-    headline, subject = _headline(sets, engines, _of_listed(service, verdicts), latest)
+    newest = latest_runs(own, _set_and_engine)[:RECENT]
+    verdicts = [run_line(service, record) for record in newest]
+    headline, subject = _headline(sets, engines, _without_unlisted(service, verdicts), latest)
     to_judge: list[Pair] = []
     if headline == "inconclusive" and subject is not None:
-        asked, first = _settling(service, subject)
+        asked, first = _judgments_to_settle(service, subject)
         to_judge = left_to_judge(service, subject.gold, asked)
         subject = msgspec.structs.replace(subject, to_judge=len(to_judge), judge_first=first)
         if asked:
@@ -153,30 +155,32 @@ def overview(service: Service, *, whole_trail: bool = False) -> Overview:
         headline=headline,
         subject=subject,
         to_judge=to_judge,
-        rests=rests_of(service, subject) if headline in ("ship", "failing") else None,
-        alone=_alone(service, [*verdicts, *(line.run for line in sets if line.run)]),
-        waiting=_waiting(service, sets, figures),
-        backlog=figures,
-        backlogs=recent_external_backlogs(service),
+        rests=run_risk(service, subject) if headline in ("ship", "failing") else None,
+        alone=_single_judges(service, [*verdicts, *(line.run for line in sets if line.run)]),
+        waiting=_pending_work(service, sets, current.review.backlog),
+        backlog=current.review.backlog,
+        backlogs=current.review.backlogs,
         sets=sets,
         engines=engines,
         verdicts=verdicts,
         latest=latest,
         runs=len(records),
-        lately=trail(service, limit=RECENT) if whole_trail else _open_to_all(service),
-        searches=service.store.search_total(),
-        telemetry=service.recorder.counts() if service.recorder is not None else None,
-        at=service.clock(),
+        lately=trail(service, limit=RECENT) if whole_trail else _recent_for_all(service),
+        searches=current.searches,
+        telemetry=current.telemetry,
+        at=current.at,
     )
 
 
 def _latest_summarised(service: Service, records: Sequence[RunRecord]) -> list[RunRecord]:
     """The records, where the latest of every engine on every set has its summary."""
-    latest: dict[tuple[str, str], RunRecord] = {}
-    for record in records:
-        latest.setdefault((record.gold, record.engine), record)
-    made = {record.id: record for record in summarise(service, list(latest.values()))}
+    latest = latest_runs(records, _set_and_engine)
+    made = {record.id: record for record in summarise(service, latest)}
     return [made.get(record.id, record) for record in records]
+
+
+def _set_and_engine(record: RunRecord) -> tuple[str, str]:
+    return record.gold, record.engine
 
 
 def set_lines(service: Service, records: Sequence[RunRecord]) -> list[SetLine]:
@@ -184,7 +188,8 @@ def set_lines(service: Service, records: Sequence[RunRecord]) -> list[SetLine]:
     for name, path in service.gold_sets.items():
         kept = run_name(service, path)
         mine = [record for record in records if record.gold == kept]
-        standing, latest = set_standing(name, path), _latest(service, mine)
+        standing = set_standing(name, path)
+        latest = [run_line(service, record) for record in latest_runs(mine, lambda run: run.engine)]
         ran_on = latest[0].fingerprint if latest else ""
         lines.append(
             SetLine(
@@ -198,31 +203,22 @@ def set_lines(service: Service, records: Sequence[RunRecord]) -> list[SetLine]:
     return lines
 
 
-def _latest(service: Service, records: Sequence[RunRecord]) -> list[RunLine]:
-    """The latest of each engine, the newest first."""
-    latest: dict[str, RunRecord] = {}
-    for record in records:
-        latest.setdefault(record.engine, record)
-    return [run_line(service, record) for record in latest.values()]
-
-
 def _leading(latest: Sequence[RunLine]) -> RunLine | None:
-    """Of those on the newest state of the set: what is said of a set is said of its best engine,
-    here as in the sentence that comes first."""
+    """The best of the runs on the newest state of a set, as in the headline."""
     now = [line for line in latest if line.fingerprint == latest[0].fingerprint]
     return max(now, key=lambda line: line.value or 0.0, default=None)
 
 
-def _waiting(service: Service, sets: Sequence[SetLine], figures: Backlog) -> Waiting:
+def _pending_work(service: Service, sets: Sequence[SetLine], queue: Backlog) -> PendingWork:
     judge = sum(line.standing.to_judge for line in sets)
     disputes = sum(line.standing.disputes for line in sets)
     lost = strays(service)
     lost_suggestions = sum(item.kind == "judgment" for item in lost)
-    waits = figures.pending_review - len(lost)
-    suggestions = min(_suggestions(service) - lost_suggestions, waits)
+    waits = queue.pending_review - len(lost)
+    suggestions = min(_count_suggestions(service) - lost_suggestions, waits)
     queued = waits - suggestions
     rows = max(sum(line.standing.to_approve for line in sets), queued)
-    return Waiting(
+    return PendingWork(
         total=judge + disputes + rows + suggestions,
         judge=judge,
         disputes=disputes,
@@ -232,9 +228,9 @@ def _waiting(service: Service, sets: Sequence[SetLine], figures: Backlog) -> Wai
     )
 
 
-def _open_to_all(service: Service) -> list[AuditEntry]:
-    """What was done to gold and runs, and who did it: people, accounts and reasons are for those
-    who may read the audit trail."""
+def _recent_for_all(service: Service) -> list[AuditEntry]:
+    """Recent actions on gold sets and runs, without their reasons: those, and actions on people,
+    are for readers of the audit trail."""
     return [
         msgspec.structs.replace(entry, reason="", before=None, after=None)
         for entry in trail(service, limit=TRAIL)
@@ -242,21 +238,16 @@ def _open_to_all(service: Service) -> list[AuditEntry]:
     ][:RECENT]
 
 
-def _suggestions(service: Service) -> int:
-    """Documents that somebody suggests, which wait in the same queue as rows."""
+def _count_suggestions(service: Service) -> int:
+    """The suggested documents in the review queue, which also holds rows."""
     return sum(item.kind == "judgment" for item in pending(service))
 
 
 # ── engines ───────────────────────────────────────────────────────────────────────────────────────
 
-_corpora: dict[Path | None, tuple[float, list[corpora.CorpusRow]]] = {}
-_lock = threading.Lock()
 
-
-def _engines(service: Service, records: Sequence[RunRecord]) -> list[EngineLine]:
-    latest: dict[str, RunRecord] = {}
-    for record in records:
-        latest.setdefault(record.engine, record)
+def _engine_lines(service: Service, records: Sequence[RunRecord]) -> list[EngineLine]:
+    latest = {run.engine: run for run in latest_runs(records, lambda run: run.engine)}
 
     def last(name: str) -> RunLine | None:
         return run_line(service, latest[name]) if name in latest else None
@@ -271,7 +262,7 @@ def _engines(service: Service, records: Sequence[RunRecord]) -> list[EngineLine]
             indexed=row.indexed,
             run=last(row.name),
         )
-        for row in known_corpora(service)
+        for row in recent_corpora(service.home)
         if row.name not in configured
     ]
     named = {line.name for line in lines}
@@ -279,35 +270,12 @@ def _engines(service: Service, records: Sequence[RunRecord]) -> list[EngineLine]
     return lines + [EngineLine(name=name, kind="ran", run=last(name)) for name in tried]
 
 
-def known_corpora(service: Service) -> list[corpora.CorpusRow]:
-    """The corpora of the workspace; the folder is looked at every few seconds."""
-    with _lock:
-        at, rows = _corpora.get(service.home, (-CORPORA_SECONDS, []))
-    now = time.monotonic()
-    if now - at > CORPORA_SECONDS:
-        try:
-            rows = corpora.corpus_rows(service.home)
-        except (AssayError, OSError):  # `assay doctor` says what is wrong with it
-            rows = []
-        with _lock:
-            _corpora[service.home] = now, rows
-    return rows
+# ── the headline ──────────────────────────────────────────────────────────────────────────────────
 
 
-# ── the sentence ──────────────────────────────────────────────────────────────────────────────────
-
-
-def _verdicts(service: Service, records: Sequence[RunRecord]) -> list[RunLine]:
-    """The latest of every engine on every set."""
-    latest: dict[tuple[str, str], RunRecord] = {}
-    for record in records:
-        latest.setdefault((record.gold, record.engine), record)
-    return [run_line(service, record) for record in list(latest.values())[:RECENT]]
-
-
-def _of_listed(service: Service, verdicts: Sequence[RunLine]) -> list[RunLine]:
-    """Without those of engines that the configuration does not name for the set: what comes first
-    is not moved by a run that somebody tried."""
+def _without_unlisted(service: Service, verdicts: Sequence[RunLine]) -> list[RunLine]:
+    """The verdicts without those of engines that the configuration does not list for the set: a run
+    that somebody tried does not change the headline."""
     sets = service.config.gold if service.config else {}
 
     def listed(line: RunLine) -> Sequence[str]:
@@ -317,30 +285,31 @@ def _of_listed(service: Service, verdicts: Sequence[RunLine]) -> list[RunLine]:
     return [line for line in verdicts if line.engine in (listed(line) or (line.engine,))]
 
 
-def _settling(service: Service, line: RunLine) -> tuple[list[Pair], bool]:
-    """The judgments that are expected to settle its gates, or that come first."""
-    verdict = decided(service, run_at_hand(service, line.id))
+def _judgments_to_settle(service: Service, line: RunLine) -> tuple[list[Pair], bool]:
+    """The judgments that are expected to settle the gates of a run, and whether they have to come
+    first."""
+    verdict = verdict_today(service, kept_run(service, line.id))
     return (list(verdict.judge_next or ()), verdict.judge_first) if verdict else ([], False)
 
 
-def rests_of(service: Service, line: RunLine | None) -> Rests | None:
+def run_risk(service: Service, line: RunLine | None) -> SingleJudgeRisk | None:
     """Whether the verdict on a run rests on one judge, whom nobody has checked."""
     if line is None or line.status not in ("pass", "fail"):
         return None
-    kept = run_at_hand(service, line.id)
-    return rests_on(service, kept, decided(service, kept))
+    kept = kept_run(service, line.id)
+    return verdict_risk(service, kept, verdict_today(service, kept))
 
 
-def _alone(service: Service, lines: Iterable[RunLine]) -> dict[str, str]:
+def _single_judges(service: Service, lines: Iterable[RunLine]) -> dict[str, str]:
     shown = {line.id: line for line in lines}
     read_ahead(service, [id for id, line in shown.items() if line.status in ("pass", "fail")])
     return {
-        run: found.on.judge for run, line in shown.items() if (found := rests_of(service, line))
+        run: found.on.judge for run, line in shown.items() if (found := run_risk(service, line))
     }
 
 
 def _best(verdicts: Sequence[RunLine]) -> list[RunLine]:
-    """The leading engine of every set: whether the one behind it may ship is nobody's question."""
+    """The run of the leading engine of every set."""
     best: dict[str, RunLine] = {}
     for line in verdicts:
         known = best.get(line.gold)
@@ -355,19 +324,52 @@ def _headline(
     verdicts: Sequence[RunLine],
     latest: RunLine | None,
 ) -> tuple[Headline, RunLine | None]:
-    """What matters most comes first."""
+    """The headline, and the run that it is about. What matters most comes first."""
     if not sets and latest is None:
         return "empty", None
     if latest is None:
         return ("no_runs" if engines else "no_engines"), None
-    sentences: dict[Status, Headline] = {
+    headlines: dict[Status, Headline] = {
         "fail": "failing",
         "inconclusive": "inconclusive",
         "pass": "ship",
     }
     best = _best(verdicts)
-    for status, said in sentences.items():
+    for status, headline in headlines.items():
         found = next((line for line in best if line.status == status), None)
         if found is not None:
-            return said, found
+            return headline, found
     return "ran", latest
+
+
+# ── the badge of every page ───────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class PendingBadge:
+    """The pairs that one judge has to judge, and the items that the chair has to review."""
+
+    judge: int
+    review: int
+    oldest_days: int  # of the items to review
+
+
+def pending_badge(service: Service, judge: str = "") -> PendingBadge | None:
+    """The badge at the top of every page; None if nothing is pending."""
+    pending_items = pending(service)
+    review, oldest = len(pending_items), min((i.created_at for i in pending_items), default=None)
+    to_judge = sum(_left_to_judge(path, judge) for path in service.gold_sets.values())
+    if not to_judge and not review:
+        return None
+    days = (service.clock() - oldest).days if oldest is not None else 0
+    return PendingBadge(judge=to_judge, review=review, oldest_days=days)
+
+
+def _left_to_judge(dataset: Path, judge: str) -> int:
+    """A set that cannot be read says so on its own page."""
+    if not pool_path(dataset).exists():
+        return 0
+    try:
+        return open_session(dataset).left(judge)
+    except (AssayError, OSError):
+        return 0

@@ -1,5 +1,5 @@
-"""`assay init`: a project that runs, from four answers: which gold set, which engine, what it must
-reach, and where the checks run."""
+"""`assay init`: writing a new project from four answers: the gold set, the engine, the score that
+it must reach, and the CI service that runs the checks."""
 
 from __future__ import annotations
 
@@ -56,20 +56,20 @@ def begin(answers: Answers, folder: Path | None = None) -> Begun:
     check_folder(folder)
     check_ci(answers.ci, folder)
     check_set(answers.dataset, folder)
-    files = {CONFIG_NAME: _checked(_configuration(answers, folder))}
+    files = {CONFIG_NAME: _check_configuration(_configuration(answers, folder))}
     if answers.ci != NOWHERE:
-        files[CI[answers.ci]] = _ci(answers)
+        files[CI[answers.ci]] = _ci_file(answers)
     copies = SAMPLE_FILES if answers.dataset == SAMPLE else ()
     for name in copies:
         shutil.copyfile(samples() / "en" / name, folder / name)
-    files[ATTRIBUTES] = _attributes(folder / ATTRIBUTES)
+    files[ATTRIBUTES] = _git_attributes(folder / ATTRIBUTES)
     for name, text in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         write_atomic(folder / name, text)
     return Begun(files=[*files, *copies], next="assay run")
 
 
-def _attributes(file: Path) -> str:
+def _git_attributes(file: Path) -> str:
     """How git merges what two people judged at the same time: line by line. What the file has
     already stays."""
     before = file.read_text(encoding="utf-8") if file.exists() else ""
@@ -78,7 +78,7 @@ def _attributes(file: Path) -> str:
     return start + "".join(f"{line}\n" for line in missing)
 
 
-# ── each answer alone, so that a wrong one is told before the next question ───────────────────────
+# ── checking each answer before the next question ─────────────────────────────────────────────────
 
 
 def check_folder(folder: Path | None = None) -> None:
@@ -97,7 +97,7 @@ def check_set(dataset: str, folder: Path | None = None) -> None:
 
 def check_engine(answers: Answers, folder: Path | None = None) -> None:
     """`assay run` will find the engine, and what it searches."""
-    _checked(_configuration(answers, folder or Path()))
+    _check_configuration(_configuration(answers, folder or Path()))
 
 
 def check_ci(ci: str, folder: Path | None = None) -> None:
@@ -122,29 +122,33 @@ def _check_free(folder: Path, *names: str) -> None:
         )
 
 
-# ── what is written ───────────────────────────────────────────────────────────────────────────────
+# ── the files ─────────────────────────────────────────────────────────────────────────────────────
 
 
 def _configuration(answers: Answers, folder: Path) -> str:
-    gold, path = (SAMPLE, "dataset.json") if answers.dataset == SAMPLE else _named(answers.dataset)
+    gold, path = (
+        (SAMPLE, "dataset.json")
+        if answers.dataset == SAMPLE
+        else _set_name_and_path(answers.dataset)
+    )
     measure = "nDCG@10"
     if answers.dataset != SAMPLE:
-        queries = formats.read_gold(folder / path).queries
-        measure = "pass_rate_total" if any(query.checks for query in queries) else measure
+        is_golden = formats.read_gold(folder / path).is_golden
+        measure = "pass_rate_total" if is_golden else measure
     name, engine = _engine(answers, folder)
     tables = [
         "# `assay run` scores every engine on every gold set and decides the gates.",
-        f"[gold.{gold}]\npath = {_quoted(path)}",
+        f"[gold.{gold}]\npath = {_toml_string(path)}",
         f"[engines.{name}]\n{engine}",
     ]
     if answers.dataset == SAMPLE and name != "mine":
         tables.append('[engines.mine]\nsearch_module = "my_engine.py"')
-    bound = f"measure = {_quoted(measure)}\nminimum = {answers.minimum:g}"
+    bound = f"measure = {_toml_string(measure)}\nminimum = {answers.minimum:g}"
     tables.append(f"[[gates]]\n{bound}")
     return "\n\n".join(tables) + "\n"
 
 
-def _named(dataset: str) -> tuple[str, str]:
+def _set_name_and_path(dataset: str) -> tuple[str, str]:
     name = re.sub(r"[^\w]+", "-", Path(dataset).stem).strip("-") or "gold"
     return name, dataset
 
@@ -153,16 +157,16 @@ def _engine(answers: Answers, folder: Path) -> tuple[str, str]:
     """The name of the table, and what stands in it."""
     engine = answers.engine
     if engine.startswith(("http://", "https://")):
-        return "service", f"http = {_quoted(engine)}"
+        return "service", f"http = {_toml_string(engine)}"
     if Path(engine).suffix in SAVED and (folder / engine).is_file():
-        return "saved", f"run = {_quoted(engine)}"
+        return "saved", f"run = {_toml_string(engine)}"
     if is_indexed_name(engine):
-        return _named(engine)[0], f"engine = {_quoted(engine)}"
+        return _set_name_and_path(engine)[0], f"engine = {_toml_string(engine)}"
     if plugins.is_known(ENGINES, engine):
         corpus = _corpus(answers, folder)
-        told = f"\ncorpus = {_quoted(corpus)}" if corpus else ""
-        return engine, f"engine = {_quoted(engine)}{told}"
-    return "mine", f"search_module = {_quoted(_module(answers, folder))}"
+        told = f"\ncorpus = {_toml_string(corpus)}" if corpus else ""
+        return engine, f"engine = {_toml_string(engine)}{told}"
+    return "mine", f"search_module = {_toml_string(_module(answers, folder))}"
 
 
 def _corpus(answers: Answers, folder: Path) -> str:
@@ -198,11 +202,11 @@ def _module(answers: Answers, folder: Path) -> str:
     )
 
 
-def _quoted(text: str) -> str:
+def _toml_string(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def _checked(text: str) -> str:
+def _check_configuration(text: str) -> str:
     """Read as `assay run` will read it, before anything is written."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / CONFIG_NAME
@@ -216,7 +220,7 @@ def _checked(text: str) -> str:
     return text
 
 
-def _ci(answers: Answers) -> str:
+def _ci_file(answers: Answers) -> str:
     """A plain install scores modules, services and saved results; the search of an indexed corpus
     needs its extra."""
     package = "assay-ir[search]" if is_indexed_name(answers.engine) else "assay-ir"

@@ -1,4 +1,4 @@
-"""`assay logs`: searches, clicks and decisions in, and old searches out."""
+"""`assay logs`: importing searches, clicks and decisions, and purging old searches."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ __all__ = [
 
 BATCH = 2000  # searches written in one transaction
 
-Sent = Sequence[tuple[str, object]]  # (where it stands, the JSON value) of each record
+SentRows = Sequence[tuple[str, object]]  # (where it stands, the JSON value) of each record
 
 
 class Imported(msgspec.Struct, frozen=True, kw_only=True):
@@ -128,12 +128,12 @@ def import_decisions(
 
 
 def record_decisions(
-    service: Service, sent: Sent, *, corpora: Sequence[str] = (), same_case: bool = False
+    service: Service, sent: SentRows, *, corpora: Sequence[str] = (), same_case: bool = False
 ) -> Inferred:
     """Finalised decisions: every earlier search that showed what they cite gets relevance_score
     3."""
-    opened = [_opened(service, name) for name in dict.fromkeys(corpora)]
-    citations = _Citations(opened) if opened else None
+    opened = [_open_corpus(service, name) for name in dict.fromkeys(corpora)]
+    citations = _CitationFinder(opened) if opened else None
     decisions = [decision_row(row, where, citations) for where, row in sent]
     feedback = infer_relevance_from_citations(service.store, decisions, same_case=same_case)
     unresolved = citations.unresolved if citations is not None else []
@@ -147,14 +147,14 @@ def record_decisions(
     )
 
 
-def _opened(service: Service, name: str) -> Corpus:
+def _open_corpus(service: Service, name: str) -> Corpus:
     """By name; who sits at the machine may also name the file of a frozen one."""
     if service.opens_files:
         return corpus_named(name, service.home)
     return open_corpus(service.home, name)
 
 
-class _Citations:
+class _CitationFinder:
     """Finds the documents a text cites, and lists the citations that name none in any of the
     corpora. Corpora read a text each in its own way: where one has resolved a place in it, what
     another could not read there is no matter."""
@@ -183,7 +183,7 @@ class _Citations:
         return [target for one in found for target in one.targets]
 
 
-def record_feedback(service: Service, sent: Sent) -> Imported:
+def record_feedback(service: Service, sent: SentRows) -> Imported:
     """Clicks and votes: log_id, doc_id, kind (click or vote), and relevant, rank, by, at as
     known."""
     given = [feedback_from(row, where, service.clock()) for where, row in sent]

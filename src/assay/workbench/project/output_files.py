@@ -1,5 +1,5 @@
-"""Files that are written: whether they can be, before work that takes long; whether they spare the
-inputs; and a change that is undone where it cannot be recorded."""
+"""Checking output files before long work: that they can be written and do not overwrite an input.
+And undoing a change to a file that cannot be recorded."""
 
 from __future__ import annotations
 

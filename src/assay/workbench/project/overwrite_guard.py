@@ -1,4 +1,4 @@
-"""Before a file is written: has somebody filled in what is there?"""
+"""Refusing to overwrite a file of judgments that somebody has filled in."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ def spare_judgments(
         return
     if output.suffix.lower() in (".html", ".htm", ".xml", ".md"):
         return  # the page of a packet keeps its votes in the browser
-    judged = _judgments(output)
+    judged = _read_judgments(output)
     if judged is None:
         raise UsageError(
             "the file is there already, and is not an empty packet",
             where=str(output),
             hint="Give another file name.",
         )
-    known = _known(gold, votes)
+    known = _known_judgments(gold, votes)
     ids = {same_text(query.text): query.id for query in gold.queries} if gold else {}
-    lost = len(judged.bad) + sum(_said(row, ids) not in known for row in judged.rows)
+    lost = len(judged.bad) + sum(_judgment_of_row(row, ids) not in known for row in judged.rows)
     if lost:
         raise UsageError(
             f"the file has {counted(lost, 'judgment')} already"
@@ -40,10 +40,10 @@ def spare_judgments(
         )
 
 
-_Said = tuple[str, str, int | None, str]
+_GivenJudgment = tuple[str, str, int | None, str]
 
 
-def _known(gold: GoldSet | None, votes: Sequence[Vote]) -> set[_Said]:
+def _known_judgments(gold: GoldSet | None, votes: Sequence[Vote]) -> set[_GivenJudgment]:
     """With what was written, and without: a format may have no place for it."""
     rows = [*(gold.iter_judgments() if gold else ()), *votes]
     return {
@@ -53,12 +53,12 @@ def _known(gold: GoldSet | None, votes: Sequence[Vote]) -> set[_Said]:
     }
 
 
-def _said(row: Ballot, ids: dict[str, str]) -> _Said:
+def _judgment_of_row(row: Ballot, ids: dict[str, str]) -> _GivenJudgment:
     query_id = ids.get(same_text(row.query), "") if row.query else row.query_id
     return query_id, row.doc_id, row.grade, row.rationale
 
 
-def _judgments(path: Path) -> Ballots | None:
+def _read_judgments(path: Path) -> Ballots | None:
     """What a file has of judgments, be it filled in or a gold set; None where it is neither."""
     try:
         return read_ballots(path)

@@ -1,4 +1,4 @@
-"""Long lists a page at a time."""
+"""Pages of long lists."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-MAX_PAGE = 200
+MAX_PAGE = 200  # items in one answer, for pages and agents
 T = TypeVar("T")
 
 

@@ -41,6 +41,31 @@ from assay.workbench.project.service import Service
 if TYPE_CHECKING:
     from argon2 import PasswordHasher
 
+__all__ = [
+    "KEY_KINDS",
+    "ROLES",
+    "Account",
+    "Invitation",
+    "KeyKind",
+    "Role",
+    "Session",
+    "folded",
+]
+
+ROLES: tuple[Role, ...] = get_args(Role)  # each may do what those before it may
+KEY_KINDS: tuple[KeyKind, ...] = get_args(KeyKind)
+# Chosen, not measured: a lost link or laptop should not be of use for long.
+LINK_DAYS = {"join": 7, "password": 1}
+FIRST_LINK_DAYS = 1
+SESSION_DAYS = 14
+MAX_NAME = 80
+HINTS = {
+    "link_over": "Ask for a new one.",
+    "only_admin": "Make somebody else an admin first.",
+    "not_yours": "Ask an admin.",
+    "key_taken": "Give another name.",
+}
+
 # ── passwords ─────────────────────────────────────────────────────────────────────────────────────
 
 MIN_PASSWORD, MAX_PASSWORD = 10, 1000
@@ -144,31 +169,7 @@ def voters(service: Service) -> list[Voter]:
     return sorted(found, key=lambda voter: (-voter.votes, voter.name))
 
 
-# ────────────────────────────────────────────────────────────────────────────────────────────────
-
-__all__ = [
-    "KEY_KINDS",
-    "ROLES",
-    "Account",
-    "Invitation",
-    "KeyKind",
-    "Role",
-    "Session",
-    "folded",
-]
-
-ROLES: tuple[Role, ...] = get_args(Role)  # each may do what those before it may
-KEY_KINDS: tuple[KeyKind, ...] = get_args(KeyKind)
-LINK_DAYS = {"join": 7, "password": 1}
-FIRST_LINK_DAYS = 1
-SESSION_DAYS = 14
-MAX_NAME = 80
-HINTS = {
-    "link_over": "Ask for a new one.",
-    "only_admin": "Make somebody else an admin first.",
-    "not_yours": "Ask an admin.",
-    "key_taken": "Give another name.",
-}
+# ── accounts, links and keys ──────────────────────────────────────────────────────────────────────
 
 
 @dataclass(frozen=True)

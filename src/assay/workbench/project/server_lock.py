@@ -1,5 +1,5 @@
-"""One host for a project: locks hold between the processes of one machine, and not over a network
-disk. A server says in the workspace on which host it runs, and one on another host is refused."""
+"""Refusing a second server on another host: file locks work between the processes of one machine,
+and not over a network disk. A running server writes its host into the workspace."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from assay.core.files import write_atomic
 from assay.core.workspace import workspace
 
 FILE = "server.json"
-BEAT_SECONDS = 20.0
-GONE_SECONDS = 60.0  # without a sign of life, a server is taken to be gone
+BEAT_SECONDS = 20.0  # how often a server shows that it is alive
+GONE_SECONDS = 60.0  # without a sign of life for three beats, a server counts as stopped
 
 
-class _Running(msgspec.Struct, frozen=True):
+class _RunningServer(msgspec.Struct, frozen=True):
     host: str
     process: int
 
@@ -31,7 +31,7 @@ class _Running(msgspec.Struct, frozen=True):
 def only_on_this_host(home: Path | None = None) -> Iterator[None]:
     """For as long as a server runs. A workspace that cannot be written tells nobody."""
     file = workspace(home) / FILE
-    other = _running(file)
+    other = _server_alive(file)
     if other is not None and other.host != socket.gethostname():
         raise InputError(
             f"a server on {other.host} is using this project",
@@ -40,7 +40,7 @@ def only_on_this_host(home: Path | None = None) -> Iterator[None]:
         )
     stop = threading.Event()
     with contextlib.suppress(InputError, OSError):
-        running = _Running(host=socket.gethostname(), process=os.getpid())
+        running = _RunningServer(host=socket.gethostname(), process=os.getpid())
         write_atomic(file, msgspec.json.encode(running))
         threading.Thread(target=_beat, args=(file, stop), daemon=True).start()
     try:
@@ -48,21 +48,21 @@ def only_on_this_host(home: Path | None = None) -> Iterator[None]:
     finally:
         stop.set()
         with contextlib.suppress(OSError, msgspec.MsgspecError):
-            if _read(file).process == os.getpid():
+            if _read_running(file).process == os.getpid():
                 file.unlink()
 
 
-def _running(file: Path) -> _Running | None:
+def _server_alive(file: Path) -> _RunningServer | None:
     try:
-        found = _read(file)
+        found = _read_running(file)
         is_alive = time.time() - file.stat().st_mtime < GONE_SECONDS
     except (OSError, msgspec.MsgspecError):
         return None
     return found if is_alive else None
 
 
-def _read(file: Path) -> _Running:
-    return msgspec.json.decode(file.read_bytes(), type=_Running)
+def _read_running(file: Path) -> _RunningServer:
+    return msgspec.json.decode(file.read_bytes(), type=_RunningServer)
 
 
 def _beat(file: Path, stop: threading.Event) -> None:

@@ -1,4 +1,4 @@
-"""An open project: what the verbs of the running service work on."""
+"""Opening a project: its store, gold sets, configuration and workspace, for all other functions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay import formats
-from assay.core.errors import AssayError, NotHere
+from assay.core.errors import NotHere
 from assay.core.types import GoldSet
 from assay.core.workspace import default_store
 from assay.gold.acts import BEGIN
@@ -29,7 +29,7 @@ __all__ = ["NoStore", "NotOpen", "Recording", "Service", "gold_path", "open_serv
 
 SEPARATOR = ":"  # between folder and file: a name is one part of the address of a page
 FIRST_LINES = 1000  # of a log, among which is the one that says whose it is
-DEPTH = 3  # folders below the project in which sets are found by their logs
+DEPTH = 3  # levels of folders below the project that are searched for sets with a log
 
 
 def _now() -> datetime:
@@ -123,12 +123,16 @@ def sets_of(
     Two files of one name are told apart by their folders."""
     sets = configured_sets(config)
     project = project or Path.cwd()
-    for path in (*given, *_found(project), *_found_before(project, store)):
-        _add(sets, path)
+    for path in (
+        *given,
+        *_find_sets_with_log(project),
+        *_find_sets_of_earlier_version(project, store),
+    ):
+        _add_set(sets, path)
     return sets
 
 
-def _found(project: Path) -> Iterator[Path]:
+def _find_sets_with_log(project: Path) -> Iterator[Path]:
     """The sets of a project that have a log."""
     for depth in range(DEPTH + 1):
         for log in sorted(project.glob("*/" * depth + "*.log.jsonl")):
@@ -141,7 +145,7 @@ def _found(project: Path) -> Iterator[Path]:
                     yield dataset
 
 
-def _found_before(project: Path, store: Store | None) -> Iterator[Path]:
+def _find_sets_of_earlier_version(project: Path, store: Store | None) -> Iterator[Path]:
     """The sets of a project that a store of an earlier version knows."""
     if store is None:
         return
@@ -154,7 +158,7 @@ def _found_before(project: Path, store: Store | None) -> Iterator[Path]:
             yield project / path
 
 
-def _add(sets: dict[str, Path], path: Path) -> None:
+def _add_set(sets: dict[str, Path], path: Path) -> None:
     place = path.resolve()
     if place in {each.resolve() for each in sets.values()}:
         return
@@ -235,11 +239,3 @@ def stored_names(service: Service, gold: str) -> list[str]:
 def stored_name(service: Service, gold: str) -> str:
     """The name that runs on a set are kept under; empty for all sets."""
     return next(iter(stored_names(service, gold)), "")
-
-
-def set_named(service: Service, kept: str) -> str:
-    """What people call the set that runs are kept under; the same where it is not open here."""
-    with contextlib.suppress(AssayError):
-        path = kept_path(service, kept)
-        return next(name for name, file in service.gold_sets.items() if file == path)
-    return kept

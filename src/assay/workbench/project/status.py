@@ -1,5 +1,5 @@
-"""`assay` alone: what is in this folder, how it stands, and what to do next. It is asked for often,
-so that files are looked at and nothing is loaded that is not needed."""
+"""The status of the project in this folder, which `assay` without a command shows: sets, engines,
+the last verdict, pending work and the next step. It reads files and loads little, to be quick."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from assay.core.workspace import workspace
 from assay.reports.terminal_status import LastVerdict, ProjectStatus
 
 CONFIG = "assay.toml"
-LARGEST = 200_000_000  # bytes of a results file that is read for its verdict
+LARGEST = 200_000_000  # bytes; a larger results file is not read for its verdict, to be quick
 
 
 class _Verdict(msgspec.Struct):
@@ -28,8 +28,8 @@ class _Results(msgspec.Struct):
 
 def look_around(folder: Path | None = None) -> ProjectStatus:
     folder = folder or Path()
-    tables, problem = _tables(folder / CONFIG)
-    verdict, waiting = _last_verdict(), _waiting(tables, folder)
+    tables, problem = _read_tables(folder / CONFIG)
+    verdict, waiting = _last_verdict(), _count_pending(tables, folder)
     corpora = sorted(path.parent.name for path in workspace().glob("corpora/*/corpus.json"))
     return ProjectStatus(
         folder=str(folder.resolve()),
@@ -40,11 +40,11 @@ def look_around(folder: Path | None = None) -> ProjectStatus:
         verdict=verdict,
         waiting=waiting,
         problem=problem,
-        next=_next(tables, problem, verdict, waiting, corpora),
+        next=_next_steps(tables, problem, verdict, waiting, corpora),
     )
 
 
-def _tables(path: Path) -> tuple[dict[str, object] | None, str]:
+def _read_tables(path: Path) -> tuple[dict[str, object] | None, str]:
     if not path.exists():
         return None, ""
     try:
@@ -74,7 +74,7 @@ def _last_verdict() -> LastVerdict | None:
     return None
 
 
-def _waiting(tables: dict[str, object] | None, folder: Path) -> int | None:
+def _count_pending(tables: dict[str, object] | None, folder: Path) -> int | None:
     """Pairs that nobody has judged and rows that nobody has reviewed."""
     gold = (tables or {}).get("gold")
     paths = [
@@ -101,7 +101,7 @@ def _counted(pooled: list[Path], reviewed: list[Path]) -> int:
     return left + sum(item.state == "pending_review" for item in found)
 
 
-def _next(
+def _next_steps(
     tables: dict[str, object] | None,
     problem: str,
     verdict: LastVerdict | None,

@@ -16,11 +16,11 @@ from assay.core.types import GoldSet
 from assay.formats import gold_jsonl
 from assay.formats.gold_jsonl import Line
 from assay.formats.relabel import relabelled
-from assay.gold.files import content_of, is_rows, labels_in, text_of
-from assay.gold.log import Log, has_log, open_log
+from assay.gold.files import before_the_log, content_of, has_log, is_rows, labels_in, text_of
+from assay.gold.log import Log, open_log
 from assay.gold.projection import GoldRows, open_rows, project, sides_of
 from assay.gold.rows import Key, meaning
-from assay.gold.upgrade import before_the_log, plain
+from assay.gold.upgrade import plain
 from assay.workbench.judging.votes_to_labels import open_voted_set, save_labels
 
 

@@ -1,4 +1,4 @@
-"""`assay engines`: which engines there are by name, and one query on one of them, step by step."""
+"""`assay engines`: the engines that have a name, and one query on one of them, step by step."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def list_engines(config: Path | None = None) -> list[KnownEngine]:
 
     path = config or Path(CONFIG_NAME)
     described = read_config(path).engines if config is not None or path.exists() else {}
-    rows = [_row(engine, path) for engine in described.values()]
+    rows = [_known_engine(engine, path) for engine in described.values()]
     taken = set(described)
     rows += [
         KnownEngine(name=name, kind="engine", what="Assay's own search", origin="workspace")
@@ -94,8 +94,8 @@ def list_presets() -> list[Preset]:
         Preset(
             name=name,
             example=preset.example,
-            environment=", ".join(_named(preset)),
-            table=_stated(preset),
+            environment=", ".join(_variables_of(preset)),
+            table=_stated_keys(preset),
         )
         for name, preset in presets().items()
     ]
@@ -141,25 +141,25 @@ def _route(engine: EngineConfig, corpus: str) -> EngineConfig:
     return engine.routes[corpus]
 
 
-def _row(engine: EngineConfig, path: Path) -> KnownEngine:
-    names = [name for value in _texts(engine.own) for name in names_in(value)]
+def _known_engine(engine: EngineConfig, path: Path) -> KnownEngine:
+    names = [name for value in _text_values(engine.own) for name in names_in(value)]
     if engine.kind in ("http", "preset"):
         preset = presets().get(str(engine.own.get("preset", "")))
-        names += [name for name in _named(preset) if name not in names] if preset else []
+        names += [name for name in _variables_of(preset) if name not in names] if preset else []
     states = (f"{name} {'set' if os.environ.get(name) else 'NOT SET'}" for name in names)
     calls = engine.calls
     shown = f"{calls.concurrency} at once, {calls.timeout:g} s a query"
     return KnownEngine(
         name=engine.name,
         kind=str(engine.own.get("preset") or kind_word(engine)),
-        what=_what(engine),
+        what=_what_it_searches(engine),
         calls="" if engine.run or engine.routes else shown,
         environment=", ".join(states),
         origin=str(path),
     )
 
 
-def _what(engine: EngineConfig) -> str:
+def _what_it_searches(engine: EngineConfig) -> str:
     if engine.routes:
         return ", ".join(f"{corpus}: {part.name}" for corpus, part in engine.routes.items())
     if engine.kind:
@@ -167,16 +167,16 @@ def _what(engine: EngineConfig) -> str:
     return engine.search_module or engine.run or engine.engine or ""
 
 
-def _texts(value: object) -> list[str]:
+def _text_values(value: object) -> list[str]:
     if isinstance(value, dict):
-        return [text for part in value.values() for text in _texts(part)]
+        return [text for part in value.values() for text in _text_values(part)]
     return [value] if isinstance(value, str) else []
 
 
-def _named(preset: HttpTable) -> list[str]:
-    return [name for value in _texts(_stated(preset)) for name in names_in(value)]
+def _variables_of(preset: HttpTable) -> list[str]:
+    return [name for value in _text_values(_stated_keys(preset)) for name in names_in(value)]
 
 
-def _stated(preset: HttpTable) -> dict[str, object]:
+def _stated_keys(preset: HttpTable) -> dict[str, object]:
     table: dict[str, object] = msgspec.to_builtins(preset)
     return {key: value for key, value in table.items() if value and key != "example"}

@@ -1,5 +1,4 @@
-"""Asking and scoring in memory, for Python: a run against a gold set, without files or
-receipts."""
+"""Asking engines and scoring runs in memory, for Python, without files or receipts."""
 
 from __future__ import annotations
 
@@ -22,7 +21,7 @@ from assay.evaluation.streamed import look_up
 from assay.formats import read_gold, read_run
 from assay.reports.notebook import shown
 
-__all__ = ["Asked", "ask", "ask_any", "evaluate", "parse_measure", "read_gold", "read_run"]
+__all__ = ["EngineAnswers", "ask", "ask_any", "evaluate", "parse_measure", "read_gold", "read_run"]
 
 
 def evaluate(
@@ -55,9 +54,9 @@ def ask(engine: Any, gold: GoldSet | Iterable[Query], *, top_k: int = 20) -> Run
     return run_engine(as_engine(engine), queries, top_k=top_k)
 
 
-class Asked(NamedTuple):
-    """What an engine answered: as a run, and with everything its hits carry; and the corpus it
-    searched, where that is known."""
+class EngineAnswers(NamedTuple):
+    """The answers of an engine as a run, the same with all fields of their hits, and the corpus
+    that it searched, if that is known."""
 
     run: Run
     answers: list[QueryResult]
@@ -71,7 +70,7 @@ def ask_any(
     top_k: int = 20,
     corpus: Path | None = None,
     config: Path | None = None,
-) -> Asked:
+) -> EngineAnswers:
     """Ask an engine, which is an object or a function, or is named: a table of assay.toml, a
     corpus, a baseline with a corpus, or a Python module. A module is loaded right here."""
     if isinstance(engine, type):
@@ -81,11 +80,11 @@ def ask_any(
         )
     if not isinstance(engine, str | Path):
         name, answers = ask_all(as_engine(engine), queries, top_k=top_k)
-        return Asked(run_from_results(name, answers, top_k=top_k), answers, corpus)
+        return EngineAnswers(run_from_results(name, answers, top_k=top_k), answers, corpus)
     from assay.engines.answering import ask_engine, opened  # corpora take long to load
     from assay.engines.registry import searched
 
-    described = _described(str(engine), corpus, config)
+    described = _engine_config_of(str(engine), corpus, config)
     if described.run is not None:
         raise InputError(
             f"{engine!r} is a saved run, and cannot be asked", hint=f"load_run({described.run!r})"
@@ -95,11 +94,11 @@ def ask_any(
     else:
         with opened(described) as made:
             name, answers = ask_all(made, queries, top_k=top_k, calls=described.calls)
-    return Asked(run_from_results(name, answers, top_k=top_k), answers, searched(described))
+    return EngineAnswers(run_from_results(name, answers, top_k=top_k), answers, searched(described))
 
 
-def _described(name: str, corpus: Path | None, config: Path | None) -> EngineConfig:
-    """What the name stands for."""
+def _engine_config_of(name: str, corpus: Path | None, config: Path | None) -> EngineConfig:
+    """The engine that a name stands for."""
     from assay.engines.registry import BASELINES, ENGINES, is_indexed_name
     from assay.workbench.scoring.engines import find_engine, list_engines
 

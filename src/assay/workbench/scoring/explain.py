@@ -1,4 +1,4 @@
-"""`assay explain`: the entry of one query, and the measures behind its numbers."""
+"""`assay explain`: the results of one query, and how the measures compute its values."""
 
 from __future__ import annotations
 

@@ -40,13 +40,13 @@ def log_to_mlflow(source: Path | Results, uri: str = "", *, experiment: str = "a
     results = read_results(source) if isinstance(source, Path) else source
     try:
         client = mlflow.MlflowClient(tracking_uri=uri or None)
-        return _logged(client, mlflow, results, source, experiment)
+        return _log_run(client, mlflow, results, source, experiment)
     except Exception as error:  # MLflow has errors of its own, and so has its server
         said = (str(error).strip().splitlines() or [type(error).__name__])[0]
         raise EngineError(f"MLflow at {uri or 'its usual place'}: {said}") from error
 
 
-def _logged(
+def _log_run(
     client: Any, mlflow: Any, results: Results, source: Path | Results, experiment: str
 ) -> str:
     found = client.get_experiment_by_name(experiment)
@@ -56,7 +56,9 @@ def _logged(
     entities = mlflow.entities
     at = run.info.start_time
     metrics = [entities.Metric(name, value, at, 0) for name, value in figures(results).items()]
-    params = [entities.Param(name, value[:500]) for name, value in _about(results).items() if value]
+    params = [
+        entities.Param(name, value[:500]) for name, value in _run_params(results).items() if value
+    ]
     client.log_batch(id, metrics=metrics, params=params)
     if isinstance(source, Path):
         client.log_artifact(id, str(source))
@@ -87,7 +89,7 @@ def plain_name(name: str) -> str:
     return re.sub(r"[^\w./ -]", "_", text)
 
 
-def _about(results: Results) -> dict[str, str]:
+def _run_params(results: Results) -> dict[str, str]:
     receipt = results.receipt
     return {
         "engine": results.engine,

@@ -1,9 +1,10 @@
-"""Runs that are kept in the store: evaluate a configured engine, look back, compare, explain."""
+"""The history of runs in the store: evaluating an engine, and listing, comparing and explaining
+runs."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from assay.engines.engine_table import EngineConfig
 from assay.evaluation.comparison import Comparison, Difference, Moved, compare
 from assay.evaluation.differences import Leaderboard
 from assay.store.records import RunRecord
-from assay.workbench.project.config import Config
+from assay.workbench.project.config import Config, refuse_unlisted_engine
 from assay.workbench.project.paging import Page, page_of, page_size
 from assay.workbench.project.service import (
     Service,
@@ -26,10 +27,9 @@ from assay.workbench.project.service import (
     run_names,
     stored_names,
 )
-from assay.workbench.scoring.engine_fit import refuse_unlisted
 from assay.workbench.scoring.explain import Explanation
 from assay.workbench.scoring.run_records import record
-from assay.workbench.scoring.score import configured, score
+from assay.workbench.scoring.score import request_for, score
 
 __all__ = [
     "Comparison",
@@ -49,8 +49,8 @@ __all__ = [
 ]
 
 
-LOOKED_AT = 500  # runs that an engine is looked for in
-READ = 32  # runs whose results are kept at hand
+LOOKED_AT = 500  # newest runs that are searched for the name of an engine
+READ = 32  # runs whose results stay in memory: those that one page looks at
 
 
 class KeptRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,25 +66,25 @@ class KeptRun(msgspec.Struct, frozen=True, kw_only=True):
 def evaluate(service: Service, gold: str, engine: str) -> KeptRun:
     """Score a configured engine on a configured gold set, and keep the run."""
     path = gold_path(service, gold)
-    chosen = _configured(service.config, engine)
-    refuse_unlisted(service.config, gold, engine)
-    results = score(configured(chosen, path, gold)).results
+    chosen = _configured_engine(service.config, engine)
+    refuse_unlisted_engine(service.config, gold, engine)
+    results = score(request_for(chosen, path, gold)).results
     return keep(service, results, path, engine)
 
 
 def keep(service: Service, results: Results, path: Path, engine: str) -> KeptRun:
     """Keep results in the history."""
     made = record(service, results, path, engine=engine, at=service.clock())
-    return _kept(made, results)
+    return _kept_run_of(made, results)
 
 
-def _kept(record: RunRecord, results: Results) -> KeptRun:
+def _kept_run_of(record: RunRecord, results: Results) -> KeptRun:
     return KeptRun(
         id=record.id, at=record.at, engine=record.engine, gold=record.gold, results=results
     )
 
 
-def _configured(config: Config | None, name: str) -> EngineConfig:
+def _configured_engine(config: Config | None, name: str) -> EngineConfig:
     """Only engines that a person configured can be run: an agent must not name code to load."""
     if config is None or name not in config.engines:
         known = ", ".join(config.engines) if config else "none: write an assay.toml"
@@ -96,7 +96,7 @@ def known_engine(service: Service, name: str) -> None:
     """An engine that is configured, or has a run in the history."""
     ran = {run.engine for run in run_records(service, limit=LOOKED_AT)}
     if name not in ran:
-        _configured(service.config, name)
+        _configured_engine(service.config, name)
 
 
 def runs(service: Service, *, gold: str = "", limit: int = 20, offset: int = 0) -> Page[RunRecord]:
@@ -113,10 +113,20 @@ def run_records(
     found = service.store.runs(
         gold=stored_names(service, gold) or "", engine=engine, limit=limit, offset=offset
     )
-    return [_named(service, record) for record in found]
+    return [_with_current_name(service, record) for record in found]
 
 
-def _named(service: Service, record: RunRecord) -> RunRecord:
+def latest_runs(
+    records: Iterable[RunRecord], key: Callable[[RunRecord], Hashable]
+) -> list[RunRecord]:
+    """The newest run of each key, such as an engine; the records have the newest first."""
+    latest: dict[Hashable, RunRecord] = {}
+    for run in records:
+        latest.setdefault(key(run), run)
+    return list(latest.values())
+
+
+def _with_current_name(service: Service, record: RunRecord) -> RunRecord:
     for path in service.gold_sets.values():
         if record.gold in (names := run_names(service, path)):
             return msgspec.structs.replace(record, gold=names[0])
@@ -132,7 +142,7 @@ def kept_run(service: Service, run_id: str) -> KeptRun:
         newest = run_records(service, limit=5)
         known = ", ".join(f"{run.id} ({run.engine!r} on {run.gold!r})" for run in newest)
         raise NotHere(f"no run {run_id!r}", hint=f"The newest: {known or 'none yet'}.")
-    return _kept(_named(service, record), _results_of(service, record))
+    return _kept_run_of(_with_current_name(service, record), _results_of(service, record))
 
 
 _runs = Remembered[tuple[str, str], tuple[RunRecord, Results]](READ)
@@ -162,7 +172,7 @@ def compare_runs(service: Service, run_ids: Sequence[str], *, force: bool = Fals
     corpora = {run.results.receipt.corpus_fingerprint for run in kept}
     one_set = len({run.gold for run in kept}) == 1 and len(corpora) == 1
     try:
-        return compare([run.results for run in kept], _names(kept), force=force or one_set)
+        return compare([run.results for run in kept], _distinct_names(kept), force=force or one_set)
     except InputError as error:
         hint = "Score both on one set with run_evaluation, or compare anyway with force."
         if not force and "different" in error.message:
@@ -170,7 +180,7 @@ def compare_runs(service: Service, run_ids: Sequence[str], *, force: bool = Fals
         raise
 
 
-def _names(runs: Sequence[KeptRun]) -> list[str]:
+def _distinct_names(runs: Sequence[KeptRun]) -> list[str]:
     """What people call each run: its engine, with day or time where one ran twice."""
     for tell in (
         "{0.engine}",

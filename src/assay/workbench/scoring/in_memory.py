@@ -1,12 +1,11 @@
-"""Values in memory, scored, compared and decided on: with the numbers, the receipt and the words
-that the commands have for the same files."""
+"""Scoring, comparing and saving values in memory, for the Python API: with the numbers, the receipt
+and the words that the commands give for the same files."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -18,37 +17,37 @@ from assay.core.results import Entry, GoldenResults, GradedEntry, GradedResults,
 from assay.core.results_file import encode, to_json
 from assay.core.types import GoldSet, Query, QueryResult, Run, ScoreSheet, Slice
 from assay.engines.engine_table import EngineConfig
-from assay.evaluation.comparison import Comparison, compare
+from assay.evaluation.comparison import Comparison
 from assay.evaluation.golden_checks import results_of
 from assay.evaluation.graded import graded_results
-from assay.evaluation.judged import Qrels
 from assay.evaluation.measures import is_handed, parse_measures
 from assay.evaluation.streamed import look_up
 from assay.formats import detect_run
 from assay.formats.results_json import read_answers, read_results
 from assay.judging.next import Decision, next_to_judge
 from assay.reports import FORMATS, render, view
+from assay.workbench.deciding.compare import compare_with_leaderboard
 from assay.workbench.judging.next import refuse_closed
 from assay.workbench.scoring.evaluate import evaluate
-from assay.workbench.scoring.receipts import Signature, inputs_of, signed
-from assay.workbench.scoring.score import DEFAULT_TOP_K, verdict_against
+from assay.workbench.scoring.receipts import Signature, inputs_of, sign_results
+from assay.workbench.scoring.request import DEFAULT_TOP_K, no_common_queries
+from assay.workbench.scoring.score import verdict_against
 
 __all__ = [
     "Comparison",
     "Decision",
     "Sources",
-    "answers_of",
     "compare_scored",
+    "evaluate",
     "golden_scored",
     "graded_scored",
-    "is_golden",
     "next_pairs_of",
-    "nothing_shared",
+    "no_common_queries",
     "read_results",
+    "results_of",
     "save_results",
     "save_value",
     "saved_answers",
-    "sheet_in_memory",
     "sheet_of",
 ]
 
@@ -62,17 +61,7 @@ class Sources:
     corpus: Path | None = None
 
 
-def is_golden(gold: GoldSet) -> bool:
-    """Whether its questions pass or fail."""
-    return any(query.checks for query in gold.queries)
-
-
 # ── scoring ───────────────────────────────────────────────────────────────────────────────────────
-
-
-def sheet_in_memory(run: Any, gold: GoldSet | Qrels, measures: Sequence[str]) -> ScoreSheet:
-    """The values alone, which is quick; a saved run is scored while it is read."""
-    return evaluate(run, gold, measures)
 
 
 def graded_scored(
@@ -93,7 +82,7 @@ def graded_scored(
             results.receipt, primary=str(parse_measures([primary])[0])
         )
         results = msgspec.structs.replace(results, receipt=receipt)
-    return signed(results, _signature(sources))
+    return sign_results(results, _signature(sources))
 
 
 def golden_scored(
@@ -101,32 +90,18 @@ def golden_scored(
 ) -> GoldenResults:
     """Every question checked, and the verdict of the suite's own policy."""
     from assay.evaluation.expectations import check_expectations
-    from assay.workbench.scoring.score import golden_results, places_in
+    from assay.workbench.scoring.golden import golden_results, places_in
 
     if not {answer.query_id for answer in answers} & set(gold.query_ids):
-        raise nothing_shared(gold, [answer.query_id for answer in answers])
+        raise no_common_queries(gold, [answer.query_id for answer in answers])
     known = places_in(sources.corpus) if sources.corpus else {}
     findings = check_expectations(
         gold, known.values() if known else None, file=str(sources.gold or "")
     )
     results = golden_results(gold, engine, answers, known, findings=findings)
-    results = signed(results, _signature(sources))
+    results = sign_results(results, _signature(sources))
     verdict = verdict_against(results, (), None, settle=False)
     return msgspec.structs.replace(results, verdict=verdict)
-
-
-def nothing_shared(gold: GoldSet, has: Sequence[str]) -> InputError:
-    """A run that is of another set."""
-    first = gold.query_ids[0] if gold.query_ids else ""
-    return InputError(
-        "the run has none of the gold set's queries",
-        hint=f"The gold set has {first!r} and others; the run has {list(has[:3])}.",
-    )
-
-
-def answers_of(run: Run) -> list[QueryResult]:
-    """The hits of a run by query, as ids and scores."""
-    return results_of(run)
 
 
 def saved_answers(path: Path) -> list[QueryResult]:
@@ -238,13 +213,9 @@ def compare_scored(
             "some of these scores are of a golden set and some of a graded one",
             hint="Compare scores on the same gold set.",
         )
-    found = compare(results, names, force=force, primary=primary, equivalence=equivalence)
-    if len(results) < 3:
-        return found
-    from assay.evaluation.leaderboard import leaderboard
-
-    board = leaderboard(results, names, found)
-    return msgspec.structs.replace(found, leaderboard=board)
+    return compare_with_leaderboard(
+        results, names, force=force, primary=primary, equivalence=equivalence
+    )
 
 
 def next_pairs_of(

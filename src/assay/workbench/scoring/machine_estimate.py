@@ -1,5 +1,5 @@
-"""`assay score --with-machine-judgments`: what machine votes say of all queries, corrected by the
-queries that people judged in full. The unit is the query.
+"""`assay score --with-machine-judgments`: estimates from the machine votes on all queries,
+corrected by the queries that people judged in full. The unit is the query.
 
 People judged a query in full, for a measure, when every hit that the measure looks at has a label
 of theirs, and so has, for a measure with an ideal, every document of the query that anybody voted
@@ -29,12 +29,12 @@ from assay.judging.votes import current, log_path, read_votes
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 Grades = dict[str, dict[str, int]]  # query, document, grade
 
-UNLIKELY = 0.01  # a chance below this, shared out among what is looked at, is a doubt
-TO_THE_FIRST = ("RR", "Success")  # what lies below the first relevant hit does not matter
-WITHOUT_IDEAL = ("RR", "Success", "P", "RBP", "ERR", "Judged")
+UNLIKELY = 0.01  # the usual level of a strict test; divided by the number of tests made
+TO_THE_FIRST = ("RR", "Success")  # measures that look no further than the first relevant hit
+WITHOUT_IDEAL = ("RR", "Success", "P", "RBP", "ERR", "Judged")  # no ideal ranking is needed
 
 
-class _Side(NamedTuple):
+class _JudgedBy(NamedTuple):
     """What people, or machines, say: their grades, and the value of every query and measure."""
 
     grades: Grades
@@ -42,7 +42,7 @@ class _Side(NamedTuple):
     reasons: tuple[str, ...]
 
 
-class _Figure(NamedTuple):
+class _EstimatedMeasure(NamedTuple):
     """A figure, with what tells whether the judged queries are a random part."""
 
     figure: MachineFigure
@@ -55,15 +55,17 @@ def with_machine_estimate(
     results: GradedResults, run: Run, gold: GoldSet, dataset: Path
 ) -> GradedResults:
     """The results with the estimate from machine votes beside them."""
-    votes = _votes(gold, dataset)
+    votes = _read_both_votes(gold, dataset)
     top = max(gold.max_grade, *(vote.grade or 0 for vote in votes))
     gold = dataclasses.replace(gold, top_grade=top)  # one scale for people and machines
     measures = [line.measure for line in results.receipt.measures]
-    people = _side(run, gold, measures, _people(votes, read_policy(dataset)))
-    machine = _side(run, gold, measures, _machine(votes))
-    seen = _seen(votes)
+    people = _judged_by(run, gold, measures, _grades_by_people(votes, read_policy(dataset)))
+    machine = _judged_by(run, gold, measures, _grades_by_machines(votes))
+    seen = _voted_documents(votes)
     figures = {
-        line.key: _figure(parse_measure(line.measure), column, run, gold, (people, machine, seen))
+        line.key: _estimate_measure(
+            parse_measure(line.measure), column, run, gold, (people, machine, seen)
+        )
         for column, line in enumerate(results.receipt.measures)
     }
     told = {key: each.figure for key, each in figures.items()}
@@ -78,7 +80,7 @@ def with_machine_estimate(
     estimated = MachineEstimate(
         figures=told,
         judges=sorted({vote.judge for vote in votes if vote.kind == "machine"}),
-        doubts=list(_doubts(gold.queries, figures)),
+        doubts=list(_sampling_doubts(gold.queries, figures)),
     )
     return msgspec.structs.replace(results, machine_estimate=estimated)
 
@@ -86,7 +88,7 @@ def with_machine_estimate(
 # ── votes ─────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _votes(gold: GoldSet, dataset: Path) -> list[Vote]:
+def _read_both_votes(gold: GoldSet, dataset: Path) -> list[Vote]:
     """The votes on the set's queries that hold now; machines and people must both have voted."""
     path = log_path(dataset)
     known = set(gold.query_ids)
@@ -110,7 +112,7 @@ def _votes(gold: GoldSet, dataset: Path) -> list[Vote]:
     return votes
 
 
-def _people(votes: Iterable[Vote], policy: Policy) -> Grades:
+def _grades_by_people(votes: Iterable[Vote], policy: Policy) -> Grades:
     """People's labels, by the policy of the set."""
     by_people = Policy(name=policy.name, counts=("human",), seniors=policy.seniors)
     grades: Grades = {}
@@ -120,7 +122,7 @@ def _people(votes: Iterable[Vote], policy: Policy) -> Grades:
     return grades
 
 
-def _machine(votes: Iterable[Vote]) -> Grades:
+def _grades_by_machines(votes: Iterable[Vote]) -> Grades:
     """The grade that most machines gave; where two are level the lower of the middle ones. Any rule
     will do: what it gets wrong, people correct."""
     said: dict[tuple[str, str], list[int]] = {}
@@ -136,7 +138,7 @@ def _machine(votes: Iterable[Vote]) -> Grades:
     return grades
 
 
-def _seen(votes: Iterable[Vote]) -> dict[str, set[str]]:
+def _voted_documents(votes: Iterable[Vote]) -> dict[str, set[str]]:
     """The documents of each query that anybody voted on."""
     seen: dict[str, set[str]] = {}
     for vote in votes:
@@ -144,7 +146,7 @@ def _seen(votes: Iterable[Vote]) -> dict[str, set[str]]:
     return seen
 
 
-def _side(run: Run, gold: GoldSet, measures: Sequence[str], grades: Grades) -> _Side:
+def _judged_by(run: Run, gold: GoldSet, measures: Sequence[str], grades: Grades) -> _JudgedBy:
     rows = [
         (query, document, grade)
         for query, graded in grades.items()
@@ -153,19 +155,19 @@ def _side(run: Run, gold: GoldSet, measures: Sequence[str], grades: Grades) -> _
     frame = judgment_frame(*(list(column) for column in zip(*rows, strict=True)))
     judged = dataclasses.replace(gold, judgments=frame)
     sheet = evaluate(run, judged, measures)
-    return _Side(grades, sheet.values, sheet.reasons)
+    return _JudgedBy(grades, sheet.values, sheet.reasons)
 
 
 # ── one measure ───────────────────────────────────────────────────────────────────────────────────
 
 
-def _figure(
+def _estimate_measure(
     measure: Measure,
     column: int,
     run: Run,
     gold: GoldSet,
-    said: tuple[_Side, _Side, Mapping[str, set[str]]],
-) -> _Figure:
+    said: tuple[_JudgedBy, _JudgedBy, Mapping[str, set[str]]],
+) -> _EstimatedMeasure:
     """The estimate of one measure. A query on which people find nothing relevant has no value, here
     as anywhere, but it stays among the judged: it tells how many of the others have none."""
     people, machine, seen = said
@@ -193,13 +195,15 @@ def _figure(
         nothing_relevant=nothing,
     )
     if len(judged) - nothing < FEWEST:
-        return _Figure(msgspec.structs.replace(figure, why=_why(figure)), judged, others, 1.0)
+        return _EstimatedMeasure(
+            msgspec.structs.replace(figure, why=_why_not_estimated(figure)), judged, others, 1.0
+        )
     there, elsewhere = np.split(np.nan_to_num(said_everywhere), [len(judged)])
-    figure = _estimated(figure, said_there, said_everywhere)
-    return _Figure(figure, judged, others, shift(there, elsewhere))
+    figure = _with_estimate(figure, said_there, said_everywhere)
+    return _EstimatedMeasure(figure, judged, others, shift(there, elsewhere))
 
 
-def _why(figure: MachineFigure) -> str:
+def _why_not_estimated(figure: MachineFigure) -> str:
     told = f"people judged {counted(figure.judged, 'query')} in full, and {FEWEST} are needed"
     if figure.nothing_relevant:
         told += f" that have something relevant: {figure.nothing_relevant} have nothing"
@@ -225,7 +229,7 @@ def _in_full(
     return measure.name in WITHOUT_IDEAL or seen <= grades.keys()
 
 
-def _estimated(figure: MachineFigure, people: Floats, machine: Floats) -> MachineFigure:
+def _with_estimate(figure: MachineFigure, people: Floats, machine: Floats) -> MachineFigure:
     """`machine` is on all queries, the judged ones first."""
     given = people[None], machine[None]
     found = estimate(*given)
@@ -249,7 +253,9 @@ def _bounds(found: Estimates) -> Bounds:
 # ── is it a random part? ──────────────────────────────────────────────────────────────────────────
 
 
-def _doubts(queries: Sequence[Query], figures: Mapping[str, _Figure]) -> Iterator[Doubt]:
+def _sampling_doubts(
+    queries: Sequence[Query], figures: Mapping[str, _EstimatedMeasure]
+) -> Iterator[Doubt]:
     """What would hardly be so had the judged queries been drawn at random."""
     known = [each for each in figures.values() if each.figure.value is not None and each.others]
     if not known:

@@ -1,5 +1,5 @@
-"""What a notebook hands over, as values: dictionaries, lists, frames of pandas or polars. Whatever
-does not fit is told in a sentence that says what was expected."""
+"""Reading runs, gold sets and queries from the values of a notebook: dictionaries, lists, and
+frames of pandas or polars. An error says what was expected."""
 
 from __future__ import annotations
 
@@ -29,12 +29,13 @@ __all__ = [
 
 Table = Mapping[str, list[Any]]  # columns by name
 
+# Column names, those of trec_eval, BEIR, PyTerrier and ir_datasets among them; the first is ours.
 QUERY_IDS = ("query_id", "qid", "q_id", "query-id", "topic_id", "topic")
 DOC_IDS = ("doc_id", "docno", "docid", "doc", "corpus-id", "document_id", "document")
 GRADES = ("grade", "label", "relevance", "rel", "score")
 SCORES = ("score",)
 RANKS = ("rank",)
-MOST = 1_000_000  # of a grade
+MAX_GRADE = 1_000_000  # far above any scale; a larger number is a score or an id in the wrong place
 TEXTS = ("query", "text", "query_text")
 
 RUN_SHAPE = "A run is {query_id: {doc_id: score}}, or {query_id: [doc_id, …]} with the best first."
@@ -49,22 +50,22 @@ def run_from_dict(given: Mapping[Any, Any], engine: str = "run") -> Run:
     """A run from {query_id: {doc_id: score}}, ranked as trec_eval does, or from {query_id: [doc_id,
     …]} in the order given; a hit may also be a Hit or a pair of id and score."""
     if not isinstance(given, Mapping):
-        raise InputError(f"a run is not {_a(given)}", hint=RUN_SHAPE)
+        raise InputError(f"a run is not {_describe(given)}", hint=RUN_SHAPE)
     if not given:
         raise InputError("the run is empty", hint=RUN_SHAPE)
     if all(isinstance(hits, Mapping) for hits in given.values()):
-        return _scored(given, engine)
+        return _run_from_scores(given, engine)
     answers = [
-        QueryResult(query_id=str(query_id), hits=tuple(_listed(hits, query_id)))
+        QueryResult(query_id=str(query_id), hits=tuple(_ranked_hits(hits, query_id)))
         for query_id, hits in given.items()
     ]
     return run_from_results(engine, answers)
 
 
-def _scored(given: Mapping[Any, Mapping[Any, Any]], engine: str) -> Run:
+def _run_from_scores(given: Mapping[Any, Mapping[Any, Any]], engine: str) -> Run:
     for query_id, hits in given.items():
         for doc_id, score in hits.items():
-            _number(score, query_id, doc_id)
+            _score_of(score, query_id, doc_id)
     documents = [str(doc_id) for hits in given.values() for doc_id in hits]
     scores = [float(score) for hits in given.values() for score in hits.values()]
     lengths = np.array([len(hits) for hits in given.values()], np.int64)
@@ -77,12 +78,12 @@ def _scored(given: Mapping[Any, Mapping[Any, Any]], engine: str) -> Run:
     )
 
 
-def _listed(hits: object, query_id: object) -> Iterable[Hit]:
+def _ranked_hits(hits: object, query_id: object) -> Iterable[Hit]:
     if isinstance(hits, Mapping):
-        ranked = sorted(hits.items(), key=lambda hit: (_number(hit[1], query_id, hit[0]), hit[0]))
+        ranked = sorted(hits.items(), key=lambda hit: (_score_of(hit[1], query_id, hit[0]), hit[0]))
         return [Hit(doc_id=str(doc_id), score=float(score)) for doc_id, score in reversed(ranked)]
     if isinstance(hits, str) or not isinstance(hits, Iterable):
-        raise InputError(f"query {query_id!r}: the hits are {_a(hits)}", hint=RUN_SHAPE)
+        raise InputError(f"query {query_id!r}: the hits are {_describe(hits)}", hint=RUN_SHAPE)
     return [_hit(hit, query_id) for hit in hits]
 
 
@@ -92,14 +93,14 @@ def _hit(given: object, query_id: object) -> Hit:
     if isinstance(given, str):
         return Hit(doc_id=given)
     if isinstance(given, tuple | list) and len(given) == 2 and isinstance(given[0], str):
-        return Hit(doc_id=given[0], score=_number(given[1], query_id, given[0]))
-    raise InputError(f"query {query_id!r}: a hit is {_a(given)}", hint=RUN_SHAPE)
+        return Hit(doc_id=given[0], score=_score_of(given[1], query_id, given[0]))
+    raise InputError(f"query {query_id!r}: a hit is {_describe(given)}", hint=RUN_SHAPE)
 
 
-def _number(value: object, query_id: object, doc_id: object) -> float:
+def _score_of(value: object, query_id: object, doc_id: object) -> float:
     is_number = isinstance(value, Real) and not isinstance(value, bool)
     if not is_number or math.isnan(float(value)):  # type: ignore[arg-type]
-        said = "NaN" if is_number else _a(value)
+        said = "NaN" if is_number else _describe(value)
         raise InputError(
             f"query {query_id!r}, document {doc_id!r}: the score is {said}",
             hint="Every score is a number.",
@@ -110,22 +111,25 @@ def _number(value: object, query_id: object, doc_id: object) -> float:
 def run_from_table(given: Any, engine: str = "run") -> Run:
     """A run from a frame of pandas or polars, or from rows that are dictionaries: a column for the
     query, one for the document, and one with the score, or the rank, or rows in order."""
-    table = _table(given)
-    queries, documents = _texts(table, QUERY_IDS, "query"), _texts(table, DOC_IDS, "document")
+    table = _read_table(given)
+    queries, documents = (
+        _id_column(table, QUERY_IDS, "query"),
+        _id_column(table, DOC_IDS, "document"),
+    )
     if not queries:
         raise InputError("the run is empty", hint="A run has a row for each hit.")
-    scores, ranks = _found(table, SCORES), _found(table, RANKS)
+    scores, ranks = _find_column(table, SCORES), _find_column(table, RANKS)
     by_query: dict[str, list[tuple[float, int]]] = {}
     values = scores if scores is not None else ranks if ranks is not None else [0.0] * len(queries)
     for row, (query_id, value) in enumerate(zip(queries, values, strict=True)):
-        number = _number(value, query_id, documents[row])
+        number = _score_of(value, query_id, documents[row])
         by_query.setdefault(query_id, []).append((number, row))
     if scores is not None:
         given_scores = {
             query_id: {documents[row]: score for score, row in reversed(hits)}
             for query_id, hits in by_query.items()
         }
-        return _scored(given_scores, engine)
+        return _run_from_scores(given_scores, engine)
     answers = [
         QueryResult(
             query_id=query_id,
@@ -144,17 +148,18 @@ def gold_from_dict(
 ) -> GoldSet:
     """A gold set from {query_id: {doc_id: grade}}; `queries` has the texts by id."""
     if not isinstance(given, Mapping):
-        raise InputError(f"a gold set is not {_a(given)}", hint=GOLD_SHAPE)
+        raise InputError(f"a gold set is not {_describe(given)}", hint=GOLD_SHAPE)
     if not given:
         raise InputError("the gold set is empty", hint=GOLD_SHAPE)
     rows: list[tuple[str, str, int]] = []
     for query_id, grades in given.items():
         if not isinstance(grades, Mapping):
             raise InputError(
-                f"query {query_id!r}: the grades are {_a(grades)}", hint=f"{GOLD_SHAPE} {SWAPPED}"
+                f"query {query_id!r}: the grades are {_describe(grades)}",
+                hint=f"{GOLD_SHAPE} {SWAPPED}",
             )
         rows += [(str(query_id), str(doc), _grade(g, query_id, doc)) for doc, g in grades.items()]
-    return _gold(list(map(str, given)), rows, queries or {}, name)
+    return _gold_from_rows(list(map(str, given)), rows, queries or {}, name)
 
 
 def gold_from_table(
@@ -162,21 +167,21 @@ def gold_from_table(
 ) -> GoldSet:
     """A gold set from a frame of pandas or polars, or from rows that are dictionaries: a column for
     the query, one for the document, one for the grade, and where there is one, the query's text."""
-    table = _table(given)
-    ids, documents = _texts(table, QUERY_IDS, "query"), _texts(table, DOC_IDS, "document")
+    table = _read_table(given)
+    ids, documents = _id_column(table, QUERY_IDS, "query"), _id_column(table, DOC_IDS, "document")
     if not ids:
         raise InputError("the gold set is empty", hint="A gold set has a row for each judgment.")
-    grades = _column(table, GRADES, "grade")
+    grades = _require_column(table, GRADES, "grade")
     rows = [
         (query_id, doc_id, _grade(grade, query_id, doc_id))
         for query_id, doc_id, grade in zip(ids, documents, grades, strict=True)
     ]
-    written = _found(table, TEXTS)
+    written = _find_column(table, TEXTS)
     texts = dict(zip(ids, map(str, written), strict=True)) if written is not None else {}
-    return _gold(list(dict.fromkeys(ids)), rows, {**texts, **(queries or {})}, name)
+    return _gold_from_rows(list(dict.fromkeys(ids)), rows, {**texts, **(queries or {})}, name)
 
 
-def _gold(
+def _gold_from_rows(
     ids: Sequence[str], rows: Sequence[tuple[str, str, int]], texts: Mapping[str, str], name: str
 ) -> GoldSet:
     seen: dict[tuple[str, str], int] = {}
@@ -198,9 +203,9 @@ def _gold(
 def _grade(value: object, query_id: object, doc_id: object) -> int:
     """Whole numbers, also where a frame has them as 2.0."""
     number = float(value) if isinstance(value, Real) else math.nan
-    if math.isfinite(number) and number.is_integer() and abs(number) <= MOST:
+    if math.isfinite(number) and number.is_integer() and abs(number) <= MAX_GRADE:
         return int(number)
-    said = f"{value!r}" if isinstance(value, Real) else _a(value)
+    said = f"{value!r}" if isinstance(value, Real) else _describe(value)
     raise InputError(
         f"query {query_id!r}, document {doc_id!r}: the grade is {said}, and grades are whole",
         hint=f"{GOLD_SHAPE} {SWAPPED}",
@@ -215,16 +220,18 @@ def queries_of(given: object) -> tuple[Query, ...]:
     if isinstance(given, GoldSet):
         found = given.queries
     elif isinstance(given, Mapping):
-        found = tuple(Query(id=str(id), text=_asked(text, id)) for id, text in given.items())
+        found = tuple(Query(id=str(id), text=_query_text(text, id)) for id, text in given.items())
     elif isinstance(given, Iterable) and not isinstance(given, str):
         found = tuple(
             each
             if isinstance(each, Query)
-            else Query(id=f"q{number:03}", text=_asked(each, number))
+            else Query(id=f"q{number:03}", text=_query_text(each, number))
             for number, each in enumerate(given, start=1)
         )
     else:
-        raise InputError(f"queries are not {_a(given)}", hint="Give a gold set, or {id: text}.")
+        raise InputError(
+            f"queries are not {_describe(given)}", hint="Give a gold set, or {id: text}."
+        )
     if not found:
         raise InputError("there are no queries to ask")
     if silent := next((query.id for query in found if not query.text.strip()), None):
@@ -235,10 +242,10 @@ def queries_of(given: object) -> tuple[Query, ...]:
     return found
 
 
-def _asked(text: object, place: object) -> str:
+def _query_text(text: object, place: object) -> str:
     if not isinstance(text, str):
         hint = "Queries are a gold set, {id: text}, or a list of texts."
-        raise InputError(f"query {place!r} is {_a(text)}", hint=hint)
+        raise InputError(f"query {place!r} is {_describe(text)}", hint=hint)
     return text
 
 
@@ -248,28 +255,28 @@ def _asked(text: object, place: object) -> str:
 def is_table(given: object) -> bool:
     """A frame of pandas or polars, a table of pyarrow, or rows that are dictionaries."""
     rows = isinstance(given, list) and bool(given) and all(isinstance(row, dict) for row in given)
-    return rows or (not isinstance(given, Mapping) and _names(given) is not None)
+    return rows or (not isinstance(given, Mapping) and _column_names(given) is not None)
 
 
 def rows_of(given: Any) -> list[dict[str, object]]:
     """Documents as rows: of a frame, or of a list of dictionaries or documents."""
     if isinstance(given, list | tuple) and all(isinstance(row, Document) for row in given):
         return [msgspec.to_builtins(row) for row in given]
-    table = _table(list(given) if isinstance(given, tuple) else given)
+    table = _read_table(list(given) if isinstance(given, tuple) else given)
     columns = {("id" if name in DOC_IDS else name): values for name, values in table.items()}
     count = len(next(iter(columns.values()), []))
     return [
-        {name: values[row] for name, values in columns.items() if _is_said(values[row])}
+        {name: values[row] for name, values in columns.items() if _has_value(values[row])}
         for row in range(count)
     ]
 
 
-def _is_said(value: object) -> bool:
+def _has_value(value: object) -> bool:
     """A frame fills gaps with None or NaN."""
     return value is not None and not (isinstance(value, float) and math.isnan(value))
 
 
-def _names(given: Any) -> list[Any] | None:
+def _column_names(given: Any) -> list[Any] | None:
     """Of the columns, as the frame has them; None where it is no frame."""
     if isinstance(given, pl.LazyFrame):
         return []  # it is read, and then it says
@@ -278,18 +285,18 @@ def _names(given: Any) -> list[Any] | None:
     return None if names is None or callable(names) else list(names)
 
 
-def _table(given: Any) -> Table:
+def _read_table(given: Any) -> Table:
     if isinstance(given, list) and all(isinstance(row, dict) for row in given):
         keys = dict.fromkeys(name for row in given for name in row)
         return {str(name): [row.get(name) for row in given] for name in keys}
-    if _names(given) is None or isinstance(given, Mapping):
+    if _column_names(given) is None or isinstance(given, Mapping):
         raise InputError(
-            f"a table is not {_a(given)}",
+            f"a table is not {_describe(given)}",
             hint="Give a frame of pandas or polars, or a list of rows.",
         )
     try:
         frame = given.collect() if isinstance(given, pl.LazyFrame) else given
-        return {str(name): _values(frame[name], name) for name in _names(frame) or ()}
+        return {str(name): _column_values(frame[name], name) for name in _column_names(frame) or ()}
     except InputError:
         raise
     except Exception as error:  # each library has errors of its own
@@ -297,19 +304,19 @@ def _table(given: Any) -> Table:
         raise InputError(f"the table cannot be read: {said}") from error
 
 
-def _values(column: Any, name: object) -> list[Any]:
+def _column_values(column: Any, name: object) -> list[Any]:
     for way in ("to_list", "to_pylist", "tolist"):
         if callable(read := getattr(column, way, None)):
             return list(read())
     raise InputError(f"the column {name!r} cannot be read")
 
 
-def _found(table: Table, known: Sequence[str]) -> list[Any] | None:
+def _find_column(table: Table, known: Sequence[str]) -> list[Any] | None:
     return next((table[name] for name in known if name in table), None)
 
 
-def _column(table: Table, known: Sequence[str], what: str) -> list[Any]:
-    found = _found(table, known)
+def _require_column(table: Table, known: Sequence[str], what: str) -> list[Any]:
+    found = _find_column(table, known)
     if found is None:
         has = ", ".join(table) or "none"
         raise InputError(
@@ -319,14 +326,14 @@ def _column(table: Table, known: Sequence[str], what: str) -> list[Any]:
     return found
 
 
-def _texts(table: Table, known: Sequence[str], what: str) -> list[str]:
-    values = _column(table, known, what)
+def _id_column(table: Table, known: Sequence[str], what: str) -> list[str]:
+    values = _require_column(table, known, what)
     if any(value is None or value != value for value in values):
         raise InputError(f"a row of the table has no {what}")
-    return [value if isinstance(value, str) else _plain(value) for value in values]
+    return [value if isinstance(value, str) else _id_text(value) for value in values]
 
 
-def _plain(value: object) -> str:
+def _id_text(value: object) -> str:
     """1.0, as a frame with gaps has it, is the id 1."""
     whole = isinstance(value, float) and value.is_integer()
     return str(int(value)) if whole and isinstance(value, float) else str(value)
@@ -343,7 +350,7 @@ def to_pandas(frame: pl.DataFrame) -> Any:
     return pandas.DataFrame({name: frame[name].to_list() for name in frame.columns})
 
 
-def _a(value: object) -> str:
+def _describe(value: object) -> str:
     """What was given, in a few words."""
     if value is None:
         return "None"

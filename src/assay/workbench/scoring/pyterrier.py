@@ -1,5 +1,5 @@
-"""PyTerrier both ways: its tables of results become runs and runs become tables, a gold set gives
-topics and qrels, and any engine becomes a transformer. Tables are pandas frames with its columns:
+"""Converting to and from PyTerrier: tables of results and runs, gold sets as topics and qrels, and
+engines as transformers. Tables are pandas frames with its columns:
 qid, docno, score, rank; qid, query; qid, docno, label."""
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def as_transformer(engine: Any, top_k: int = 1000) -> Any:
 
     base: type = pyterrier.Transformer
 
-    class Asked(base):  # type: ignore[misc]
+    class EngineTransformer(base):  # type: ignore[misc]
         def transform(self, topics: Any) -> Any:
             pairs: Iterable[tuple[Any, Any]] = zip(topics["qid"], topics["query"], strict=True)
             queries = [Query(id=str(qid), text=str(text)) for qid, text in pairs]
@@ -82,7 +82,7 @@ def as_transformer(engine: Any, top_k: int = 1000) -> Any:
             known = known.assign(qid=known["qid"].astype(str)).drop_duplicates("qid")
             return known.merge(found, on="qid", how="inner")
 
-    made: Any = Asked
+    made: Any = EngineTransformer
     return made()
 
 

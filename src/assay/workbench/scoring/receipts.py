@@ -1,4 +1,4 @@
-"""What makes results reproducible, for their receipt: which files, which versions, and when."""
+"""The part of a receipt that makes results reproducible: input files, versions, commit, time."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ R = TypeVar("R", GradedResults, GoldenResults)
 
 
 class Signature(NamedTuple):
+    """The input files with their hashes, the engines by corpus, versions and commit of a run."""
+
     inputs: dict[str, InputFile]
     served_by: dict[str, str]
     versions: dict[str, str]
@@ -25,13 +27,13 @@ class Signature(NamedTuple):
 
 
 def signature(dataset: Path, run: Path | None, engine: EngineConfig) -> Signature:
-    """Of a gold set, and a saved run or an engine."""
+    """The signature of a gold set scored with a saved run or an engine."""
     served_by = {corpus: part.name for corpus, part in engine.routes.items()}
     return Signature(inputs_of(dataset, run, engine), served_by, versions(), git_state())
 
 
-def signed(results: R, by: Signature) -> R:
-    """With what makes it reproducible, and when it was scored."""
+def sign_results(results: R, by: Signature) -> R:
+    """The results with the files, versions and commit they were made from, and the time."""
     judged = results.receipt.gold.fingerprint  # of a set that is no file
     inputs = {
         name: each if each.sha256 else InputFile(path=each.path, sha256=judged)

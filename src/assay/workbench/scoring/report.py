@@ -1,4 +1,4 @@
-"""`assay report`, and what `assay score --report` leaves: report files for people and programs."""
+"""`assay report` and `assay score --report`: writing report files for people and programs."""
 
 from __future__ import annotations
 
@@ -147,8 +147,3 @@ def write_reports(
     write_atomic(written[0], encode(to_json(results)))
     write_atomic(written[1], text)
     return written
-
-
-def page(report: ReportView) -> str:
-    """The report as one HTML page."""
-    return render(report, ".html")

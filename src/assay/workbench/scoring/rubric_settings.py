@@ -1,22 +1,24 @@
-"""What a set's rubric and votes say to whoever scores it: from which grade on a document counts,
-and what no longer stands."""
+"""The rubric of a gold set when it is scored: from which grade a document counts as relevant, and
+warnings about labels and votes that no longer fit."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from assay.core.errors import InputError
 from assay.core.types import GoldSet, counted
 from assay.evaluation.graded import default_measures
-from assay.gold.log import has_log
-from assay.judging import rubrics
-from assay.judging.rubrics import Rubric
+from assay.gold.files import has_log
+
+if TYPE_CHECKING:  # most sets name no rubric
+    from assay.judging.rubrics import Rubric
 
 
-def suite(gold: GoldSet, dataset: Path) -> tuple[str, ...]:
-    """The measures where nobody names any, with the thresholds of the set's rubric. A set that
-    names none, or one that is not here, has the usual thresholds."""
+def measures_of_set(gold: GoldSet, dataset: Path) -> tuple[str, ...]:
+    """The default measures of a set, with the thresholds of its rubric. A set without a rubric, or
+    whose rubric cannot be found, has the usual thresholds."""
     rubric = rubric_of(gold, dataset)
     if rubric is None:
         return default_measures(gold)
@@ -24,8 +26,12 @@ def suite(gold: GoldSet, dataset: Path) -> tuple[str, ...]:
 
 
 def rubric_of(gold: GoldSet, dataset: Path) -> Rubric | None:
-    """The rubric that the set names, where it is here. One that is here and cannot be read is an
+    """The rubric that the set names, if it can be found. One that is found and cannot be read is an
     error: the figures depend on it."""
+    if not gold.rubric:
+        return None
+    from assay.judging import rubrics
+
     name = gold.rubric.partition("@")[0]
     if not gold.rubric.endswith(rubrics.ENDING):
         here = {found.name for found in rubrics.available(beside=dataset)}
@@ -36,8 +42,8 @@ def rubric_of(gold: GoldSet, dataset: Path) -> Rubric | None:
         return None
 
 
-def doubts(gold: GoldSet, dataset: Path) -> Iterator[str]:
-    """What should be known before the figures of a set are believed."""
+def rubric_warnings(gold: GoldSet, dataset: Path) -> Iterator[str]:
+    """Warnings about the rubric and the votes of a set, before its figures are trusted."""
     rubric = rubric_of(gold, dataset)
     if rubric is None and gold.rubric:
         yield f"the rubric {gold.rubric} of the set is not here: relevant is grade 1 or more"

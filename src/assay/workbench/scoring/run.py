@@ -1,5 +1,5 @@
-"""`assay run`: every configured gold set on every configured engine, cached by fingerprint, gates
-decided."""
+"""`assay run`: scoring every configured gold set with every configured engine, from the cache where
+nothing changed, and deciding the gates."""
 
 from __future__ import annotations
 
@@ -33,101 +33,15 @@ from assay.evaluation.golden_figures import FIGURES
 from assay.evaluation.measures import did_you_mean, parse_measure, parse_measures
 from assay.evaluation.receipts import measure_lines
 from assay.formats.results_json import read_results
+from assay.reports import render
 from assay.workbench.deciding.baseline import read_baseline
 from assay.workbench.project.config import Config, GateConfig, GoldConfig, require_pairs
 from assay.workbench.scoring import report
-from assay.workbench.scoring.rubric_settings import rubric_of, suite
-from assay.workbench.scoring.score import configured, score, verdict_on
-
-# ── A gate that is written wrong is told before anything is scored ────────────────────────────────
+from assay.workbench.scoring.rubric_settings import measures_of_set, rubric_of
+from assay.workbench.scoring.score import request_for, score, verdict_on
 
 GOLDEN_SLICES = ("category", "test_type", "language", "perturbation")
-
-
-def check_gates(config: Config, file: Path) -> None:
-    """Every gate against the gold sets it is for."""
-    if not config.gates:
-        return
-    sets: dict[str, GoldSet] = {}
-    for name, settings in config.gold.items():
-        with contextlib.suppress(InputError):  # it is told when the set is scored
-            sets[name] = formats.read_gold(Path(settings.path))
-    golden = {name: any(query.checks for query in gold.queries) for name, gold in sets.items()}
-    for number, gate in enumerate(config.gates):
-        for name in _sets_of(gate, golden):
-            wrong, hint = _mistake(gate, sets[name], name, config, is_golden=golden[name])
-            if wrong:
-                raise InputError(wrong, where=f"{file}: gates[{number}]", hint=hint)
-
-
-def _sets_of(gate: GateConfig, golden: dict[str, bool]) -> Iterator[str]:
-    """A gate that names no set is for those that have its measure; where all are of one kind, for
-    all."""
-    one_kind = len(set(golden.values())) == 1
-    for name, is_golden in golden.items():
-        if gate.gold not in ("", name):
-            continue
-        any_kind = gate.gold or one_kind or gate.measure in ALIASES
-        if any_kind or is_golden_measure(gate.measure) == is_golden:
-            yield name
-
-
-def _mistake(
-    gate: GateConfig, gold: GoldSet, name: str, config: Config, *, is_golden: bool
-) -> tuple[str, str]:
-    """What is wrong with it, and a hint; empty where nothing is."""
-    if is_golden:
-        if ALIASES.get(gate.measure, gate.measure) not in FIGURES:
-            said = f"the golden set {name} has no measure {gate.measure!r}"
-            return said, f"It has {', '.join(FIGURES)}."
-        wrong, hint = golden_mistake(gate)
-        return (wrong, hint) if wrong else _slice_mistake(gate, gold, name, GOLDEN_SLICES)
-    if gate.measure in LATENCY:
-        return latency_mistake(gate)
-    settings = config.gold[name]
-    wanted = parse_measures(settings.measures or suite(gold, Path(settings.path)))
-    lines = measure_lines([str(measure) for measure in wanted])
-    known = {each: line.measure for line in lines for each in (line.key, line.measure)}
-    names = [line.measure for line in lines]
-    hint = f"It has {', '.join(names)}; `measures` of the gold set asks for more."
-    try:
-        spelt = known.get(gate.measure) or str(parse_measure(gate.measure))
-    except InputError as error:
-        near = did_you_mean(gate.measure, names)
-        return f"gate on {gate.measure}: {error.message}", f"{near}{hint}"
-    if spelt not in known:
-        return f"gate on {gate.measure}: {name} is not scored by it", hint
-    if wrong := beyond_scale(gate, spelt):
-        return f"gate on {gate.measure}: {wrong}", "0.6 is 60%, and a drop of 0.02 is two points."
-    return _slice_mistake(gate, gold, name, SLICES)
-
-
-def _slice_mistake(
-    gate: GateConfig, gold: GoldSet, name: str, kinds: tuple[str, ...]
-) -> tuple[str, str]:
-    if gate.slice == "overall":
-        return "", ""
-    kind, _, part = gate.slice.partition(":")
-    attribute = "topic" if kind == "practice_area" and gold.from_logs else kind
-    known = {
-        f"{each}:{value}"
-        for each in kinds
-        for query in gold.queries
-        if (value := getattr(query, each, "") or query.checks.get(each) or query.extra.get(each))
-    }
-    found = {
-        str(getattr(query, attribute, "") or query.checks.get(kind) or query.extra.get(kind) or "")
-        for query in gold.queries
-    }
-    if kind and part in found:
-        return "", ""
-    listed = ", ".join(sorted(known)[:20]) or "no slices in this set"
-    return f"gate on slice {gate.slice!r}: no query of {name} is in it", f"There are {listed}."
-
-
-# ────────────────────────────────────────────────────────────────────────────────────────────────
-
-WORKERS = 2  # engines may be heavy
+WORKERS = 2  # pairs scored at the same time: engines may be heavy
 WORST_FIRST = (4, 2, EXIT["fail"], EXIT["inconclusive"])
 
 PairName = tuple[str, str]  # (gold set, engine)
@@ -164,24 +78,24 @@ def run_all(
     outcomes: dict[PairName, Outcome] = {}
     waiting = []
     for gold_name, engine_name in pairs:
-        cached = None if fresh else _cached(config, folder, gold_name, engine_name)
+        cached = None if fresh else _read_cached(config, folder, gold_name, engine_name)
         if cached is not None:
             outcome = Outcome(gold=gold_name, engine=engine_name, results=cached, cached=True)
             outcomes[gold_name, engine_name] = outcome
             done(outcome, len(pairs))
         else:
             waiting.append((gold_name, engine_name))
-    with closing(_scored(config, folder, waiting)) as scored:
+    with closing(_score_pairs(config, folder, waiting)) as scored:
         for outcome in scored:
             outcomes[outcome.gold, outcome.engine] = outcome
-            _keep(outcome)  # whatever comes after, it need not be run again
+            _write_results(outcome)  # whatever comes after, it need not be run again
             done(outcome, len(pairs))
     every = list(outcomes.values())
     _refuse_idle_gates(config, file, every)
     finished = [_with_verdict(outcomes[pair], config, file, every) for pair in pairs]
     for outcome in finished:
-        _keep(outcome)
-        _report(outcome, config.gold[outcome.gold].baseline)
+        _write_results(outcome)
+        _write_report(outcome, config.gold[outcome.gold].baseline)
     return finished
 
 
@@ -222,7 +136,7 @@ def _pairs(config: Config) -> Iterator[PairName]:
             yield gold_name, engine_name
 
 
-def _scored(config: Config, folder: Path, pairs: Sequence[PairName]) -> Generator[Outcome]:
+def _score_pairs(config: Config, folder: Path, pairs: Sequence[PairName]) -> Generator[Outcome]:
     """Each pair as it is done, every one in a process of its own: an engine that crashes, hangs or
     leaves something behind is named, and the others have their results."""
     home = workspace().resolve()
@@ -239,7 +153,9 @@ def _scored(config: Config, folder: Path, pairs: Sequence[PairName]) -> Generato
         for number, answer in answers:
             if isinstance(answer, Failure):
                 timeout = config.engines[pairs[number][1]].run_timeout
-                answer = _failed(*pairs[number], _in_words(answer, timeout), _exit_of(answer))
+                answer = _failed_outcome(
+                    *pairs[number], _failure_message(answer, timeout), _exit_code_of(answer)
+                )
             yield answer
 
 
@@ -252,7 +168,7 @@ def score_pair(
     os.chdir(folder)
     gold, engine = config.gold[gold_name], config.engines[engine_name]
     request = msgspec.structs.replace(
-        configured(engine, Path(gold.path), gold_name),
+        request_for(engine, Path(gold.path), gold_name),
         measures=gold.measures,
         primary=gold.primary,
         baseline=Path(gold.baseline) if gold.baseline else None,
@@ -260,23 +176,23 @@ def score_pair(
     try:
         scored = score(request)
     except AssayError as error:
-        return _failed(gold_name, engine_name, str(error), error.exit_code)
+        return _failed_outcome(gold_name, engine_name, str(error), error.exit_code)
     results = msgspec.structs.replace(scored.results, cache_key=_cache_key(gold, engine, folder))
     return Outcome(gold=gold_name, engine=engine_name, results=results, cached=False)
 
 
-def _in_words(failure: Failure, timeout: float | None) -> str:
+def _failure_message(failure: Failure, timeout: float | None) -> str:
     """Why a worker gave no answer."""
     if failure.kind == "late":
         return f"the engine was not done after {timeout:g} s, the timeout in the configuration"
     return str(failed_process(failure))
 
 
-def _exit_of(failure: Failure) -> int:
+def _exit_code_of(failure: Failure) -> int:
     return AssayError.exit_code if failure.kind == "raised" else EngineError.exit_code
 
 
-def _failed(gold_name: str, engine_name: str, error: str, error_exit: int) -> Outcome:
+def _failed_outcome(gold_name: str, engine_name: str, error: str, error_exit: int) -> Outcome:
     return Outcome(
         gold=gold_name,
         engine=engine_name,
@@ -298,7 +214,7 @@ def _with_verdict(
     if outcome.results is None:
         return outcome
     is_golden = isinstance(outcome.results, GoldenResults)
-    gates = [_gate(gate) for gate in config.gates if _is_for(gate, outcome, every)]
+    gates = [_plain_gate(gate) for gate in config.gates if _gate_applies(gate, outcome, every)]
     if not gates and not is_golden:
         return replace(outcome, results=msgspec.structs.replace(outcome.results, verdict=None))
     baseline = config.gold[outcome.gold].baseline
@@ -316,7 +232,7 @@ def _refuse_idle_gates(config: Config, file: Path, every: Sequence[Outcome]) -> 
     """A gate that holds for nothing that was run would pass whatever the results are. One that may
     be for a pair that failed is left: the failure is told."""
     for number, gate in enumerate(config.gates):
-        if not any(_is_for(gate, outcome, every) for outcome in every):
+        if not any(_gate_applies(gate, outcome, every) for outcome in every):
             raise InputError(
                 f"the gate on {gate.measure} is for no gold set and engine that are run together",
                 where=f"{file}: gates[{number}]",
@@ -324,7 +240,7 @@ def _refuse_idle_gates(config: Config, file: Path, every: Sequence[Outcome]) -> 
             )
 
 
-def _is_for(gate: GateConfig, outcome: Outcome, every: Sequence[Outcome]) -> bool:
+def _gate_applies(gate: GateConfig, outcome: Outcome, every: Sequence[Outcome]) -> bool:
     """A gate that names no gold set is for the sets that have its measure; where all sets are of
     one kind it is for them, so that a measure written wrong is refused and not passed over."""
     if gate.gold not in ("", outcome.gold) or gate.engine not in ("", outcome.engine):
@@ -343,18 +259,102 @@ def gates_on(config: Config, gold: str, engine: str, results: Results) -> list[G
     outcome = Outcome(gold=gold, engine=engine, results=results, cached=False)
     golden = isinstance(results, GoldenResults)
     return [
-        _gate(gate)
+        _plain_gate(gate)
         for gate in config.gates
-        if _is_for(gate, outcome, [outcome])
+        if _gate_applies(gate, outcome, [outcome])
         and (gate.gold or gate.measure in ALIASES or is_golden_measure(gate.measure) == golden)
     ]
 
 
-def _gate(gate: GateConfig) -> Gate:
+def _plain_gate(gate: GateConfig) -> Gate:
     return Gate(**{field: getattr(gate, field) for field in Gate.__struct_fields__})
 
 
-# ── what is kept ──────────────────────────────────────────────────────────────────────────────────
+# ── checking gates before anything is scored ──────────────────────────────────────────────────────
+
+
+def check_gates(config: Config, file: Path) -> None:
+    """Every gate against the gold sets it is for."""
+    if not config.gates:
+        return
+    sets: dict[str, GoldSet] = {}
+    for name, settings in config.gold.items():
+        with contextlib.suppress(InputError):  # it is told when the set is scored
+            sets[name] = formats.read_gold(Path(settings.path))
+    golden = {name: gold.is_golden for name, gold in sets.items()}
+    for number, gate in enumerate(config.gates):
+        for name in _sets_of(gate, golden):
+            wrong, hint = _gate_mistake(gate, sets[name], name, config, is_golden=golden[name])
+            if wrong:
+                raise InputError(wrong, where=f"{file}: gates[{number}]", hint=hint)
+
+
+def _sets_of(gate: GateConfig, golden: dict[str, bool]) -> Iterator[str]:
+    """A gate that names no set is for those that have its measure; where all are of one kind, for
+    all."""
+    one_kind = len(set(golden.values())) == 1
+    for name, is_golden in golden.items():
+        if gate.gold not in ("", name):
+            continue
+        any_kind = gate.gold or one_kind or gate.measure in ALIASES
+        if any_kind or is_golden_measure(gate.measure) == is_golden:
+            yield name
+
+
+def _gate_mistake(
+    gate: GateConfig, gold: GoldSet, name: str, config: Config, *, is_golden: bool
+) -> tuple[str, str]:
+    """What is wrong with it, and a hint; empty where nothing is."""
+    if is_golden:
+        if ALIASES.get(gate.measure, gate.measure) not in FIGURES:
+            said = f"the golden set {name} has no measure {gate.measure!r}"
+            return said, f"It has {', '.join(FIGURES)}."
+        wrong, hint = golden_mistake(gate)
+        return (wrong, hint) if wrong else _slice_mistake(gate, gold, name, GOLDEN_SLICES)
+    if gate.measure in LATENCY:
+        return latency_mistake(gate)
+    settings = config.gold[name]
+    wanted = parse_measures(settings.measures or measures_of_set(gold, Path(settings.path)))
+    lines = measure_lines([str(measure) for measure in wanted])
+    known = {each: line.measure for line in lines for each in (line.key, line.measure)}
+    names = [line.measure for line in lines]
+    hint = f"It has {', '.join(names)}; `measures` of the gold set asks for more."
+    try:
+        spelt = known.get(gate.measure) or str(parse_measure(gate.measure))
+    except InputError as error:
+        near = did_you_mean(gate.measure, names)
+        return f"gate on {gate.measure}: {error.message}", f"{near}{hint}"
+    if spelt not in known:
+        return f"gate on {gate.measure}: {name} is not scored by it", hint
+    if wrong := beyond_scale(gate, spelt):
+        return f"gate on {gate.measure}: {wrong}", "0.6 is 60%, and a drop of 0.02 is two points."
+    return _slice_mistake(gate, gold, name, SLICES)
+
+
+def _slice_mistake(
+    gate: GateConfig, gold: GoldSet, name: str, kinds: tuple[str, ...]
+) -> tuple[str, str]:
+    if gate.slice == "overall":
+        return "", ""
+    kind, _, part = gate.slice.partition(":")
+    attribute = "topic" if kind == "practice_area" and gold.from_logs else kind
+    known = {
+        f"{each}:{value}"
+        for each in kinds
+        for query in gold.queries
+        if (value := getattr(query, each, "") or query.checks.get(each) or query.extra.get(each))
+    }
+    found = {
+        str(getattr(query, attribute, "") or query.checks.get(kind) or query.extra.get(kind) or "")
+        for query in gold.queries
+    }
+    if kind and part in found:
+        return "", ""
+    listed = ", ".join(sorted(known)[:20]) or "no slices in this set"
+    return f"gate on slice {gate.slice!r}: no query of {name} is in it", f"There are {listed}."
+
+
+# ── files of a run ────────────────────────────────────────────────────────────────────────────────
 
 
 def results_folder() -> Path:
@@ -381,13 +381,13 @@ def kept_results(paths: Sequence[Path]) -> list[Path]:
     return list(paths)
 
 
-def _keep(outcome: Outcome) -> None:
+def _write_results(outcome: Outcome) -> None:
     if outcome.results is not None:
         path = results_path(outcome.gold, outcome.engine)
         write_atomic(path, encode(to_json(outcome.results)))
 
 
-def _report(outcome: Outcome, baseline: str | None) -> None:
+def _write_report(outcome: Outcome, baseline: str | None) -> None:
     results = outcome.results
     if results is None:
         return
@@ -397,10 +397,10 @@ def _report(outcome: Outcome, baseline: str | None) -> None:
     shown = report.against_baseline(results, then, where or path)
     if isinstance(results, GoldenResults):
         report.write_reports(results, path.with_suffix(".md"), report=shown)
-    write_atomic(path.with_suffix(".html"), report.page(shown))
+    write_atomic(path.with_suffix(".html"), render(shown, ".html"))
 
 
-def _cached(config: Config, folder: Path, gold_name: str, engine_name: str) -> Results | None:
+def _read_cached(config: Config, folder: Path, gold_name: str, engine_name: str) -> Results | None:
     path = results_path(gold_name, engine_name)
     engine = config.engines[engine_name]
     # a service may have changed, and nothing here could tell
@@ -416,7 +416,7 @@ def _cached(config: Config, folder: Path, gold_name: str, engine_name: str) -> R
     return None if _failed_calls(results) else results  # a call that failed may succeed now
 
 
-def _index_of(name: str) -> str:
+def _index_digest(name: str) -> str:
     """What tells the index of a corpus from one that was built before or after it."""
     from assay.engines.indexed import index_folder
     from assay.search.index_files import MANIFEST
@@ -445,7 +445,7 @@ def _cache_key(gold: GoldConfig, engine: EngineConfig, folder: Path) -> str:
         name = str(folder / named) if named and (folder / named).is_file() else named
         if name and is_corpus(name):  # it may have been imported or frozen again
             parts.append(corpus_named(name).fingerprint)
-            parts += [_index_of(name)] if named == engine.engine else []
+            parts += [_index_digest(name)] if named == engine.engine else []
     if engine.search_module:
         parts.append(module_fingerprint(engine.search_module, folder))
     return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()

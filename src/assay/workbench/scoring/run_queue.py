@@ -1,5 +1,5 @@
-"""Runs that are started from a page: one at a time, each in a process of its own, watched while it
-runs and kept in the history when it is done."""
+"""The queue of runs that are started from a page: one at a time, each in its own process, with its
+progress, and kept in the history when it is done."""
 
 from __future__ import annotations
 
@@ -29,31 +29,36 @@ from assay.engines.answering import failed_process, quiet_of
 from assay.engines.engine_table import EngineConfig
 from assay.judging.policy import read_policy
 from assay.judging.pool import pool_path
-from assay.store.records import RunRecord
 from assay.telemetry.recorder import new_id
-from assay.workbench.deciding.run_boards import configured_name, decided, rests_on, run_line
-from assay.workbench.deciding.single_judge_risk import ask_second
+from assay.workbench.deciding.run_boards import (
+    configured_name,
+    run_line,
+    verdict_risk,
+    verdict_today,
+)
+from assay.workbench.deciding.single_judge_risk import ask_second_judge
 from assay.workbench.judging.progress import set_standing
 from assay.workbench.judging.votes_to_labels import count_new_votes
 from assay.workbench.project.audit_trail import note
 from assay.workbench.project.cache import computed
-from assay.workbench.project.config import GoldConfig
-from assay.workbench.project.home import known_corpora
+from assay.workbench.project.config import GoldConfig, refuse_unlisted_engine
 from assay.workbench.project.service import Service, gold_path, stored_name
-from assay.workbench.scoring.engine_fit import refuse_elsewhere, refuse_unlisted
-from assay.workbench.scoring.history import KeptRun, keep, run_records
+from assay.workbench.scoring.engine_fit import refuse_other_documents
+from assay.workbench.scoring.history import KeptRun, keep, latest_runs, run_records
 from assay.workbench.scoring.run import gates_on
-from assay.workbench.scoring.score import configured, score, verdict_on
+from assay.workbench.scoring.score import request_for, score, verdict_on
+from assay.workbench.searching.corpora import recent_corpora
 
 __all__ = ["Choices", "RunJob", "RunQueue", "choices", "engines_again"]
 
 State = Literal["waiting", "running", "done", "failed", "cancelled"]
 
-MOST = 20  # jobs that may wait
-REMEMBERED = 200  # jobs that are remembered when they are over
-STOPS = 5.0  # seconds that a run which is cancelled has to be gone
+# None of these is measured: they keep a page and its memory small.
+MAX_WAITING = 20  # jobs that may wait
+REMEMBERED = 200  # finished jobs that are listed
+STOPS = 5.0  # seconds that a cancelled run has to end
 LOOK = 0.2  # seconds between two notes on progress
-RAN = 500  # runs of a set among which the latest of each engine are
+RAN = 500  # newest runs of a set that are searched for the latest of each engine
 
 
 class RunJob(msgspec.Struct, frozen=True, kw_only=True):
@@ -97,7 +102,7 @@ def choices(service: Service) -> Choices:
     return Choices(
         gold=list(service.gold_sets),
         engines=engines,
-        corpora=[row.name for row in known_corpora(service) if row.name not in engines],
+        corpora=[row.name for row in recent_corpora(service.home) if row.name not in engines],
     )
 
 
@@ -106,20 +111,18 @@ def engines_again(service: Service, gold: str) -> list[str]:
     wait to be counted these are all that ran."""
     standing = set_standing(gold, gold_path(service, gold))
     known = choices(service)
-    latest: dict[str, RunRecord] = {}
-    for record in run_records(service, gold=gold, limit=RAN):
-        latest.setdefault(record.engine, record)
+    records = run_records(service, gold=gold, limit=RAN)
     return [
-        engine
-        for engine, record in latest.items()
-        if engine in (*known.engines, *known.corpora)
-        and _fits(service, gold, engine)
+        record.engine
+        for record in latest_runs(records, lambda run: run.engine)
+        if record.engine in (*known.engines, *known.corpora)
+        and _fits(service, gold, record.engine)
         and (standing.uncounted or run_line(service, record).fingerprint != standing.fingerprint)
     ]
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Order:
+class _ScoreOrder:
     """What a worker needs to score one engine on one set."""
 
     name: str  # of the set
@@ -145,7 +148,7 @@ class RunQueue:
     def start(self, gold: str, engine: str, *, by: str) -> RunJob:
         """Ask for a run. The same one that waits already is not asked for twice."""
         path = gold_path(self._service, gold)
-        _refuse_elsewhere(self._service, gold, engine)
+        _refuse_misfit(self._service, gold, engine)
         total = len(formats.read_gold(path).queries)
         with self._lock:
             if self._closed:
@@ -154,8 +157,10 @@ class RunQueue:
             for job in waits:
                 if (job.gold, job.engine, job.state) == (gold, engine, "waiting"):
                     return self._shown(job)
-            if len(waits) >= MOST:
-                raise InputError(f"{MOST} runs wait already", hint="Wait until some are done.")
+            if len(waits) >= MAX_WAITING:
+                raise InputError(
+                    f"{MAX_WAITING} runs wait already", hint="Wait until some are done."
+                )
             job = RunJob(
                 id=new_id(), gold=gold, engine=engine, by=by, at=self._service.clock(), total=total
             )
@@ -285,7 +290,7 @@ class RunQueue:
         name = configured_name(service, stored_name(service, job.gold))
         gold = (service.config.gold if service.config else {}).get(name)
         settings = engine_settings(service, job.engine)
-        order = _Order(
+        order = _ScoreOrder(
             name=name,
             gold=gold or GoldConfig(path=str(path.resolve())),
             engine=settings,
@@ -305,8 +310,10 @@ class RunQueue:
         with contextlib.suppress(AssayError):
             if read_policy(path).second == "never":
                 return
-            if found := rests_on(self._service, kept, decided(self._service, kept, settle=False)):
-                ask_second(self._service, path, found.pairs, by=by)
+            if found := verdict_risk(
+                self._service, kept, verdict_today(self._service, kept, settle=False)
+            ):
+                ask_second_judge(self._service, path, found.pairs, by=by)
 
     def _answer(self, job: Job[Results]) -> Results:
         answers = run_jobs([job], at_once=1, fresh=True, stop=self._stop)
@@ -323,7 +330,7 @@ def engine_settings(service: Service, name: str) -> EngineConfig:
     configured_engines = service.config.engines if service.config else {}
     if name in configured_engines:
         return configured_engines[name]
-    if any(row.name == name for row in known_corpora(service)):
+    if any(row.name == name for row in recent_corpora(service.home)):
         return EngineConfig(engine=name)
     known = ", ".join([*choices(service).engines, *choices(service).corpora])
     raise InputError(
@@ -332,24 +339,25 @@ def engine_settings(service: Service, name: str) -> EngineConfig:
     )
 
 
-def _refuse_elsewhere(service: Service, gold: str, engine: str) -> None:
-    """A run that could measure nothing: see `fitting`."""
+def _refuse_misfit(service: Service, gold: str, engine: str) -> None:
+    """Refuse a run that could measure nothing: see `engine_fit`."""
     settings, path = engine_settings(service, engine), gold_path(service, gold)
-    refuse_unlisted(service.config, configured_name(service, stored_name(service, gold)), engine)
-    refuse_elsewhere(settings, formats.read_gold(path), path, service.home)
+    name = configured_name(service, stored_name(service, gold))
+    refuse_unlisted_engine(service.config, name, engine)
+    refuse_other_documents(settings, formats.read_gold(path), path, service.home)
 
 
 def _fits(service: Service, gold: str, engine: str) -> bool:
     """Found again when the set, its pool, the engine or the corpora are others: pages ask for it
     after every vote."""
     path = gold_path(service, gold)
-    corpora = tuple((row.name, row.documents) for row in known_corpora(service))
+    corpora = tuple((row.name, row.documents) for row in recent_corpora(service.home))
     settings = msgspec.json.encode(engine_settings(service, engine))
     state = (stamp_of(path), stamp_of(pool_path(path)), settings, corpora)
 
     def fits() -> bool:
         try:
-            _refuse_elsewhere(service, gold, engine)
+            _refuse_misfit(service, gold, engine)
         except InputError:
             return False
         return True
@@ -372,13 +380,13 @@ def _with_gates(
 # ── in the worker ─────────────────────────────────────────────────────────────────────────────────
 
 
-def score_order(order: _Order) -> Results:
+def score_order(order: _ScoreOrder) -> Results:
     """In a worker process, from the folder that the server was started in, so that search modules
     are found."""
     os.environ["ASSAY_HOME"] = order.home
     os.chdir(order.folder)
     request = msgspec.structs.replace(
-        configured(order.engine, Path(order.gold.path), order.name),
+        request_for(order.engine, Path(order.gold.path), order.name),
         measures=order.gold.measures,
         baseline=Path(order.gold.baseline) if order.gold.baseline else None,
     )

@@ -1,5 +1,4 @@
-"""Keeping a run in the history: who scores with a store in the workspace finds the run on the
-pages."""
+"""Runs as the store keeps them: results, with the line that sums a run up and its verdict."""
 
 from __future__ import annotations
 
@@ -10,20 +9,14 @@ from typing import Protocol
 
 import msgspec
 
-from assay.core.errors import AssayError
 from assay.core.files import stamp_of
 from assay.core.results import GoldenResults, Results, Status, Verdict
 from assay.core.results_file import to_json
-from assay.core.workspace import default_store
 from assay.reports.view import failed_musts
-from assay.store import NoStore, open_store
 from assay.store.records import RunRecord
-from assay.workbench.project.config import CONFIG_NAME, read_config
 from assay.workbench.project.service import Service, run_name, run_names
 
-# ── A run in a line ───────────────────────────────────────────────────────────────────────────────
-
-HEADLINES = ("ndcg@10", "pass_rate_total")  # what a run is known by, where it has it
+HEADLINES = ("ndcg@10", "pass_rate_total")  # the figure shown for a run, the first that it has
 
 
 class RunLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,8 +46,8 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True):
     error: str = ""
 
 
-class Decided(msgspec.Struct, frozen=True, kw_only=True):
-    """What a line tells of a verdict."""
+class StoredVerdict(msgspec.Struct, frozen=True, kw_only=True):
+    """The verdict on a run, as far as the store keeps it."""
 
     status: Status | None = None
     open_gates: int = 0
@@ -62,18 +55,18 @@ class Decided(msgspec.Struct, frozen=True, kw_only=True):
     judge_first: bool = False
 
 
-def asked_of(service: Service, gold: str) -> str:
+def gates_digest(service: Service, gold: str) -> str:
     """A digest of the gates and the baseline that decide on the runs of a set now."""
     name = configured_name(service, gold)
     if service.config is None or not name:
         return "none"
     baseline = service.config.gold[name].baseline
     stamp = stamp_of(Path(baseline)) if baseline else None
-    asked = [service.config.gates, baseline, stamp[1:] if stamp else None]
-    return hashlib.sha256(msgspec.json.encode(asked)).hexdigest()[:16]
+    parts = [service.config.gates, baseline, stamp[1:] if stamp else None]
+    return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()[:16]
 
 
-class _Run(Protocol):
+class _AnyRun(Protocol):
     """A run, with its results or without."""
 
     @property
@@ -86,7 +79,7 @@ class _Run(Protocol):
     def gold(self) -> str: ...
 
 
-def line_of(run: _Run, results: Results, verdict: Verdict | None = None) -> RunLine:
+def line_of(run: _AnyRun, results: Results, verdict: Verdict | None = None) -> RunLine:
     """`verdict` is that of today, where it is another than the run was kept with."""
     verdict = verdict or results.verdict
     key, measure = headline(results)
@@ -157,26 +150,14 @@ def configured_name(service: Service, gold: str) -> str:
     return ""
 
 
-def with_line(record: RunRecord, line: RunLine, asked: str) -> RunRecord:
+def with_summary(record: RunRecord, line: RunLine, gates: str) -> RunRecord:
     """The run with its summary and verdict, as the store keeps it."""
-    told = {name: msgspec.to_builtins(getattr(line, name)) for name in Decided.__struct_fields__}
+    verdict = {
+        name: msgspec.to_builtins(getattr(line, name)) for name in StoredVerdict.__struct_fields__
+    }
     return msgspec.structs.replace(
-        record, summary=msgspec.to_builtins(line), verdict=told, asked=asked
+        record, summary=msgspec.to_builtins(line), verdict=verdict, asked=gates
     )
-
-
-def as_recorded(service: Service, record: RunRecord, results: Results) -> RunRecord:
-    """A new run with its summary. Its verdict is final where no gates are configured for the set;
-    else the first page that shows the run asks the gates of today, which may not be those that the
-    run was scored with."""
-    final = not configured_name(service, record.gold)
-    asked = asked_of(service, record.gold) if final else ""
-    return with_line(record, line_of(record, results), asked)
-
-
-# ────────────────────────────────────────────────────────────────────────────────────────────────
-
-HOW = "not recorded: this workspace has no store; `assay serve` makes one, and later runs are kept"
 
 
 def record(
@@ -188,7 +169,9 @@ def record(
     at: datetime | None = None,
 ) -> RunRecord:
     """Keep results under the name of their set, with their summary. Without `at` it is now, and the
-    same results are kept once: `assay run` brings what is unchanged again and again."""
+    same results are kept once: `assay run` brings what is unchanged again and again. The verdict is
+    final where no gates are configured for the set; else the first page that shows the run asks the
+    gates of today, which may not be those that the run was scored with."""
     kept = to_json(results)
     made = RunRecord(
         id=hashlib.sha256(msgspec.json.encode([kept, engine, at])).hexdigest()[:24],
@@ -199,32 +182,8 @@ def record(
         gold_fingerprint=results.receipt.gold.fingerprint,
         corpus_fingerprint=results.receipt.corpus_fingerprint or "",
     )
-    made = as_recorded(service, made, results)
+    is_final = not configured_name(service, made.gold)
+    gates = gates_digest(service, made.gold) if is_final else ""
+    made = with_summary(made, line_of(made, results), gates)
     service.store.put_run(made)
     return made
-
-
-def record_here(
-    runs: list[tuple[Results, Path, str]], *, home: Path | None = None, store: str = ""
-) -> str:
-    """Keep (results, set, engine) in the store of the workspace, where there is one: none is made
-    for it. Says in one line what became of it; a store that fails spoils no results."""
-    target = store or default_store(home)
-    if "://" not in target and not Path(target).expanduser().exists():
-        return HOW
-    try:
-        opened = open_store(target, create=False)
-    except NoStore:
-        return HOW
-    except AssayError as error:
-        return f"warning: not recorded: {error}"
-    try:
-        config = read_config(Path(CONFIG_NAME)) if Path(CONFIG_NAME).exists() else None
-        service = Service(store=opened, config=config)
-        made = [record(service, results, path, engine=engine) for results, path, engine in runs]
-    except AssayError as error:
-        return f"warning: not recorded: {error}"
-    finally:
-        opened.close()
-    what = f"run {made[0].id}" if len(made) == 1 else f"{len(made)} runs"
-    return f"recorded as {what} in {opened.address}"

@@ -3,13 +3,15 @@ index and search them."""
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from assay.core.errors import InputError, NotHere
+from assay.core.errors import AssayError, InputError, NotHere
 from assay.core.files import write_atomic
 from assay.core.types import Document, Finding
 from assay.core.workspace import workspace
@@ -108,6 +110,26 @@ def corpus_rows(home: Path | None = None) -> list[CorpusRow]:
             source=manifest.source,
         )
         rows.append(row)
+    return rows
+
+
+CORPORA_SECONDS = 5.0  # how long pages show the list of corpora before it is read again
+_recent: dict[Path | None, tuple[float, list[CorpusRow]]] = {}
+_lock = threading.Lock()
+
+
+def recent_corpora(home: Path | None) -> list[CorpusRow]:
+    """The corpora of the workspace, for pages: the folder is read every few seconds."""
+    with _lock:
+        at, rows = _recent.get(home, (-CORPORA_SECONDS, []))
+    now = time.monotonic()
+    if now - at > CORPORA_SECONDS:
+        try:
+            rows = corpus_rows(home)
+        except (AssayError, OSError):  # `assay doctor` says what is wrong with it
+            rows = []
+        with _lock:
+            _recent[home] = now, rows
     return rows
 
 

@@ -18,7 +18,7 @@ from assay.engines.indexed import Say, open_indexed, silent
 from assay.engines.stores.loading import LoadReport, Tick, load_corpus
 from assay.evaluation.graded import evaluate
 from assay.workbench.project.config import CONFIG_NAME, read_config
-from assay.workbench.scoring.rubric_settings import suite
+from assay.workbench.scoring.rubric_settings import measures_of_set
 
 TOP = 20  # results of a query that are compared; taste
 
@@ -79,7 +79,7 @@ def index_into(
 
 
 def _beside(own: Run, there: Run, gold: GoldSet, dataset: Path) -> tuple[MeasureBeside, ...]:
-    measures = suite(gold, dataset)
+    measures = measures_of_set(gold, dataset)
     figures = [evaluate(run, gold, measures).overall.means for run in (own, there)]
     return tuple(
         MeasureBeside(measure=measure, own=figures[0][measure], there=figures[1][measure])

@@ -1,0 +1,208 @@
+"""Scoring graded sets: the measures of a run over the grades that people gave."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import msgspec
+
+from assay.core.errors import InputError, UsageError
+from assay.core.results import GradedResults, Results
+from assay.core.runs import run_from_results
+from assay.core.types import GoldSet, Run, counted
+from assay.evaluation.graded import graded_results
+from assay.evaluation.judged import UNJUDGED_QUERY, prepare
+from assay.evaluation.measures import is_handed, parse_measure, parse_measures
+from assay.evaluation.receipts import measure_lines
+from assay.evaluation.streamed import Looked, look_up
+from assay.gold.files import log_path
+from assay.reports.wording import run_warnings
+from assay.workbench.scoring.receipts import sign_results
+from assay.workbench.scoring.request import (
+    DEFAULT_TOP_K,
+    Progress,
+    Say,
+    Scored,
+    ScoreRequest,
+    ask_engine_of,
+    no_common_queries,
+    signature_of,
+)
+from assay.workbench.scoring.rubric_settings import measures_of_set, rubric_warnings
+
+
+def score_graded(gold: GoldSet, request: ScoreRequest, progress: Progress, say: Say) -> Scored:
+    if request.k is not None or request.min_score is not None:
+        raise UsageError(
+            "--k and --min-score are for golden sets; this one is graded",
+            where=str(request.dataset),
+        )
+    wanted = tuple(map(str, parse_measures(request.measures)))
+    measures = wanted or measures_of_set(gold, request.dataset)
+    primary = primary_of(request, gold, measures)
+    with ThreadPoolExecutor(max_workers=1) as beside:
+        # hashing a large run takes its time; an engine may start processes, and is left alone
+        hashed = beside.submit(signature_of, request) if request.run is not None else None
+        run, graded = _graded(gold, request, measures, progress, say)
+        results = sign_results(graded, hashed.result() if hashed else signature_of(request))
+    if primary:
+        receipt = msgspec.structs.replace(results.receipt, primary=primary)
+        results = msgspec.structs.replace(results, receipt=receipt)
+    counts = results.receipt.counts
+    warnings = (
+        *run_warnings(counts),
+        *_cut_warnings(run, measures),
+        *_unjudged_warnings(results, request),
+        *_empty_warnings(results),
+        *_other_documents_warnings(results, gold, request.dataset),
+        *rubric_warnings(gold, request.dataset),
+        *_log_warnings(gold, request.dataset),
+    )
+    return Scored(results=results, warnings=warnings, failed=counts["n_failed"])
+
+
+def _log_warnings(gold: GoldSet, dataset: Path) -> Iterable[str]:
+    """Whether the log of the set has moved on since its labels were made. The figures are those of
+    the gold file alone."""
+    if not log_path(dataset).exists():
+        return
+    from assay.gold.log import votes_since
+
+    since = votes_since(dataset, dataset.read_bytes())
+    if since is None:
+        yield (
+            f"{dataset} is not as its log left it: somebody edited it, or it is behind; "
+            "the next command that writes to the set records the edit or writes the file again"
+        )
+    elif since and not gold.from_logs:
+        new = counted(since, "new judgment")
+        verb = "is" if since == 1 else "are"
+        yield f"{new} {verb} not counted yet: `assay gold merge {dataset}` updates the labels"
+    if gold.labelling is not None and gold.labelling.open:
+        waiting = counted(gold.labelling.open, "pair")
+        verb = "waits" if gold.labelling.open == 1 else "wait"
+        yield f"{waiting} {verb} for a ruling: `assay gold adjudicate {dataset}` lists them"
+
+
+def primary_of(request: ScoreRequest, gold: GoldSet, measures: Sequence[str]) -> str:
+    """The measure that decides, by name, where the configuration or the set names one; it has to be
+    one of those scored."""
+    wanted = request.primary or (gold.targets.primary if gold.targets else "")
+    if not wanted:
+        return ""
+    lines = {line.key: line.measure for line in measure_lines(list(measures))}
+    found = lines.get(wanted.casefold()) or str(parse_measure(wanted))
+    if found not in measures:
+        raise InputError(
+            f"the measure that decides, {wanted}, is not one of those scored",
+            where=str(request.dataset),
+            hint=f"They are {', '.join(measures)}.",
+        )
+    return found
+
+
+def _graded(
+    gold: GoldSet, request: ScoreRequest, measures: Sequence[str], progress: Progress, say: Say
+) -> tuple[Run, GradedResults]:
+    run, prepared = _graded_run(gold, request, measures, progress, say)
+    if not prepared.counts["n_run"]:
+        where = str(request.run or run.engine)
+        raise no_common_queries(gold, list(run.rows_by_query), where=where)
+    keep = _kept(request, measures)
+    graded = graded_results(run, gold, measures, prepared=prepared, keep=keep)
+    if request.with_machine_judgments:
+        from assay.workbench.scoring.machine_estimate import with_machine_estimate
+
+        graded = with_machine_estimate(graded, run, gold, request.dataset)
+    return run, graded
+
+
+def _kept(request: ScoreRequest, measures: Sequence[str]) -> int | None:
+    """How many hits of a query the results keep; None for all."""
+    if request.hits == "all":
+        return None
+    return request.hits or max(DEFAULT_TOP_K, _deepest(measures))
+
+
+def _deepest(measures: Sequence[str]) -> int:
+    return max((measure.cutoff or 0 for measure in parse_measures(measures)), default=0)
+
+
+def _graded_run(
+    gold: GoldSet, request: ScoreRequest, measures: Sequence[str], progress: Progress, say: Say
+) -> Looked:
+    if request.run is not None:
+        # machine votes are on documents that need not be judged: they are looked for in all hits
+        # and a measure that is not ours needs the whole run
+        needs_all = request.with_machine_judgments or any(
+            is_handed(measure) for measure in parse_measures(measures)
+        )
+        keep = None if needs_all else _kept(request, measures)
+        return look_up(request.run, gold, keep=keep)
+    deepest = _deepest(measures)
+    depth = request.top_k or max(DEFAULT_TOP_K, deepest)
+    if depth < deepest:
+        say(f"warning: the engine is asked for {depth} hits, and a measure looks at {deepest}")
+    name, answers = ask_engine_of(request, gold, depth, progress, say)
+    run = run_from_results(name, answers, top_k=depth)
+    return Looked(run, prepare(run, gold))
+
+
+def _cut_warnings(run: Run, measures: Sequence[str]) -> Iterable[str]:
+    """Saved results may hold the top of each list only."""
+    kept = run.environment.get("kept_hits")
+    deeper = [
+        str(measure)
+        for measure in parse_measures(measures)
+        if kept and (measure.cutoff or kept + 1) > kept
+    ]
+    if deeper:
+        yield (
+            f"the saved results keep the top {kept} hits of each query, and more came: "
+            f"{', '.join(deeper)} look deeper and count the rest as not returned; score the run "
+            "itself, or save it with --hits all"
+        )
+
+
+def _unjudged_warnings(results: Results, request: ScoreRequest) -> Iterable[str]:
+    """A figure says nothing of queries that nobody has judged; without any judgment there is
+    none."""
+    unjudged = sum(entry.reason == UNJUDGED_QUERY for entry in results.per_query)
+    if not results.receipt.gold.judgments:
+        yield (
+            "nothing is judged yet, so there are no figures; have the top of this and other "
+            f"engines judged: assay gold pool {request.dataset} {_asked_again(request)}"
+        )
+    elif unjudged:
+        yield f"{unjudged} of {len(results.per_query)} queries have no judgments and no figures"
+
+
+def _empty_warnings(results: Results) -> Iterable[str]:
+    """A wrong index or filter is no error of the engine, and gives nothing but zeros."""
+    asked = results.receipt.counts["n_run"] - results.receipt.counts["n_failed"]
+    if asked > 0 and not any(entry.num_results for entry in results.per_query):
+        yield "no query has a single hit: is it the right index, and is there anything in it?"
+
+
+def _other_documents_warnings(
+    results: GradedResults, gold: GoldSet, dataset: Path
+) -> Iterable[str]:
+    """A run that has no judged document at all may be of other documents than the set's."""
+    if any(grade is not None for entry in results.per_query for grade in entry.grades):
+        return ()
+    from assay.workbench.scoring.engine_fit import check_documents_known
+
+    return check_documents_known(results, gold, dataset)
+
+
+def _asked_again(request: ScoreRequest) -> str:
+    """The same engine or run, as options."""
+    named = {
+        "--engine": request.engine,
+        "--search-module": request.search_module,
+        "--run": request.run,
+        "--corpus": request.corpus,
+    }
+    return " ".join(f"{option} {value}" for option, value in named.items() if value)

@@ -1,0 +1,123 @@
+"""The request to score one engine, or saved results, on one gold set, and asking the engine.
+
+The command line, `assay run` and the MCP server each build a `ScoreRequest`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from assay.core.errors import InputError
+from assay.core.results import Gate, Results
+from assay.core.types import GoldSet, Query, QueryResult
+from assay.engines.engine_table import EngineConfig, called
+from assay.workbench.scoring.receipts import Signature, signature
+
+DEFAULT_TOP_K = 20  # hits asked for: the deepest cutoff of the usual measures, R@20
+
+Progress = Callable[[Iterable[Query]], Iterable[Query]]
+Say = Callable[[str], None]
+
+
+def ignore_message(text: str) -> None:
+    """Discard progress messages."""
+
+
+def show_no_progress(queries: Iterable[Query]) -> Iterable[Query]:
+    """Pass the queries through without showing progress."""
+    return queries
+
+
+class ScoreRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """What to score: exactly one of `search_module`, `engine` or `run` (saved results), on the gold
+    set `dataset`. `k` and `min_score` override what golden questions state; `measures` are for
+    graded sets. With gates the verdict is part of the results. `hits` is how many hits of a query
+    the results of a graded set keep: by default as many as the measures' deepest cutoff, and 20 at
+    least. `name` is what the configuration calls the set."""
+
+    dataset: Path
+    name: str = ""
+    search_module: str | None = None
+    engine: str | None = None
+    configured: EngineConfig | None = None
+    run: Path | None = None
+    corpus: Path | None = None
+    measures: tuple[str, ...] = ()
+    primary: str = ""
+    top_k: int | None = None
+    k: int | None = None
+    min_score: float | None = None
+    output: Path | None = None
+    baseline: Path | None = None
+    gates: tuple[Gate, ...] = ()
+    with_machine_judgments: bool = False
+    config: Path | None = None  # where engines are configured
+    timeout: float | None = None  # seconds for one query
+    concurrency: int | None = None
+    hits: int | Literal["all"] | None = None
+
+    @property
+    def choice(self) -> EngineConfig:
+        """The engine that is asked, where there are no saved results."""
+        choice = self.configured or EngineConfig(
+            search_module=self.search_module,
+            engine=self.engine,
+            corpus=str(self.corpus) if self.corpus is not None else None,
+        )
+        return called(choice, timeout=self.timeout, concurrency=self.concurrency)
+
+
+def request_for(engine: EngineConfig, dataset: Path, name: str = "") -> ScoreRequest:
+    """An engine of the configuration on a gold set."""
+    return ScoreRequest(
+        dataset=dataset,
+        name=name,
+        engine=(engine.name or engine.engine or "") if engine.run is None else None,
+        configured=engine if engine.run is None else None,
+        run=Path(engine.run) if engine.run else None,
+        corpus=Path(engine.corpus) if engine.corpus else None,
+        top_k=engine.top_k,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scored:
+    """A scored run: the results that are printed and saved, and what people should be warned
+    about."""
+
+    results: Results
+    warnings: tuple[str, ...]
+    failed: int
+
+
+def no_common_queries(
+    gold: GoldSet, run_ids: Sequence[str], *, where: str = "", kind: str = "queries"
+) -> InputError:
+    """The error for a run that is of another gold set."""
+    first = gold.query_ids[0] if gold.query_ids else ""
+    return InputError(
+        f"the run has none of the gold set's {kind}",
+        where=where,
+        hint=f"The gold set has {first!r} and others; the run has {list(run_ids[:3])}.",
+    )
+
+
+def ask_engine_of(
+    request: ScoreRequest, gold: GoldSet, depth: int, progress: Progress, say: Say
+) -> tuple[str, list[QueryResult]]:
+    """Ask the engine every query. Gives the name that the engine has in the configuration, or else
+    its own, and the answers."""
+    from assay.engines.answering import ask_engine
+
+    choice = request.choice
+    name, answers = ask_engine(choice, gold.queries, top_k=depth, progress=progress, say=say)
+    return choice.name or name, answers
+
+
+def signature_of(request: ScoreRequest) -> Signature:
+    """The files, versions and commit that the results of a request depend on."""
+    return signature(request.dataset, request.run, request.choice)
