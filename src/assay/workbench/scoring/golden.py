@@ -123,8 +123,7 @@ def _mismatch_warnings(gold: GoldSet, answers: Sequence[QueryResult], source: st
     together."""
     asked, answered = set(gold.query_ids), [answer.query_id for answer in answers]
     if not asked & set(answered):
-        hint = f"The gold set has {gold.query_ids[0]!r} and others; the run has {answered[:3]}."
-        raise InputError("the run has none of the gold set's questions", where=source, hint=hint)
+        raise no_common_queries(gold, answered, where=source, kind="questions")
     counts = {
         "n_expected": len(asked),
         "n_missing": len(asked - set(answered)),
