@@ -37,6 +37,7 @@ from assay.workbench.scoring.request import (
     Scored,
     ScoreRequest,
     ask_engine_of,
+    no_common_queries,
     signature_of,
 )
 
