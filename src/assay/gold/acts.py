@@ -6,7 +6,7 @@ import secrets
 import sys
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -16,6 +16,9 @@ from assay.gold.rows import RowChange
 from assay.gold.votes import EDITED, RULING, WITHDRAWN, Held, VoteBook, held_of
 
 FORMAT = 1
+
+# an id that a client makes for its act: the same act, sent again, changes nothing
+ActId = Annotated[str, msgspec.Meta(pattern="^([A-Za-z0-9_-]{8,64})?$")]
 
 # what an act can be; what is not in this list is kept and shown, and changes nothing
 BEGIN, VOTE, WITHDRAW, RULE = "begin", "vote", "withdraw", "rule"

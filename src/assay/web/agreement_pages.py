@@ -15,7 +15,7 @@ from assay.web.page_frame import body, form, is_api, json, language_for, page, q
 from assay.workbench.judging import agreement, rulings
 from assay.workbench.judging import page as grading
 from assay.workbench.judging.agreement import Agreement, Figure
-from assay.workbench.judging.rulings import Dispute, Ruled
+from assay.workbench.judging.rulings import ActId, Dispute, Ruled
 from assay.workbench.judging.vote_totals import uncounted
 from assay.workbench.judging.votes_to_labels import Merged, recompute_labels
 from assay.workbench.project.service import gold_path
@@ -25,13 +25,14 @@ LISTED = 200  # disagreements on the page of a set; taste
 
 
 class RulingGiven(msgspec.Struct, frozen=True, kw_only=True):
-    """A ruling, as the page sends it."""
+    """A ruling, as the page sends it. `act` is an id that the client makes for it."""
 
     set: str
     query_id: str
     doc_id: str
     grade: int
     rationale: str
+    act: ActId = ""
 
 
 def dataset_of(request: Request, name: str) -> Path:
@@ -121,6 +122,7 @@ def rule(request: Request) -> Response:
         rationale=given.rationale,
         by=user_of(request).name,
         kind="human",
+        act=given.act,
     )
     return json(ruled)
 

@@ -32,6 +32,7 @@ from assay.web.page_frame import (
 from assay.workbench.project.service import Service
 from assay.workbench.review import decisions
 from assay.workbench.review.decisions import (
+    ActId,
     ApprovedRow,
     BulkOutcome,
     DecisionForm,
@@ -84,6 +85,7 @@ class BulkBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     items: list[ApprovedRow]
     reason: str = ""
+    act: ActId = ""
 
 
 class UndoBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -93,6 +95,7 @@ class UndoBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     ids: list[str] = []
     decided: dict[str, datetime] = {}
+    act: ActId = ""
 
 
 # ── the list ──────────────────────────────────────────────────────────────────────────────────────
@@ -335,6 +338,7 @@ def _preview(request: Request, chosen: BulkQuery, outcome: BulkOutcome | None = 
         chosen=chosen,
         kept=kept_query(chosen),
         outcome=outcome,
+        act=secrets.token_hex(12),
         refused=list(outcome.refused.values()) if outcome else [],
         complaint="",
         reviewer=_reviewer(request),
@@ -348,7 +352,9 @@ def approve_many(request: Request) -> Response:
     chosen = BulkQuery() if called else query(request, BulkQuery)
     by = user_of(request).name
     try:
-        outcome = decisions.approve_many(service_of(request), sent.items, by=by, reason=sent.reason)
+        outcome = decisions.approve_many(
+            service_of(request), sent.items, by=by, reason=sent.reason, act=sent.act
+        )
     except Refused as error:
         if called:
             raise
@@ -368,7 +374,8 @@ def approve_many(request: Request) -> Response:
 def _bulk_form(values: Form) -> BulkBody:
     seen = dict(pair.rpartition(":")[::2] for pair in values.texts("seen"))
     rows = [ApprovedRow(id=id, seen=seen.get(id, "")) for id in values.texts("id")]
-    return BulkBody(items=rows, reason=values.text("why"))
+    act = values.text("act")
+    return BulkBody(items=rows, reason=values.text("why"), act=act if ACT.fullmatch(act) else "")
 
 
 def undo(request: Request) -> Response:
@@ -379,8 +386,9 @@ def undo(request: Request) -> Response:
     chosen = QueueFilter() if called else query(request, QueueFilter)
     ids = sent.ids
     if called and not ids:
-        ids = [*sent.decided] or [item.id for item in decisions.last_decided(service, by)]
-    outcome = decisions.undo(service, ids, by=by, seen=sent.decided)
+        found = decisions.undone_by(service, sent.act) or decisions.last_decided(service, by)
+        ids = [*sent.decided] or [item.id for item in found]
+    outcome = decisions.undo(service, ids, by=by, seen=sent.decided, act=sent.act)
     if called:
         return json(outcome)
     if outcome.refused:

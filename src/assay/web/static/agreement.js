@@ -32,6 +32,7 @@ if (byId("rule")) {
     .then(read => reading.show(byId("document"), read))
     .catch(error => byId("document").replaceChildren(reading.make("p", error.message, "said")));
 
+  const ids = new Map();  // one for each ruling: the same one, sent again after a lost answer, is the same act
   const rule = async () => {
     if (busy || chosen === null) return;
     if (!why.value.trim()) { told.textContent = said.ruleNeedsReason; return why.focus(); }
@@ -42,7 +43,10 @@ if (byId("rule")) {
     busy = true;
     told.textContent = said.saving;
     try {
-      await assay.post("/api/rulings", { set: asked.set, query_id: asked.query, doc_id: asked.doc, grade: chosen, rationale: why.value.trim() });
+      const ruling = { set: asked.set, query_id: asked.query, doc_id: asked.doc, grade: chosen, rationale: why.value.trim() };
+      const key = JSON.stringify(ruling);
+      if (!ids.has(key)) ids.set(key, crypto.randomUUID ? crypto.randomUUID() : "");
+      await assay.post("/api/rulings", { ...ruling, act: ids.get(key) });
       try { sessionStorage.setItem(RULED, location.pathname + location.search); } catch { /* as above */ }
       location.assign(asked.next);
     } catch (error) { told.textContent = error.message; busy = false; }

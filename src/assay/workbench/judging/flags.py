@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from assay.core.errors import InputError
-from assay.gold.acts import FLAG, UNFLAG, Act
+from assay.gold.acts import FLAG, UNFLAG, Act, ActId
 from assay.gold.log import Log, open_log, writing
 from assay.judging.rationales import refuse_long
 from assay.workbench.judging.session import open_session
@@ -29,6 +29,7 @@ class FlagForm(msgspec.Struct, frozen=True, kw_only=True):
     query_id: str
     reason: str = ""
     flagged: bool = True
+    act: ActId = ""
 
 
 def flag_query(service: Service, given: FlagForm, judge: str, chair: bool = False) -> Flag | None:
@@ -37,6 +38,8 @@ def flag_query(service: Service, given: FlagForm, judge: str, chair: bool = Fals
     session = open_session(gold_path(service, given.set))
     query, reason = session.query(given.query_id), given.reason.strip()
     with writing(session.dataset) as log:
+        if given.act in log.acts:  # the answer was lost, and the request is sent again
+            return flags_of(session.dataset, judge, chair).get(query.id)
         raised = _raised(log).get(query.id, [])
         removes_all = chair and not given.flagged
         replaced = [act.id for act in raised if removes_all or log.who(act) == judge]
@@ -48,6 +51,7 @@ def flag_query(service: Service, given: FlagForm, judge: str, chair: bool = Fals
         if given.flagged or replaced:
             act = log.act(
                 FLAG if given.flagged else UNFLAG,
+                **({"id": given.act} if given.act else {}),
                 who=judge,
                 kind="human",
                 at=service.clock(),

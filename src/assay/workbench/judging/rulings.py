@@ -12,8 +12,10 @@ from pathlib import Path
 
 import msgspec
 
-from assay.core.errors import AssayError
+from assay.core.errors import AssayError, InputError
 from assay.formats.ballots import Ballot, Ballots, BlankBallot, read_ballots, write_blank
+from assay.gold.acts import ActId as ActId
+from assay.gold.log import open_log
 from assay.judging.labels import Dispute as Dispute
 from assay.judging.labels import (
     dispute_of,
@@ -144,9 +146,21 @@ def rule(
     rationale: str,
     by: str,
     kind: str = "",
+    act: str = "",
 ) -> Ruled:
-    """Rule on one pair, with a reason."""
+    """Rule on one pair, with a reason. `act` is an id that the client makes: the same ruling, sent
+    again, changes nothing."""
+    known = open_log(dataset).book.vote(act) if act else None
+    if known is not None:
+        sent = (query_id, doc_id, grade, by.strip(), RULING)
+        if (known.query_id, known.doc_id, known.grade, known.judge, known.source) != sent:
+            raise InputError(
+                f"the id {act!r} belongs to another ruling",
+                where=f"{query_id} {doc_id}",
+                hint="Give every ruling an id of its own.",
+            )
     ballot = Ballot(
+        id=act,
         where=f"{query_id} {doc_id}",
         query_id=query_id,
         doc_id=doc_id,

@@ -15,17 +15,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
 import msgspec
 
 from assay.core.errors import InputError, NotHere
 from assay.core.files import write_atomic
 from assay.formats import gold_jsonl
-from assay.gold.acts import CastVote, new_id
+from assay.gold.acts import REJECT, Act, CastVote, new_id
+from assay.gold.acts import ActId as ActId
 from assay.gold.files import is_rows
-from assay.gold.log import open_log
-from assay.gold.projection import FileNotWritten
+from assay.gold.log import Log, open_log
+from assay.gold.projection import FileNotWritten, row_of
 from assay.judging.rationales import refuse_long
 from assay.judging.votes import document_fingerprint
 from assay.reports.words import page_words
@@ -95,7 +96,7 @@ class DecisionForm(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     note: str = ""
     reason: str = ""
     grade: int | None = None
-    act: Annotated[str, msgspec.Meta(pattern="^([A-Za-z0-9_-]{8,64})?$")] = ""
+    act: ActId = ""
 
 
 class ItemOutcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -135,8 +136,11 @@ def _decide(
         item = find_item(service, item_id)
         if item is None:
             raise NotInQueue()
-        sent_before = form.act and form.act in open_log(gold_path(service, item.gold)).acts
-        if sent_before or (item.state == outcome and item.decided_by == by):
+        log = open_log(gold_path(service, item.gold))
+        if (sent := log.acts.get(form.act)) is not None:
+            _refuse_reused_id(log, sent, item, form, by, outcome)
+            return ItemOutcome(item=item, outcome=outcome, already=True)
+        if item.state == outcome and item.decided_by == by:
             return ItemOutcome(item=item, outcome=outcome, already=True)
         if item.state != "pending_review":
             raise Refused("decided", ref=item.ref, by=item.decided_by)
@@ -158,6 +162,32 @@ def _decide(
         if now is None or now.state != outcome:
             raise InputError("nothing was decided: the item is as it was", where=item.ref)
         return ItemOutcome(item=now, outcome=outcome, unwritten=unwritten)
+
+
+def _refuse_reused_id(
+    log: Log, sent: Act, item: ReviewItem, form: DecisionForm, by: str, outcome: str
+) -> None:
+    """The same id means the same decision, sent again: by the same person, on the same item, with
+    the same outcome and documents."""
+    row = next((change for change in sent.rows if change.row == item.ref), None)
+    on_item = item.id in sent.supersedes if item.kind == "judgment" else row is not None
+    same = on_item and log.who(sent) == by and (sent.action == REJECT) == (outcome == "rejected")
+    if same and row is not None and row.after and form.documents is not None:
+        same = set(row_of(row.after).relevant_case_law_ids) == set(form.documents)
+    if not same:
+        raise InputError(
+            f"the id {sent.id!r} belongs to another decision",
+            where=item.ref,
+            hint="Give every decision an id of its own.",
+        )
+
+
+def _was_sent(service: Service, item: ReviewItem, act_id: str) -> bool:
+    """Whether an act of this id, on this item, is in the log: the request was sent before."""
+    sent = open_log(gold_path(service, item.gold)).acts.get(act_id) if act_id else None
+    if sent is None:
+        return False
+    return item.id in sent.supersedes or any(change.row == item.ref for change in sent.rows)
 
 
 def _require_name(by: str) -> None:
@@ -349,10 +379,16 @@ class BulkOutcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def approve_many(
-    service: Service, approved: Iterable[ApprovedRow], *, by: str, reason: str = ""
+    service: Service,
+    approved: Iterable[ApprovedRow],
+    *,
+    by: str,
+    reason: str = "",
+    act: str = "",
 ) -> BulkOutcome:
     """Approve rows as they were previewed, the rows of a set in one act. A row that has changed
-    since, or that somebody else decided on, is left as it is."""
+    since, or that somebody else decided on, is left as it is. `act` is an id that the client makes:
+    sending the same rows again changes nothing."""
     refuse_long(reason)
     wanted = {row.id: row.seen for row in approved}
     _require_name(by)
@@ -360,7 +396,7 @@ def approve_many(
         raise Refused("nothing")
     if len(wanted) > MAX_PAGE:
         raise InputError(f"{len(wanted)} rows are too many to approve at once, limit {MAX_PAGE}")
-    decision = _decision(service, by, reason.strip())
+    decision = msgspec.structs.replace(_decision(service, by, reason.strip()), act_id=act)
     with _deciding:
         known = find_items(service, list(wanted))
         done, already, refused = list[str](), list[str](), dict[str, str]()
@@ -369,7 +405,9 @@ def approve_many(
             item = known.get(id)
             if item is None:
                 refused[id] = str(NotInQueue())
-            elif item.state == "approved" and item.decided_by == by:
+            elif _was_sent(service, item, act) or (
+                item.state == "approved" and item.decided_by == by
+            ):
                 already.append(id)
             elif problem := _bulk_refusal(item, seen):
                 refused[id] = str(problem)
@@ -435,11 +473,22 @@ def last_decided(service: Service, by: str) -> list[ReviewItem]:
     return max(last, key=lambda some: some[0].decided_at or NEVER, default=[])
 
 
+def undone_by(service: Service, act: str) -> list[ReviewItem]:
+    """The items that an act undid, by the id that a client made; empty if nobody has sent it."""
+    return [item for item in items(service) if _was_sent(service, item, act)] if act else []
+
+
 def undo(
-    service: Service, ids: Sequence[str], *, by: str, seen: Mapping[str, datetime] = NO_TIMES
+    service: Service,
+    ids: Sequence[str],
+    *,
+    by: str,
+    seen: Mapping[str, datetime] = NO_TIMES,
+    act: str = "",
 ) -> BulkOutcome:
     """Undo the decisions on items: they are pending again, in the set and in the queue. An item
-    that is in a committed baseline, or was changed since, is refused.
+    that is in a committed baseline, or was changed since, is refused. `act` is an id that the
+    client makes: an undo that is sent again undoes nothing more.
 
     `seen` has the time of the decision that the person saw, by item: a newer one is not undone. Of
     items that it does not name, people undo their own decisions only."""
@@ -454,7 +503,7 @@ def undo(
             item = known.get(id)
             if item is None:
                 refused[id] = str(NotInQueue())
-            elif item.state == "pending_review":
+            elif item.state == "pending_review" or _was_sent(service, item, act):
                 already.append(id)
             elif problem := _undo_refusal(item, seen.get(id), by):
                 refused[id] = str(problem)
@@ -468,11 +517,21 @@ def undo(
             undone = [item.id for item in some]
             try:
                 path = gold_path(service, some[0].gold)
+                decision = msgspec.structs.replace(decision, act_id=_free_id(path, act))
                 unwritten = _write(partial(step, path, some, decision)) or unwritten
                 done += undone
             except InputError as error:
                 refused |= dict.fromkeys(undone, str(error))
     return BulkOutcome(done=done, already=already, refused=refused, unwritten=unwritten)
+
+
+def _free_id(path: Path, act: str) -> str:
+    """The id of the next act of a request that needs several in one set."""
+    acts, number, id = open_log(path).acts, 1, act
+    while act and id in acts:
+        number += 1
+        id = f"{act}-{number}"
+    return id
 
 
 def _undo_suggestion(path: Path, some: Sequence[ReviewItem], decision: ReviewDecision) -> None:
