@@ -11,7 +11,7 @@ from assay.core import plugins
 from assay.core.errors import InputError
 from assay.core.plugins import Kind, PluginError
 from assay.search.dense import named_encoder
-from command_line import Assay
+from kit.commands import Assay
 
 METADATA = "Metadata-Version: 2.1\nName: court-tools\nVersion: 2.0\n"
 ENTRY_POINTS = """

@@ -18,7 +18,7 @@ from assay.corpus.importers.kinds import importer
 from assay.engines.secrets import hidden
 from assay.store import open_store
 from assay.store.database import address, connect
-from command_line import Assay
+from kit.commands import Assay
 
 ADDRESSES = [
     "postgresql://me:hunter2@db/law",

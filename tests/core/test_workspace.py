@@ -15,7 +15,7 @@ from assay.engines.indexed import index_corpus
 from assay.workbench.project.doctor import examine
 from assay.workbench.project.service import open_service
 from assay.workbench.scoring.run import results_folder
-from command_line import Assay
+from kit.commands import Assay
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from command_line import Assay
+from kit.commands import Assay
 
 GOOD = '{"id": "a", "text": "one"}\n'
 

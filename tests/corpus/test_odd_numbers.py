@@ -9,7 +9,7 @@ import pytest
 
 from assay.core.types import Document
 from assay.corpus.disk import year_of
-from command_line import Assay
+from kit.commands import Assay
 
 
 @pytest.mark.parametrize("text", ["²⁰²⁴", "①②③④", "20²⁴", "x"])

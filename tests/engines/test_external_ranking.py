@@ -25,7 +25,7 @@ from assay.search.profile import OPINIONS
 from assay.testing import check_engine
 from assay.workbench.searching.corpora import import_corpus, index_corpus
 from assay.workbench.searching.engine_loading import index_into
-from sample_home import SAMPLES, made_once, sample_home
+from kit.corpora import SAMPLES, made_once, sample_home
 
 __all__ = ["sample_home"]
 

@@ -14,8 +14,8 @@ import pytest
 
 from assay.engines.calling import RateLimit
 from assay.engines.secrets import hidden
-from command_line import Assay, Outcome
-from search_server import Asked, Reply, SearchServer, found, search_server
+from kit.commands import Assay, Outcome
+from kit.search_server import Asked, Reply, SearchServer, found, search_server
 
 SECRET = "Bearer s3cr3t-token-4711"
 TABLE = """

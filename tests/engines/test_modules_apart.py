@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from command_line import Assay
+from kit.commands import Assay
 
 ROWS = [
     {

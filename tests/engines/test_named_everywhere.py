@@ -14,8 +14,8 @@ from assay.workbench.project.health import diagnostics
 from assay.workbench.project.service import open_service
 from assay.workbench.scoring import history
 from assay.workbench.scoring.run_queue import RunQueue, choices
-from command_line import Assay
-from search_server import Reply, SearchServer, search_server
+from kit.commands import Assay
+from kit.search_server import Reply, SearchServer, search_server
 
 
 @pytest.fixture

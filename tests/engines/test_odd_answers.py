@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from command_line import Assay
-from search_server import Reply, SearchServer, search_server
+from kit.commands import Assay
+from kit.search_server import Reply, SearchServer, search_server
 
 HITS = {"hits": [{"id": "a", "score": 2.5}, {"id": "käräjä", "score": 1}]}
 PLAIN = json.dumps(HITS).encode()

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from assay.engines.postgres import PostgresEngine, Settings
-from command_line import Assay
+from kit.commands import Assay
 
 psycopg = pytest.importorskip("psycopg", reason="needs the package psycopg[binary]")
 

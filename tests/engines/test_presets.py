@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from assay.engines.http_table import presets
-from command_line import Assay
-from search_server import Asked, Reply, search_server
+from kit.commands import Assay
+from kit.search_server import Asked, Reply, search_server
 
 RECORDED = Path(__file__).parents[1] / "fixtures" / "presets"
 NAMES = sorted(path.stem for path in RECORDED.glob("*.json"))

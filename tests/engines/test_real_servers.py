@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from assay.corpus.lookup import documents
-from command_line import Assay
+from kit.commands import Assay
 
 ROOT = Path(__file__).parents[2]
 ENGLISH = ROOT / "samples" / "en"

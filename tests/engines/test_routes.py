@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from command_line import Assay
-from search_server import Reply, SearchServer, search_server
+from kit.commands import Assay
+from kit.search_server import Reply, SearchServer, search_server
 
 ROWS = [
     ("g1", "levy", "precedent_library", "tax", ["p1"]),

@@ -26,7 +26,7 @@ from assay.engines.stores.vector_store import query_vector
 from assay.search.dense import named_encoder
 from assay.testing import check_engine
 from assay.workbench.project.config import read_config
-from command_line import Assay
+from kit.commands import Assay
 
 TEXTS = {
     "gifts": "An official may not accept a gift above the limit.",

@@ -21,7 +21,7 @@ from assay.reports.terminal_comparison import comparison_table
 from assay.workbench.deciding.compare import compare_results
 from assay.workbench.scoring.explain import explain
 from assay.workbench.scoring.report import report_file
-from command_line import Assay
+from kit.commands import Assay
 
 WRITTEN = Path(__file__).parents[1] / "fixtures" / "results-0.1"
 NAMES = ("en-verdict", "fi-verdict", "en-against-baseline", "fi-perturbed", "he-small")

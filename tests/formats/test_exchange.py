@@ -14,8 +14,8 @@ import pytest
 from assay import formats
 from assay.formats.ballots import Ballot, Ballots, read_ballots
 from assay.formats.exchange import identified
-from command_line import Assay, Outcome
-from voted_sets import log_of, votes
+from kit.commands import Assay, Outcome
+from kit.sets import log_of, votes
 
 QUERIES = ("May a member accept a gift?", "=SUM of gifts, or not", "travel 18950")
 DOCUMENTS = ("d1", "d2", "d3")

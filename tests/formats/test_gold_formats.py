@@ -14,7 +14,7 @@ from assay import read_gold
 from assay.core.errors import InputError
 from assay.core.types import GoldSet
 from assay.formats import write_gold
-from command_line import Assay
+from kit.commands import Assay
 
 
 def content(gold: GoldSet) -> dict[str, Any]:

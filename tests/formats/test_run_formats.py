@@ -18,8 +18,8 @@ from assay import formats, read_run
 from assay.core.runs import run_from_results
 from assay.core.types import Hit, QueryResult, Run
 from assay.formats import trec
-from command_line import Assay
-from random_data import Scores, as_run, scores
+from kit.commands import Assay
+from kit.random_data import Scores, as_run, scores
 
 
 def ranking(run: Run) -> dict[str, list[str]]:

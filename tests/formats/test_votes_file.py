@@ -11,8 +11,8 @@ import pytest
 
 from assay.core.errors import InputError
 from assay.formats.votes_jsonl import read_votes_file
-from command_line import Assay
-from voted_sets import acts, labels, votes, write_packet, write_set
+from kit.commands import Assay
+from kit.sets import acts, labels, votes, write_packet, write_set
 
 AT = "2026-01-31T14:00:00+00:00"
 

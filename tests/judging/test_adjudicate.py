@@ -7,8 +7,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from command_line import Assay, Outcome
-from voted_sets import labels, log_of, votes, write_packet, write_set
+from kit.commands import Assay, Outcome
+from kit.sets import labels, log_of, votes, write_packet, write_set
 
 ADA = {("q0", "a"): 2, ("q0", "b"): 1, ("q1", "a"): 1, ("q1", "c"): "?"}
 BEN = {("q0", "a"): 1, ("q0", "b"): 1, ("q1", "a"): 2, ("q1", "b"): 0, ("q1", "c"): "?"}

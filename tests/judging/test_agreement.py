@@ -10,7 +10,7 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 
 from assay.core.types import Vote, VoteKind
-from command_line import Assay
+from kit.commands import Assay
 
 TOPICS = ("gifts", "travel")
 TYPES = ("keyword", "natural_language", "fact_pattern")

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from command_line import Assay
-from voted_sets import write_packet, write_pool, write_set
+from kit.commands import Assay
+from kit.sets import write_packet, write_pool, write_set
 
 PAIRS = {("q0", "a"): 2, ("q0", "b"): 0, ("q1", "a"): 1}
 OTHER = {**PAIRS, ("q0", "b"): 2}

@@ -16,8 +16,8 @@ import pytest
 
 from assay.judging.policy import Policy, labels
 from assay.judging.votes import read_votes
-from command_line import Assay, Outcome
-from judge_server import JudgeServer, Reply, Seen, judge_server, verdict
+from kit.commands import Assay, Outcome
+from kit.judge_server import JudgeServer, Reply, Seen, judge_server, verdict
 
 KEY = "sk-very-secret-0123456789"
 DOCS = ("alpha", "beta", "gamma", "delta")

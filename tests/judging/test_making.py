@@ -13,7 +13,7 @@ from assay.judging import rubrics
 from assay.judging.pool import read_pool
 from assay.store.records import SearchLog
 from assay.workbench.project.service import open_service
-from command_line import Assay
+from kit.commands import Assay
 
 SET = Path("set.json")
 NEW = ("gold", "init", SET, "--rubric", "fppc-relevance-1")

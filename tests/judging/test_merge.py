@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from command_line import Assay, Outcome
+from kit.commands import Assay, Outcome
 from kit.server import serving
-from voted_sets import acts, log_of, named, votes
+from kit.sets import acts, log_of, named, votes
 
 GATE = '[[gates]]\nmeasure = "P@5"\nminimum = 0.5\nmin_judged = 1.0\n'
 CSV = "query_id,doc_id,grade,rationale,judge,at\n"

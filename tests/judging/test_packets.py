@@ -21,9 +21,9 @@ from assay.judging.rubrics import Grade, Rubric
 from assay.reports.environment import HERE
 from assay.reports.packet_page import level
 from assay.reports.words import LANGUAGES, page_table
-from command_line import Assay
+from kit.commands import Assay
+from kit.sets import add_votes, log_of
 from kit.votes import vote_on
-from voted_sets import add_votes, log_of
 
 LETTERHEAD = "COMMISSION\n428 J Street\n\nDear Ms. Vane:\n\n"
 DOCUMENTS = [

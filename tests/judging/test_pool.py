@@ -13,10 +13,10 @@ import pytest
 
 from assay.core.types import Vote
 from assay.judging.pool import Pool, PooledPair, read_pool, with_second_judges
-from command_line import Assay
+from kit.commands import Assay
 from kit.server import serving
+from kit.sets import add_votes
 from kit.votes import vote_on
-from voted_sets import add_votes
 
 SET = Path("set.json")
 DOCUMENTS = {f"d{number}": f"gift limits and honoraria {number}" for number in range(12)}

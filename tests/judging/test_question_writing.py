@@ -10,8 +10,8 @@ import pytest
 
 from assay.judging.machine_prompt import UnreadableAnswer
 from assay.workbench.judging.questions import read_questions
-from command_line import Assay
-from judge_server import JudgeServer, Reply, Seen, judge_server
+from kit.commands import Assay
+from kit.judge_server import JudgeServer, Reply, Seen, judge_server
 
 KEY = "sk-very-secret-0123456789"
 TEXTS = {

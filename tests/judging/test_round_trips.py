@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from command_line import Assay
-from voted_sets import labels, log_of, write_packet, write_pool, write_set
+from kit.commands import Assay
+from kit.sets import labels, log_of, write_packet, write_pool, write_set
 
 PAIRS = {("q0", "a"): 2, ("q0", "b"): 0, ("q1", "a"): 1}
 CORPUS = "".join(f'{{"id": "{name}", "text": "text of {name}"}}\n' for name in "abc")

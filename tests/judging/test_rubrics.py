@@ -14,7 +14,7 @@ from assay.core.types import Document
 from assay.corpus.letters import only_asks
 from assay.judging import rubrics
 from assay.judging.rubrics import translated
-from command_line import Assay
+from kit.commands import Assay
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "en"
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from assay.judging.spot_checks import ErrorRate, Stratum, clopper_pearson, overall
-from command_line import Assay
-from voted_sets import labels, write_packet, write_set
+from kit.commands import Assay
+from kit.sets import labels, write_packet, write_set
 
 GRADES = {("q0", f"d{n}"): 2 if n < 6 else 1 if n < 20 else 0 for n in range(100)}
 

@@ -6,8 +6,8 @@ from assay.core.types import Vote
 from assay.judging.labels import SHARED, unchecked_votes
 from assay.judging.pool import Pool, PooledPair, pairs_to_judge, with_second_look
 from assay.judging.votes import RULING, UNNAMED
+from kit.sets import write_set
 from kit.votes import vote_on
-from voted_sets import write_set
 
 
 def vote(judge: str, doc: str, grade: int | None, **keys: str) -> Vote:

@@ -11,8 +11,8 @@ import pytest
 
 from assay.core.types import Document
 from assay.judging.votes import document_fingerprint
-from command_line import Assay
-from voted_sets import labels, log_of, named, votes, write_packet, write_pool, write_set
+from kit.commands import Assay
+from kit.sets import labels, log_of, named, votes, write_packet, write_pool, write_set
 
 PAIRS = {("q0", "a"): 2, ("q0", "b"): 0, ("q1", "a"): 1}
 

@@ -21,7 +21,7 @@ from assay.law.matching import (
     unreadable,
 )
 from assay.law.places import normal_moment, normal_section
-from golden_cases import hit, question
+from kit.golden_cases import hit, question
 
 NODE = "410/2015:fin@20230780:110a:2"
 

@@ -13,7 +13,7 @@ from assay.evaluation.robustness import family_of, robustness
 from assay.judging.perturb import PERTURBATIONS as KINDS
 from assay.reports import evaluation_report, view
 from assay.reports.words import table
-from golden_cases import hit, outcome, question
+from kit.golden_cases import hit, outcome, question
 
 
 def markdown(results: GoldenResults, *, language: str = "en") -> str:

@@ -12,7 +12,7 @@ from rich.console import Console, RenderableType
 from assay.evaluation.trends import Commit, Event, Kind, Step, Trend
 from assay.reports.terminal_comparison import comparison_table, trend_lines
 from assay.workbench.deciding.compare import compare_results
-from command_line import Assay
+from kit.commands import Assay
 
 NAMES = ("bm25-baseline", "fusion-of-everything", "third-engine")
 

@@ -12,7 +12,7 @@ from rich.console import Console
 from assay.reports import listing
 from assay.reports.numbers import Numbers
 from assay.reports.words import Words
-from command_line import Assay
+from kit.commands import Assay
 
 QUERIES = [
     {"id": f"q{n}", "text": f"words {n}", "type": kind, "topic": "conflicts_of_interest"}

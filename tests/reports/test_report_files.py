@@ -18,7 +18,7 @@ from assay.reports import render, view
 from assay.reports.latex import escaped
 from assay.reports.numbers import Numbers
 from assay.reports.words import Words
-from command_line import Assay
+from kit.commands import Assay
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "en"
 SCORE = (

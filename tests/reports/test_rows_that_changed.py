@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from command_line import Assay
+from kit.commands import Assay
 
 RUN = "".join(f"q{n} Q0 d{n} 1 9 engine\n" for n in range(12))
 

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from kit import Project
-from stores import migrated_file, postgres_server, postgres_url, store, store_url
+from kit.stores import migrated_file, postgres_server, postgres_url, store, store_url
 
 __all__ = ["migrated_file", "postgres_server", "postgres_url", "store", "store_url"]
 

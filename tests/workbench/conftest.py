@@ -1,3 +1,3 @@
-from stores import migrated_file, postgres_server, postgres_url, store, store_url
+from kit.stores import migrated_file, postgres_server, postgres_url, store, store_url
 
 __all__ = ["migrated_file", "postgres_server", "postgres_url", "store", "store_url"]

@@ -28,7 +28,7 @@ import assay
 from assay.formats.gold_jsonl import locked
 from assay.store import open_store
 from assay.store.records import SearchLog, Shown
-from command_line import Assay, Outcome
+from kit.commands import Assay, Outcome
 
 NOW = datetime(2026, 5, 31, 12, tzinfo=UTC)
 FORMAT_1 = Path(__file__).parents[1] / "fixtures" / "backup-format-1.zip"

@@ -20,7 +20,7 @@ from assay.core.results import (
 from assay.core.verdicts import OneJudge
 from assay.reports import render, view
 from assay.reports.comment import CommentedRun, comment
-from command_line import Assay
+from kit.commands import Assay
 
 
 def _questions(folder: Path, *, found: str) -> None:

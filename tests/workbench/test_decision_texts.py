@@ -14,8 +14,8 @@ from assay.workbench.judging.gold_sets import bootstrap_gold
 from assay.workbench.project.logs import import_decisions, import_searches
 from assay.workbench.project.service import Service
 from assay.workbench.review.queue import queue
-from command_line import Assay
-from web_client import local_client
+from kit.commands import Assay
+from kit.server import local_client
 
 TEXT = (
     "כפי שנפסק בערר 8011/19 ובערר 8012/19, ובניגוד לערר 7777/11, וראו סעיף 197 לחוק התכנון והבניה"

@@ -35,7 +35,7 @@ from assay.workbench.scoring.recording import NO_STORE, record_here
 from assay.workbench.scoring.run_queue import RunQueue, choices
 from assay.workbench.scoring.score import ScoreRequest, score
 from assay.workbench.searching.corpora import import_corpus, index_corpus
-from decided import HOSTILE, NOW, golden_set, graded_set, kept, ranking_file, served
+from kit.runs import HOSTILE, NOW, golden_set, graded_set, kept, ranking_file, served
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 DOCS = [f"d{n}" for n in range(10)]

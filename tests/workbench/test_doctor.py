@@ -10,8 +10,8 @@ import pytest
 from assay.core.extras import SHOWN
 from assay.workbench.project.service import open_service
 from assay.workbench.review.suggestions import suggest
-from command_line import Assay
-from web_client import local_client
+from kit.commands import Assay
+from kit.server import local_client
 
 
 @pytest.fixture(autouse=True)

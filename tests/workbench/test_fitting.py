@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from command_line import Assay
+from kit.commands import Assay
 
 DOCUMENTS = {
     "letters": {"a1": "The limit on gifts to officials.", "a2": "Who may accept travel."},

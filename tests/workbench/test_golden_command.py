@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from command_line import Assay
+from kit.commands import Assay
 
 QUESTIONS: list[dict[str, Any]] = [
     {

@@ -33,8 +33,7 @@ from assay.workbench.judging.set_edits import EditedIssue, add_to_pool, edit_iss
 from assay.workbench.judging.votes_to_labels import append_votes, recompute_labels
 from assay.workbench.project.audit_trail import trail
 from assay.workbench.project.service import Service
-from judged_pages import HOSTILE, both, judged_set
-from voted_sets import labels
+from kit.sets import HOSTILE, both, judged_set, labels
 
 NOW = datetime(2026, 5, 31, 12, tzinfo=UTC)
 ONE, TWO = ("q1", "d1"), ("q1", "d2")

@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from command_line import Assay
+from kit.commands import Assay
 
 # query -> what the engine answers; r are relevant, x are not
 RANKINGS = {

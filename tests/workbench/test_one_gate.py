@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from command_line import Assay
+from kit.commands import Assay
 
 QUESTION = {"id": "q1", "category": "a", "must": True, "query": "gift limit", "k": 5}
 ENGINE = "def search(query, top_k):\n    return [{'doc_id': 'a', 'score': 0.9}]\n"

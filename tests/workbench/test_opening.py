@@ -16,7 +16,7 @@ from assay.workbench.project.service import gold_path, open_service, stored_name
 from assay.workbench.review.backlog import backlog
 from assay.workbench.review.queue import queue
 from kit import write_json_lines
-from web_client import local_client
+from kit.server import local_client
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from assay.workbench.judging.rulings import dispute_count, open_disputes, rule, 
 from assay.workbench.judging.session import open_session
 from assay.workbench.judging.vote_totals import uncounted
 from assay.workbench.judging.votes_to_labels import append_votes
-from judged_pages import both, judged_set
+from kit.sets import both, judged_set
 
 ONE, TWO, THREE = ("q1", "d1"), ("q1", "d2"), ("q2", "d4")
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from command_line import Assay
+from kit.commands import Assay
 
 DOCUMENTS = [
     {"id": "a", "title": "Gifts", "text": "The limit on gifts to officials."},

@@ -16,7 +16,7 @@ from assay.workbench.searching.corpora import corpus_named, import_corpus, index
 from assay.workbench.searching.documents import Paragraph, marked
 from assay.workbench.searching.filters import Filters, columns_of
 from assay.workbench.searching.search import NotHere, SearchRequest, search_page
-from sample_home import HOSTILE, SAMPLES, import_rows
+from kit.corpora import HOSTILE, SAMPLES, import_rows
 
 
 @pytest.fixture

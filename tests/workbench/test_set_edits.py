@@ -25,7 +25,7 @@ from assay.workbench.judging.set_edits import (
 from assay.workbench.judging.votes_to_labels import recompute_labels
 from assay.workbench.project.audit_trail import trail
 from assay.workbench.project.service import Service
-from judged_pages import both, judged_set
+from kit.sets import both, judged_set
 
 QUERY = NewQuery(set="set", text="may a guest pay for dinner", type="keyword")
 ISSUE = EditedIssue(set="set", topic="gifts", id="travel", name="Travel", description="d")

@@ -9,8 +9,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from command_line import Assay
-from voted_sets import write_packet, write_pool, write_set
+from kit.commands import Assay
+from kit.sets import write_packet, write_pool, write_set
 
 NOTE = "provisional: labelled by machines, no person has judged"
 RUBRIC = """

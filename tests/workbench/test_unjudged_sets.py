@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from command_line import Assay
+from kit.commands import Assay
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "results.schema.json"
 QUERIES = ("q1", "q2", "q3")

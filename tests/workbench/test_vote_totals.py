@@ -18,7 +18,7 @@ from assay.workbench.judging.progress import set_standing
 from assay.workbench.judging.session import JudgingSession, open_session
 from assay.workbench.judging.vote_totals import vote_totals
 from assay.workbench.judging.votes_to_labels import append_votes
-from judged_pages import both, judged_set
+from kit.sets import both, judged_set
 
 PAIRS = [("q1", "d1"), ("q1", "d2"), ("q1", "d3"), ("q2", "d4"), ("q2", "d1")]
 JUDGES = ("Ada", "Ben", "Cleo")

@@ -1,3 +1,0 @@
-"""Another name of `kit.random_data`, for the folders that still use it."""
-
-from kit.random_data import *  # noqa: F403

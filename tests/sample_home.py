@@ -1,3 +1,0 @@
-"""Another name of `kit.corpora`, for the folders that still use it."""
-
-from kit.corpora import *  # noqa: F403

@@ -1,3 +1,0 @@
-"""Another name of `kit.stores`, for the folders that still use it."""
-
-from kit.stores import *  # noqa: F403

@@ -1,3 +1,0 @@
-"""Another name of `kit.server`, for the folders that still use it."""
-
-from kit.server import *  # noqa: F403
