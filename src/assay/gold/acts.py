@@ -13,7 +13,7 @@ import msgspec
 from assay.core.types import Vote, VoteKind
 from assay.gold.people import People
 from assay.gold.rows import RowChange
-from assay.gold.votes import EDITED, RULING, WITHDRAWN, Held, VoteBook, held_of
+from assay.gold.votes import EDITED, RULING, WITHDRAWN, VoteBook, VoteInMemory, vote_in_memory
 
 FORMAT = 1
 
@@ -127,10 +127,10 @@ class VoteReader:
         self._people, self._book = people, book
         self._names: dict[str, str] = {}
 
-    def held(self, act: Act, place: int) -> Iterator[Held]:
+    def held(self, act: Act, place: int) -> Iterator[VoteInMemory]:
         """What is kept in memory of the votes of an act, which stands at a place in the log."""
         if _is_vote(act):
-            yield Held(
+            yield VoteInMemory(
                 id=act.id,
                 query_id=sys.intern(act.subject["query"]),
                 doc_id=sys.intern(act.subject["doc"]),
@@ -142,7 +142,7 @@ class VoteReader:
                 place=place if place >= 0 else self.vote(act),
             )
         for cast in act.votes:
-            yield held_of(self._cast(act, cast))
+            yield vote_in_memory(self._cast(act, cast))
 
     def vote(self, act: Act) -> Vote:
         """The vote that an act is."""

@@ -56,19 +56,19 @@ class Log:
         self.people = People(dataset)
         self.reading, self.writing = threading.RLock(), threading.Lock()
         self._draft: list[Act] = []  # of a log that is about to be written
-        self.generation = 0  # grows where the file is another one
+        self.generation = 0  # grows when the file was replaced and is read again from the start
         self._renamed = 0  # how often people were renamed, when the log was read
         self._reported_damage: list[int] = []  # damaged lines that were reported
         self.earlier = EarlierVersion(dataset)  # what an earlier version kept elsewhere
-        self._forget()
+        self._start_over_empty()
 
-    def _forget(self) -> None:
+    def _start_over_empty(self) -> None:
         self._stamp: Stamp | None = None
         self._read_to, self._tail_read, self._lines = 0, b"", 0
-        self._restart([])
+        self._start_over([])
 
-    def _restart(self, acts: Iterable[Act]) -> None:
-        """Start over, with acts that are known."""
+    def _start_over(self, acts: Iterable[Act]) -> None:
+        """Forget what was read, and apply these acts."""
         self.generation += 1
         self.book, self.rows = VoteBook(self._vote_at), RowBook()
         self.acts: dict[str, Act] = {}  # those that are not plain votes
@@ -89,13 +89,13 @@ class Log:
             stamp = stamp_of(self.path)
             if stamp is None:
                 if self.earlier.refresh() or renamed or self._stamp is not None:
-                    self._forget()
-                    self._restart(self.earlier.acts)
+                    self._start_over_empty()
+                    self._start_over(self.earlier.acts)
                 return
             if stamp == self._stamp and not renamed:
                 return
             if self._stamp is None or renamed or not self._was_extended(stamp):
-                self._forget()
+                self._start_over_empty()
             self._read_new_lines()
             self._tail_read = self._tail(self._read_to)
             self._stamp = stamp
@@ -132,9 +132,9 @@ class Log:
                     late = late or act.id in self._superseded_early
                     self._apply(act, place)
         if late:  # an act came after one that supersedes it, as lines of two copies may
-            self._restart_in_order()
+            self._start_over_in_order()
 
-    def _restart_in_order(self) -> None:
+    def _start_over_in_order(self) -> None:
         acts = {act.id: act for act in read_acts(self.path)}
         damaged, newer, placed = self.damaged, self.newer, dict[str, Act]()
         opened: set[str] = set()
@@ -147,7 +147,7 @@ class Log:
                 waiting += new
                 if not new:
                     placed.setdefault(act.id, waiting.pop())
-        self._restart(placed.values())
+        self._start_over(placed.values())
         self.damaged, self.newer, self._superseded_early = damaged, newer, set()
 
     def _vote_at(self, place: int) -> Vote:
@@ -244,17 +244,17 @@ class Log:
         self._append([*map(self._by_id, first), *acts], is_new)
 
     def open_draft(self) -> None:
-        """Under the lock of the set: what a new log begins with is known before it is written, so
-        that the first act can name what it replaces."""
+        """For a set without a log, under its lock: compute the first lines of the log without
+        writing them, so that the first act can name the acts that it replaces."""
         if not self.path.exists():
             self._draft = self._first_lines()
-            self._restart(self._draft)
+            self._start_over(self._draft)
 
     def discard_draft(self) -> None:
-        """Forget a log that was prepared and not written."""
+        """Drop first lines that were computed and not written."""
         if self._draft and not self.path.exists():
-            self._forget()
-            self._restart(self.earlier.acts)
+            self._start_over_empty()
+            self._start_over(self.earlier.acts)
         self._draft = []
 
     def _append(self, lines: Sequence[Act], is_new: bool) -> None:
@@ -273,8 +273,8 @@ class Log:
         self.refresh()
 
     def _first_lines(self) -> list[Act]:
-        """What a new log begins with: whose it is, the rows that it finds, and what an earlier
-        version kept elsewhere. The rows have been there since the file was written."""
+        """The first lines of a new log: an act that names the set and records the rows of its
+        file, and the acts of an earlier version, which it kept elsewhere."""
         self.earlier.ask_store()
         digest, rows = first_rows(
             self.dataset, {row for act in self.earlier.acts for row in _keys(act)}

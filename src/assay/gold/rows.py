@@ -57,10 +57,10 @@ class RowBook:
 
     def add(self, act: str, supersedes: Sequence[str], rows: Sequence[RowChange]) -> None:
         for change in rows:
-            word = RowAct(act, change, supersedes)
-            self.history.setdefault(change.key, []).append(word)
+            row_act = RowAct(act, change, supersedes)
+            self.history.setdefault(change.key, []).append(row_act)
             heads = self._heads.get(change.key, [])
-            self._heads[change.key] = [h for h in heads if h.act not in supersedes] + [word]
+            self._heads[change.key] = [h for h in heads if h.act not in supersedes] + [row_act]
         if rows:
             self._acts.append((act, tuple(rows)))
 
@@ -75,8 +75,11 @@ class RowBook:
         return self._heads.get(key, [])
 
     def distinct_heads(self, key: Key) -> list[RowAct]:
-        """The heads that say something of their own. Two copies may each have found a row as it
-        was; where one of them went on from there, the other has said nothing."""
+        """The heads without those that only record how a copy found the row.
+
+        Example: clones A and B each begin a log and record row g1 as they find it. A then approves
+        g1. After the merge both heads are left, A's approval and B's finding; only the approval
+        decides anything."""
         heads = self.heads(key)
         if len(heads) < 2:
             return heads
@@ -90,8 +93,8 @@ class RowBook:
         return len(heads) > 1 and len({meaning(head.change.after) for head in heads}) > 1
 
     def projected(self, key: Key) -> State:
-        """The row as the log wants it. A disputed one stays as it was before the dispute; two rows
-        that got the same id have no such past, and one of them stays."""
+        """The state of a row that the gold file should have. A disputed row stays as it was before
+        the dispute. Two rows that got the same id have no such past, and one of them stays."""
         heads = self.distinct_heads(key)
         if not heads:
             return None
@@ -104,22 +107,28 @@ class RowBook:
 
     def _past(self, key: Key, head: RowAct) -> Iterator[str]:
         """The states of a row before an act, the last first."""
-        words, waiting = {word.act: word for word in self.history[key]}, [head]
+        row_acts, waiting = {each.act: each for each in self.history[key]}, [head]
         while waiting:
-            word = waiting.pop(0)
-            if word.change.before is not None:
-                yield word.change.before
-            waiting += [words.pop(id) for id in word.supersedes if id in words]
+            row_act = waiting.pop(0)
+            if row_act.change.before is not None:
+                yield row_act.change.before
+            waiting += [row_acts.pop(id) for id in row_act.supersedes if id in row_acts]
 
     def known_states(self, key: Key) -> set[str | None]:
         """What the log has ever written of a row, by meaning."""
-        words = self.history.get(key, ())
-        return {meaning(s) for word in words for s in (word.change.before, word.change.after)}
+        row_acts = self.history.get(key, ())
+        return {
+            meaning(s)
+            for row_act in row_acts
+            for s in (row_act.change.before, row_act.change.after)
+        }
 
     def origin_rows(self, file: Mapping[Key, str]) -> set[Key]:
-        """The rows that a projection had which is the origin of this file, given as meanings by
-        row. Empty where the file is of no single projection: it mixes several, or shares nothing
-        with any."""
+        """The rows of the projection that this file (rows by their meaning) comes from.
+
+        Example: the log wrote g1 and g2, later g3. A file with g1 alone, as written then, comes
+        from the first projection, so its g2 was deleted by hand; g3 was never in it. Empty if the
+        file comes from no single projection."""
         known = {key: now for key, now in file.items() if now in self.known_states(key)}
         now: dict[Key, str | None] = {}
         matched, best, at = 0, 0, -1  # the first of those that fit: later rows were not there yet

@@ -23,7 +23,7 @@ EDITED = "edited by hand"  # a label that somebody changed in the gold file itse
 
 Pair = tuple[str, str]  # query and document
 
-_FIRST_DAY = "0000-01-01"
+_EARLIEST = "0000-01-01"  # completes times that name only a year or a day
 
 
 def role_of(source: str) -> str:
@@ -31,9 +31,9 @@ def role_of(source: str) -> str:
     return source if source in (RULING, SAMPLE, EDITED) else ""
 
 
-class Held(msgspec.Struct, gc=False):
-    """What is kept in memory of a vote, of which a set may have a million. The rest stays in the
-    log, at `place`; a vote that has no line of its own is kept whole."""
+class VoteInMemory(msgspec.Struct, gc=False):
+    """The part of a vote that is kept in memory, since a set may have a million. The rest stays in
+    the log, at `place`; a vote that has no line of its own is kept whole."""
 
     id: str
     query_id: str
@@ -50,8 +50,8 @@ class Held(msgspec.Struct, gc=False):
         return self.query_id, self.doc_id
 
 
-def held_of(vote: Vote) -> Held:
-    return Held(
+def vote_in_memory(vote: Vote) -> VoteInMemory:
+    return VoteInMemory(
         id=vote.id,
         query_id=vote.query_id,
         doc_id=vote.doc_id,
@@ -70,17 +70,17 @@ class VoteBook:
 
     def __init__(self, read: Callable[[int], Vote] | None = None) -> None:
         self._read = read
-        self.ids: dict[str, Held] = {}
+        self.ids: dict[str, VoteInMemory] = {}
         self.kinds: dict[str, VoteKind] = {}  # of every judge: a person or a machine, never both
         self.changed: dict[Pair, None] = {}  # since somebody who follows the votes looked
         self.voted: dict[tuple[str, str], list[str]] = {}  # judge and query: documents
         self.given: Counter[str] = Counter()  # votes of each query
-        self._heads: dict[Pair, tuple[Held, ...]] = {}  # not superseded, also withdrawals
+        self._heads: dict[Pair, tuple[VoteInMemory, ...]] = {}  # not superseded, also withdrawals
         # pair and id of votes that were superseded before they were read; a ruling also names acts
         # on other pairs, whose labels it changed
         self._early: set[tuple[Pair, str]] = set()
 
-    def add(self, vote: Held) -> None:
+    def add(self, vote: VoteInMemory) -> None:
         old = vote.supersedes.split()
         before = [known for id in old if (known := self.ids.get(id)) is not None]
         whose = self.whose(before[0]) if vote.source == WITHDRAWN and before else vote
@@ -103,13 +103,13 @@ class VoteBook:
         held = self.ids.get(id)
         return None if held is None else self._whole(held)
 
-    def _whole(self, held: Held) -> Vote:
+    def _whole(self, held: VoteInMemory) -> Vote:
         if not isinstance(held.place, int):
             return held.place
         assert self._read is not None
         return self._read(held.place)
 
-    def heads(self, pair: Pair) -> list[Held]:
+    def heads(self, pair: Pair) -> list[VoteInMemory]:
         """The votes that hold on a pair, rulings and spot checks too, without their rationales."""
         return [vote for vote in self._heads.get(pair, ()) if vote.source != WITHDRAWN]
 
@@ -148,7 +148,7 @@ class VoteBook:
             if not role_of((whose := self.whose(vote)).source) and whose.judge == judge
         ]
 
-    def whose(self, vote: Held) -> Held:
+    def whose(self, vote: VoteInMemory) -> VoteInMemory:
         """The vote that a withdrawal takes back; any other vote itself."""
         while vote.source == WITHDRAWN:
             before = (self.ids.get(id) for id in vote.supersedes.split())
@@ -169,7 +169,7 @@ class VoteBook:
 def book_of(votes: Iterable[Vote]) -> VoteBook:
     book = VoteBook()
     for vote in votes:
-        book.add(held_of(vote))
+        book.add(vote_in_memory(vote))
     return book
 
 
@@ -218,4 +218,4 @@ def _last_moment(votes: Iterable[Vote]) -> datetime | None:
     last = max((vote.at for vote in votes), default="")
     if not last:
         return None
-    return datetime.fromisoformat(last + _FIRST_DAY[len(last) :]).replace(tzinfo=UTC)
+    return datetime.fromisoformat(last + _EARLIEST[len(last) :]).replace(tzinfo=UTC)

@@ -30,7 +30,7 @@ from assay.evaluation.concordance import (
     estimates,
 )
 from assay.evaluation.statistics import SEED
-from assay.gold.votes import Held, VoteBook, book_of
+from assay.gold.votes import VoteBook, VoteInMemory, book_of
 from assay.judging.votes import EDITED, RULING, SAMPLE, by_pair, role_of
 
 # ── the figures as values ─────────────────────────────────────────────────────────────────────────
@@ -746,7 +746,7 @@ class PeopleAgreement:
         self._grades: dict[JudgePair, Counter[tuple[int, int]]] = {}
         self.shared = 0  # documents that two of them graded
 
-    def count(self, votes: Iterable[Vote | Held], by: int) -> None:
+    def count(self, votes: Iterable[Vote | VoteInMemory], by: int) -> None:
         """Add the votes on one pair, or with `by` -1 remove them."""
         given = sorted(
             (

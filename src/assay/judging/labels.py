@@ -10,7 +10,7 @@ import msgspec
 
 from assay.core.errors import InputError
 from assay.core.types import GoldSet, Judgment, Labelling, Vote, counted
-from assay.gold.votes import Held
+from assay.gold.votes import VoteInMemory
 from assay.judging.agreement import linear_kappa
 from assay.judging.policy import Called, Label, Policy, as_named, judgment_of, labels
 from assay.judging.votes import EDITED, RULING, SAMPLE, UNNAMED, Pair, by_pair, current
@@ -328,7 +328,7 @@ class UncheckedVotes:
         self._alone: dict[str, set[Pair]] = {}
         self._shared: dict[str, Counter[tuple[int, int]]] = {}
 
-    def count(self, pair: Pair, said: Iterable[Vote | Held], by: int = 1) -> None:
+    def count(self, pair: Pair, said: Iterable[Vote | VoteInMemory], by: int = 1) -> None:
         """Count what holds of a pair, or with `by` -1 no longer does."""
         graded = [
             (vote.judge, vote.grade, vote.source)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import cast
 
 from assay.core.types import GoldSet, Vote
-from assay.gold.votes import Held, VoteBook
+from assay.gold.votes import VoteBook, VoteInMemory
 from assay.judging.agreement import PeopleAgreement
 from assay.judging.labels import UncheckedVotes, grade_given, is_disputed
 from assay.judging.policy import Policy, label_of
@@ -34,13 +34,13 @@ class VoteTotals:
         self.wanted: set[Pair] = set()
         self.unchecked = UncheckedVotes()
         self.people = PeopleAgreement()
-        self._votes: dict[Pair, Sequence[Vote | Held]] = {}
+        self._votes: dict[Pair, Sequence[Vote | VoteInMemory]] = {}
         self._grades: dict[Pair, int | None] = {}  # what the labels will be
         self._labels: dict[Pair, int] = {}  # what they are in the gold file
         self._queries: frozenset[str] = frozenset()
         self._pooled: dict[Pair, PooledPair] = {}
 
-    def update(self, pair: Pair, votes: Sequence[Vote | Held]) -> None:
+    def update(self, pair: Pair, votes: Sequence[Vote | VoteInMemory]) -> None:
         """Replace the votes that hold on a pair."""
         label = label_of(pair, cast("Sequence[Vote]", votes), self.policy)
         for counted, by in ((self._votes.get(pair, ()), -1), (votes, 1)):
@@ -102,7 +102,7 @@ def vote_totals(session: JudgingSession) -> Iterator[VoteTotals]:
         yield totals
 
 
-def _votes_for_label(votes: VoteBook, pair: Pair, policy: Policy) -> Sequence[Vote | Held]:
+def _votes_for_label(votes: VoteBook, pair: Pair, policy: Policy) -> Sequence[Vote | VoteInMemory]:
     """As much of the votes as the label needs. The times of votes, which are not in memory, matter
     only where somebody ruled or spot-checked, and under the policy `latest`."""
     heads = votes.heads(pair)
