@@ -421,7 +421,7 @@ def test_what_was_judged_since_is_not_asked_again(store: Store, tmp_path: Path) 
     assert client.get("/api/overview").json()["headline"] == "judged"
     for address in ("/", f"/runs/{run.id}"):
         page = client.get(f"{address}?lang=en").text
-        assert "Update and re-run e" in page, address
+        assert "Update and re-run" in page, address
         assert 'action="/runs/again"' in page
         assert "Judge these" not in page
 

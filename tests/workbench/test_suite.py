@@ -142,7 +142,7 @@ def test_a_gate_that_passes_says_on_what(assay_cli: Assay, folder: Path) -> None
     assert (done.code, f"The gold set is {NOTE}." in done.out) == (0, True), done.out
     results = next((folder / ".assay" / "results").glob("*.json"))
     assert json.loads(results.read_text())["verdict"]["note"] == NOTE
-    said = f"The verdict rests on a gold set that is {NOTE}."
+    said = f"The verdict is based on a gold set that is {NOTE}."
     for page in ("v.md", "v.html", "v.xml"):
         assert assay_cli("report", results, "-o", page).code == 0
         assert said in (folder / page).read_text(), page

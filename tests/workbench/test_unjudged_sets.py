@@ -87,7 +87,7 @@ def test_every_report_says_that_nothing_is_judged(
     done = assay_cli("report", first, "--output", page, "--language", language)
     assert done.code == 0, done.err
     text = page.read_text().replace('time="0.000000"', "")  # a saved run has no times
-    said = {"en": "not judged yet", "fi": "on vielä arvioimatta", "he": "טרם הוערכה"}[language]
+    said = {"en": "not judged yet", "fi": "on vielä arvioimatta", "he": "טרם נשפטה"}[language]
     assert said in text
     assert "0.000" not in text
     assert ".000" not in text.replace("1.000", "")

@@ -33,9 +33,10 @@ def rounded(
     return "0" if float(text) == 0 else text
 
 
-# A new condition: its field in Gate (`make schema`), its name in BOUNDS, DROPS or EVIDENCE, and in
-# LIMITS; evaluation/gates.py decides; its words in reports/words/*.toml, which `_demands` of
-# reports/wording.py joins; judging/next.py; docs/configuration.md. Tests hold these together.
+# A new condition: its field in Gate (`make schema`), its name in BOUNDS, DROPS or EVIDENCE (bounds
+# and drops also in LIMITS); evaluation/gates.py decides, its `mistake` and gate_limits.py beside it
+# refuse values that make no sense; reasons for an inconclusive gate are `gate.why_KIND` in
+# reports/words/*.toml; judging/next.py; docs/configuration.md. Tests hold these together.
 
 
 class Gate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -2,10 +2,12 @@
 by file content.
 
 A format is one module: for gold sets with `read_gold` and `write_gold`, for runs with `read_run`
-(and `scan_run`, where a large one can be read block by block), or with all of them. To add one,
-write the module and give it a row in GOLD_FORMATS or RUN_FORMATS, and one for each of its endings
-in GOLD_ENDINGS or RUN_ENDINGS. In another package it is an entry point in the group
-`assay.formats`, and the module names its endings in `SUFFIXES`, as in `(".court",)`.
+(and `scan_run`, where a large one can be read block by block) and `write_run`, or with all of them.
+To add one, write the module and give it a row in GOLD_FORMATS or RUN_FORMATS, and one for each of
+its endings in GOLD_ENDINGS or RUN_ENDINGS; a run format that can be written joins WRITTEN_RUNS, and
+the help of `assay score --run`, `assay export` and docs/formats.md name it. In another package it
+is an entry point in the group `assay.formats`, and the module names its endings in `SUFFIXES`, as
+in `(".court",)`.
 
 The ending of a file decides. Only where two formats share one, as they do `.json`, is the file
 looked into, in `detect_gold` and `detect_run`."""
@@ -71,6 +73,7 @@ GOLD_ENDINGS = {
 }
 
 # TREC runs come with any ending, and with none: a file with another one is read as such.
+WRITTEN_RUNS = ("trec", "beir")  # run formats that have `write_run`
 RUN_ENDINGS = {
     ".json": "json",  # or beir, by what is in it
     ".run": "trec",
@@ -106,8 +109,9 @@ def write_gold(gold: GoldSet, path: Path, format: str | None = None) -> list[Pat
 def write_run(run: Run, path: Path, format: str | None = None) -> None:
     """Write a run for other tools: a TREC run, or with the ending .json BEIR's results."""
     name = format or ("beir" if path.suffix == ".json" else "trec")
-    if name not in ("trec", "beir"):
-        raise InputError(f"unknown run format {name!r} to write", hint="Known: trec, beir.")
+    if name not in WRITTEN_RUNS:
+        known = ", ".join(WRITTEN_RUNS)
+        raise InputError(f"unknown run format {name!r} to write", hint=f"Known: {known}.")
     importlib.import_module(RUN_FORMATS[name]).write_run(run, path)
 
 

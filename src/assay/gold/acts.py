@@ -20,7 +20,8 @@ FORMAT = 1
 # an id that a client makes for its act: the same act, sent again, changes nothing
 ActId = Annotated[str, msgspec.Meta(pattern="^([A-Za-z0-9_-]{8,64})?$")]
 
-# what an act can be; what is not in this list is kept and shown, and changes nothing
+# the actions. An act with another action is kept, and its rows and votes count; the audit trail
+# shows those of AUDIT_ACTIONS in workbench/project/audit_trail.py
 BEGIN, VOTE, WITHDRAW, RULE = "begin", "vote", "withdraw", "rule"
 APPROVE, CORRECT, REJECT, UNDO = "approve", "correct", "reject", "undo"
 SUGGEST, DISMISS, PUBLISH = "suggest", "dismiss", "publish"
@@ -47,10 +48,11 @@ class CastVote(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Act(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One line of a log. `who` is the id of a person, or the name of what is not one; `kind` is
-    human, machine, citation or chair. `subject` says what it is about: a query, a query and a
-    document. `rows` are the rows of the gold file that it changes, before and after, and `file` is
-    the digest of the gold file that follows; `more` has what else belongs to the action."""
+    """One line of a log. `who` is the id of a person, or the name of what is not one; `kind` says
+    who acted: human, machine, citation or chair. `action` says what was done, and `subject` to
+    what: a query, a query and a document. `rows` are the rows of the gold file that it changes,
+    before and after, and `file` is the digest of the gold file that follows; `more` has what else
+    belongs to the action."""
 
     v: int
     id: str

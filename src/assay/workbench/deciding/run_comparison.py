@@ -1,5 +1,5 @@
-"""Comparing two runs: whether the second is better, by how much, whether it may ship, and which
-queries changed."""
+"""The values of the page that compares two runs: whether the second is better, by how much, whether
+it may ship, and which queries changed."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """Whether a verdict depends on one judge: it is decided again without the documents that only this
-judge has judged and nobody has checked (`judging/unchecked`). Also: asking a second judge."""
+judge has judged and nobody has checked (`judging/labels.py`). Also: asking a second judge."""
 
 from __future__ import annotations
 

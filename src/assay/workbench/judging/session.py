@@ -2,7 +2,8 @@
 
 Other programs write the files of a set too: `open_session` reads again what has changed on disk,
 of the log only what was appended. A vote neither reads nor writes the gold file. It is saved once
-its line in the log is on disk; the labels follow later (`votes_to_labels`)."""
+its line in the log is on disk. Labels are computed by `gold merge`, on the agreement page, or
+before a run (`votes_to_labels`)."""
 
 from __future__ import annotations
 
