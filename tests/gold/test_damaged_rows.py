@@ -56,6 +56,12 @@ def test_a_cut_last_line_is_reported_before_anything_is_appended(decided: Projec
     assert set(decided.rows()) >= set(before)
 
 
+def test_exported_votes_say_what_they_leave_out(decided: Project) -> None:
+    outcome = decided.run("gold", "export-votes", "gold-set.jsonl")
+    assert outcome.code == 0, outcome.err
+    assert "2 other acts stay in the log only" in outcome.err
+
+
 def test_validate_warns_of_edits_and_damage(decided: Project) -> None:
     text = decided.gold.read_text("utf-8")
     decided.gold.write_text(text.replace('"g004"', '"g0044"'), "utf-8")

@@ -336,9 +336,12 @@ def export_votes(
     from assay.core.types import counted
     from assay.workbench.review import rebuild as rebuilding
 
-    written, votes = rebuilding.export_votes(dataset, output)
-    answer = {"gold": str(dataset), "written": str(written), "votes": votes}
-    tell(answer, f"{counted(votes, 'vote')} written to {written}", json=json)
+    done = rebuilding.export_votes(dataset, output)
+    answer = {"gold": str(dataset), "written": str(done.written), "votes": done.votes}
+    tell(answer, f"{counted(done.votes, 'vote')} written to {done.written}", json=json)
+    if done.left_out:
+        acts = counted(done.left_out, "other act")
+        say(f"{acts} stay in the log only: review decisions, suggestions, flags, added queries")
 
 
 GOLD_COMMANDS = (merge, policy, adjudicate, sample, rebuild, export_votes)

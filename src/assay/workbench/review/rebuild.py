@@ -7,6 +7,7 @@ import difflib
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from assay import formats
 from assay.core.errors import InputError, UsageError
@@ -16,6 +17,7 @@ from assay.core.types import GoldSet
 from assay.formats import gold_jsonl
 from assay.formats.gold_jsonl import Line
 from assay.formats.relabel import relabelled
+from assay.gold.acts import BEGIN, EDIT, LABEL, PROJECT, RULE, VOTE, WITHDRAW
 from assay.gold.files import before_the_log, content_of, has_log, is_rows, labels_in, text_of
 from assay.gold.log import Log, open_log
 from assay.gold.projection import GoldRows, open_rows, project, sides_of
@@ -175,9 +177,17 @@ def _without_labels(dataset: Path, gold: GoldSet, side: bytes) -> object:
     return content
 
 
-def export_votes(dataset: Path, output: Path | None = None) -> tuple[Path, int]:
-    """Write the votes of a gold set as STEM.votes.jsonl, the format of earlier versions; return the
-    file and the number of votes."""
+class ExportedVotes(NamedTuple):
+    """The file that was written, the number of votes in it, and the number of acts that the format
+    has no place for: review decisions, suggestions, flags, added queries."""
+
+    written: Path
+    votes: int
+    left_out: int
+
+
+def export_votes(dataset: Path, output: Path | None = None) -> ExportedVotes:
+    """Write the votes of a gold set as STEM.votes.jsonl, the format of earlier versions."""
     target = output or before_the_log(dataset)
     if target.exists():
         raise UsageError(
@@ -187,4 +197,6 @@ def export_votes(dataset: Path, output: Path | None = None) -> tuple[Path, int]:
     if not votes:
         raise UsageError("this gold set has no votes", where=str(dataset))
     write_atomic(target, plain(votes))
-    return target, len(votes)
+    done = {BEGIN, VOTE, WITHDRAW, RULE, LABEL, PROJECT, EDIT}
+    left_out = sum(act.action not in done for act in open_log(dataset).acts.values())
+    return ExportedVotes(target, len(votes), left_out)
