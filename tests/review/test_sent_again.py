@@ -103,5 +103,11 @@ def test_rulings_and_flags_that_are_sent_again_are_one_act(tmp_path: Path) -> No
         assert "another ruling" in dana.refused("/api/rulings", **(ruling | {"grade": 1}))
         for _ in range(2):
             dana.send("/api/flags", set="dataset", query_id="q1", reason="broad", act="flag-one-1")
+        moshe = server.visitor("Moshe")
+        late = ruling | {"grade": 2, "act": "ruling-two", "seen": ""}
+        assert "Dana ruled grade 0 on this pair" in moshe.refused("/api/rulings", **late)
+        page = moshe.get("/agreement/dataset/q1?doc=d1").text
+        assert 'data-seen="ruling-one"' in page
+        assert moshe.send("/api/rulings", **(late | {"seen": "ruling-one"}))["ruled"] == 1
     found = [json.loads(line)["action"] for line in log.read_text("utf-8").splitlines()]
-    assert (found.count("rule"), found.count("flag")) == (1, 1)
+    assert (found.count("rule"), found.count("flag")) == (2, 1)

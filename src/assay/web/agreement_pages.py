@@ -25,7 +25,8 @@ LISTED = 200  # disagreements on the page of a set; taste
 
 
 class RulingGiven(msgspec.Struct, frozen=True, kw_only=True):
-    """A ruling, as the page sends it. `act` is an id that the client makes for it."""
+    """A ruling, as the page sends it. `act` is an id that the client makes for it;
+    `seen` are the ids of the rulings that it showed. If somebody has ruled since, it is refused."""
 
     set: str
     query_id: str
@@ -33,6 +34,7 @@ class RulingGiven(msgspec.Struct, frozen=True, kw_only=True):
     grade: int
     rationale: str
     act: ActId = ""
+    seen: str | None = None
 
 
 def dataset_of(request: Request, name: str) -> Path:
@@ -83,6 +85,7 @@ def rule_page(request: Request) -> Response:
         name=name,
         dispute=disputes[place] if place is not None else ruled,
         ruled=ruled is not None,
+        seen=" ".join(vote.id for vote in rulings.rulings_on(dataset, query_id, doc_id)),
         place=(place or 0) + 1,
         total=len(disputes),
         before=disputes[place - 1] if place else None,
@@ -123,6 +126,7 @@ def rule(request: Request) -> Response:
         by=user_of(request).name,
         kind="human",
         act=given.act,
+        seen=given.seen,
     )
     return json(ruled)
 

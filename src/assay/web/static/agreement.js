@@ -43,7 +43,7 @@ if (byId("rule")) {
     busy = true;
     told.textContent = said.saving;
     try {
-      const ruling = { set: asked.set, query_id: asked.query, doc_id: asked.doc, grade: chosen, rationale: why.value.trim() };
+      const ruling = { set: asked.set, query_id: asked.query, doc_id: asked.doc, grade: chosen, rationale: why.value.trim(), seen: asked.seen };
       const key = JSON.stringify(ruling);
       if (!ids.has(key)) ids.set(key, crypto.randomUUID ? crypto.randomUUID() : "");
       await assay.post("/api/rulings", { ...ruling, act: ids.get(key) });

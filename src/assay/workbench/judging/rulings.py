@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 
 from assay.core.errors import AssayError, InputError
+from assay.core.types import Vote
 from assay.formats.ballots import Ballot, Ballots, BlankBallot, read_ballots, write_blank
 from assay.gold.acts import ActId as ActId
 from assay.gold.log import open_log
@@ -147,9 +148,11 @@ def rule(
     by: str,
     kind: str = "",
     act: str = "",
+    seen: str | None = None,
 ) -> Ruled:
     """Rule on one pair, with a reason. `act` is an id that the client makes: the same ruling, sent
-    again, changes nothing."""
+    again, changes nothing. `seen` are the ids of the rulings that the chair was shown, empty for
+    none: if somebody has ruled since, nothing is ruled. Without `seen` the later ruling holds."""
     known = open_log(dataset).book.vote(act) if act else None
     if known is not None:
         sent = (query_id, doc_id, grade, by.strip(), RULING)
@@ -168,7 +171,25 @@ def rule(
         rationale=rationale.strip(),
         judge=by.strip(),
     )
-    return _rule_all(dataset, Ballots(rows=[ballot]), by=by, kind=kind)
+    return _rule_all(dataset, Ballots(rows=[ballot]), by=by, kind=kind, seen=seen)
+
+
+def rulings_on(dataset: Path, query_id: str, doc_id: str) -> list[Vote]:
+    """The rulings that hold on a pair: several if two copies of the project ruled differently."""
+    held = open_log(dataset).book.everything((query_id, doc_id))
+    return [vote for vote in held if vote.source == RULING]
+
+
+def _refuse_ruled_meanwhile(dataset: Path, ballot: Ballot, seen: str) -> None:
+    now = rulings_on(dataset, ballot.query_id, ballot.doc_id)
+    if {vote.id for vote in now} == set(seen.split()) or ballot.id in {vote.id for vote in now}:
+        return
+    last = f"{now[-1].judge} ruled grade {now[-1].grade}" if now else "the ruling was withdrawn"
+    raise InputError(
+        f"{last} on this pair after you opened it",
+        where=ballot.where,
+        hint="Nothing was changed. Open the pair again to see the ruling.",
+    )
 
 
 def rule_from(
@@ -181,9 +202,17 @@ def rule_from(
 
 
 def _rule_all(
-    dataset: Path, ballots: Ballots, *, by: str, kind: str, partial: bool = False
+    dataset: Path,
+    ballots: Ballots,
+    *,
+    by: str,
+    kind: str,
+    partial: bool = False,
+    seen: str | None = None,
 ) -> Ruled:
     with open_voted_set(dataset) as voted:
+        if seen is not None:
+            _refuse_ruled_meanwhile(dataset, ballots.rows[0], seen)
         now = datetime.now(UTC).replace(microsecond=0)  # rulings have times to the second
         ruled_on = {(row.query_id, row.doc_id) for row in ballots.rows}
         earlier = [vote for vote in voted.votes if (vote.query_id, vote.doc_id) in ruled_on]
