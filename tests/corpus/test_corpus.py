@@ -15,7 +15,7 @@ from assay.core.errors import InputError
 from assay.core.types import Document, Locator
 from assay.corpus import build, freeze, import_corpus, list_corpora, open_corpus, open_frozen
 from assay.corpus.disk import document_frame, documents_of
-from assay.law.locators import format_locator, parse_locator
+from assay.law.citing import format_locator, parse_locator
 from kit.sources import opinion, write_lines, write_opinions
 
 FIVE = [
@@ -154,6 +154,15 @@ def test_of_two_documents_with_one_id_the_first_is_kept_and_the_other_reported(
     assert corpus.get("d1").text == "text number 1"
     assert corpus.citations.collect().is_empty()
     assert "'d1' was read before with other content" in corpus.problems()[1].reason
+
+
+def test_signs_that_python_counts_as_digits_are_no_year_and_no_page(tmp_path: Path) -> None:
+    odd = ["²⁰²⁴", "①②③④", "20²⁴", "x"]
+    rows = [{"id": text, "text": "x", "valid_from": text} for text in (*odd, "٢٠٢٤")]
+    home = imported(tmp_path, [*rows, {"id": "page", "text": "y", "page": "²"}])
+    corpus = open_corpus(home, "c")
+    assert corpus.ids == [*odd, "٢٠٢٤"]
+    assert corpus.frame.collect()["year"].to_list() == [*[None] * len(odd), 2024]
 
 
 def test_a_bad_record_is_reported_and_the_rest_imported(tmp_path: Path) -> None:

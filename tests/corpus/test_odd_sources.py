@@ -57,12 +57,12 @@ def test_one_tag_alone_is_left_and_reported(tmp_path: Path) -> None:
 
 def test_signs_of_html_are_read_in_texts_and_names(tmp_path: Path) -> None:
     record = opinion("A-90-001") | {
-        "content": {"full_text": "Smith &amp; Jones, &#167; 87103; if a < b & c > d"},
+        "content": {"full_text": "Tim O&#39;Brien &amp; Jones, &#167; 87103; if a < b & c > d"},
         "parsed": {"requestor_name": "Tim O&#39;Brien"},
     }
     corpus = load("fppc", write_opinions(tmp_path / "s", [record]), tmp_path)
-    assert corpus.at(0).text == "Smith & Jones, § 87103; if a < b & c > d"
-    assert corpus.at(0).title.startswith("Tim O'Brien Advice Letter")
+    assert corpus.at(0).text == "Tim O'Brien & Jones, § 87103; if a < b & c > d"
+    assert corpus.at(0).title.startswith("O'Brien Advice Letter")
     assert [problem.code for problem in corpus.problems()] == ["html"]
 
 

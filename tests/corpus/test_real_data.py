@@ -34,6 +34,12 @@ def test_the_opinions(tmp_path: Path) -> None:
     letters = corpus.citations.collect()
     letters = letters.filter(letters["in_record"] & (letters["kind"] == "letter"))
     assert (letters["status"] == "resolved").sum() > 10000
+    name = r"(?:(?:[a-z]{2,3}|[A-Z]\w*\.?)[ -])*[A-ZÀ-Þ][\w’'-]+"
+    kind = r"(?:Advice Letter|Correspondence|(?:Commission )?Opinion)"
+    titles = [document.title for document in corpus.iter()]
+    odd = [title for title in titles if not re.fullmatch(rf"(?:{name} )?{kind}, No\. \S+", title)]
+    odd += [title for title in titles if re.search(r"\b(?:This|Thank|Re|The|You|Your)\b", title)]
+    assert odd == ["Re Advice Letter, No. 76348"]  # Donald Re
 
 
 def test_the_six_finnish_acts(tmp_path: Path) -> None:

@@ -174,8 +174,7 @@ def test_a_letter_does_not_cite_itself(tmp_path: Path) -> None:
 
 
 def test_the_sample_opinions_resolve_whole(tmp_path: Path) -> None:
-    import_corpus("fppc", SAMPLES / "en" / "opinions", name="c", home=tmp_path)
-    corpus = open_corpus(tmp_path, "c")
+    corpus = load("fppc", SAMPLES / "en" / "opinions", tmp_path)
     assert corpus.manifest.citations["missing"] == corpus.manifest.citations["ambiguous"] == 0
     assert "81-027" in corpus.cites("A-19-112")
     assert "A-19-112" in corpus.cited_by("A-97-208")
@@ -186,9 +185,8 @@ def test_the_sample_opinions_resolve_whole(tmp_path: Path) -> None:
 
 def table(tmp_path: Path, *rows: dict[str, Any]) -> Corpus:
     plain = {"title": "t", "text": "x"}
-    write_lines(tmp_path / "rows.jsonl", [plain | row for row in rows])
-    import_corpus("jsonl", tmp_path / "rows.jsonl", name="c", home=tmp_path)
-    return open_corpus(tmp_path, "c")
+    source = write_lines(tmp_path / "rows.jsonl", [plain | row for row in rows])
+    return load("jsonl", source, tmp_path)
 
 
 def test_a_case_is_found_by_the_number_that_its_row_gives(tmp_path: Path) -> None:
@@ -231,9 +229,7 @@ def test_a_range_around_the_citing_section_means_the_others(tmp_path: Path) -> N
         {**law, "node_id": f"77/2031:{n}:1", "section_id": n, "text": text}
         for n, text in (("1", "Katso 1–3 §."), ("2", "Tyhjä."), ("3", "Tyhjä."))
     ]
-    write_lines(tmp_path / "laivalaki-77-2031.jsonl", rows)
-    import_corpus("finlex", tmp_path / "laivalaki-77-2031.jsonl", name="c", home=tmp_path)
-    corpus = open_corpus(tmp_path, "c")
+    corpus = load("finlex", write_lines(tmp_path / "laivalaki-77-2031.jsonl", rows), tmp_path)
     assert corpus.cites("77/2031:1:1") == ["77/2031:2:1", "77/2031:3:1"]
 
 
@@ -254,38 +250,26 @@ def finnish(tmp_path: Path) -> Corpus:
     source = tmp_path / "laws"
     source.mkdir()
     (source / "satamakuntalaki-9002-2032.jsonl").write_bytes((DATA / "act.jsonl").read_bytes())
-    base = {
-        "law": "Laki laivoista ja laitureista",
-        "law_id": "77/2031",
-        "section_id": "1",
-        "moment": "1",
-    }
+    base = {"law": "Laki laivoista ja laitureista", "law_id": "77/2031", "moment": "1"}
+    rows = [
+        (1, "1", "Katso tämän luvun 2 §."),
+        (1, "2", "Katso 1 §:n 1 momentti."),
+        (2, "1", "Kuten satamakuntalain 110 a §:ssä."),
+    ]
     write_lines(
         source / "laivalaki-77-2031.jsonl",
         [
             {
                 **base,
-                "node_id": "77/2031:1l:1:1",
-                "chapter": "1 luku",
-                "text": "Katso tämän luvun 2 §.",
-            },
-            {
-                **base,
-                "node_id": "77/2031:1l:2:1",
-                "chapter": "1 luku",
-                "section_id": "2",
-                "text": "Katso 1 §:n 1 momentti.",
-            },
-            {
-                **base,
-                "node_id": "77/2031:2l:1:1",
-                "chapter": "2 luku",
-                "text": "Kuten satamakuntalain 110 a §:ssä.",
-            },
+                "node_id": f"77/2031:{chapter}l:{section}:1",
+                "chapter": f"{chapter} luku",
+                "section_id": section,
+                "text": text,
+            }
+            for chapter, section, text in rows
         ],
     )
-    import_corpus("finlex", source, name="c", home=tmp_path)
-    return open_corpus(tmp_path, "c")
+    return load("finlex", source, tmp_path)
 
 
 def test_a_law_is_found_by_its_name_number_or_short_name(finnish: Corpus) -> None:
@@ -335,23 +319,27 @@ def test_another_countrys_law_of_the_same_name_is_not_here(finnish: Corpus) -> N
 
 
 def test_this_law_has_no_meaning_outside_a_law_in_hebrew_too(tmp_path: Path) -> None:
-    import_corpus("akn", DATA / "law_he.xml", name="c", home=tmp_path)
-    assert outcome("סעיף 2א(ב) לחוק זה", open_corpus(tmp_path, "c")) == ("ambiguous", ())
+    corpus = load("akn", DATA / "law_he.xml", tmp_path)
+    assert outcome("סעיף 2א(ב) לחוק זה", corpus) == ("ambiguous", ())
 
 
 def test_a_number_in_brackets_does_not_choose_the_law(tmp_path: Path) -> None:
     rows = [
-        {"law": "חוק הגשרים", "law_id": "1", "section": "20", "moment": "4", "text": "גשר."},
-        {"law": "חוק הספינות", "law_id": "2", "section": "20", "text": "(4) ספינה."},
+        {
+            "id": "1",
+            "law": "חוק הגשרים",
+            "law_id": "1",
+            "section": "20",
+            "moment": "4",
+            "text": "גשר.",
+        },
+        {"id": "2", "law": "חוק הספינות", "law_id": "2", "section": "20", "text": "(4) ספינה."},
     ]
-    write_lines(tmp_path / "laws.jsonl", [{"id": row["law_id"], **row} for row in rows])
-    import_corpus("jsonl", tmp_path / "laws.jsonl", name="c", home=tmp_path)
-    assert outcome("סעיף 20(4)", open_corpus(tmp_path, "c"))[0] == "ambiguous"
+    assert outcome("סעיף 20(4)", table(tmp_path, *rows))[0] == "ambiguous"
 
 
 def test_a_hebrew_law_is_found_in_either_spelling(tmp_path: Path) -> None:
-    import_corpus("akn", DATA / "law_he.xml", name="c", home=tmp_path)
-    corpus = open_corpus(tmp_path, "c")
+    corpus = load("akn", DATA / "law_he.xml", tmp_path)
     five = ("resolved", ("900001:schedule-3:4:5",))
     assert outcome("סעיף 4(5) לתוספת השלישית", corpus) == five
     assert outcome("סעיף 4(5) לתוספת השלישית לחוק הגשרים והמעבריים", corpus) == five
@@ -411,9 +399,7 @@ def test_in_a_schedule_a_section_of_the_law_is_one_of_its_body(tmp_path: Path) -
         {**act, "id": "a", "schedule": "1", "section": "8", "text": "לפי סעיף 6 לחוק, יש לציין"},
         {**act, "id": "b", "schedule": "1", "section": "9", "text": "לפי סעיף 6, יש לציין"},
     ]
-    write_lines(tmp_path / "laws.jsonl", rows)
-    import_corpus("jsonl", tmp_path / "laws.jsonl", name="c", home=tmp_path)
-    corpus = open_corpus(tmp_path, "c")
+    corpus = load("jsonl", write_lines(tmp_path / "laws.jsonl", rows), tmp_path)
     assert corpus.cites("a") == ["body"]
     assert corpus.cites("b") == ["item"]
 
@@ -425,9 +411,7 @@ def test_a_regulation_is_no_section_of_a_law(tmp_path: Path) -> None:
         {"id": "c", "law": "חוק הגשרים", "law_id": "1", "section": "9", "text": "לפי תקנה 4"},
         {"id": "form", "law": "חוק הגשרים", "law_id": "1", "text": "הצהרה לפי סעיף 4 לחוק"},
     ]
-    write_lines(tmp_path / "laws.jsonl", rows)
-    import_corpus("jsonl", tmp_path / "laws.jsonl", name="c", home=tmp_path)
-    corpus = open_corpus(tmp_path, "c")
+    corpus = load("jsonl", write_lines(tmp_path / "laws.jsonl", rows), tmp_path)
     assert corpus.cites("c") == []
     assert outcome("תקנה 4", corpus) == ("resolved", ("b",))
     assert corpus.cites("form") == ["a"]  # a form is of its law, though it has no number
@@ -438,7 +422,6 @@ def test_a_law_without_numbered_sections_does_not_stop_an_import(tmp_path: Path)
         {"id": "1", "law": "חוק הדיג", "section": "1", "text": "דגים", "language": "he"},
         {"id": "form", "law": "תקנות הדיג", "text": "לפי תקנה 5 ולפי סעיף 9.", "language": "he"},
     ]
-    source = write_lines(tmp_path / "laws.jsonl", rows)
-    import_corpus("jsonl", source, name="c", home=tmp_path)
-    cited = open_corpus(tmp_path, "c").citations_of("form")
+    corpus = load("jsonl", write_lines(tmp_path / "laws.jsonl", rows), tmp_path)
+    cited = corpus.citations_of("form")
     assert list(cited["status"]) == ["missing", "missing"]

@@ -22,13 +22,106 @@ def test_an_opinion_has_all_fields_of_the_table(tmp_path: Path) -> None:
     record = opinion("A-90-001", letter("A-90-001", "Ms. Roe"), cites=["A-89-142"])
     corpus = load("fppc", write_opinions(tmp_path / "s", [record]), tmp_path)
     document = corpus.get("A-90-001")
-    assert document.title == "Smith Advice Letter, No. A-90-001"
+    assert document.title == "Roe Advice Letter, No. A-90-001"
     assert document.fields == {"question": "May she vote?", "qa_text": "May she vote?"}
     assert document.metadata["topic_primary"] == "conflicts_of_interest"
     assert document.metadata["quality_score"] == 0.9
     assert document.metadata["numbers"] == ["A-90-001"]
     assert document.citations == ("No. A-89-142",)
     assert document.valid_from == "1990-05-01"
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "title"),
+    [
+        (
+            letter("A-01-030", "Ms. Price", "This"),
+            "Price This",
+            "Price Advice Letter, No. A-01-030",
+        ),
+        (
+            letter("A-01-030", "Ms. Price").replace("Price:\n\n", "Price "),
+            "Price You",
+            "Price Advice Letter, No. A-01-030",
+        ),
+        (letter("A-01-030", "Mr. de la Cruz"), "De", "de la Cruz Advice Letter, No. A-01-030"),
+        (letter("A-01-030", "Mr. Mc Neil"), "Mc", "McNeil Advice Letter, No. A-01-030"),
+        (letter("A-01-030", "Mayor Pro Tem Lee"), "Pro", "Lee Advice Letter, No. A-01-030"),
+        (
+            letter("A-01-030", "Ms. Abich Garcia").replace("Ms. Abich", "Ana Abich", 1),
+            "Garcia",
+            "Abich Garcia Advice Letter, No. A-01-030",
+        ),
+        (letter("A-01-030", "Ms. Brian Doyle"), "Brian Doyle", "Doyle Advice Letter, No. A-01-030"),
+        # the scan has the name once so and once so
+        (
+            letter("A-01-030", "Mr. Pusateri").replace("Mr. Pus", "Mr. Pns", 1),
+            "Pus Thank",
+            "Advice Letter, No. A-01-030",
+        ),
+        (letter("A-01-030", "Sirs"), "", "Advice Letter, No. A-01-030"),
+    ],
+)
+def test_a_title_is_a_citation_with_a_name_that_can_be_read(
+    tmp_path: Path, text: str, name: str, title: str
+) -> None:
+    record = opinion("A-01-030", text, name=name, title="Year: 2001 Advice Letter # 01-030")
+    corpus = load("fppc", write_opinions(tmp_path / "s", [record]), tmp_path)
+    assert corpus.at(0).title == title
+
+
+def test_a_request_is_not_named_after_the_staff_it_greets(tmp_path: Path) -> None:
+    text = (
+        "May 1, 1990\n\nMr. Scott Hall\nGeneral Counsel, FPPC\n428 J Street\n\n"
+        "Dear Mr. Hall:\n\nMay our mayor vote?\n\nJane Roe"
+    )
+    record = opinion("90123", text, name="Hall", title="Roe, Jane Year: 1990 Advice Letter # 90123")
+    corpus = load("fppc", write_opinions(tmp_path / "s", [record]), tmp_path)
+    assert corpus.at(0).title == "Roe Advice Letter, No. 90123"
+
+
+def test_sections_are_read_as_the_text_writes_them(tmp_path: Path) -> None:
+    body = (
+        "Sections 84305.5 and 84305.5(a) apply. Section 1091 and Section 1091.5 apply; so does "
+        "Section 1091.5(a). See Section 87103.1 The Act is Section 87103. Regulation 18702.2."
+    )
+    cited = {
+        "government_code": ["84305", "84305(a)", "1091", "87103", 82048],
+        "regulations": ["18702"],
+    }
+    record = opinion("A-90-001", letter("A-90-001", "Ms. Roe", body), citations=cited)
+    document = load("fppc", write_opinions(tmp_path / "s", [record]), tmp_path).at(0)
+    assert document.metadata["government_code"] == [
+        "84305.5",
+        "84305.5(a)",
+        "1091",
+        "1091.5",
+        "87103",
+        "82048",
+    ]
+    assert document.metadata["regulations"] == ["18702.2"]
+    assert "Gov. Code § 84305.5" in document.citations
+
+
+@pytest.mark.parametrize(
+    ("question", "method", "misread"),
+    [
+        ("May the mayor vote on the parcel map?", "regex_validated", []),
+        ("l\\fay thc rnayor votc on the parcel map?", "regex_validated", ["question"]),
+        ("Whether somebody elected could decide", "llm", []),
+        ("s, please call me.", "llm", ["question"]),
+        ("COMMISSION\nP.O. Box 807\nMay the mayor vote?", "regex", ["question"]),
+    ],
+)
+def test_a_question_from_a_worse_scan_is_marked(
+    tmp_path: Path, question: str, method: str, misread: list[str]
+) -> None:
+    text = letter("A-90-001", "Ms. Roe", "May the mayor vote on the parcel map? Please call me.")
+    parts = {"question": question, "extraction_method": method}
+    record = opinion("A-90-001", text, sections=parts)
+    document = load("fppc", write_opinions(tmp_path / "s", [record]), tmp_path).at(0)
+    assert document.metadata.get("misread", []) == misread
+    assert document.fields["question"] == question
 
 
 def test_an_opinion_without_an_id_is_named_by_its_file(tmp_path: Path) -> None:

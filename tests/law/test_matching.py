@@ -224,8 +224,10 @@ def test_what_cannot_be_read(parts: dict[str, Any], key: str, why: str) -> None:
     ("parts", "short", "full"),
     [
         ({"law": "Kuntalaki", "section": "110", "moment": "3", "chapter": "5", "version": "7"},
-         "kuntalaki 110 § 3 mom.", "kuntalaki 5 luku 110 § 3 mom. version 7"),
-        ({"law": ["b", "a"], "section": "1", "doc_id": "x"}, "a 1 §", "a 1 §"),
+         "Kuntalaki 110 § 3 mom.", "Kuntalaki 5 luku 110 § 3 mom. version 7"),
+        ({"law": ["b", "a"], "section": "1", "doc_id": "x"}, "b 1 §", "b 1 §"),
+        ({"law_key": "osakeyhtiolaki", "law": "Osakeyhtiölaki", "section": "1"},
+         "Osakeyhtiölaki 1 §", "Osakeyhtiölaki 1 §"),
         ({"doc_id": ["long", "b", "a"], "page": 4, "section": "Tase", "printed_page": 5,
           "table": "T", "row": "r", "column": "2023"},
          "a p. 4 table T row r column 2023", "a p. 4 table T row r column 2023"),
@@ -265,7 +267,7 @@ def test_a_place_is_printed_in_the_language_of_its_act(
 def test_an_english_act_that_has_a_number_too_is_cited_in_english() -> None:
     place = place_of({"law": "Gift Act 2010", "section": "4", "moment": "2"}, "en")
     numbered = replace(place, act_numbers=frozenset({"17/2010"}))
-    assert label(numbered) == "gift act 2010 s. 4(2)"
+    assert label(numbered) == "Gift Act 2010 s. 4(2)"
 
 
 @pytest.mark.parametrize(

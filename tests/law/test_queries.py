@@ -78,3 +78,22 @@ def test_normal_is_normal_already(text: str) -> None:
 def test_the_same_query_on_two_corpora_is_two_rows() -> None:
     assert row_key("q", "a") != row_key("q", "b")
     assert row_key("Q!", "a") == row_key("q", " a ")
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ('תמ"א38', 'תמ"א 38'),
+        ("תמ״א38/2", "תמ״א 38/2"),
+        ("תמא38", 'תמ"א 38'),
+        ("סעיף197", "סעיף 197"),
+        ('עע"מ3781/95', 'עע"מ 3781/95'),
+        ("ב1997", "ב-1997"),
+    ],
+)
+def test_a_number_may_stand_close_to_a_hebrew_word(one: str, other: str) -> None:
+    assert normal_query(one) == normal_query(other) == normal_query(normal_query(one))
+
+
+def test_the_letter_of_a_section_stays_with_its_number() -> None:
+    assert normal_query("סעיף 197א") != normal_query("סעיף 197")

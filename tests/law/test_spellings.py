@@ -230,7 +230,7 @@ def test_a_search_in_hebrew(row: Row) -> None:
 
 @pytest.mark.parametrize("row", FINNISH, ids=ids(FINNISH))
 def test_the_finlex_importer(row: Row) -> None:
-    moment = finlex.Moment(law="Laki", law_id="1/2000", section_id=row.written, text="…")
+    moment = finlex.FinlexMoment(law="Laki", law_id="1/2000", section_id=row.written, text="…")
     locator = finlex.document(moment).locator
     assert locator is not None
     named = row.names[0]

@@ -11,6 +11,7 @@ from rich.console import Console
 
 from assay.core.types import Document
 from assay.corpus import import_corpus
+from assay.corpus.letters import readable_part
 from assay.engines.indexed import index_corpus
 from assay.reports.listing import search_page, shown_of
 from assay.search import index, snippets
@@ -26,6 +27,18 @@ def test_a_request_letter_says_so() -> None:
     assert written_by(answers) == "advice of the Commission's staff to Lee"
     assert written_by(Document(id="3", metadata={"court": "KHO"})) == "KHO"
     assert written_by(Document(id="4")) == ""
+
+
+def test_a_misread_question_is_not_shown() -> None:
+    parts = {
+        "question": "l\\fay hc votc?",
+        "question_synthetic": "May he vote?",
+        "conclusion": "No",
+    }
+    document = Document(id="1", fields=parts, metadata={"misread": ["question"]})
+    assert readable_part(document, "question", "question_synthetic") == "question_synthetic"
+    assert readable_part(document, "question") == ""
+    assert readable_part(document, "summary", "conclusion") == "conclusion"
 
 
 def _hit(snippet: str, words: list[str], told: Told) -> FoundDocument:

@@ -10,7 +10,6 @@ from assay.core.types import Document, Locator
 from assay.law.parse import Scheme, laws_named
 from assay.search import index
 from assay.search.engine import Engine
-from assay.search.gathered import gathered
 from assay.search.signals import SoftQuestion, soft_signals
 from assay.search.written import Written, asked_of
 
@@ -114,8 +113,8 @@ def test_written_questions_do_not_outvote_the_act_that_is_named() -> None:
     asked = asked_of(built.ids, questions, [], built.analyzer.terms)
     made = replace(built, asked=asked)
     question = SoftQuestion(text="voiko kunta mennä konkurssiin?")
-    gained = gathered(made, soft_signals(made, question))
-    assert gained[0] >= gained[1:].max()
+    votes = soft_signals(made, question)["votes"]
+    assert votes[0] >= votes[1:].max()
 
 
 def _acts(provisions: list[tuple[str, str, str]]) -> list[Document]:

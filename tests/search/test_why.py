@@ -12,8 +12,8 @@ from rich.console import Console
 from assay.core.types import Document, Hit
 from assay.corpus import import_corpus, open_corpus
 from assay.engines.indexed import index_corpus, index_folder
-from assay.reports.hit_reasons import told_why
 from assay.reports.listing import search_page
+from assay.reports.wording import told_why
 from assay.reports.words import END, ISOLATE
 from assay.search import index, index_files, snippets
 from assay.search.answers import FoundDocument, SearchAnswer

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 from assay.core.errors import InputError
+from assay.core.types import Document, Locator
 from assay.corpus import import_corpus
 from assay.search import apart, index, index_files
+from assay.search.signals import SoftQuestion, soft_signals
 from assay.search.written import Written, asked_of, read_written, shipped
 from assay.workbench.searching import corpora
 
@@ -207,3 +209,29 @@ def test_the_question_that_is_most_alike_is_told() -> None:
     assert 0.2 < likeness < 1
     assert asked.likest(asked.likeness(words("a boat")), 0)[1] == 0
     assert asked.likest(asked.likeness(words("who pays")), 1) == ("", 0.0)
+
+
+def test_an_act_without_written_questions_is_at_no_disadvantage() -> None:
+    """A new act beside one that has questions gains what the best of these adds."""
+    texts = {
+        "Kuntalaki": "Valtuusto hyväksyy talousarvion vuoden loppuun mennessä.",
+        "Kirkkolaki": "Kirkkovaltuusto hyväksyy seurakunnan talousarvion ennen vuoden alkua.",
+    }
+    documents = [
+        Document(
+            id=law,
+            title=law,
+            text=text,
+            language="fi",
+            locator=Locator(doc_id=law, section="1"),
+            metadata={"law": law},
+        )
+        for law, text in texts.items()
+    ]
+    built = index.build([(document, document.id) for document in documents], dense=False)
+    asked = index.with_questions(built, [], [Written("Kuntalaki", ["milloin budjetti on valmis"])])
+    signals = soft_signals(asked, SoftQuestion(text="milloin budjetti on valmis"))
+    new, home = (asked.row_of[law] for law in ("Kirkkolaki", "Kuntalaki"))
+    assert signals["questions"][home] == signals["unasked"][new] > 0
+    assert signals["unasked"][home] == signals["questions"][new] == 0
+    assert signals["votes"][home] == signals["unvoted"][new] > 0

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from assay.corpus.frozen import freeze, open_frozen
     from assay.corpus.importers.kinds import KINDS, Problem
     from assay.corpus.quality import Stats, check, near_duplicates, stats
-    from assay.law.locators import format_locator, parse_locator
+    from assay.law.citing import format_locator, parse_locator
     from assay.law.parse import Citation, Scheme, format, parse
 
 __all__ = [
@@ -59,7 +59,7 @@ _ROOMS = {
     "assay.corpus.importers.kinds": "KINDS Problem",
     "assay.corpus.quality": "Stats check near_duplicates stats",
     "assay.corpus.citations": "Resolved Resolver cite",
-    "assay.law.locators": "format_locator parse_locator",
+    "assay.law.citing": "format_locator parse_locator",
     "assay.law.parse": "Citation Scheme format parse",
 }
 

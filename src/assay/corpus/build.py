@@ -152,9 +152,8 @@ def import_corpus(
             began=began,
         )
         resumed = _prepare_folder(building)
-        work = batches(kind, source, options, units, building.folder)
-        strictly = [msgspec.structs.replace(batch, strict=strict) for batch in work]
-        _read_all(strictly, building.folder, tell)
+        work = batches(kind, source, options, units, building.folder, strict=strict)
+        _read_all(work, building.folder, tell)
         tell("indexing", 0, 1)
         corpus = _assemble_corpus(building, len(work))
         tell("indexing", 1, 1)
@@ -349,14 +348,10 @@ def _assemble_corpus(building: _Building, batch_count: int) -> Corpus:
     resolver = Resolver.of_frames(frames, building.reader.SCHEME)
     citations = write_graph(folder, parts, resolver)
     fingerprint = fingerprint_of(ids, [digest for digest, _ in merged.first_seen.values()])
-    recipe = building.recipe
     manifest = Manifest(
         format=FORMAT,
         name=building.name,
-        kind=recipe.kind,
-        source=recipe.source,
-        options=recipe.options,
-        versions=recipe.versions,
+        **msgspec.structs.asdict(building.recipe),
         scheme=building.reader.SCHEME,
         fingerprint=fingerprint,
         documents=len(ids),

@@ -54,18 +54,32 @@ SAME_BEGINNING = 0.5
 ANY_BEGINNING = 0.66
 
 Number = tuple[str, str]  # year, number
-# The heading of an answer, which names the file in the Commission's own series; or that of a note
-# in which staff writes down what was told by telephone.
+# The heading of an answer, which names the file in the Commission's own series; that of a note in
+# which staff writes down what was told by telephone; or a letter that writes down such advice.
 _ANSWER = re.compile(
     r"(?i)\bour\s+(?:file|advice)\s+n[o0]s?\b[.:\s]*[A-Z]?\s?-?\s?\d\d\s?-\s?\d{2,3}"
     r"|\bre\s?:?\s+your\s+(?:letter|request)"
     r"|\bmemo(?:randum)?\s+to\s+(?:the\s+)?file\b"
+    r"|\byou\s+(?:have\s+|had\s+)?(?:advised|told|informed)\s+(?:me|us)\b"
+    r"|\bconfirm(?:s|ing|ation\s+of)?\s+(?:our|the|my|your)\s+(?:\S+\s+){0,3}"
+    r"(?:conversation|discussion|advice|call)\b"
 )
 
 
 def only_asks(document: Document) -> bool:
-    """A letter to the agency, by what its importer says, that has no answer with it."""
+    """Whether a letter to the agency, by what its importer says, has no answer with it: neither the
+    agency's reply nor the advice that its sender was given."""
     return bool(document.metadata.get("request")) and not _ANSWER.search(document.text)
+
+
+def readable_part(document: Document, *names: str) -> str:
+    """The first of these parts of a document that says something and was not misread by a scanner;
+    its name, or nothing."""
+    misread = document.metadata.get("misread") or ()
+    return next(
+        (name for name in names if document.fields.get(name, "").strip() and name not in misread),
+        "",
+    )
 
 
 class Claim(NamedTuple):

@@ -25,7 +25,7 @@ from assay.corpus.importers.kinds import Options, Problem, Unit, importer, path_
 from assay.law.parse import Citation, Scheme, parse
 from assay.law.spellings import grammar_signs
 
-# the most that a part or a batch holds: a part fits in memory, a batch is a few seconds of work
+# the most that a part or a batch holds, by taste: a part fits in memory, a batch is a few seconds
 PART_DOCUMENTS = 2048
 PART_CHARACTERS = 24 * 2**20
 BATCH_FILES = 512
@@ -59,7 +59,7 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
     number: int
     units: tuple[Unit, ...]
     folder: str
-    strict: bool = False
+    strict: bool
 
 
 class PartMarker(msgspec.Struct, frozen=True, kw_only=True):
@@ -276,7 +276,7 @@ def _hash_unit(source: str, unit: Unit) -> str:
 
 
 def batches(
-    kind: str, source: str, options: Options, units: list[Unit], folder: Path
+    kind: str, source: str, options: Options, units: list[Unit], folder: Path, *, strict: bool
 ) -> list[Batch]:
     """Files in order, cut so that a batch is a few seconds of work."""
     groups: list[list[Unit]] = [[]]
@@ -296,6 +296,7 @@ def batches(
             number=number,
             units=tuple(group),
             folder=str(folder),
+            strict=strict,
         )
         for number, group in enumerate(groups)
     ]

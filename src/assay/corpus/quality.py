@@ -26,9 +26,9 @@ import polars as pl
 
 from assay.core.types import Finding
 from assay.corpus.disk import Corpus, read_arrow
+from assay.corpus.frozen import find_alterations
 from assay.corpus.importers.kinds import importer
 from assay.corpus.letters import LATER, REPAIRED
-from assay.corpus.validation import find_alterations
 
 # problems of records that are imported all the same
 ODD = "duplicate no-id odd-id bad-date future-date wrong-folder html left-out empty-section twice"
@@ -43,7 +43,7 @@ SHINGLE = 5  # words
 MAX_WORDS = 20_000  # of a document that are looked at
 MAX_SHINGLES = 1024  # of a document that count
 MIN_WORDS = 20  # a shorter text is like any other
-MIN_SHINGLES = 16
+MIN_SHINGLES = 16  # those of a text of MIN_WORDS words
 SEED = 20240229  # any number, so that signatures are always the same
 
 Hashes = np.ndarray[Any, np.dtype[np.uint64]]

@@ -37,7 +37,8 @@ from assay.law.spellings import SHORT_NAMES
 from assay.law.versions import holds_on, normal_date, normal_version, validity
 
 DOC_KEYS = ("doc_id", "node_id", "document_id", "opinion_id", "id")
-LAW_KEYS = ("law", "law_id", "law_key", "law_name", "law_names", "statute")
+LAW_NAME_KEYS = ("law", "law_name", "statute")  # names that people write
+LAW_KEYS = (*LAW_NAME_KEYS, "law_id", "law_key", "law_names")
 SECTION_KEYS = ("section_num", "section_id", "section")
 TABLE_KEYS = ("table", "table_id")
 TABLE_NAMES = ("table_title", "table_name")
@@ -61,6 +62,16 @@ HEBREW = re.compile("[א-ת]")
 FINNISH_ACT = re.compile(r"(?:laki|kaari|asetus)\b|^laki\b")
 NUMBER_ALONE = re.compile(r"\d+/\d{4}")  # as Finnish acts are cited
 ACT_NUMBER = re.compile(r"(?<!\d)(\d{1,4})[/_-](\d{4})(?!\d)")
+
+
+class AsWritten(NamedTuple):
+    """The names in a place as they are written, for people; matching ignores them."""
+
+    table: str = ""
+    row: str = ""
+    column: str = ""
+    law: str = ""
+    section_title: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,7 +98,7 @@ class Place:
     version: str = ""
     valid_from: str = ""
     valid_to: str = ""
-    said: tuple[str, ...] = field(default=("", "", ""), compare=False)  # table, row, column
+    written: AsWritten = field(default=AsWritten(), compare=False)
     language: str = field(default="", compare=False)  # in which it is cited, where that is known
 
     @property
@@ -166,8 +177,11 @@ def place_of(parts: Mapping[str, object] | Locator, language: str = "") -> Place
         column=normal_name(raw.get("column")),
         table_names=frozenset(one for name in given(TABLE_NAMES) for one in table_names(name)),
         columns=frozenset(map(normal_name, given(("columns",)))),
-        said=tuple(
-            _one_line(next(given(keys), "")) for keys in (TABLE_KEYS, ("row",), ("column",))
+        written=AsWritten(
+            *(
+                _one_line(next(given(keys), ""))
+                for keys in (TABLE_KEYS, ("row",), ("column",), LAW_NAME_KEYS, ("section_title",))
+            )
         ),
         version=normal_version(next(given(VERSION_KEYS), None)),
         valid_from=normal_date(next(given(FROM_KEYS), None)),
@@ -252,7 +266,7 @@ def _place_in_id(doc_id: str) -> Place:
 def known_document(document: Document) -> Known:
     """A document's place by its id, its metadata and its Locator, with its text."""
     places = ("part", "chapter", "schedule", *SECTION_KEYS, "section_suffix", "moment")
-    stated = (*LAW_KEYS, *places, "printed_page", *VERSION_KEYS)
+    stated = (*LAW_KEYS, *places, "section_title", "printed_page", *VERSION_KEYS)
     locator = msgspec.to_builtins(document.locator) if document.locator else {}
     ids = [document.id, *([locator.pop("doc_id")] if locator.get("doc_id") else [])]
     parts = {
@@ -320,9 +334,8 @@ def _fill_gaps(own: Place, other: Place) -> Place:
     for each in fields(Place):
         mine, theirs = getattr(own, each.name), getattr(other, each.name)
         values[each.name] = mine | theirs if isinstance(mine, frozenset) else mine or theirs
-    values["said"] = tuple(
-        mine or theirs for mine, theirs in zip(own.said, other.said, strict=True)
-    )
+    names = zip(own.written, other.written, strict=True)
+    values["written"] = AsWritten(*(mine or theirs for mine, theirs in names))
     if own.section and other.section and own.section != other.section:
         values["moment"] = own.moment  # the moment of another section is not ours
     return Place(**values)
@@ -436,10 +449,15 @@ def is_english(place: Place) -> bool:
     return place.language == "en" and not named and not by_number
 
 
+def law_of(place: Place) -> str:
+    """The act as it is written where the place says so, else its name or number."""
+    return place.written.law or min(place.law_names or place.act_numbers, default="")
+
+
 def label(place: Place, *, in_full: bool = False) -> str:
     """A Place as people cite it: '410/2015 110a § 3 mom.', 'lapua-tilinpaatos-2023 p. 15, table
     Tuloslaskelma'; in full with its chapter and version."""
-    law = min(place.law_names or place.act_numbers, default="")
+    law = law_of(place)
     letters = HEBREW.search(f"{law}{place.section}{place.moment}")
     if place.section and (letters or place.language == "he"):
         return _hebrew_label(place, law, in_full=in_full)
@@ -452,7 +470,7 @@ def label(place: Place, *, in_full: bool = False) -> str:
         section = place_name(place.section, place.moment, chapter=place.chapter if in_full else "")
         version = f"version {place.version}" if place.version and in_full else ""
         return " ".join(filter(None, (source, section, version)))
-    table, row, column = place.said
+    written = place.written
     words = [
         source,
         f"{place.chapter} luku" if place.chapter and in_full else "",
@@ -461,9 +479,9 @@ def label(place: Place, *, in_full: bool = False) -> str:
         f"{place.moment} mom." if place.moment else "",
         f"p. {place.page}" if place.page else "",
         f"printed p. {place.printed}" if place.printed and not place.page else "",
-        f"table {table or place.table}" if place.table else "",
-        f"row {row or place.row}" if place.row else "",
-        f"column {column or place.column}" if place.column else "",
+        f"table {written.table or place.table}" if place.table else "",
+        f"row {written.row or place.row}" if place.row else "",
+        f"column {written.column or place.column}" if place.column else "",
         f"version {place.version}" if place.version and in_full else "",
     ]
     return " ".join(word for word in words if word) or "?"

@@ -21,6 +21,7 @@ _ACUTE = str.maketrans("´", "'")  # its compatibility form is a space and an ac
 _SECTION_SIGN = re.compile(r"\s*(§+)\s*")
 # Quotation marks around words; between Hebrew letters they are gershayim and part of a number.
 _QUOTES = re.compile('(?<![א-ת])["“”„«»]|["“”„«»](?![א-ת])')
+_NUMBER_AFTER_HEBREW = re.compile(r"(?<=[א-ת])(?=\d)")  # תמ"א38 is תמ"א 38
 _ACT_AFTER = re.compile(r"\s?\((\d{1,4}/\d{4})\)")
 _ROUNDS = 10  # far more than any text has needed
 
@@ -50,7 +51,8 @@ def _fold(text: str) -> str:
     ä is a letter, not an a with dots."""
     seen = (sign for sign in text.translate(_ACUTE) if not _is_unseen(sign))
     folded = unicodedata.normalize("NFKC", hebrew.without_points("".join(seen))).casefold()
-    return hebrew.without_points(unicodedata.normalize("NFKC", folded))
+    plain = hebrew.without_points(unicodedata.normalize("NFKC", folded))
+    return _NUMBER_AFTER_HEBREW.sub(" ", plain)
 
 
 def _is_unseen(sign: str) -> bool:
@@ -87,6 +89,7 @@ def _normal_section(citation: Citation, act: str = "") -> str:
 
 def _words(text: str) -> str:
     plain = hebrew.QUOTES_IN_WORD.sub("", text).translate(hebrew.FINALS)
+    plain = _NUMBER_AFTER_HEBREW.sub(" ", plain)
     spaced = unicodedata.normalize("NFC", _SECTION_SIGN.sub(r" \1 ", plain))
     return " ".join("".join(map(_word_or_space, spaced)).split())
 

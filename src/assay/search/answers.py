@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import msgspec
 
+from assay.core.results import rounded
 from assay.core.types import Document, Locator
-from assay.core.verdicts import rounded
 from assay.law.citing import title_of
 from assay.law.parse import parse
 from assay.law.versions import marked
@@ -35,6 +35,11 @@ class FoundDocument(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     snippet: str
     words: list[str]
     signals: dict[str, float]
+    node_id: str = ""  # of a provision: its place under the names of golden sets
+    chapter: str = ""
+    section_num: str = ""
+    moment: str = ""
+    section_title: str = ""
     in_title: list[str] = []  # the asked words in the title
     locator: Locator | None = None
     citations: list[str] = []  # those that the question and the document share
@@ -130,9 +135,24 @@ def found_documents(
             told=told(index, asked, document, cited),
             why=why,
             less_likely=behind[rank - 1],
+            **_place_names(document),
         )
         found.append(each)
     return found
+
+
+def _place_names(document: Document) -> dict[str, str]:
+    """The place of a provision under the names of golden sets; empty for other documents."""
+    place = document.locator
+    if place is None or not place.section or place.page is not None:
+        return {}
+    return {
+        "node_id": document.id,
+        "chapter": place.chapter or "",
+        "section_num": place.section,
+        "moment": place.moment or "",
+        "section_title": str(document.metadata.get("section_title") or ""),
+    }
 
 
 def _cited_by_both(asked: set[str], document: Document) -> list[str]:

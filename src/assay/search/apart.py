@@ -126,11 +126,11 @@ def shares_of(
 
 
 def telling(index: Index, word: str) -> float:
-    """How rare a word is in what people ask, up to 1, by its rarest n-gram. In a statute "please"
-    is rare, too."""
-    assert index.asked is not None
-    rarity = index.asked.postings.rarity
-    return max(map(rarity, index.analyzer.terms(word))) / rarity(UNKNOWN)
+    """How rare a word is in what people ask, up to 1, by its rarest n-gram; where no questions were
+    written, in the texts. In a statute "please" is rare, too."""
+    field = index.fields["main.grams"] if index.asked is None else index.asked.postings
+    rarity = field.rarity
+    return max(map(rarity, index.analyzer.terms(word)), default=0.0) / rarity(UNKNOWN)
 
 
 def _rows_of_section(index: Index, row: int) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""A closer look at the first documents, where it is known what people ask.
+"""A closer look at the first documents: features that only they are read for.
 
 Which documents come first is decided by signals that are quick to have for all of them. Of the few
 that lead, more is asked (research/hebrew.md).
@@ -17,39 +17,45 @@ from collections.abc import Sequence
 import numpy as np
 
 from assay.search.apart import shares_of
-from assay.search.arrays import Array, Doubles, Floats, best_rows
+from assay.search.arrays import Array, Floats, best_rows
 from assay.search.index import Index
+from assay.search.ranker import ranked, weights_of
 from assay.search.signals import Signals, asked_vector
 
 LOOKED_AT = 40  # documents
 MOST_WORDS = 60  # of a question
-SAID = 1.5  # what the words of a moment count beside those of its section's other moments
-LATER = 0.07  # what each place further back in its section takes off a moment,
-LATEST = 5  # up to so many
+LATEST = 5  # places in a section from which on a moment is simply late
 
 
 def look_closer(
     index: Index, signals: Signals, text: str, words: Sequence[str], allowed: Array | None
 ) -> None:
-    """Changes `fused` for the first documents; adds `said`, and `close` where the index has vectors
-    of written questions. Where it has no such questions, all stays as it is."""
-    profile, asked = index.profile, index.asked
-    if asked is None:
-        return
+    """Add features of the first documents to their score: `said`, `place`, and `close` where the
+    index has vectors of written questions."""
     fused = signals["fused"].astype(np.float64)
     rows = best_rows(fused if allowed is None else np.where(allowed, fused, -1.0), LOOKED_AT)
     rows = rows[fused[rows] > 0]
-    worded = _worded(index, list(dict.fromkeys(words))[:MOST_WORDS], rows)
-    fused[rows] += profile.worded * worded
-    signals["said"] = _only(rows, worded, len(index))
-    if asked.vectors is not None and "dense" in signals:
-        near = asked.nearest(asked_vector(index, text, []), rows)
-        near = np.where(np.isnan(near), signals["dense"][rows], near)
-        fused[rows] += profile.close * near
-        signals["close"] = _only(rows, near, len(index))
-    if "citation" not in signals:  # no moment is named
-        fused[rows] = _by_moment(index, rows, fused[rows], worded)
+    found = features_of(index, signals, text, words, rows)
+    fused[rows] += ranked(found, weights_of(index.profile.encoder))
     signals["fused"] = fused
+    signals |= {name: _only(rows, values, len(index)) for name, values in found.items()}
+
+
+def features_of(
+    index: Index, signals: Signals, text: str, words: Sequence[str], rows: Array
+) -> Signals:
+    """`said`: the share of the question's words that a document or a question written for it has;
+    `close`: the cosine of its nearest written question, or its own where it has none; `place`: how
+    late in its section a moment stands, unless a moment is named."""
+    found: Signals = {"said": _worded(index, list(dict.fromkeys(words))[:MOST_WORDS], rows)}
+    if index.asked is not None and index.asked.vectors is not None and "dense" in signals:
+        near = index.asked.nearest(asked_vector(index, text, []), rows)
+        found["close"] = np.where(np.isnan(near), signals["dense"][rows], near)
+    if "citation" not in signals and any(index.sections):
+        starts = index.section_starts
+        sections = np.searchsorted(starts, rows, side="right") - 1
+        found["place"] = np.minimum(rows - starts[sections], LATEST) / LATEST
+    return found
 
 
 def _worded(index: Index, words: Sequence[str], rows: Array) -> Array:
@@ -66,17 +72,3 @@ def _only(rows: Array, values: Array, size: int) -> Floats:
     every = np.zeros(size, np.float32)
     every[rows] = values
     return every
-
-
-def _by_moment(index: Index, rows: Array, fused: Doubles, worded: Array) -> Doubles:
-    """The places of a section's moments, dealt out among them again."""
-    starts = index.section_starts
-    sections = np.searchsorted(starts, rows, side="right") - 1
-    later = np.minimum(rows - starts[sections], LATEST)
-    wanted = fused + SAID * worded - LATER * later
-    dealt = fused.copy()
-    different, counts = np.unique(sections, return_counts=True)
-    for section in different[counts > 1]:
-        of = np.flatnonzero(sections == section)
-        dealt[of[np.argsort(-wanted[of], kind="stable")]] = np.sort(fused[of])[::-1]
-    return dealt

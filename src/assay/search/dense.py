@@ -24,16 +24,19 @@ from assay.search.views import Parts
 
 # minilm-l6 is all-MiniLM-L6-v2 (Apache-2.0), int8; opinions-en-1 is the same, fine-tuned on the
 # questions of opinions (research/encoders.md); codes-en-1 is gte-small (MIT), fine-tuned on
-# statements and the articles that decide them (research/encoders.md)
+# statements and the articles that decide them; law-fi-1 and law-he-1 are made from statutes and
+# court decisions (research/encoders.md)
 SHIPPED = {
     "codes-en-1": "assay.search.dense:OnnxEncoder",
+    "law-fi-1": "assay.search.law_encoder:LawEncoder",
+    "law-he-1": "assay.search.law_encoder:LawEncoder",
     "minilm-l6": "assay.search.dense:OnnxEncoder",
     "opinions-en-1": "assay.search.dense:OnnxEncoder",
     "static-fi-1": "assay.search.static:StaticEncoder",
     "static-he-1": "assay.search.static:StaticEncoder",
 }
 ENCODERS = plugins.Kind(name="encoder", group="assay.encoders", built_in=SHIPPED)
-DIMENSIONS = 384  # of all three that run a network
+DIMENSIONS = 384  # of the three for English
 QUERY_TOKENS = 128
 CITED_TOKENS = 24
 MAX_CHARACTERS = 20_000  # of a text that the tokenizer reads

@@ -35,7 +35,7 @@ MAX_WORKERS = 8
 WORKERS: int | None = None  # how many encode at once, if not as many as the machine has
 # Encoders that ship and run a network. Others answer over the wire, bring threads of their own or
 # are quick.
-IN_PROCESSES = {name for name, path in SHIPPED.items() if path.endswith(":OnnxEncoder")}
+IN_PROCESSES = {name for name, path in SHIPPED.items() if not path.endswith(":StaticEncoder")}
 
 Tick = Callable[[int, int], None]  # hears how many of how many texts are done
 

@@ -20,7 +20,7 @@ import numpy as np
 from assay.core.types import Document, Hit, SearchEngine
 from assay.corpus.in_force import Standings, today
 from assay.language.analysis import UNSEEN
-from assay.language.exclusion import without_excluded
+from assay.language.questions import without_excluded
 from assay.law.parse import Scheme, laws_named
 from assay.law.places import (
     Cited,
@@ -36,7 +36,7 @@ from assay.search.closer import look_closer
 from assay.search.elsewhere import Elsewhere
 from assay.search.index import Index
 from assay.search.looked_up import FEW_BESIDE, MANY_BESIDE, look_up
-from assay.search.profile import ROWS, UNASKED, Calibration
+from assay.search.profile import ROWS, Calibration
 from assay.search.reported import is_prose
 from assay.search.rows import passage_for, read, row_signals
 from assay.search.signals import (
@@ -58,11 +58,7 @@ COVERING_HITS = 3  # of which the best says how many of the question's words are
 HOLDING_HITS = 5  # of reports: what of them is of the asked year, accounts and budget
 FIRST_SECTIONS = 5  # hits that are looked at to see whether they are of one section
 USUAL_GAP = 1.0  # between the first two sections, where there is only one
-# the share of first hits of one act, where there is only one act to be of; where it is known what
-# people ask, by whether the question names what the act is named after
-USUAL_ACT = 0.65
-OWN_ACT = 1.0
-OTHER_ACT = 0.88
+USUAL_ACT = 0.65  # the share of first hits of one act, where there is only one act
 NOT_IN_FORCE = 0.5  # what is left of the fused score of a provision that does not hold
 BEHIND = 0.999  # and at most so much of that of the version that does
 KNOWN_ITEM = 0.6  # what it means at least that the title, word or section asked for is here
@@ -86,6 +82,12 @@ class Hits(list[Hit]):
         hits = cls()
         hits.abstained = True
         return hits
+
+
+def _only_latin(text: str) -> bool:
+    """Whether a question has Latin letters and not one Hebrew letter."""
+    is_hebrew = any("\u05d0" <= letter <= "\u05ea" for letter in text)
+    return not is_hebrew and any(letter.isalpha() and letter.isascii() for letter in text)
 
 
 class Engine(SearchEngine):
@@ -161,6 +163,8 @@ class Engine(SearchEngine):
         if self._standings is not None:
             self._in_force_first(signals, text, as_of or today())
         hits = self._ranked(signals, top_k, allowed, explain, texts, words)
+        if self._index.profile.language == "he" and not hits.named and _only_latin(text):
+            hits.abstained = True  # its words and its encoder know no other letters
         if hits.abstained and question and question.acts is not None:
             # the act that is named says nothing of it: another one may
             others = self.search(
@@ -334,15 +338,12 @@ class Engine(SearchEngine):
         if not len(top):
             return Hits.none()
         calibration = self._calibration
-        # a section and an act that are favoured say nothing of whether the first hits agree
-        alone = best_rows(fused - signals["gathered"], FIRST_HITS) if "gathered" in signals else top
-        head = self._head(signals, top, alone)
-        if self._index.asked is not None and words and head:
+        head = self._head(signals, top)
+        if words and head:
             head |= stands_out(self._index, signals, words, top, allowed, self._elsewhere)
         scope = calibration.scope(head)
         if head.get("named") or (
-            self._index.asked is not None
-            and head
+            head
             and words
             and scope < calibration.abstain
             and is_headed(self._index, words, int(top[0]))
@@ -364,13 +365,9 @@ class Engine(SearchEngine):
 
     @property
     def _calibration(self) -> Calibration:
-        """That of the profile, or another one where no questions were written."""
-        profile = self._index.profile
-        if profile.calibration.first is None or self._index.asked is not None:
-            return profile.calibration
-        return UNASKED[profile.name]
+        return self._index.profile.calibration
 
-    def _head(self, signals: Signals, top: Array, alone: Array) -> dict[str, float]:
+    def _head(self, signals: Signals, top: Array) -> dict[str, float]:
         """What the first hits show of the whole question: the same for all hits, so that scores
         fall with rank. Nothing, when there is no sign that the question is about what is here."""
         index = self._index
@@ -390,36 +387,31 @@ class Engine(SearchEngine):
                 head["plain"] = float(signals.get("plain", close)[first].max())
                 head["said"] = float(signals["said"][first].max())
             if index.profile.kind != ROWS:
-                head |= self._lead(signals, top, alone)
+                head |= self._lead(signals, top)
             if not head["coverage"] and not head["named"]:
                 return {}  # no word of the question is here: what the encoder hears is chance
         if "citation" in signals and index.sections and not signals["citation"].any():
             return {}  # the question names a section that is not here
         return head
 
-    def _lead(self, signals: Signals, top: Array, alone: Array) -> dict[str, float]:
-        """Whether the first hits agree on where the answer stands, `alone` without what their act
-        gains, and how far the best is ahead of the next section."""
+    def _lead(self, signals: Signals, top: Array) -> dict[str, float]:
+        """Whether the first hits agree on where the answer stands, and how far the best is ahead of
+        the next section."""
         index = self._index
         fused = signals["fused"]
-        acts = index.act_of[alone[:FIRST_HITS]]
-        one_act = float(np.bincount(acts).max()) / len(acts)
-        if len(index.acts) == 1:
-            one_act = USUAL_ACT
-            if "asked" in signals:
-                one_act = OWN_ACT if signals["subject"][top[0]] else OTHER_ACT
+        acts = index.act_of[top[:FIRST_HITS]]
+        one_act = float(np.bincount(acts).max()) / len(acts) if len(index.acts) > 1 else USUAL_ACT
         first = section_of(index, int(top[0]))
         same = [section_of(index, int(row)) == first for row in top]
         others = [float(fused[row]) for row, is_same in zip(top, same, strict=True) if not is_same]
-        lead = {
+        covering = top[:COVERING_HITS]
+        return {
             "one_act": one_act,
             "one_section": sum(same[:FIRST_SECTIONS]) / FIRST_SECTIONS,
             "gap": float(fused[top[0]]) - others[0] if others else USUAL_GAP,
+            "attained": float(signals["attained"][covering].max()),
+            "asked": float(signals["asked"][covering].max()) if "asked" in signals else 0.0,
         }
-        if "asked" in signals:
-            lead["attained"] = float(signals["attained"][top[:COVERING_HITS]].max())
-            lead["asked"] = float(signals["asked"][top[:COVERING_HITS]].max())
-        return lead
 
     def _share(self, head: dict[str, float], ratio: float) -> float:
         """The probability that a hit is relevant, given that something here is."""

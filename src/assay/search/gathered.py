@@ -1,37 +1,20 @@
-"""What the provisions of one section, or of one act, say together.
+"""Features that the provisions of one section, or of one act, share.
 
-A question is put to one moment, and its neighbours tell what it is about. So a moment also counts
-by the best cosine of its section. And where people's questions on an act are like this one, the act
-is likely to be meant, even if none of them is the very same: the mean of its best few counts for
-all that stands in it. Both are for collections of several acts (research/hebrew.md).
+A question is put to one moment, and its neighbours tell what it is about: a moment also counts by
+the best cosine of its section. Where people's questions on an act are like this one, the act is
+likely to be meant, even if none of them is the very same: the mean of its best few counts for all
+that stands in it (research/hebrew.md).
 """
 
 from __future__ import annotations
-
-from collections.abc import Mapping
 
 import numpy as np
 
 from assay.search.arrays import Array, best_rows
 from assay.search.index import Index
 
-BESIDE = 0.4  # what the best cosine of its section counts beside a document's own
-VOTED = 0.5  # what written questions count for the act that has them, beside the document
 VOTING = 5  # documents of an act whose written questions speak for it
 LOOKED_AT = 300  # of all documents, those whose written questions are most alike
-
-
-def gathered(index: Index, signals: Mapping[str, Array]) -> Array:
-    """What each document gains by its section and its act."""
-    gained = np.zeros(len(index))
-    if "dense" in signals:
-        gained += BESIDE * index.profile.dense * best_of_section(index, signals["dense"])
-    if "asked" in signals:
-        votes = voted_act(index, signals["asked"])
-        if (subject := signals["subject"]).any():  # an act that is named decides, without a vote
-            votes = np.where(subject > 0, votes, 0.0)
-        gained += VOTED * index.profile.asked * votes
-    return gained
 
 
 def best_of_section(index: Index, values: Array) -> Array:

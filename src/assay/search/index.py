@@ -98,6 +98,14 @@ class Index:
         return ActNames([self.lemmas(act) for act in self.acts])
 
     @cached_property
+    def act_is_asked(self) -> Array:
+        """Whether questions were written for documents of an act, for each act."""
+        written = np.zeros(max(1, len(self.acts)), np.bool_)
+        if self.asked is not None:
+            written[self.act_of[self.asked.documents]] = True
+        return written
+
+    @cached_property
     def marked(self) -> Marked:
         return marked(self.marks)
 
@@ -139,7 +147,7 @@ def with_questions(index: Index, ships: Iterable[Written], given: Iterable[Writt
     package and those of a file."""
     terms_of = partial(question_terms, index.profile)
     asked = asked_of(index.ids, ships, given, terms_of)
-    if asked is not None and index.profile.close and index.profile.encoder:
+    if asked is not None and index.profile.encoder:
         vectors = named_encoder(index.profile.encoder).queries(asked.texts)
         asked = replace(asked, vectors=vectors.astype(np.float16))
     return replace(index, asked=asked)

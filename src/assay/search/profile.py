@@ -89,12 +89,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     spread: bool = False  # the encoder's likeness, from 0 for the middle document to 1 for the best
     feedback: float = 0.0  # likeness to the first eight hits
     citation: float = 0.5
-    act: float = 0.3  # which act the question is about, where there are several
     asked: float = 0.0  # questions that were written for documents, where there are any
-    # of the first documents (closer.py): the words of the question that they or these questions
-    # have, and how near the best of these questions is
-    worded: float = 0.0
-    close: float = 0.0
     calibration: Calibration
 
 
@@ -141,7 +136,6 @@ SOFT = Profile(
     name="soft",
     kind="soft",
     language="",
-    asked=4.0,
     encoder="learned",
     dense=0.3,
     citation=3.0,
@@ -150,27 +144,24 @@ SOFT = Profile(
         power=0.3,
     ),
 )
+# Provisions: one model whether or not questions were written for an act, fitted on questions asked
+# with all written questions, with none, and with those of their own act left out
+# (research/scores.md)
 FINNISH = msgspec.structs.replace(
     SOFT,
     name="finnish",
     language="fi",
-    encoder="static-fi-1",
+    encoder="law-fi-1",
     dense=3.0,
     calibration=Calibration(
         scope=Logistic(
-            bias=-8.6,
+            bias=-8.84,
             weights={
-                **{"dense": 4.5, "worded": 4.1, "one_act": 3.9, "asked": 3.9, "known": 3.2},
-                **{"one_section": 1.1, "attained": -1.3, "elsewhere": -10.0, "foreign": -10.0},
+                **{"dense": 12.2, "known": 5.1, "one_act": 1.9, "one_section": 3.3},
+                **{"act_ahead": 0.54, "elsewhere": -19.8, "foreign": -6.2},
             },
         ),
-        first=Logistic(
-            bias=-2.7,
-            weights={
-                **{"sole": 3.0, "says_more": 6.3, "gap": 0.9, "agree": 0.33},
-                **{"attained": 2.6, "one_act": 0.63},
-            },
-        ),
+        first=Logistic(bias=-4.4, weights={"sole": 3.7, "gap": 1.7, "agree": 0.5, "dense": 4.3}),
         power=0.3,
     ),
 )
@@ -178,21 +169,20 @@ HEBREW = msgspec.structs.replace(
     SOFT,
     name="hebrew",
     language="he",
-    encoder="static-he-1",
+    encoder="law-he-1",
     dense=2.0,
-    asked=12.0,  # nearly every section has questions, and lay wording has little else to go by
-    worded=1.5,
-    close=3.0,
-    # fitted on 320 questions of six authors and 171 from outside (research/scores.md)
     calibration=Calibration(
         scope=Logistic(
-            bias=-3.4,
+            bias=-3.6,
             weights={
-                **{"close": 3.3, "worded": 1.8, "act_ahead": 0.65, "known": 3.3},
-                **{"elsewhere": -19.7},
+                **{"dense": 3.3, "known": 4.7, "one_act": 2.8, "one_section": 0.3},
+                **{"act_ahead": 1.05, "elsewhere": -22.0, "foreign": -2.3},
             },
         ),
-        first=Logistic(bias=-0.85, weights={"sole": 2.3, "says_more": 8.4, "closer": 3.5}),
+        first=Logistic(
+            bias=-4.1,
+            weights={"sole": 4.1, "says_more": 1.7, "agree": 0.4, "worded": 1.7, "dense": 2.6},
+        ),
         power=0.3,
     ),
 )
@@ -200,6 +190,7 @@ REPORTS = msgspec.structs.replace(
     FINNISH,
     name="reports",
     kind=ROWS,
+    encoder="static-fi-1",
     # 348 questions to three reports, with and without the town, against 409 that they do not answer
     # (research/reports.md)
     calibration=Calibration(
@@ -245,16 +236,6 @@ BY_WORDS = {
         power=0.3,
     ),
 }
-# Where no questions were written for documents: fitted without them (research/scores.md).
-UNASKED = {
-    "finnish": Calibration(
-        scope=Logistic(bias=-4.0, weights={"attained": 4.3, "dense": 10.6}), power=0.3
-    ),
-    "hebrew": Calibration(
-        scope=Logistic(bias=-4.0, weights={"coverage": 1.9, "dense": 2.5, "one_act": 3.1}),
-        power=0.3,
-    ),
-}
 OWN = {profile.language: profile for profile in (FINNISH, HEBREW)}
 
 
@@ -275,7 +256,6 @@ def with_encoder(profile: Profile, encoder: str) -> Profile:
         profile,
         encoder=encoder,
         dense=profile.dense or 1.0,
-        close=0.0,
         calibration=BY_WORDS[profile.name],
     )
 

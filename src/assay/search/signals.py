@@ -4,7 +4,7 @@
 that the profile gives it: CombSUM with maximum normalisation (Fox & Shaw 1994; Lee 1997, "Analyses
 of Multiple Evidence Combination"). A weighted sum keeps how far the best is ahead, which ranks
 alone (reciprocal rank fusion) throw away, and calibration needs it. The weights were fitted on
-judged sets; research has the figures.
+judged sets; research has the figures. For short texts the weights are those of ranker.py.
 
 **Two kinds.** `stem_signals` is for longer texts: BM25 over stems, over the fields that say the
 question and the answer, over character n-grams, the encoder's cosine, likeness to the first hits,
@@ -35,10 +35,11 @@ from assay.law.he import is_called
 from assay.search.act_names import within
 from assay.search.arrays import TINY, Array, Doubles, Floats, best_rows, cosines
 from assay.search.dense import named_encoder
-from assay.search.gathered import gathered
+from assay.search.gathered import best_of_section, voted_act
 from assay.search.index import VIEWS, Index, is_citation, letters_of, question_terms
 from assay.search.learned import query_vector
 from assay.search.lexical import Bm25
+from assay.search.ranker import ranked, weights_of
 from assay.search.soft import Held, Similar
 from assay.search.thesaurus import Term, thesaurus
 from assay.search.views import ASKS_WHEN
@@ -49,17 +50,12 @@ FEEDBACK_HITS = 8
 TEMPERATURE = 0.1  # of the softmax over their scores
 FIRST_DENSE = 0.5  # what the encoder counts in choosing them
 MEANT = 0.6  # what a term of the thesaurus counts beside the word itself
-EXPANDED = 0.3  # the question with these terms, by n-grams
 TITLED = 0.5  # for the document whose title is the question
 HELD = 1.0  # for the only document that has the one word asked for; the more have it, the less
 NAMED = 4.0  # for the section that is all that is asked for: more than all other signals together
-ASKED_BY = 3.0  # for the provisions of an act by which the question asks: it decides
-SUBJECT = 2.2  # for those of an act whose name is a word of the question: a municipality, Kuntalaki
 SUBJECT_LETTERS = 5  # such a word has at least
 OWNED = 0.75  # of the provisions with a word, the part that one act has: the word is then its own
 USUAL = 20  # provisions that have such a word at least
-EXCLUDED = 1.5  # taken off what the question says it does not want
-LATER = 0.2  # taken off a transitional provision, unless the question asks for one
 SAME_NAME = 0.8  # how alike the words of two names of one act must be
 SAME_ACT = 0.6  # how alike a word and one of an act's name must be
 STRENGTH = 30.0  # provisions of the average act that every act is smoothed with
@@ -115,7 +111,8 @@ def _fused(index: Index, signals: Signals) -> Array:
             values = _spread(signals[name]) if is_spread else signals[name]
             fused = fused + np.float32(getattr(profile, name)) * values
     if "asked" in signals:
-        fused = fused + _by_questions(index, signals)
+        needed = max(0.0, 1 - float(signals["attained"].max()) / WELL_HELD)
+        fused = fused + np.float32(profile.asked * needed) * signals["asked"] ** 2
     return np.asarray(signals["full"] + fused)
 
 
@@ -235,30 +232,21 @@ def soft_signals(index: Index, question: SoftQuestion) -> Signals:
     signals: Signals = {"coverage": _coverage(index, held)}
     signals["known"] = np.full(len(index), _known(index, words, terms))
     by_words, signals["attained"] = _by_words(index, held)
-    fused = to_best(by_words + _by_grams(index, language.terms(question.text)))
-    signals["fused"] = fused
+    signals["words"] = to_best(by_words + _by_grams(index, language.terms(question.text)))
     if terms:
-        fused = fused + EXPANDED * to_best(_by_terms(index, question.text, terms))
-    signals["subject"] = _of_act(index, question, words, terms)
-    if question.acts is None and signals["subject"].any():
-        owned = SUBJECT * _owned(index, held["main"])
-        signals["subject"] = np.maximum(signals["subject"], owned)
+        signals["expanded"] = to_best(_by_terms(index, question.text, terms))
     if len(index.acts) > 1:
-        signals["act"] = _act_prior(index, words, held["main"])[index.act_of]
-        fused = fused + profile.act * signals["act"] + signals["subject"]
+        signals |= _of_acts(index, question, words, terms, held["main"])
     if index.vectors is not None:
         signals["dense"] = cosines(index.vectors, asked_vector(index, question.text, similar))
-        fused = fused + profile.dense * signals["dense"]
+        signals["beside"] = best_of_section(index, signals["dense"])
     if index.asked is not None:
-        signals["asked"] = _asked(index, question.text)
-        fused = fused + _by_questions(index, signals)
-    if len(index.acts) > 1:
-        signals["gathered"] = gathered(index, signals)
-        fused = fused + signals["gathered"]
+        signals |= _by_questions(index, question.text, signals)
     if index.transitional.any() and not ASKS_WHEN.search(question.text):
-        fused = fused * np.where(index.transitional, 1 - LATER, 1.0)
+        signals["later"] = index.transitional.astype(float)
     if question.excluded:
-        fused = fused - EXCLUDED * _left_out(index, question.excluded, words)
+        signals["excluded"] = _left_out(index, question.excluded, words)
+    fused = ranked(signals, weights_of(profile.encoder))
     signals["named"] = _named(index, words)
     if question.sections_named is not None:
         signals["citation"] = question.sections_named
@@ -337,12 +325,27 @@ def _asked(index: Index, text: str) -> Floats:
     return index.asked.scores(question_terms(index.profile, text), len(index))
 
 
-def _by_questions(index: Index, signals: Signals) -> Array:
-    """What written questions add. Squared, so that a poor match adds next to nothing; and the more
-    of the question's own words a document holds, the less, so that legal wording is left alone."""
-    held = float(signals["attained"].max()) / WELL_HELD
-    weight = index.profile.asked * max(0.0, 1 - held)
-    return np.asarray(np.float32(weight) * signals["asked"] ** 2)
+def _by_questions(index: Index, text: str, signals: Signals) -> Signals:
+    """What written questions say. `questions`: how alike a document's best one is, squared, so that
+    a poor match adds next to nothing; and the more of the question's own words a document holds,
+    the less, so that legal wording is left alone. `votes`: how much they speak for its act.
+    `unasked` and `unvoted` are the best of these values for documents whose act has no written
+    questions."""
+    assert index.asked is not None
+    likeness = _asked(index, text)
+    needed = max(0.0, 1 - float(signals["attained"].max()) / WELL_HELD)
+    found: Signals = {"asked": likeness, "questions": needed * likeness**2}
+    bare = ~index.act_is_asked[index.act_of]
+    found["unasked"] = float(found["questions"].max()) * bare
+    if len(index.acts) > 1:
+        votes = voted_act(index, likeness)
+        if (
+            subject := signals["subject"] + signals["asked_by"]
+        ).any():  # an act that is named decides
+            votes = np.where(subject > 0, votes, 0.0)
+        found["votes"] = votes
+        found["unvoted"] = float(votes.max()) * bare
+    return found
 
 
 def _coverage(index: Index, held: dict[str, list[Held]]) -> Doubles:
@@ -423,15 +426,27 @@ def acts_called(index: Index, name: str) -> Array:
     return np.asarray(whole) if whole.any() else acts_named(index, name)
 
 
-def _of_act(
-    index: Index, question: SoftQuestion, words: list[str], terms: dict[str, list[Term]]
-) -> Doubles:
-    """What a document gains by the act it stands in: one by which the question asks, else one whose
-    name is a word of it, or the one term that a word of it stands for."""
+def _of_acts(
+    index: Index,
+    question: SoftQuestion,
+    words: list[str],
+    terms: dict[str, list[Term]],
+    held: list[Held],
+) -> Signals:
+    """What a document gains by its act. `act`: how likely the question is about it; `asked_by`: the
+    question asks by it; `subject`: its name is a word of the question or the one term that such a
+    word stands for, or it has a word of the question nearly to itself where another act is named
+    so."""
+    found: Signals = {"act": _act_prior(index, words, held)[index.act_of]}
+    found["asked_by"] = found["subject"] = np.zeros(len(index))
     if question.acts is not None:
-        return np.asarray(ASKED_BY * question.acts[index.act_of])
+        found["asked_by"] = question.acts[index.act_of].astype(float)
+        return found
     meant = [choices[0][0] for choices in terms.values() if len(choices) == len(choices[0]) == 1]
-    return np.asarray(SUBJECT * _subjects(index, [index.lemma(word) for word in (*words, *meant)]))
+    subject = _subjects(index, [index.lemma(word) for word in (*words, *meant)])
+    if subject.any():
+        found["subject"] = np.maximum(subject, _owned(index, held))
+    return found
 
 
 def _subjects(index: Index, lemmas: list[str]) -> Doubles:

@@ -19,7 +19,7 @@ import numpy as np
 
 from assay.core.types import Document
 from assay.language import finnish, hebrew
-from assay.language.fillers import is_filler
+from assay.language.questions import is_filler
 from assay.search.act_names import ALIKE, alike, nearly
 from assay.search.apart import telling
 from assay.search.arrays import Array, Floats

@@ -6,6 +6,7 @@ from __future__ import annotations
 import msgspec
 
 from assay.core.types import Document
+from assay.corpus.letters import readable_part
 from assay.search.index import Index
 from assay.search.snippets import Asked, best_of_field
 
@@ -39,8 +40,8 @@ class Told(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 def told(index: Index, asked: Asked, document: Document, cited: set[str]) -> Told:
     """`cited` are the citations of the question: statutes among them come first."""
     fields, metadata = document.fields, document.metadata
-    answer = next((name for name in ANSWERS if fields.get(name, "").strip()), "")
-    question = next((fields[name] for name in QUESTIONS if fields.get(name, "").strip()), "")
+    answer = readable_part(document, *ANSWERS)
+    question = fields.get(readable_part(document, *QUESTIONS), "")
     return Told(
         answer=best_of_field(index, asked, document, answer) if answer else "",
         question=_cut(question),

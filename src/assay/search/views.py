@@ -31,11 +31,13 @@ SHORT_FIELDS = ("question", "question_synthetic", "conclusion", "conclusion_synt
 
 
 class Parts(msgspec.Struct, frozen=True, kw_only=True):
-    """Texts with the most tokens of each, cut together at `most`; then what the document cites."""
+    """Texts with the most tokens of each, cut together at `most`; then what the document cites.
+    `act` is the name of the act that a provision belongs to."""
 
     texts: tuple[tuple[str, int], ...]
     most: int
     cited: str = ""
+    act: str = ""
 
 
 class View(msgspec.Struct, frozen=True, kw_only=True):
@@ -142,7 +144,8 @@ def _dense_parts(document: Document, title: str, body: str) -> Parts:
     concluded = _clean(fields.get("conclusion") or fields.get("conclusion_synthetic") or "", 700)
     if not (asked or question or concluded):
         if not fields.get("summary"):
-            return Parts(texts=((f"{title} {body[:4_000]}".strip(), 254),), most=254)
+            act = str(document.metadata.get("law") or "")
+            return Parts(texts=((f"{title} {body[:4_000]}".strip(), 254),), most=254, act=act)
         summary = _clean(f"{fields['summary']} {document.text[250:1_800]}", 2_300)
         return Parts(texts=((summary, 160),), most=230, cited=_cited(document))
     texts = [(asked, 80), (question, 90 if asked else 120), (concluded, 90)]

@@ -26,7 +26,7 @@ from assay.core.types import Document, Locator
 from assay.corpus.importers.foreign_json import unreadable
 from assay.corpus.importers.kinds import Options, Problem, Unit, files_below, path_of
 from assay.language.detect import language_code
-from assay.law import en_acts, en_names, fi, he
+from assay.law import en_names, fi, he
 from assay.law.citation import PLAIN
 from assay.law.places import normal_chapter, normal_part, printed_number
 from assay.law.versions import IN_FORCE, REPEALED, mark_of, marked, status_of_text
@@ -83,7 +83,7 @@ def read(source: str, unit: Unit, options: Options) -> Iterator[Document | Probl
 
 
 def _find_oddities(
-    root: ElementTree.Element, sections: list[Section], documents: list[Document]
+    root: ElementTree.Element, sections: list[AknSection], documents: list[Document]
 ) -> Iterator[tuple[str, str]]:
     """Words that are not in the documents, and places that stand twice: (code, why)."""
     if loose := words_outside_sections(root, sections):
@@ -176,18 +176,18 @@ def _read_periods(root: ElementTree.Element) -> dict[str, tuple[str, str]]:
 # ── documents ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def _documents(sections: list[Section], law: Law) -> Iterator[Document]:
-    seen = Counter((schedule_of(section), section.number) for section in sections)
+def _documents(sections: list[AknSection], law: Law) -> Iterator[Document]:
+    seen = Counter((section.schedule, section.number) for section in sections)
     names: Counter[str] = Counter()
     chapters: dict[tuple[str, str], set[str]] = {}
     parts: dict[tuple[str, str], set[tuple[str, str]]] = {}
     for section in sections:
         places = _divisions_above(section)
-        at = schedule_of(section), section.number
+        at = section.schedule, section.number
         chapters.setdefault(at, set()).add(places.get("chapter", ""))
         parts.setdefault(at, set()).add((places.get("part", ""), places.get("chapter", "")))
     for section in sections:
-        at = schedule_of(section), section.number
+        at = section.schedule, section.number
         law = law._replace(
             by_chapter=not section.number or len(chapters[at]) > 1,
             by_part=len(parts[at]) > len(chapters[at]),
@@ -198,14 +198,14 @@ def _documents(sections: list[Section], law: Law) -> Iterator[Document]:
                 continue
             document = _document(law, section, moment, with_chapter=repeated)
             names[document.id] += 1
-            if names[document.id] > 1:  # two sections with no number, or one number used twice
-                document = _renamed(document, names[document.id])
+            if (copy := names[document.id]) > 1:  # no number, or one number used twice
+                document = msgspec.structs.replace(document, id=f"{document.id}~{copy}")
             yield document
 
 
-def _document(law: Law, section: Section, moment: Moment, *, with_chapter: bool) -> Document:
+def _document(law: Law, section: AknSection, moment: AknMoment, *, with_chapter: bool) -> Document:
     element = moment.element
-    schedule, heading, places = schedule_of(section), _heading(section), _divisions_above(section)
+    schedule, heading, places = section.schedule, _heading(section), _divisions_above(section)
     number = " ".join(filter(None, (section.term, moment.number)))
     # in English a section that is not divided has no subsection (1)
     printed = "" if law.language == "en" and element is section.element else number
@@ -247,7 +247,7 @@ def _document(law: Law, section: Section, moment: Moment, *, with_chapter: bool)
 
 
 def _metadata(
-    law: Law, section: Section, element: ElementTree.Element, places: dict[str, str]
+    law: Law, section: AknSection, element: ElementTree.Element, places: dict[str, str]
 ) -> dict[str, str | int | None]:
     eid = element.get("eId", "") or section.element.get("eId", "")
     amended = re.search(r"v(\d{4})(\d{4})(?:__|$)", eid)
@@ -260,21 +260,17 @@ def _metadata(
         "year": law.year,
         **places,
         "section_title": _heading(section),
-        "schedule": schedule_of(section),
+        "schedule": section.schedule,
         "eId": eid,
         "amended_by": f"{int(amended[2])}/{amended[1]}" if amended else "",
     }
     return {key: value for key, value in stated.items() if value not in ("", None)}
 
 
-def _renamed(document: Document, copy: int) -> Document:
-    return msgspec.structs.replace(document, id=f"{document.id}~{copy}")
-
-
-def _document_title(law: Law, section: Section, moment: str, chapter: str) -> str:
+def _document_title(law: Law, section: AknSection, moment: str, chapter: str) -> str:
     """The act, the place in its language, and the heading. A chapter is told where sections begin
     anew in each."""
-    schedule, number = schedule_of(section), section.number
+    schedule, number = section.schedule, section.number
     chapter = chapter if law.by_chapter else ""
     if law.language == "he":
         place = he.place_name(number, moment, schedule=schedule, chapter=chapter)
@@ -289,7 +285,7 @@ def _document_title(law: Law, section: Section, moment: str, chapter: str) -> st
     return f"{law.title} {place}".rstrip() + (f" – {heading}" if heading else "")
 
 
-def _divisions_above(section: Section) -> dict[str, str]:
+def _divisions_above(section: AknSection) -> dict[str, str]:
     """The number and the heading of every part and chapter above a section."""
     places: dict[str, str] = {}
     for element in section.above:
@@ -302,12 +298,12 @@ def _divisions_above(section: Section) -> dict[str, str]:
     return {key: value for key, value in places.items() if value}
 
 
-def _heading(section: Section) -> str:
+def _heading(section: AknSection) -> str:
     heading = section.element.find("heading")
     return (flat(heading).rstrip(".") if heading is not None else "") or section.heading
 
 
-def _inherited(section: Section, element: ElementTree.Element, attribute: str) -> str:
+def _inherited(section: AknSection, element: ElementTree.Element, attribute: str) -> str:
     for owner in (element, section.element, *reversed(section.above)):
         if value := owner.get(attribute):
             return value
@@ -338,7 +334,7 @@ BLOCKS = tuple(
 )
 
 
-class Section(NamedTuple):
+class AknSection(NamedTuple):
     """A section; `term` where it is a piece of one that stands beside it, such as a definition."""
 
     element: ElementTree.Element
@@ -347,8 +343,12 @@ class Section(NamedTuple):
     term: str = ""
     heading: str = ""  # that stands before it, where it has none of its own
 
+    @property
+    def schedule(self) -> str:
+        return _schedule_of(self.above)
 
-class Moment(NamedTuple):
+
+class AknMoment(NamedTuple):
     """The text of one document; `intro` are the words before the list it is a point of."""
 
     number: str
@@ -362,7 +362,7 @@ def sections_of(
     above: tuple[ElementTree.Element, ...],
     language: str,
     titled: tuple[str, str] = ("", ""),
-) -> Iterator[Section]:
+) -> Iterator[AknSection]:
     """The sections of an act, each with the parts, chapters and schedules around it. A point
     without a number belongs to the section before it, or has that of the line above it; if there is
     neither, points '1.', '2.' in it are sections."""
@@ -377,18 +377,18 @@ def sections_of(
             is_piece = child.tag == "point" and not _has_number(child)
             is_body = not _schedule_of(above)
             if is_piece and is_body and last:
-                yield Section(child, above, last, number_of(child, language))
+                yield AknSection(child, above, last, number_of(child, language))
             elif is_piece and not number and _holds_sections(child):
                 yield from sections_of(child, above, language)
             else:
                 last = number
-                yield Section(child, above, number, heading=titled[1])
+                yield AknSection(child, above, number, heading=titled[1])
         elif _is_schedule(child) or (
             child.tag in (*CONTAINERS, *BASIC) and child.get("eId") != "title"
         ):
             inner = list(sections_of(child, (*above, child), language))
             if not inner and _is_schedule(child) and _words_outside(child, set()):
-                inner = [Section(child, (*above, child), "")]  # a table, a form
+                inner = [AknSection(child, (*above, child), "")]  # a table, a form
             yield from inner
         elif len(child):
             yield from sections_of(child, above, language, titled)
@@ -412,7 +412,7 @@ def _numbered_title(line: str) -> tuple[str, str]:
     return (named[1], named[2]) if named else ("", "")
 
 
-def moments_of(section: Section, language: str = "") -> Iterator[Moment]:
+def moments_of(section: AknSection, language: str = "") -> Iterator[AknMoment]:
     """Subsections and numbered paragraphs by the number they print or else by position, points by
     their number or defined term; a section without any is one moment. What stands beside them are
     words before them, or closing words, a proviso among them, that end the one before."""
@@ -431,12 +431,11 @@ def moments_of(section: Section, language: str = "") -> Iterator[Moment]:
         elif words := text_of(child):
             (found[-1][2] if found and child.tag != "intro" else before).append(words)
     if not found:
-        text = text_of(whole, skip=("num", "heading", "title", "subtitle"))
-        text = text or _repeal_note(whole, language)
-        yield Moment("" if whole.tag == "point" or not section.number else "1", whole, text)
+        text = text_of(whole, skip=_NO_WORDS) or _repeal_note(whole, language)
+        yield AknMoment("" if whole.tag == "point" or not section.number else "1", whole, text)
     intro = " ".join(" ".join(before).split())
     for number, element, pieces in found:
-        yield Moment(number, element, "\n".join(pieces), intro)
+        yield AknMoment(number, element, "\n".join(pieces), intro)
 
 
 def _children(whole: ElementTree.Element) -> Iterator[ElementTree.Element]:
@@ -463,7 +462,7 @@ def _repeal_note(section: ElementTree.Element, language: str) -> str:
     return f"({mark_of(REPEALED, language)})" if is_gone else ""
 
 
-def words_outside_sections(root: ElementTree.Element, sections: list[Section]) -> list[str]:
+def words_outside_sections(root: ElementTree.Element, sections: list[AknSection]) -> list[str]:
     """The words of an act that stand outside all its sections, apart from names, headings and
     signatures."""
     taken = {section.element for section in sections}
@@ -488,14 +487,10 @@ def _words_outside(element: ElementTree.Element, taken: set[ElementTree.Element]
 
 
 _PRINTED = re.compile(
-    rf"(?P<ordinal>{en_acts.ORDINAL})\s+(?:schedule|annex|appendix)"
+    rf"(?P<ordinal>{en_names.ORDINAL})\s+(?:schedule|annex|appendix)"
     r"|\b(?:schedule|annex|appendix|liite)\s+(?P<number>\d{1,2}[a-z]?|[ivx]+|[a-z])\b",
     re.IGNORECASE,
 )
-
-
-def schedule_of(section: Section) -> str:
-    return _schedule_of(section.above)
 
 
 def _schedule_of(above: tuple[ElementTree.Element, ...]) -> str:
@@ -525,7 +520,7 @@ def _printed_schedule(element: ElementTree.Element) -> str:
     for child in element:
         if child.tag in ("num", "heading") and (found := _PRINTED.search(flat(child))):
             number = (found["number"] or "").upper()
-            return en_acts.schedule_number(found["ordinal"] or "", number)
+            return en_names.schedule_number(found["ordinal"] or "", number)
     return ""
 
 
@@ -626,8 +621,7 @@ def parse_xml(data: bytes) -> ElementTree.Element:
 def read_root(path: Path) -> ElementTree.Element | Problem:
     try:
         if path.stat().st_size > MAX_BYTES:
-            limit = MAX_BYTES // 2**20
-            reason = f"the file is larger than {limit} MiB"
+            reason = f"the file is larger than {MAX_BYTES // 2**20} MiB"
             return Problem(code="too-large", where=str(path), reason=reason)
         return parse_xml(path.read_bytes())
     except OSError as error:

@@ -61,7 +61,7 @@ class PageContext(NamedTuple):
         return {key: value for key, value in known.items() if value}
 
 
-class Section(NamedTuple):
+class ReportSection(NamedTuple):
     """The text of one section on one page."""
 
     page: int
@@ -109,7 +109,7 @@ def read(source: str, unit: Unit, options: Options) -> Iterator[Document | Probl
 # ── documents ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def _section_document(report: Report, section: Section) -> Document:
+def _section_document(report: Report, section: ReportSection) -> Document:
     place = f"{report.title}, s. {section.context.printed or section.page}"
     return Document(
         id=f"{report.id}:p{section.page}:s{section.number}",
@@ -219,12 +219,12 @@ def _row_document(report: Report, table: TableText, row: RowText) -> Document:
 Metrics = dict[str, object] | list[object] | None  # nested in any way
 
 
-class Row(msgspec.Struct):
+class ParsedRow(msgspec.Struct):
     cells: list[str | int | float | None]
 
 
 class ParsedTable(msgspec.Struct):
-    rows: list[Row]
+    rows: list[ParsedRow]
     title: str = ""
     header: list[str] = []
 
@@ -317,7 +317,7 @@ def _parsed_page(report: Report, page: ParsedPage) -> Iterator[Document]:
         if parsed.paragraphs:
             sections += 1
             text = "\n".join(parsed.paragraphs)
-            yield _section_document(report, Section(page.page_num, sections, title, text))
+            yield _section_document(report, ReportSection(page.page_num, sections, title, text))
         for table in parsed.tables:
             tables += 1
             rows = [["" if cell is None else str(cell) for cell in row.cells] for row in table.rows]
@@ -376,7 +376,7 @@ def _pdf_page(report: Report, page: ReadPage) -> Iterator[Document]:
     for part in page.parts:
         section = " / ".join(heading.text for heading in part.trail)
         if isinstance(part, Passage):
-            passage = Section(page.number, part.number, section, part.text, context)
+            passage = ReportSection(page.number, part.number, section, part.text, context)
             yield _section_document(report, passage)
         else:
             table = TableText(

@@ -24,7 +24,7 @@ VERSION = 3
 OPTIONS: tuple[str, ...] = ()
 
 
-class Moment(msgspec.Struct, frozen=True, kw_only=True):
+class FinlexMoment(msgspec.Struct, frozen=True, kw_only=True):
     law: str
     law_id: str
     section_id: str
@@ -53,8 +53,8 @@ def units(source: str, options: Options) -> list[Unit]:
 def read(source: str, unit: Unit, options: Options) -> Iterator[Placed | Problem]:
     names = (short_name(unit.id),)
     path = path_of(source, unit)
-    anew = _numbered_anew(record for _, record in iter_records(path, Moment))
-    for where, record in iter_records(path, Moment):
+    anew = _numbered_anew(record for _, record in iter_records(path, FinlexMoment))
+    for where, record in iter_records(path, FinlexMoment):
         if isinstance(record, Problem):
             yield record
         elif not record.law_id or not record.section_id:
@@ -63,11 +63,11 @@ def read(source: str, unit: Unit, options: Options) -> Iterator[Placed | Problem
             yield where, document(record, names, by_chapter=record.law_id in anew)
 
 
-def _numbered_anew(records: Iterable[Moment | Problem]) -> set[str]:
+def _numbered_anew(records: Iterable[FinlexMoment | Problem]) -> set[str]:
     """The acts whose sections begin anew in each chapter: there, 5:21 is not 6:21."""
     chapters: dict[tuple[str, str], set[str]] = {}
     for record in records:
-        if isinstance(record, Moment):
+        if isinstance(record, FinlexMoment):
             place = record.law_id, squeezed(record.section_id)
             chapters.setdefault(place, set()).add(record.chapter or "")
     return {law for (law, _), named in chapters.items() if len(named) > 1}
@@ -79,7 +79,9 @@ def short_name(stem: str) -> str:
     return re.sub(r"[-_]?\d+[-_]\d+$", "", stem).replace("_", " ").lower()
 
 
-def document(moment: Moment, names: tuple[str, ...] = (), *, by_chapter: bool = False) -> Document:
+def document(
+    moment: FinlexMoment, names: tuple[str, ...] = (), *, by_chapter: bool = False
+) -> Document:
     """`by_chapter` for an act that is cited by chapter and section."""
     cited = read_section(moment.section_id, "fi")
     section = cited.section if cited else squeezed(moment.section_id)
@@ -111,7 +113,9 @@ def document(moment: Moment, names: tuple[str, ...] = (), *, by_chapter: bool = 
     )
 
 
-def _metadata(moment: Moment, names: tuple[str, ...]) -> dict[str, str | int | list[str] | None]:
+def _metadata(
+    moment: FinlexMoment, names: tuple[str, ...]
+) -> dict[str, str | int | list[str] | None]:
     year = moment.law_id.rpartition("/")[2]
     stated: dict[str, str | int | list[str] | None] = {
         "type": "statute",

@@ -24,7 +24,7 @@ from assay.law.citation import PLAIN
 SCHEME = PLAIN
 VERSION = 1
 OPTIONS = ("query", "map", "language")
-ROWS_AT_A_TIME = 2000
+ROWS_AT_A_TIME = 2000  # fetched from the server, to bound memory (taste)
 
 
 def units(source: str, options: Options) -> list[Unit]:

@@ -55,7 +55,7 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     kind: Kind = "actual"
 
 
-class Grid(msgspec.Struct, frozen=True, kw_only=True):
+class FigureTable(msgspec.Struct, frozen=True, kw_only=True):
     """A table with its columns named: `columns` and `units` have one text for each column, the
     labels' among them."""
 
@@ -81,7 +81,7 @@ def grid_of(
     *,
     title: str = "",
     year: int | None = None,
-) -> Grid:
+) -> FigureTable:
     """From the cells alone; `year` is that of the report."""
     width = max((len(row) for row in (*header, *rows)), default=0)
     body = tuple((*row, *[""] * (width - len(row))) for row in rows)
@@ -91,10 +91,10 @@ def grid_of(
         unit_in(column) or (whole if place else "") for place, column in enumerate(columns)
     )
     columns = tuple(map(without_unit, columns))
-    return Grid(columns=columns, units=units, rows=body, parents=tuple(_groups(body)))
+    return FigureTable(columns=columns, units=units, rows=body, parents=tuple(_groups(body)))
 
 
-def rows_of(grid: Grid) -> Iterator[RowText]:
+def rows_of(grid: FigureTable) -> Iterator[RowText]:
     """The rows that have something beside their label; a budget and its changes, which stand under
     each other, are one row."""
     row: RowText | None = None
@@ -119,7 +119,7 @@ def _names_row(label: str) -> bool:
     return bool(label.strip()) and "§" not in label
 
 
-def _budget_step(grid: Grid, number: int) -> str:
+def _budget_step(grid: FigureTable, number: int) -> str:
     """The step of a budget that the second column of a row names: the first budget, a change, the
     sum; with the decision, where it stands beside it."""
     label, *rest = grid.rows[number - 1]
@@ -141,7 +141,7 @@ def _figures_of_step(row: RowText, step: str) -> tuple[Figure, ...]:
     )
 
 
-def _iter_rows(grid: Grid) -> Iterator[RowText]:
+def _iter_rows(grid: FigureTable) -> Iterator[RowText]:
     for number, (cells, parents) in enumerate(zip(grid.rows, grid.parents, strict=True), start=1):
         label, place = _label(cells, grid.columns)
         figures = tuple(
@@ -167,7 +167,7 @@ def _label(cells: Sequence[str], columns: Sequence[str]) -> tuple[str, int]:
     return "", -1
 
 
-def _figure(grid: Grid, column: int, cell: str, labels: Sequence[str]) -> Figure:
+def _figure(grid: FigureTable, column: int, cell: str, labels: Sequence[str]) -> Figure:
     """`labels` are what the row stands under, and last its own."""
     heading = grid.columns[column]
     value = number_in(cell)

@@ -20,12 +20,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 
-from assay.corpus.importers.pdf.grid import Grid, GridRow
-from assay.corpus.importers.pdf.page import SHY, Box, Line, Word, around
-from assay.corpus.importers.pdf.words import (
+from assay.corpus.importers.pdf.grid import GridRow, RuledGrid
+from assay.corpus.importers.pdf.page import (
     NEAR,
     NUMBER,
-    Cell,
+    SHY,
+    Box,
+    TextCell,
+    TextLine,
+    Word,
+    around,
     cut,
     is_value,
     join_lines,
@@ -58,7 +62,7 @@ class TableRow:
 
 
 @dataclass(frozen=True)
-class Table:
+class PdfTable:
     title: str
     header: tuple[tuple[str, ...], ...]
     rows: tuple[TableRow, ...]
@@ -70,7 +74,7 @@ class Table:
 # ── columns of numbers ────────────────────────────────────────────────────────────────────────────
 
 
-def table_of(lines: Sequence[Line]) -> Table | None:
+def table_of(lines: Sequence[TextLine]) -> PdfTable | None:
     """The table in these lines, if there is one."""
     rows = with_signs([cut(line) for line in lines])
     bounds = _number_columns(rows)
@@ -87,10 +91,10 @@ def table_of(lines: Sequence[Line]) -> Table | None:
     words = frozenset(word for line in lines for word in line.words)
     box = around(line.box for line in lines)
     title, header = _title_row(_join_broken_headings(header))
-    return Table(title, tuple(header), tuple(body), box, tuple(bounds), words)
+    return PdfTable(title, tuple(header), tuple(body), box, tuple(bounds), words)
 
 
-def _number_columns(rows: list[list[Cell]]) -> list[Bound]:
+def _number_columns(rows: list[list[TextCell]]) -> list[Bound]:
     """A label column, then one for every place where the right edges of numbers come together."""
     merged: list[Bound] = []
     for group in _flush_right(rows):
@@ -106,7 +110,7 @@ def _number_columns(rows: list[list[Cell]]) -> list[Bound]:
     return merged
 
 
-def _flush_right(rows: list[list[Cell]]) -> list[list[Box]]:
+def _flush_right(rows: list[list[TextCell]]) -> list[list[Box]]:
     """Numbers whose right edges are near each other, if there are enough of them for a column."""
     numbers = [cell.box for row in rows for cell in row if cell.is_number]
     groups: list[list[Box]] = []
@@ -119,7 +123,7 @@ def _flush_right(rows: list[list[Cell]]) -> list[list[Box]]:
     return [group for group in groups if len(group) >= needed]
 
 
-def _row_of_cells(row: list[Cell], bounds: list[Bound]) -> TableRow:
+def _row_of_cells(row: list[TextCell], bounds: list[Bound]) -> TableRow:
     texts = [""] * len(bounds)
     for cell in row:
         column = _column_of(cell, bounds)
@@ -127,7 +131,7 @@ def _row_of_cells(row: list[Cell], bounds: list[Bound]) -> TableRow:
     return TableRow(tuple(texts), row[0].box.x0, row[0].bold, row[0].box.middle)
 
 
-def _column_of(cell: Cell, bounds: list[Bound]) -> int:
+def _column_of(cell: TextCell, bounds: list[Bound]) -> int:
     """A number by its right edge, a text by its middle."""
     if cell.is_number:
         far = [min(abs(bound[1] - cell.box.x1), _outside(cell, bound)) for bound in bounds]
@@ -142,7 +146,7 @@ def _column_of(cell: Cell, bounds: list[Bound]) -> int:
     return far.index(min(far))
 
 
-def _outside(cell: Cell, bound: Bound) -> float:
+def _outside(cell: TextCell, bound: Bound) -> float:
     """0 when the cell lies within the column."""
     return max(0.0, bound[0] - cell.box.x0) + max(0.0, cell.box.x1 - bound[1])
 
@@ -262,14 +266,14 @@ def _are_shares(row: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
     )
 
 
-def _with_labels(bounds: list[Bound], rows: list[list[Cell]]) -> list[Bound]:
+def _with_labels(bounds: list[Bound], rows: list[list[TextCell]]) -> list[Bound]:
     """The columns, that of the labels as wide as they are."""
     labels = [row[0].box for row in rows if not row[0].is_number]
     right = max((box.x1 for box in labels if box.x1 <= bounds[0][1]), default=bounds[0][1])
     return [(bounds[0][0], right), *bounds[1:]]
 
 
-def _recut(line: Line, bounds: list[Bound]) -> list[Cell]:
+def _recut(line: TextLine, bounds: list[Bound]) -> list[TextCell]:
     """A heading row in cells: where a word ends as the figures of a column do, its heading ends."""
     edges = [right for _, right in bounds[1:]]
     parts: list[list[Word]] = [[]]
@@ -277,10 +281,10 @@ def _recut(line: Line, bounds: list[Bound]) -> list[Cell]:
         parts[-1].append(word)
         if any(abs(word.box.x1 - edge) <= NEAR for edge in edges):
             parts.append([])
-    return [cell for part in parts if part for cell in cut(Line(tuple(part)))]
+    return [cell for part in parts if part for cell in cut(TextLine(tuple(part)))]
 
 
-def _spread(row: list[Cell], bounds: list[Bound]) -> tuple[str, ...]:
+def _spread(row: list[TextCell], bounds: list[Bound]) -> tuple[str, ...]:
     """A heading row with every heading in all the columns that it stands over. One that ends where
     the figures do is that column's; another may be that of a group of columns, and begins where the
     group does or stands over its middle."""
@@ -297,7 +301,7 @@ def _spread(row: list[Cell], bounds: list[Bound]) -> tuple[str, ...]:
     return tuple(texts)
 
 
-def _columns_under(cell: Cell, bounds: list[Bound]) -> list[int]:
+def _columns_under(cell: TextCell, bounds: list[Bound]) -> list[int]:
     """The columns right under a heading."""
     for column, (_, right) in enumerate(bounds):
         if column and abs(cell.box.x1 - right) <= NEAR and cell.box.x0 > bounds[column - 1][1] - 12:
@@ -366,7 +370,7 @@ def _title_row(header: list[tuple[str, ...]]) -> tuple[str, list[tuple[str, ...]
 # ── grids ─────────────────────────────────────────────────────────────────────────────────────────
 
 
-def tables_of_grid(grid: Grid) -> list[Table]:
+def tables_of_grid(grid: RuledGrid) -> list[PdfTable]:
     """The tables of a grid: one, or several where headings follow on figures, or on the end of a
     text that began on the page before."""
     begun = _count_running_rows(grid.rows)
@@ -423,7 +427,7 @@ def _other_headings(rows: Sequence[GridRow], width: int) -> list[int]:
     return found
 
 
-def _table_of_grid(grid: Grid) -> Table:
+def _table_of_grid(grid: RuledGrid) -> PdfTable:
     rows = list(grid.rows)
     width = len(grid.columns)
     title = ""
@@ -432,7 +436,7 @@ def _table_of_grid(grid: Grid) -> Table:
     heading = _grid_heading(rows, width)
     header = [tuple(row.texts.get(column, "") for column in range(width)) for row in rows[:heading]]
     body = _grid_body(rows[heading:], width)
-    return Table(
+    return PdfTable(
         title, tuple(_join_broken_headings(header)), tuple(body), grid.box, grid.columns, grid.words
     )
 
@@ -477,7 +481,7 @@ def _grid_heading(rows: Sequence[GridRow], width: int) -> int:
     return min(heading, len(rows) - 1)
 
 
-def stands_over(line: Line, bounds: Sequence[Bound]) -> bool:
+def stands_over(line: TextLine, bounds: Sequence[Bound]) -> bool:
     """Whether the words of a line stand over columns, in several pieces; running text is one."""
     columns = {_column_at(word, bounds) for word in line.words}
     return len(cut(line)) >= 2 and None not in columns and len(columns) >= 2
@@ -490,7 +494,7 @@ def _column_at(word: Word, bounds: Sequence[Bound]) -> int | None:
     return None
 
 
-def with_heading(table: Table, lines: Sequence[Line]) -> Table:
+def with_heading(table: PdfTable, lines: Sequence[TextLine]) -> PdfTable:
     """A table with lines above it as the first rows of its heading."""
     rows: list[tuple[str, ...]] = []
     for line in lines:

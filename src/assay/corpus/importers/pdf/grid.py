@@ -19,9 +19,19 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from assay.corpus.importers.pdf.letters import lines_of
-from assay.corpus.importers.pdf.page import Box, Line, Page, Word
-from assay.corpus.importers.pdf.words import NEAR, NUMBER, YEARLIKE, cut, join_lines, signed
+from assay.corpus.importers.pdf.file import lines_of
+from assay.corpus.importers.pdf.page import (
+    NEAR,
+    NUMBER,
+    YEARLIKE,
+    Box,
+    PdfPage,
+    TextLine,
+    Word,
+    cut,
+    join_lines,
+    signed,
+)
 
 # set on the annual reports of Finnish municipalities
 COVERED = 0.6  # of a side: a ruling along more of it parts two cells
@@ -54,14 +64,14 @@ class GridRow:
 
 
 @dataclass(frozen=True)
-class Grid:
+class RuledGrid:
     box: Box
     columns: tuple[Interval, ...]
     rows: tuple[GridRow, ...]
     words: frozenset[Word]
 
 
-def grids_in(page: Page, box: Box, rulings: Sequence[Box]) -> list[Grid]:
+def grids_in(page: PdfPage, box: Box, rulings: Sequence[Box]) -> list[RuledGrid]:
     """The grids that these rulings draw, one under the other, if they part the words in them into
     cells."""
     lattice = _lattice(box, rulings)
@@ -91,7 +101,7 @@ def grids_in(page: Page, box: Box, rulings: Sequence[Box]) -> list[Grid]:
 
 def _grid(
     lattice: Lattice, cells: dict[Span, list[Word]], first: int, last: int, *, is_lined: bool
-) -> Grid | None:
+) -> RuledGrid | None:
     """The grid between two rows of the lattice."""
     if is_lined or _is_lined(cells):
         rows = _lined_rows(lattice, cells, first, last)
@@ -102,7 +112,7 @@ def _grid(
         return None
     words = frozenset(word for held in cells.values() for word in held)
     box = Box(lattice.xs[0], lattice.ys[first], lattice.xs[-1], lattice.ys[last + 1])
-    return Grid(box, lattice.bounds(used), _renumbered(rows, used), words)
+    return RuledGrid(box, lattice.bounds(used), _renumbered(rows, used), words)
 
 
 def _split_stacked(lattice: Lattice, cells: dict[Span, list[Word]]) -> list[tuple[int, int]]:
@@ -414,7 +424,7 @@ def _row_between(cells: dict[Span, list[Word]], number: int) -> list[GridRow]:
     return [row] if row.texts else []
 
 
-def _row(here: dict[Span, list[Word]], line: Line | None) -> GridRow:
+def _row(here: dict[Span, list[Word]], line: TextLine | None) -> GridRow:
     texts: dict[int, str] = {}
     starts: dict[int, str] = {}
     spans: dict[int, int] = {}

@@ -20,13 +20,11 @@ from assay.core.errors import InputError
 from assay.core.extras import MissingExtra
 from assay.corpus.importers.foreign_json import unreadable
 from assay.corpus.importers.kinds import Problem
-from assay.corpus.importers.pdf.cells import Table, TableRow
-from assay.corpus.importers.pdf.columns import in_reading_order
+from assay.corpus.importers.pdf.cells import PdfTable, TableRow
 from assay.corpus.importers.pdf.file import PdfFile, open_pdf
-from assay.corpus.importers.pdf.headings import Setting, Style, headings_in, setting_of
-from assay.corpus.importers.pdf.page import Line, Page
+from assay.corpus.importers.pdf.layout import Setting, headings_in, in_reading_order, setting_of
+from assay.corpus.importers.pdf.page import PdfPage, TextLine, cut, join_lines
 from assay.corpus.importers.pdf.tables import find_tables
-from assay.corpus.importers.pdf.words import cut, join_lines
 from assay.language.amounts import MONEY, stated_unit, unit_in
 
 # set on the annual reports of Finnish municipalities
@@ -68,31 +66,24 @@ class Passage(msgspec.Struct, frozen=True, kw_only=True):
     text: str
 
 
-class Row(msgspec.Struct, frozen=True, kw_only=True):
+class ReadRow(msgspec.Struct, frozen=True, kw_only=True):
     """A row of a table: one text per column, the label first. `parents` are the labels of the
     groups it stands under, outermost first."""
 
     cells: tuple[str, ...]
     parents: tuple[str, ...] = ()
 
-    @property
-    def label(self) -> str:
-        return self.cells[0]
-
 
 class ReadTable(msgspec.Struct, frozen=True, kw_only=True):
     """A table. `header` are its heading rows, a heading over several columns in each of them;
-    `columns` one heading for each column; `units` what its figures count, for each column;
-    `continues` the table of the page before that it goes on with."""
+    `units` what its figures count, for each column."""
 
     number: int
     title: str
     trail: Trail
     header: tuple[tuple[str, ...], ...]
-    columns: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[ReadRow, ...]
     units: tuple[str, ...]
-    continues: str = ""
     entity: str = ""
 
 
@@ -110,13 +101,10 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
 
     pages: int
     words: str
-    body: float
-    styles: dict[Style, int]
-    has_chapters: bool
-    numbered: dict[float, int]
+    setting: Setting
     running: frozenset[str]
     offsets: frozenset[int]  # printed page numbers less the number of the page
-    seen: dict[int, Page]  # those it was made from, so that they are read once
+    seen: dict[int, PdfPage]  # those it was made from, so that they are read once
 
 
 # ── the whole report ──────────────────────────────────────────────────────────────────────────────
@@ -152,7 +140,7 @@ def read_pages(path: Path, known: Survey) -> Iterator[ReadPage | Problem]:
 
 
 def _survey_pages(file: PdfFile) -> Survey:
-    pages: list[Page] = []
+    pages: list[PdfPage] = []
     for number in _sample(file.pages):
         try:
             pages.append(file.page(number))
@@ -168,14 +156,10 @@ def _survey_pages(file: PdfFile) -> Survey:
         offset for page in pages for offset in {int(n) - page.number for n in _page_numbers(page)}
     )
     inner = [[line for line in page.lines if _shape(line, page) not in running] for page in pages]
-    setting = setting_of(inner)
     return Survey(
         pages=file.pages,
         words=" ".join(line.text for lines in inner[:30] for line in lines),
-        body=setting.body,
-        styles=setting.styles,
-        has_chapters=setting.has_chapters,
-        numbered=setting.numbered,
+        setting=setting_of(inner),
         running=running,
         offsets=frozenset(offset for offset, count in offsets.items() if count >= 3),
         seen={page.number: page for page in pages},
@@ -191,18 +175,18 @@ def _sample(pages: int) -> list[int]:
     return sorted({page for first in firsts for page in (first, first + 1)})
 
 
-def _edge_lines(page: Page) -> list[Line]:
+def _edge_lines(page: PdfPage) -> list[TextLine]:
     """The lines near the top and the bottom of a page."""
     return [line for line in page.lines if _side(line, page)]
 
 
-def _side(line: Line, page: Page) -> str:
+def _side(line: TextLine, page: PdfPage) -> str:
     if line.box.y1 < EDGE * page.height:
         return "top"
     return "bottom" if line.box.y0 > 0.9 * page.height else ""
 
 
-def _shape(line: Line, page: Page) -> str:
+def _shape(line: TextLine, page: PdfPage) -> str:
     """The part of a running line that is the same on every page; "" for a line in the middle."""
     side = _side(line, page)
     worded = [cell for cell in cut(line) if re.search(r"[^\W\d]", cell.text)]
@@ -211,12 +195,12 @@ def _shape(line: Line, page: Page) -> str:
     return f"{side} {re.sub(r'[0-9]+', '9', line.text)[:60]}" if side else ""
 
 
-def _is_number_of(page: Page, line: Line) -> bool:
+def _is_number_of(page: PdfPage, line: TextLine) -> bool:
     """Whether a line at the edge is nothing but the number of its page."""
     return bool(_side(line, page) and _NUMBER_OF_PAGE.fullmatch(line.text))
 
 
-def _page_numbers(page: Page) -> list[str]:
+def _page_numbers(page: PdfPage) -> list[str]:
     """Numbers at the edges of a page that may be its own."""
     lines = _edge_lines(page)
     outermost = [*lines[:2], *lines[-2:]]
@@ -244,7 +228,7 @@ class _LastTable:
     """The table at the end of the page before."""
 
     page: int
-    table: Table
+    table: PdfTable
     read: ReadTable
 
 
@@ -277,7 +261,7 @@ class _ReadingState:
             parts = (Passage(number=1, trail=self.headings, text="\n".join(running)),)
         yield ReadPage(number=number, printed=self._printed(page), running=running, parts=parts)
 
-    def _printed(self, page: Page) -> str:
+    def _printed(self, page: PdfPage) -> str:
         """The number at the edge of the page that goes on from the page before; pages without one,
         such as those that part chapters, may or may not be counted."""
         found = _page_numbers(page)
@@ -296,13 +280,12 @@ class _ReadingState:
         return tuple(opened.heading for opened in self.trail)
 
 
-def _page_parts(state: _ReadingState, page: Page) -> Iterator[Passage | ReadTable]:
+def _page_parts(state: _ReadingState, page: PdfPage) -> Iterator[Passage | ReadTable]:
     """The parts of a page in reading order. A heading that no part of its own page carries is a
     passage by itself, so that its words are on their page."""
     found = find_tables(page)
     lines = in_reading_order(found.lines, (table.box for table in found.tables))
-    known = state.known
-    setting = Setting(known.body, known.styles, known.has_chapters, known.numbered)
+    setting = state.known.setting
     headings = {heading.first: heading for heading in headings_in(lines, setting)}
     inside = {n for heading in headings.values() for n in range(heading.first, heading.last + 1)}
     tables = list(found.tables)
@@ -317,7 +300,7 @@ def _page_parts(state: _ReadingState, page: Page) -> Iterator[Passage | ReadTabl
             yield Passage(number=numbers["s"], trail=state.headings, text=text)
             _mark_headings_used(state)
 
-    def table(drawn: Table) -> Iterator[Passage | ReadTable]:
+    def table(drawn: PdfTable) -> Iterator[Passage | ReadTable]:
         yield from passage()
         numbers["t"] += 1
         is_first = sum(numbers.values()) == 1
@@ -326,8 +309,7 @@ def _page_parts(state: _ReadingState, page: Page) -> Iterator[Passage | ReadTabl
         _mark_headings_used(state)
         yield read
 
-    for opened in state.trail:
-        opened.is_used = True
+    _mark_headings_used(state)
     for number, line in enumerate(lines):
         while tables and tables[0].box.y0 < line.box.middle:
             yield from table(tables.pop(0))
@@ -383,32 +365,27 @@ def _open_heading(state: _ReadingState, text: str, level: int) -> list[str]:
 
 
 def _read_table(
-    state: _ReadingState, page: int, number: int, drawn: Table, *, is_first: bool
+    state: _ReadingState, page: int, number: int, drawn: PdfTable, *, is_first: bool
 ) -> ReadTable:
     trail = state.headings
     before = state.last if is_first else None
     header = drawn.header
     title = drawn.title
-    continues = ""
     if before is not None and before.page == page - 1 and _continues_table(before, drawn):
-        continues = f"p{before.page}-t{before.read.number}"
         header = header or before.read.header
         title = title or before.read.title
-    columns = _columns(header, len(drawn.bounds))
     return ReadTable(
         number=number,
         title=title,
         trail=trail,
         header=header,
-        columns=columns,
         rows=tuple(_rows_with_parents(drawn.rows)),
         units=_units(header, title, trail, drawn.rows),
-        continues=continues,
         entity=_entity(title, trail) or state.named,
     )
 
 
-def _continues_table(before: _LastTable, drawn: Table) -> bool:
+def _continues_table(before: _LastTable, drawn: PdfTable) -> bool:
     """The same columns at the same places, and no other heading."""
     if len(before.table.bounds) != len(drawn.bounds):
         return False
@@ -418,16 +395,7 @@ def _continues_table(before: _LastTable, drawn: Table) -> bool:
     return all(abs(old[1] - new[1]) <= SAME_COLUMN for old, new in pairs)
 
 
-def _columns(header: Sequence[Sequence[str]], width: int) -> tuple[str, ...]:
-    """One heading for each column, its rows from the top down."""
-    joined = []
-    for column in range(width):
-        texts = list(dict.fromkeys(row[column] for row in header if row[column]))
-        joined.append(join_lines(texts))
-    return tuple(joined)
-
-
-def _rows_with_parents(rows: Sequence[TableRow]) -> Iterator[Row]:
+def _rows_with_parents(rows: Sequence[TableRow]) -> Iterator[ReadRow]:
     """Rows with the labels they stand under: a label alone heads the rows after it, and a row heads
     those that are set further in."""
     above: list[TableRow] = []
@@ -435,7 +403,7 @@ def _rows_with_parents(rows: Sequence[TableRow]) -> Iterator[Row]:
         if row.cells[0]:
             while above and not _is_under(row, above[-1]):
                 above.pop()
-        yield Row(cells=row.cells, parents=tuple(parent.cells[0] for parent in above))
+        yield ReadRow(cells=row.cells, parents=tuple(parent.cells[0] for parent in above))
         if row.cells[0]:
             above.append(row)
 

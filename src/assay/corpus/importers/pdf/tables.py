@@ -27,15 +27,25 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from assay.corpus.importers.pdf.cells import (
-    Table,
+    PdfTable,
     stands_over,
     table_of,
     tables_of_grid,
     with_heading,
 )
 from assay.corpus.importers.pdf.grid import grids_in, levels
-from assay.corpus.importers.pdf.page import SHY, Box, Line, Page, Word
-from assay.corpus.importers.pdf.words import NEAR, Cell, cut, is_year_row, join_lines
+from assay.corpus.importers.pdf.page import (
+    NEAR,
+    SHY,
+    Box,
+    PdfPage,
+    TextCell,
+    TextLine,
+    Word,
+    cut,
+    is_year_row,
+    join_lines,
+)
 
 HEADING = 1.15  # the size of a heading over that of what is in a table
 MOST_ABOVE = 4  # lines of headings over a grid
@@ -47,14 +57,14 @@ Region = tuple[int, int]  # the first line and the last
 class Tables:
     """The tables of a page, and the lines that are in none."""
 
-    tables: tuple[Table, ...]
-    lines: tuple[Line, ...]
+    tables: tuple[PdfTable, ...]
+    lines: tuple[TextLine, ...]
     sideways: tuple[Word, ...]
 
 
-def find_tables(page: Page) -> Tables:
+def find_tables(page: PdfPage) -> Tables:
     """First what rulings draw, then columns of numbers, then areas filled like cells."""
-    tables: list[Table] = []
+    tables: list[PdfTable] = []
     loose = _add_ruled_tables(page, page.rulings, tables)
     tables = list(_with_headings(tables, _without_tables(page, tables).lines))
     tables += _aligned_tables(_without_tables(page, tables), loose)
@@ -64,7 +74,7 @@ def find_tables(page: Page) -> Tables:
     return Tables(tuple(_titled(tables, rest.lines)), rest.lines, rest.sideways)
 
 
-def _add_ruled_tables(page: Page, rulings: Sequence[Box], tables: list[Table]) -> list[Box]:
+def _add_ruled_tables(page: PdfPage, rulings: Sequence[Box], tables: list[PdfTable]) -> list[Box]:
     """Adds the tables that these rulings draw; the outlines whose rulings part no columns."""
     loose: list[Box] = []
     for box in _ruling_outlines(rulings):
@@ -75,13 +85,13 @@ def _add_ruled_tables(page: Page, rulings: Sequence[Box], tables: list[Table]) -
     return loose
 
 
-def _with_headings(tables: Sequence[Table], lines: Sequence[Line]) -> Iterator[Table]:
+def _with_headings(tables: Sequence[PdfTable], lines: Sequence[TextLine]) -> Iterator[PdfTable]:
     """Tables with the lines right above their rulings that stand over their columns, and are not
     set larger than what is in them: those are headings."""
     for table in tables:
         top = table.box.y0
         size = max((word.size for word in table.words), default=0.0)
-        taken: list[Line] = []
+        taken: list[TextLine] = []
         for line in reversed(lines):
             if line.box.middle > table.box.y0 or len(taken) == MOST_ABOVE:
                 continue
@@ -94,23 +104,23 @@ def _with_headings(tables: Sequence[Table], lines: Sequence[Line]) -> Iterator[T
         yield with_heading(table, taken) if taken else table
 
 
-def _without_tables(page: Page, tables: Iterable[Table]) -> Page:
+def _without_tables(page: PdfPage, tables: Iterable[PdfTable]) -> PdfPage:
     """The page without the words of these tables."""
     taken = {word for table in tables for word in table.words}
     sideways = tuple(word for word in page.sideways if word not in taken)
     return replace(page, lines=_without(page.lines, taken), sideways=sideways)
 
 
-def _without(lines: Iterable[Line], taken: set[Word]) -> tuple[Line, ...]:
+def _without(lines: Iterable[TextLine], taken: set[Word]) -> tuple[TextLine, ...]:
     kept = []
     for line in lines:
         words = tuple(word for word in line.words if word not in taken)
         if words:
-            kept.append(line if len(words) == len(line.words) else Line(words))
+            kept.append(line if len(words) == len(line.words) else TextLine(words))
     return tuple(kept)
 
 
-def _tables_in_box(page: Page, box: Box, drawn: Sequence[Box]) -> list[Table]:
+def _tables_in_box(page: PdfPage, box: Box, drawn: Sequence[Box]) -> list[PdfTable]:
     inside = [line for line in page.lines if any(box.holds(word.box, 1) for word in line.words)]
     rulings = [ruling for ruling in drawn if _is_inside(ruling, box)]
     if len(inside) < 2 or not _is_tabular(page, box, rulings, [cut(line) for line in inside]):
@@ -119,7 +129,7 @@ def _tables_in_box(page: Page, box: Box, drawn: Sequence[Box]) -> list[Table]:
     return [table for grid in found for table in tables_of_grid(grid)]
 
 
-def _aligned_tables(page: Page, loose: list[Box]) -> Iterator[Table]:
+def _aligned_tables(page: PdfPage, loose: list[Box]) -> Iterator[PdfTable]:
     """Tables by their columns of numbers."""
     cells = [cut(line) for line in page.lines]
     outlines = [region for box in loose if (region := _lines_in(page, box)) is not None]
@@ -131,12 +141,12 @@ def _aligned_tables(page: Page, loose: list[Box]) -> Iterator[Table]:
                     yield table
 
 
-def _lines_in(page: Page, box: Box) -> Region | None:
+def _lines_in(page: PdfPage, box: Box) -> Region | None:
     inside = [number for number, line in enumerate(page.lines) if _is_within(line.box, box)]
     return (inside[0], inside[-1]) if len(inside) >= 2 else None
 
 
-def _split_side_by_side(lines: Sequence[Line]) -> list[Sequence[Line]]:
+def _split_side_by_side(lines: Sequence[TextLine]) -> list[Sequence[TextLine]]:
     """The lines of one table, or of several that stand side by side: labels that begin at one place
     right of figures, with figures of their own."""
     starts = [place for line in lines if (place := _second_label(cut(line))) is not None]
@@ -144,15 +154,15 @@ def _split_side_by_side(lines: Sequence[Line]) -> list[Sequence[Line]]:
     if len(starts) < max(3, 0.4 * numbered):
         return [lines]
     edge = min(starts) - 2
-    left: list[Line] = []
-    right: list[Line] = []
+    left: list[TextLine] = []
+    right: list[TextLine] = []
     for line in lines:
         for side, words in (
             (left, tuple(word for word in line.words if word.box.x0 < edge)),
             (right, tuple(word for word in line.words if word.box.x0 >= edge)),
         ):
             if words:
-                side.append(Line(words))
+                side.append(TextLine(words))
     crossing = sum(1 for line in lines if any(_crosses(cell.box, edge) for cell in cut(line)))
     if crossing > 0.15 * len(lines) or len(left) < 3 or len(right) < 3:
         return [lines]
@@ -163,7 +173,7 @@ def _crosses(box: Box, edge: float) -> bool:
     return box.x0 < edge - 1 and box.x1 > edge + 3
 
 
-def _second_label(row: list[Cell]) -> float | None:
+def _second_label(row: list[TextCell]) -> float | None:
     """The left edge of the words that stand between the figures of a row."""
     for number, cell in enumerate(row):
         is_words = len(re.findall(r"[^\W\d]", cell.text)) >= 3 and not cell.is_number
@@ -174,14 +184,14 @@ def _second_label(row: list[Cell]) -> float | None:
     return None
 
 
-def _titled(tables: Sequence[Table], lines: Sequence[Line]) -> Iterator[Table]:
+def _titled(tables: Sequence[PdfTable], lines: Sequence[TextLine]) -> Iterator[PdfTable]:
     """Tables with the line right above them as title, where they have none of their own."""
     for table in tables:
         title = table.title or _title_above(table, tables, lines)
         yield replace(table, title=title)
 
 
-def _title_above(table: Table, tables: Sequence[Table], lines: Sequence[Line]) -> str:
+def _title_above(table: PdfTable, tables: Sequence[PdfTable], lines: Sequence[TextLine]) -> str:
     above = [line for line in lines if line.box.middle < table.box.y0 and _is_above(line, table)]
     if not above:
         return ""
@@ -200,11 +210,13 @@ def _title_above(table: Table, tables: Sequence[Table], lines: Sequence[Line]) -
     return join_lines(begun)
 
 
-def _is_above(line: Line, table: Table) -> bool:
+def _is_above(line: TextLine, table: PdfTable) -> bool:
     return line.box.x0 < table.box.x1 and line.box.x1 > table.box.x0
 
 
-def _number_regions(page: Page, cells: list[list[Cell]], grids: list[Region]) -> list[Region]:
+def _number_regions(
+    page: PdfPage, cells: list[list[TextCell]], grids: list[Region]
+) -> list[Region]:
     """Runs of lines with numbers under each other, (first line, last line). Two grids are two
     tables, and a grid has its headings inside."""
     runs: list[list[int]] = []
@@ -233,7 +245,7 @@ def _number_regions(page: Page, cells: list[list[Cell]], grids: list[Region]) ->
     return regions
 
 
-def _is_row(row: list[Cell]) -> bool:
+def _is_row(row: list[TextCell]) -> bool:
     """A label and a number at a distance, or several numbers."""
     numbers = [cell for cell in row if cell.is_number]
     if len(numbers) >= 2:
@@ -241,7 +253,7 @@ def _is_row(row: list[Cell]) -> bool:
     return len(numbers) == 1 and len(row) >= 2 and row[-1].is_number and len(row[0].text) < 90
 
 
-def _are_one_run(page: Page, cells: list[list[Cell]], before: int, index: int) -> bool:
+def _are_one_run(page: PdfPage, cells: list[list[TextCell]], before: int, index: int) -> bool:
     """The rows between are few and short: a heading inside a table, not a paragraph of text."""
     between = range(before + 1, index)
     if is_year_row(cells[index]):
@@ -255,11 +267,11 @@ def _are_one_run(page: Page, cells: list[list[Cell]], before: int, index: int) -
     return len(between) <= 5 and not any(_is_prose(page, cells[line]) for line in between)
 
 
-def _is_prose(page: Page, row: list[Cell]) -> bool:
+def _is_prose(page: PdfPage, row: list[TextCell]) -> bool:
     return len(row) == 1 and row[0].box.width > 0.52 * page.width
 
 
-def _is_aligned(cells: list[list[Cell]], run: list[int]) -> bool:
+def _is_aligned(cells: list[list[TextCell]], run: list[int]) -> bool:
     """At least three rows, and a column in which most of them have a number."""
     numbers = [[cell for cell in cells[line] if cell.is_number] for line in run]
     if len(run) < 3:
@@ -269,11 +281,11 @@ def _is_aligned(cells: list[list[Cell]], run: list[int]) -> bool:
     return max(near, default=0) >= max(3, 0.5 * len(run))
 
 
-def _is_larger(line: Line, row: Line) -> bool:
+def _is_larger(line: TextLine, row: TextLine) -> bool:
     return line.size >= 1.3 * row.size
 
 
-def _heading_top(page: Page, cells: list[list[Cell]], run: list[int]) -> int:
+def _heading_top(page: PdfPage, cells: list[list[TextCell]], run: list[int]) -> int:
     """Up over the lines of column headings: short pieces that stand over the columns of numbers."""
     first = run[0]
     columns = [cell.box for number in run[:4] for cell in cells[number] if cell.is_number]
@@ -297,7 +309,7 @@ def _heading_top(page: Page, cells: list[list[Cell]], run: list[int]) -> int:
     return top
 
 
-def _is_short(row: list[Cell]) -> bool:
+def _is_short(row: list[TextCell]) -> bool:
     return all(len(cell.text) <= 45 for cell in row)
 
 
@@ -309,7 +321,7 @@ def _is_within(line: Box, box: Box) -> bool:
     return box.y0 - 1 <= line.middle <= box.y1 + 1 and line.x1 > box.x0 and line.x0 < box.x1
 
 
-def _is_tabular(page: Page, box: Box, rulings: list[Box], rows: list[list[Cell]]) -> bool:
+def _is_tabular(page: PdfPage, box: Box, rulings: list[Box], rows: list[list[TextCell]]) -> bool:
     """A grid holds text in at least two columns. A chart holds scattered numbers, a framed
     paragraph one column."""
     if box.width < 0.15 * page.width:
@@ -373,7 +385,7 @@ def _merge_regions(regions: list[Region]) -> list[Region]:
     return merged
 
 
-def _split_at_years(cells: list[list[Cell]], first: int, last: int) -> list[Region]:
+def _split_at_years(cells: list[list[TextCell]], first: int, last: int) -> list[Region]:
     """A row of years alone, after rows of figures, is the heading of another table; its title
     stands above it."""
     for index in range(first + 3, last):

@@ -1,10 +1,10 @@
-"""What a question leaves out: said in few forms, and never by the *not* of a verb."""
+"""What a question leaves out (in few forms, never by the *not* of a verb), and its filler words."""
 
 from __future__ import annotations
 
 import pytest
 
-from assay.language.exclusion import without_excluded
+from assay.language.questions import is_filler, without_excluded
 
 
 @pytest.mark.parametrize(
@@ -51,3 +51,28 @@ def test_the_not_of_a_verb_excludes_nothing(language: str, question: str) -> Non
 
 def test_something_is_always_asked_for() -> None:
     assert without_excluded("(ei mikään muu)", "fi").wanted == "(ei mikään muu)"
+
+
+@pytest.mark.parametrize(
+    ("language", "words"),
+    [
+        ("fi", "montako paljonko mulla pääseekö saanko tarvitaanko kenelle tehdä of"),
+        ("he", "מהו וכמה כשאני שצריכים ללא"),
+        ("en", "someone happens getting"),
+    ],
+)
+def test_what_asks_or_fills_is_told(language: str, words: str) -> None:
+    assert [word for word in words.split() if not is_filler(word, language)] == []
+
+
+@pytest.mark.parametrize(
+    ("language", "words"),
+    [
+        ("fi", "menettely toimielin jäävi saatava tulos kunta antolaina otto"),
+        ("he", "שמאי שכן מלא לאשר היתר"),
+        ("en", "gift council tie"),
+        ("", "something"),
+    ],
+)
+def test_what_is_asked_for_is_none(language: str, words: str) -> None:
+    assert [word for word in words.split() if is_filler(word, language)] == []

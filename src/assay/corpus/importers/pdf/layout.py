@@ -1,6 +1,12 @@
-"""Find the headings of a report and their levels from type size, weight and numbering.
+"""Put the lines of a PDF page into reading order, and find the headings of a report and their
+levels. All constants were set on the annual reports of Finnish municipalities.
 
-**Idea.** What is a heading depends on the size of the running text, so that is found first: the
+**Columns.** Lines are made of words at one height, so that a line of a page in two columns is one
+of the left column and one of the right. Where lines that follow each other are all parted by the
+same white strip, and what stands on both sides of it is running text, the left sides are read
+first. A list of names and offices is parted too, but its sides are short: it is read as rows.
+
+**Headings.** What is a heading depends on the size of the running text, so that is found first: the
 size of most letters in lines that read as sentences, over a sample of pages. Lines in a larger
 size, in bold, or numbered, are headings; several lines in one style that go on like a paragraph are
 not. A heading over two lines is one heading.
@@ -14,15 +20,120 @@ style are one below; other sizes are ranked, the largest first. A goal in a list
 from __future__ import annotations
 
 import re
+import statistics
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from assay.corpus.importers.pdf.page import Line
-from assay.corpus.importers.pdf.words import join_lines
+from assay.corpus.importers.pdf.page import Box, TextLine, Word, join_lines
 
-# set on the annual reports of Finnish municipalities
+# ── columns ───────────────────────────────────────────────────────────────────────────────────────
+
+LEAST = 4  # lines with words on both sides of the strip
+STRIP = 0.8  # of the height of a line: the least width of the strip
+WORDS = 3  # of a side of a line, for running text
+FULL = 0.7  # of the width of its column, for running text
+
+Sides = tuple[TextLine | None, TextLine | None]
+
+
+def in_reading_order(lines: Sequence[TextLine], tables: Iterable[Box]) -> tuple[TextLine, ...]:
+    """The lines of a page that are in no table, columns one after the other."""
+    tops = sorted(box.y0 for box in tables)
+    ordered: list[TextLine] = []
+    for block in _blocks_between(lines, tops):
+        ordered += _order_block(block)
+    return tuple(ordered)
+
+
+def _blocks_between(lines: Sequence[TextLine], tops: Sequence[float]) -> Iterator[list[TextLine]]:
+    """Blocks of lines with no table between them."""
+    block: list[TextLine] = []
+    for line in lines:
+        if block and any(block[-1].box.middle < top <= line.box.middle for top in tops):
+            yield block
+            block = []
+        block.append(line)
+    if block:
+        yield block
+
+
+def _order_block(lines: list[TextLine]) -> list[TextLine]:
+    ordered: list[TextLine] = []
+    first = 0
+    while first < len(lines):
+        last, strip = _find_columns(lines, first)
+        if strip is None:
+            ordered.append(lines[first])
+            first += 1
+            continue
+        sides = [_sides(line, strip) for line in lines[first:last]]
+        ordered += [left for left, _ in sides if left is not None]
+        ordered += [right for _, right in sides if right is not None]
+        first = last
+    return ordered
+
+
+def _find_columns(lines: list[TextLine], first: int) -> tuple[int, float | None]:
+    """How far the lines from this one on are set in two columns, and the strip between them."""
+    for strip in _strips(lines[first]):
+        last = first
+        while last < len(lines) and not _crosses(lines[last], strip):
+            last += 1
+        if _are_running_text([_sides(line, strip) for line in lines[first:last]]):
+            return last, strip
+    return first, None
+
+
+def _strips(line: TextLine) -> list[float]:
+    """Right before what stands after the white places of a line that are wide enough, the widest
+    first: the lines of the right column begin at one place."""
+    gaps = [
+        (after.box.x0 - before.box.x1, after.box.x0 - 0.55 * STRIP * line.size)
+        for before, after in zip(line.words, line.words[1:], strict=False)
+    ]
+    return [place for gap, place in sorted(gaps, reverse=True) if gap >= STRIP * line.size][:2]
+
+
+def _crosses(line: TextLine, strip: float) -> bool:
+    """Whether words stand over the strip, or so near to it on both sides that there is none."""
+    half = STRIP * line.size / 2
+    return any(word.box.x0 < strip + half and word.box.x1 > strip - half for word in line.words)
+
+
+def _sides(line: TextLine, strip: float) -> Sides:
+    return (
+        _line(word for word in line.words if word.box.centre < strip),
+        _line(word for word in line.words if word.box.centre >= strip),
+    )
+
+
+def _line(words: Iterable[Word]) -> TextLine | None:
+    kept = tuple(words)
+    return TextLine(kept) if kept else None
+
+
+def _are_running_text(sides: list[Sides]) -> bool:
+    """Both columns are running text: lines have several words, reach the end of their column, and
+    begin inside of a sentence."""
+    both = [(left, right) for left, right in sides if left is not None and right is not None]
+    if len(both) < LEAST:
+        return False
+    return all(_is_running([pair[side] for pair in both]) for side in (0, 1))
+
+
+def _is_running(lines: list[TextLine]) -> bool:
+    left = min(line.box.x0 for line in lines)
+    width = max(line.box.x1 for line in lines) - left
+    full = sum(line.box.x1 - left >= FULL * width for line in lines)
+    words = statistics.median(len(line.words) for line in lines)
+    inside = sum(line.text[:1].islower() for line in lines)  # of a sentence
+    return words >= WORDS and full >= 0.5 * len(lines) and inside >= 0.4 * len(lines)
+
+
+# ── headings ──────────────────────────────────────────────────────────────────────────────────────
+
 LARGER = 1.14  # the size of a heading over that of the text
 LONGEST = 160  # letters of a heading
 DEEPEST = 6  # level of headings
@@ -73,11 +184,11 @@ def _stated_level(text: str, has_chapters: bool) -> int:
     return min(found[1].count(".") + 1 + has_chapters, DEEPEST) if found else 0
 
 
-def style_of(line: Line) -> Style:
+def style_of(line: TextLine) -> Style:
     return round(2 * line.size) / 2, line.bold
 
 
-def setting_of(pages: Iterable[Sequence[Line]]) -> Setting:
+def setting_of(pages: Iterable[Sequence[TextLine]]) -> Setting:
     """The typography of a report, from the lines of a sample of pages."""
     pages = list(pages)
     sizes: Counter[float] = Counter()
@@ -129,12 +240,12 @@ def _levels_of_styles(
     return levels, numbered
 
 
-def _is_sentence_like(line: Line) -> bool:
+def _is_sentence_like(line: TextLine) -> bool:
     letters = sum(letter.isalpha() for letter in line.text)
     return len(line.words) >= 6 and letters >= 0.75 * len(line.text.replace(" ", ""))
 
 
-def headings_in(lines: Sequence[Line], setting: Setting) -> list[PageHeading]:
+def headings_in(lines: Sequence[TextLine], setting: Setting) -> list[PageHeading]:
     """The headings among the lines of a page."""
     return [
         PageHeading(
@@ -147,7 +258,7 @@ def headings_in(lines: Sequence[Line], setting: Setting) -> list[PageHeading]:
     ]
 
 
-def _group_heading_lines(lines: Sequence[Line], setting: Setting) -> list[list[int]]:
+def _group_heading_lines(lines: Sequence[TextLine], setting: Setting) -> list[list[int]]:
     groups: list[list[int]] = []
     for run in _heading_runs(lines, setting):
         text = sum(len(lines[number].text) for number in run)
@@ -166,7 +277,7 @@ def _group_heading_lines(lines: Sequence[Line], setting: Setting) -> list[list[i
     ]
 
 
-def _heading_runs(lines: Sequence[Line], setting: Setting) -> list[list[int]]:
+def _heading_runs(lines: Sequence[TextLine], setting: Setting) -> list[list[int]]:
     """Lines that look like headings, those in one style right under each other together."""
     runs: list[list[int]] = []
     for number, line in enumerate(lines):
@@ -182,7 +293,7 @@ def _heading_runs(lines: Sequence[Line], setting: Setting) -> list[list[int]]:
     return runs
 
 
-def _is_sentence(number: int, lines: Sequence[Line], setting: Setting) -> bool:
+def _is_sentence(number: int, lines: Sequence[TextLine], setting: Setting) -> bool:
     """A line in bold that goes on below in the type of the text."""
     line = lines[number]
     if line.size >= LARGER * setting.body or number + 1 >= len(lines):
@@ -192,7 +303,7 @@ def _is_sentence(number: int, lines: Sequence[Line], setting: Setting) -> bool:
     return is_close and not below.bold and below.text[:1].islower()
 
 
-def _continues_heading(before: Line, line: Line, lines: Sequence[Line]) -> bool:
+def _continues_heading(before: TextLine, line: TextLine, lines: Sequence[TextLine]) -> bool:
     """The second line of a heading: the first is full, or cannot end there."""
     if _NUMBERED.match(line.text):
         return False
@@ -204,7 +315,7 @@ def _continues_heading(before: Line, line: Line, lines: Sequence[Line]) -> bool:
     return before.box.x1 + first > right - 0.02 * (right - left)
 
 
-def _looks_like_heading(line: Line, setting: Setting) -> bool:
+def _looks_like_heading(line: TextLine, setting: Setting) -> bool:
     """Larger than the text, or bold, short, and numbered or without a full stop."""
     text = line.text
     if not 3 <= len(text) <= 130 or _LEADERS.search(text):

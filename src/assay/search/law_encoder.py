@@ -1,0 +1,110 @@
+"""Encoders of law-fi-1 and law-he-1: a small transformer over the words of a text.
+
+A word of the transformer is the mean of the vectors of its character n-grams, plus a vector of its
+own where it is frequent in legal texts, so that no form is unknown. Six layers turn the words of a
+text into one vector. `training/law_encoder.py` makes the weights from statutes and court decisions;
+word vectors are int8 rows with one scale each, the layers are int8 ONNX.
+
+A vector has a second half, that of the static encoder of the language, which knows people's wording
+from written questions: the cosine of two texts is the mean of both cosines.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from importlib import resources
+
+import numpy as np
+
+from assay.core.extras import need
+from assay.search.arrays import Array, Floats, unit_rows
+from assay.search.static import StaticEncoder, places
+from assay.search.views import Parts
+
+QUERY_MARK = 1  # rows of the frequent words that stand for no word
+DOCUMENT_MARK = 2
+FIRST_WORD = 4
+QUERY_WORDS = 112
+DOCUMENT_WORDS = 143
+ACT_WORDS = 14
+SIZE = 256  # numbers of the vector of the layers
+NGRAM_ROWS = 96  # of one word that are read
+CACHE = 50_000  # words
+_WORD = re.compile(r"[^\W_]+")
+_HEBREW_MARKS = str.maketrans("", "", "\u05f3\u05f4")
+
+
+class LawEncoder:
+    """An encoder that ships with the package and reads statutes of one language."""
+
+    def __init__(self, name: str) -> None:
+        need("search", f"the encoder {name}")
+        import onnxruntime
+
+        self.name = name
+        folder = resources.files("assay_models")
+        about = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
+        self._sizes = about["ngrams"]
+        self._static = StaticEncoder(about["static"])
+        frequent = (folder / f"{name}.words.txt").read_text(encoding="utf-8").split("\n")
+        self._frequent = {word: row + FIRST_WORD for row, word in enumerate(frequent) if word}
+        with (
+            resources.as_file(folder / f"{name}.words.npz") as path,
+            np.load(path, allow_pickle=False) as stored,
+        ):
+            self._rows: Array = stored["rows"]
+            self._row_scale: Floats = stored["row_scale"]
+            self._own: Array = stored["own"]
+            self._own_scale: Floats = stored["own_scale"]
+            self._map: Floats = stored["map"].astype(np.float32)
+            self._bias: Floats = stored["bias"]
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = 1
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        options.log_severity_level = 3
+        self._session = onnxruntime.InferenceSession(
+            (folder / f"{name}.onnx").read_bytes(), options, providers=["CPUExecutionProvider"]
+        )
+        self._word = lru_cache(CACHE)(self._vector)
+
+    def queries(self, texts: Sequence[str]) -> Floats:
+        vectors = [self._encoded(QUERY_MARK, words_of(text)[:QUERY_WORDS]) for text in texts]
+        return _joined(vectors, self._static.queries(texts))
+
+    def documents(self, texts: Sequence[Parts], tick: Callable[[int], None]) -> Floats:
+        """One at a time, so that a vector does not depend on the texts encoded beside it."""
+        vectors = []
+        for parts in texts:
+            words = words_of(parts.act)[:ACT_WORDS]
+            words += [word for text, most in parts.texts for word in words_of(text)[:most]]
+            vectors.append(self._encoded(DOCUMENT_MARK, words[:DOCUMENT_WORDS]))
+            tick(1)
+        return _joined(vectors, self._static.documents(texts, lambda number: None))
+
+    def _encoded(self, mark: int, words: Sequence[str]) -> Floats:
+        """Nothing where there are no words."""
+        if not words:
+            return np.zeros(SIZE, np.float32)
+        first = self._bias + self._own[mark] * self._own_scale[mark]
+        rows = np.array([first, *map(self._word, words)], np.float32)
+        return np.asarray(self._session.run(None, {"words": rows[None]})[0][0])
+
+    def _vector(self, word: str) -> Floats:
+        numbers = places(word, self._sizes, len(self._rows))[:NGRAM_ROWS]
+        mean = (self._rows[numbers] * self._row_scale[numbers]).mean(axis=0)
+        vector = self._map @ mean + self._bias
+        if number := self._frequent.get(word):
+            vector = vector + self._own[number] * self._own_scale[number]
+        return np.asarray(vector, np.float32)
+
+
+def _joined(vectors: Sequence[Floats], static: Floats) -> Floats:
+    return unit_rows(np.hstack([unit_rows(np.array(vectors)), static])) if vectors else static
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a text, all of them: "who" and "when" say what is asked."""
+    return _WORD.findall(text.lower().translate(_HEBREW_MARKS))

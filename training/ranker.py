@@ -1,0 +1,227 @@
+"""Fit the weights of the ranker of provisions and write src/assay/search/data/ranker.json.
+
+    python ranker.py --corpus six-acts --questions eval/questions_finnish_golden.json
+
+Each question is asked four ways: with the written questions of all acts, with none, with those of
+its own act left out (the act is new), and with those of other acts left out. The weights are a
+softmax regression over the candidates. It prints how often the right moment is first and among the
+first five, for acts and authors that are in no fit, and then writes weights fitted on everything.
+
+The static half of the encoders has seen written questions for these acts, which flatters `dense`
+against words. So words have least weights: those of a fit with the transformer alone, in proportion
+to `dense`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from scipy.optimize import minimize
+
+from assay.corpus.disk import open_corpus
+from assay.search import closer, index, written
+from assay.search.arrays import best_rows
+from assay.search.engine import Engine
+from assay.search.signals import soft_signals
+
+FOLDS = 6
+OTHERS = 80  # questions of other acts, asked where a fold's acts have no written questions
+CANDIDATES = {"fused": 40, "dense": 25, "words": 25, "questions": 15}
+NEGATIVE = {"later", "excluded", "place"}
+NAMES = (
+    *("words", "expanded", "act", "asked_by", "subject", "dense", "beside"),
+    *("questions", "unasked", "votes", "unvoted", "later", "excluded", "said", "close", "place"),
+)
+FIXED = {"citation": 15.0, "named": 5.0}  # rules: a provision or a title that the question names
+LEAST = {"words": 1.6, "expanded": 1.2, "said": 4.0}
+SPREAD = 0.05  # least deviation by which a feature is scaled
+STRENGTH = 0.002  # of the penalty on weights
+TEMPERATURE = 5.0  # weights are divided by it, so that a good first hit has a score of about five
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question asked in one of the four ways: its candidates' features and which are right."""
+
+    way: str
+    act: str
+    author: str
+    features: np.ndarray
+    rules: np.ndarray
+    right: np.ndarray
+
+
+class Questions:
+    """The golden questions of a corpus that it answers, and the index with written questions."""
+
+    def __init__(self, corpus: str, file: Path) -> None:
+        documents = list(open_corpus(None, corpus).iter())
+        built = index.build((document, document.id) for document in documents)
+        self.full = index.with_questions(built, written.shipped(built.profile.language), [])
+        self._sections: dict[int, list[int]] = defaultdict(list)
+        sections = np.searchsorted(built.section_starts, np.arange(len(built)), side="right")
+        for row, section in enumerate(sections.tolist()):
+            self._sections[section].append(row)
+        self._section_of = sections
+        self.asked = [
+            (entry, rows)
+            for entry in json.loads(file.read_text(encoding="utf-8"))
+            if (rows := self._right(entry))
+        ]
+
+    def _right(self, entry: dict) -> set[int]:
+        rows: set[int] = set()
+        for place in entry.get("expected_any") or []:
+            row = self.full.row_of.get(place.get("doc_id"))
+            if row is not None:
+                is_moment = bool(place.get("moment"))
+                rows |= {row} if is_moment else set(self._sections[self._section_of[row]])
+        return rows
+
+    def act_of(self, rows: set[int]) -> int:
+        return int(self.full.act_of[min(rows)])
+
+    def without(self, acts: Iterable[int]) -> index.Index:
+        """The index without the written questions of these acts."""
+        asked = self.full.asked
+        assert asked is not None
+        keep = np.flatnonzero(~np.isin(self.full.act_of[asked.documents], list(acts)))
+        if not len(keep):
+            return replace(self.full, asked=None)
+        texts = [asked.texts[number] for number in keep]
+        terms = partial(index.question_terms, self.full.profile)
+        counts = written.count_terms(texts, terms)
+        return replace(
+            self.full,
+            asked=replace(
+                asked,
+                postings=written.bm25(counts, k1=written.K1, b=written.B),
+                documents=asked.documents[keep],
+                texts=texts,
+                vectors=None if asked.vectors is None else asked.vectors[keep],
+            ),
+        )
+
+    def ask(self, way: str, here: index.Index, entry: dict, right: set[int]) -> Asked:
+        question = Engine(here)._soft_question(entry["query"])
+        signals = soft_signals(here, question)
+        first = [best_rows(signals[n], most) for n, most in CANDIDATES.items() if n in signals]
+        rows = np.unique(np.concatenate(first))
+        words = here.analyzer.words(question.text)
+        near = closer.features_of(here, signals, question.text, words, rows)
+        known = {name: values[rows] for name, values in signals.items()} | near
+        nothing = np.zeros(len(rows))
+        return Asked(
+            way=way,
+            act=here.acts[self.act_of(right)],
+            author=str(entry.get("author") or ""),
+            features=np.stack([known.get(name, nothing) for name in NAMES], 1).astype(float),
+            rules=sum(w * known.get(name, nothing) for name, w in FIXED.items()) + nothing,
+            right=np.isin(rows, list(right)),
+        )
+
+    def ask_all(self) -> list[Asked]:
+        bare = replace(self.full, asked=None)
+        found = [self.ask("home", self.full, *one) for one in self.asked]
+        found += [self.ask("none", bare, *one) for one in self.asked]
+        random = np.random.default_rng(0)
+        acts = random.permutation(sorted({self.act_of(rows) for _, rows in self.asked}))
+        for fold in range(FOLDS):
+            new = set(acts[fold::FOLDS].tolist())
+            here = self.without(new)
+            own = [one for one in self.asked if self.act_of(one[1]) in new]
+            rest = [one for one in self.asked if self.act_of(one[1]) not in new]
+            some = random.permutation(len(rest))[:OTHERS]
+            found += [self.ask("beside", here, *one) for one in own]
+            found += [self.ask("mixed", here, *rest[number]) for number in some]
+        return found
+
+
+def fit(asked: Sequence[Asked]) -> np.ndarray:
+    """The weights under which the right candidates are most likely."""
+    used = [one for one in asked if one.right.any() and not one.right.all()]
+    every = np.concatenate([one.features for one in used])
+    scale = np.maximum(every.std(0), SPREAD)
+    matrix = every / scale
+    rules = np.concatenate([one.rules for one in used])
+    right = np.concatenate([one.right for one in used])
+    starts = np.cumsum([0, *(len(one.right) for one in used)])
+    group = np.repeat(np.arange(len(used)), np.diff(starts))
+
+    def loss(weights: np.ndarray) -> tuple[float, np.ndarray]:
+        scores = matrix @ weights + rules
+        likely = np.exp(scores - np.maximum.reduceat(scores, starts[:-1])[group])
+        total = np.add.reduceat(likely, starts[:-1])
+        hit = np.add.reduceat(likely * right, starts[:-1]) + 1e-12
+        slope = matrix.T @ (likely / total[group] - likely * right / hit[group]) / len(used)
+        value = float(np.mean(np.log(total) - np.log(hit)))
+        return value + STRENGTH * weights @ weights, slope + 2 * STRENGTH * weights
+
+    bounds = [
+        (None, 0.0) if name in NEGATIVE else (LEAST.get(name, 0.0) * factor, None)
+        for name, factor in zip(NAMES, scale, strict=True)
+    ]
+    start = np.array([high if low is None else low for low, high in bounds], float)
+    solved = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds)
+    return np.asarray(solved.x / scale)
+
+
+def shares(asked: Sequence[Asked], weights: np.ndarray) -> dict[str, np.ndarray]:
+    """By way of asking: how often a right moment is first, and among the first five."""
+    found: dict[str, list[tuple[bool, bool]]] = defaultdict(list)
+    for one in asked:
+        best = one.right[np.argsort(-(one.features @ weights + one.rules), kind="stable")]
+        found[one.way].append((bool(best[0]), bool(best[:5].any())))
+    return {way: np.mean(values, axis=0) for way, values in found.items()}
+
+
+def left_out(asked: Sequence[Asked], attribute: str, folds: int) -> str:
+    """The same for questions whose act, or author, is in no fit."""
+    values = np.random.default_rng(1).permutation(sorted({getattr(a, attribute) for a in asked}))
+    found: dict[str, list[tuple[int, np.ndarray]]] = defaultdict(list)
+    for fold in range(min(folds, len(values))):
+        out = set(values[fold::folds].tolist())
+        weights = fit([one for one in asked if getattr(one, attribute) not in out])
+        kept = [one for one in asked if getattr(one, attribute) in out]
+        for way, share in shares(kept, weights).items():
+            found[way].append((sum(one.way == way for one in kept), share))
+    means = {
+        way: np.average([share for _, share in parts], axis=0, weights=[n for n, _ in parts])
+        for way, parts in found.items()
+    }
+    return ", ".join(f"{way} {first:.3f} / {five:.3f}" for way, (first, five) in means.items())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--corpus", required=True)
+    parser.add_argument("--questions", type=Path, required=True)
+    args = parser.parse_args()
+    questions = Questions(args.corpus, args.questions)
+    encoder = questions.full.profile.encoder
+    asked = questions.ask_all()
+    sys.stdout.write(f"act left out: {left_out(asked, 'act', FOLDS)}\n")
+    sys.stdout.write(f"author left out: {left_out(asked, 'author', 99)}\n")
+    weights = fit(asked) / TEMPERATURE
+    file = Path(closer.__file__).parent / "data" / "ranker.json"
+    known = json.loads(file.read_text(encoding="utf-8"))
+    known[encoder] = {
+        name: round(float(weight), 3)
+        for name, weight in zip(NAMES, weights, strict=True)
+        if abs(weight) > 0.0005
+    }
+    file.write_text(json.dumps(known, indent=2) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
