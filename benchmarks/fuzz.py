@@ -78,7 +78,7 @@ def parsers() -> dict[str, tuple[Parser, list[bytes]]]:
     def records(data: bytes) -> None:
         from datetime import UTC, datetime
 
-        from assay.telemetry.wire import decision_row, feedback_from, search_from
+        from assay.telemetry.records import decision_row, feedback_from, search_from
 
         try:
             row = msgspec.json.decode(data[1:])
@@ -192,7 +192,7 @@ def _places(text: str) -> None:
     from assay.core.errors import InputError
     from assay.language.amounts import number_in, numbers_in, unit_in
     from assay.law import places
-    from assay.law.locators import parse_locator
+    from assay.law.citing import parse_locator
     from assay.law.queries import normal_query
 
     for language in ("", "fi", "he"):

@@ -32,10 +32,10 @@ from pathlib import Path
 from typing import Any
 
 from assay.gold.acts import VOTE
-from assay.gold.files import log_path
 from assay.gold.log import read_acts
+from assay.gold.rows import log_path
 from assay.judging.pool import Pool, PooledPair, read_pool, write_pool
-from assay.web.visitors import NAME_COOKIE, Access, name_cookie, signed
+from assay.web.access import NAME_COOKIE, Access, name_cookie, signed
 
 SECRET = b"of the benchmark"
 LIMITS = {"page": 150.0, "document": 150.0, "vote": 30.0}  # of the p95, in milliseconds

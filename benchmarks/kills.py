@@ -55,7 +55,7 @@ from kills_checks import (
 )
 
 from assay.formats import gold_jsonl
-from assay.gold.files import digest_of
+from assay.gold.rows import digest_of
 
 QUERIES, DOCS = 40, 12  # of the graded set
 CHAIR = "Dafna"

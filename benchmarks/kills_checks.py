@@ -25,9 +25,9 @@ from assay.gold.acts import (
     WITHDRAW,
     Act,
 )
-from assay.gold.files import digest_of, is_rows, log_path
 from assay.gold.log import open_log, read_acts
 from assay.gold.projection import state_of_file
+from assay.gold.rows import digest_of, is_rows, log_path
 from assay.gold.votes import role_of
 from assay.workbench.project.doctor import examine
 

@@ -72,7 +72,6 @@ PARTS = {
     "statistics": Part(
         ("evaluation/statistics.py",),
         (
-            "evaluation/test_decisive_oracles.py",
             "evaluation/test_decisive_figures.py",
             "evaluation/test_decisive_edges.py",
             "evaluation/test_statistics.py",
@@ -87,8 +86,7 @@ PARTS = {
             "evaluation/test_gates.py",
             "evaluation/test_expectations.py",
             "evaluation/test_golden_figures.py",
-            "evaluation/test_doubts.py",
-            "evaluation/test_sequential.py",
+            "evaluation/test_verdict_stability.py",
         ),
     ),
     "golden checks": Part(
@@ -101,7 +99,7 @@ PARTS = {
         ),
     ),
     "votes": Part(
-        ("gold/votes.py", "judging/votes.py", "judging/policy.py", "formats/votes_jsonl.py"),
+        ("gold/votes.py", "judging/votes.py", "judging/labels.py", "formats/votes_jsonl.py"),
         (
             "judging/test_policy.py",
             "judging/test_votes.py",
@@ -171,7 +169,7 @@ PARTS = {
         "real",
     ),
     "store": Part(
-        ("store/runs.py", "store/logs.py", "store/accounts.py", "store/audit.py"),
+        ("store/store.py", "store/logs.py", "store/accounts.py"),
         (
             "store/test_store_contract.py",
             "store/test_store_file.py",

@@ -143,7 +143,6 @@ def main() -> None:
             rows = {peer: measure(task, peer, folder) for peer, _, _ in peers}
             show(rows, peers)
         show_search(folder)
-        show_bootstrap()
         say("\nCommand line, best of five")
         show_cold_starts(folder)
 
@@ -187,20 +186,6 @@ def show_search(folder: Path) -> None:
     if all("check" in row for row in rows.values()):
         ratio = rows["assay"]["check"] / rows["bm25s"]["check"]
         say(f"{'':16}assay takes {ratio:.1f}x of bm25s (wanted at most 2x)")
-
-
-def show_bootstrap() -> None:
-    from time import process_time
-
-    import numpy as np
-
-    from assay.evaluation.statistics import bootstrap_means
-
-    values = np.random.default_rng(1).random((10_000, 8))
-    start = process_time()
-    bootstrap_means(values)
-    taken = process_time() - start
-    say(f"\n10,000 resamples of 10,000 queries and 8 measures: {taken:.2f} s of processor (2 s)")
 
 
 def show_cold_starts(folder: Path) -> None:

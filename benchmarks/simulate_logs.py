@@ -26,12 +26,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from assay.gold.files import log_path
+from assay.gold.rows import log_path
 from assay.review import decisions as deciding
-from assay.review.bootstrap import Options, bootstrap
+from assay.review.bootstrap import BootstrapOptions, bootstrap
 from assay.store import Store, open_store
 from assay.store.records import Decision, SearchLog, Shown
-from assay.telemetry.feedback import infer_relevance_from_citations
+from assay.telemetry.records import infer_relevance_from_citations
 
 START = datetime(2025, 6, 1, tzinfo=UTC)
 YEAR = timedelta(days=365)
@@ -137,7 +137,7 @@ def load(store: Store, args: argparse.Namespace, dice: random.Random) -> dict[st
 
 def one_bootstrap(target: str, gold: Path, min_support: int) -> None:
     store = open_store(target)
-    bootstrap(store, gold, Options(min_support=min_support))
+    bootstrap(store, gold, BootstrapOptions(min_support=min_support))
     store.close()
 
 
@@ -212,15 +212,15 @@ def simulate(args: argparse.Namespace, target: str, gold: Path) -> dict[str, Any
     store = open_store(target)
     figures = load(store, args, random.Random(args.seed))
     first = time.perf_counter()
-    done = bootstrap(store, gold, Options(min_support=2))
+    done = bootstrap(store, gold, BootstrapOptions(min_support=2))
     figures["bootstrap_s"] = time.perf_counter() - first
     chosen = [f"g{n:03d}" for n in range(1, 1 + done.added // 10)]
     deciding.approve(gold, chosen, deciding.ReviewDecision(by="chair"))
     old = gold.read_bytes(), log_path(gold).read_bytes()
-    bootstrap(store, gold, Options(min_support=1))
+    bootstrap(store, gold, BootstrapOptions(min_support=1))
     new = gold.read_bytes()
     again = time.perf_counter()
-    repeated = bootstrap(store, gold, Options(min_support=1))
+    repeated = bootstrap(store, gold, BootstrapOptions(min_support=1))
     seconds = time.perf_counter() - again
     figures |= {
         "second_bootstrap_s": seconds,

@@ -30,7 +30,7 @@ from judge_load import SECRET, Server, make_set
 
 from assay.gold.log import open_log
 from assay.store import open_store
-from assay.web.visitors import NAME_COOKIE, Access, name_cookie, signed
+from assay.web.access import NAME_COOKIE, Access, name_cookie, signed
 
 GROWTH = 1.05
 EDITIONS = ("first", "second")

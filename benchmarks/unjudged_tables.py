@@ -38,7 +38,7 @@ from assay.core.results import (
     GradedResults,
     MeasureLine,
 )
-from assay.evaluation import guessed
+from assay.evaluation import imputed_measures
 from assay.evaluation.comparison import compare
 from assay.evaluation.gates import decide
 from assay.evaluation.measures import parse_measure
@@ -56,6 +56,7 @@ KINDS = (
     "the first's",
     "published",
 )
+PICKED = ("one other's, picked", "the first's, picked")
 ORDERS = ("next", "pool", "pool of all", "random")
 Pair = tuple[str, str]
 
@@ -79,8 +80,8 @@ class World:
         entries = self.entries(engine, known, asked)
         scored = [entry for entry in entries if max(entry.judged, default=0) > 0]
         columns = {
-            key: guessed.as_judged(
-                guessed.tabled(scored, None, parse_measure(name)), parse_measure(name)
+            key: imputed_measures.as_judged(
+                imputed_measures.tabled(scored, None, parse_measure(name)), parse_measure(name)
             )[0]
             for key, name in MEASURES.items()
         }
@@ -155,6 +156,18 @@ def read_world(data: Path) -> World:
             query: [doc for doc in docs if doc in grades[query]] for query, docs in lists.items()
         }
     return World(dict(grades), published, runs)
+
+
+def picked(world: World, kind: str, pair: Sequence[str], rng: np.random.Generator) -> set[Pair]:
+    """What somebody listed who knew it to be relevant: of the top six of one engine the relevant
+    hits, and one in 25 of the others."""
+    others = [name for name in world.runs if name not in pair]
+    engine = pair[0] if kind == "the first's, picked" else others[rng.integers(len(others))]
+    return {
+        (query, doc)
+        for query, doc in world.top([engine], 6)
+        if world.grades[query][doc] > 0 or rng.random() < 0.04
+    }
 
 
 def pooled(
@@ -237,6 +250,69 @@ def _belief_row(kind: str, share: str, name: str, found: np.ndarray) -> str:
     return f"| {kind} | {share} | {name} | {' | '.join(map(str, cells))} |"
 
 
+BANDS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
+
+
+def reliability_table(world: World, *, chosen: bool = False) -> Iterator[str]:
+    """How often the sign that is believed is the one that full judgments show, by how sure the
+    belief is: on these queries (`gold next`), and over other queries too (`compare`)."""
+    yield (
+        "| judged before | said by | n | said on average | right | "
+        + " | ".join(
+            f"{low:.0%} to {high:.0%}: right of n" for low, high in itertools.pairwise(BANDS)
+        )
+        + " |"
+    )
+    yield "|---" * (5 + len(BANDS) - 1) + "|"
+    every: dict[str, list[tuple[float, bool]]] = defaultdict(list)
+    for kind in (*KINDS, *PICKED):
+        here: dict[str, list[tuple[float, bool]]] = defaultdict(list)
+        for share in (0.25,) if kind in ("published", *PICKED) else (0.1, 0.25, 0.5):
+            for said_by, told in _signs_told(world, kind, share, pairs_of(world, chosen=chosen)):
+                here[said_by].append(told)
+        for said_by, told in here.items():
+            every[said_by] += told
+            yield _reliability_row(kind, said_by, told)
+    for said_by, told in every.items():
+        yield _reliability_row("all", said_by, told)
+
+
+def _signs_told(
+    world: World, kind: str, share: float, pairs: Sequence[tuple[str, str]]
+) -> Iterator[tuple[str, tuple[float, bool]]]:
+    """(who says it, (how sure it is of a sign, whether full judgments show that sign))."""
+    for number, pair in enumerate(pairs):
+        rng = np.random.default_rng([number, round(100 * share)])
+        known = (
+            picked(world, kind, pair, rng)
+            if kind in PICKED
+            else pooled(world, kind, pair, share, rng)
+        )
+        now = [world.results(name, known) for name in pair]
+        stand = decision_state(*(each.per_query for each in now))
+        scored = {entry.query_id for entry in now[0].per_query if max(entry.judged, default=0) > 0}
+        whole = [
+            [entry for entry in world.entries(name, world.everything) if entry.query_id in scored]
+            for name in pair
+        ]
+        true = decision_state(*whole).expected
+        if stand.first or stand.deviation == 0 or abs(true) < 1e-9:
+            continue  # nothing is predicted, or there is nothing to be right about
+        yield "gold next", (stand.confidence, (stand.expected > 0) == (true > 0))
+        sure = compare(now, pair).differences[0].sure
+        if sure is not None:
+            yield "compare", (max(sure, 1 - sure), (sure > 0.5) == (true > 0))
+
+
+def _reliability_row(kind: str, said_by: str, told: Sequence[tuple[float, bool]]) -> str:
+    said, right = np.array(told, float).T
+    cells = [len(told), f"{said.mean():.0%}", f"{right.mean():.0%}"]
+    for low, high in itertools.pairwise(BANDS):
+        inside = (said >= low) & ((said < high) | (high == 1.0))
+        cells.append(f"{right[inside].mean():.0%} of {inside.sum()}" if inside.any() else "")
+    return f"| {kind} | {said_by} | {' | '.join(map(str, cells))} |"
+
+
 # ── verdicts ──────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -251,9 +327,13 @@ def _count(said: Sequence[tuple[str, str]], sure: Sequence[str]) -> list[str]:
     return cells
 
 
+SAID = ("better", "worse", "probably better", "probably worse")
+
+
 def compare_table(world: World, share: float = 0.25) -> Iterator[str]:
-    yield "| judged before | n | cannot tell | better | worse | no difference |"
-    yield "|---|---|---|---|---|---|"
+    """How often each word has the wrong sign, against the difference with everything judged."""
+    yield f"| judged before | n | open or not significant | {' | '.join(SAID)} |"
+    yield "|---|---|---|---|---|---|---|"
     everything = {name: world.results(name, world.everything) for name in world.runs}
     every: list[tuple[str, str]] = []
     for kind in KINDS:
@@ -263,11 +343,12 @@ def compare_table(world: World, share: float = 0.25) -> Iterator[str]:
             known = pooled(world, kind, pair, share, rng)
             now = compare([world.results(name, known) for name in pair], pair)
             then = compare([everything[name] for name in pair], pair)
-            said.append((now.differences[0].verdict, then.differences[0].verdict))
+            word, up = now.differences[0].verdict, then.differences[0].difference > 0
+            way = word.replace("better" if not up else "worse", "worse" if not up else "better")
+            said.append((word if word in SAID else "open", way))
         every += said
-        cells = _count(said, ("better", "worse", "no difference"))
-        yield f"| {kind} | {' | '.join(cells)} |"
-    yield f"| all | {' | '.join(_count(every, ('better', 'worse', 'no difference')))} |"
+        yield f"| {kind} | {' | '.join(_count(said, SAID))} |"
+    yield f"| all | {' | '.join(_count(every, SAID))} |"
 
 
 Told = tuple[str, str, bool, float]  # said, true, decidable, distance of the truth from the bound
@@ -442,6 +523,7 @@ def _next_row(what: str, kind: str, rows: Sequence[Sequence[tuple[int, bool, int
 
 TABLES: dict[str, tuple[str, Callable[[World], Iterator[str]]]] = {
     "belief": ("How far the truth lies from what is believed", belief_table),
+    "reliability": ("How often the believed sign is right, by how sure it is", reliability_table),
     "compare": ("Verdicts of `compare` with 25% judged", compare_table),
     "gates": ("Verdicts of gates with 25% judged", gate_table),
     "thresholds": ("How often `gold next --threshold` is sure and wrong", threshold_table),

@@ -15,7 +15,7 @@ from sklearn.metrics import cohen_kappa_score
 
 from assay.core.types import Vote
 from assay.evaluation import concordance
-from assay.judging.agreement import Figures, Scale, compare_votes, figures_of
+from assay.judging.agreement import AgreementFigures, GradeScale, compare_votes, figures_of
 
 Grades = Sequence[int | None]
 
@@ -27,7 +27,7 @@ PUBLISHED: tuple[Grades, ...] = (  # Krippendorff 2011, "Computing Krippendorff'
 )
 
 
-def figures(*judges: Grades, top: int = 2, queries: int = 1) -> Figures:
+def figures(*judges: Grades, top: int = 2, queries: int = 1) -> AgreementFigures:
     votes = [
         Vote(
             id=f"{judge}-{item}",
@@ -41,7 +41,7 @@ def figures(*judges: Grades, top: int = 2, queries: int = 1) -> Figures:
         for judge, grades in enumerate(judges)
         for item, grade in enumerate(grades)
     ]
-    scale = Scale(lowest=0, highest=top, relevant_from=1)
+    scale = GradeScale(lowest=0, highest=top, relevant_from=1)
     return figures_of(compare_votes(votes, scale, lambda one, other: True))
 
 

@@ -74,20 +74,20 @@ CASES: list[tuple[dict[str, Any], list[Hit], str, str]] = [
     ({"expected_any": ONE, "expected_none": [{"section": "1", "moment": "1"}]}, [other(1)],
      "hard_negative", "1 § 1 mom. must not come before what is expected, and stands at rank 1"),
     ({"expected_any": [KL], "confusion": [{"section": "9"}]}, [other(9), other(1, law="Kuntalaki")],
-     "confusion", "the wrong law is on top: 9 § 1 mom. instead of kuntalaki 1 §"),
+     "confusion", "the wrong law is on top: 9 § 1 mom. instead of Kuntalaki 1 §"),
     ({"confusion": [{"section": "9"}]}, [other(9)], "confusion",
      "the wrong law is on top: 9 § 1 mom."),
     ({"confusion": [{"section": "9"}]}, [other(8), other(9)], "",
      "nothing that must not come is there"),
     ({"expected_any": [KL], "confusion": [True]},
      [other(1, law="Hallintolaki"), other(1, law="Kuntalaki")], "confusion",
-     "the wrong law is on top: hallintolaki 1 § 1 mom. instead of kuntalaki 1 §"),
+     "the wrong law is on top: Hallintolaki 1 § 1 mom. instead of Kuntalaki 1 §"),
     ({"expected_any": [KL]}, [other(1, law="Hallintolaki"), other(1, law="Kuntalaki")], "",
-     "kuntalaki 1 § 1 mom. stands at rank 2 with score 0.9"),
+     "Kuntalaki 1 § 1 mom. stands at rank 2 with score 0.9"),
     ({"expected_any": [KL]}, [other(1, law="Hallintolaki")], "confusion",
-     "the wrong law is on top: hallintolaki 1 § 1 mom. instead of kuntalaki 1 §"),
+     "the wrong law is on top: Hallintolaki 1 § 1 mom. instead of Kuntalaki 1 §"),
     ({"expected_any": [KL, S1]}, [other(7, law="Hallintolaki")], "not_found",
-     "kuntalaki 1 § or 1 § is not in the top 5; hallintolaki 7 § 1 mom. came first"),
+     "Kuntalaki 1 § or 1 § is not in the top 5; Hallintolaki 7 § 1 mom. came first"),
     ({"expected_any": [{"section": "1", "version": "2"}]}, [other(1, version="1")], "wrong_version",
      "1 § 1 mom. stands at rank 1 in a version other than asked for"),
     ({"expected_any": ONE, "as_of": "2020-01-01"}, [other(1, valid_from="2020-01-02")],
@@ -211,8 +211,8 @@ def test_limits_come_from_the_call_the_question_or_the_suite() -> None:
         2,
         0.5,
     )
-    for least in (float("nan"), float("inf")):
-        with pytest.raises(UsageError, match=f"min_score is {least}, and no score can be compared"):
+    for least in (float("nan"), float("inf"), -0.1, 60):
+        with pytest.raises(UsageError, match=f"min_score is {least:g}, expected 0 to 1"):
             checks_of(plain, min_score=least)
     with_law = checks_of(question(confusion=[True, "Hallintolaki"]))
     assert (with_law.wrong_law_fails, len(with_law.traps)) == (True, 1)

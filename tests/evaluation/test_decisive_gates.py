@@ -8,12 +8,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.stats
 
 from assay.core.errors import InputError
 from assay.core.results import (
+    ROUNDING,
     FigureCounts,
     Gate,
     GoldCard,
+    GoldenEntry,
     GoldenReceipt,
     GoldenResults,
     GradedEntry,
@@ -21,11 +24,10 @@ from assay.core.results import (
     GradedResults,
     Latency,
     MeasureLine,
+    rounded,
 )
-from assay.core.verdicts import ROUNDING, rounded
-from assay.evaluation import gate_values
+from assay.evaluation import gate_values, statistics
 from assay.evaluation.gates import NO_BASELINE, _told, decide, is_golden_measure, mistake
-from assay.evaluation.sequential import evidence_above, evidence_below
 
 
 def graded(
@@ -83,10 +85,10 @@ MUST = {"measure": "pass_rate_must"}
              "min_judged, min_queries"),
         ({"max_drop": 0.1, "no_worse_than": 0.1},
          "max_drop and no_worse_than ask about one change; give one of them"),
-        ({"always_valid": True, "min_judged": 0.5},
-         "always_valid is how a bound is decided, and there is none"),
-        ({"always_valid": True, "max_drop": 0.5}, ""),
-        ({"always_valid": True, "below": 0.5}, ""),
+        ({"worst_case": True, "min_judged": 0.5},
+         "worst_case is how a limit is decided, and there is none"),
+        ({"worst_case": True, "max_drop": 0.5}, ""),
+        ({"worst_case": True, "below": 0.5}, ""),
         ({"minimum": 0.5, "unjudged": "x"},
          "unjudged is \"count as wrong\" or left out, not 'x'"),
         ({"minimum": 0.5, "unjudged": "count as wrong"}, ""),
@@ -173,7 +175,8 @@ def test_a_figure_of_a_graded_set(
         (0.6, {"max_drop": 0.1 - 9e-10}, "pass", "down 0.1{}. Required: a drop of at most 0.1"),
         (0.6, {"max_drop": 0}, "fail", "down 0.1{}. Required: a drop of at most 0"),
         (0.4, {"max_drop": 0}, "pass", "up 0.1{}. Required: a drop of at most 0"),
-        (0.5, {"max_drop": 0}, "pass", "unchanged{}. Required: a drop of at most 0"),
+        (0.5, {"max_drop": 0}, "pass",
+         "unchanged{}: the results are identical. Required: a drop of at most 0"),
         (0.50004, {"max_drop": 0.1}, "pass", "unchanged{}. Required: a drop of at most 0.1"),
         (0.5006, {"max_drop": 0.1}, "pass", "down 0.001{}. Required: a drop of at most 0.1"),
         (0.50006, {"max_drop": 0}, "fail", "down 0.0001{}. Required: a drop of at most 0"),
@@ -230,7 +233,7 @@ def test_latencies_of_a_graded_set() -> None:
         value = 1 if foreign == "min_queries" else 0.3
         with pytest.raises(InputError, match=f"latency_p95: {foreign} is not for a latency"):
             told(graded(0.5), measure="latency_p95", maximum=9, **{foreign: value})
-    for more in ({"always_valid": True}, {"unjudged": "count as wrong"}, {"slice": "topic:odd"}):
+    for more in ({"worst_case": True}, {"unjudged": "count as wrong"}, {"slice": "topic:odd"}):
         with pytest.raises(InputError, match=f"latency_p95: {next(iter(more))} is not for"):
             told(graded(0.5), measure="latency_p95", maximum=9, **more)
 
@@ -280,73 +283,35 @@ def test_a_bound_inside_the_interval_decides_nothing_and_one_at_its_end_does() -
     moved = np.mean(values) - 0.1
     expected = pytest.approx((moved - low, high - moved))
     assert gate_values.margins(drop, results, before) == expected
-    assert gate_values.margins(drop, results) != expected
 
 
 def test_what_a_gate_says_of_columns_is_what_it_says_of_results() -> None:
-    """By the value alone, as a bound or a drop, at its very end; and sure of it, at any look."""
+    """By the value alone, as a bound or a drop, at its very end; and sure of it, by intervals."""
     columns = np.array([[0.2, 0.5, 0.5 - ROUNDING, 0.5 - 2e-9, 0.9]])
     assert _told(Gate(**P, minimum=0.5), columns).tolist() == [-1, 1, 1, -1, 1]
     assert _told(Gate(**P, maximum=0.5), columns).tolist() == [1, 1, 1, 1, -1]
     moves = np.array([[-0.2, -0.1, -0.1 - ROUNDING, -0.1 - 2e-9, 0.3]])
     assert _told(Gate(**P, max_drop=0.1), moves).tolist() == [-1, 1, 1, -1, 1]
     many = np.column_stack([np.full(60, 0.9), np.tile([0.4, 0.6], 30), np.full(60, 0.1)])
-    looked = Gate(**P, minimum=0.5, always_valid=True)
-    assert _told(looked, many).tolist() == [1, 0, -1]
-    band = Gate(**P, minimum=0.11, maximum=0.91, always_valid=True)
-    assert _told(band, many).tolist() == [1, 1, 0]
-    fell = Gate(**P, max_drop=0.3, always_valid=True)
-    assert _told(fell, many - 0.9).tolist() == [1, 0, -1]
+    for more in ({"significance": 0.05}, {"worst_case": True}):
+        assert _told(Gate(**P, minimum=0.5, **more), many).tolist() == [1, 0, -1]
+        band = Gate(**P, minimum=0.1, maximum=0.97, **more)
+        assert _told(band, many).tolist() == [1, 1, 0]
+        assert _told(Gate(**P, max_drop=0.4, **more), many - 0.9).tolist() == [1, 0, -1]
 
 
-def test_evidence_at_any_look_is_enough_from_one_in_alpha_on() -> None:
-    values = np.full(40, 0.7)
-    for n in (3, 8, 20, 40):
-        for bound, alpha in ((0.5, 0.05), (0.5, 0.3), (0.9, 0.05), (0.9, 0.3)):
-            gate = Gate(**P, minimum=bound, always_valid=True, significance=alpha)
-            evidence = max(
-                evidence_above(values[:n], bound, (0.0, 1.0)),
-                evidence_below(values[:n], bound, (0.0, 1.0)),
-            )
-            assert gate_values.shown(gate, values[:n].tolist(), bound) == (evidence >= 1 / alpha)
-            (check,) = decide(graded(*values[:n]), [gate]).checks
-            sure = "pass" if bound == 0.5 else "fail"
-            assert check.status == (sure if evidence >= 1 / alpha else "inconclusive")
-            if check.status == "inconclusive":
-                assert check.message.endswith(
-                    "Inconclusive: the evidence that holds however often it is checked is not "
-                    "strong enough yet"
-                )
-
-
-def test_evidence_of_exactly_one_in_alpha_is_enough() -> None:
-    """Where that is what it is: one more than alpha allows is not."""
-    found = 0
-    for value, evidence in ((0.7, evidence_above), (0.3, evidence_below)):
-        for n in range(10, 30):
-            values = np.full(n, value)
-            strength = float(evidence(values, 0.5, (0.0, 1.0)))
-            alpha = 1 / strength
-            if 1 / alpha == strength:
-                found += 1
-                gate = Gate(**P, minimum=0.5, always_valid=True, significance=alpha)
-                assert gate_values.shown(gate, values.tolist(), 0.5)
-    assert found > 4
-
-
-def test_levels_and_scales() -> None:
-    for gate, level, scale in (
-        ({"minimum": 0.5}, 0.95, (0, 1)),
-        ({"minimum": 0.5, "significance": 0.2}, 0.8, (0, 1)),
-        ({"max_drop": 0.1, "significance": 0.2}, 0.8, (-1, 1)),
-        ({"no_worse_than": 0.1}, 0.9, (-1, 1)),
-        ({"no_worse_than": 0.1, "significance": 0.2}, 0.6, (-1, 1)),
+def test_levels() -> None:
+    for gate, level in (
+        ({"minimum": 0.5}, 0.95),
+        ({"minimum": 0.5, "significance": 0.2}, 0.8),
+        ({"max_drop": 0.1, "significance": 0.2}, 0.8),
+        ({"no_worse_than": 0.1}, 0.9),
+        ({"no_worse_than": 0.1, "significance": 0.2}, 0.6),
+        ({"max_drop": 0.1, "worst_case": True}, 0.95),
     ):
-        made = Gate(**P, **gate)
-        assert gate_values.level_of(made) == pytest.approx(level)
-        assert gate_values.scale_of(made) == scale
+        assert gate_values.level_of(Gate(**P, **gate)) == pytest.approx(level)
     assert gate_values.interval_of(Gate(**P), [0.5]) is None
-    assert gate_values.spread_of(Gate(**P), [0.5]) == ""
+    assert gate_values.spread_of(Gate(**P), {"q": 0.5}) == ""
 
 
 @pytest.mark.parametrize(
@@ -407,6 +372,77 @@ def test_a_figure_of_a_golden_set(gate: dict[str, Any], told_: tuple[str, str]) 
     assert told(results, golden(pass_rate_must=0.8), **{**MUST, **gate}) == [told_]
 
 
+def passing(*passed: bool, hits: str = "a") -> GoldenResults:
+    """A golden set with these outcomes; every second question must pass."""
+    entries = [
+        GoldenEntry(query_id=f"q{n}", must=n % 2 == 0, passed=each, metrics={"pass": float(each)},
+                    results=[hits], grades=[1], judged=[1])
+        for n, each in enumerate(passed)
+    ]  # fmt: skip
+    must = [entry.passed for entry in entries if entry.must]
+    rates = {"pass_rate_total": np.mean(passed), "pass_rate_must": np.mean(must)}
+    return GoldenResults(
+        timestamp="t",
+        engine="e",
+        overall={"total": len(entries)} | {name: float(rate) for name, rate in rates.items()},
+        per_query=entries,
+        receipt=GoldenReceipt(gold=GoldCard(fingerprint="g")),
+    )
+
+
+@pytest.mark.parametrize(
+    ("passed", "minimum", "status"),
+    [(20, 0.8, "pass"), (20, 0.9, "inconclusive"), (12, 0.9, "fail"), (18, 0.9, "inconclusive")],
+)
+def test_a_rate_with_significance_is_decided_by_clopper_and_pearson(
+    passed: int, minimum: float, status: str
+) -> None:
+    outcomes = [n < passed for n in range(20)]
+    gate = Gate(measure="pass_rate_total", minimum=minimum, significance=0.05)
+    (check,) = decide(passing(*outcomes), [gate]).checks
+    exact = scipy.stats.binomtest(passed, 20).proportion_ci(0.95, "exact")
+    assert check.status == status
+    assert check.interval == pytest.approx(tuple(exact))
+    assert "(95% interval " in check.message
+    plain = Gate(measure="pass_rate_total", minimum=minimum)
+    (raw,) = decide(passing(*outcomes), [plain]).checks
+    assert raw.status == ("pass" if passed / 20 >= minimum else "fail")
+    assert raw.interval is None
+
+
+@pytest.mark.parametrize(
+    ("broke", "gate", "status"),
+    [
+        (30, {"max_drop": 0.1}, "fail"),
+        (4, {"max_drop": 0.02}, "inconclusive"),
+        (1, {"max_drop": 0.1}, "pass"),
+        (1, {"no_worse_than": 0.05}, "pass"),
+        (0, {"max_drop": 0.0}, "pass"),
+        (0, {"no_worse_than": 0.001}, "pass"),
+    ],
+)
+def test_a_drop_of_a_golden_set_with_significance_is_paired(
+    broke: int, gate: dict[str, Any], status: str
+) -> None:
+    """By the rule for changes, over the questions that both ask alike; identical results pass."""
+    before = passing(*[True] * 80)
+    now = passing(*[n >= broke for n in range(80)], hits="b" if broke else "a")
+    asked = Gate(measure="pass_rate_total", significance=0.05, **gate)
+    (check,) = decide(now, [asked], before).checks
+    assert check.status == status
+    assert (check.value, check.baseline) == (1 - broke / 80, 1)
+    if broke:
+        moves = np.array([[-1.0]] * broke + [[0.0]] * (80 - broke))
+        level = 0.9 if "no_worse_than" in gate else 0.95
+        (expected,) = statistics.change_intervals(moves, level=level)
+        assert check.interval == pytest.approx((expected.low, expected.high))
+    else:
+        assert "(identical results)" in check.message
+    must = Gate(measure="pass_rate_must", significance=0.05, **gate)
+    (of_must,) = decide(now, [must], before).checks
+    assert of_must.value == 1 - math.ceil(broke / 2) / 40
+
+
 def test_a_golden_set_that_counts_nothing_has_no_questions() -> None:
     results = golden(total=None, pass_rate_total=0.5)
     assert told(results, measure="pass_rate_total", minimum=0.5, min_queries=1) == [
@@ -453,14 +489,16 @@ def test_a_policy_nobody_asked_for_counts_where_it_can_be_told() -> None:
         ({"minimum": 95}, "gate 'pass_rate_must': minimum is 95, which pass_rate_must cannot be"),
         ({"maximum": -0.1}, "maximum is -0.1, which pass_rate_must cannot be held to"),
         ({"max_drop": 2}, "max_drop is 2, which pass_rate_must cannot be held to"),
-        ({"no_worse_than": 0.1}, "no_worse_than is for graded sets"),
+        ({"no_worse_than": 2}, "no_worse_than is 2, which pass_rate_must cannot be held to"),
         ({"minimum": 0.5, "min_judged": 0.5}, "min_judged is for graded sets"),
-        ({"minimum": 0.5, "significance": 0.5}, "significance is for graded sets"),
-        ({"minimum": 0.5, "always_valid": True}, "always_valid is for graded sets"),
+        ({"minimum": 0.5, "significance": 0.5, "measure": "top1_rate"},
+         "significance needs a value for every question, and top1_rate has none"),
+        ({"below": 9, "worst_case": True, "measure": "avg_latency_ms"},
+         "worst_case needs a value for every question, and avg_latency_ms has none"),
         ({"minimum": 0.5, "unjudged": "count as wrong"}, "unjudged is for graded sets"),
         ({"minimum": 0.5, "slice": "category:z"}, "no question is in slice 'category:z'"),
     ],
-)
+)  # fmt: skip
 def test_a_gate_that_no_golden_set_has(gate: dict[str, Any], said: str) -> None:
     with pytest.raises(InputError) as error:
         told(golden(pass_rate_must=1.0), **{**MUST, **gate})
@@ -508,5 +546,5 @@ def test_a_check_carries_its_interval_and_its_reasons() -> None:
     assert check.status == "inconclusive"
     assert check.interval is not None
     assert check.interval[0] < 0.56 < check.interval[1]
-    assert [why.kind for why in check.whys] == ["few_queries", "inside"]
+    assert [why.kind for why in check.whys] == ["few_queries", "needs_queries"]
     assert check.whys[0].facts == {"n": 18, "needed": 20}

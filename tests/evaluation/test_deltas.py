@@ -8,8 +8,8 @@ import pytest
 
 from assay.core.results import GoldCard, GradedEntry, GradedReceipt, GradedResults, MeasureLine
 from assay.evaluation import statistics
+from assay.evaluation.changes import deltas
 from assay.evaluation.comparison import compare
-from assay.evaluation.deltas import deltas
 from assay.reports.wording import Sentences, answers
 from assay.reports.words import Words
 
@@ -59,7 +59,7 @@ def test_a_change_has_the_interval_and_the_test_of_the_paired_differences() -> N
     (interval,) = statistics.change_intervals(moves)
     assert found.delta["p@5"] == pytest.approx(0.35)
     assert found.intervals["p@5"] == pytest.approx((interval.low, interval.high))
-    assert found.p["p@5"] == pytest.approx(statistics.randomization_test(moves)[0])
+    assert found.p["p@5"] == pytest.approx(statistics.change_tests(moves)[0])
     assert (found.n, found.n_apart) == (8, 1)
 
 

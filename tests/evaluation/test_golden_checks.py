@@ -232,7 +232,7 @@ def test_a_number_is_a_term_of_evidence() -> None:
 
 def test_a_trap_alone_says_what_came_and_no_more() -> None:
     found = outcome(question(confusion="Kirjanpitolaki"), hit(3, 1, law="Kirjanpitolaki"))
-    assert found.reason == "the wrong law is on top: kirjanpitolaki 3 § 1 mom."
+    assert found.reason == "the wrong law is on top: Kirjanpitolaki 3 § 1 mom."
 
 
 @pytest.mark.parametrize("day", ["2015-03-01", "20150301", "2015-W09-7"])

@@ -8,10 +8,9 @@ from assay.core.results_file import entry_to_json
 from assay.core.types import GoldSet, Hit, Query, QueryResult
 from assay.evaluation import statistics
 from assay.evaluation.gates import DEFAULT_POLICY, decide
-from assay.evaluation.golden import evaluate_golden
+from assay.evaluation.golden import evaluate_golden, robustness
 from assay.evaluation.golden_checks import check
 from assay.evaluation.golden_figures import results
-from assay.evaluation.robustness import robustness
 from kit.golden_cases import hit, outcome, question
 
 S1 = [{"section": "1"}]
@@ -107,6 +106,7 @@ def test_every_question_is_in_the_results_under_the_suites_names() -> None:
         {
             "doc_id": "d1-2-1",
             "score": 0.8,
+            "node_id": "d1-2-1",
             "section_num": "1",
             "moment": "2",
             "text": "t",
@@ -218,8 +218,8 @@ def test_any_measure_and_slice_can_be_a_gate() -> None:
             "min_judged is for graded sets",
         ),
         (
-            Gate(measure="mrr_at_k", minimum=0.5, significance=0.05),
-            "significance is for graded sets",
+            Gate(measure="top1_rate", minimum=0.5, significance=0.05),
+            "significance needs a value for every question",
         ),
     ],
 )

@@ -468,6 +468,20 @@ def test_what_was_judged_on_request_is_told_apart() -> None:
     assert results.per_query[0].asked == ["a"]
 
 
+def test_figures_come_by_wording() -> None:
+    wordings = {"a": "lawyer", "b": "lay", "c": "lay"}
+    queries = tuple(Query(id=id, text=id, wording=wording) for id, wording in wordings.items())
+    gold = GoldSet(
+        name="g", queries=queries, judgments=judgment_frame([*"abc"], ["d"] * 3, [1] * 3)
+    )
+    results = graded_results(
+        as_run({"a": {"d": 1.0}, "b": {"x": 1.0}, "c": {"d": 1.0}}), gold, ["RR"]
+    )
+    found = {name: [*means.values()] for name, means in results.slices["wording"].items()}
+    assert found == {"lawyer": [1.0], "lay": [0.5]}
+    assert [entry.query_wording for entry in results.per_query] == [*wordings.values()]
+
+
 def test_a_practice_area_is_a_slice_where_rows_of_any_set_have_one() -> None:
     queries = tuple(
         Query(id=name, text=name, extra={"practice_area": area} if area else {})

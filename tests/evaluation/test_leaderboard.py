@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from assay.core.results import GoldCard, GradedEntry, GradedReceipt, GradedResults, MeasureLine
-from assay.evaluation.comparison import compare
-from assay.evaluation.differences import Leaderboard
-from assay.evaluation.family import slice_chances
+from assay.evaluation.comparison import Leaderboard, compare
 from assay.evaluation.leaderboard import leaderboard
+from assay.evaluation.multiple_testing import slice_chances
 
 
 def results(name: str, values: list[float], types: list[str]) -> GradedResults:
@@ -49,7 +48,8 @@ def test_systems_that_cannot_be_told_apart_share_a_letter() -> None:
     assert letters["one"] == letters["two"]
     assert len({letters["best"], letters["one"], letters["low"]}) == 3
     assert len(found.pairs) == 6
-    alike = {(pair.system, pair.other) for pair in found.pairs if pair.verdict == "no difference"}
+    told = ("better", "worse")
+    alike = {(pair.system, pair.other) for pair in found.pairs if pair.verdict not in told}
     assert {frozenset(pair) for pair in alike} == {frozenset(("one", "two"))}
 
 
@@ -83,9 +83,8 @@ def test_slices_that_truly_differ_are_told() -> None:
     assert told["type:keyword"] < 0 < told["type:fact"]
 
 
-def test_a_headline_and_the_letters_go_by_the_same_tests() -> None:
-    """Of four systems all six pairs are one family. Two differ from the first at p .006 and .012,
-    which three tests would let pass and six do not."""
+def test_a_pair_of_the_board_is_what_two_files_say_beyond_the_correction() -> None:
+    """Of four systems there are six pairs on the board, and three headlines against the first."""
     base = np.full(33, 0.5)
     waves = {"one": 22, "two": 23, "three": 25}  # queries that go up, of 33
     columns = {"base": base} | {
@@ -95,18 +94,22 @@ def test_a_headline_and_the_letters_go_by_the_same_tests() -> None:
     every = [results(name, column.tolist(), types) for name, column in columns.items()]
     compared = compare(every, list(columns))
     found = leaderboard(every, list(columns), compared)
-    assert compared.tests == len(found.pairs) == 6
-    by_pair = {frozenset((pair.system, pair.other)): pair for pair in found.pairs}
+    assert (compared.tests, len(found.pairs)) == (3, 6)
     letters = {place.system: place.letters for place in found.places}
-    for row in compared.differences:
-        pair = by_pair[frozenset((row.system, "base"))]
-        assert pair.p_holm == row.p_holm
-        apart = not set(letters[row.system]) & set(letters["base"])
-        assert apart == (row.verdict == "better") == (pair.verdict == "better")
-    told = {row.system: row.p_holm for row in compared.differences}
-    alone = {row.system: row.p_randomization for row in compared.differences}
-    assert told["three"] == pytest.approx(6 * alone["three"])
-    assert told["two"] > 2 * alone["two"]
+    for pair in found.pairs:
+        two = [every[list(columns).index(name)] for name in (pair.other, pair.system)]
+        (row,) = compare(two, [pair.other, pair.system]).differences
+        assert (pair.p, pair.low, pair.high, pair.sure) == (row.p, row.low, row.high, row.sure)
+        significant = pair.verdict in ("better", "worse")
+        assert significant == (pair.p_adjusted <= 0.05) == ((pair.low_adjusted or 0) > 0)
+        lost = not significant and row.verdict == "better" and pair.verdict == "probably better"
+        assert pair.verdict == row.verdict or lost
+        apart = not set(letters[pair.system]) & set(letters[pair.other])
+        assert apart == significant
+    by_system = {row.system: row for row in compared.differences}
+    assert by_system["three"].p_adjusted == pytest.approx(3 * by_system["three"].p)
+    of_three = next(p for p in found.pairs if {p.system, p.other} == {"three", "base"})
+    assert of_three.p_adjusted == pytest.approx(6 * of_three.p)
 
 
 def test_boards_of_chance_seldom_make_any_claim_by_slice() -> None:

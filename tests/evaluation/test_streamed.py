@@ -17,9 +17,8 @@ from assay.core.errors import InputError
 from assay.core.runs import Block, pair_hashes, ranked, repeated
 from assay.evaluation import judged
 from assay.evaluation.graded import evaluate, graded_results, score_sheet
-from assay.evaluation.judged import judged_rows, judgments_of, prepare
+from assay.evaluation.judged import judged_rows, judgments_of, look_up, prepare
 from assay.evaluation.measures import parse_measures
-from assay.evaluation.streamed import look_up
 from assay.formats import read_run, trec
 from kit.commands import Assay
 from kit.random_data import DOC_IDS, QUERY_IDS, as_gold, qrels

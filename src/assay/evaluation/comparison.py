@@ -1,14 +1,25 @@
 """Is B better than A? Paired differences by query, tests with correction, and what moved.
 
+A difference is significant where its adjusted p is at most 0.05 and its sign is at least 95% sure
+with the unjudged hits imputed. Else B is probably better where that is 70% sure or more:
+
+    sure = mean over the draws of F(t),   t = mean change / standard error, n - 1 degrees of freedom
+
+where a draw gives every unjudged hit a grade (`relevance_model`), and t is the one statistic of
+`statistics`. With everything judged there is one draw, and sure = 1 - p/2 for a positive change.
+
 Works on results objects (what `assay score` writes), so that a run of last year can be compared
 with one of today."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
+from typing import Literal, NamedTuple
 
+import msgspec
 import numpy as np
 
 from assay.core.errors import InputError
@@ -21,32 +32,181 @@ from assay.core.results import (
     GradedResults,
     Receipt,
     Results,
+    RiskyQueries,
     is_variant,
     standing_line,
 )
 from assay.core.types import counted
 from assay.evaluation import statistics
-from assay.evaluation.differences import (
-    ALPHA,
-    RANKS,
-    Comparison,
-    Difference,
-    Equivalence,
-    Found,
-    Moved,
+from assay.evaluation.changes import State, in_one_state
+from assay.evaluation.measures import Integers, parse_measure
+from assay.evaluation.multiple_testing import Held, adjusted
+from assay.evaluation.statistics import ALPHA, TIE, risk_in
+from assay.evaluation.unjudged import (
+    DEEPEST,
+    PoolAdvice,
+    could_overturn,
+    pool_needed,
+    unscored,
 )
-from assay.evaluation.doubts import SURE, Doubt, Rule, doubt_about, is_closed
-from assay.evaluation.family import Held, family
-from assay.evaluation.measures import Integers
-from assay.evaluation.states import State, in_one_state
-from assay.evaluation.unjudged import could_overturn, unscored
+from assay.evaluation.verdict_stability import SURE, Doubt, Rule, doubt_about, is_closed
 
 __all__ = ["ALPHA", "TIE", "Comparison", "Difference", "Moved", "compare", "incomparable"]
 
-EXACT_ENOUGH = 200  # queries, above which the t test stands for the randomization test in draws
 MOVED = 10  # how many of the queries that moved most are shown
-STILL = 0.2  # the chance that judging shows a difference, up to which none is said to be shown
-TIE = 1e-9  # a difference no larger than this is a tie
+PROBABLE = 0.7  # the sign is sure enough to be named, though not significant
+
+
+# ── what a comparison says ────────────────────────────────────────────────────────────────────────
+
+Equivalence = Literal["equivalent", "no worse", "worse", "not shown", "open"]
+RANKS: dict[Equivalence, int] = {"equivalent": 1, "no worse": 2, "worse": -1, "not shown": 0}
+# better and worse are significant; open where nothing is known about unjudged hits that decide it
+Found = Literal[
+    "better", "worse", "probably better", "probably worse", "not significant", "open", ""
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Difference:
+    """One measure of one system against the baseline system, over the queries that both have.
+
+    `p`, `low` and `high` come from one statistic; those adjusted are corrected for the tests made
+    together. The measure that decides has a `verdict`, and `sure`: the probability that the mean
+    change is above 0, with the unjudged hits imputed. `could_flip`: some grades of unjudged
+    documents overturn the sign. `risk` says why the interval may be too narrow, and names the
+    queries."""
+
+    system: str
+    measure: str
+    key: str
+    n: int
+    baseline: float
+    value: float
+    difference: float
+    low: float | None
+    high: float | None
+    p: float
+    low_adjusted: float | None
+    high_adjusted: float | None
+    p_adjusted: float
+    effect_size: float | None  # None where every query changed by the same amount
+    spread: float | None  # the standard deviation of the changes; None of one query
+    detectable: float | None  # the smallest change that would show; None where no query changed
+    wins: int
+    ties: int
+    losses: int
+    could_flip: bool
+    inner: Bounds = (None, None)  # the 90% interval, for two one-sided tests at 5% each
+    equivalence: Equivalence | None = None  # to the margin, where one is given
+    residuals: tuple[float, float] | None = (
+        None  # RBP: what the unknown could add, of the baseline and of the system
+    )
+    verdict: Found = ""
+    sure: float | None = None
+    doubt: Doubt | None = None  # None where nothing that counts is unjudged
+    risk: RiskyQueries | None = None
+    pool: PoolAdvice | None = None  # None where both lists are judged, or the set is closed
+    p_randomization: float | None = None  # this and the next two on request
+    p_wilcoxon: float | None = None
+    p_bh: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Moved:
+    """A query that moved, and what entered and left its top 10, with grades."""
+
+    system: str
+    query_id: str
+    query_text: str
+    baseline: float
+    value: float
+    entered: list[tuple[str, int | None]]
+    left: list[tuple[str, int | None]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """A system: its mean with the interval, and the letters it shares with those that it cannot be
+    told from."""
+
+    system: str
+    value: float
+    low: float | None
+    high: float | None
+    letters: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Versus:
+    """Two systems: `verdict` is of the first, the one with the higher mean, and adjusted for all
+    pairs."""
+
+    system: str
+    other: str
+    difference: float
+    low: float | None
+    high: float | None
+    p: float
+    low_adjusted: float | None
+    high_adjusted: float | None
+    p_adjusted: float
+    verdict: Found
+    sure: float | None  # that the mean change is above 0
+    stands: float | None  # with everything judged; None where nothing is unjudged, or known of it
+
+    @property
+    def awaits_judgments(self) -> bool:
+        """Whether unjudged documents could turn it."""
+        return self.verdict == "open" or (self.stands is not None and self.stands < SURE)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SliceLead:
+    """The difference of a system from the best over a slice: as it is, and drawn towards that over
+    all queries, with the 95% interval of the latter. `p` is corrected over all pairs and slices."""
+
+    system: str
+    slice: str
+    n: int
+    difference: float
+    shrunk: float
+    low: float
+    high: float
+    p: float
+
+    @property
+    def told(self) -> bool:
+        return self.p <= ALPHA and self.difference * self.shrunk > 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Leaderboard:
+    measure: str
+    n: int
+    places: list[Place]
+    pairs: list[Versus]
+    slices: list[SliceLead]
+
+
+class Comparison(msgspec.Struct, frozen=True, kw_only=True):
+    baseline: str
+    systems: list[str]
+    headline: str  # the primary measure: it decides, and orders the queries that moved
+    differences: list[Difference]
+    moved: list[Moved]
+    warnings: list[str]
+    gold_status: str = ""  # how far the gold set is approved; empty where there is nothing to
+    variants: list[Difference] = []  # perturbed questions apart, each by the mean of its variants
+    margin: float | None = None  # within which two engines count as equivalent
+    leaderboard: Leaderboard | None = None  # of three systems or more
+    gold_changed: State = ""  # in between: `some` queries, which are left out, or `all`
+    tests: int = 1  # systems that are tested together, which the adjusted p of the headline counts
+    worst_case: bool = False  # by Gaffke's bound
+    rulings: int = 0  # pairs of the gold set whose judges disagree, and that need a ruling
+
+
+# ── each system against the first ─────────────────────────────────────────────────────────────────
 
 
 def compare(
@@ -56,14 +216,15 @@ def compare(
     force: bool = False,
     primary: str = "",
     equivalence: float | None = None,
-    held: Held | None = None,
+    tests: bool = False,
+    worst_case: bool = False,
 ) -> Comparison:
     """Compare each of the results with the first. Raises InputError on other gold sets or corpora
     unless forced. `primary` is the measure that decides: what the results name, else nDCG@10, or
     else the first; the others inform. `equivalence` is a margin: what is shown to lie within it, or
-    no worse, is said. All pairs are one family, whether they are shown or not; `held` is what a
-    pair of a larger family is held to. Perturbed questions beside their parents are in `variants`
-    alone."""
+    no worse, is said. The verdicts are corrected over the systems. `tests` adds other tests to the
+    rows. `worst_case` takes Gaffke's bound for the interval and the p. Perturbed questions beside
+    their parents are in `variants` alone."""
     warnings = _incomparable(results, names)
     if warnings and not force:
         raise InputError(
@@ -74,42 +235,43 @@ def compare(
     headline = _primary(primary or _named_primary(results), measures)
     if equivalence is not None and not 0 < equivalence < 1:
         raise InputError(f"a margin lies between 0 and 1, not {equivalence:g}")
-    base, rows = results[0], list[Difference]()
-    apart: list[Difference] = []
+    base = results[0]
+    tested: list[Tested] = []
+    apart: list[Tested] = []
     moved: list[Moved] = []
-    changes: dict[str, tuple[_Pair, dict[str, float]]] = {}
-    column = list(measures).index(headline)
-    together = {(0, 1): held} if held else family(deciding_values(results, headline))
-    for place, (other, name) in enumerate(zip(results[1:], names[1:], strict=True), start=1):
-        pair = _Pair(name=name, base=base, other=other, measures=measures, held=together[0, place])
+    for other, name in zip(results[1:], names[1:], strict=True):
+        pair = Pair(
+            name=name, base=base, other=other, measures=measures, worst_case=worst_case, tests=tests
+        )
         both = _common(pair, names[0], warnings)
-        rows += [*_differences(pair, both), *_beside(pair)]
-        moved += _moved(pair, both, column)
-        moves = (both.right - both.left)[:, column].tolist()
-        changes[name] = pair, dict(zip(both.ids, moves, strict=True))
+        tested += [*_differences(pair, both), *_beside(pair)]
+        moved += _moved(pair, both, list(measures).index(headline))
         varied = _paired(_variant_means(base, measures), _variant_means(other, measures))
         apart += _differences(pair, varied) if varied.ids else []
+    heads = iter(adjusted([each.row.p for each in tested if each.row.key == headline]))
+    rows = [
+        _in_state(decided(each, next(heads), equivalence), state)
+        if each.row.key == headline
+        else _within(hold(each, informing), equivalence)
+        for each, informing in zip(tested, _adjusted(tested), strict=True)
+    ]
     return Comparison(
         baseline=names[0],
         systems=list(names[1:]),
         headline=measures[headline],
-        differences=[
-            _in_state(_decided(row, equivalence, *changes[row.system]), state)
-            if row.key == headline
-            else _within(row, equivalence)
-            for row in _corrected(rows)
-        ],
-        tests=len(together),
+        differences=_with_bh(rows) if tests else rows,
+        tests=len(names) - 1,
         gold_changed=state,
         moved=moved,
         warnings=warnings,
         gold_status=_gold_status(results),
-        variants=_corrected(apart),
+        variants=[hold(each, held) for each, held in zip(apart, _adjusted(apart), strict=True)],
         margin=equivalence,
+        worst_case=worst_case,
     )
 
 
-def _common(pair: _Pair, first: str, warnings: list[str]) -> _Values:
+def _common(pair: Pair, first: str, warnings: list[str]) -> _Values:
     """The queries that both have scored; a warning says where that is not all of them."""
     both = _paired(_values(pair.base, pair.measures), _values(pair.other, pair.measures))
     if not both.ids:
@@ -174,14 +336,16 @@ def _shared_measures(results: Sequence[Results]) -> dict[str, str]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Pair:
-    """Two results, the measures of both ({key: measure}), and what the second is called."""
+class Pair:
+    """Two results, the measures of both ({key: measure}), what the second is called, and how the
+    two are compared."""
 
     name: str
     base: Results
     other: Results
     measures: Mapping[str, str]
-    held: Held
+    tests: bool = False
+    worst_case: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -246,47 +410,102 @@ def _paired(base: Mapping[str, list[float]], other: Mapping[str, list[float]]) -
 # ── differences ───────────────────────────────────────────────────────────────────────────────────
 
 
-def _differences(pair: _Pair, values: _Values) -> list[Difference]:
-    moves = values.right - values.left
-    intervals = statistics.change_intervals(moves)
-    tests = (
-        statistics.randomization_test(moves),
-        statistics.t_test(moves),
-        statistics.wilcoxon_test(moves),
-    )
-    effects = statistics.effect_size(moves)
-    detectable = statistics.detectable_difference(moves, alpha=ALPHA / pair.held.tests)
-    inner = statistics.change_intervals(moves, level=1 - 2 * ALPHA)
+class Tested(NamedTuple):
+    """A difference before it is adjusted for other tests, and the changes by query behind it."""
+
+    row: Difference
+    pair: Pair
+    changes: dict[str, float]
+
+    @property
+    def moves(self) -> statistics.Floats:
+        """The changes as one column."""
+        return np.array(list(self.changes.values()), np.float64)[:, None]
+
+
+def _differences(pair: Pair, values: _Values) -> list[Tested]:
     return [
-        Difference(
-            system=pair.name,
-            measure=measure,
-            key=key,
-            n=len(moves),
-            baseline=float(values.left[:, i].mean()),
-            value=float(values.right[:, i].mean()),
-            difference=float(moves[:, i].mean()),
-            low=intervals[i].low,
-            high=intervals[i].high,
-            inner=(inner[i].low, inner[i].high),
-            p_randomization=float(tests[0][i]),
-            p_t=float(tests[1][i]),
-            p_wilcoxon=float(tests[2][i]),
-            p_holm=1.0,
-            p_bh=1.0,
-            effect_size=float(effects[i]) if np.isfinite(effects[i]) else None,
-            detectable=float(detectable[i]) if 1e-12 < detectable[i] < np.inf else None,
-            wins=int((moves[:, i] > TIE).sum()),
-            ties=int((np.abs(moves[:, i]) <= TIE).sum()),
-            losses=int((moves[:, i] < -TIE).sum()),
-            could_flip=_could_flip(pair, measure, values.ids, float(moves[:, i].mean())),
-            residuals=_residuals(pair, measure),
-        )
-        for i, (key, measure) in enumerate(pair.measures.items())
+        _difference(pair, values, place, could_flip=True) for place in range(len(pair.measures))
     ]
 
 
-def _beside(pair: _Pair) -> Iterator[Difference]:
+def _difference(pair: Pair, values: _Values, place: int, *, could_flip: bool = False) -> Tested:
+    """One measure. Whether grades could turn it takes long to say, and is said on request."""
+    key, measure = list(pair.measures.items())[place]
+    before, after = values.left[:, place], values.right[:, place]
+    moves = (after - before)[:, None]
+    change = float(moves.mean())
+    (interval,) = statistics.change_intervals(moves, worst_case=pair.worst_case)
+    (inner,) = statistics.change_intervals(moves, level=1 - 2 * ALPHA, worst_case=pair.worst_case)
+    p = float(statistics.change_tests(moves, worst_case=pair.worst_case)[0])
+    effect = float(statistics.effect_size(moves)[0])
+    row = Difference(
+        system=pair.name,
+        measure=measure,
+        key=key,
+        n=len(moves),
+        baseline=float(before.mean()),
+        value=float(after.mean()),
+        difference=change,
+        low=interval.low,
+        high=interval.high,
+        p=p,
+        low_adjusted=interval.low,
+        high_adjusted=interval.high,
+        p_adjusted=p,
+        inner=(inner.low, inner.high),
+        effect_size=effect if math.isfinite(effect) else None,
+        spread=float(moves.std(ddof=1)) if len(moves) > 1 else None,
+        detectable=None,
+        wins=int((moves > TIE).sum()),
+        ties=int((np.abs(moves) <= TIE).sum()),
+        losses=int((moves < -TIE).sum()),
+        could_flip=could_flip and _could_flip(pair, measure, values.ids, change),
+        residuals=_residuals(pair, measure),
+        p_randomization=float(statistics.randomization_test(moves)[0]) if pair.tests else None,
+        p_wilcoxon=float(statistics.wilcoxon_test(moves)[0]) if pair.tests else None,
+    )
+    return Tested(row, pair, dict(zip(values.ids, moves[:, 0].tolist(), strict=True)))
+
+
+def hold(tested: Tested, held: Held) -> Difference:
+    """The difference adjusted for the tests that are made together."""
+    (interval,) = statistics.change_intervals(
+        tested.moves, level=held.level, worst_case=tested.pair.worst_case
+    )
+    return replace(
+        tested.row,
+        low_adjusted=interval.low,
+        high_adjusted=interval.high,
+        p_adjusted=held.p_adjusted,
+        detectable=_detectable(tested, held),
+    )
+
+
+def _detectable(tested: Tested, held: Held) -> float | None:
+    row, moves = tested.row, tested.moves
+    if row.spread is None or row.ties == row.n:
+        return None
+    if tested.pair.worst_case:
+        (wider,) = statistics.change_intervals(
+            moves, level=statistics.level_for_power(held.level), worst_case=True
+        )
+        return row.difference - (wider.low or -1.0)
+    return statistics.detectable_change(row.spread, row.n, alpha=1 - held.level)
+
+
+def _adjusted(tested: Sequence[Tested]) -> list[Held]:
+    """The measures that inform are corrected over every measure and system: asking more questions
+    raises the bar for each. The measure that decides is corrected over the systems alone."""
+    return adjusted([each.row.p for each in tested])
+
+
+def _with_bh(rows: Sequence[Difference]) -> list[Difference]:
+    corrected = statistics.benjamini_hochberg([row.p for row in rows])
+    return [replace(row, p_bh=p) for row, p in zip(rows, corrected, strict=True)]
+
+
+def _beside(pair: Pair) -> Iterator[Tested]:
     """What a pass does not show: whether the first hit is right, and how high the first right one
     stands. Each over the questions that have it."""
     if not isinstance(pair.base, GoldenResults) or not isinstance(pair.other, GoldenResults):
@@ -315,7 +534,7 @@ GOLDEN: dict[str, tuple[str, Callable[[GoldenEntry], float | None]]] = {
 }
 
 
-def _could_flip(pair: _Pair, measure: str, ids: Sequence[str], lead: float) -> bool:
+def _could_flip(pair: Pair, measure: str, ids: Sequence[str], lead: float) -> bool:
     """Whether grades of unjudged documents could turn the difference around, over the queries
     compared. Questions of a golden set pass or fail, whatever is judged."""
     if not isinstance(pair.base, GradedResults) or not isinstance(pair.other, GradedResults):
@@ -331,7 +550,7 @@ def _in_order(entries: Sequence[GradedEntry], ids: Sequence[str]) -> list[Graded
     return [by_id[query_id] for query_id in ids]
 
 
-def _residuals(pair: _Pair, measure: str) -> tuple[float, float] | None:
+def _residuals(pair: Pair, measure: str) -> tuple[float, float] | None:
     """RBP alone: what is unknown, of both."""
     residuals = [
         bounds.residual
@@ -343,16 +562,6 @@ def _residuals(pair: _Pair, measure: str) -> tuple[float, float] | None:
     return (residuals[0], residuals[1]) if len(residuals) == 2 else None
 
 
-def _corrected(rows: list[Difference]) -> list[Difference]:
-    """What informs is corrected over every measure and system: asking more questions raises the bar
-    for each. The measure that decides alone is held to the family of pairs, in `_decided`."""
-    p_values = [row.p_randomization for row in rows]
-    by_holm, by_bh = statistics.holm(p_values), statistics.benjamini_hochberg(p_values)
-    return [
-        replace(row, p_holm=by_holm[index], p_bh=by_bh[index]) for index, row in enumerate(rows)
-    ]
-
-
 def deciding_values(results: Sequence[Results], primary: str) -> list[dict[str, float]]:
     """By system the values of the measure that decides, {query id: value}."""
     measures = _shared_measures(results)
@@ -361,6 +570,21 @@ def deciding_values(results: Sequence[Results], primary: str) -> list[dict[str, 
         {query_id: values[column] for query_id, values in _values(each, measures).items()}
         for each in results
     ]
+
+
+def tested_pair(
+    pair: tuple[Results, Results],
+    values: tuple[Mapping[str, float], Mapping[str, float]],
+    measure: str,
+    worst_case: bool,
+) -> Tested:
+    """The second of two results against the first, by one measure with these values by query."""
+    key = _primary(measure, _shared_measures(pair))
+    both = Pair(
+        name="", base=pair[0], other=pair[1], measures={key: measure}, worst_case=worst_case
+    )
+    columns = [{query: [value] for query, value in table.items()} for table in values]
+    return _difference(both, _paired(*columns), 0)
 
 
 def _named_primary(results: Sequence[Results]) -> str:
@@ -383,63 +607,69 @@ def _primary(wanted: str, measures: Mapping[str, str]) -> str:
     return known[wanted.casefold()]
 
 
-def _decided(
-    row: Difference, margin: float | None, pair: _Pair, moves: Mapping[str, float]
-) -> Difference:
-    """With the verdict: what the corrected test says, unless unjudged documents could turn it; and
-    the same of the margin."""
-    row = replace(_within(row, margin), p_holm=pair.held.p_holm)
-    now = int(np.sign(row.difference)) if row.p_holm <= ALPHA else 0
-    doubt = None
+def decided(tested: Tested, held: Held, margin: float | None = None) -> Difference:
+    """The difference with its verdict, which the unjudged documents have a part in, and with what
+    is said of the margin."""
+    row, pair = _within(hold(tested, held), margin), tested.pair
+    alpha, worst_case = 1 - held.level, pair.worst_case
+    now = int(np.sign(row.difference)) if row.p_adjusted <= ALPHA else 0
+    sure = float(statistics.chances_above(tested.moves, worst_case=worst_case)[0])
+    doubt = pool = None
     if not (is_closed(pair.base) and is_closed(pair.other)):
         entries = (pair.base.per_query, pair.other.per_query)
-        doubt = doubt_about(
-            entries, row.measure, moves, _told_by_test(ALPHA / pair.held.tests), now
-        )
+        pool = pool_needed(*entries, parse_measure(row.measure).cutoff or DEEPEST)
+        rule = _told_by_test(alpha, worst_case)
+        doubt = doubt_about(entries, row.measure, tested.changes, rule, now, worst_case=worst_case)
         if margin is not None and doubt is not None and row.equivalence != "not shown":
-            held = RANKS[row.equivalence or "not shown"]
-            about = doubt_about(entries, row.measure, moves, _told_by_margin(margin), held)
+            stands = RANKS[row.equivalence or "not shown"]
+            by_margin = _told_by_margin(margin, worst_case)
+            about = doubt_about(entries, row.measure, tested.changes, by_margin, stands)
             row = replace(row, equivalence="open") if about and about.is_open else row
-    return replace(row, verdict=_verdict(now, doubt), doubt=doubt)
+    unknown = doubt is not None and doubt.ahead is None and doubt.is_open
+    sure = doubt.ahead if doubt is not None and doubt.ahead is not None else sure
+    return replace(
+        row,
+        verdict="open" if unknown else verdict_of(now, sure, doubt),
+        sure=None if unknown else sure,
+        doubt=doubt,
+        pool=pool,
+        risk=risk_in(tested.changes),
+    )
+
+
+def verdict_of(now: int, sure: float, doubt: Doubt | None = None) -> Found:
+    """What is said of a change: `now` is its sign where it is significant, else 0; `sure` is the
+    probability that it is above 0. A significant change whose sign the unjudged hits leave unsure
+    is open; it is no more than probable where nothing is judged that one system alone returns."""
+    if doubt is None or not doubt.one_sided:
+        if now > 0 and sure >= SURE:
+            return "better"
+        if now < 0 and sure <= 1 - SURE:
+            return "worse"
+    if sure >= PROBABLE:
+        return "probably better"
+    if sure <= 1 - PROBABLE:
+        return "probably worse"
+    return "open" if now else "not significant"
 
 
 def _in_state(row: Difference, state: State) -> Difference:
     """Where no query is judged alike in both, nothing is said of the engines."""
-    unknown = replace(row, verdict="open", equivalence=None, doubt=None)
+    unknown = replace(row, verdict="open", sure=None, equivalence=None, doubt=None)
     return unknown if state == "all" else row
 
 
-def _verdict(now: int, doubt: Doubt | None) -> Found:
-    """What the test says, where the unjudged leave no doubt. Where they do: better or worse, where
-    the test says so now, that is the sign with 95% probability and the test is expected to show it
-    then too; no difference shown, where with everything judged it stays so with 80%; and else it is
-    open."""
-    words: dict[int, Found] = {1: "better", -1: "worse", 0: "no difference"}
-    if doubt is None:
-        return words[now]
-    if doubt.up is None or doubt.down is None or doubt.ahead is None:
-        return "open" if doubt.is_open else words[now]
-    if now > 0 and doubt.ahead >= SURE and doubt.up > 0.5:
-        return "better"
-    if now < 0 and doubt.ahead <= 1 - SURE and doubt.down > 0.5:
-        return "worse"
-    return "no difference" if not now and doubt.up + doubt.down <= STILL else "open"
-
-
-def _told_by_test(alpha: float) -> Rule:
+def _told_by_test(alpha: float, worst_case: bool) -> Rule:
     def rule(columns: statistics.Floats) -> Integers:
-        if len(columns) <= EXACT_ENOUGH:
-            p = statistics.randomization_test(columns, samples=2_000)
-        else:
-            p = statistics.t_test(columns)
-        return np.where(p <= alpha, np.sign(columns.mean(axis=0)), 0).astype(np.int64)
+        found = statistics.significant(columns, alpha=alpha, worst_case=worst_case)
+        return found.astype(np.int64)
 
     return rule
 
 
-def _told_by_margin(margin: float) -> Rule:
+def _told_by_margin(margin: float, worst_case: bool) -> Rule:
     def rule(columns: statistics.Floats) -> Integers:
-        inner = statistics.change_intervals(columns, level=1 - 2 * ALPHA)
+        inner = statistics.change_intervals(columns, level=1 - 2 * ALPHA, worst_case=worst_case)
         found = [_margin_held((each.low, each.high), margin) for each in inner]
         return np.array([RANKS[each] for each in found], np.int64)
 
@@ -469,7 +699,7 @@ def _margin_held(inner: Bounds, margin: float) -> Equivalence:
 # ── what moved ────────────────────────────────────────────────────────────────────────────────────
 
 
-def _moved(pair: _Pair, values: _Values, column: int) -> list[Moved]:
+def _moved(pair: Pair, values: _Values, column: int) -> list[Moved]:
     """The queries whose value in this column moved most."""
     left, right = values.left[:, column], values.right[:, column]
     distance = np.abs(right - left)

@@ -1,16 +1,19 @@
-"""What a gate reads: a figure of a golden set, the values of a measure on a graded one, and how
-sure their mean is."""
+"""What a gate reads: a figure of a golden set, the values of a measure on a graded one, how sure
+their mean is, and what is wrong with a gate for a kind of set. A mistake is told before an engine
+is asked, and again where a gate is decided."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from assay.core.errors import InputError
 from assay.core.results import (
     BOUNDS,
+    DECIMALS,
     DROPS,
+    EVIDENCE,
     Gate,
     GradedEntry,
     GradedResults,
@@ -18,13 +21,17 @@ from assay.core.results import (
     Metrics,
     Results,
     Why,
+    rounded,
 )
-from assay.core.verdicts import DECIMALS, rounded
-from assay.evaluation import sequential, statistics
-from assay.evaluation.bounded import Scale
+from assay.core.types import counted
+from assay.evaluation import statistics
+from assay.evaluation import worst_case as gaffke
+from assay.evaluation.changes import alike, figure_values, questions, slice_of
+from assay.evaluation.golden_figures import FIGURES, RATES
 from assay.evaluation.measures import did_you_mean, is_share, parse_measure
+from assay.evaluation.statistics import Floats
 
-SLICES = ("type", "topic", "category", "corpus", "practice_area", "language")
+SLICES = ("type", "topic", "wording", "category", "corpus", "practice_area", "language")
 
 # Latencies by the name gates know them by: of a graded receipt, and as figures of golden sets.
 LATENCY = {"latency_mean": "mean", "latency_p50": "p50", "latency_p95": "p95", "latency_max": "max"}
@@ -53,6 +60,32 @@ def golden_figure(results: Results | None, part: str, measure: str) -> float | N
         figures = results.slices.get(kind, {}).get(name, {})
     value = figures.get(measure)
     return None if value is None else float(value)
+
+
+def golden_by_question(
+    gate: Gate, results: Results, baseline: Results | None = None
+) -> dict[str, float]:
+    """The value of each question of the gate's slice, or its change from the baseline where both
+    ask for the same; empty for a figure that is no mean over questions."""
+    value = figure_values(results).get(gate.measure)
+    if value is None:
+        return {}
+    kind, _, name = gate.slice.partition(":")
+    inside = [
+        entry
+        for entry in questions(results)
+        if gate.slice == "overall" or slice_of(entry, kind) == name
+    ]
+    now = {entry.query_id: value(entry) for entry in inside}
+    if baseline is None:
+        return {query: found for query, found in now.items() if found is not None}
+    shared = alike(baseline, results)
+    then = {entry.query_id: value(entry) for entry in questions(baseline)}
+    return {
+        query: found - before
+        for query, found in now.items()
+        if query in shared and found is not None and (before := then.get(query)) is not None
+    }
 
 
 # ── a graded set ──────────────────────────────────────────────────────────────────────────────────
@@ -131,6 +164,21 @@ def by_query(gate: Gate, results: Results, baseline: Results | None, key: str) -
     }
 
 
+def identical(
+    results: Results, baseline: Results, changes: Mapping[str, float], cutoff: int | None
+) -> bool:
+    """Whether both return the same documents in the same order for the queries of these changes, as
+    far as the measure looks, and no value changed."""
+    lists = [
+        {entry.query_id: entry.results[:cutoff] for entry in each.per_query}
+        for each in (baseline, results)
+    ]
+    return bool(changes) and all(
+        abs(change) <= statistics.TIE and lists[0].get(query) == lists[1].get(query)
+        for query, change in changes.items()
+    )
+
+
 def too_few(gate: Gate, results: GradedResults) -> bool:
     """Whether the gate waits for more queries."""
     n = len(values_of(gate, results, measure_line(gate, results).key))
@@ -163,12 +211,99 @@ def too_few_judged(gate: Gate, results: GradedResults) -> bool:
 
 def interval_of(gate: Gate, rows: Sequence[float]) -> tuple[float, float] | None:
     """The interval of the mean at the gate's level; there is none with fewer than two queries. The
-    rows of a gate on a drop are changes."""
+    rows of a gate on a drop are changes. A rate has its exact interval where the gate decides by
+    it."""
     column = np.array(rows, np.float64).reshape(-1, 1)
-    interval = statistics.mean_intervals(column, level=level_of(gate), scale=scale_of(gate))[0]
+    (interval,) = intervals_of(gate, column)
     if interval.low is None or interval.high is None:
         return None
     return interval.low, interval.high
+
+
+def intervals_of(gate: Gate, columns: Floats) -> list[statistics.Interval]:
+    """The same for several columns of values by query."""
+    level = level_of(gate)
+    if gate.drop is not None:
+        return statistics.change_intervals(columns, level=level, worst_case=gate.worst_case)
+    exact = gate.alpha is not None
+    return statistics.mean_intervals(columns, level=level, exact=exact, worst_case=gate.worst_case)
+
+
+def limits_of(gate: Gate) -> list[float]:
+    """The limits of the gate; of one on a drop, the lowest change that is allowed."""
+    return [-gate.drop] if gate.drop is not None else list(gate.stated(BOUNDS).values())
+
+
+def queries_needed(
+    gate: Gate, rows: Sequence[float], *, power: float = statistics.POWER, least: int = 2
+) -> int | None:
+    """How many queries, from `least` on, decide the gate with this power, if the mean and the
+    spread stay as they are, by the interval that the gate goes by. None where a million do not."""
+    values = np.array(rows, np.float64)
+    mean, level = float(values.mean()), level_of(gate)
+    limit = min(limits_of(gate), key=lambda each: abs(each - mean))
+    binary = gate.drop is None and bool(np.isin(values, (0.0, 1.0)).all())
+    if abs(mean - limit) < 1e-6 or len(values) < 2:
+        return None
+
+    def shows(n: int) -> bool:
+        if gate.worst_case:
+            return _worst_case_shows(gate, np.resize(values, n), limit, power)
+        if binary:
+            return statistics.rate_power(mean, limit, n, level) >= power
+        reach = statistics.reach(n, level=level, power=power)
+        if gate.drop is not None:
+            spread = float(values.std(ddof=1))
+            return reach * statistics.standard_error(spread, n) <= abs(mean - limit)
+        ratio = float(values.var()) / max(mean * (1 - mean), 1e-300)
+        low, high = statistics.wilson(mean, statistics.effective_queries(n, ratio), reach)
+        return not low < limit < high
+
+    most = 20_000 if gate.worst_case else statistics.MOST
+    return statistics.fewest_queries(shows, least=least, most=most)
+
+
+def _worst_case_shows(gate: Gate, values: Floats, limit: float, power: float) -> bool:
+    """Whether so many queries of this kind show it."""
+    level = statistics.level_for_power(level_of(gate), power)
+    scale = gaffke.CHANGE if gate.drop is not None else gaffke.SHARE
+    low, high = gaffke.bounds(values[:, None], level, scale)
+    return not low[0] < limit < high[0]
+
+
+QUIET = 0.02  # the spread of an engine that is run again: the least change to reckon with
+
+
+def undecidable(gate: Gate, n: int) -> str:
+    """Why the gate cannot be decided on n queries, whatever they show; empty where it can. It is
+    about passing: a drop is too small for the interval of an engine that hardly changed, or even a
+    perfect score is not clear of a bound."""
+    if gate.alpha is None or not n:
+        return ""
+    if all(_can_pass(gate, name, limit, n) for name, limit in _asked_limits(gate)):
+        return ""
+    name, limit = next(each for each in _asked_limits(gate) if not _can_pass(gate, *each, n))
+    needed = statistics.fewest_queries(lambda more: _can_pass(gate, name, limit, more), most=20_000)
+    takes = f"it takes at least {needed}" if needed else "no number of queries is enough"
+    sure = f"{name} = {limit:g} with significance {gate.alpha:g}"
+    return f"gate on {gate.measure}: {sure} cannot pass on {counted(n, 'query')}; {takes}"
+
+
+def _asked_limits(gate: Gate) -> list[tuple[str, float]]:
+    return list(gate.stated((*BOUNDS, *DROPS)).items())
+
+
+def _can_pass(gate: Gate, name: str, limit: float, n: int) -> bool:
+    level = level_of(gate)
+    if n < 2:  # there is no interval
+        return False
+    if name in DROPS:
+        if gate.worst_case:
+            return float(gaffke.bounds(np.zeros((n, 1)), level, gaffke.CHANGE)[0][0]) > -limit
+        error = statistics.standard_error(QUIET, n)
+        return statistics.t_quantile((1 + level) / 2, n - 1) * error < limit
+    clear = limit if name == "minimum" else 1 - limit
+    return statistics.clopper_pearson(n, n, level)[0] > clear
 
 
 def level_of(gate: Gate) -> float:
@@ -176,10 +311,6 @@ def level_of(gate: Gate) -> float:
     1 - 2 alpha."""
     sides = 2 if gate.no_worse_than is not None else 1
     return 1 - sides * (gate.alpha or 0.05)
-
-
-def scale_of(gate: Gate) -> Scale:
-    return statistics.CHANGE if gate.drop is not None else statistics.SHARE
 
 
 Doubt = tuple[str, Why]  # in English, and for any language
@@ -199,21 +330,13 @@ def decimals_of(gate: Gate) -> int:
     return 1 if "latency" in gate.measure else DECIMALS
 
 
-def spread_of(gate: Gate, rows: Sequence[float]) -> str:
+def spread_of(gate: Gate, rows: Mapping[str, float]) -> str:
     """How sure a figure is, for the message."""
-    between = interval_of(gate, rows)
+    between = interval_of(gate, list(rows.values())) if rows else None
     if between is None:
         return ""
     low, high = (rounded(end, gate.sides) for end in between)
     return f" ({100 * level_of(gate):g}% interval {low} to {high})"
-
-
-def shown(gate: Gate, rows: Sequence[float], bound: float) -> bool:
-    """Whether evidence that may be looked at every day puts the mean on one side of a bound."""
-    values, scale = np.array(rows, np.float64), scale_of(gate)
-    enough = 1 / (gate.alpha or 0.05)
-    above = sequential.evidence_above(values, bound, scale) >= enough
-    return above or sequential.evidence_below(values, bound, scale) >= enough
 
 
 def margins(
@@ -229,3 +352,47 @@ def margins(
         return 0.0, 0.0
     mean = float(np.mean(rows))
     return mean - between[0], between[1] - mean
+
+
+# ── what is wrong with a gate for the kind of set it is held to ───────────────────────────────────
+
+Mistake = tuple[str, str]  # what is wrong, and a hint; both empty where nothing is
+
+SHARES = frozenset((*RATES, "mrr_at_k", "recall_at_k"))
+BY_QUESTION = ("pass_rate_total", "pass_rate_must", "pass_rate_should", "mrr_at_k", "recall_at_k")
+SURE = ("no_worse_than", "significance")  # conditions that need an interval
+
+
+def golden_mistake(gate: Gate) -> Mistake:
+    """Of a gate on a golden set, whatever its questions are."""
+    measure = ALIASES.get(gate.measure, gate.measure)
+    named = f"gate {gate.name or gate.measure!r}"
+    if measure not in FIGURES:
+        return f"{named}: a golden set has no measure {measure!r}", f"It has {', '.join(FIGURES)}."
+    for name, limit in gate.stated((*BOUNDS, *DROPS)).items():
+        # 95 instead of 0.95 would decide before the run
+        if measure in SHARES and not 0 <= limit <= 1:
+            said = f"{named}: {name} is {limit:g}, which {measure} cannot be held to"
+            return said, "Rates are shares: 0.95 is 95%, and a drop of 0.02 is two points."
+    if foreign := [*gate.stated(("min_judged",)), *(["unjudged"] if gate.unjudged else [])]:
+        said = f"{foreign[0]} is for graded sets, and {measure} is a figure of golden sets"
+        return f"{named}: {said}", ""
+    if (sure := _surely(gate)) and measure not in BY_QUESTION:
+        said = f"{named}: {sure[0]} needs a value for every question, and {measure} has none"
+        return said, f"It is for {', '.join(BY_QUESTION)}."
+    return "", ""
+
+
+def latency_mistake(gate: Gate) -> Mistake:
+    """Of a gate on a latency of a graded set."""
+    foreign = [*gate.stated((*DROPS, *EVIDENCE)), *_surely(gate)]
+    foreign += ["unjudged"] if gate.unjudged else []
+    if foreign := [*foreign, *(["slice"] if gate.slice != "overall" else [])]:
+        said = f"gate on {gate.measure}: {foreign[0]} is not for a latency of a graded set"
+        return said, "It is taken over all queries; give a maximum."
+    return "", ""
+
+
+def _surely(gate: Gate) -> list[str]:
+    """The conditions that ask for an interval."""
+    return [*gate.stated(SURE), *(["worst_case"] if gate.worst_case else [])]

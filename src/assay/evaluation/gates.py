@@ -1,9 +1,13 @@
 """(results, gates, baseline) -> Verdict: the one decision, for graded and golden sets alike.
 
-A gate holds, fails, or cannot be told yet; what cannot be told is inconclusive and never passes
-quietly. How a figure is read differs by the kind of set (a mean over graded queries, a rate of
-golden questions); `_graded_reading` and `_golden_reading` are the two places that know. What
-follows from a reading is decided once, in `_check`.
+A gate passes, fails, or is inconclusive, and never passes quietly. With `significance` it is
+decided by the interval of the mean, or of the mean change, that cards and comparisons print: it
+passes or fails where the limit lies outside. One exception: an engine that returns the same
+documents in the same order as the baseline did passes a gate on a drop outright.
+
+How a figure is read differs by the kind of set (a mean over graded queries, a rate of golden
+questions); `_graded_reading` and `_golden_reading` are the two places that know. What follows from
+a reading is decided once, in `_check`.
 
 A golden set for which nobody has asked for gates is held to the policy of its suite, A to D. Of
 these only what can be told counts: a first run has no baseline for D, a saved run no latency for C,
@@ -14,8 +18,9 @@ docs/decisions/0007-one-gate.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from statistics import fmean
 
 import msgspec
 import numpy as np
@@ -27,19 +32,20 @@ from assay.core.results import (
     DROPS,
     EVIDENCE,
     LIMITS,
+    ROUNDING,
     Check,
     Gate,
     GoldenResults,
     GradedResults,
     MeasureLine,
     Results,
+    RiskyQueries,
     Status,
     Verdict,
     Why,
+    rounded,
     worst,
 )
-from assay.core.verdicts import ROUNDING, WIDE, rounded
-from assay.evaluation.gate_limits import golden_mistake, latency_mistake
 from assay.evaluation.gate_values import (
     ALIASES,
     CLOSED,
@@ -49,23 +55,26 @@ from assay.evaluation.gate_values import (
     by_query,
     decimals_of,
     doubt_of,
+    golden_by_question,
     golden_figure,
+    golden_mistake,
+    identical,
     interval_of,
+    intervals_of,
     judged_of,
+    latency_mistake,
     level_of,
+    limits_of,
     measure_line,
     members,
-    moves_of,
-    scale_of,
-    shown,
+    queries_needed,
     spread_of,
     told,
     too_few_judged,
-    values_of,
 )
 from assay.evaluation.golden_figures import FIGURES
 from assay.evaluation.measures import Integers
-from assay.evaluation.statistics import Floats, mean_intervals
+from assay.evaluation.statistics import Floats, risk_in
 
 DEFAULT_POLICY = (
     Gate(name="A", measure="pass_rate_must", minimum=0.95),
@@ -75,16 +84,16 @@ DEFAULT_POLICY = (
 )
 
 RECORD = "assay score --update-baseline"
+NAMED = 3  # queries that a warning names
 NO_VALUE = (("there is no value", Why(kind="no_value")),)
-LOOKS = "the evidence that holds however often it is checked is not strong enough yet"
 NO_BASELINE = f"no baseline to compare with; write one with {RECORD}, and name it in assay.toml"
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Reading:
     """What the results say of one demand. `missing` is why there is nothing to decide by; `doubts`
-    are why the evidence is too thin, in English and by kind; `rows` are the values by query where
-    an interval can be taken."""
+    are why the evidence is too thin, in English and by kind; `rows` are the values by query, or the
+    changes, where an interval can be taken; `identical` lists of hits need none."""
 
     title: str
     said: str = ""  # the figure in words, and what is asked of it
@@ -94,7 +103,8 @@ class _Reading:
     doubts: tuple[Doubt, ...] = ()
     baseline: float | None = None
     counts: bool = True
-    rows: list[float] = field(default_factory=list)
+    rows: dict[str, float] = field(default_factory=dict)
+    identical: bool = False
 
 
 def decide(
@@ -168,8 +178,8 @@ def mistake(gate: Gate) -> str:
         return f"it demands nothing; give one of {', '.join((*BOUNDS, *DROPS, *EVIDENCE))}"
     if all(name in given for name in DROPS):
         return "max_drop and no_worse_than ask about one change; give one of them"
-    if gate.always_valid and not any(name in given for name in (*BOUNDS, *DROPS)):
-        return "always_valid is how a bound is decided, and there is none"
+    if gate.worst_case and not any(name in given for name in (*BOUNDS, *DROPS)):
+        return "worst_case is how a limit is decided, and there is none"
     if gate.unjudged not in ("", COUNT_AS_WRONG):
         return f'unjudged is "{COUNT_AS_WRONG}" or left out, not {gate.unjudged!r}'
     if not gate.slice:
@@ -231,7 +241,10 @@ def _check(gate: Gate, asked: _Asked) -> Check:
         status, cause = "inconclusive", "; ".join(said for said, _ in whys)
         head = f"{reading.title}: " if reading.missing else f"{message}. Inconclusive: "
         message = head + cause
-    between = interval_of(gate, reading.rows) if reading.rows else None
+    rows = list(reading.rows.values())
+    between = interval_of(gate, rows) if rows and not reading.identical else None
+    risk = risk_in(reading.rows) if between and gate.alpha is not None else None
+    message += f". {_risk(risk)}" if risk is not None else ""
     return Check(
         gate=gate,
         status=status,
@@ -242,7 +255,16 @@ def _check(gate: Gate, asked: _Asked) -> Check:
         interval=between,
         level=level_of(gate) if between else None,
         whys=[why for _, why in whys],
+        risk=risk,
     )
+
+
+def _risk(risk: RiskyQueries) -> str:
+    """Why the interval may be too narrow."""
+    named = ", ".join(risk.queries[:NAMED]) + (", …" if len(risk.queries) > NAMED else "")
+    few = f"Only {len(risk.queries)} queries changed ({named})"
+    why = few if risk.kind == "ties" else f"One query makes most of the spread ({named})"
+    return f"{why}, so the interval may be too narrow; worst_case = true is safer"
 
 
 # ── figures of golden sets ────────────────────────────────────────────────────────────────────────
@@ -261,12 +283,20 @@ def _golden_reading(gate: Gate, results: GoldenResults, asked: _Asked) -> tuple[
     if value is None:
         counts = not asked.by_default
         return held, _Reading(title=title, missing=NO_VALUE, counts=counts)
-    if gate.max_drop is not None:
+    if gate.drop is not None:
         return held, _golden_drop(held, title, value, asked)
     missing = tuple(_golden_doubts(held, results))
-    said = f"{title} is {told(gate, value)}. Required: {_golden_limit(gate)}"
-    holds = gate.holds(value)
-    return held, _Reading(title=title, said=said, value=value, holds=holds, missing=missing)
+    rows = golden_by_question(held, results) if gate.alpha is not None else {}
+    said = f"{title} is {told(gate, value)}{spread_of(gate, rows)}. "
+    return held, _Reading(
+        title=title,
+        said=f"{said}Required: {_golden_limit(gate)}",
+        value=value,
+        holds=gate.holds(value),
+        missing=missing,
+        doubts=tuple(_unsure(held, rows)),
+        rows=rows,
+    )
 
 
 def _golden_drop(gate: Gate, title: str, value: float, asked: _Asked) -> _Reading:
@@ -281,11 +311,36 @@ def _golden_drop(gate: Gate, title: str, value: float, asked: _Asked) -> _Readin
     if missing or base is None:
         missing = missing or (doubt_of("the baseline has no such value", "not_in_baseline"),)
         return _Reading(title=title, value=value, missing=missing, baseline=base)
+    if gate.alpha is not None and asked.baseline is not None:
+        return _golden_change(gate, title, (base, value), asked)
     figure = rounded(value, lambda now: gate.holds(now - base), decimals_of(gate))
     was = rounded(base, decimals=decimals_of(gate))
     said = f"{title} is {figure}. Required: {_golden_limit(gate)} from {was}"
     holds = gate.holds(value - base)
     return _Reading(title=title, said=said, value=value, holds=holds, baseline=base)
+
+
+def _golden_change(gate: Gate, title: str, figures: tuple[float, float], asked: _Asked) -> _Reading:
+    """The change question by question, over those that both ask alike: paired, so that one rule
+    holds for graded and golden sets."""
+    assert asked.baseline is not None
+    base, value = figures
+    rows = golden_by_question(gate, asked.results, asked.baseline)
+    if not rows:
+        none = (doubt_of("no question in common with the baseline", "nothing_common"),)
+        return _Reading(title=title, value=value, missing=none, baseline=base)
+    change, same = fmean(rows.values()), identical(asked.results, asked.baseline, rows, None)
+    moved = f"{_moved(gate, change)}{' (identical results)' if same else spread_of(gate, rows)}"
+    return _Reading(
+        title=title,
+        said=f"{title} is {rounded(value)}, {moved}. Required: {_golden_limit(gate)}",
+        value=value,
+        holds=gate.holds(change),
+        doubts=() if same else tuple(_unsure(gate, rows)),
+        baseline=base,
+        rows=rows,
+        identical=same,
+    )
 
 
 def _golden_limit(gate: Gate) -> str:
@@ -330,16 +385,18 @@ def _graded_reading(gate: Gate, results: GradedResults, asked: _Asked) -> _Readi
         _refuse(*latency_mistake(gate))
         times = results.receipt.latency_ms
         value = getattr(times, LATENCY[gate.measure]) if times is not None else None
-        return _mean_reading(gate, title, value, [])
+        return _mean_reading(gate, title, value, {})
     line = measure_line(gate, results)
     if wrong := beyond_scale(gate, line.measure):
         raise InputError(f"gate on {gate.measure}: {wrong}")
-    rows = values_of(gate, results, line.key)
+    rows = by_query(gate, results, None, line.key)
     if gate.drop is not None:
-        reading = _drop_reading(gate, title, line.key, asked)
+        reading = _drop_reading(gate, title, line, asked)
     else:
-        reading = _mean_reading(gate, title, float(np.mean(rows)) if rows else None, rows)
-    doubts = (*_graded_doubts(gate, results, line, len(rows)), *_unsure(gate, reading.rows))
+        value = float(np.mean(list(rows.values()))) if rows else None
+        reading = _mean_reading(gate, title, value, rows)
+    doubts = tuple(_graded_doubts(gate, results, line, len(rows)))
+    doubts += () if reading.identical else tuple(_unsure(gate, reading.rows))
     if not reading.missing and not doubts and gate.stated((*BOUNDS, *DROPS)):
         doubts = tuple(_unjudged(gate, line, reading.holds, asked))
     return replace(reading, doubts=doubts)
@@ -350,7 +407,7 @@ def _refuse(wrong: str, hint: str) -> None:
         raise InputError(wrong, hint=hint)
 
 
-def _mean_reading(gate: Gate, title: str, value: float | None, rows: list[float]) -> _Reading:
+def _mean_reading(gate: Gate, title: str, value: float | None, rows: dict[str, float]) -> _Reading:
     if value is None:
         return _Reading(title=title, missing=NO_VALUE)
     wanted = " and ".join(LIMITS[name].format(bound) for name, bound in gate.stated(BOUNDS).items())
@@ -359,29 +416,41 @@ def _mean_reading(gate: Gate, title: str, value: float | None, rows: list[float]
     return _Reading(title=title, said=said, value=value, holds=gate.holds(value), rows=rows)
 
 
-def _drop_reading(gate: Gate, title: str, key: str, asked: _Asked) -> _Reading:
+def _drop_reading(gate: Gate, title: str, line: MeasureLine, asked: _Asked) -> _Reading:
     """The fall against the baseline, over the queries both have."""
-    moves = moves_of(gate, asked.results, asked.baseline, key)
     missing = tuple(asked.no_comparison())
+    then = asked.baseline
+    moves = by_query(gate, asked.results, then, line.key) if then is not None else {}
     if not missing and not moves:
         missing = (doubt_of("no query in common with the baseline", "nothing_common"),)
-    if missing:
+    if missing or then is None:
         return _Reading(title=title, missing=missing)
-    change = float(np.mean(moves))
+    change = float(np.mean(list(moves.values())))
+    wanted = LIMITS["max_drop"].format(float(gate.drop or 0))
+    same = identical(asked.results, then, moves, line.cutoff)
+    how = ": the results are identical" if same else spread_of(gate, moves)
+    said = f"{title}: {_moved(gate, change)} against the baseline{how}. Required: {wanted}"
+    return _Reading(
+        title=title,
+        said=said,
+        value=change,
+        holds=gate.holds(change),
+        rows=moves,
+        identical=same,
+    )
+
+
+def _moved(gate: Gate, change: float) -> str:
     figure = rounded(change, gate.holds)
     way = "down" if change < 0 else "up"
-    moved = "unchanged" if figure == "0" else f"{way} {figure.removeprefix('-')}"
-    wanted = LIMITS["max_drop"].format(float(gate.drop or 0))
-    spread = spread_of(gate, moves)
-    said = f"{title}: {moved} against the baseline{spread}. Required: {wanted}"
-    return _Reading(title=title, said=said, value=change, holds=gate.holds(change), rows=moves)
+    return "unchanged" if figure == "0" else f"{way} {figure.removeprefix('-')}"
 
 
 def _graded_doubts(
     gate: Gate, results: GradedResults, line: MeasureLine, n: int
 ) -> Iterator[Doubt]:
     """Why the evidence is too thin to decide."""
-    from assay.evaluation.doubts import is_closed
+    from assay.evaluation.verdict_stability import is_closed
 
     if gate.min_queries is not None and n < gate.min_queries:
         said = f"{n} queries, {gate.min_queries} needed"
@@ -396,7 +465,7 @@ def _graded_doubts(
 
 def _unjudged(gate: Gate, line: MeasureLine, holds: bool, asked: _Asked) -> Iterator[Doubt]:
     """That unjudged hits could turn it with more than one chance in twenty."""
-    from assay.evaluation.doubts import doubt_about, is_closed
+    from assay.evaluation.verdict_stability import doubt_about, is_closed
 
     then = asked.baseline if gate.drop is not None else None
     graded = [each for each in (then, asked.results) if isinstance(each, GradedResults)]
@@ -429,44 +498,35 @@ def _unjudged(gate: Gate, line: MeasureLine, holds: bool, asked: _Asked) -> Iter
 def _told(gate: Gate, columns: Floats) -> Integers:
     """What the gate says of each column of values by query: 1 holds, -1 fails, 0 cannot be told."""
     means = columns.mean(axis=0)
-    if gate.drop is not None:
-        holds, bounds = means >= -gate.drop - ROUNDING, [-gate.drop]
-    else:
-        holds = np.array([gate.holds(mean) for mean in means.tolist()])
-        bounds = list(gate.stated(BOUNDS).values())
+    bounds = limits_of(gate)
+    holds = np.array([gate.holds(mean) for mean in means.tolist()])
     verdicts = np.where(holds, 1, -1)
     if gate.alpha is None:
         return verdicts
-    if gate.always_valid:
-        sure = [all(shown(gate, column, bound) for bound in bounds) for column in columns.T]
-        return np.where(sure, verdicts, 0)
-    intervals = mean_intervals(columns, level=level_of(gate), scale=scale_of(gate))
-    for at, each in enumerate(intervals):
+    for at, each in enumerate(intervals_of(gate, columns)):
         low, high = (math.nan if bound is None else bound for bound in (each.low, each.high))
         if not all(bound <= low + ROUNDING or bound >= high - ROUNDING for bound in bounds):
             verdicts[at] = 0
     return verdicts
 
 
-def _unsure(gate: Gate, rows: Sequence[float]) -> Iterator[Doubt]:
-    """Why a gate that asks to be sure cannot be told: a bound is inside the interval, there is
-    none, or the evidence that may be looked at every day is not enough yet."""
+def _unsure(gate: Gate, rows: Mapping[str, float]) -> Iterator[Doubt]:
+    """Why a gate that goes by an interval is inconclusive: a limit is inside it, or there is none;
+    and how many queries would decide it."""
     if gate.alpha is None:
         return
-    bounds = list(gate.stated(BOUNDS).values())
-    bounds = [-gate.drop] if gate.drop is not None else bounds
-    if gate.always_valid:
-        if not all(shown(gate, rows, bound) for bound in bounds):
-            yield doubt_of(LOOKS, "looks")
-        return
-    between = interval_of(gate, rows)
+    values = list(rows.values())
+    between = interval_of(gate, values)
     if between is None:
         yield doubt_of(f"{len(rows)} queries give no interval", "no_interval", n=len(rows))
         return
     low, high = between[0] + ROUNDING, between[1] - ROUNDING
-    if any(low < bound < high for bound in bounds):
-        if high - low > WIDE:
-            too_wide = "the interval includes that limit and is too wide to be useful"
-            yield doubt_of(too_wide, "inside_wide")
-        else:
-            yield doubt_of("the interval includes that limit", "inside")
+    if not any(low < limit < high for limit in limits_of(gate)):
+        return
+    needed = queries_needed(gate, values, least=len(values) + 1)
+    includes = "the interval includes that limit"
+    if needed is None:
+        yield doubt_of(f"{includes}, and the value is too close to it", "at_limit")
+        return
+    said = f"{includes}; about {needed} queries would decide it (80% power)"
+    yield doubt_of(said, "needs_queries", needed=needed, n=len(rows))

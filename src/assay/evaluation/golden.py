@@ -3,16 +3,18 @@ variants. What the gates say of it is `gates.decide`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
-from assay.core.results import GoldenEntry, GoldenReceipt, GoldenResults
+from assay.core.errors import InputError
+from assay.core.results import GoldenEntry, GoldenReceipt, GoldenResults, Robustness, RobustnessRow
 from assay.core.types import GoldSet, QueryResult
+from assay.evaluation import statistics
 from assay.evaluation.golden_checks import check_all
 from assay.evaluation.golden_figures import results
 from assay.evaluation.receipts import GOLDEN_POLICY, PASS, gold_card
-from assay.evaluation.robustness import robustness
 from assay.law.matching import Locate
 
 
@@ -46,3 +48,83 @@ def _varied(entries: list[GoldenEntry]) -> bool:
     """Whether a question and a variant of it are among them."""
     known = {entry.query_id for entry in entries}
     return any(entry.perturbation and entry.parent in known for entry in entries)
+
+
+# ── robustness ────────────────────────────────────────────────────────────────────────────────────
+
+WORST = 3
+# the others are named by how they begin
+FAMILIES = {"case": "noise", "punctuation": "noise", "he": "hebrew"}
+
+
+def family_of(perturbation: str) -> str:
+    """typo-keyboard is of the family typo, he-niqqud of hebrew, case of noise."""
+    first = perturbation.partition("-")[0]
+    return FAMILIES.get(first, first)
+
+
+def robustness(results: GoldenResults, parents: GoldenResults | None = None) -> Robustness:
+    """By perturbation and by family: n, pass rate with its interval, the same questions' rate
+    unperturbed, the drop, and which broke. A drop is what is lost, as a share: 0.2 is 20 points
+    down, a negative one is a gain. A failed call says nothing of the wording: such a variant, and
+    the variants of such a question, are left out.
+
+    The parents are in the same results, or in `parents` when the variants were run alone.
+    `worst_families` and `worst_perturbations` name those with the largest drop, `worst_parents` the
+    questions that break most often."""
+    entries = [entry for entry in results.per_query if entry.failure != "error"]
+    apart = [entry for entry in parents.per_query if entry.failure != "error"] if parents else []
+    passed = {entry.query_id: entry.passed for entry in (*apart, *entries)}
+    variants = [entry for entry in entries if entry.perturbation and entry.parent in passed]
+    if not variants:
+        raise InputError(
+            "there are no perturbed questions with their parents in the results",
+            hint="Run a set made by `assay gold perturb`; give the parents' results when they were "
+            "run apart.",
+        )
+    by_perturbation = _grouped(variants, passed, lambda entry: entry.perturbation)
+    by_family = _grouped(variants, passed, lambda entry: family_of(entry.perturbation))
+    broken = Counter(entry.parent for entry in variants if passed[entry.parent] > entry.passed)
+    fragile = sorted(broken, key=lambda parent: (-broken[parent], parent))
+    return Robustness(
+        overall=_row(variants, passed),
+        by_perturbation=by_perturbation,
+        by_family=by_family,
+        worst_families=_worst(by_family),
+        worst_perturbations=_worst(by_perturbation),
+        worst_parents=fragile[:WORST],
+        broken_by_parent={parent: broken[parent] for parent in fragile},
+    )
+
+
+def _grouped(
+    variants: Sequence[GoldenEntry],
+    passed: Mapping[str, bool],
+    name_of: Callable[[GoldenEntry], str],
+) -> dict[str, RobustnessRow]:
+    groups: dict[str, list[GoldenEntry]] = {}
+    for entry in variants:
+        groups.setdefault(name_of(entry), []).append(entry)
+    return {name: _row(group, passed) for name, group in sorted(groups.items())}
+
+
+def _worst(rows: Mapping[str, RobustnessRow]) -> list[str]:
+    losing = [name for name in rows if rows[name].drop > 0]
+    return sorted(losing, key=lambda name: (-rows[name].drop, name))[:WORST]
+
+
+def _row(variants: Sequence[GoldenEntry], passed: Mapping[str, bool]) -> RobustnessRow:
+    n = len(variants)
+    now = sum(entry.passed for entry in variants)
+    before = sum(passed[entry.parent] for entry in variants)
+    interval = statistics.rate_interval(now, n)
+    return RobustnessRow(
+        n=n,
+        pass_rate=now / n,
+        low=interval.low,
+        high=interval.high,
+        parent_pass_rate=before / n,
+        drop=(before - now) / n,
+        broken=[entry.query_id for entry in variants if passed[entry.parent] > entry.passed],
+        mended=[entry.query_id for entry in variants if passed[entry.parent] < entry.passed],
+    )

@@ -9,19 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import isfinite
-from typing import Any
+from typing import Any, NamedTuple
 
 from assay.core.errors import InputError, UsageError
 from assay.core.types import GoldSet, Hit, Query, QueryResult, Run
-from assay.evaluation.evidence import Evidence, evidence_of, lacking, misplaced, stands_there
+from assay.language.amounts import amount_in, factor_of, unit_in
 from assay.language.detect import detect, language_code
-from assay.language.terms import has_words
+from assay.language.terms import contains_term, has_number, has_words, number_of_term
 from assay.law.matching import (
     NOWHERE,
+    CellText,
+    Known,
     Locate,
     Place,
     hit_place,
+    in_column,
     in_force,
     is_near,
     label,
@@ -143,8 +145,8 @@ def checks_of(
     least = next(
         value for value in (min_score, query.min_score, DEFAULT_MIN_SCORE) if value is not None
     )
-    if not isfinite(least):
-        raise UsageError(f"min_score is {least}, and no score can be compared with it")
+    if not 0 <= least <= 1:
+        raise UsageError(f"min_score is {least:g}, expected 0 to 1")
     return Checks(
         k=k or query.k or DEFAULT_K,
         min_score=least,
@@ -341,7 +343,7 @@ def _lacks(checks: Checks, lacks: Mapping[int, Sequence[str]], found: Evidence) 
     place = checks.expected[number]
     column = place.column
     there = stands_there(column, found) if column else ""
-    where = f"its column {place.said[-1]}" if column and found.cells else "its text"
+    where = f"its column {place.written.column}" if column and found.cells else "its text"
     where += f" says {there} and" if there else ""
     other = misplaced(lacks[number], column, found)
     stands = f" ({'; '.join(other)})" if other else ""
@@ -491,3 +493,86 @@ def results_of(run: Run) -> list[QueryResult]:
             )
         )
     return answers
+
+
+# ── evidence ──────────────────────────────────────────────────────────────────────────────────────
+
+
+class Evidence(NamedTuple):
+    """Where evidence is looked for; `beside` is the text without the cells."""
+
+    text: str
+    cells: tuple[CellText, ...] = ()
+    beside: str = ""
+    year: str = ""  # of the report
+
+
+def evidence_of(hit: Hit, locate: Locate | None) -> Evidence:
+    """Of a hit; its title does not count."""
+    known = locate(hit.doc_id) if locate is not None else None
+    text = hit.text or str(hit.metadata.get("text") or "") or (known.text if known else "")
+    own = _own_cell(hit)
+    others = known.cells if known else ()
+    cells = (*own, *(cell for cell in others if cell.column not in {one.column for one in own}))
+    year = known.place.year if known else ""
+    return Evidence(text, cells, _beside(text, others or cells), year)
+
+
+def in_document(known: Known) -> Evidence:
+    beside = _beside(known.text, known.cells)
+    return Evidence(known.text, known.cells, beside, known.place.year)
+
+
+def _own_cell(hit: Hit) -> tuple[CellText, ...]:
+    cell = hit.metadata.get("cell")
+    if not isinstance(cell, Mapping) or not cell.get("column") or not cell.get("text"):
+        return ()
+    return (CellText(*(str(cell.get(key) or "") for key in CellText._fields)),)
+
+
+def _beside(text: str, cells: Sequence[CellText]) -> str:
+    """The text of a row up to its first cell."""
+    if not cells:
+        return text
+    parts = text.split(" | ")
+    return " | ".join(parts[: -len(cells)])
+
+
+def lacking(terms: Sequence[str], column: str, found: Evidence) -> tuple[str, ...]:
+    """The terms that are not there; with a column, a figure that is not in it."""
+    if not column or not found.cells:
+        return tuple(term for term in terms if not contains_term(found.text, term))
+    cells = in_column(column, found.cells, found.year)
+    return tuple(term for term in terms if not _is_in(term, cells, found.beside))
+
+
+def stands_there(column: str, found: Evidence) -> str:
+    """What the asked column says, for a reader."""
+    return "; ".join(told(cell) for cell in in_column(column, found.cells, found.year))
+
+
+def misplaced(terms: Sequence[str], column: str, found: Evidence) -> list[str]:
+    """Where the terms stand that the asked column lacks."""
+    if not column:
+        return []
+    return [
+        f"{term} stands in the column {cell.column}"
+        for term in terms
+        for cell in found.cells
+        if cell.column and _is_in(term, [cell], "")
+    ]
+
+
+def _is_in(term: str, cells: Sequence[CellText], beside: str) -> bool:
+    """A figure stands in the cell, as it is printed or in full; a word may stand beside it."""
+    number = number_of_term(term)
+    if number is not None:
+        return any(has_number(cell.text, number, {1, factor_of(cell.unit)}) for cell in cells)
+    if amount_in(term) is not None:
+        return any(contains_term(told(cell), term) for cell in cells)
+    return contains_term(" | ".join((beside, *map(told, cells))), term)
+
+
+def told(cell: CellText) -> str:
+    """A cell with its unit, as the text of a row has it."""
+    return f"{cell.text} ({cell.unit})" if cell.unit and not unit_in(cell.text) else cell.text

@@ -1,7 +1,7 @@
 """From outcomes to figures: pass rates, MRR, recall and the rest, each with n and an interval, and
 the results object.
 
-Rates and means on [0, 1] have the interval of `bounded`, others a bootstrap's. A failed call
+Intervals are those of `statistics`. A failed call
 is in no figure: it is counted apart and fails the gate. A question missing from the run counts as
 not passed."""
 
@@ -95,8 +95,8 @@ def summarize(outcomes: Iterable[Outcome]) -> Summary:
         # statistics.mean is exact, so that the figure is the suite's runner's to the last bit
         figures[name] = mean(values) if values else None
         column = np.asarray(values, np.float64).reshape(-1, 1)
-        scale = statistics.OPEN if name in UNBOUNDED else statistics.SHARE
-        intervals[name] = _bounds(statistics.mean_intervals(column, scale=scale)[0])
+        found = statistics.mean_intervals(column, ranged=name not in UNBOUNDED)
+        intervals[name] = _bounds(found[0])
         n[name] = len(values)
     for names, values in ((TOP1, means["avg_top1_score"]), (LATENCY, means["avg_latency_ms"])):
         figures |= _percentiles(values, names)
@@ -260,17 +260,22 @@ def golden_hit(ranked: Ranked) -> GoldenHit:
 
 
 def _place_fields(ranked: Ranked) -> Iterator[tuple[str, str]]:
-    from assay.law.matching import is_english
+    """The parts of a hit's place as they are written, under the names of the suite."""
+    from assay.law.matching import is_english, law_of
 
     place = ranked.place
+    written = place.written
     names = {
-        "law": min(place.law_names or place.act_numbers, default=""),
+        "node_id": ranked.hit.doc_id if place.section else "",
+        "law": law_of(place),
+        "chapter": place.chapter,
         "section_num": place.section,
         "moment": place.moment,
+        "section_title": written.section_title,
         "page": place.page,
-        "table": place.table,
-        "row": place.row,
-        "column": place.column,
+        "table": written.table or place.table,
+        "row": written.row or place.row,
+        "column": written.column or place.column,
         "version": place.version,
         "language": "en" if place.section and is_english(place) else "",
     }

@@ -27,7 +27,7 @@ from assay.core.results import (
     SliceCounts,
 )
 from assay.core.types import ASKED, GoldSet, Query, Run, ScoreSheet, Slice
-from assay.evaluation import handed, statistics
+from assay.evaluation import ir_measures_bridge, statistics
 from assay.evaluation.judged import (
     Prepared,
     Qrels,
@@ -58,7 +58,7 @@ from assay.evaluation.receipts import (
 )
 from assay.evaluation.unjudged import readings
 
-SLICE_KINDS = ("type", "topic", "category", "corpus", "practice_area", "language")
+SLICE_KINDS = ("type", "topic", "wording", "category", "corpus", "practice_area", "language")
 FAILED = "failed: "  # how the reason of a failed call begins
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
@@ -80,7 +80,7 @@ def _handed(
     if not theirs:
         return {}
     gold_set = gold if isinstance(gold, GoldSet) else gold_from_dict(gold)
-    return handed.values(run, gold_set, theirs)
+    return ir_measures_bridge.values(run, gold_set, theirs)
 
 
 def score_sheet(
@@ -165,7 +165,7 @@ def _slice(kind: str, name: str, measures: tuple[str, ...], values: Floats) -> S
     n = len(values)
     means = values.mean(axis=0).tolist() if n else [None] * len(measures)
     for column, measure in enumerate(measures):
-        if n and handed.is_summed(measure):
+        if n and ir_measures_bridge.is_summed(measure):
             means[column] = float(values[:, column].sum())
     return Slice(kind=kind, name=name, n=n, means=dict(zip(measures, means, strict=True)))
 
@@ -248,10 +248,10 @@ def intervals(sheet: ScoreSheet, keys: Mapping[str, str], gold: GoldSet) -> Inte
     slices: dict[str, dict[str, dict[str, Bounds]]] = {}
     scored = ~np.isnan(sheet.values).any(axis=1)
     parts = [sheet.values[scored & _rows_of(sheet, each)] for each in sheet.slices]
-    for each, found in zip(sheet.slices, statistics.slice_intervals(parts), strict=True):
+    for each, found in zip(sheet.slices, map(statistics.mean_intervals, parts), strict=True):
         bounds: dict[str, Bounds] = {
             keys[measure]: (None, None)
-            if handed.is_summed(measure)
+            if ir_measures_bridge.is_summed(measure)
             else (interval.low, interval.high)
             for measure, interval in zip(sheet.measures, found, strict=True)
         }
@@ -289,6 +289,7 @@ def _entries(
             query_text=query.text,
             query_type=query.type,
             query_topic=query.topic,
+            query_wording=query.wording,
             query_category=query.category,
             query_corpus=query.corpus,
             query_language=query.language,

@@ -1,9 +1,8 @@
 """Several systems at once: who is best, who cannot be told apart, and where it differs by slice.
 
-Every pair is tested and held to the one family of all pairs (`family`), as the headlines are, and
-held open where unjudged documents could turn it, as `compare` does for two. Systems that cannot be
-told apart share a letter (Piepho 2004, "An algorithm for a letter-based representation of
-all-pairwise comparisons"): those without a letter in common differ.
+Every pair is decided as `compare` decides it for two files, and adjusted over all pairs. Systems
+that are not significantly different share a letter (Piepho 2004, "An algorithm for a letter-based
+representation of all-pairwise comparisons"): those without a letter in common differ.
 
 A slice of five queries shouts: its mean is far from the others by chance alone. So the differences
 of a system by slice are drawn towards its difference over all queries, by as much as they scatter
@@ -23,14 +22,22 @@ import numpy as np
 from assay.core.errors import InputError
 from assay.core.results import Entry, GradedEntry, Results
 from assay.evaluation import statistics
-from assay.evaluation.comparison import ALPHA, compare, deciding_values
-from assay.evaluation.differences import Comparison, Leaderboard, Place, SliceLead, Versus
-from assay.evaluation.family import Held, family, slice_chances
+from assay.evaluation.changes import in_one_state
+from assay.evaluation.comparison import (
+    Comparison,
+    Leaderboard,
+    Place,
+    SliceLead,
+    Versus,
+    decided,
+    deciding_values,
+    tested_pair,
+)
 from assay.evaluation.gate_values import SLICES
-from assay.evaluation.states import in_one_state
+from assay.evaluation.multiple_testing import adjusted, slice_chances
 
 SMALLEST = 3  # queries of a slice that is looked at
-Z = statistics.NORMAL.inv_cdf(1 - ALPHA / 2)
+Z = statistics.NORMAL.inv_cdf(1 - statistics.ALPHA / 2)
 
 
 def leaderboard(
@@ -45,9 +52,9 @@ def leaderboard(
         raise InputError("the results have no scored query in common")
     values = np.array([[table[query] for query in common] for table in tables]).T
     order = sorted(range(len(names)), key=lambda at: (-values[:, at].mean(), names[at]))
-    pairs = _pairs(results, names, order, comparison.headline, family(tables))
+    pairs = _pairs(results, names, order, tables, comparison)
     letters = _letters(order, names, pairs)
-    bounds = statistics.mean_intervals(values)
+    bounds = statistics.mean_intervals(values, worst_case=comparison.worst_case)
     return Leaderboard(
         measure=comparison.headline,
         n=len(common),
@@ -72,20 +79,24 @@ def _pairs(
     results: Sequence[Results],
     names: Sequence[str],
     order: Sequence[int],
-    measure: str,
-    held: Mapping[tuple[int, int], Held],
+    tables: Sequence[Mapping[str, float]],
+    comparison: Comparison,
 ) -> list[Versus]:
-    """All of them, the better first."""
-    found = []
-    for better, worse in combinations(order, 2):
-        both = compare(
-            [results[worse], results[better]],
-            [names[worse], names[better]],
-            force=True,
-            primary=measure,
-            held=held[min(better, worse), max(better, worse)],
+    """All of them, the better first, over the queries that both have."""
+    pairs = list(combinations(order, 2))
+    tested = [
+        tested_pair(
+            (results[worse], results[better]),
+            (tables[worse], tables[better]),
+            comparison.headline,
+            comparison.worst_case,
         )
-        row = next(each for each in both.differences if each.measure == both.headline)
+        for better, worse in pairs
+    ]
+    held = adjusted([each.row.p for each in tested])
+    found = []
+    for (better, worse), each, corrected in zip(pairs, tested, held, strict=True):
+        row = decided(each, corrected)
         found.append(
             Versus(
                 system=names[better],
@@ -93,8 +104,12 @@ def _pairs(
                 difference=row.difference,
                 low=row.low,
                 high=row.high,
-                p_holm=row.p_holm,
+                p=row.p,
+                low_adjusted=row.low_adjusted,
+                high_adjusted=row.high_adjusted,
+                p_adjusted=row.p_adjusted,
                 verdict=row.verdict,
+                sure=row.sure,
                 stands=row.doubt.stands if row.doubt else None,
             )
         )
@@ -137,7 +152,7 @@ def _told(order: Sequence[int], names: Sequence[str], pairs: Sequence[Versus]) -
     """The best, and those that unjudged documents leave no doubt about against it: what they could
     turn over all queries they could turn in a slice."""
     best = names[order[0]]
-    waiting = {pair.other for pair in pairs if pair.system == best and pair.verdict == "open"}
+    waiting = {pair.other for pair in pairs if pair.system == best and pair.awaits_judgments}
     return [at for at in order if names[at] not in waiting]
 
 

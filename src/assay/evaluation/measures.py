@@ -24,7 +24,7 @@ import numpy as np
 
 from assay.core import plugins
 from assay.core.errors import InputError
-from assay.evaluation import handed
+from assay.evaluation import ir_measures_bridge
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 Integers = np.ndarray[Any, np.dtype[np.int64]]
@@ -210,7 +210,10 @@ class _Table(dict[str, Formula]):
 
 @cache
 def _added(name: str) -> Formula:
-    if not plugins.is_added(FORMULAS, name) and (words := handed.called(name)) is not None:
+    if (
+        not plugins.is_added(FORMULAS, name)
+        and (words := ir_measures_bridge.called(name)) is not None
+    ):
         return Formula(compute=_from_a_whole_run, text=words, source="ir_measures", params={})
     formula: Formula = plugins.load(FORMULAS, name)
     return formula
@@ -321,7 +324,7 @@ def parse_measure(text: str) -> Measure:
     try:
         return _parse_ours(text)
     except InputError:
-        theirs = handed.parse(text)
+        theirs = ir_measures_bridge.parse(text)
         if theirs is None:
             raise
     return Measure(*theirs)

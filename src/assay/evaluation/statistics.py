@@ -1,46 +1,63 @@
-"""Intervals, paired tests with correction, and effect sizes. Seeded, vectorised, checked against
-SciPy. Agreement between judges is in `concordance`.
+"""Intervals and tests of means, rates and paired changes; corrections, effect sizes and power.
 
-Everything here takes arrays with one row a query and one column a measure, and nothing else.
+One statistic decides about a change: Student's t as if two more queries had been seen, a quarter of
+the measure's range above and below the mean,
+
+    mean ± t(n - 1) · √((SS + 2 · 0.25²) / ((n + 1) n)),    SS = Σ (change - mean)²
+
+Its interval, its p and the probability that the change is above 0 come from this t alone, so they
+cannot contradict each other: p is 1 - the level at which the interval touches 0. The two queries
+keep a width where all queries tie, and they fade as queries are added. A measure without a range,
+such as a latency, has none of them: then it is plain t.
+
+A mean on [0, 1] has Wilson's interval with an effective number of queries, which is larger than n
+the less the values vary; a rate has Wilson's, and Clopper and Pearson's where a gate decides.
+`worst_case` asks for Gaffke's bound instead, for means and for changes. docs/statistics.md says how
+often each holds.
+
+Everything here takes arrays with one row a query and one column a measure. Nothing is drawn at
+random, except in `randomization_test`, which has a fixed seed. Agreement between judges is in
+`concordance`.
 """
 
 from __future__ import annotations
 
 import math
-from collections import deque
-from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from statistics import NormalDist
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from assay.core.verdicts import WIDE
-from assay.evaluation import bounded
-from assay.evaluation.bounded import Scale
+from assay.core.results import WIDE, RiskyQueries
+from assay.evaluation import worst_case as gaffke
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
+Risk = Literal["", "ties", "extreme"]
 
+ALPHA = 0.05
+POWER = 0.8
 SAMPLES = 10_000
 SEED = 20_260
 EXACT = 13  # up to this many queries every assignment of signs is looked at
 SMALL = 10  # below this many queries an interval is shown with a warning
-SHARE, CHANGE = bounded.SHARE, bounded.CHANGE
-OPEN: Scale = (-math.inf, math.inf)  # latencies and scores: nothing bounds them
 BLOCK_CELLS = 200_000  # small blocks stay in cache
-DRAWS = 10**8  # of queries; beyond 10,000 queries there are fewer resamples
-ONE_THREAD = 2**18  # multiplications
-AHEAD = 2
-SHORT = 1_000  # queries: slices up to here are computed together
 NORMAL = NormalDist()
+TIE = 1e-9  # a change no larger than this is a tie
+FEW_MOVED = 0.1  # the share of queries that move, up to which nearly all tie (taste)
+FAR = 0.5  # of the range: a query so far from the mean lost or won nearly everything (taste)
+ADDED = 2 * 0.25**2  # what the two queries add to the sum of squares
+HALF = 0.5  # of a query with the variance of a rate, which every mean on [0, 1] is given
+MOST = 1_000_000  # queries: beyond, the answer is that it cannot be done
+ALIKE = "every query has the same value, which tells nothing about others"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Interval:
-    """A confidence interval of a mean. `low` and `high` are None when there is too little to
-    say."""
+    """A confidence interval of a mean. `low` and `high` are None where there is too little data."""
 
     low: float | None
     high: float | None
@@ -49,149 +66,106 @@ class Interval:
     note: str = ""
 
 
-# ── the interval of a mean ────────────────────────────────────────────────────────────────────────
+# ── means and rates ───────────────────────────────────────────────────────────────────────────────
 
 
 def mean_intervals(
-    values: Floats, *, level: float = 0.95, scale: Scale | None = None, seed: int = SEED
+    values: Floats,
+    *,
+    level: float = 0.95,
+    ranged: bool = True,
+    exact: bool = False,
+    worst_case: bool = False,
 ) -> list[Interval]:
-    """The interval of the mean of each column: of measures on [0, 1], or with `scale` CHANGE of
-    their differences on [-1, 1], which negative values are taken to be. See `bounded`; it is never
-    of no width, because queries that were not seen may differ. A column with values beyond 1, or
-    with `scale` OPEN, has no ends to reckon with: it gets a bootstrap interval. NaN is no value."""
-    n = (~np.isnan(values)).sum(axis=0)
-    few = n < 2
-    ends = scale or (CHANGE if bool((values < 0).any()) else SHARE)
-    beyond = (values < ends[0] - 1e-9) | (values > ends[1] + 1e-9)
-    held = ~few & ~beyond.any(axis=0) & (ends != OPEN)
-    found = {
-        column: Interval(low=None, high=None, n=int(n[column]), level=level, note="too few queries")
-        for column in np.flatnonzero(few).tolist()
-    }
-    for column in np.flatnonzero(~few & ~held).tolist():
-        found[column] = _bootstrapped(values[~np.isnan(values[:, column]), column], level, seed)
-    columns = np.flatnonzero(held).tolist()
-    if columns:
-        z = NORMAL.inv_cdf((1 + level) / 2)
-        lows, highs = bounded.bounds(np.clip(values[:, held], *ends), z, ends)
-        means = np.nanmean(values[:, held], axis=0)
-        for column, low, high, mean in zip(columns, lows, highs, means, strict=True):
-            low, high, count = float(min(low, mean)), float(max(high, mean)), int(n[column])
-            note = _note(count, high - low)
-            found[column] = Interval(low=low, high=high, n=count, level=level, note=note)
-    return [found[column] for column in range(values.shape[1])]
-
-
-def slice_intervals(slices: Sequence[Floats], *, level: float = 0.95) -> list[list[Interval]]:
-    """`mean_intervals` of every slice, of the same measures each: the short ones at one go."""
-    found: dict[int, list[Interval]] = {}
-    short = [place for place, rows in enumerate(slices) if len(rows) <= SHORT]
-    longest = max((len(slices[place]) for place in short), default=0)
-    if longest:
-        width = slices[0].shape[1]
-        padded = [np.full((longest, width), np.nan) for _ in short]
-        for filled, place in zip(padded, short, strict=True):
-            filled[: len(slices[place])] = slices[place]
-        together = mean_intervals(np.hstack(padded), level=level)
-        found = {
-            place: together[nth * width : (nth + 1) * width] for nth, place in enumerate(short)
-        }
+    """The interval of the mean of each column on [0, 1]; a column of 0 and 1 is a rate, `exact` for
+    a gate. A column that is not `ranged`, or has values beyond [0, 1], has plain t. NaN is no
+    value."""
     return [
-        found[place] if place in found else mean_intervals(rows, level=level)
-        for place, rows in enumerate(slices)
+        _mean_interval(column[~np.isnan(column)], level, ranged, exact, worst_case)
+        for column in values.T
     ]
 
 
-def change_intervals(differences: Floats, *, level: float = 0.95) -> list[Interval]:
-    """The interval of the mean difference of each column, paired by query."""
-    return mean_intervals(differences, level=level, scale=CHANGE)
+def _mean_interval(
+    values: Floats, level: float, ranged: bool, exact: bool, worst_case: bool
+) -> Interval:
+    n = len(values)
+    if n < 2:
+        return Interval(low=None, high=None, n=n, level=level, note="too few queries")
+    if not ranged or values.min() < -1e-9 or values.max() > 1 + 1e-9:
+        return _student(values, level)
+    values = np.clip(values, 0.0, 1.0)
+    if worst_case:
+        low, high = (float(end[0]) for end in gaffke.bounds(values[:, None], level, gaffke.SHARE))
+    elif ((values == 0) | (values == 1)).all():
+        rate = rate_interval(int(values.sum()), n, level=level, exact=exact)
+        low, high = rate.low or 0.0, 1.0 if rate.high is None else rate.high
+    else:
+        low, high = wilson(float(values.mean()), _effective(values), _t(level, n))
+    return Interval(low=low, high=high, n=n, level=level, note=_note(n, high - low))
+
+
+def _effective(values: Floats) -> float:
+    """The number of pass-or-fail queries that would tell as much: n where the values vary as those
+    do, more where they vary less. Half a query of the largest variance is added to them, so that
+    it stays finite."""
+    n, mean = len(values), float(values.mean())
+    return effective_queries(n, float(values.var()) / max(mean * (1 - mean), 1e-300))
+
+
+def effective_queries(n: int, ratio: float) -> float:
+    """Of n queries whose variance is this part of the largest that their mean allows."""
+    return n * (n + HALF) / (n * min(ratio, 1.0) + HALF)
+
+
+def wilson(mean: float, n: float, quantile: float) -> tuple[float, float]:
+    """Wilson's interval (1927) of a mean on [0, 1] that is worth n pass-or-fail queries."""
+    over = quantile**2 / n
+    centre = (mean + over / 2) / (1 + over)
+    half = quantile / (1 + over) * math.sqrt(max(mean * (1 - mean), 0.0) / n + over / (4 * n))
+    return max(centre - half, 0.0), min(centre + half, 1.0)
+
+
+def _student(values: Floats, level: float) -> Interval:
+    """Plain t, for values without a range; no interval where they do not vary at all."""
+    n, mean = len(values), float(values.mean())
+    error = float(values.std(ddof=1)) / math.sqrt(n)
+    if error < 1e-12 * max(abs(mean), 1.0):
+        return Interval(low=None, high=None, n=n, level=level, note=ALIKE)
+    half = _t(level, n) * error
+    note = f"only {n} queries" if n < SMALL else ""
+    return Interval(low=mean - half, high=mean + half, n=n, level=level, note=note)
+
+
+def _t(level: float, n: int) -> float:
+    return t_quantile((1 + level) / 2, n - 1)
 
 
 def _note(n: int, width: float) -> str:
     """Said rather than narrowed."""
     notes = [f"only {n} queries"] if n < SMALL else []
-    notes += ["too wide to be of use"] if width > WIDE else []
+    notes += ["too wide to be useful"] if width > WIDE else []
     return ", ".join(notes)
 
 
-def _bootstrapped(values: Floats, level: float, seed: int) -> Interval:
-    """BCa bootstrap interval of a mean (Efron 1987), with percentiles widened for small samples
-    (Hesterberg 2015, 'expanded percentiles')."""
-    column = values.reshape(-1, 1)
-    resampled = bootstrap_means(column, samples=samples_of(len(values)), seed=seed)
-    return _bca(values, float(values.mean()), resampled[:, 0], level)
-
-
-def samples_of(n: int) -> int:
-    """How many resamples of n queries: 10,000, and fewer of more than 10,000 queries, whose
-    intervals are narrow anyway."""
-    return int(min(SAMPLES, max(DRAWS // max(n, 1), 1_000)))
-
-
-def _bca(values: Floats, mean: float, resampled: Floats, level: float) -> Interval:
-    n = len(values)
-    note = f"only {n} queries" if n < SMALL else ""
-    centred = values - mean
-    spread = float((centred**2).sum())
-    if spread < 1e-24:
-        alike = "every query has the same value, which tells nothing of others"
-        return Interval(low=None, high=None, n=n, level=level, note=alike)
-    acceleration = float((centred**3).sum()) / (6 * spread**1.5)
-    below = float(
-        (resampled < mean - 1e-12).mean() + (np.abs(resampled - mean) <= 1e-12).mean() / 2
-    )
-    bias = NORMAL.inv_cdf(min(max(below, 1e-6), 1 - 1e-6))
-    wide = math.sqrt(n / (n - 1)) * t_quantile((1 + level) / 2, n - 1)
-    bounds = []
-    for z in (-wide, wide):
-        shifted = bias + (bias + z) / max(1 - acceleration * (bias + z), 1e-6)
-        bounds.append(float(np.quantile(resampled, NORMAL.cdf(shifted))))
-    return Interval(low=bounds[0], high=bounds[1], n=n, level=level, note=note)
-
-
-def bootstrap_means(values: Floats, *, samples: int = SAMPLES, seed: int = SEED) -> Floats:
-    """The mean of each column over `samples` resamples of the rows: [samples, columns]."""
-    rng = np.random.default_rng(seed)
-    n = len(values)
-    small = np.uint16 if n <= 2**16 else np.uint32
-    parts = []
-    with ThreadPoolExecutor(max_workers=1) as beside:  # draws while the drawn are counted
-        drawing: deque[Future[Any]] = deque()
-        for size in _block_sizes(samples, n):
-            drawing.append(beside.submit(rng.integers, 0, n, size=(size, n), dtype=small))
-            if len(drawing) > AHEAD:
-                parts.append(_resampled(drawing.popleft().result(), values))
-        parts += [_resampled(drawn.result(), values) for drawn in drawing]
-    return np.concatenate(parts)
-
-
-def _resampled(drawn: Any, values: Floats) -> Floats:
-    size, n = drawn.shape
-    places = np.add(drawn, np.arange(size)[:, None] * n, dtype=np.int64)
-    counts = np.bincount(places.ravel(), minlength=size * n).reshape(size, n).astype(np.float64)
-    # so few rows at a time that BLAS takes one thread: for products this small more of them spend
-    # most of their time waiting for each other
-    step = max(1, ONE_THREAD // values.size)
-    rows = [counts[start : start + step] @ values for start in range(0, size, step)]
-    means: Floats = np.concatenate(rows) / n
-    return means
-
-
-def _block_sizes(total: int, width: int) -> Iterator[int]:
-    block = max(1, BLOCK_CELLS // max(width, 1))
-    while total > 0:
-        yield min(block, total)
-        total -= block
-
-
 @lru_cache(maxsize=4_096)
-def rate_interval(successes: int, n: int, *, level: float = 0.95) -> Interval:
-    """The interval of a rate, which is that of a mean of 0 and 1: Clopper and Pearson's (1934)."""
+def rate_interval(successes: int, n: int, *, level: float = 0.95, exact: bool = False) -> Interval:
+    """Wilson's interval of a rate, or where it is `exact` Clopper and Pearson's (1934), which never
+    holds the truth less often than it says."""
     if n == 0:
         return Interval(low=None, high=None, n=0, level=level, note="no queries")
-    column = (np.arange(n) < successes).astype(np.float64)[:, None]
-    low, high = bounded.bounds(column, NORMAL.inv_cdf((1 + level) / 2), SHARE)
-    return Interval(low=float(low[0]), high=float(high[0]), n=n, level=level)
+    if exact:
+        low, high = clopper_pearson(successes, n, level)
+    else:
+        low, high = wilson(successes / n, n, NORMAL.inv_cdf((1 + level) / 2))
+    return Interval(low=low, high=high, n=n, level=level)
+
+
+def clopper_pearson(successes: int, n: int, level: float) -> tuple[float, float]:
+    tail = (1 - level) / 2
+    low = beta_quantile(tail, successes, n - successes + 1) if successes else 0.0
+    high = beta_quantile(1 - tail, successes + 1, n - successes) if successes < n else 1.0
+    return low, high
 
 
 def quantile_interval(values: Sequence[float], quantile: float, *, level: float = 0.95) -> Interval:
@@ -201,23 +175,182 @@ def quantile_interval(values: Sequence[float], quantile: float, *, level: float 
     n, tail = len(values), (1 - level) / 2
     if not 0 < quantile < 1 or n == 0:
         return Interval(low=None, high=None, n=n, level=level, note="no interval for an extreme")
-    logs = [
-        math.lgamma(n + 1)
-        - math.lgamma(k + 1)
-        - math.lgamma(n - k + 1)
-        + k * math.log(quantile)
-        + (n - k) * math.log1p(-quantile)
-        for k in range(n + 1)
-    ]
-    below = np.cumsum(np.exp(logs))  # below[k]: at most k values lie below the quantile
-    low, high = int(np.searchsorted(below, tail)), int(np.searchsorted(below, 1 - tail))
+    # at most k values lie below the quantile with the probability below[k]
+    below = [binomial_cdf(k, n, quantile) for k in range(n + 1)]
+    low, high = bisect_left(below, tail), bisect_left(below, 1 - tail)
     if low == 0 or high >= n:
         return Interval(low=None, high=None, n=n, level=level, note="too few queries")
     ordered = sorted(values)
     return Interval(low=float(ordered[low - 1]), high=float(ordered[high]), n=n, level=level)
 
 
-# ── paired tests ──────────────────────────────────────────────────────────────────────────────────
+# ── changes ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def change_intervals(
+    changes: Floats, *, level: float = 0.95, worst_case: bool = False
+) -> list[Interval]:
+    """The interval of the mean change of each column, paired by query. A column with a change
+    beyond ±1 is of a measure without a range."""
+    n = len(changes)
+    if n < 2:
+        none = Interval(low=None, high=None, n=n, level=level, note="too few queries")
+        return [none] * changes.shape[1]
+    means, half = changes.mean(axis=0), _t(level, n) * _errors(changes)
+    lows, highs, ranged = means - half, means + half, _ranged(changes)
+    lows[ranged], highs[ranged] = np.maximum(lows[ranged], -1), np.minimum(highs[ranged], 1)
+    if worst_case and ranged.any():
+        lows[ranged], highs[ranged] = gaffke.bounds(changes[:, ranged], level, gaffke.CHANGE)
+    return [
+        Interval(low=low, high=high, n=n, level=level, note=_note(n, high - low))
+        for low, high in zip(lows.tolist(), highs.tolist(), strict=True)
+    ]
+
+
+def change_tests(changes: Floats, *, at: float = 0.0, worst_case: bool = False) -> Floats:
+    """The two-sided p of each column's mean change being `at`: 1 - the level at which an end of
+    `change_intervals` touches it."""
+    n, columns = changes.shape
+    if n < 2:
+        return np.ones(columns)
+    ratios = np.abs(_ratios(changes, at)).tolist()
+    found = np.array([2 * t_cdf(-ratio, n - 1) for ratio in ratios])
+    ranged = _ranged(changes)
+    if worst_case and ranged.any():
+        above = gaffke.chances_above(changes[:, ranged], at, gaffke.CHANGE)
+        found[ranged] = 2 * np.minimum(above, 1 - above)
+    return found
+
+
+def chances_above(changes: Floats, *, at: float = 0.0, worst_case: bool = False) -> Floats:
+    """The probability that the mean change of each column is above `at`, by the statistic that
+    gives the interval: F(t) with n - 1 degrees of freedom, t = (mean - at) / standard error."""
+    n, columns = changes.shape
+    if n < 2:
+        return np.full(columns, 0.5)
+    found = np.array([t_cdf(ratio, n - 1) for ratio in _ratios(changes, at).tolist()])
+    ranged = _ranged(changes)
+    if worst_case and ranged.any():
+        found[ranged] = gaffke.chances_above(changes[:, ranged], at, gaffke.CHANGE)
+    return found
+
+
+def significant(changes: Floats, *, alpha: float = ALPHA, worst_case: bool = False) -> Floats:
+    """For each column 1 where the mean change is significantly above 0, -1 where it is below, and
+    else 0: `change_tests` without a p."""
+    n = len(changes)
+    if worst_case or n < 2:
+        sure = change_tests(changes, worst_case=worst_case) <= alpha
+    else:
+        sure = np.abs(_ratios(changes, 0.0)) >= _t(1 - alpha, n)
+    return np.where(sure, np.sign(changes.mean(axis=0)), 0.0)
+
+
+def _ranged(changes: Floats) -> Any:
+    return np.abs(changes).max(axis=0) <= 1 + 1e-9
+
+
+def _ratios(changes: Floats, at: float) -> Floats:
+    """How many standard errors each mean lies above `at`; infinitely many where a measure without
+    a range does not vary."""
+    means, errors = changes.mean(axis=0) - at, _errors(changes)
+    sure = np.where(np.abs(means) < 1e-15, 0.0, np.copysign(math.inf, means))
+    return np.asarray(np.divide(means, errors, out=sure, where=errors > 1e-15))
+
+
+def _errors(changes: Floats) -> Floats:
+    n = len(changes)
+    squares = ((changes - changes.mean(axis=0)) ** 2).sum(axis=0)
+    ranged = (squares + ADDED) / ((n + 1) * n)
+    plain = squares / ((n - 1) * n)
+    return np.asarray(np.sqrt(np.where(_ranged(changes), ranged, plain)))
+
+
+def standard_error(spread: float, n: int) -> float:
+    """Of the mean of n changes with this standard deviation, by the rule for changes."""
+    return math.sqrt(((n - 1) * spread**2 + ADDED) / ((n + 1) * n))
+
+
+def risky_rows(values: Floats) -> tuple[Risk, list[int]]:
+    """Why the intervals of these values, or changes, may be too narrow, and the rows that say so:
+    `ties` where nine queries in ten do not change, `extreme` where one query makes most of the
+    spread. Then queries not seen may differ in a way that those seen do not show."""
+    n, moved = len(values), np.flatnonzero(np.abs(values) > TIE)
+    if n < 5:
+        return "", []
+    if 0 < len(moved) <= n * FEW_MOVED:
+        return "ties", sorted(moved.tolist(), key=lambda row: -abs(values[row]))
+    squares = (values - values.mean()) ** 2
+    worst = int(squares.argmax())
+    if squares[worst] >= FAR**2 and squares[worst] > squares.sum() / 2:
+        return "extreme", [worst]
+    return "", []
+
+
+def risk_in(values: Mapping[str, float]) -> RiskyQueries | None:
+    """The queries that make the interval of these values, or changes, doubtful; None where it is
+    not."""
+    kind, rows = risky_rows(np.array(list(values.values()), np.float64))
+    ids = list(values)
+    return RiskyQueries(kind=kind, queries=[ids[row] for row in rows]) if kind else None
+
+
+# ── power ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def reach(n: int, *, level: float, power: float = POWER) -> float:
+    """How many standard errors a true change must lie from a limit, for n queries to show on which
+    side it is with this power, by intervals of this level."""
+    return t_quantile((1 + level) / 2, n - 1) + t_quantile(power, n - 1)
+
+
+def level_for_power(level: float, power: float = POWER) -> float:
+    """The level of intervals that are wider by what this power takes, for normal deviations."""
+    z = NORMAL.inv_cdf((1 + level) / 2) + NORMAL.inv_cdf(power)
+    return 2 * NORMAL.cdf(z) - 1
+
+
+def detectable_change(
+    spread: float, n: int, *, alpha: float = ALPHA, power: float = POWER
+) -> float:
+    """The smallest true change that n queries show with this power."""
+    return reach(n, level=1 - alpha, power=power) * standard_error(spread, n) if n > 1 else math.inf
+
+
+def fewest_queries(shows: Callable[[int], bool], *, least: int = 2, most: int = MOST) -> int | None:
+    """The fewest queries that show something, from `least` on; None where the `most` do not."""
+    low, high = least - 1, least
+    while not shows(high):
+        low, high = high, high * 2
+        if high > most:
+            return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if shows(middle) else (middle, high)
+    return high
+
+
+def rate_power(chance: float, bound: float, n: int, level: float) -> float:
+    """The probability that n pass-or-fail queries, each passed with this chance, put the exact
+    interval on the right side of a bound."""
+    if chance < bound:
+        chance, bound = 1 - chance, 1 - bound
+    low, high = 0, n + 1  # the fewest successes whose interval lies above the bound
+    while low < high:
+        middle = (low + high) // 2
+        cleared = 1 - binomial_cdf(middle - 1, n, bound) < (1 - level) / 2
+        low, high = (low, middle) if cleared else (middle + 1, high)
+    return 1 - binomial_cdf(low - 1, n, chance)
+
+
+def binomial_cdf(k: int, n: int, chance: float) -> float:
+    """The probability of at most k successes of n."""
+    if k < 0:
+        return 0.0
+    return 1.0 if k >= n else _incomplete_beta(n - k, k + 1, 1 - chance)
+
+
+# ── other tests, and corrections ──────────────────────────────────────────────────────────────────
 
 
 def randomization_test(differences: Floats, *, samples: int = SAMPLES, seed: int = SEED) -> Floats:
@@ -243,34 +376,11 @@ def randomization_test(differences: Floats, *, samples: int = SAMPLES, seed: int
     return np.asarray((extreme + 1) / (samples + 1))
 
 
-def never_above(differences: Floats) -> float:
-    """What p of the exact randomization test of one column is at most (Chernoff 1952). Draws say
-    nothing of a p below one in their number; this does, for any number of queries. It is p itself
-    where all queries went one way by as much, and a few times p elsewhere."""
-    sizes = np.abs(differences[differences != 0])
-    total = abs(float(differences.sum())) * (1 - 1e-12)
-    if not len(sizes) or not total:
-        return 1.0
-    slopes = np.geomspace(1e-3, 1e3, 400)[:, None] / sizes.mean()
-    # log cosh x = x + log((1 + exp(-2x)) / 2)
-    steep = (slopes * sizes + np.log1p(np.exp(-2 * slopes * sizes)) - math.log(2)).sum(axis=1)
-    return float(min(1.0, 2 * math.exp(float((steep - slopes[:, 0] * total).min()))))
-
-
-def t_test(differences: Floats) -> Floats:
-    """Two-sided paired t test (Student 1908) for each column. No variation: 1 without a difference,
-    else 0."""
-    n = len(differences)
-    if n < 2:
-        return np.ones(differences.shape[1])
-    means, deviations = differences.mean(axis=0), differences.std(axis=0, ddof=1)
-    results = []
-    for mean, deviation in zip(means, deviations, strict=True):
-        if deviation < 1e-15:
-            results.append(1.0 if abs(mean) < 1e-15 else 0.0)
-        else:
-            results.append(2 * (1 - t_cdf(abs(mean) / (deviation / math.sqrt(n)), n - 1)))
-    return np.array(results)
+def _block_sizes(total: int, width: int) -> Iterator[int]:
+    block = max(1, BLOCK_CELLS // max(width, 1))
+    while total > 0:
+        yield min(block, total)
+        total -= block
 
 
 def wilcoxon_test(differences: Floats) -> Floats:
@@ -310,7 +420,7 @@ def _signed_rank_cdf(statistic: int, n: int) -> float:
 
 def holm(p_values: Sequence[float]) -> list[float]:
     """Holm 1979: the chance of any false alarm among these tests stays at alpha."""
-    order = np.argsort(p_values)
+    order = np.argsort(p_values, kind="stable")
     adjusted, running = np.empty(len(p_values)), 0.0
     for rank, index in enumerate(order):
         running = max(running, (len(p_values) - rank) * p_values[index])
@@ -321,7 +431,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
 def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
     """Benjamini & Hochberg 1995: the expected share of false alarms among those reported stays at
     alpha."""
-    order = np.argsort(p_values)[::-1]
+    order = np.argsort(p_values, kind="stable")[::-1]
     adjusted, running = np.empty(len(p_values)), 1.0
     for place, index in enumerate(order):
         running = min(running, p_values[index] * len(p_values) / (len(p_values) - place))
@@ -340,38 +450,6 @@ def effect_size(differences: Floats) -> Floats:
     return np.asarray(np.divide(means, deviations, out=still, where=deviations > 1e-12))
 
 
-def fewest_changes(alpha: float = 0.05) -> int:
-    """How many queries have to change before the randomization test can show anything: with n of
-    them all one way its p is 2 / 2**n."""
-    return math.ceil(1 - math.log2(alpha) - 1e-9)
-
-
-def standard_difference(n: int, *, alpha: float = 0.05, power: float = 0.8) -> float:
-    """The true difference, in units of the spread, that the randomization test shows on n queries
-    with this power; infinite where it can show none. It is the t test's at a level that this one
-    can reach. Where a tail has one assignment of signs alone, all queries have to go one way, and
-    with two or three it lies between (within 4% of what was counted on normal differences)."""
-    tail = int(alpha * 2.0 ** (min(n, 40) - 1) + 1e-9)
-    if tail < 1:
-        return math.inf
-    level = tail / 2.0 ** (n - 1) if n <= EXACT else alpha
-    students = (t_quantile(1 - level / 2, n - 1) + t_quantile(power, n - 1)) / math.sqrt(n)
-    one_way = NORMAL.inv_cdf(power ** (1 / n))
-    return students + max(one_way - students, 0.0) / tail**2 if n <= EXACT else students
-
-
-def detectable_difference(
-    differences: Floats, *, alpha: float = 0.05, power: float = 0.8
-) -> Floats:
-    """The smallest true difference that this many queries would show with the given power, by the
-    spread seen."""
-    n = len(differences)
-    factor = standard_difference(n, alpha=alpha, power=power) if n > 1 else math.inf
-    if factor == math.inf:
-        return np.full(differences.shape[1], np.inf)
-    return np.asarray(factor * differences.std(axis=0, ddof=1))
-
-
 # ── Student's t ───────────────────────────────────────────────────────────────────────────────────
 
 
@@ -386,7 +464,7 @@ def t_quantile(p: float, freedom: int) -> float:
     """The inverse of `t_cdf`, by bisection."""
     if p == 0.5:
         return 0.0
-    low, high = -1e3, 1e3
+    low, high = -1e9, 1e9
     for _ in range(100):
         middle = (low + high) / 2
         low, high = (middle, high) if t_cdf(middle, freedom) < p else (low, middle)
@@ -420,7 +498,7 @@ def _incomplete_beta(a: float, b: float, x: float) -> float:
     )
     c, d = 1.0, 1 / max(1 - (a + b) * x / (a + 1), 1e-300)
     total = d
-    for m in range(1, 300):
+    for m in range(1, 3_000):
         for numerator in (
             m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),
             -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1)),

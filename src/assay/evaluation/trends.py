@@ -8,7 +8,7 @@ The tests of one level share 5%, however many there will be: the first EARLY hav
 each later one less than the one before, so that all the rest have the other half. A run that
 changed no query, or whose values were seen before in this level, is no test of its own. So over a
 whole history of an engine that did not change the chance of any mark is at most 5%, and runs to
-come take no mark away. p is not held up by the number of draws: see `statistics.never_above`.
+come take no mark away.
 
 Judging more documents changes figures, and no engine. So runs are scored again with the labels of
 today where their hits are kept. Where they cannot be, a set that changed begins a new level: what
@@ -137,8 +137,7 @@ def _step(then: Values, now: Values, *, since: int, times: float, alpha: float) 
     column = np.array(list(moves.values()), np.float64)[:, None]
     (interval,) = statistics.change_intervals(column)
     change = float(column.mean())
-    drawn = float(statistics.randomization_test(column)[0])
-    p = min(min(drawn, statistics.never_above(column[:, 0])) * times, 1.0)
+    p = min(float(statistics.change_tests(column)[0]) * times, 1.0)
     sure = Kind.UP if change > 0 else Kind.DOWN
     by_size = sorted(common, key=lambda query: (moves[query], query))
     return Step(

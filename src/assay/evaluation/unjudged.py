@@ -16,13 +16,15 @@ grading on small cases.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import msgspec
 import numpy as np
 
-from assay.core.results import GradedEntry, GradedResults, Results, Unjudged
+from assay.core.results import Entry, GradedEntry, GradedResults, Results, Unjudged
 from assay.core.types import GoldSet, Run, counted
 from assay.evaluation.judged import Prepared, Qrels, Scored, pack, prepare
 from assay.evaluation.measures import (
@@ -296,6 +298,35 @@ def _value(measure: Measure, ranks: Integers, hits: JudgedHits) -> Floats:
     placed = np.repeat(ranks[order][None], len(hits.grades), axis=0)
     grades = np.where(placed < NO_RANK, hits.grades[:, order], NO_GRADE)
     return MEASURES[measure.name].compute(replace(hits, ranks=placed, grades=grades), measure)
+
+
+class PoolAdvice(msgspec.Struct, frozen=True, kw_only=True):
+    """How many judgments it takes to pool two lists to a depth."""
+
+    depth: int
+    judgments: int
+
+
+def pool_needed(first: Sequence[Entry], second: Sequence[Entry], deepest: int) -> PoolAdvice | None:
+    """The smallest depth to which some hit of two lists is unjudged, and the judgments that pool
+    both to it; None where both are judged to the `deepest` rank. It needs no model of such hits."""
+    others = {entry.query_id: entry for entry in second if not entry.error}
+    missing: Counter[int] = Counter()  # by the best rank of a document
+    for entry in first:
+        if entry.error or entry.query_id not in others:
+            continue
+        best: dict[str, int] = {}
+        judged = set[str]()
+        for each in (entry, others[entry.query_id]):
+            top = zip(each.results[:deepest], each.grades, strict=False)
+            for rank, (doc_id, grade) in enumerate(top, start=1):
+                best[doc_id] = min(rank, best.get(doc_id, rank))
+                judged |= {doc_id} if grade is not None else set()
+        missing.update(rank for doc_id, rank in best.items() if doc_id not in judged)
+    if not missing:
+        return None
+    depth = min(missing)
+    return PoolAdvice(depth=depth, judgments=missing[depth])
 
 
 def unscored(results: Results) -> str:

@@ -1,53 +1,53 @@
-"""What is tested together: all pairs of the systems that are compared, by the measure that decides.
+"""Corrections for several tests at once.
 
-One family, corrected once. A headline ("B is better than A"), the letters of a leaderboard and the
-queries needed all go by it, so that no two of them can say different things. With two systems there
-is one pair, and nothing to correct.
+Claims against one baseline are corrected over the systems that are shown, the leaderboard over all
+its pairs, both by Holm (1979): the chance of any false claim among them is at most 5%. An adjusted
+interval belongs to every adjusted p: its level is what Holm's rule leaves of 95% for that test, so
+that it holds 0 just where the adjusted p is above 0.05.
 
 Claims by slice ("B is better for keywords") are a family of their own: every pair in every slice.
 They are held to the largest value that any of them reaches when the signs of the queries are
-arbitrary (Westfall and Young 1993): the chance that a board makes any false claim is at most 5%.
-The value is the sum of the differences over the root of their squares. No slice of n queries can
-exceed the root of n, so that a slice of five cannot shout."""
+arbitrary (Westfall and Young 1993). The value is the sum of the differences over the root of their
+squares. No slice of n queries can exceed the root of n, so that a slice of five cannot shout.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 
 from assay.evaluation import statistics
+from assay.evaluation.statistics import ALPHA
 
 FLIPS = 4_000  # assignments of signs
 
 
 @dataclass(frozen=True, kw_only=True)
 class Held:
-    """What a pair is held to: its p corrected by Holm over the family, and the number of tests that
-    Holm's rule counts for it."""
+    """What one test of several is held to: its adjusted p, and `times`, the number of tests that
+    its interval counts with."""
 
-    p_holm: float = 1.0
-    tests: int = 1
+    p_adjusted: float
+    times: float = 1.0
+
+    @property
+    def level(self) -> float:
+        """Of the adjusted interval."""
+        return 1 - ALPHA / self.times
 
 
-def family(tables: Sequence[Mapping[str, float]]) -> dict[tuple[int, int], Held]:
-    """By the places of two systems, the first before the second: over the queries that both have,
-    {query id: value} of each."""
-    pairs = list(combinations(range(len(tables)), 2))
-    p_values = [_p_value(tables[one], tables[other]) for one, other in pairs]
+def adjusted(p_values: Sequence[float]) -> list[Held]:
+    """By Holm, in the order given. A test behind one that is not significant counts with as many
+    tests as its adjusted p says."""
     corrected = statistics.holm(p_values)
     ranks = np.argsort(np.argsort(p_values, kind="stable"), kind="stable").tolist()
-    return {
-        pair: Held(p_holm=p, tests=len(pairs) - rank)
-        for pair, p, rank in zip(pairs, corrected, ranks, strict=True)
-    }
-
-
-def _p_value(one: Mapping[str, float], other: Mapping[str, float]) -> float:
-    moves = [value - one[query_id] for query_id, value in other.items() if query_id in one]
-    return float(statistics.randomization_test(np.array(moves, np.float64)[:, None])[0])
+    return [
+        Held(p_adjusted=held, times=max(len(p_values) - rank, held / p if p > 0 else 1.0))
+        for p, held, rank in zip(p_values, corrected, ranks, strict=True)
+    ]
 
 
 def slice_chances(

@@ -1,9 +1,9 @@
 """What unjudged hits leave open: the chance that a verdict is the same with everything judged.
 
 A verdict counts an unjudged hit as not relevant. Here it is asked again under grades drawn from the
-one belief about such hits (`belief`), and the share of the draws that give the same answer is the
-chance that it stands. Where fewer than 20 hits are judged nothing is known of the others: then it
-stands only if no grading turns it.
+one belief about such hits (`relevance_model`), and the share of the draws that give the same answer
+is the chance that it stands. Where fewer than 20 hits are judged nothing is known of the others:
+then it stands only if no grading turns it. Where two lists are judged to depth 5, nothing is asked.
 
 Nothing is unjudged in a closed set: a golden set, or one that lists relevant documents alone.
 """
@@ -17,12 +17,11 @@ from itertools import product
 import numpy as np
 
 from assay.core.results import Entry, GoldenResults, Results
-from assay.evaluation.guessed import (
+from assay.evaluation.imputed_measures import (
     ABSENT,
     UNJUDGED,
     Table,
     as_judged,
-    chance_above,
     guessed,
     measured,
     sampled,
@@ -38,6 +37,7 @@ from assay.evaluation.measures import (
     is_handed,
     parse_measure,
 )
+from assay.evaluation.statistics import chances_above
 from assay.evaluation.unjudged import BLIND, TwoLists, largest_fall, outermost
 
 SURE = 0.95  # a verdict stands where the unjudged turn it with no more than one chance in twenty
@@ -49,9 +49,11 @@ Rule = Callable[[Floats], Integers]
 @dataclass(frozen=True, kw_only=True)
 class Doubt:
     """`unjudged` hits that count; `stands` is the chance that the verdict is the same with all of
-    them judged, `up` that it is then better or a pass, `down` that it is worse or a failure,
-    `ahead` that the mean is above 0, and `expected`, `low` and `high` where it would be (95%). All
-    None where nothing is known of them, and some grading turns the verdict."""
+    them judged, `up` that it is then better or a pass, `down` that it is worse or a failure, and
+    `expected`, `low` and `high` where the mean would be (95%). `ahead` is the probability that a
+    mean change is above 0, over queries and grades: the mean over the draws of what the statistic
+    that decides says of each. All None where nothing is known about them, and some grading turns
+    the verdict."""
 
     unjudged: int
     judged: int
@@ -62,6 +64,7 @@ class Doubt:
     expected: float | None = None
     low: float | None = None
     high: float | None = None
+    one_sided: bool = False  # of the hits that only one of two systems returns, none is judged
 
     @property
     def is_open(self) -> bool:
@@ -84,17 +87,20 @@ def doubt_about(
     values: Mapping[str, float],
     rule: Rule,
     now: int,
+    *,
+    worst_case: bool = False,
 ) -> Doubt | None:
     """Of what `rule` says `now` of `values` by query: those of one system, or with two the changes
-    from the first to the second. None where no hit that counts is unjudged, or the measure does not
-    look at such hits. A measure that nobody has gone over the hits of stays in full doubt."""
+    from the first to the second. None where no hit that counts is unjudged, both of two lists are
+    judged to depth 5, or the measure does not look at such hits. A measure that nobody has gone
+    over the hits of stays in full doubt."""
     wanted = parse_measure(measure)
     if wanted.name in BLIND:
         return None
     first, second = entries[0], entries[1] if len(entries) > 1 else None
     table = tabled(first, second, wanted)
     unjudged, judged = table.unjudged_hits, table.judged_hits
-    if not unjudged:
+    if not unjudged or table.told_as_judged:
         return None
     if is_handed(wanted):
         return Doubt(unjudged=unjudged, judged=judged, stands=None)
@@ -123,11 +129,21 @@ def doubt_about(
         stands=stands,
         up=float((found == 1).mean()),
         down=float((found == -1).mean()),
-        ahead=chance_above(means),
+        ahead=None
+        if second is None
+        else float(chances_above(columns, worst_case=worst_case).mean()),
         expected=float(means.mean()),
         low=low,
         high=high,
+        one_sided=second is not None and _one_sided(table),
     )
+
+
+def _one_sided(table: Table) -> bool:
+    """Whether a system has hits of its own that count, and none of them is judged."""
+    inside = [ranks <= table.depth for ranks in table.ranks]
+    own = [inside[0] & ~inside[1], inside[1] & ~inside[0]]
+    return any(bool(mine.any()) and not bool((table.grades[mine] >= 0).any()) for mine in own)
 
 
 @dataclass(frozen=True, kw_only=True)

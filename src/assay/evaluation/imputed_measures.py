@@ -20,7 +20,6 @@ from statistics import NormalDist
 import numpy as np
 
 from assay.core.results import Entry
-from assay.evaluation.belief import COLUMNS, Belief, draw_chances, draw_grades, learn
 from assay.evaluation.measures import (
     MEASURES,
     NO_GRADE,
@@ -30,8 +29,10 @@ from assay.evaluation.measures import (
     JudgedHits,
     Measure,
 )
+from assay.evaluation.relevance_model import COLUMNS, Belief, draw_chances, draw_grades, learn
 
 DEEPEST = 100  # a measure without a cutoff is looked at to this rank
+TOP = 5  # where both lists are judged to this rank, a difference is told as judged
 FEWEST = 20  # judged hits, below which nothing is known of the others
 FAIR = 0.05  # the least share of judged hits that are not relevant, unless they were picked
 BLOCK_CELLS = 2_000_000
@@ -76,6 +77,12 @@ class Table:
     @property
     def unjudged_hits(self) -> int:
         return int(((self.counts == 1) & (self.grades == UNJUDGED)).sum())
+
+    @property
+    def told_as_judged(self) -> bool:
+        """Whether the top of both lists is judged, so that nothing is guessed of the rest."""
+        top = np.logical_or.reduce([ranks <= TOP for ranks in self.ranks])
+        return len(self.ranks) == 2 and not bool((top & (self.grades == UNJUDGED)).any())
 
     @property
     def first(self) -> int:
@@ -177,9 +184,9 @@ def _documents(
 
 
 def _features(table: Table) -> Floats:
-    """What is known of a hit before it is judged, in the order of `belief.COLUMNS`: the discount of
-    its best rank, whether both systems return it, or only the second, how much higher the second
-    does, how it came to be judged, and that by system."""
+    """What is known of a hit before it is judged, in the order of `relevance_model.COLUMNS`: the
+    discount of its best rank, whether both systems return it, or only the second, how much higher
+    the second does, how it came to be judged, and that by system."""
     returned = [ranks < NO_RANK for ranks in table.ranks]
     discounts = [
         np.where(inside, 1 / np.log2(np.minimum(ranks, 10**6) + 1.0), 0.0)
