@@ -30,8 +30,5 @@ def test_audit_and_old_votes_are_append_only_in_the_database_itself(
     store.close()
     with database(store_url) as connection:
         connection.execute(row)
-    with (
-        pytest.raises(Exception, match="append-only"),
-        database(store_url) as connection,
-    ):
+    with pytest.raises(Exception, match="append-only"), database(store_url) as connection:
         connection.execute(change.format(table))

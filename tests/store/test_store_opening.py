@@ -71,6 +71,8 @@ def test_the_last_migration_is_the_schema_of_a_new_store(store_url: str) -> None
 
 
 OLD = (
+    "DROP INDEX decisions_case",
+    "DROP INDEX search_logs_case",
     *(f"ALTER TABLE runs DROP COLUMN {name}" for name in ("summary", "verdict", "asked")),
     "UPDATE alembic_version SET version_num = '0004'",
 )

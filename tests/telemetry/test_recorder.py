@@ -11,6 +11,7 @@ import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
+from enum import Enum
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -23,8 +24,8 @@ from assay.core.errors import InputError
 from assay.core.types import Hit
 from assay.store import Store, StoreError, StoreUnavailable, open_store
 from assay.store.records import SearchLog, Shown
-from assay.telemetry.recorder import Recorder, Recording, shown
-from assay.telemetry.redact import Redaction, names_rule, redact, redactor
+from assay.telemetry.recorder import Recorder, Recording
+from assay.telemetry.records import Redaction, names_rule, redact, redactor, shown
 
 
 @pytest.fixture
@@ -37,27 +38,21 @@ def recorder(store_url: str) -> Iterator[Recorder]:
 class Away:
     """A store that is down until it is brought back."""
 
-    def __init__(self, store: Any = None, error: Exception | None = None) -> None:
-        self.store, self.error, self.calls = (
-            store,
-            error or StoreUnavailable("connection refused"),
-            0,
-        )
+    store: Any = None
 
     def __call__(self) -> Any:
-        self.calls += 1
         if self.store is None:
-            raise self.error
+            raise StoreUnavailable("connection refused")
         return self.store
 
 
 class Kept:
     """The part of a store that a recorder uses, refusing what it is told to refuse."""
 
-    def __init__(self, refuse: str = "") -> None:
+    def __init__(self) -> None:
         self.searches: list[SearchLog] = []
         self.audit: list[Any] = []
-        self.refuse = refuse
+        self.refuse = ""
 
     def add_searches(self, searches: list[SearchLog]) -> int:
         if self.refuse and any(self.refuse in search.query for search in searches):
@@ -69,6 +64,36 @@ class Kept:
         self.audit += entries
 
     def close(self) -> None: ...
+
+
+@pytest.fixture
+def kept() -> Kept:
+    return Kept()
+
+
+@pytest.fixture
+def keeping(kept: Kept) -> Iterator[Recorder]:
+    """A recorder that writes to `kept`."""
+    made = Recorder(lambda: kept, Recording(interval=0.01))  # type: ignore[arg-type, return-value]
+    yield made
+    made.close()
+
+
+def logged_by(code: str, database: Path) -> int:
+    """How many searches a program has logged when it ends."""
+    env = {**os.environ, "ASSAY_STORE": str(database)}
+    subprocess.run([sys.executable, "-c", code], env=env, check=True)
+    store = open_store(database)
+    rows = store.health().rows["search_logs"]
+    store.close()
+    return rows
+
+
+def run_together(threads: list[threading.Thread]) -> None:
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
 
 
 def test_a_search_is_kept_with_what_it_showed(recorder: Recorder, store: Store) -> None:
@@ -92,21 +117,18 @@ def test_a_search_is_kept_with_what_it_showed(recorder: Recorder, store: Store) 
     ]
 
 
-def test_the_caller_never_waits_for_the_store() -> None:
+def test_the_caller_never_waits_for_the_store(kept: Kept, keeping: Recorder) -> None:
     """The store hangs in the middle of a write, and every search is served;
     benchmarks/log_latency.py has the times."""
-    kept, free = Kept(), threading.Event()
-    add = kept.add_searches
+    add, free = kept.add_searches, threading.Event()
     # type: ignore[method-assign]
     kept.add_searches = lambda searches: free.wait(30) and add(searches)
-    recorder = Recorder(lambda: kept, Recording(interval=0.01))  # type: ignore[arg-type, return-value]
     for n in range(500):
-        recorder.log_search(f"query {n}", ["a"])
-    assert (kept.searches, recorder.counts().accepted, recorder.counts().dropped) == ([], 500, 0)
+        keeping.log_search(f"query {n}", ["a"])
+    assert (kept.searches, keeping.counts().accepted, keeping.counts().dropped) == ([], 500, 0)
     free.set()
-    assert recorder.flush()
+    assert keeping.flush()
     assert [search.query for search in kept.searches] == [f"query {n}" for n in range(500)]
-    recorder.close()
 
 
 def test_many_threads_lose_nothing(recorder: Recorder, store: Store) -> None:
@@ -114,11 +136,7 @@ def test_many_threads_lose_nothing(recorder: Recorder, store: Store) -> None:
         for n in range(200):
             recorder.log_search(f"query {n}", ["a"], by=str(worker))
 
-    workers = [threading.Thread(target=search, args=(n,)) for n in range(8)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
+    run_together([threading.Thread(target=search, args=(n,)) for n in range(8)])
     assert recorder.flush(60)
     assert store.health().rows["search_logs"] == recorder.counts().written == 1600
 
@@ -158,15 +176,13 @@ def test_the_store_comes_back_and_is_told_what_it_missed() -> None:
     recorder.close()
 
 
-def test_one_bad_record_does_not_take_the_others_along() -> None:
-    kept = Kept(refuse="poison")
-    recorder = Recorder(lambda: kept, Recording(interval=0.05))  # type: ignore[arg-type, return-value]
+def test_one_bad_record_does_not_take_the_others_along(kept: Kept, keeping: Recorder) -> None:
+    kept.refuse = "poison"
     for text in ("a", "poison", "b"):
-        recorder.log_search(text)
-    assert recorder.flush() is False
+        keeping.log_search(text)
+    assert keeping.flush() is False
     assert [search.query for search in kept.searches] == ["a", "b"]
-    assert (recorder.counts().written, recorder.counts().lost) == (2, 1)
-    recorder.close()
+    assert (keeping.counts().written, keeping.counts().lost) == (2, 1)
 
 
 class Unprintable:
@@ -202,13 +218,7 @@ def test_after_closing_searches_are_dropped_and_counted() -> None:
 
 def test_what_is_queued_is_written_at_exit(tmp_path: Path) -> None:
     code = "from assay import telemetry\nfor n in range(300): telemetry.log_search(f'q{n}', ['a'])"
-    database = tmp_path / "assay.db"
-    subprocess.run(
-        [sys.executable, "-c", code], env={**os.environ, "ASSAY_STORE": str(database)}, check=True
-    )
-    store = open_store(database)
-    assert store.health().rows["search_logs"] == 300
-    store.close()
+    assert logged_by(code, tmp_path / "assay.db") == 300
 
 
 def test_no_two_ids_are_the_same() -> None:
@@ -216,7 +226,7 @@ def test_no_two_ids_are_the_same() -> None:
     numbers alike."""
     program = """
 import os, random
-from assay.telemetry.recorder import new_id
+from assay.telemetry.records import new_id
 children = [os.fork() for _ in range(2)]  # four processes
 random.seed(7)
 os.write(1, (" ".join(new_id() for _ in range(500)) + "\\n").encode())
@@ -242,13 +252,7 @@ if os.fork() == 0:
 assert os.wait()[1] == 0
 telemetry.log_search("parent again")
 """
-    database = tmp_path / "assay.db"
-    subprocess.run(
-        [sys.executable, "-c", code], env={**os.environ, "ASSAY_STORE": str(database)}, check=True
-    )
-    store = open_store(database)
-    assert store.health().rows["search_logs"] == 3
-    store.close()
+    assert logged_by(code, tmp_path / "assay.db") == 3
 
 
 def test_an_id_that_no_index_takes_is_refused_and_said(
@@ -279,12 +283,9 @@ def test_old_searches_are_forgotten(store_url: str, store: Store) -> None:
 
 
 class TestDecorator:
-    def test_results_and_errors_pass_untouched(self) -> None:
-        kept = Kept()
-        recorder = Recorder(lambda: kept, Recording(interval=0.01))  # type: ignore[arg-type, return-value]
-
+    def test_results_and_errors_pass_untouched(self, kept: Kept, keeping: Recorder) -> None:
         class Engine:
-            @telemetry.logged(recorder=recorder, corpus="c")
+            @telemetry.logged(recorder=keeping, corpus="c")
             def search(self, query: str, top_k: int = 20) -> list[str]:
                 if query == "bad":
                     raise ValueError("no such word")
@@ -294,64 +295,44 @@ class TestDecorator:
         assert answer == ["a"]
         with pytest.raises(ValueError, match="no such word"):
             Engine().search(query="bad")
-        assert recorder.flush()
+        assert keeping.flush()
         good, bad = kept.searches
-        assert (good.query, good.results, good.corpus, good.error) == (
-            "good",
-            (Shown("a", 1),),
-            "c",
-            "",
-        )
+        assert (good.query, good.results) == ("good", (Shown("a", 1),))
+        assert (good.corpus, good.error) == ("c", "")
         assert (bad.query, bad.results, bad.error) == ("bad", (), "ValueError: no such word")
         assert good.millis is not None
-        recorder.close()
 
-    def test_async_and_iterators(self) -> None:
-        kept = Kept()
-        recorder = Recorder(lambda: kept, Recording(interval=0.01))  # type: ignore[arg-type, return-value]
-
-        @telemetry.logged(recorder=recorder)
+    def test_async_and_iterators(self, kept: Kept, keeping: Recorder) -> None:
+        @telemetry.logged(recorder=keeping)
         async def search(text: str) -> list[str]:
             return [text]
 
-        @telemetry.logged(recorder=recorder)
+        @telemetry.logged(recorder=keeping)
         def stream(query: str) -> Iterator[str]:
             yield query
 
         assert asyncio.run(search("q")) == ["q"]
         assert list(stream("s")) == ["s"]
-        assert recorder.flush()
+        assert keeping.flush()
         assert [(one.query, len(one.results)) for one in kept.searches] == [("q", 1), ("s", 0)]
-        recorder.close()
 
-    def test_answers_that_are_no_lists(self) -> None:
-        kept = Kept()
-        recorder = Recorder(lambda: kept, Recording(interval=0.01))  # type: ignore[arg-type, return-value]
-
-        @telemetry.logged(recorder=recorder, results=lambda answer: answer["hits"])
+    def test_answers_that_are_no_lists(self, kept: Kept, keeping: Recorder) -> None:
+        @telemetry.logged(recorder=keeping, results=lambda answer: answer["hits"])
         def inside(query: str) -> dict[str, list[str]]:
             return {"hits": ["a"]} if query == "good" else {}
 
-        @telemetry.logged(recorder=recorder)
+        @telemetry.logged(recorder=keeping)
         def unknown(query: str) -> dict[str, list[str]]:
             return {"hits": ["a"]}
 
-        assert [inside("good"), inside("bad"), unknown("u")] == [
-            {"hits": ["a"]},
-            {},
-            {"hits": ["a"]},
-        ]
-        assert recorder.flush()
-        assert [(one.query, len(one.results)) for one in kept.searches] == [
-            ("good", 1),
-            ("bad", 0),
-            ("u", 0),
-        ]
-        assert (recorder.counts().unreadable, recorder.counts().last_error) == (
-            2,
-            "TypeError: a search gave dict, expected a list of results",
-        )
-        recorder.close()
+        hits = {"hits": ["a"]}
+        assert [inside("good"), inside("bad"), unknown("u")] == [hits, {}, hits]
+        assert keeping.flush()
+        found = [(one.query, len(one.results)) for one in kept.searches]
+        assert found == [("good", 1), ("bad", 0), ("u", 0)]
+        assert keeping.counts().unreadable == 2
+        said = "TypeError: a search gave dict, expected a list of results"
+        assert keeping.counts().last_error == said
 
 
 def test_ids_and_scores_of_other_libraries() -> None:
@@ -363,14 +344,12 @@ def test_ids_and_scores_of_other_libraries() -> None:
 def test_threads_that_search_first_share_one_recorder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(telemetry, "_recorder", None)
     gate, found = threading.Barrier(8), list[Recorder]()
-    threads = [
-        threading.Thread(target=lambda: (gate.wait(), found.append(telemetry.current())))
-        for _ in range(8)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+
+    def search() -> None:
+        gate.wait()
+        found.append(telemetry.current())
+
+    run_together([threading.Thread(target=search) for _ in range(8)])
     assert len(set(map(id, found))) == 1
 
 
@@ -463,3 +442,38 @@ class TestRedaction:
             redactor(["nope"])
         with pytest.raises(InputError, match="not a regular expression"):
             redactor([Redaction("r", "(")])
+
+
+class Area(Enum):
+    LEVY = "betterment_levy"
+
+
+def test_a_call_says_what_it_was_made_for(keeping: Recorder, kept: Kept) -> None:
+    """By name, wherever the arguments stand; what a call does not say, the decorator does."""
+
+    @telemetry.logged(recorder=keeping, corpus="precedent_library", engine="e")
+    def search(query: str, practice_area: Any = "", limit: int = 10, **more: Any) -> list[str]:
+        return ["a"]
+
+    class Service:
+        @telemetry.logged(recorder=keeping)
+        async def search(
+            self, limit: int, query: str, *, corpus: str = "internal_decisions", case_id: Any = None
+        ) -> list[str]:
+            return ["a"]
+
+    search("one", "levy", corpus="internal_decisions", case_id=8021)
+    search("two", Area.LEVY, corpus=None)
+    search("three", practice_area=["no", "name"], case_id=UUID(int=1))
+    asyncio.run(Service().search(5, "four"))
+    asyncio.run(Service().search(5, query="five", corpus="c", case_id="8021/26"))
+    assert keeping.flush()
+    found = {each.query: (each.practice_area, each.corpus, each.case_id) for each in kept.searches}
+    assert found == {
+        "one": ("levy", "internal_decisions", "8021"),
+        "two": ("betterment_levy", "precedent_library", ""),
+        "three": ("", "precedent_library", str(UUID(int=1))),
+        "four": ("", "internal_decisions", ""),
+        "five": ("", "c", "8021/26"),
+    }
+    assert kept.searches[0].engine == "e"

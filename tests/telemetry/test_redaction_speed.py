@@ -10,8 +10,15 @@ import pytest
 
 from assay.store.records import SearchLog
 from assay.telemetry.recorder import Recorder
-from assay.telemetry.redact import BUILT_IN, MAX_QUERY, MAX_READ, redact, redacted, redactor
-from assay.telemetry.wire import search_from
+from assay.telemetry.records import (
+    BUILT_IN,
+    MAX_QUERY,
+    MAX_READ,
+    redact,
+    redacted,
+    redactor,
+    search_from,
+)
 
 
 def reads(head: str, text: str) -> int:

@@ -10,13 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.core.extras import need
-from assay.store.errors import (
-    NoStore,
-    StoreConflict,
-    StoreError,
-    StoreOutdated,
-    StoreUnavailable,
-)
+from assay.store.records import NoStore, StoreConflict, StoreError, StoreOutdated, StoreUnavailable
 
 if TYPE_CHECKING:
     from assay.store.store import Store

@@ -14,24 +14,17 @@ from typing import Any
 from msgspec.structs import replace
 from sqlalchemy import Connection, Engine, delete, insert, select, update
 
-from assay.store.database import (
-    ACCOUNT_LOCK,
-    insert_new,
-    lock,
-    reading,
-    row_of,
-    writing,
-)
-from assay.store.errors import StoreConflict
+from assay.store.database import ACCOUNT_LOCK, insert_new, lock, reading, row_of, writing
 from assay.store.records import (
     TERMINAL,
     Account,
-    Act,
+    AccountAct,
     Invitation,
     Kept,
     Role,
     ServiceKey,
     Session,
+    StoreConflict,
     folded,
     may_manage,
 )
@@ -84,10 +77,12 @@ class Accounts:
         if end_sessions:
             _end_sessions(connection, account)
         action = "people.new_password" if end_sessions else "people.new_hash"
-        _note(connection, Act(by=account.name, role=account.role, at=at), action, account.name)
+        _note(
+            connection, AccountAct(by=account.name, role=account.role, at=at), action, account.name
+        )
 
     @writing
-    def set_role(self, connection: Connection, name: str, role: Role, act: Act) -> None:
+    def set_role(self, connection: Connection, name: str, role: Role, act: AccountAct) -> None:
         """Change a role, and end the invitations that the new role could not have given."""
         lock(connection, ACCOUNT_LOCK)
         account = _active(connection, name)
@@ -104,7 +99,7 @@ class Accounts:
                 _take_back(connection, one, act)
 
     @writing
-    def deactivate(self, connection: Connection, name: str, act: Act) -> None:
+    def deactivate(self, connection: Connection, name: str, act: AccountAct) -> None:
         """Take access away: the password goes, sessions end, and so do the invitations by and for
         this person. The name stays with the votes and decisions made under it."""
         lock(connection, ACCOUNT_LOCK)
@@ -160,7 +155,7 @@ class Accounts:
         return connection.execute(delete(sessions).where(sessions.c.id.in_(ids))).rowcount
 
     @writing
-    def sign_out(self, connection: Connection, name: str, act: Act) -> int:
+    def sign_out(self, connection: Connection, name: str, act: AccountAct) -> int:
         """End every session of an active account and return how many there were. Signing somebody
         else out needs the right to, and is in the audit trail."""
         lock(connection, ACCOUNT_LOCK)
@@ -174,7 +169,7 @@ class Accounts:
 
     @writing
     def add_invitation(
-        self, connection: Connection, invitation: Invitation, act: Act
+        self, connection: Connection, invitation: Invitation, act: AccountAct
     ) -> Invitation:
         """Keep an invitation, and end an earlier one of the same name and kind. Return it with the
         name and the role as the account has them."""
@@ -220,12 +215,12 @@ class Accounts:
         _change(connection, account, password=password)
         _end_invitation(connection, invitation, at)
         _end_sessions(connection, account)
-        act = Act(by=account.name, role=account.role, at=at)
+        act = AccountAct(by=account.name, role=account.role, at=at)
         _note(connection, act, action, account.name, after={"role": account.role})
         return replace(account, password=password)
 
     @writing
-    def end_invitation(self, connection: Connection, id: str, act: Act) -> None:
+    def end_invitation(self, connection: Connection, id: str, act: AccountAct) -> None:
         """Take an invitation back."""
         lock(connection, ACCOUNT_LOCK)
         invitation = _usable(connection, id, act.at)
@@ -242,7 +237,7 @@ class Accounts:
             message = f"there is a key named {key.name!r} already"
             raise StoreConflict(message, why="key_taken", name=key.name)
         connection.execute(insert(service_keys), row_of(key))
-        act = Act(by=key.by, role="admin", at=key.created_at)
+        act = AccountAct(by=key.by, role="admin", at=key.created_at)
         _note(connection, act, "key.made", key.name, after={"kind": key.kind})
 
     @reading
@@ -260,7 +255,7 @@ class Accounts:
         return ServiceKey(**row) if row else None
 
     @writing
-    def end_service_key(self, connection: Connection, name: str, act: Act) -> None:
+    def end_service_key(self, connection: Connection, name: str, act: AccountAct) -> None:
         ours = (service_keys.c.name == name, service_keys.c.ended_at.is_(None))
         ended = update(service_keys).where(*ours).values(ended_at=act.at)
         if not connection.execute(ended).rowcount:
@@ -304,7 +299,7 @@ def _require_free(account: Account | None) -> None:
         raise StoreConflict(message, why="taken", name=account.name)
 
 
-def _require_right(connection: Connection, act: Act, *roles: Role) -> None:
+def _require_right(connection: Connection, act: AccountAct, *roles: Role) -> None:
     """Refuse an act that its doer may not do for one of these roles, by the role that the doer has
     now."""
     own = _role_now(connection, act.by, act.role)
@@ -387,7 +382,7 @@ def _end_invitation(connection: Connection, invitation: Invitation, at: datetime
     connection.execute(update(invitations).where(ours).values(ended_at=at))
 
 
-def _take_back(connection: Connection, invitation: Invitation, act: Act) -> None:
+def _take_back(connection: Connection, invitation: Invitation, act: AccountAct) -> None:
     _end_invitation(connection, invitation, act.at)
     subject = invitation.name or FIRST_ADMIN
     _note(connection, replace(act, reason=""), "people.link_taken_back", subject)
@@ -395,7 +390,7 @@ def _take_back(connection: Connection, invitation: Invitation, act: Act) -> None
 
 def _note(
     connection: Connection,
-    act: Act,
+    act: AccountAct,
     action: str,
     subject: str,
     *,

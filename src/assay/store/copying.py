@@ -17,7 +17,7 @@ from sqlalchemy import Connection, create_engine, inspect
 from assay.core.errors import InputError
 from assay.store import migrate, open_store
 from assay.store.database import address, connect, missing, read, url_of, write
-from assay.store.errors import StoreError
+from assay.store.records import StoreError
 from assay.store.tables import LEGACY, metadata
 
 DATABASE = "assay.db"
@@ -143,6 +143,7 @@ def _load(connection: Connection, folder: Path, copy: StoreCopy) -> None:
     if migrate.revision(connection) is not None:
         where = address(connection.engine)
         raise InputError("there is a store already", where=where, hint="Give an empty database.")
+    migrate.refuse_collision(connection)
     others = set(inspect(connection).get_table_names())
     migrate.create_at(connection, copy.schema)
     found = inspect(connection)

@@ -40,32 +40,34 @@ from assay.core.errors import InputError
 from assay.core.extras import need
 from assay.core.files import sync_folder
 from assay.core.redaction import without_password
-from assay.store.errors import (
-    NoStore,
-    StoreError,
-    StoreOutdated,
-    StoreReadOnly,
-    StoreUnavailable,
-)
-from assay.store.tables import Words
+from assay.store.records import NoStore, StoreError, StoreOutdated, StoreReadOnly, StoreUnavailable
+from assay.store.tables import CleanText
 
 T = TypeVar("T")
 P = ParamSpec("P")
 
 SUPPORTED = "A store is a file path, sqlite:///FILE or postgresql://USER@HOST/DATABASE."
-BUSY_MILLIS = 10_000
+BUSY_MILLIS = 10_000  # how long SQLite waits for a lock before it says that it is busy
 ROOM = 2**20  # bytes that a disk must have for a store to be opened
-RETRY_SECONDS = 120.0
+RETRY_SECONDS = 120.0  # how long a busy store is tried again; taste
 _FILE = "assay_file"  # of a connection: which file it has open
 # States of PostgreSQL.
 CONTENTION, UNDEFINED, READ_ONLY = ("40001", "40P01", "55P03"), ("42P01", "42703"), "25006"
+NOT_ALLOWED = "42501"
 LOG, SHARED = "-wal", "-shm"  # what SQLite keeps beside a file
-# Advisory locks of PostgreSQL. Writers of search logs share LOG_LOCK, and a writer of decisions has
-# it alone: neither sees what the other has not committed, and no feedback between them may be lost.
-# ACCOUNT_LOCK makes changes of accounts wait for each other.
+# Advisory locks of PostgreSQL, from "assa" in ASCII on. Writers of search logs share LOG_LOCK, and
+# a writer of decisions has it alone: neither sees what the other has not committed, and no feedback
+# between them may be lost. ACCOUNT_LOCK makes changes of accounts wait for each other.
 LOG_LOCK = 0x61737361
 MIGRATION_LOCK = 0x61737362
 ACCOUNT_LOCK = 0x61737363
+# Of a store on PostgreSQL, so that it can share a database with tables of other programs.
+SCHEMA = "assay"
+# Stores of earlier versions have their tables in the search path of the role, and stay there.
+SET_SCHEMA = f"""SELECT set_config('search_path', CASE WHEN to_regclass('{SCHEMA}.alembic_version')
+IS NULL AND to_regclass('alembic_version') IS NOT NULL AND to_regclass('shown_results') IS NOT NULL
+AND to_regclass('decision_citations') IS NOT NULL
+THEN current_setting('search_path') ELSE '{SCHEMA}' END, false)"""
 
 
 def url_of(target: str | Path) -> URL:
@@ -119,7 +121,7 @@ def connect(target: str | Path, *, create: bool = True, read_only: bool = False)
     engine = create_engine(url.set(database=str(path)), hide_parameters=True)
     event.listen(engine, "connect", _prepare_sqlite)
     if not read_only:  # this changes a file that has no write-ahead log yet
-        event.listen(engine, "connect", lambda it, _: it.execute("PRAGMA journal_mode=WAL"))
+        event.listen(engine, "connect", _write_ahead)
     event.listen(engine, "begin", _begin_sqlite)
     file = DatabaseFile(path)
     event.listen(engine, "do_connect", file.before_opening)
@@ -127,7 +129,7 @@ def connect(target: str | Path, *, create: bool = True, read_only: bool = False)
     return engine
 
 
-class Place(NamedTuple):
+class FileIdentity(NamedTuple):
     """The file that a path names, links followed, and its log: each by device and number."""
 
     file: tuple[int, int]
@@ -165,7 +167,7 @@ class DatabaseFile:
         connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()  # opens the log
         record.info[_FILE] = (self, self.place())
 
-    def require(self, connection: Connection, known: Place) -> None:
+    def require(self, connection: Connection, known: FileIdentity) -> None:
         """`StoreUnavailable` where the path has another file now, or none. One that was put in its
         place is taken from the next call on; without its log nothing is, until the next start."""
         try:
@@ -180,7 +182,7 @@ class DatabaseFile:
             connection.invalidate()
             raise
 
-    def place(self) -> Place:
+    def place(self) -> FileIdentity:
         file = self._path.resolve()
         try:
             found = file.stat()
@@ -188,9 +190,9 @@ class DatabaseFile:
             raise self._gone() from error
         if not found.st_size:
             raise self._gone()
-        return Place((found.st_dev, found.st_ino), _number(_beside(file, LOG)))
+        return FileIdentity((found.st_dev, found.st_ino), _number(_beside(file, LOG)))
 
-    def _set_aside(self, known: Place) -> None:
+    def _set_aside(self, known: FileIdentity) -> None:
         """SQLite would read the log of the former file as that of the new one."""
         file = self._path.resolve()
         if known.log and _number(_beside(file, LOG)) == known.log:
@@ -265,14 +267,24 @@ def missing(where: str) -> NoStore:
 
 
 def _postgres(url: URL) -> Engine:
+    """The tables are in a schema of their own, unless the address names a search path."""
     need("postgres", "a store on PostgreSQL")
-    return create_engine(
+    engine = create_engine(
         url,
         hide_parameters=True,
         pool_pre_ping=True,
         isolation_level="READ COMMITTED",  # who has waited for a lock sees what was done meanwhile
         connect_args={"connect_timeout": 10},
     )
+    if "search_path" not in str(url.query.get("options", "")):
+        # first of all: SQLAlchemy asks a new connection for its schema
+        event.listen(engine, "connect", _choose_schema, insert=True)
+    return engine
+
+
+def _choose_schema(connection: Any, _record: Any) -> None:
+    connection.execute(SET_SCHEMA)
+    connection.commit()
 
 
 def _prepare_sqlite(connection: Any, _record: Any) -> None:
@@ -285,6 +297,13 @@ def _prepare_sqlite(connection: Any, _record: Any) -> None:
         "cache_size=-65536",
     ):
         connection.execute(f"PRAGMA {pragma}")
+
+
+def _write_ahead(connection: Any, _record: Any) -> None:
+    """Use a write-ahead log, which the file remembers: not in a file of another program."""
+    tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+    if not tables or "shown_results" in tables:
+        connection.execute("PRAGMA journal_mode=WAL")
 
 
 def _begin_sqlite(connection: Connection) -> None:
@@ -330,17 +349,13 @@ class Connected(Protocol):
 S = TypeVar("S", bound=Connected)
 
 
-def reading(
-    method: Callable[Concatenate[S, Connection, P], T],
-) -> Callable[Concatenate[S, P], T]:
+def reading(method: Callable[Concatenate[S, Connection, P], T]) -> Callable[Concatenate[S, P], T]:
     """Make a method that takes a connection one read transaction. Callers do not pass the
     connection."""
     return _transaction(read, method)
 
 
-def writing(
-    method: Callable[Concatenate[S, Connection, P], T],
-) -> Callable[Concatenate[S, P], T]:
+def writing(method: Callable[Concatenate[S, Connection, P], T]) -> Callable[Concatenate[S, P], T]:
     """Make a method that takes a connection one write transaction, as `write` runs it. Callers do
     not pass the connection."""
     return _transaction(write, method)
@@ -360,7 +375,7 @@ def _transaction(
 # ── statements that both databases spell in their own dialect ─────────────────────────────────────
 
 CHUNK = 5000  # below both databases' limits on parameters in one statement
-IDS = bindparam("ids", type_=Words(), expanding=True)
+IDS = bindparam("ids", type_=CleanText(), expanding=True)
 
 
 def chunks(items: Sequence[T]) -> Iterator[Sequence[T]]:
@@ -442,6 +457,13 @@ def _translated(engine: Engine, error: exc.DBAPIError) -> StoreError | InputErro
     code, state = _codes(error)
     if code == sqlite3.SQLITE_READONLY or state == READ_ONLY:
         return read_only_store(address(engine))
+    if state == NOT_ALLOWED:
+        return InputError(
+            f"the database does not allow this: {first}",
+            where=address(engine),
+            hint=f"Let an administrator run CREATE SCHEMA {SCHEMA} AUTHORIZATION followed by the "
+            "role of the store, or give the role its rights.",
+        )
     if first.startswith(("no such table", "no such column")) or state in UNDEFINED:
         return outdated_store(address(engine))
     if code == sqlite3.SQLITE_NOTADB:

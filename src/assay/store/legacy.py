@@ -8,10 +8,9 @@ from sqlalchemy import Executable, column, literal, select, table
 
 from assay.core.types import Vote
 from assay.store.database import read
-from assay.store.errors import StoreOutdated
-from assay.store.records import AuditEntry, Kept
+from assay.store.records import AuditEntry, Kept, StoreOutdated
 from assay.store.store import Store
-from assay.store.tables import ABOUT_SETS, Moment, Record, audit_trail
+from assay.store.tables import ABOUT_SETS, JsonText, UtcTime, audit_trail
 
 _SETS = table("gold_sets", column("identity"), column("name"))
 _IDS = table("issued_ids", column("gold"), column("key"), column("id"))
@@ -23,9 +22,9 @@ _TEXTS = (
 _ITEMS = table(
     "review_items",
     *(column(name) for name in _TEXTS.split()),
-    column("doc_ids", Record),
-    column("created_at", Moment),
-    column("decided_at", Moment),
+    column("doc_ids", JsonText),
+    column("created_at", UtcTime),
+    column("decided_at", UtcTime),
 )
 
 

@@ -99,6 +99,12 @@ class Logs:
         ]
 
     @reading
+    def known_searches(self, connection: Connection, ids: Sequence[str]) -> set[str]:
+        """Return those of the ids that a search has."""
+        wanted = select(search_logs.c.id).where(search_logs.c.id.in_(IDS))
+        return {row.id for row in rows_with(connection, wanted, ids)}
+
+    @reading
     def search_total(self, connection: Connection) -> int:
         """Count all searches."""
         return int(connection.execute(select(func.count()).select_from(search_logs)).scalar() or 0)
@@ -131,12 +137,16 @@ class Logs:
         ]
         if cited:
             connection.execute(insert_new(connection, decision_citations), cited)
-        return _infer(connection, decisions.c.id, [decision.id for decision in given])
+        ids = [decision.id for decision in given]
+        for_all = select(decisions.c.id).where(decisions.c.id.in_(IDS), decisions.c.same_case == 0)
+        same_case = not any(rows_with(connection, for_all.limit(1), ids))
+        return _infer(connection, decisions.c.id, ids, same_case=same_case)
 
     @writing
     def add_feedback(self, connection: Connection, given: Sequence[Feedback]) -> int:
-        """Keep clicks and votes: one click for a (search, document, person); a person's later vote
-        replaces an earlier one. A rank that is not given is looked up in the log."""
+        """Keep clicks, votes and scores: one click for a (search, document, person); a person's
+        later vote or score replaces an earlier one. A rank that is not given is looked up in the
+        log."""
         shown = shown_results.c
         query = select(shown.log_id, shown.doc_id, func.min(shown.rank).label("rank"))
         query = query.where(shown.log_id.in_(IDS)).group_by(shown.log_id, shown.doc_id)
@@ -154,7 +164,7 @@ class Logs:
         for row in sorted(map(row_of, given), key=itemgetter(*FEEDBACK_KEY, "at")):
             if row["rank"] is None:
                 row["rank"] = ranks.get((row["log_id"], row["doc_id"]))
-            added += _added(connection, vote if row["kind"] == "vote" else click, row)
+            added += _added(connection, click if row["kind"] == "click" else vote, row)
         return added
 
     @reading
@@ -227,7 +237,7 @@ class Logs:
         rank = case((given.c.kind == "citation", null()), else_=given.c.rank).label("rank")
         wanted = given.c.relevance_score >= min_score
         if min_score < CITATION_SCORE:
-            wanted = or_(wanted, and_(given.c.kind == "vote", given.c.relevance_score == 0))
+            wanted = or_(wanted, given.c.relevance_score == 0)
         keys = (
             search_logs.c.query,
             search_logs.c.corpus,
@@ -322,10 +332,18 @@ def _add_shown(connection: Connection, results: Mapping[str, Sequence[Shown]]) -
         connection.exec_driver_sql(f"{insert} VALUES ({values}) ON CONFLICT DO NOTHING", rows)
 
 
-def _infer(connection: Connection, column: ColumnElement[str], ids: Sequence[str]) -> int:
+def _infer(
+    connection: Connection,
+    column: ColumnElement[str],
+    ids: Sequence[str],
+    *,
+    same_case: bool = False,
+) -> int:
     """relevance_score = 3 for every (search, document) where a later decision cites the document,
     of the searches or decisions with these ids; the first such decision is the provenance, and the
-    best rank the document was shown at."""
+    best rank the document was shown at. If all decisions are for their own case alone
+    (`same_case`), the searches are found by their case, which are far fewer."""
+    of_case = and_(decisions.c.case_id != "", decisions.c.case_id == search_logs.c.case_id)
     order = func.row_number().over(
         partition_by=(shown_results.c.log_id, shown_results.c.doc_id),
         order_by=(decisions.c.at, decisions.c.id, shown_results.c.rank),
@@ -348,10 +366,7 @@ def _infer(connection: Connection, column: ColumnElement[str], ids: Sequence[str
             column.in_(IDS),
             search_logs.c.at < decisions.c.at,
             decision_citations.c.doc_id != decisions.c.id,
-            or_(
-                decisions.c.same_case == 0,
-                and_(decisions.c.case_id != "", decisions.c.case_id == search_logs.c.case_id),
-            ),
+            of_case if same_case else or_(decisions.c.same_case == 0, of_case),
         )
         .subquery()
     )

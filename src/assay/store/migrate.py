@@ -11,16 +11,8 @@ from typing import TYPE_CHECKING
 from sqlalchemy import Connection, Engine, inspect, text
 
 from assay.core.errors import InputError
-from assay.store.database import (
-    MIGRATION_LOCK,
-    address,
-    lock,
-    missing,
-    outdated_store,
-    read,
-    write,
-)
-from assay.store.errors import StoreError, StoreOutdated
+from assay.store.database import MIGRATION_LOCK, address, lock, missing, outdated_store, read, write
+from assay.store.records import StoreError, StoreOutdated
 from assay.store.tables import LEGACY, metadata
 
 if TYPE_CHECKING:
@@ -31,6 +23,8 @@ _FOLDER = Path(__file__).parent / "migrations"
 SCHEMAS = sorted(path.name.partition("_")[0] for path in (_FOLDER / "versions").glob("[0-9]*_*.py"))
 HEAD = SCHEMAS[-1]
 OLDEST_READABLE = "0003"  # from here on every table that reviews were kept in has its last form
+# Tables that a store of any version has.
+OURS = {"alembic_version", "decision_citations", "decisions", "search_logs", "shown_results"}
 _REVISION = text("SELECT version_num FROM alembic_version")
 
 
@@ -38,13 +32,13 @@ def upgrade(engine: Engine, *, create: bool = True) -> bool:
     """Run the migrations that a store lacks, and return whether there was no store before. Alembic
     is loaded only where it has to run."""
     now = _schema(engine)
-    if now is None and not create:
-        raise missing(address(engine))
     if now == HEAD:
         return False
+    if now not in SCHEMAS:
+        read(engine, refuse_collision)
+    if now is None and not create:
+        raise missing(address(engine))
     _refuse_newer(now)
-    if now is None and engine.dialect.name == "sqlite":
-        _refuse_foreign(engine)
     write(engine, lambda connection: _migrate(connection, "head"))
     return now is None
 
@@ -54,6 +48,8 @@ def readable(engine: Engine) -> str:
     now = _schema(engine)
     if now is None:
         raise missing(address(engine))
+    if now not in SCHEMAS:
+        read(engine, refuse_collision)
     _refuse_newer(now)
     if now < OLDEST_READABLE:
         raise outdated_store(address(engine))
@@ -74,15 +70,45 @@ def _refuse_newer(schema: str | None) -> None:
         raise StoreError(message)
 
 
-def _refuse_foreign(engine: Engine) -> None:
-    ours = {*metadata.tables, *LEGACY, "alembic_version"}
-    names = read(engine, lambda connection: inspect(connection).get_table_names())
-    if tables := sorted(set(names) - ours):
+def refuse_collision(connection: Connection) -> None:
+    """Refuse tables of another program in the place of ours. A file of SQLite belongs to one
+    program: there, any table of another program is refused."""
+    names = set(inspect(connection).get_table_names())
+    if names >= OURS:
+        return
+    if revision(connection) is None:
+        names.discard("alembic_version")  # all that a downgrade leaves behind
+    is_file = connection.dialect.name == "sqlite"
+    tables = sorted(names if is_file else names & {*metadata.tables, *LEGACY, *OURS})
+    if not tables:
+        return
+    listed = ", ".join(tables[:3])
+    where = address(connection.engine)
+    if is_file:
         raise InputError(
-            f"not a store: a database of another program, with tables {', '.join(tables[:3])}",
-            where=address(engine),
+            f"not a store: a database of another program, with tables {listed}",
+            where=where,
             hint="Give a file that does not exist yet.",
         )
+    schema = connection.execute(text("SELECT current_schema()")).scalar()
+    raise InputError(
+        f"the schema {schema} has tables of another program with the names of ours: {listed}",
+        where=where,
+        hint="Nothing was written. Name another schema in the address: add "
+        "?options=-csearch_path%3DNAME to it (& instead of ? if it has a ?).",
+    )
+
+
+def _make_schema(connection: Connection) -> None:
+    """Create the schema that the search path names, if it has none that exists."""
+    if connection.dialect.name != "postgresql":
+        return
+    found, path = connection.execute(
+        text("SELECT current_schema(), current_setting('search_path')")
+    ).one()
+    if found is None:
+        name = path.partition(",")[0].strip().strip('"').replace('"', '""')
+        connection.execute(text(f'CREATE SCHEMA IF NOT EXISTS "{name}"'))
 
 
 def downgrade(engine: Engine, to: str = "base") -> None:
@@ -102,6 +128,7 @@ def create_at(connection: Connection, schema: str) -> None:
     from alembic import command
 
     lock(connection, MIGRATION_LOCK)
+    _make_schema(connection)
     command.upgrade(_alembic(connection), schema)
 
 
@@ -109,6 +136,7 @@ def _migrate(connection: Connection, to: str) -> None:
     from alembic import command
 
     lock(connection, MIGRATION_LOCK)
+    _make_schema(connection)
     now = revision(connection)  # again, under the lock: another process may have been first
     _refuse_newer(now)
     if to != "head":

@@ -1,5 +1,5 @@
-"""What the store keeps, as frozen records. Times are aware datetimes; the store holds them in
-UTC."""
+"""The frozen records that a store takes and gives, and the errors that it raises. Times are aware
+datetimes; the store holds them in UTC."""
 
 from __future__ import annotations
 
@@ -9,13 +9,17 @@ from typing import Any, Literal
 
 import msgspec
 
+from assay.core.errors import AssayError, InputError
+
 Kept = dict[str, Any]  # a JSON object, kept as it was given
 
-FeedbackKind = Literal["citation", "vote", "click"]
+# `score` is feedback that came with its score, as from a table of the user's own.
+FeedbackKind = Literal["citation", "vote", "click", "score"]
 
 CITATION_SCORE = 3  # a decision relied on it
 VOTE_SCORE = 2  # a person said it is right
 CLICK_SCORE = 1  # a person opened it
+SCORES = (0, CLICK_SCORE, VOTE_SCORE, CITATION_SCORE)
 
 
 class Shown(msgspec.Struct, frozen=True, gc=False):
@@ -172,7 +176,7 @@ class Account(msgspec.Struct, frozen=True, kw_only=True):
     created_by: str = ""
 
 
-class Act(msgspec.Struct, frozen=True, kw_only=True):
+class AccountAct(msgspec.Struct, frozen=True, kw_only=True):
     """Who changes an account, with which role, when and why. `role` counts for somebody without an
     account, as at the terminal; an account has the rights of the role that it has now."""
 
@@ -215,3 +219,37 @@ class ServiceKey(msgspec.Struct, frozen=True, kw_only=True):
     by: str
     created_at: datetime
     ended_at: datetime | None = None
+
+
+class StoreError(AssayError):
+    """The store refused or failed."""
+
+
+class StoreUnavailable(StoreError):
+    """The store cannot be reached now; the same call may succeed later."""
+
+
+class StoreReadOnly(StoreUnavailable):
+    """The store cannot be written."""
+
+    exit_code = 2
+
+
+class StoreConflict(StoreError):
+    """The store no longer allows the change, because of what it holds now.
+
+    `why` names the reason for programs, and `name` is the account or key that the reason is about.
+    """
+
+    def __init__(self, message: str, *, why: str = "", name: str = "") -> None:
+        super().__init__(message)
+        self.why, self.name = why, name
+
+
+class NoStore(InputError):
+    """The address names no store."""
+
+
+class StoreOutdated(InputError):
+    """The store lacks a table or a column, since an earlier version made it and nothing has
+    upgraded it yet."""

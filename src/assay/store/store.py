@@ -1,19 +1,20 @@
-"""A store on SQLAlchemy Core, in a file of SQLite or a database of PostgreSQL."""
+"""A store on SQLAlchemy Core, in a file of SQLite or a database of PostgreSQL, with the methods for
+runs and for the audit trail."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from sqlalchemy import Connection, func, insert, inspect, select, text
+from sqlalchemy import Connection, bindparam, func, insert, inspect, select, text, update
 
 from assay.store import migrate
 from assay.store.accounts import Accounts
-from assay.store.database import address, connect, is_writable, reading, row_of, writing
+from assay.store.database import address, connect, insert_new, is_writable, reading, row_of, writing
 from assay.store.logs import Logs
-from assay.store.records import AuditEntry, StoreFacts
-from assay.store.runs import Runs
-from assay.store.tables import ABOUT_SETS, audit_trail, metadata
+from assay.store.records import AuditEntry, RunRecord, StoreFacts
+from assay.store.tables import ABOUT_SETS, audit_trail, metadata, runs
 
 NOT_WRITABLE = "the store cannot be written; it is only read"
 OUTDATED = (
@@ -21,7 +22,7 @@ OUTDATED = (
 )
 
 
-class Store(Logs, Runs, Accounts):
+class Store(Logs, Accounts):
     """An open store. `assay.testing.check_store` checks these promises on both databases:
 
     - Every method is one transaction: all of it happens or none.
@@ -68,6 +69,62 @@ class Store(Logs, Runs, Accounts):
         )
 
     @writing
+    def put_run(self, connection: Connection, run: RunRecord) -> None:
+        """Keep a run. A run that is already there stays as it is."""
+        connection.execute(insert_new(connection, runs), row_of(run))
+
+    @reading
+    def run(self, connection: Connection, run_id: str) -> RunRecord | None:
+        """Return a run with its results."""
+        row = connection.execute(select(runs).where(runs.c.id == run_id)).mappings().first()
+        return None if row is None else _record(row)
+
+    @reading
+    def runs(
+        self,
+        connection: Connection,
+        *,
+        gold: str | Sequence[str] = "",
+        engine: str = "",
+        limit: int = 50,
+        offset: int = 0,
+    ) -> list[RunRecord]:
+        """Return runs without their results, newest first: those on a gold set or on any of
+        several names, and those of an engine."""
+        query = select(*(column for column in runs.columns if column.name != "results"))
+        if gold != "":
+            query = query.where(runs.c.gold.in_([gold] if isinstance(gold, str) else gold))
+        if engine:
+            query = query.where(runs.c.engine == engine)
+        query = query.order_by(runs.c.at.desc(), runs.c.id.desc()).limit(limit).offset(offset)
+        return [_record(row) for row in connection.execute(query).mappings()]
+
+    @reading
+    def whole_runs(self, connection: Connection, run_ids: Sequence[str]) -> list[RunRecord]:
+        """Return several runs with their results."""
+        query = select(runs).where(runs.c.id.in_(run_ids))
+        return [_record(row) for row in connection.execute(query).mappings()]
+
+    @reading
+    def run_golds(self, connection: Connection) -> list[str]:
+        """Return the name of every gold set that has runs, in order."""
+        return sorted(connection.execute(select(runs.c.gold).distinct()).scalars())
+
+    @writing
+    def keep_summaries(self, connection: Connection, records: Sequence[RunRecord]) -> None:
+        """Keep the summary and the verdict of runs, with the digest of the gates and the baseline
+        that the verdict answers."""
+        names = ("summary", "verdict", "asked")
+        kept = update(runs).where(runs.c.id == bindparam("run"))
+        kept = kept.values({name: bindparam(f"new_{name}") for name in names})
+        rows = [
+            {"run": each.id} | {f"new_{name}": getattr(each, name) for name in names}
+            for each in records
+        ]
+        if rows:
+            connection.execute(kept, rows)
+
+    @writing
     def append_audit(self, connection: Connection, entries: Sequence[AuditEntry]) -> None:
         """Add entries to the audit trail of the server: who changed accounts, keys and settings,
         when and why. The database itself refuses to change or remove them."""
@@ -95,3 +152,7 @@ class Store(Logs, Runs, Accounts):
 
     def close(self) -> None:
         self._engine.dispose()
+
+
+def _record(row: Any) -> RunRecord:
+    return RunRecord(**{**row, "asked": row["asked"] or ""})

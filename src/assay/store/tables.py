@@ -2,7 +2,7 @@
 
 To change a table, change four things: the table here; a new file in `store/migrations/versions`
 with the next number and a `downgrade`; the record in `store/records.py`; and the methods that read
-and write it, in `store/logs.py`, `store/runs.py` or `store/accounts.py`. Never edit a migration
+and write it, in `store/logs.py`, `store/store.py` or `store/accounts.py`. Never edit a migration
 that was released, because stores have run it. `assay.testing.check_store` checks what a store
 promises."""
 
@@ -38,7 +38,7 @@ def finite(value: float | None) -> float | None:
     return value if value is not None and math.isfinite(value) else None
 
 
-class Words(TypeDecorator[str]):
+class CleanText(TypeDecorator[str]):
     """Text that both databases can hold: PostgreSQL takes neither NUL nor half of a surrogate
     pair."""
 
@@ -49,7 +49,7 @@ class Words(TypeDecorator[str]):
         return None if value is None else clean(value)
 
 
-class Moment(TypeDecorator[datetime]):
+class UtcTime(TypeDecorator[datetime]):
     """An aware time. PostgreSQL has a type for it; SQLite gets UTC as text, which sorts the same
     way."""
 
@@ -65,7 +65,7 @@ class Moment(TypeDecorator[datetime]):
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
 
 
-class Record(TypeDecorator[Any]):
+class JsonText(TypeDecorator[Any]):
     """A small JSON value as text: the same bytes in both databases, read back with the project's
     own reader."""
 
@@ -79,7 +79,7 @@ class Record(TypeDecorator[Any]):
         return None if value is None else msgspec.json.decode(value)
 
 
-class Number(TypeDecorator[float]):
+class FiniteNumber(TypeDecorator[float]):
     """A finite number or nothing: SQLite turns NaN into NULL by itself, so both do."""
 
     impl = Float(53)
@@ -100,7 +100,7 @@ ABOUT_SETS = ("review.", "gold.", "flag query", "unflag query")
 
 
 def _text(name: str, **options: Any) -> Column[str]:
-    return Column(name, Words, nullable=False, **options)
+    return Column(name, CleanText, nullable=False, **options)
 
 
 def _texts(*names: str) -> list[Column[str]]:
@@ -111,21 +111,22 @@ search_logs = Table(
     "search_logs",
     metadata,
     _text("id", primary_key=True),
-    Column("at", Moment, nullable=False),
+    Column("at", UtcTime, nullable=False),
     *_texts("query", "corpus", "practice_area", "engine", "case_id", "by"),
-    Column("millis", Number),
+    Column("millis", FiniteNumber),
     _text("error"),
     Index("search_logs_at", "at"),
     Index("search_logs_query", "query", "corpus"),
+    Index("search_logs_case", "case_id"),
 )
 
 shown_results = Table(
     "shown_results",
     metadata,
-    Column("log_id", Words, ForeignKey("search_logs.id", ondelete="CASCADE"), primary_key=True),
+    Column("log_id", CleanText, ForeignKey("search_logs.id", ondelete="CASCADE"), primary_key=True),
     Column("rank", Integer, primary_key=True, autoincrement=False),
     _text("doc_id"),
-    Column("score", Number),
+    Column("score", FiniteNumber),
     Index("shown_results_doc", "doc_id", "log_id", "rank"),
     sqlite_with_rowid=False,
 )
@@ -134,16 +135,19 @@ decisions = Table(
     "decisions",
     metadata,
     _text("id", primary_key=True),
-    Column("at", Moment, nullable=False),
+    Column("at", UtcTime, nullable=False),
     _text("case_id"),
     Column("same_case", Integer, nullable=False),
     Index("decisions_at", "at"),
+    Index("decisions_case", "case_id", "at"),
 )
 
 decision_citations = Table(
     "decision_citations",
     metadata,
-    Column("decision_id", Words, ForeignKey("decisions.id", ondelete="CASCADE"), primary_key=True),
+    Column(
+        "decision_id", CleanText, ForeignKey("decisions.id", ondelete="CASCADE"), primary_key=True
+    ),
     _text("doc_id", primary_key=True),
     Index("decision_citations_doc", "doc_id"),
     sqlite_with_rowid=False,
@@ -159,7 +163,7 @@ relevance_feedback = Table(
     _text("kind", primary_key=True),
     _text("by", primary_key=True),
     Column("relevance_score", Integer, nullable=False),
-    Column("at", Moment, nullable=False),
+    Column("at", UtcTime, nullable=False),
     Column("rank", Integer),
     _text("decision_id"),
     Index("relevance_feedback_decision", "decision_id"),
@@ -170,12 +174,12 @@ runs = Table(
     "runs",
     metadata,
     _text("id", primary_key=True),
-    Column("at", Moment, nullable=False),
+    Column("at", UtcTime, nullable=False),
     *_texts("engine", "gold", "gold_fingerprint", "corpus_fingerprint"),
-    Column("results", Record, nullable=False),
-    Column("summary", Record),
-    Column("verdict", Record),
-    Column("asked", Words),
+    Column("results", JsonText, nullable=False),
+    Column("summary", JsonText),
+    Column("verdict", JsonText),
+    Column("asked", CleanText),
     Index("runs_at", "at"),
 )
 
@@ -183,10 +187,10 @@ audit_trail = Table(
     "audit_trail",
     metadata,
     _text("id", primary_key=True),
-    Column("at", Moment, nullable=False),
+    Column("at", UtcTime, nullable=False),
     *_texts("by", "action", "subject", "reason"),
-    Column("before", Record),
-    Column("after", Record),
+    Column("before", JsonText),
+    Column("after", JsonText),
     Index("audit_trail_subject", "subject"),
 )
 
@@ -197,7 +201,7 @@ users = Table(
     _text("key", primary_key=True),
     *_texts("name", "role", "password"),
     Column("active", Integer, nullable=False),
-    Column("created_at", Moment, nullable=False),
+    Column("created_at", UtcTime, nullable=False),
     _text("created_by"),
 )
 
@@ -206,8 +210,8 @@ sessions = Table(
     metadata,
     _text("id", primary_key=True),
     _text("user_key"),
-    Column("created_at", Moment, nullable=False),
-    Column("expires_at", Moment, nullable=False),
+    Column("created_at", UtcTime, nullable=False),
+    Column("expires_at", UtcTime, nullable=False),
     _text("agent"),
     Index("sessions_user", "user_key"),
 )
@@ -217,9 +221,9 @@ invitations = Table(
     metadata,
     _text("id", primary_key=True),
     *_texts("kind", "name", "role", "by"),
-    Column("created_at", Moment, nullable=False),
-    Column("expires_at", Moment, nullable=False),
-    Column("ended_at", Moment),
+    Column("created_at", UtcTime, nullable=False),
+    Column("expires_at", UtcTime, nullable=False),
+    Column("ended_at", UtcTime),
 )
 
 service_keys = Table(
@@ -227,8 +231,8 @@ service_keys = Table(
     metadata,
     _text("id", primary_key=True),
     *_texts("name", "kind", "by"),
-    Column("created_at", Moment, nullable=False),
-    Column("ended_at", Moment),
+    Column("created_at", UtcTime, nullable=False),
+    Column("ended_at", UtcTime),
 )
 
 server_secrets = Table("server_secrets", metadata, _text("name", primary_key=True), _text("value"))

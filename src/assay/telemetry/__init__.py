@@ -19,14 +19,17 @@ import inspect
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from enum import Enum
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
+from uuid import UUID
 
 from assay.core.workspace import default_store
 from assay.store import load, open_store
 from assay.telemetry.recorder import Counts, Recorder, Recording
-from assay.telemetry.redact import Redaction
+from assay.telemetry.records import Redaction
+from assay.telemetry.spill import Spill
 
 __all__ = [
     "Counts",
@@ -73,7 +76,7 @@ def configure(
     with _lock:
         old = _recorder
         kept = old if _made_for == asked and old is not None and not old.closed else None
-        made = _recorder = kept or Recorder(lambda: open_store(target), recording)
+        made = _recorder = kept or _recorder_on(target, recording)
         _made_for = asked
     if kept is not None:
         kept.drain()
@@ -87,8 +90,13 @@ def current() -> Recorder:
     recorder = _recorder
     if recorder is None:
         with _lock:  # two threads that search first at the same time share one
-            recorder = _recorder = _recorder or Recorder(lambda: open_store(default_store()))
+            recorder = _recorder = _recorder or _recorder_on(default_store(), Recording())
     return recorder
+
+
+def _recorder_on(target: str | Path, recording: Recording) -> Recorder:
+    spill = Spill(target, recording.spill_bytes) if recording.spill_bytes else None
+    return Recorder(lambda: open_store(target), recording, spill)
 
 
 def log_search(query: str, results: Any = (), **fields: Any) -> str:
@@ -119,11 +127,14 @@ def logged(
     long it took. The answer and the errors of the function go through untouched; a failed search is
     logged with its error.
 
+    Arguments of the call named practice_area, corpus and case_id are logged too; `fields` say what
+    is logged where a call does not.
+
     `results` finds the list in an answer that is not one: `results=lambda answer: answer.hits`.
     Where there is none the search is logged without results, and counted as unreadable."""
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        query_of = _query_reader(function)
+        arguments = _argument_reader(function)
 
         def shown_by(answer: Any, target: Recorder) -> Any:
             try:
@@ -137,12 +148,13 @@ def logged(
 
         def record(started: float, args: Any, kwargs: Any, answer: Any, error: str) -> None:
             target = recorder or current()
+            query, named = arguments(args, kwargs)
             target.log_search(
-                query_of(args, kwargs),
+                query,
                 shown_by(answer, target) if not error else (),
                 error=error,
                 millis=(time.perf_counter() - started) * 1000,
-                **fields,
+                **{**fields, **named},
             )
 
         if inspect.iscoroutinefunction(function):
@@ -184,19 +196,41 @@ class _Watch:
             self._record(self._started, self._args, self._kwargs, self.answer, message)
 
 
-def _query_reader(function: Callable[..., Any]) -> Callable[[Any, Any], str]:
-    """The argument named `query`, wherever it stands; else the first text."""
-    try:
-        names = list(inspect.signature(function).parameters)
-    except (TypeError, ValueError):  # some functions written in C do not say
-        names = []
-    place = names.index("query") if "query" in names else None
+LOGGED_ARGUMENTS = ("practice_area", "corpus", "case_id")
 
-    def read(args: tuple[Any, ...], kwargs: dict[str, object]) -> str:
-        if "query" in kwargs:
-            return str(kwargs["query"])
-        if place is not None and place < len(args):
-            return str(args[place])
-        return next((value for value in (*args, *kwargs.values()) if isinstance(value, str)), "")
+
+def _argument_reader(
+    function: Callable[..., Any],
+) -> Callable[[tuple[Any, ...], Mapping[str, Any]], tuple[str, dict[str, str]]]:
+    """Reads the query and the arguments that are logged from a call, by name. The query is the
+    argument named `query`, else the first text."""
+    parameters: Mapping[str, inspect.Parameter] = {}
+    with contextlib.suppress(TypeError, ValueError):  # some functions written in C do not say
+        parameters = inspect.signature(function).parameters
+    places = {name: place for place, name in enumerate(parameters)}
+    defaults = {
+        name: each.default for name, each in parameters.items() if each.default is not each.empty
+    }
+
+    def value_of(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        if name in kwargs:
+            return kwargs[name]
+        place = places.get(name, len(args))
+        return args[place] if place < len(args) else defaults.get(name)
+
+    def read(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
+        query = value_of("query", args, kwargs)
+        if query is None:
+            texts = (value for value in (*args, *kwargs.values()) if isinstance(value, str))
+            query = next(texts, "")
+        given = {name: _name_in(value_of(name, args, kwargs)) for name in LOGGED_ARGUMENTS}
+        return str(query), {name: text for name, text in given.items() if text}
 
     return read
+
+
+def _name_in(value: Any) -> str:
+    """A name or an id that a call was given; empty if it is neither."""
+    value = value.value if isinstance(value, Enum) else value
+    is_name = isinstance(value, str | int | UUID) and not isinstance(value, bool)
+    return str(value) if is_name else ""

@@ -1,9 +1,10 @@
 """The recorder of the search log: a bounded queue, and one thread that writes batches, so that a
 search never waits for the store.
 
-The caller pays for one small record and one append, and takes no lock. Whatever goes wrong behind
+The caller pays for one small record and one append, and takes no lock. Only if the queue is full
+does it write a few records to the file itself. Whatever goes wrong behind
 that (a full queue, a store that is down, a result that cannot be read) is counted and reported,
-never raised.
+never raised. While the store is away, a second thread moves the queue into a file (`spill.py`).
 
 The writer shares the interpreter with the callers. So it works in small pieces and steps aside
 between them, as long as the queue is short; as the queue fills, the pieces grow."""
@@ -14,30 +15,34 @@ import atexit
 import logging
 import math
 import os
-import random
 import signal
 import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from decimal import Decimal
-from numbers import Real
 from typing import TYPE_CHECKING, Any, Protocol
-from uuid import UUID
 
 import msgspec
 
-from assay.core.errors import InputError
 from assay.store import StoreUnavailable
-from assay.store.records import CLICK_SCORE, VOTE_SCORE, AuditEntry, Feedback, SearchLog, Shown
-from assay.telemetry.feedback import days_before
-from assay.telemetry.redact import MAX_READ, Redaction, redacted, redactor
+from assay.store.records import CLICK_SCORE, VOTE_SCORE, AuditEntry, Feedback, SearchLog
+from assay.telemetry.records import (
+    MAX_READ,
+    Redaction,
+    check_names,
+    days_before,
+    new_id,
+    number,
+    redacted,
+    redactor,
+    shown,
+)
+from assay.telemetry.spill import Spill
 
 if TYPE_CHECKING:
     from assay.store import Store
-
 
 # ── the end of a worker process ───────────────────────────────────────────────────────────────────
 
@@ -80,79 +85,25 @@ def _write_then_end(number: int, frame: object) -> None:
     os.kill(os.getpid(), number)
 
 
-# ── what one search or one click may hold ─────────────────────────────────────────────────────────
-
-# nobody looks further, and a caller that passes a million ids must not pay for them
-MAX_SHOWN = 200
-MAX_NAME = 500  # characters of an id or a name: a database's index takes no more
-NAMES = ("id", "corpus", "practice_area", "engine", "case_id", "by")  # of a search
-
-
-def check_names(record: SearchLog | Feedback) -> None:
-    """An id or a name that no database indexes is refused, never cut: two ids could become one."""
-    if isinstance(record, Feedback):
-        for name in ("log_id", "doc_id", "by"):
-            check_name(name, getattr(record, name))
-        return
-    for name in NAMES:
-        check_name(name, getattr(record, name))
-    for result in record.results:
-        check_name("doc_id", result.doc_id)
-
-
-def check_name(name: str, value: str) -> None:
-    if len(value) > MAX_NAME:
-        raise InputError(f"{name} has {len(value):,} characters, at most {MAX_NAME} are taken")
-
-
-def shown(results: Sequence[Any]) -> tuple[Shown, ...]:
-    """Results of any engine, in rank order. Only a list or tuple is read: an iterator would be used
-    up."""
-    if not isinstance(results, list | tuple):
-        raise TypeError(f"results are {type(results).__name__}, expected a list")
-    return tuple(_shown(item, rank) for rank, item in enumerate(results[:MAX_SHOWN], start=1))
-
-
-def _shown(item: Any, rank: int) -> Shown:
-    if isinstance(item, str | UUID):
-        return Shown(str(item), rank)
-    if isinstance(item, tuple) and len(item) == 2:
-        return Shown(str(item[0]), rank, number(item[1]))
-    if isinstance(item, Mapping):
-        for key in ("doc_id", "id", "_id", "case_law_id"):
-            if key in item:
-                return Shown(str(item[key]), rank, number(item.get("score")))
-    elif hasattr(item, "doc_id"):
-        return Shown(str(item.doc_id), rank, number(getattr(item, "score", None)))
-    raise TypeError(f"no document id in {type(item).__name__} at rank {rank}")
-
-
-def number(value: Any) -> float | None:
-    """Also of numpy's kinds, and of a database's decimals."""
-    return float(value) if isinstance(value, int | float | Real | Decimal) else None
-
-
 # ── the recorder ──────────────────────────────────────────────────────────────────────────────────
 
 PIECE = 16  # records written before callers get a chance: about a millisecond of the interpreter
-ASIDE = 0.001  # seconds
+ASIDE = 0.001  # seconds between two pieces; benchmarks/log_latency.py has the times
 # seconds that a fork waits for the writer: while it loads the database's modules, and later on
 LOADING, WRITING = 10.0, 1.0
 _log = logging.getLogger("assay.telemetry")
-# our own: a program that seeds the common one must not repeat ids, nor a forked child
-_dice = random.Random()
-os.register_at_fork(after_in_child=_dice.seed)
 _recorders: list[Recorder] = []
 _held = threading.local()  # which recorders this thread holds for its fork
 
 
 class Counts(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of everything that was logged: accepted = written + queued + lost; dropped never
-    got that far."""
+    """What became of everything that was logged: accepted = written + queued + spilled + lost;
+    dropped never got that far."""
 
     accepted: int = 0
     written: int = 0
     queued: int = 0
+    spilled: int = 0  # in a file, until the store is back
     dropped: int = 0  # the queue was full: the store was down, or too slow
     lost: int = 0  # accepted, and then the store refused it, or it was down until the end
     unreadable: int = 0  # the call gave something that is no search
@@ -162,7 +113,8 @@ class Counts(msgspec.Struct, frozen=True, kw_only=True):
 class Recording(msgspec.Struct, frozen=True, kw_only=True):
     """How searches are recorded: how many may wait (`capacity`), how many are written at once
     (`batch`) and how often one looks (`interval`, seconds); what is taken out of queries, and after
-    how many days a search is forgotten; how long closing may take (seconds)."""
+    how many days a search is forgotten; how long closing may take (seconds); and how many bytes may
+    wait in files while the store is away (`spill_bytes`, 0 for none)."""
 
     capacity: int = 10_000
     batch: int = 500
@@ -170,18 +122,22 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True):
     redactions: Sequence[str | Redaction] = ()
     retention_days: float | None = None
     close_timeout: float = 5.0
+    spill_bytes: int = 256 * 2**20
 
 
 class Recorder:
-    """`open_store` is called in the writer's thread, at the first record, and again after a
-    fork."""
+    """`open_store` is called in the writer's thread, at the first record, and again after a fork.
+    With a `spill`, nothing is lost while the store is away, and what an earlier process could not
+    send is sent."""
 
     def __init__(
         self,
         open_store: Callable[[], Store],
         recording: Recording = Recording(),  # noqa: B008 - frozen
+        spill: Spill | None = None,
     ) -> None:
         self._open_store = open_store
+        self._spill = spill
         self._capacity, self._batch = recording.capacity, recording.batch
         self._interval, self._close_timeout = recording.interval, recording.close_timeout
         self._rules = redactor(recording.redactions)
@@ -192,6 +148,8 @@ class Recorder:
         self.start_anew()
         atexit.register(self.close)
         _recorders.append(self)
+        if spill is not None and spill.files():
+            self._start()
 
     def start_anew(self) -> None:
         """As at the beginning. Also in a forked child: a fork copies the queue and not the thread,
@@ -204,7 +162,14 @@ class Recorder:
         self._store: Store | None = None
         self._closing = threading.Event()
         self._wake = threading.Event()
+        if self._spill is not None:
+            self._spill.after_fork()
+        self._spills = threading.Event()  # something may have to go into the file
+        self._in_hand: list[SearchLog | Feedback] = []  # what the writer is writing
+        self._away = False  # the store did not answer the last time
+        self._unsent = self._spill is not None  # files may wait, also of an earlier process
         self._taken = self._written = self._dropped = self._lost = self._unreadable = 0
+        self._spilled = 0
         self._refused = 0  # of the unreadable, those of which nothing is written
         self._seen_dropped = self._told_dropped = self._told_failed = 0
         self._deadline = math.inf
@@ -275,12 +240,15 @@ class Recorder:
             check_names(record)
             if self._thread is None:
                 self._start()
-            if self._closing.is_set() or len(self._queue) >= self._capacity:
+            full = len(self._queue) >= self._capacity
+            if self._closing.is_set() or (full and not self._move_piece_to_file(PIECE)):
                 self._drop()
                 return False
             self._queue.append(_cut(record))
             if len(self._queue) >= self._batch and not self._wake.is_set():
                 self._wake.set()
+            if len(self._queue) * 2 >= self._capacity and not self._spills.is_set():
+                self._spills.set()
         except Exception as error:
             self._refuse(error)
             return False
@@ -315,13 +283,17 @@ class Recorder:
                     target=self._run, name="assay-telemetry", daemon=True
                 )
                 self._thread.start()
+                if self._spill is not None:
+                    threading.Thread(
+                        target=self._move_to_file, name="assay-telemetry-spill", daemon=True
+                    ).start()
 
     def _run(self) -> None:
         pause = self._interval
-        waiting: list[SearchLog | Feedback] = []
+        waiting = self._in_hand
         while True:
             waiting += self._take(self._piece() - len(waiting))
-            if not waiting:
+            if not waiting and not self._unsent:
                 if self._closing.is_set():
                     return
                 self._wake.wait(self._interval)
@@ -329,31 +301,124 @@ class Recorder:
                 continue
             try:
                 with self._writing:
-                    self._write(waiting)
-                pause = self._interval
+                    if self._unsent:
+                        self._send_spilled()
+                    if waiting:
+                        self._write(waiting)
+                pause, self._away = self._interval, False
                 if self._piece() == PIECE:
                     time.sleep(ASIDE)
             except StoreUnavailable as error:
                 self._last_error = str(error)
+                self._away = True
+                if self._spill is not None and self._closing.is_set():
+                    waiting += self._take(len(self._queue))
+                if self._keep_in_file(waiting):
+                    waiting.clear()
+                    self._spills.set()
+                    if self._closing.is_set():
+                        return
                 if time.monotonic() > self._deadline:
                     self._lose(len(waiting) + len(self._take(len(self._queue))))
                     return
                 if self._closing.is_set():
                     time.sleep(0.1)
                 else:
-                    self._closing.wait(
-                        pause
-                    )  # longer and longer, and not when the program wants to end
+                    self._closing.wait(pause)  # longer and longer; cut short by the end
                     pause = min(pause * 2, 30.0)
+
+    # ── the file for when the store is away ───────────────────────────────────────────────────────
+
+    def _move_to_file(self) -> None:
+        """The second thread: while the store is away or too slow, the queue goes into the file. The
+        writer may hang in a connection meanwhile."""
+        while not self._closing.is_set():
+            self._spills.wait(self._interval if self._away else None)
+            self._spills.clear()
+            while self._queue and (self._away or len(self._queue) * 2 >= self._capacity):
+                if not self._move_piece_to_file(self._piece()):
+                    break
+                if len(self._queue) * 2 < self._capacity:
+                    time.sleep(ASIDE)
+
+    def _move_piece_to_file(self, size: int) -> bool:
+        """Move the oldest queued records into the file; False if the file cannot take them. A
+        caller that finds the queue full does this too: callers in a tight loop are faster than any
+        thread that shares the interpreter with them."""
+        if self._spill is None:
+            return False
+        taken = self._take(size)
+        kept = self._keep_in_file(taken)
+        if not kept:
+            with self._lock:
+                self._queue.extendleft(reversed(taken))
+                self._taken -= len(taken)
+        return kept
+
+    def _keep_in_file(self, records: Sequence[SearchLog | Feedback]) -> bool:
+        """Put records into the file, as they may be stored; False if there is no room for them."""
+        if self._spill is None or not records:
+            return self._spill is not None
+        try:
+            if not self._spill.has_room():
+                return False
+            self._spill.append([self._storable(record) for record in records])
+        except Exception as error:  # a full disk: the queue is all there is
+            self._last_error = f"{type(error).__name__}: {error}"
+            return False
+        with self._lock:
+            first, self._spilled = not self._spilled, self._spilled + len(records)
+        self._unsent = True
+        if first:
+            why, where = self._last_error or "the store is slow", self._spill.folder
+            _log.warning("telemetry: searches are kept in %s until they are sent (%s)", where, why)
+        return True
+
+    def _send_spilled(self) -> None:
+        """Send the files that wait, of this process and of earlier ones. Where the store is away,
+        the files stay."""
+        if self._spill is None or not self._spill.files():
+            self._unsent = False
+            return
+        store = self._connected()
+        self._unsent = False  # set again by what comes meanwhile
+        try:
+            sent = self._spill.send(lambda records: self._write_stored(store, records))
+        except BaseException:
+            self._unsent = True
+            raise
+        with self._lock:
+            self._spilled -= sent.own
+            self._written += sent.own
+            self._unreadable += sent.unreadable
+        if sent.own or sent.others:
+            count = sent.own + sent.others
+            _log.warning("telemetry: %d searches that had waited in a file are written", count)
+
+    def _write_stored(self, store: Store, records: list[SearchLog | Feedback]) -> None:
+        """Write records that are storable already; one that the store refuses is left out."""
+        try:
+            self._add(store, records)
+        except StoreUnavailable:
+            raise
+        except Exception:
+            for record in records:
+                try:
+                    self._add(store, [record])
+                except StoreUnavailable:
+                    raise
+                except Exception as error:
+                    self.count_unreadable(error)
+
+    def _storable(self, record: SearchLog | Feedback) -> SearchLog | Feedback:
+        return redacted(record, self._rules) if isinstance(record, SearchLog) else record
 
     def _piece(self) -> int:
         """How much to write at once: little while the queue is short, up to a whole batch as it
         fills."""
-        return (
-            self._batch
-            if self._closing.is_set()
-            else min(max(PIECE, len(self._queue) // 20), self._batch)
-        )
+        if self._closing.is_set():
+            return self._batch
+        return min(max(PIECE, len(self._queue) // 20), self._batch)
 
     def _take(self, most: int) -> list[SearchLog | Feedback]:
         with self._lock:
@@ -389,9 +454,10 @@ class Recorder:
             self._lose(1)
 
     def _write_batch(self, store: Store, records: Sequence[SearchLog | Feedback]) -> None:
-        searches = [
-            redacted(record, self._rules) for record in records if isinstance(record, SearchLog)
-        ]
+        self._add(store, [self._storable(record) for record in records])
+
+    def _add(self, store: Store, records: Sequence[SearchLog | Feedback]) -> None:
+        searches = [record for record in records if isinstance(record, SearchLog)]
         if searches:
             store.add_searches(searches)
         feedback = [record for record in records if isinstance(record, Feedback)]
@@ -408,9 +474,8 @@ class Recorder:
                 self._store = self._open_store()
             except StoreUnavailable:
                 raise
-            except (
-                Exception
-            ) as error:  # a wrong URL or a newer schema: a person must act, and may, while we run
+            except Exception as error:
+                # a wrong URL or a newer schema: a person must act, and may, while we run
                 raise StoreUnavailable(str(error)) from error
         return self._store
 
@@ -421,10 +486,8 @@ class Recorder:
     def _report_drops(self, store: Store) -> None:
         """Once nothing more is dropped the store is told what it missed, so that a gap in the log
         can be seen in it."""
-        over, self._seen_dropped = (
-            self._dropped == self._seen_dropped or self._closing.is_set(),
-            self._dropped,
-        )
+        over = self._dropped == self._seen_dropped or self._closing.is_set()
+        self._seen_dropped = self._dropped
         missing = self._dropped - self._told_dropped
         if not missing or not over:
             return
@@ -473,11 +536,12 @@ class Recorder:
         failed = counts.lost + counts.dropped + self._refused
         new, self._told_failed = failed - self._told_failed, failed
         why = counts.last_error or "the store is slow"
-        if counts.queued:
-            _log.warning("telemetry: %d searches are not written yet (%s)", counts.queued, why)
+        waiting = counts.queued + counts.spilled
+        if waiting:
+            _log.warning("telemetry: %d searches are not written yet (%s)", waiting, why)
         if new:
             _log.warning("telemetry: %d searches could not be written (%s)", new, why)
-        return not counts.queued and not new
+        return not waiting and not new
 
     def drain(self, timeout: float = 5.0) -> Counts:
         deadline = time.monotonic() + timeout
@@ -499,13 +563,20 @@ class Recorder:
         self._deadline = time.monotonic() + self._close_timeout
         self._closing.set()
         self._wake.set()
+        self._spills.set()
         thread.join(self.patience())
+        if thread.is_alive():  # it hangs: sending a search twice is harmless
+            self._keep_in_file([*self._in_hand, *self._take(len(self._queue))])
+        if self._spill is not None:
+            self._spill.release()
         counts = self.counts()
-        if counts.lost or counts.dropped or counts.queued:
+        if counts.lost or counts.dropped or counts.queued or counts.spilled:
             _log.warning(
-                "telemetry: %d searches written, %d not yet, %d dropped, %d lost (%s)",
+                "telemetry: %d searches written, %d not yet, %d kept in a file, %d dropped, "
+                "%d lost (%s)",
                 counts.written,
                 counts.queued,
+                counts.spilled,
                 counts.dropped,
                 counts.lost,
                 counts.last_error or "the store is slow",
@@ -535,23 +606,17 @@ class Recorder:
     def counts(self) -> Counts:
         with self._lock:
             accepted = self._taken + len(self._queue)
-            queued = accepted - self._written - self._lost
+            queued = accepted - self._written - self._lost - self._spilled
             return Counts(
                 accepted=accepted,
                 written=self._written,
-                queued=queued,
+                queued=max(queued, 0),
+                spilled=self._spilled,
                 dropped=self._dropped,
                 lost=self._lost,
                 unreadable=self._unreadable,
                 last_error=self._last_error,
             )
-
-
-def new_id() -> str:
-    """Sorts by time, so that a database appends; 48 random bits beside the millisecond, so that no
-    two are the same. Not from the system: asking it lets go of the interpreter, and the caller
-    waits until the writer gives it back."""
-    return f"{time.time_ns() // 1_000_000:012x}{_dice.getrandbits(48):012x}"
 
 
 def _cut(record: SearchLog | Feedback) -> SearchLog | Feedback:
