@@ -9,8 +9,9 @@ import msgspec
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
-from assay.core.types import Vote, VoteKind
+from assay.core.types import VoteKind
 from kit.commands import Assay
+from kit.votes import vote
 
 TOPICS = ("gifts", "travel")
 TYPES = ("keyword", "natural_language", "fact_pattern")
@@ -47,26 +48,21 @@ def voted(folder: Path, *ballots: Ballot, queries: int = 6) -> Path:
     with (folder / "set.votes.jsonl").open("wb") as stream:
         for place, ballot in enumerate(ballots):
             for n, grade in enumerate(ballot.grades):
-                vote = Vote(
-                    id=f"{place}-{n}",
-                    query_id=f"q{n % queries}",
-                    doc_id=f"d{n}",
-                    grade=grade,
-                    judge=ballot.judge,
-                    kind=ballot.kind,
-                    at=f"{ballot.at}T{n // 3600:02d}:{n // 60 % 60:02d}:{n % 60:02d}",
-                    source=ballot.source,
-                )
-                stream.write(msgspec.json.encode(vote) + b"\n")
+                pair = {"query_id": f"q{n % queries}", "doc_id": f"d{n}"}
+                at = f"{ballot.at}T{n // 3600:02d}:{n // 60 % 60:02d}:{n % 60:02d}"
+                who = {"judge": ballot.judge, "kind": ballot.kind, "source": ballot.source}
+                given = vote(f"{place}-{n}", grade, at=at, **pair, **who)
+                stream.write(msgspec.json.encode(given) + b"\n")
     return path
 
 
 ADA = [0, 1, 2, 2, 1, 0, 0, 0, 2, 1, 1, 2]
 BEN = [0, 1, 2, 1, 1, 0, 0, 1, 2, 0, 1, 2]
+TWO = (Ballot(judge="ada", grades=[*ADA]), Ballot(judge="ben", grades=[*BEN]))
 
 
 def test_two_judges(assay_cli: Assay, tmp_path: Path) -> None:
-    path = voted(tmp_path, Ballot(judge="ada", grades=[*ADA]), Ballot(judge="ben", grades=[*BEN]))
+    path = voted(tmp_path, *TWO)
     found = assay_cli("gold", "agreement", path, "--json").json
     assert (found["pairs"], found["judges"], found["queries"]) == (12, ["ada", "ben"], 6)
     assert found["exact"]["value"] == pytest.approx(9 / 12)
@@ -129,8 +125,7 @@ def test_people_and_machines_stand_apart(assay_cli: Assay, tmp_path: Path) -> No
     machine = [0] * 11 + [2]
     path = voted(
         tmp_path,
-        Ballot(judge="ada", grades=[*ADA]),
-        Ballot(judge="ben", grades=[*BEN]),
+        *TWO,
         Ballot(judge="llm", grades=[*machine], kind="machine"),
     )
     found = assay_cli("gold", "agreement", path, "--json").json
@@ -223,7 +218,7 @@ def test_who_is_strict_and_who_drifts(assay_cli: Assay, tmp_path: Path) -> None:
 
 
 def test_all_votes_of_one_moment_show_no_drift(assay_cli: Assay, tmp_path: Path) -> None:
-    path = voted(tmp_path, Ballot(judge="ada", grades=[*ADA]), Ballot(judge="ben", grades=[*BEN]))
+    path = voted(tmp_path, *TWO)
     votes = tmp_path / "set.votes.jsonl"
     lines = [json.loads(line) | {"at": "2026-01-01"} for line in votes.read_text().splitlines()]
     votes.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
@@ -234,9 +229,7 @@ def test_all_votes_of_one_moment_show_no_drift(assay_cli: Assay, tmp_path: Path)
 def test_few_queries_are_resampled_by_pairs_and_it_is_said(
     assay_cli: Assay, tmp_path: Path
 ) -> None:
-    path = voted(
-        tmp_path, Ballot(judge="ada", grades=[*ADA]), Ballot(judge="ben", grades=[*BEN]), queries=1
-    )
+    path = voted(tmp_path, *TWO, queries=1)
     found = assay_cli("gold", "agreement", path, "--json").json
     assert found["resampled"] == "pairs"
     assert found["exact"]["note"] == "over pairs: fewer than 5 queries"
@@ -244,9 +237,7 @@ def test_few_queries_are_resampled_by_pairs_and_it_is_said(
 
 
 def test_votes_on_queries_that_left_the_set_are_left_out(assay_cli: Assay, tmp_path: Path) -> None:
-    voted(
-        tmp_path, Ballot(judge="ada", grades=[*ADA]), Ballot(judge="ben", grades=[*BEN]), queries=6
-    )
+    voted(tmp_path, *TWO, queries=6)
     path = a_set(tmp_path, queries=5)
     found = assay_cli("gold", "agreement", path, "--json").json
     assert (found["left_out"]["unknown_queries"], found["queries"]) == (4, 5)
@@ -277,7 +268,7 @@ def test_ten_thousand_votes(assay_cli: Assay, tmp_path: Path) -> None:
 
 def test_a_row_says_over_what_it_was_resampled(assay_cli: Assay, tmp_path: Path) -> None:
     """Six queries are resampled; the three of a topic are too few, and say so."""
-    path = voted(tmp_path, Ballot(judge="ada", grades=[*ADA]), Ballot(judge="ben", grades=[*BEN]))
+    path = voted(tmp_path, *TWO)
     page = assay_cli("gold", "agreement", path).out
     assert "bootstrap over queries" in page
     assert "travel\u00a0*" in page

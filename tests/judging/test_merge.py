@@ -29,7 +29,8 @@ def _dataset(folder: Path, *, indent: int = 1) -> Path:
         for n in range(4)
     ]
     path = folder / "dataset.json"
-    path.write_text(json.dumps({"queries": queries}, indent=indent, ensure_ascii=False) + "\n")
+    content = {"x_house": {"kept": [1, 2.5]}, "queries": queries}  # a key that is not ours stays
+    path.write_text(json.dumps(content, indent=indent, ensure_ascii=False) + "\n")
     return path
 
 
@@ -191,6 +192,11 @@ def test_a_file_that_was_changed_since_is_said_to_be_old(assay_cli: Assay, tmp_p
         ("q0,d1,,so good,,\n", "p.csv:2: a rationale without a grade"),
         ("q0,d1,1,,,tomorrow\n", "p.csv:2: 'tomorrow' is not a date or time"),
         ("q0,d1,1,,,2999-01-01\n", "p.csv:2: the vote has a date in the future, 2999-01-01"),
+        (
+            f"q0,d1,2,{'so ' * 2_000},Anna,\nq0,d2,1,on the point,Anna,\n",
+            "p.csv:2: the reason for d1 on query q0 has 5,999 characters, and at most 4,000 are "
+            "kept Ask the judge to shorten it. Nothing was changed. --partial imports the other 1",
+        ),
     ],
 )
 def test_a_row_that_cannot_be_stops_everything(
@@ -199,7 +205,7 @@ def test_a_row_that_cannot_be_stops_everything(
     gold = _dataset(tmp_path)
     before = gold.read_bytes()
     found = _merge(assay_cli, tmp_path, rows, "--judge", "ada")
-    assert (found.code, said in found.err) == (2, True), found.err
+    assert (found.code, said in " ".join(found.err.split())) == (2, True), found.err
     assert gold.read_bytes() == before
     assert not log_of(gold).exists()
 
@@ -232,22 +238,6 @@ def test_votes_of_the_review_page(assay_cli: Assay, tmp_path: Path) -> None:
     assert {(row["source"], row["rationale"]) for row in rows} == {("gold next", "read it")}
     assert {named(gold, row["judge"]) for row in rows} == {"Ada"}
     assert assay_cli("gold", "merge", "dataset.json", "--json").json["changed"] == []
-
-
-def test_judges_who_agree_are_both_named_and_those_who_do_not_are_asked(
-    assay_cli: Assay, tmp_path: Path
-) -> None:
-    gold = _dataset(tmp_path)
-    for name, grade in (("ada", 2), ("ben", 1)):
-        (tmp_path / f"{name}.csv").write_text(
-            CSV + f"q0,d1,1,{name} read it,{name},\nq0,d2,{grade},,{name},\n"
-        )
-    found = assay_cli("gold", "merge", "dataset.json", "ada.csv", "ben.csv")
-    assert (found.code, "1 pair needs a ruling" in found.err) == (0, True)
-    row = _judged(gold)["q0", "d1"]
-    assert named(gold, row["judge"]) == "ada, ben"
-    assert row["rationale"] == "ada read it · ben read it"
-    assert ("q0", "d2") not in _judged(gold)
 
 
 def test_a_gold_set_as_csv_takes_them_and_one_that_cannot_says_what_to_do(
@@ -291,19 +281,3 @@ def test_a_baseline_is_brought_along_by_its_own_answers(assay_cli: Assay, tmp_pa
     )
     found = assay_cli("run", "--json")
     assert found.code == 0, found.out
-
-
-def test_a_reason_that_is_too_long_is_refused_with_its_row(
-    assay_cli: Assay, tmp_path: Path
-) -> None:
-    gold = _dataset(tmp_path)
-    before = gold.read_bytes()
-    (tmp_path / "b.csv").write_text(
-        f"{CSV}q0,d1,2,{'so ' * 2_000},Anna,\nq0,d2,1,on the point,Anna,\n"
-    )
-    refused = assay_cli("gold", "merge", "dataset.json", "b.csv", "--unasked")
-    told = " ".join(refused.err.split())
-    assert refused.code == 2
-    assert "the reason for d1 on query q0 has 5,999 characters, and at most 4,000 are kept" in told
-    assert "--partial imports the other 1 row" in told
-    assert gold.read_bytes() == before

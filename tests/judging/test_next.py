@@ -14,8 +14,7 @@ import numpy as np
 import pytest
 
 from assay.core.results import GradedEntry
-from assay.evaluation.belief import chances
-from assay.evaluation.guessed import (
+from assay.evaluation.imputed_measures import (
     FEWEST,
     chance_above,
     guessed,
@@ -25,6 +24,7 @@ from assay.evaluation.guessed import (
     unseen_grades,
 )
 from assay.evaluation.measures import MEASURES, parse_measure
+from assay.evaluation.relevance_model import chances
 from assay.judging.next import (
     FLIP_SAMPLES,
     DecisionState,

@@ -18,7 +18,7 @@ from assay.formats.spreadsheet import guarded, unguarded
 from assay.judging.passages import LONGEST, MOST, passages
 from assay.judging.pool import Pool, PooledPair, write_pool
 from assay.judging.rubrics import Grade, Rubric
-from assay.reports.environment import HERE
+from assay.reports.html import HERE
 from assay.reports.packet_page import level
 from assay.reports.words import LANGUAGES, page_table
 from kit.commands import Assay

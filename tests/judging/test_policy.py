@@ -14,21 +14,9 @@ from hypothesis import strategies as st
 
 from assay.core.errors import InputError
 from assay.core.types import Vote
-from assay.judging.policy import (
-    Policy,
-    judgment_of,
-    labels,
-    policy_path,
-    read_policy,
-    write_policy,
-)
-from assay.judging.votes import (
-    EDITED,
-    IMPORTED,
-    RULING,
-    SAMPLE,
-    UNNAMED,
-)
+from assay.gold.people import IMPORTED
+from assay.gold.votes import EDITED, RULING, SAMPLE
+from assay.judging.labels import Policy, judgment_of, labels, policy_path, read_policy, write_policy
 from kit.votes import vote
 
 
@@ -39,19 +27,9 @@ def _votes(*said: str) -> list[Vote]:
     for day, text in enumerate(said, start=1):
         judge, grade, kind, source, *_ = [*text.split(), "", ""]
         fields: dict[str, Any] = {"kind": kind or "human", "source": source}
-        votes.append(
-            Vote(
-                id=f"v{day}",
-                query_id="q",
-                doc_id="d",
-                grade=None if grade == "?" else int(grade),
-                judge=judge,
-                at=f"2026-01-{day:02d}",
-                rationale=f"{judge} wrote this",
-                supersedes=last.get((judge, source), ""),
-                **fields,
-            )
-        )
+        fields |= {"judge": judge, "at": f"2026-01-{day:02d}", "rationale": f"{judge} wrote this"}
+        fields |= {"supersedes": last.get((judge, source), "")}
+        votes.append(vote(f"v{day}", None if grade == "?" else int(grade), **fields))
         last[judge, source] = f"v{day}"
     return votes
 
@@ -122,20 +100,10 @@ def test_labels_do_not_depend_on_the_order_of_lines(
     """Some votes know of the last one of their judge, and others are from another copy."""
     votes, last = [], dict[tuple[str, str, str], str]()
     for n, (judge, query, grade, source, day, knows) in enumerate(said):
-        votes.append(
-            Vote(
-                id=f"v{n}",
-                query_id=query,
-                doc_id="d",
-                grade=grade,
-                judge=judge,
-                kind="machine" if judge == "bot" else "human",
-                at=f"2026-01-{day:02d}",
-                rationale=f"{n}",
-                source=source,
-                supersedes=last.get((judge, query, source), "") if knows else "",
-            )
-        )
+        kind, at = "machine" if judge == "bot" else "human", f"2026-01-{day:02d}"
+        old = last.get((judge, query, source), "") if knows else ""
+        who = {"query_id": query, "judge": judge, "kind": kind, "source": source}
+        votes.append(vote(f"v{n}", grade, at=at, rationale=f"{n}", supersedes=old, **who))
         last[judge, query, source] = f"v{n}"
     other = list(votes)
     lots.shuffle(other)
@@ -155,8 +123,14 @@ def test_labels_do_not_depend_on_the_order_of_lines(
         ('{"name": "other"}', "not a policy: Invalid enum value 'other' - at `$.name`"),
         ('{"nam": "latest"}', "not a policy: Object contains unknown field `nam`"),
         ('{"counts": []}', "nobody's votes count"),
-        ('{"name": "senior"}', "seniors go with the policy senior, and it needs them"),
-        ('{"seniors": ["a"]}', "seniors go with the policy senior, and it needs them"),
+        (
+            '{"name": "senior"}',
+            "the policy senior needs senior judges, and no other policy takes any",
+        ),
+        (
+            '{"seniors": ["a"]}',
+            "the policy senior needs senior judges, and no other policy takes any",
+        ),
     ],
 )
 def test_a_policy_that_cannot_be_followed_says_why(tmp_path: Path, content: str, said: str) -> None:
@@ -268,9 +242,9 @@ def test_who_stands_behind_a_label() -> None:
 @pytest.mark.parametrize(
     ("votes", "source"),
     [
-        ([vote("a", judge=UNNAMED, source=IMPORTED)], ""),
+        ([vote("a", judge=IMPORTED, source=IMPORTED)], ""),
         ([vote("a", judge="bea", source=IMPORTED)], IMPORTED),
-        ([vote("a", judge=UNNAMED, source="other")], "other"),
+        ([vote("a", judge=IMPORTED, source="other")], "other"),
     ],
 )
 def test_a_label_that_the_set_had_says_nothing_of_where_it_is_from(

@@ -4,18 +4,29 @@ it."""
 from __future__ import annotations
 
 import csv
-import itertools
 import json
 from collections import Counter
+from itertools import combinations, pairwise
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from assay.core.types import Vote
-from assay.judging.pool import Pool, PooledPair, read_pool, with_second_judges
+from assay import formats
+from assay.judging.pool import (
+    Pool,
+    PooledPair,
+    deal,
+    doubles_wanted,
+    pairs_to_judge,
+    read_pool,
+    with_second_judges,
+    with_second_look,
+)
 from kit.commands import Assay
 from kit.server import serving
-from kit.sets import add_votes
+from kit.sets import add_votes, write_set
 from kit.votes import vote_on
 
 SET = Path("set.json")
@@ -86,7 +97,7 @@ def test_the_file_tells_nothing_of_who_found_what(assay_cli: Assay) -> None:
     assert {row["source"] for row in rows} == {"gold pool"}
     queries = [pair["query_id"] for pair in pairs]
     assert len(queries) - len(set(queries)) == sum(
-        here == there for here, there in itertools.pairwise(queries)
+        here == there for here, there in pairwise(queries)
     )  # those of one query stand together
     orders = {
         tuple(pair["doc_id"] for pair in pairs if pair["query_id"] == query) for query in queries
@@ -105,8 +116,8 @@ def test_the_file_tells_nothing_of_who_found_what(assay_cli: Assay) -> None:
 def test_judges_are_dealt_equal_loads_and_the_share_of_doubles(assay_cli: Assay) -> None:
     make_set(queries=10)
     run = make_run("a.trec", *DOCUMENTS, queries=10)
-    deal = ("--judges", "anna,bertil,cilla", "--overlap", 0.2)
-    done = assay_cli("gold", "pool", SET, "--run", run, *deal, "-o", "pairs.json", "--json")
+    dealt = ("--judges", "anna,bertil,cilla", "--overlap", 0.2)
+    done = assay_cli("gold", "pool", SET, "--run", run, *dealt, "-o", "pairs.json", "--json")
     assert done.code == 0, done.err
     assert (done.json["waiting"], done.json["by_two"]) == (100, 20)
     assert set(done.json["by_judge"].values()) == {40}
@@ -123,9 +134,9 @@ def test_judges_are_dealt_equal_loads_and_the_share_of_doubles(assay_cli: Assay)
 
 def test_pooling_again_adds_what_is_new_and_keeps_who_was_asked(assay_cli: Assay) -> None:
     make_set(d0=2)
-    deal = ("--judges", "anna,bertil", "--overlap", 0.5, "--depth", 4)
+    dealt = ("--judges", "anna,bertil", "--overlap", 0.5, "--depth", 4)
     run = make_run("a.trec", "d0", "d1", "d2", "d3")
-    done = assay_cli("gold", "pool", SET, "--run", run, *deal, "--json")
+    done = assay_cli("gold", "pool", SET, "--run", run, *dealt, "--json")
     assert (done.json["found"], done.json["judged"], done.json["new"]) == (12, 1, 11)
     before = {pair.key: pair.judges for pair in kept().pairs}
     first = next(pair for pair in kept().pairs if len(pair.judges) == 1)
@@ -170,14 +181,9 @@ def test_a_pair_for_two_waits_for_the_second(assay_cli: Assay) -> None:
 
 def test_a_machine_s_vote_takes_nothing_from_people(assay_cli: Assay) -> None:
     make_set(queries=1)
-    machine = vote_on("q1", "d1", "model")
-    add_votes(SET, [Vote(**{**_fields(machine), "kind": "machine"})])
+    add_votes(SET, [vote_on("q1", "d1", "model", kind="machine")])
     done = assay_cli("gold", "pool", SET, "--run", make_run("a.trec", "d1", queries=1), "--json")
     assert (done.json["judged"], done.json["waiting"]) == (0, 1)
-
-
-def _fields(given: Vote) -> dict[str, object]:
-    return {name: getattr(given, name) for name in given.__struct_fields__}
 
 
 def test_who_is_unsure_makes_a_second_judge_be_asked() -> None:
@@ -315,3 +321,89 @@ def test_what_the_top_cites_and_is_cited_by_is_asked_for(assay_cli: Assay) -> No
     Path("set.pool.json").unlink()
     assert assay_cli("gold", "pool", SET, *run, "--citations", "--depth", 1).code == 0
     assert len(kept().pairs) == 2
+
+
+# ── dealing pairs to judges: what holds of every deal ─────────────────────────────────────────────
+
+
+@st.composite
+def deals(draw: st.DrawFn) -> tuple[int, list[str], int, int]:
+    count = draw(st.integers(0, 150))
+    judges = [f"judge {number}" for number in range(draw(st.integers(1, 9)))]
+    doubles = draw(st.integers(0, count)) if len(judges) > 1 else 0
+    return count, judges, doubles, draw(st.integers(0, 5))
+
+
+@given(deals())
+def test_every_pair_has_its_judges_and_nobody_has_more_than_the_others(
+    dealt: tuple[int, list[str], int, int],
+) -> None:
+    count, judges, doubles, seed = dealt
+    asked = deal(count, judges, doubles=doubles, seed=seed)
+    assert len(asked) == count
+    assert {len(who) for who in asked} <= {1, 2}
+    assert all(len(set(who)) == len(who) for who in asked)  # nobody is asked twice
+    assert sum(len(who) == 2 for who in asked) == doubles
+    loads = Counter({judge: 0 for judge in judges})
+    loads.update(judge for who in asked for judge in who)
+    assert set(loads) == set(judges)
+    assert max(loads.values()) - min(loads.values()) <= 1
+    together = Counter({frozenset(two): 0 for two in combinations(judges, 2)})
+    together.update(frozenset(who) for who in asked if len(who) == 2)
+    assert not together or max(together.values()) - min(together.values()) <= 1
+    assert asked == deal(count, judges[::-1], doubles=doubles, seed=seed)
+
+
+@given(deals(), st.integers(1, 30))
+def test_the_doubly_judged_are_spread_over_the_order(
+    dealt: tuple[int, list[str], int, int], size: int
+) -> None:
+    count, judges, doubles, seed = dealt
+    asked = deal(count, judges, doubles=doubles, seed=seed)
+    for start in range(0, count - size + 1, size):
+        double = sum(len(who) == 2 for who in asked[start : start + size])
+        assert abs(double - size * doubles / count) < 2
+
+
+def test_who_has_had_less_comes_first() -> None:
+    loads = {"a": 5, "b": 0, "c": 3}
+    assert deal(1, ["a", "b", "c"], doubles=0, loads=loads) == [("b",)]
+    assert set(deal(1, ["a", "b", "c"], doubles=1, loads=loads)[0]) == {"b", "c"}
+
+
+def test_what_one_judge_has_alone_stands_together() -> None:
+    asked = [who[0] for who in deal(90, ["a", "b", "c"], doubles=0, seed=4)]
+    assert sum(here != there for here, there in pairwise(asked)) == 2
+
+
+@given(st.floats(0, 1), st.lists(st.integers(1, 40), max_size=6))
+def test_the_share_is_right_however_often_the_pool_grows(
+    overlap: float, batches: list[int]
+) -> None:
+    total = double = 0
+    for batch in batches:
+        total += batch
+        double += doubles_wanted(overlap, total, double, batch)
+        assert double == round(overlap * total)
+
+
+def test_a_second_look_is_asked_of_somebody_else(tmp_path: Path) -> None:
+    gold = formats.read_gold(write_set(tmp_path))
+    dealt = Pool(
+        judges=("ada", "ben", "cy"),
+        pairs=(
+            PooledPair(query_id="q0", doc_id="a", judges=("ada",)),
+            PooledPair(query_id="q0", doc_id="b", judges=("ben",)),
+        ),
+    )
+    asked = with_second_look(dealt, [("q0", "a")])
+    assert {pair.doc_id: pair.judges for pair in asked.pairs} == {"a": ("ada", "cy"), "b": ("ben",)}
+    assert with_second_look(asked, [("q0", "a")]) == asked, "once is enough"
+
+    anybodys = Pool(pairs=(PooledPair(query_id="q0", doc_id="a"),))
+    again = with_second_look(anybodys, [("q0", "a"), ("q0", "new")])
+    first = [vote_on("q0", "a", "ada", 2)]
+    assert not pairs_to_judge(anybodys, gold, first)
+    assert {pair.doc_id for pair in pairs_to_judge(again, gold, first)} == {"a", "new"}
+    both = [*first, vote_on("q0", "a", "ben", 1)]
+    assert {pair.doc_id for pair in pairs_to_judge(again, gold, both)} == {"new"}

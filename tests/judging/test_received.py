@@ -11,8 +11,9 @@ import pytest
 
 from assay.core.errors import InputError
 from assay.core.types import GoldSet, Query, judgment_frame
-from assay.formats.ballots import Ballot, Ballots, Problem
-from assay.judging.rationales import LONGEST
+from assay.formats.ballots import Ballot, BallotProblem, Ballots
+from assay.gold.people import IMPORTED
+from assay.gold.votes import RULING, SAMPLE, WITHDRAWN, current, not_before
 from assay.judging.received import (
     NOTHING,
     SHOWN,
@@ -22,7 +23,7 @@ from assay.judging.received import (
     limits_of_set,
     merge_ballots,
 )
-from assay.judging.votes import IMPORTED, RULING, SAMPLE, WITHDRAWN, current, not_before
+from assay.judging.votes import LONGEST_REASON
 from kit.votes import VOTED_AT as AT
 from kit.votes import vote
 
@@ -68,9 +69,9 @@ REFUSED: list[tuple[dict[str, Any], dict[str, Any], str, str]] = [
     ({"rationale": ""}, {"needs_rationale": True},
      "d on query q has no rationale, and the rubric requires one",
      f"Ask the judge to write it. {NOTHING}"),
-    ({"rationale": "x" * (LONGEST + 1)}, {},
-     f"the reason for d on query q has {LONGEST + 1:,} characters, and at most {LONGEST:,} are "
-     "kept", f"Ask the judge to shorten it. {NOTHING}"),
+    ({"rationale": "x" * (LONGEST_REASON + 1)}, {},
+     f"the reason for d on query q has {LONGEST_REASON + 1:,} characters, and at most "
+     f"{LONGEST_REASON:,} are kept", f"Ask the judge to shorten it. {NOTHING}"),
     ({"at": "soon"}, {}, "'soon' is not a date or time",
      f"Write it as 2026-01-31 or 2026-01-31T14:00:00Z. {NOTHING}"),
     ({"at": "2026-06-02T12:00:01+00:00"}, {},
@@ -111,8 +112,8 @@ def test_a_ballot_that_is_refused(
         ({"rationale": ""}, {"needs_rationale": True, "has_rationales": False}),
         ({"rationale": ""}, {}),
         ({"rationale": "", "id": "x"}, {"needs_rationale": True}),
-        ({"rationale": "x" * LONGEST}, {}),
-        ({"rationale": "x" * (LONGEST + 1), "id": "x"}, {}),
+        ({"rationale": "x" * LONGEST_REASON}, {}),
+        ({"rationale": "x" * (LONGEST_REASON + 1), "id": "x"}, {}),
         ({"at": "2026-06-02T12:00:00+00:00"}, {}),  # a day ahead may be the judge's clock
         ({"kind": "machine"}, {"votes": [vote("a", doc_id="e", judge="bea")]}),
         ({"kind": "machine", "judge": IMPORTED},
@@ -162,9 +163,9 @@ def test_of_two_rows_on_one_pair_neither_is_taken() -> None:
 
 
 def test_a_file_that_lacks_something_stops_everything() -> None:
-    missing = Problem(where="f", message="no grades", hint="")
+    missing = BallotProblem(where="f", message="no grades", hint="")
     file = Ballots(
-        rows=[ballot()], missing=missing, bad=[Problem(where="f:9", message="?", hint="")]
+        rows=[ballot()], missing=missing, bad=[BallotProblem(where="f:9", message="?", hint="")]
     )
     with pytest.raises(InputError, match="no grades"):
         merge_ballots([file], limits(), MergeDefaults(at=NOW))

@@ -175,12 +175,20 @@ def test_a_rubric_is_shown_by_name_and_by_file(assay_cli: Assay, tmp_path: Path)
     assert assay_cli("gold", "rubric", "gone.toml").code == 2
 
 
-def test_the_shipped_rubric_has_examples_for_each_grade_and_for_requests() -> None:
-    rubric = rubrics.load()
+@pytest.mark.parametrize("name", ["fppc-relevance-2", "fppc-relevance-3"])
+def test_the_newer_rubrics_have_examples_for_each_grade_and_require_rationales(name: str) -> None:
+    rubric = rubrics.load(name)
     assert all(len(grade.examples) >= 2 for grade in rubric.grades)
-    requests = next(case for case in rubric.edge_cases if "without an answer" in case.title)
-    assert len(requests.examples) >= 2
     assert rubric.rationale == "required"
+
+
+def test_no_rubric_that_votes_name_has_changed() -> None:
+    shipped = [rubrics.version(rubrics.load(name)) for name in rubrics.names()]
+    assert shipped == [
+        "fppc-relevance-1@ee52fee361e6",
+        "fppc-relevance-2@ade1252506db",
+        "fppc-relevance-3@a8ddb56cee4c",
+    ]
 
 
 # ── versions ──────────────────────────────────────────────────────────────────────────────────────
@@ -316,6 +324,11 @@ LETTERS = {
         {"request": True},
         ASKS.replace("Dear", "Our File No. 1410.500\nYour File No. A-90-001\nDear"),
         True,
+    ),
+    "a letter that writes down advice": (
+        {"request": True},
+        ASKS.replace("May she vote?", "This is to confirm our telephone conversation of today."),
+        False,
     ),
     "an answer": ({}, ANSWER, False),
 }

@@ -14,6 +14,7 @@ import pytest
 
 from assay.core.errors import InputError
 from assay.core.types import (
+    Document,
     Expected,
     GoldSet,
     Issue,
@@ -26,6 +27,7 @@ from assay.core.types import (
 )
 from assay.judging import rubrics
 from assay.judging.validate import KnownDocuments, near_duplicates, validate
+from assay.judging.votes import document_fingerprint
 from kit.votes import vote as kit_vote
 
 RUBRIC = rubrics.load()
@@ -118,7 +120,8 @@ CORPUS = KnownDocuments(
     ids=EVERY_ID,
     statutes=frozenset({"87100"}),
     requests=frozenset({"2-3", "1-0"}),
-    fingerprints={"2-0": "as it reads now"},
+    judged={"2-0": Document(id="2-0", title="t", text="as it reads now")},
+    examples={"2-1": frozenset({"87103.5"})},
 )
 
 
@@ -184,6 +187,14 @@ FIRES = {
     ),
     "too-broad": (first_judgments(judged(FIRST, {2: 9, 1: 5, 0: 3})), ("flag", "too-broad", FIRST)),
     "inflated": (first_judgments(judged(FIRST, {2: 8, 1: 2})), ("flag", "inflated", FIRST)),
+    "few-relevant": (
+        first_judgments(judged(FIRST, {2: 4, 1: 5, 0: 3})),
+        ("flag", "few-relevant", FIRST),
+    ),
+    "targets-replaced": (
+        sound(targets=Targets(expected_per_query=Expected(judged=(5, 60)))),
+        ("note", "targets-replaced", "sound"),
+    ),
     "grade-1-spread": (
         first_judgments(judged(FIRST, {2: 4, 1: 4, 0: 3})),
         ("flag", "grade-1-spread", FIRST),
@@ -227,6 +238,10 @@ FIRES = {
         with_issue(key_statutes=("87100", "99999(a)")),
         ("flag", "unknown-statute", "taxonomy.lobbying.lobbying-i"),
     ),
+    "statute-not-in-examples": (
+        with_issue(key_statutes=("87100", "87103.5(a)"), example_opinion_ids=("2-1",)),
+        ("flag", "statute-not-in-examples", "taxonomy.lobbying.lobbying-i"),
+    ),
     "no-statute": (
         with_issue(key_statutes=("87100", " ")),
         ("flag", "no-statute", "taxonomy.lobbying.lobbying-i"),
@@ -259,7 +274,7 @@ def test_finding(code: str) -> None:
 def test_every_code_of_the_source_is_tested() -> None:
     """A new finding needs a case above."""
     source = (Path(rubrics.__file__).parents[1] / "validate.py").read_text()
-    made = re.findall(r'_(?:flag|error)\(\s*"([a-z0-9-]+)"', source)
+    made = re.findall(r'_(?:flag|error|note)\(\s*"([a-z0-9-]+)"', source)
     assert set(made) == set(FIRES)
 
 
@@ -298,12 +313,44 @@ def test_a_set_without_targets_is_not_held_to_any() -> None:
     assert codes(sound(queries=sound_queries()[:4], targets=None)) == set()
 
 
+WIDE = Expected(highly_relevant=(1, 20), relevant=(0, 40), judged=(5, 60))
+
+
+@pytest.mark.parametrize("wide", [False, True])
+@pytest.mark.parametrize("zeros", [3, 9])
+def test_raising_every_0_is_flagged_whatever_the_set_expects(zeros: int, wide: bool) -> None:
+    raised = [
+        msgspec.structs.replace(judgment, grade=max(judgment.grade, 1))
+        for query in sound_queries()
+        for judgment in judged(query.id, {2: 6, 1: 9, 0: zeros})
+    ]
+    targets = msgspec.structs.replace(TARGETS, expected_per_query=WIDE if wide else None)
+    gold = sound(judgments=raised, targets=targets)
+    found = {where for _, code, where in codes(gold) if code == "inflated"}
+    assert "sound" in found
+    assert (FIRST in found) == (6 + 9 + zeros > 20)  # few judgments may all be relevant
+
+
+def test_the_checklist_holds_below_what_the_set_expects() -> None:
+    targets = msgspec.structs.replace(TARGETS, expected_per_query=WIDE)
+    gold = dataclasses.replace(first_judgments(judged(FIRST, {2: 1, 1: 5, 0: 2})), targets=targets)
+    found = {code for _, code, where in codes(gold) if where == FIRST}
+    assert found == {"few-highly-relevant", "too-narrow"}
+
+
 def test_the_spread_that_the_set_expects_goes_before_the_rubrics() -> None:
     gold = first_judgments(judged(FIRST, {2: 12, 1: 0}))
     assert {code for _, code, _ in codes(gold)} == {"too-broad", "inflated", "grade-1-spread"}
-    wide = Expected(highly_relevant=(1, 20), relevant=(0, 40), judged=(5, 60))
-    targets = msgspec.structs.replace(TARGETS, expected_per_query=wide)
-    assert codes(dataclasses.replace(gold, targets=targets)) == set()
+    targets = msgspec.structs.replace(TARGETS, expected_per_query=WIDE)
+    found = validate(dataclasses.replace(gold, targets=targets), RUBRIC)
+    assert [(one.level, one.code) for one in found] == [
+        ("flag", "inflated"),  # no target switches that off
+        ("note", "targets-replaced"),
+    ]
+    assert found[1].message == (
+        f"its targets replace those of {RUBRIC.id}: highly_relevant 1 to 20 (3 to 8), "
+        "relevant 0 to 40 (5 to 15), judged 5 to 60 (10 to 20)"
+    )
     strict = Targets(expected_per_query=Expected(highly_relevant=(13, 20), judged=(15, 60)))
     found = {code for _, code, _ in codes(dataclasses.replace(gold, targets=strict))}
     assert {"few-highly-relevant", "too-narrow"} <= found
@@ -315,6 +362,25 @@ def test_votes_under_another_version_of_the_rubric_are_counted() -> None:
     assert [one.message.split(",")[0] for one in found] == [
         f"1 vote under {RUBRIC.id}@0123456789ab"
     ]
+
+
+def test_votes_of_an_earlier_rubric_that_still_hold_are_noted() -> None:
+    older = [vote(rubric="fppc-relevance-2@0123456789ab")]
+    reason = "the change leaves these grades as they are"
+    gold = sound(extra={"earlier_rubrics": {"fppc-relevance-2": reason}})
+    (found,) = validate(gold, RUBRIC, votes=older)
+    assert (found.level, found.code) == ("note", "older-rubric")
+    assert found.message.endswith(f"they still hold: {reason}")
+
+
+def test_a_stale_vote_says_what_changed() -> None:
+    read = Document(id="2-0", title="t", text="x", fields={"conclusion": "yes"})
+    now = Document(id="2-0", title="another", text="x", fields={"conclusion": "no"})
+    given = [vote(document=document_fingerprint(read))]
+    for document, said in ((now, "2-0 (conclusion)"), (read, "")):
+        known = KnownDocuments(ids=EVERY_ID, judged={"2-0": document})
+        found = [one for one in validate(sound(), RUBRIC, known, given) if "stale" in one.code]
+        assert [one.message.rpartition(": ")[2] for one in found] == ([said] if said else [])
 
 
 ALIKE = {
@@ -352,14 +418,17 @@ def test_every_rubric_loads_and_is_sound(name: str) -> None:
     assert rubric.id == name
     assert len(set(values)) == len(values)
     assert {rubric.relevant_from, rubric.highly_relevant_from} <= set(values)
-    assert all(grade.label and grade.definition and grade.criteria for grade in rubric.grades)
+    assert all(grade.label and grade.definition for grade in rubric.grades)
+    assert all(grade.criteria or grade.all_examples for grade in rubric.grades)
     assert rubric.edge_cases
     assert rubric.checklist.items
 
 
 def test_the_default_rubric_has_the_numbers_of_the_suite() -> None:
     assert [grade.value for grade in RUBRIC.grades] == [2, 1, 0]
-    assert (RUBRIC.checklist.min_judged, RUBRIC.checklist.min_highly_relevant) == (10, 2)
+    checklist = RUBRIC.checklist
+    least = (checklist.min_judged, checklist.min_relevant, checklist.min_highly_relevant)
+    assert least == (10, 10, 2)
     assert (RUBRIC.expected_per_query.highly_relevant, RUBRIC.expected_per_query.relevant) == (
         (3, 8),
         (5, 15),

@@ -1,31 +1,17 @@
-"""Which votes hold, labels that become votes, and votes on documents that have changed."""
+"""Which votes hold, labels that become votes, votes on documents that have changed, and what counts
+as a reason in three languages."""
 
 from __future__ import annotations
 
 import re
 
 import msgspec
+import pytest
 
-from assay.core.types import (
-    Document,
-    GoldSet,
-    Query,
-    Vote,
-    judgment_frame,
-)
-from assay.judging.votes import (
-    IMPORTED,
-    RULING,
-    SAMPLE,
-    WITHDRAWN,
-    book_of,
-    contradicts_itself,
-    current,
-    document_fingerprint,
-    stale,
-    stale_in,
-    votes_of_labels,
-)
+from assay.core.types import Document, GoldSet, Query, Vote, judgment_frame
+from assay.gold.people import IMPORTED
+from assay.gold.votes import RULING, SAMPLE, WITHDRAWN, book_of, contradicts_itself, current
+from assay.judging.votes import document_fingerprint, is_reason, stale, stale_in, votes_of_labels
 from kit.votes import VOTED_AT as AT
 from kit.votes import vote
 
@@ -104,15 +90,68 @@ def test_labels_are_votes_of_nobody() -> None:
 
 
 def test_a_document_that_reads_otherwise_makes_votes_stale() -> None:
-    document = Document(id="d", title="t", text="x", fields={"b": "2", "a": "1"})
+    document = Document(id="d", title="t", text="x", fields={"question": "q", "summary": "s"})
     mark = document_fingerprint(document)
-    assert re.fullmatch("[0-9a-f]{16}", mark)
-    assert mark == document_fingerprint(Document(id="e", title="t", text="x",
-                                                 fields={"a": "1", "b": "2"}))  # fmt: skip
+    assert re.fullmatch("[0-9a-f]{12}:[0-9a-f]{12}:[0-9a-f]{12}", mark)
+    retitled = Document(id="e", title="u", text="x", fields={"question_synthetic": "q"})
+    assert mark == document_fingerprint(retitled)  # what a judge reads is the same
     same, other, bare = vote("a", document=mark), vote("b", document="f", judge="b"), vote("c")
     given = [same, other, msgspec.structs.replace(bare, judge="c")]
-    assert [each.id for each in stale(given, {"d": mark})] == ["b"]
-    assert stale(given, {}) == []
+    assert stale(given, {"d": document}) == {"b": ("title, text or fields",)}
+    assert stale(given, {}) == {}
+    changed = msgspec.structs.replace(document, text="y", fields={"conclusion": "c"})
+    assert stale([same], {"d": changed}) == {"a": ("text", "question", "conclusion")}
     assert [each.id for each in stale_in(given, [document, Document(id="x")])] == ["b"]
+    before = vote("e", document="63efaaea572b33b9")  # one hash, as earlier versions wrote it
+    assert stale_in([before], [Document(id="d", title="t", text="x")]) == []
     again = vote("d", judge="b", document=mark, supersedes="b")  # who has read the new text
     assert stale_in([*given, again], [document]) == []
+
+
+# ── reasons ───────────────────────────────────────────────────────────────────────────────────────
+
+STARTS = [
+    "The same kind of decision, but another kind of interest: ",
+    "Another area of the law: ",
+]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The same ticket rule.",
+        "Sama esteellisyysperuste asunnosta",
+        "Eri hankintalakisäännös",
+        "אותו כלל של מתנה",
+        f"{STARTS[0]}a source of income",
+        "The same kind of decision about a lease",
+        "Another area of the law entirely",
+        "Another area of the law: gifts",
+        "Another area of the law: lobbying",
+        "Another area of the law: tax",
+    ],
+)
+def test_a_few_words_are_a_reason(text: str) -> None:
+    assert is_reason(text, STARTS)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "x",
+        "Other",
+        "no no",
+        "a b c d",
+        "1 0 1 0",
+        "...",
+        "עניין אחר",
+        STARTS[0],
+        STARTS[0].rstrip(": "),
+        f"{STARTS[0]}x",
+        "Another area of the law too.",
+        "It is decided by the following rule:",
+    ],
+)
+def test_a_letter_or_a_bare_start_is_none(text: str) -> None:
+    assert not is_reason(text, STARTS)

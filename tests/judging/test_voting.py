@@ -7,8 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from assay.core.types import Document
 from assay.judging.votes import document_fingerprint
 from kit.commands import Assay
@@ -38,19 +36,6 @@ def test_two_packets_make_labels_and_the_rest_waits(assay_cli: Assay, tmp_path: 
     assert (gold.read_bytes(), log_of(gold).read_bytes()) == before
 
 
-def test_only_judgments_change_in_the_file(assay_cli: Assay, tmp_path: Path) -> None:
-    gold = write_set(tmp_path, description="mine", x_house={"kept": [1, 2.5]})
-    before = json.loads(gold.read_text())
-    write_packet(tmp_path / "a.jsonl", "ada", PAIRS)
-    assert assay_cli("gold", "merge", "set.json", "a.jsonl").code == 0
-    after = json.loads(gold.read_text())
-    assert after.pop("labels")["policy"] == "adjudicated"  # it says that there are votes beside
-    assert list(after) == list(before)
-    for query in after["queries"]:
-        del query["relevance_judgments"]
-    assert after == before
-
-
 def test_after_a_crash_between_votes_and_set_the_next_merge_makes_it_good(
     assay_cli: Assay, tmp_path: Path
 ) -> None:
@@ -75,31 +60,6 @@ def test_votes_of_another_copy_keep_their_ids(assay_cli: Assay, tmp_path: Path) 
     assert assay_cli("gold", "merge", "set.json", "other.votes.jsonl").code == 0
     assert [(vote["id"], vote["at"], vote["judge"]) for vote in votes(gold)] == given
     assert labels(gold) == PAIRS
-
-
-REFUSED = {
-    "a query that is not there": ({("q9", "a"): 1}, "has no query 'q9'"),
-    "a grade off the scale": ({("q0", "a"): 2, ("q0", "b"): 3}, "p.jsonl:3: grade 3 of b on"),
-    "a pair nobody was asked for": (
-        {("q0", "z"): 1},
-        "p.jsonl:2: 'z' on query 'q0' was not assigned",
-    ),
-}
-
-
-@pytest.mark.parametrize(("grades", "said"), REFUSED.values(), ids=REFUSED.keys())
-def test_a_vote_that_cannot_be_stops_everything(
-    grades: dict[tuple[str, str], int], said: str, assay_cli: Assay, tmp_path: Path
-) -> None:
-    gold = write_set(tmp_path)
-    write_pool(tmp_path, list(PAIRS))
-    before = gold.read_bytes()
-    write_packet(tmp_path / "p.jsonl", "ada", grades)
-    refused = assay_cli("gold", "merge", "set.json", "p.jsonl")
-    assert (refused.code, said in refused.err) == (2, True), refused.err
-    assert "Nothing was changed." in refused.err
-    assert gold.read_bytes() == before
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["p.jsonl", "set.json", "set.pool.json"]
 
 
 def test_what_nobody_was_asked_for_is_taken_when_it_is_said(

@@ -7,7 +7,6 @@ are a group of their own. Each judge's current vote is compared; an unsure vote 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -30,15 +29,14 @@ from assay.evaluation.concordance import (
     estimates,
 )
 from assay.evaluation.statistics import SEED
-from assay.gold.votes import VoteBook, VoteInMemory, book_of
-from assay.judging.votes import EDITED, RULING, SAMPLE, by_pair, role_of
+from assay.gold.votes import EDITED, RULING, SAMPLE, VoteBook, book_of, by_pair
 
 # ── the figures as values ─────────────────────────────────────────────────────────────────────────
 
 Kind = Literal["human", "machine", "across", "all"]
 
 
-class Figure(msgspec.Struct, frozen=True, kw_only=True):
+class AgreementFigure(msgspec.Struct, frozen=True, kw_only=True):
     """A figure with its 95% interval. Null where it is not defined; `note` says why, or what to
     know of the interval."""
 
@@ -52,8 +50,8 @@ class WeightedKappa(msgspec.Struct, frozen=True, kw_only=True):
 
     value: float | None
     interval: tuple[float, float] | None
-    linear: Figure
-    quadratic: Figure
+    linear: AgreementFigure
+    quadratic: AgreementFigure
     weights: Literal["linear"] = "linear"
     note: str = ""
 
@@ -62,8 +60,8 @@ class TwoSided(msgspec.Struct, frozen=True, kw_only=True):
     """Agreement on relevant or not; `first` is the lowest grade that is relevant."""
 
     first: int
-    exact: Figure
-    cohen_kappa: Figure
+    exact: AgreementFigure
+    cohen_kappa: AgreementFigure
 
 
 class Confusion(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,17 +74,17 @@ class Confusion(msgspec.Struct, frozen=True, kw_only=True):
     counts: list[list[int]]
 
 
-class Figures(msgspec.Struct, frozen=True, kw_only=True):
+class AgreementFigures(msgspec.Struct, frozen=True, kw_only=True):
     """`pairs` are those that two or more judges graded, `comparisons` the two votes at a time."""
 
     pairs: int
     queries: int
     comparisons: int
-    exact: Figure
-    cohen_kappa: Figure
+    exact: AgreementFigure
+    cohen_kappa: AgreementFigure
     weighted_kappa: WeightedKappa
-    krippendorff_alpha: Figure
-    far_apart: Figure
+    krippendorff_alpha: AgreementFigure
+    far_apart: AgreementFigure
     relevant: TwoSided
 
 
@@ -97,12 +95,12 @@ class JudgeFigures(msgspec.Struct, frozen=True, kw_only=True):
     votes: int
     unsure: int
     grades: dict[str, int]
-    agreement: Figures
+    agreement: AgreementFigures
 
 
 class PairFigures(msgspec.Struct, frozen=True, kw_only=True):
     judges: tuple[str, str]
-    agreement: Figures
+    agreement: AgreementFigures
     confusion: Confusion
 
 
@@ -111,8 +109,8 @@ class GradeFigures(msgspec.Struct, frozen=True, kw_only=True):
     this grade or another."""
 
     pairs: int
-    exact: Figure
-    cohen_kappa: Figure
+    exact: AgreementFigure
+    cohen_kappa: AgreementFigure
 
 
 class JudgeBias(msgspec.Struct, frozen=True, kw_only=True):
@@ -120,7 +118,7 @@ class JudgeBias(msgspec.Struct, frozen=True, kw_only=True):
     lenient. `leaning` is said only where the interval is off 0."""
 
     pairs: int
-    difference: Figure
+    difference: AgreementFigure
     leaning: Literal["strict", "lenient", ""]
 
 
@@ -129,13 +127,13 @@ class Drift(msgspec.Struct, frozen=True, kw_only=True):
     about the difference from the others in the earlier and the later half of the votes."""
 
     repeated: int
-    exact: Figure
-    weighted_kappa: Figure
-    repeated_change: Figure
+    exact: AgreementFigure
+    weighted_kappa: AgreementFigure
+    repeated_change: AgreementFigure
     pairs: int
-    earlier: Figure
-    later: Figure
-    change: Figure
+    earlier: AgreementFigure
+    later: AgreementFigure
+    change: AgreementFigure
 
 
 class LeftOut(msgspec.Struct, frozen=True, kw_only=True):
@@ -162,18 +160,18 @@ class Agreement(msgspec.Struct, frozen=True, kw_only=True):
     level: float
     samples: int
     seed: int
-    exact: Figure
-    cohen_kappa: Figure
+    exact: AgreementFigure
+    cohen_kappa: AgreementFigure
     weighted_kappa: WeightedKappa
-    krippendorff_alpha: Figure
-    far_apart: Figure
+    krippendorff_alpha: AgreementFigure
+    far_apart: AgreementFigure
     relevant: TwoSided
     confusion: Confusion
-    by_kind: dict[str, Figures]
+    by_kind: dict[str, AgreementFigures]
     by_judge: dict[str, JudgeFigures]
     by_pair: list[PairFigures]
-    by_topic: dict[str, Figures]
-    by_type: dict[str, Figures]
+    by_topic: dict[str, AgreementFigures]
+    by_type: dict[str, AgreementFigures]
     by_grade: dict[str, GradeFigures]
     consensus: dict[str, JudgeBias]
     drift: dict[str, Drift]
@@ -192,7 +190,7 @@ FAR = 2  # grades between two votes that are called far apart; taste
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scale:
+class GradeScale:
     """The grades there are, lowest first, and the first that is relevant."""
 
     lowest: int
@@ -216,7 +214,7 @@ class Comparisons:
     second: Integers
     query_ids: tuple[str, ...]  # what `query` counts
     judges: tuple[tuple[str, str], ...]  # what `between` counts
-    scale: Scale
+    scale: GradeScale
 
     @property
     def queries(self) -> list[str]:
@@ -242,7 +240,7 @@ class Comparisons:
 
 
 def compare_votes(
-    votes: Iterable[Vote], scale: Scale, wanted: Callable[[Vote, Vote], bool]
+    votes: Iterable[Vote], scale: GradeScale, wanted: Callable[[Vote, Vote], bool]
 ) -> Comparisons:
     """Every two grades on one pair whose judges are to be compared."""
     graded = by_pair(vote for vote in votes if vote.grade is not None)
@@ -295,7 +293,7 @@ def _weights(seen: Comparisons) -> Floats:
 # ── figures ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def figures_of(seen: Comparisons) -> Figures:
+def figures_of(seen: Comparisons) -> AgreementFigures:
     size, judges = len(seen.scale.grades), np.unique(seen.between)
     relevant_from = min(max(seen.scale.relevant_from - seen.scale.lowest, 0), size)
     cells = max(len(judges), 1) * size * size
@@ -319,7 +317,7 @@ def figures_of(seen: Comparisons) -> Figures:
     exact, cohen, linear, quadratic, alpha, far, two_exact, two_kappa = (
         _figure(estimate, seen) for estimate in found
     )
-    return Figures(
+    return AgreementFigures(
         pairs=len(np.unique(seen.unit)),
         queries=len(seen.queries),
         comparisons=len(seen.unit),
@@ -361,7 +359,7 @@ def _resampling_rows(seen: Comparisons, judges: Integers, size: int) -> Floats:
     return np.concatenate(flat, axis=1)
 
 
-def _figure(estimate: Estimate, seen: Comparisons) -> Figure:
+def _figure(estimate: Estimate, seen: Comparisons) -> AgreementFigure:
     figure = figure_of(estimate, ONE_GRADE if len(seen.unit) else NO_OVERLAP)
     if figure.interval and not figure.note and len(seen.queries) < MIN_CLUSTERS:
         return structs.replace(figure, note=OVER_PAIRS)
@@ -394,9 +392,9 @@ def by_grade(seen: Comparisons) -> dict[str, GradeFigures]:
     }
 
 
-def figure_of(estimate: Estimate, why: str) -> Figure:
+def figure_of(estimate: Estimate, why: str) -> AgreementFigure:
     """An estimate as a figure; `why` explains one that is undefined."""
-    return Figure(
+    return AgreementFigure(
         value=estimate.value,
         interval=estimate.interval,
         note=why if estimate.value is None else estimate.note,
@@ -425,7 +423,7 @@ ONCE = "undefined: no pair was judged twice"
 ONE_TIME = "undefined: all votes are from one time"
 
 
-class Difference(NamedTuple):
+class GradeDifference(NamedTuple):
     """A judge's grade minus the mean of the other judges' on the same pair."""
 
     query_id: str
@@ -434,9 +432,9 @@ class Difference(NamedTuple):
     value: float
 
 
-def differences(votes: Iterable[Vote]) -> dict[str, list[Difference]]:
-    """Of every judge, in order of time."""
-    found: dict[str, list[Difference]] = {}
+def differences(votes: Iterable[Vote]) -> dict[str, list[GradeDifference]]:
+    """The differences of every judge from the others, in order of time."""
+    found: dict[str, list[GradeDifference]] = {}
     for (query_id, doc_id), said in by_pair(votes).items():
         graded = [(vote, vote.grade) for vote in said if vote.grade is not None]
         total = sum(grade for _, grade in graded)
@@ -444,11 +442,11 @@ def differences(votes: Iterable[Vote]) -> dict[str, list[Difference]]:
             mine = found.setdefault(vote.judge, [])
             if len(graded) > 1:
                 others = (total - grade) / (len(graded) - 1)
-                mine.append(Difference(query_id, doc_id, vote.at, grade - others))
+                mine.append(GradeDifference(query_id, doc_id, vote.at, grade - others))
     return {judge: sorted(mine, key=lambda d: (d.at, d[:2])) for judge, mine in found.items()}
 
 
-def bias_of(mine: Sequence[Difference]) -> JudgeBias:
+def bias_of(mine: Sequence[GradeDifference]) -> JudgeBias:
     sums = np.array([[difference.value, 1.0] for difference in mine]).reshape(-1, 2)
     (found,) = _over_queries(mine, sums, concordance.mean_of)
     low, high = found.interval or (0.0, 0.0)
@@ -459,7 +457,7 @@ def bias_of(mine: Sequence[Difference]) -> JudgeBias:
     )
 
 
-def drift_of(given: Sequence[Vote], mine: Sequence[Difference], scale: Scale) -> Drift:
+def drift_of(given: Sequence[Vote], mine: Sequence[GradeDifference], scale: GradeScale) -> Drift:
     """`given` are all votes of a judge, those that were superseded too."""
     twice = _judged_twice(given)
     size = len(scale.grades)
@@ -497,13 +495,13 @@ def _judged_twice(given: Sequence[Vote]) -> list[tuple[Vote, Vote]]:
     return [(said[0], said[-1]) for said in graded.values() if len(said) > 1]
 
 
-def _halves(mine: Sequence[Difference]) -> list[Figure]:
+def _halves(mine: Sequence[GradeDifference]) -> list[AgreementFigure]:
     """The mean difference from the others in the earlier and the later half, and the change. Votes
     of one moment stay on one side."""
     times = [difference.at for difference in mine]
     if not times or times[0] == times[-1]:
         why = ALONE if not times else ONE_TIME
-        return [Figure(value=None, interval=None, note=why)] * 3
+        return [AgreementFigure(value=None, interval=None, note=why)] * 3
     middle = times[len(times) // 2]
     split = times.index(middle) or next(n for n, at in enumerate(times) if at > middle)
     sums = np.zeros((len(mine), 4))
@@ -514,7 +512,7 @@ def _halves(mine: Sequence[Difference]) -> list[Figure]:
 
 
 def _over_queries(
-    places: Sequence[Difference] | Sequence[Vote], rows: Floats, statistic: Statistic
+    places: Sequence[GradeDifference] | Sequence[Vote], rows: Floats, statistic: Statistic
 ) -> list[Estimate]:
     """Figures of the sum of the rows, resampled by query, or by pair where queries are few."""
     queries = [place.query_id for place in places]
@@ -637,9 +635,9 @@ def _independent_votes(
     return asked, LeftOut(**counts)
 
 
-def _scale(gold: GoldSet, votes: Sequence[Vote], relevant_from: int) -> Scale:
+def _scale(gold: GoldSet, votes: Sequence[Vote], relevant_from: int) -> GradeScale:
     grades = [vote.grade for vote in votes if vote.grade is not None]
-    return Scale(
+    return GradeScale(
         lowest=min(0, *grades, 0),
         highest=max(gold.max_grade, relevant_from, *grades, 0),
         relevant_from=relevant_from,
@@ -650,7 +648,7 @@ def _is_of(vote: Vote, kind: Kind) -> bool:
     return kind in ("all", "across", vote.kind)
 
 
-def _between(kind: Kind, votes: Sequence[Vote], scale: Scale) -> Comparisons:
+def _between(kind: Kind, votes: Sequence[Vote], scale: GradeScale) -> Comparisons:
     def wanted(one: Vote, other: Vote) -> bool:
         if one.judge == other.judge:
             return False
@@ -666,7 +664,7 @@ def _first_with_pairs(groups: Mapping[Kind, Comparisons]) -> Kind:
 def _statement(
     kind: Kind,
     judges: Sequence[str],
-    figures: Figures,
+    figures: AgreementFigures,
     groups: Mapping[Kind, Comparisons],
     voted: bool,
 ) -> str:
@@ -709,66 +707,10 @@ def _by_pair(seen: Comparisons) -> list[PairFigures]:
     return found
 
 
-def _by_query(gold: GoldSet, seen: Comparisons, attribute: str) -> dict[str, Figures]:
+def _by_query(gold: GoldSet, seen: Comparisons, attribute: str) -> dict[str, AgreementFigures]:
     """By topic or type, in the order of the set; queries without one are in none."""
     here, ids = set(seen.queries), dict[str, set[str]]()
     for query in gold.queries:
         if query.id in here and getattr(query, attribute):
             ids.setdefault(getattr(query, attribute), set()).add(query.id)
     return {name: figures_of(seen.of_queries(wanted)) for name, wanted in ids.items()}
-
-
-# ── kappa of votes that come one by one ───────────────────────────────────────────────────────────
-
-
-def linear_kappa(tables: Iterable[Mapping[tuple[int, int], int]]) -> float | None:
-    """Linear weighted kappa over tables of how often two judges gave which two grades, one table
-    for each pair of judges; None where it is undefined."""
-    met = [{two: times for two, times in table.items() if times} for table in tables]
-    met = [table for table in met if table]
-    size = 1 + max((max(two) for table in met for two in table), default=0)
-    counts = np.zeros((len(met), size, size))
-    for number, table in enumerate(met):
-        for two, times in table.items():
-            counts[number][two] = times
-    value = float(concordance.kappa(counts, 1)) if met else float("nan")
-    return value if np.isfinite(value) else None
-
-
-JudgePair = tuple[str, str]
-
-
-class PeopleAgreement:
-    """How far people agree who judged independently of each other, without intervals."""
-
-    def __init__(self) -> None:
-        self._votes: Counter[str] = Counter()  # by judge
-        self._grades: dict[JudgePair, Counter[tuple[int, int]]] = {}
-        self.shared = 0  # documents that two of them graded
-
-    def count(self, votes: Iterable[Vote | VoteInMemory], by: int) -> None:
-        """Add the votes on one pair, or with `by` -1 remove them."""
-        given = sorted(
-            (
-                (vote.judge, vote.grade)
-                for vote in votes
-                if vote.kind == "human" and not role_of(vote.source)
-            ),
-            key=lambda each: each[0],
-        )
-        for judge, _ in given:
-            self._votes[judge] += by
-        graded = [(judge, grade) for judge, grade in given if grade is not None]
-        self.shared += by * (len({judge for judge, _ in graded}) > 1)
-        for (one, first), (other, second) in combinations(graded, 2):
-            if one != other:  # a judge may have voted in two copies of the project
-                self._grades.setdefault((one, other), Counter())[first, second] += by
-
-    @property
-    def judges(self) -> int:
-        return sum(votes > 0 for votes in self._votes.values())
-
-    @property
-    def kappa(self) -> float | None:
-        """Linear weighted kappa over all pairs of judges, as `agreement` has it."""
-        return linear_kappa(self._grades.values())

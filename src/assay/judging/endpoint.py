@@ -6,11 +6,8 @@ Error texts of the endpoint are shown short, without control characters and with
 from __future__ import annotations
 
 import http.client
-import math
 import ssl
 import time
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import IO, Annotated
 from urllib.error import HTTPError, URLError
 from urllib.parse import urljoin, urlsplit
@@ -19,12 +16,22 @@ from urllib.request import HTTPRedirectHandler, OpenerDirector, Request, build_o
 import msgspec
 
 from assay import __version__
-from assay.judging.machine import Away, Machine, Refused, Reply, Unusable, secret
-from assay.judging.machine_prompt import Message, answer_schema
+from assay.engines.http import wait_of
+from assay.judging.machine import (
+    Away,
+    ChatMessage,
+    Machine,
+    Refused,
+    Reply,
+    Unusable,
+    answer_schema,
+    secret,
+)
 
 MOST_BYTES = 4 * 2**20  # of an answer; far more than any model writes
 BLOCK = 65_536
 SHOWN = 300  # characters of an error text of the endpoint; taste
+# statuses after which a later try may succeed: RFC 9110, and those of proxies in front
 TEMPORARY = frozenset((408, 409, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529))
 THIS_REQUEST = frozenset((400, 413, 422))  # too long, not allowed, not understood
 
@@ -59,12 +66,11 @@ class _RequestShape(msgspec.Struct, frozen=True):
     count: int = 0  # of COUNTS
 
 
-_accepted: dict[
-    str, _RequestShape
-] = {}  # what an endpoint took last, so that it is asked that way again
+# what an endpoint took last, so that it is asked that way again
+_accepted: dict[str, _RequestShape] = {}
 
 
-def chat(machine: Machine, messages: tuple[Message, ...], grades: tuple[int, ...]) -> Reply:
+def chat(machine: Machine, messages: tuple[ChatMessage, ...], grades: tuple[int, ...]) -> Reply:
     """One reply. An endpoint that refuses a way of asking is asked in the next."""
     known = f"{machine.base_url} {machine.model}"
     manner = _accepted.get(known, _RequestShape())
@@ -82,11 +88,11 @@ def chat(machine: Machine, messages: tuple[Message, ...], grades: tuple[int, ...
 
 
 class _ShapeRefused(Exception):
-    """A 400: something in the request is not known there, or not allowed."""
+    """Status 400: the endpoint does not know or allow something in the request."""
 
 
 def _next_shape(manner: _RequestShape, said: str) -> _RequestShape | None:
-    """Another way of asking, where what was said may be about the way."""
+    """The next way of asking, if the error may be about the way; else None."""
     if manner.count == 0 and "max_tokens" in said:
         return _RequestShape(manner.shape, 1)
     if manner.shape + 1 < len(SHAPES):
@@ -95,7 +101,10 @@ def _next_shape(manner: _RequestShape, said: str) -> _RequestShape | None:
 
 
 def _body(
-    machine: Machine, messages: tuple[Message, ...], grades: tuple[int, ...], manner: _RequestShape
+    machine: Machine,
+    messages: tuple[ChatMessage, ...],
+    grades: tuple[int, ...],
+    manner: _RequestShape,
 ) -> bytes:
     shapes: dict[str, object] = {
         "json_object": {"type": "json_object"},
@@ -134,7 +143,7 @@ def _reply(machine: Machine, body: bytes) -> Reply:
 
 
 def _usage(said: object) -> _Usage:
-    """Counts that cannot be are none: the answer is good all the same, and counts at the most."""
+    """The token counts. Invalid ones are ignored: the answer counts at its upper bound."""
     try:
         return msgspec.convert(said or {}, _Usage)
     except msgspec.ValidationError:
@@ -187,7 +196,7 @@ def _post(machine: Machine, body: bytes) -> bytes:
 
 
 def _read_body(response: http.client.HTTPResponse, until: float, machine: Machine) -> bytes:
-    """All of it: not more than fits, and not longer than it may take, however slowly it drips."""
+    """The whole body, within the size and the time that an answer may take."""
     blocks, size = [], 0
     while block := response.read1(BLOCK):
         blocks.append(block)
@@ -217,7 +226,7 @@ def _error_of(error: HTTPError, machine: Machine, key: str, address: str) -> Exc
     if status in THIS_REQUEST:
         return Unusable(f"{host} refuses the request: {said}")
     if status in TEMPORARY:
-        wait = _retry_after(error.headers.get("Retry-After", ""))
+        wait = wait_of(error.headers.get("Retry-After", ""))
         asks = f" and asks to wait {wait:,.0f} seconds" if wait else ""
         return _away(f"{host} answers {said}{asks}", wait=wait)
     return Refused(f"{host} answers {said}")
@@ -238,20 +247,6 @@ def _clean(text: str, key: str) -> str:
         text = text.replace(key, "***")
     text = "".join(character if character.isprintable() else " " for character in text)
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
-
-
-def _retry_after(value: str) -> float | None:
-    """Retry-After: seconds, or a date."""
-    try:
-        seconds = float(value)
-    except ValueError:
-        try:
-            date = parsedate_to_datetime(value)
-        except (ValueError, TypeError):
-            return None
-        now = datetime.now(UTC)
-        seconds = (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp() - now.timestamp()
-    return max(0.0, seconds) if math.isfinite(seconds) else None
 
 
 def _late(machine: Machine) -> Away:

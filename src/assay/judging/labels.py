@@ -1,25 +1,228 @@
-"""The labels that a policy makes of the votes on a gold set, the disputes that need a ruling, and
-the votes that no second judge has checked."""
+"""The labels of a gold set: a named policy says whose votes count and which of them stands. Also:
+the disputes that need a ruling.
+
+- `adjudicated`: the latest ruling; where there is none, the majority.
+- `majority`: the grade that more judges gave than any other; rulings are votes like the others, and
+  where votes are tied the latest ruling decides.
+- `senior`: the vote of the first of `seniors` who has voted; where none has, the majority.
+- `latest`: the vote given last.
+
+A pair on which the votes are tied has no label until somebody rules, and neither has one on which a
+judge gave two grades in two copies of a project. Unsure votes never count, and spot checks measure
+labels and do not make them. A label that somebody edited in the gold file stands under every policy
+until somebody rules; an edit and a ruling, or two edits, that do not know of each other wait for
+one. The policy is kept beside the set, in STEM.policy.json."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from pathlib import Path
+from typing import Literal
 
 import msgspec
 
 from assay.core.errors import InputError
-from assay.core.types import GoldSet, Judgment, Labelling, Vote, counted
-from assay.gold.votes import VoteInMemory
-from assay.judging.agreement import linear_kappa
-from assay.judging.policy import Called, Label, Policy, as_named, judgment_of, labels
-from assay.judging.votes import EDITED, RULING, SAMPLE, UNNAMED, Pair, by_pair, current
+from assay.core.files import read_json, write_atomic
+from assay.core.types import GoldSet, Judgment, Labelling, Vote, VoteKind, counted
+from assay.gold.people import IMPORTED, People
+from assay.gold.rows import beside
+from assay.gold.votes import EDITED, RULING, SAMPLE, Pair, by_pair, contradicts_itself, current
+
+# ── the policy ────────────────────────────────────────────────────────────────────────────────────
+
+PolicyName = Literal["adjudicated", "majority", "senior", "latest"]
+Second = Literal["deciding", "never"]
+
+
+class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How labels come from votes, and whose votes count: people's unless it says otherwise. A
+    `second` judge is asked where a verdict rests on what one judge said unchecked, or never."""
+
+    name: PolicyName = "adjudicated"
+    counts: tuple[VoteKind, ...] = ("human",)
+    seniors: tuple[str, ...] = ()
+    second: Second = "deciding"
+
+
+class Label(msgspec.Struct, frozen=True, kw_only=True):
+    """What the votes on one pair come to. `standing` are the votes behind the grade; without a
+    grade the pair is open, and `why` says so."""
+
+    query_id: str
+    doc_id: str
+    grade: int | None
+    standing: tuple[Vote, ...]
+    votes: tuple[Vote, ...]
+    why: Literal["", "unsure", "tie", "not counted"] = ""
+
+    @property
+    def by_machine(self) -> bool:
+        """Whether the grade rests on machines alone."""
+        return self.grade is not None and all(vote.kind == "machine" for vote in self.standing)
+
+
+def policy_path(dataset: Path) -> Path:
+    return beside(dataset, "policy.json")
+
+
+def read_policy(dataset: Path) -> Policy:
+    path = policy_path(dataset)
+    if not path.exists():
+        return Policy()
+    try:
+        policy = msgspec.convert(read_json(path), Policy)
+    except msgspec.ValidationError as error:
+        raise InputError(
+            f"not a policy: {error}",
+            where=str(path),
+            hint='Expected {"name": "adjudicated", "counts": ["human"]} or the like.',
+        ) from error
+    named = tuple(map(People(dataset).name_of, policy.seniors))
+    return checked(msgspec.structs.replace(policy, seniors=named), str(path))
+
+
+def checked(policy: Policy, where: str = "") -> Policy:
+    """The policy, if it can be followed; else an error that says why."""
+    if not policy.counts:
+        raise InputError("nobody's votes count", where=where, hint="Count human, machine or both.")
+    if (policy.name == "senior") != bool(policy.seniors):
+        raise InputError(
+            "the policy senior needs senior judges, and no other policy takes any",
+            where=where,
+            hint="Name them in their order: assay gold policy DATASET senior --senior NAME",
+        )
+    return policy
+
+
+def write_policy(dataset: Path, policy: Policy) -> None:
+    ids = tuple(map(People(dataset).id_of, policy.seniors))
+    kept = msgspec.structs.replace(policy, seniors=ids)
+    content = msgspec.json.format(msgspec.json.encode(kept), indent=2)
+    write_atomic(policy_path(dataset), content + b"\n")
+
+
+def labels(votes: Iterable[Vote], policy: Policy) -> dict[Pair, Label]:
+    """The label of every pair that somebody has voted on."""
+    return {pair: label_of(pair, said, policy) for pair, said in by_pair(current(votes)).items()}
+
+
+def label_of(pair: Pair, said: Sequence[Vote], policy: Policy) -> Label:
+    """The label that the votes on one pair make."""
+    making = [vote for vote in said if vote.source != SAMPLE]
+    edited = [vote for vote in making if vote.source == EDITED]
+    counted = [vote for vote in making if vote.kind in policy.counts]
+    graded = [vote for vote in counted if vote.grade is not None]
+    standing: list[Vote] = []
+    disputed = bool(edited) and len({v.grade for v in making if v.source in (EDITED, RULING)}) > 1
+    if edited and not disputed:
+        standing = [vote for vote in edited[-1:] if vote.grade is not None]
+    elif graded and not disputed and not _undecided(counted):
+        standing = _POLICIES[policy.name](graded, policy)
+    why: Literal["", "unsure", "tie", "not counted"] = ""
+    if disputed:
+        why = "tie"
+    elif not standing and not edited:
+        why = "tie" if graded else "unsure" if counted else "not counted"
+    return Label(
+        query_id=pair[0],
+        doc_id=pair[1],
+        grade=standing[0].grade if standing else None,
+        standing=tuple(standing),
+        votes=tuple(said),
+        why=why,
+    )
+
+
+def _undecided(counted: Sequence[Vote]) -> bool:
+    """A judge, or two who ruled, said two things and took neither back."""
+    rulings = [vote for vote in counted if vote.source == RULING]
+    return contradicts_itself(rulings or counted)
+
+
+def _majority(graded: Sequence[Vote], policy: Policy) -> list[Vote]:
+    """The votes for the grade that most judges gave. A tie between two grades needs a ruling. A
+    judge who voted and then ruled counts once, with the ruling."""
+    by_judge = {vote.judge: vote for vote in graded}
+    if len(by_judge) < len(graded):
+        by_judge = {vote.judge: vote for vote in sorted(graded, key=_when)}
+    counts = Counter(vote.grade for vote in by_judge.values()).most_common()
+    if len(counts) > 1 and counts[0][1] == counts[1][1]:
+        rulings = [vote for vote in graded if vote.source == RULING]
+        return _latest(rulings, policy) if rulings else []
+    return [vote for vote in by_judge.values() if vote.grade == counts[0][0]]
+
+
+def _adjudicated(graded: Sequence[Vote], policy: Policy) -> list[Vote]:
+    rulings = [vote for vote in graded if vote.source == RULING]
+    return _latest(rulings, policy) if rulings else _majority(graded, policy)
+
+
+def _senior(graded: Sequence[Vote], policy: Policy) -> list[Vote]:
+    for senior in policy.seniors:
+        if said := [vote for vote in graded if vote.judge == senior]:
+            return _latest(said, policy)
+    return _majority(graded, policy)
+
+
+def _latest(graded: Sequence[Vote], policy: Policy) -> list[Vote]:
+    """Two grades given at the same moment are a tie, unless one is a ruling: the order of lines
+    decides nothing."""
+    last = max(vote.at for vote in graded)
+    given = [vote for vote in graded if vote.at == last]
+    given = [vote for vote in given if vote.source == RULING] or given
+    return given if len({vote.grade for vote in given}) == 1 else []
+
+
+def _when(vote: Vote) -> tuple[str, bool, str, str]:
+    """In the order of time; at one moment a ruling comes after a vote, and names decide the
+    rest."""
+    return vote.at, vote.source == RULING, vote.judge, vote.id
+
+
+_POLICIES: dict[PolicyName, Callable[[Sequence[Vote], Policy], list[Vote]]] = {
+    "adjudicated": _adjudicated,
+    "majority": _majority,
+    "senior": _senior,
+    "latest": _latest,
+}
+
+
+Called = Callable[[str, str], str]  # from the name and kind of a judge to what a file calls them
+
+
+def as_named(judge: str, kind: str) -> str:
+    return judge
+
+
+def judgment_of(label: Label, called: Called = as_named) -> Judgment | None:
+    """The label as it stands in the gold set: who is behind it (as `called`), what they wrote, and
+    when."""
+    if label.grade is None:
+        return None
+    behind = sorted(label.standing, key=_when)
+    wrote = dict.fromkeys(vote.rationale.strip() for vote in behind)
+    named = [vote for vote in behind if vote.judge != IMPORTED]
+    sources = dict.fromkeys(vote.source for vote in behind if vote.source)
+    if any(vote.source == IMPORTED and vote.judge == IMPORTED for vote in behind):
+        sources.pop(IMPORTED)  # a label that the set had says nothing of where it is from
+    return Judgment(
+        query_id=label.query_id,
+        doc_id=label.doc_id,
+        grade=label.grade,
+        rationale=" · ".join(text for text in wrote if text),
+        judge=", ".join(dict.fromkeys(called(vote.judge, vote.kind) for vote in named)),
+        source=", ".join(sources),
+        rubric=behind[-1].rubric,
+        at=behind[-1].at,
+    )
+
 
 # ── labels ────────────────────────────────────────────────────────────────────────────────────────
 
 
 class LabelChange(msgspec.Struct, frozen=True, kw_only=True):
-    """A label that is another one now; None where there was none, or is none any more."""
+    """A label that changed; None for a label that is new or gone."""
 
     query_id: str
     doc_id: str
@@ -106,7 +309,7 @@ def needs_ruling(label: Label) -> bool:
 
 
 def _asks_another(label: Label) -> bool:
-    """Nobody disagrees with a judge who was unsure alone."""
+    """Whether the only judge was unsure, so that a second one is asked."""
     judges = {vote.judge for vote in label.votes if vote.source != SAMPLE}
     return label.why == "unsure" and len(judges) == 1
 
@@ -140,8 +343,8 @@ def _refuse_off_scale(votes: Sequence[Vote], grades: Set[int] | None) -> None:
 
 
 def _status(gold: GoldSet, after: Labelling) -> str:
-    """Labels by machines alone make a set provisional. When people have judged all of it, what
-    machines made so is undone; that somebody approves is for somebody to say."""
+    """Labels by machines alone make a set provisional. Once people have judged every pair, it is
+    no longer provisional. Approving it remains a person's decision."""
     if after.by_machine:
         return "provisional"
     before = gold.labelling
@@ -161,17 +364,18 @@ def _changes(gold: GoldSet, judgments: Sequence[Judgment]) -> list[LabelChange]:
 
 
 def most_apart_first(gold: GoldSet, waiting: Iterable[Label]) -> list[Label]:
-    """Most apart first, then as the set has its queries."""
+    """Most apart first, labels that a spot check doubts last among equals, then as the set has its
+    queries."""
     places = {query_id: place for place, query_id in enumerate(gold.query_ids)}
 
-    def order(label: Label) -> tuple[int, int, str]:
-        return -grade_distance(label.votes), places[label.query_id], label.doc_id
+    def order(label: Label) -> tuple[int, bool, int, str]:
+        distance, doubted = grade_distance(label.votes), fails_spot_check(label)
+        return -distance, doubted, places[label.query_id], label.doc_id
 
     return sorted(waiting, key=order)
 
 
 def grade_distance(votes: Iterable[Vote]) -> int:
-    """How many grades lie between the votes."""
     grades = [vote.grade for vote in votes if vote.grade is not None]
     return max(grades) - min(grades) if grades else 0
 
@@ -195,7 +399,7 @@ def fails_spot_check(label: Label) -> bool:
 SPOT_CHECK = "spot check"
 
 
-class Opinion(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class JudgeOpinion(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What one judge said; `stale` where the document reads otherwise now."""
 
     judge: str
@@ -217,47 +421,25 @@ class Dispute(msgspec.Struct, frozen=True, kw_only=True):
     why: str
     apart: int
     label: int | None
-    votes: list[Opinion]
-
-
-def find_disputes(
-    gold: GoldSet,
-    votes: Sequence[Vote],
-    policy: Policy,
-    *,
-    stale: Set[str] = frozenset(),
-    blind: bool = False,
-) -> list[Dispute]:
-    """Every pair that waits for a ruling, most apart first."""
-    return list_disputes(gold, labels(votes, policy).values(), stale=stale, blind=blind)
+    votes: list[JudgeOpinion]
 
 
 def list_disputes(
     gold: GoldSet, made: Iterable[Label], *, stale: Set[str] = frozenset(), blind: bool = False
 ) -> list[Dispute]:
-    """Those of some labels that wait for a ruling."""
+    """The labels that need a ruling, as disputes."""
     texts = {query.id: query.text for query in gold.queries}
     return [_dispute(label, texts, stale, blind) for label in disputed_labels(gold, made)]
 
 
 def disputed_labels(gold: GoldSet, made: Iterable[Label]) -> list[Label]:
-    """Of some labels those that wait for a ruling, in the order in which they are shown."""
-    places = {query.id: place for place, query in enumerate(gold.queries)}
-
-    def order(label: Label) -> tuple[int, bool, int, str]:
-        return (
-            -grade_distance(label.votes),
-            fails_spot_check(label),
-            places[label.query_id],
-            label.doc_id,
-        )
-
-    waiting = [label for label in made if label.query_id in places and is_disputed(label)]
-    return sorted(waiting, key=order)
+    """The labels that need a ruling, in the order in which they are shown."""
+    ids = set(gold.query_ids)
+    return most_apart_first(gold, [x for x in made if x.query_id in ids and is_disputed(x)])
 
 
 def dispute_of(gold: GoldSet, label: Label) -> Dispute | None:
-    """A pair as it stands, ruled on or not; none where its query has left the set."""
+    """A pair as a dispute, ruled on or not; None if its query has left the set."""
     texts = {query.id: query.text for query in gold.queries}
     return _dispute(label, texts, frozenset(), False) if label.query_id in texts else None
 
@@ -269,7 +451,8 @@ def is_disputed(label: Label) -> bool:
 def _dispute(label: Label, texts: Mapping[str, str], stale: Set[str], blind: bool) -> Dispute:
     # in the order of ids, which tells nothing of who is who
     votes = sorted(label.votes, key=lambda vote: vote.id)
-    names = {judge: f"judge {place + 1}" for place, judge in enumerate(_judges(votes))}
+    judges = dict.fromkeys(vote.judge for vote in votes)
+    names = {judge: f"judge {place + 1}" for place, judge in enumerate(judges)}
     return Dispute(
         query_id=label.query_id,
         query=texts[label.query_id],
@@ -278,7 +461,7 @@ def _dispute(label: Label, texts: Mapping[str, str], stale: Set[str], blind: boo
         apart=grade_distance(label.votes),
         label=label.grade,
         votes=[
-            Opinion(
+            JudgeOpinion(
                 judge=names[vote.judge] if blind else vote.judge,
                 kind=vote.kind,
                 grade=vote.grade,
@@ -292,72 +475,9 @@ def _dispute(label: Label, texts: Mapping[str, str], stale: Set[str], blind: boo
     )
 
 
-def _judges(votes: Sequence[Vote]) -> list[str]:
-    return list(dict.fromkeys(vote.judge for vote in votes))
-
-
-def opinion_line(said: Opinion) -> str:
+def opinion_line(said: JudgeOpinion) -> str:
     grade = "unsure" if said.grade is None else str(said.grade)
     kind = " (machine)" if said.kind == "machine" else ""
     role = f" [{said.source}]" if said.source == SAMPLE else ""
     old = " (the document has changed since)" if said.stale else ""
     return f"{said.judge}{kind}{role}: {grade}. {said.rationale or 'No rationale.'}{old}"
-
-
-# ── votes that nobody has checked ─────────────────────────────────────────────────────────────────
-
-# documents that a judge must share with others before the rest of their votes counts as checked;
-# taste
-SHARED = 10
-AGREES = 0.4  # weighted kappa with them; below it agreement is minimal (McHugh 2012)
-
-
-def unchecked_votes(votes: Iterable[Vote]) -> dict[str, frozenset[Pair]]:
-    """By judge, the pairs that they alone graded; none of judges who agree with others. A ruling is
-    a check, and so is a spot check by somebody else."""
-    found = UncheckedVotes()
-    for pair, said in by_pair(current(votes)).items():
-        found.count(pair, said)
-    return found.by_judge()
-
-
-class UncheckedVotes:
-    """The same of votes that come one by one: a vote changes one pair, so one is counted again."""
-
-    def __init__(self) -> None:
-        self._alone: dict[str, set[Pair]] = {}
-        self._shared: dict[str, Counter[tuple[int, int]]] = {}
-
-    def count(self, pair: Pair, said: Iterable[Vote | VoteInMemory], by: int = 1) -> None:
-        """Count what holds of a pair, or with `by` -1 no longer does."""
-        graded = [
-            (vote.judge, vote.grade, vote.source)
-            for vote in said
-            if vote.kind == "human" and vote.grade is not None
-        ]
-        judges = {judge for judge, *_ in graded}
-        if len(judges) == 1:
-            (judge,) = judges
-            if judge != UNNAMED and not any(source in (RULING, EDITED) for *_, source in graded):
-                alone = self._alone.setdefault(judge, set())
-                alone.add(pair) if by > 0 else alone.discard(pair)
-            return
-        for judge, grade, _ in graded:
-            for other, others, _ in graded:
-                if judge != other:
-                    self._shared.setdefault(judge, Counter())[grade, others] += by
-
-    def by_judge(self) -> dict[str, frozenset[Pair]]:
-        return {
-            judge: frozenset(pairs)
-            for judge, pairs in self._alone.items()
-            if pairs and not _agrees(self._shared.get(judge, Counter()))
-        }
-
-
-def _agrees(shared: Counter[tuple[int, int]]) -> bool:
-    if shared.total() < SHARED:
-        return False
-    kappa = linear_kappa([shared])
-    same = all(one == other for (one, other), times in shared.items() if times)
-    return kappa >= AGREES if kappa is not None else same

@@ -1,16 +1,17 @@
 """The unjudged pairs whose grade could change a decision most, in the order to judge them.
 
-An unjudged hit is a random grade (see `evaluation.belief`), so a measure is a random number: its
-mean says which way the decision goes, its spread how sure that is. A pair is worth the part of the
-spread that its grade takes away on average; the largest comes first. The idea is Carterette, Allan
-& Sitaraman's (2006, "Minimal test collections for retrieval evaluation"), taken beyond average
-precision to any measure, and with the chance of relevance learnt from the judgments at hand.
+An unjudged hit is a random grade (see `evaluation.relevance_model`), so a measure is a random
+number: its mean says which way the decision goes, its spread how sure that is. A pair is worth the
+part of the spread that its grade takes away on average; the largest comes first. The idea is
+Carterette, Allan & Sitaraman's (2006, "Minimal test collections for retrieval evaluation"), taken
+beyond average precision to any measure, and with the chance of relevance learnt from the judgments
+at hand.
 
-How it is computed: `evaluation.guessed` draws grades for every unjudged hit, and the measure under
-each draw gives mean and spread (`_state_of`): the same belief that `compare` and gates have. What
-one pair's grade would change is measured by setting it to every grade in turn while the query's
-other hits stay as drawn (`_effects`), and `belief.plan` puts the pairs in order, narrowing the
-belief after each as if its grade were known.
+How it is computed: `evaluation.imputed_measures` draws grades for every unjudged hit, and the
+measure under each draw gives mean and spread (`_state_of`): the same belief that `compare` and
+gates have. What one pair's grade would change is measured by setting it to every grade in turn
+while the query's other hits stay as drawn (`_effects`), and `relevance_model.plan` puts the pairs
+in order, narrowing the belief after each as if its grade were known.
 """
 
 from __future__ import annotations
@@ -31,8 +32,6 @@ from assay.core.results import (
     Results,
     Verdict,
 )
-from assay.evaluation.belief import chances, plan
-from assay.evaluation.doubts import is_closed
 from assay.evaluation.gate_values import (
     LATENCY,
     margins,
@@ -41,12 +40,14 @@ from assay.evaluation.gate_values import (
     too_few,
     too_few_judged,
 )
-from assay.evaluation.guessed import (
+from assay.evaluation.imputed_measures import (
     BLOCK_CELLS,
+    DEEPEST,
     NORMAL,
     Entries,
     Guess,
     Table,
+    as_judged,
     chance_above,
     guessed,
     measured,
@@ -55,6 +56,9 @@ from assay.evaluation.guessed import (
     unseen_grades,
 )
 from assay.evaluation.measures import NO_RANK, Floats, Integers, Measure, parse_measure
+from assay.evaluation.relevance_model import chances, plan
+from assay.evaluation.unjudged import PoolAdvice, pool_needed
+from assay.evaluation.verdict_stability import is_closed
 
 # ── which judgments settle a gate ─────────────────────────────────────────────────────────────────
 
@@ -227,6 +231,12 @@ class Decision(DecisionState, frozen=True, kw_only=True):
     needed: int  # how many of the pairs are expected to bring the confidence to the level; `first`
     level: float
     systems: int  # 2 where two are compared
+    verdict: str = ""  # what `compare` says of the two
+    pool: PoolAdvice | None = None  # what pools the two lists one rank deeper
+    # both lists are judged to depth 5: the figures are those of the judged hits, and not expected
+    as_judged: bool = False
+    rulings: list[Pair] = []  # pairs whose judges disagree: a ruling settles them, no further vote
+    being_judged: int = 0  # pairs left out because somebody is judging them, or has since
 
 
 def next_to_judge(
@@ -249,6 +259,7 @@ def next_to_judge(
     effects = effects / max(len(table.entries), 1)
     pairs = _pairs(table, guess.spots[order], effects[order], chance[order], narrowing)
     needed = _needed(stand, [pair.narrowing for pair in pairs], level)
+    deepest = wanted.cutoff or DEEPEST
     return Decision(
         measure=str(wanted),
         threshold=threshold,
@@ -260,6 +271,8 @@ def next_to_judge(
         needed=min(stand.first or needed, len(pairs)),
         level=level,
         systems=len(table.ranks),
+        pool=pool_needed(first, second, deepest) if second is not None else None,
+        as_judged=table.told_as_judged and table.unjudged_hits > 0,
     )
 
 
@@ -282,6 +295,10 @@ def _guess(table: Table) -> Guess:
 
 
 def _state_of(table: Table, measure: Measure, guess: Guess, threshold: float) -> DecisionState:
+    if table.told_as_judged:
+        before, after = as_judged(table, measure)
+        change = float((after - before).sum()) / max(len(table.entries), 1) - threshold
+        return DecisionState(expected=change, deviation=0.0, confidence=1.0)
     totals = _distances(table, measure, guess, threshold)
     deviation, above = float(totals.std()), chance_above(totals)
     return DecisionState(

@@ -20,39 +20,22 @@ import msgspec
 from assay.core.errors import InputError
 from assay.core.types import Document, GoldSet, Query, Vote, VoteKind
 from assay.formats.spreadsheet import guarded
+from assay.gold.votes import current
 from assay.judging import rubrics
 from assay.judging.passages import passages
 from assay.judging.pool import PEOPLE, Pool, PooledPair, judged_pairs, pairs_to_judge
 from assay.judging.rubrics import Rubric
-from assay.judging.votes import current, document_fingerprint
+from assay.judging.votes import READ_FIELDS, document_fingerprint
 
 FORMAT = 1
-# A named part of a document, and its machine-made stand-in where a source has one.
-PARTS = {"question": "question_synthetic", "conclusion": "conclusion_synthetic"}
 SUMMARY = "[Summary, not the document's own words] "
 
 MAX_CELL = 30_000  # characters; a cell of a spreadsheet holds 32,767
 BETWEEN = "\n\n[…]\n\n"
 CSV_COLUMNS = (
-    "query_id",
-    "query",
-    "type",
-    "doc_id",
-    "title",
-    "question",
-    "conclusion",
-    "passages",
-    "text",
-    "grade",
-    "rationale",
-    "unsure",
-    "seconds",
-    "judge",
-    "document",
-    "rubric",
-    "pairs",
-    "guide",
-)
+    "query_id query type doc_id title question conclusion passages text "
+    "grade rationale unsure seconds judge document rubric pairs guide"
+).split()
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
@@ -149,7 +132,7 @@ def packet_row(
     query: Query, document: Document, fingerprint: str
 ) -> tuple[PacketRow, tuple[str, ...]]:
     """What a judge reads of one pair, and the words of the query as the document has them."""
-    parts = {name: _named_part(document, name) for name in PARTS}
+    parts = {name: _named_part(document, name) for name in READ_FIELDS}
     found = passages(query.text, document, shown=tuple(filter(None, parts.values())))
     row = PacketRow(
         query_id=query.id,
@@ -168,7 +151,7 @@ def packet_row(
 
 def _named_part(document: Document, name: str) -> str:
     own = document.fields.get(name, "").strip()
-    made = document.fields.get(PARTS[name], "").strip()
+    made = document.fields.get(READ_FIELDS[name], "").strip()
     return own or (f"{SUMMARY}{made}" if made else "")
 
 

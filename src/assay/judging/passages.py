@@ -22,10 +22,10 @@ from assay.language.terms import fold, same_word
 
 LONGEST = 90  # words of a passage; taste
 MOST = 3  # passages of a document; taste
-MAX_TEXT = 200_000  # characters of a document that are looked through
-SAMPLE = 2_000  # characters that tell the language of a document that does not say
-AGAIN = 0.35  # what a word of the query is worth that another passage has
-OFTEN = 0.1  # what words that come again are worth: enough to settle a tie
+MAX_TEXT = 200_000  # characters of a document that are looked through; taste
+SAMPLE = 2_000  # characters that tell the language of a document that does not say; taste
+AGAIN = 0.35  # what a word of the query is worth that another passage has; taste
+OFTEN = 0.1  # what words that come again are worth: enough to settle a tie; taste
 BARE = re.compile(r"\W+")
 
 # A word as the page marks it, with vowel points and inner quotes: תב"ע, official's. The page has
@@ -35,7 +35,7 @@ WORD = re.compile(rf"{_LETTERS}(?:[\"'״׳’]{_LETTERS})*")
 _END = re.compile(r"(?<=[.?!;:])\s+|\n\s*\n")
 
 
-class Passages(msgspec.Struct, frozen=True, kw_only=True):
+class NearestPassages(msgspec.Struct, frozen=True, kw_only=True):
     """In the order of the document. `words` are the words of the query, in lower case and in the
     forms that the document has them."""
 
@@ -57,7 +57,7 @@ class _Run(msgspec.Struct, frozen=True):
     hits: int
 
 
-def passages(query: str, document: Document, *, shown: Sequence[str] = ()) -> Passages:
+def passages(query: str, document: Document, *, shown: Sequence[str] = ()) -> NearestPassages:
     """The best passages; none of them stands in `shown`, which the judge reads anyway. Without a
     word of the query anywhere, and without anything shown, how the text begins."""
     text = document.text[:MAX_TEXT]
@@ -76,7 +76,7 @@ def passages(query: str, document: Document, *, shown: Sequence[str] = ()) -> Pa
     words = {word for place in (document.title, *shown) for word in _words(place)}
     forms = {word for word in words if asked.held(word)}
     forms.update(*(sentence.forms for sentence in sentences))
-    return Passages(texts=texts, words=tuple(sorted(forms)))
+    return NearestPassages(texts=texts, words=tuple(sorted(forms)))
 
 
 # ── the words of the query ────────────────────────────────────────────────────────────────────────

@@ -43,10 +43,10 @@ from assay.language.detect import detect
 LANGUAGES = ("fi", "en", "he")
 HEBREW = re.compile(hebrew.LETTER)
 WORD = re.compile(r"[^\W\d_]+")
-MIN_WORD = 5  # a typo in a shorter word often makes another word
-LONGEST = 3  # words of a question of which one is mistyped
-LONGEST_ENDING = 8  # letters after a stem of the glossary: more is another word
-MIN_HEBREW = 3  # letters of a word that takes or loses a prefix
+MIN_WORD = 5  # letters: a typo in a shorter word often makes another word; taste
+LONGEST = 3  # words of a question of which one is mistyped; taste
+LONGEST_ENDING = 8  # letters after a stem of the glossary: more is another word; taste
+MIN_HEBREW = 3  # letters of a word that takes or loses a prefix; taste
 # What can begin the second part of a compound: four letters or more, not two consonants and not a
 # plural ending.
 HEAD = re.compile(r"(?!i[aädhkltsn])(?:[aeiouyäö]|[^\W\d_aeiouyäö](?=[aeiouyäö]))\w{3}")
@@ -184,7 +184,7 @@ def _chosen(kinds: Sequence[str]) -> list[Perturbation]:
 
 
 def language_of(text: str) -> str:
-    """That of the text, or English where it does not say."""
+    """The language of a text; English if it cannot be told."""
     return detect(text) or "en"
 
 
@@ -208,17 +208,23 @@ def _edited(text: str, word: re.Match[str], edit: Callable[[str], str]) -> str:
     return text[: word.start()] + edit(word[0]) + text[word.end() :]
 
 
-def _keyboard(text: str, rng: random.Random, material: Material) -> str:
+def _typo(edit: TextChange) -> TextChange:
+    """The change of a text that mistypes one of its words."""
+
+    def change(text: str, rng: random.Random, material: Material) -> str:
+        return _in_a_word(text, rng, lambda word: edit(word, rng, material))
+
+    return change
+
+
+@_typo
+def _keyboard(word: str, rng: random.Random, material: Material) -> str:
     near = _neighbours(material.keyboard)
-
-    def edit(word: str) -> str:
-        places = [at for at in range(1, len(word)) if near.get(word[at].lower())]
-        if not places:
-            return word
-        at = rng.choice(places)
-        return word[:at] + rng.choice(near[word[at].lower()]) + word[at + 1 :]
-
-    return _in_a_word(text, rng, edit)
+    places = [at for at in range(1, len(word)) if near.get(word[at].lower())]
+    if not places:
+        return word
+    at = rng.choice(places)
+    return word[:at] + rng.choice(near[word[at].lower()]) + word[at + 1 :]
 
 
 @cache
@@ -237,31 +243,25 @@ def _neighbours(rows: tuple[str, ...]) -> dict[str, str]:
     return {key: "".join(other for other in places if are_near(key, other)) for key in places}
 
 
-def _transposed(text: str, rng: random.Random, material: Material) -> str:
-    def edit(word: str) -> str:
-        places = [at for at in range(1, len(word) - 1) if word[at] != word[at + 1]]
-        if not places:
-            return word
-        at = rng.choice(places)
-        return word[:at] + word[at + 1] + word[at] + word[at + 2 :]
-
-    return _in_a_word(text, rng, edit)
+@_typo
+def _transposed(word: str, rng: random.Random, material: Material) -> str:
+    places = [at for at in range(1, len(word) - 1) if word[at] != word[at + 1]]
+    if not places:
+        return word
+    at = rng.choice(places)
+    return word[:at] + word[at + 1] + word[at] + word[at + 2 :]
 
 
-def _dropped(text: str, rng: random.Random, material: Material) -> str:
-    def edit(word: str) -> str:
-        at = rng.randrange(1, len(word))
-        return word[:at] + word[at + 1 :]
-
-    return _in_a_word(text, rng, edit)
+@_typo
+def _dropped(word: str, rng: random.Random, material: Material) -> str:
+    at = rng.randrange(1, len(word))
+    return word[:at] + word[at + 1 :]
 
 
-def _doubled(text: str, rng: random.Random, material: Material) -> str:
-    def edit(word: str) -> str:
-        at = rng.randrange(1, len(word))
-        return word[: at + 1] + word[at] + word[at + 1 :]
-
-    return _in_a_word(text, rng, edit)
+@_typo
+def _doubled(word: str, rng: random.Random, material: Material) -> str:
+    at = rng.randrange(1, len(word))
+    return word[: at + 1] + word[at] + word[at + 1 :]
 
 
 def _umlauts(text: str, rng: random.Random, material: Material) -> str:

@@ -22,7 +22,8 @@ from assay.core.errors import InputError
 from assay.core.files import read_strict_json, write_atomic
 from assay.core.types import GoldSet, Vote, VoteKind
 from assay.gold.people import People
-from assay.judging.votes import Pair, beside, by_pair, current
+from assay.gold.rows import beside
+from assay.gold.votes import Pair, by_pair, current
 
 # ── dealing pairs to judges ───────────────────────────────────────────────────────────────────────
 

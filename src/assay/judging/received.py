@@ -18,20 +18,10 @@ import msgspec
 
 from assay.core.errors import InputError
 from assay.core.types import GoldSet, Vote, VoteKind, counted
-from assay.formats.ballots import Ballot, Ballots, Problem, problem_of
-from assay.gold.votes import book_of
-from assay.judging.rationales import too_long
-from assay.judging.votes import (
-    EDITED,
-    IMPORTED,
-    RULING,
-    UNNAMED,
-    WITHDRAWN,
-    Pair,
-    by_pair,
-    not_before,
-    role_of,
-)
+from assay.formats.ballots import Ballot, BallotProblem, Ballots, problem_of
+from assay.gold.people import IMPORTED
+from assay.gold.votes import EDITED, RULING, WITHDRAWN, Pair, book_of, by_pair, not_before, role_of
+from assay.judging.votes import too_long
 
 NOTHING = "Nothing was changed."
 SHOWN = 10  # invalid rows that an error names; taste
@@ -88,7 +78,7 @@ class MergedVotes(msgspec.Struct, frozen=True, kw_only=True):
     new: list[Vote]
     already: int
     outdated: int
-    left_out: list[Problem] = []
+    left_out: list[BallotProblem] = []
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,7 +96,7 @@ def merge_ballots(
     """The ballots of all files as votes, in their order. One invalid row refuses all of them; with
     `partial`, only itself."""
     box = _VoteBox(limits.votes)
-    problems, good = list[Problem](), 0
+    problems, good = list[BallotProblem](), 0
     for file in files:
         given, wrong = _read_file(file, limits, defaults, box)
         problems += [*file.bad, *wrong, *([file.missing] if file.missing else [])]
@@ -120,11 +110,11 @@ def merge_ballots(
 
 def _read_file(
     file: Ballots, limits: VoteLimits, defaults: MergeDefaults, box: _VoteBox
-) -> tuple[list[_BallotVote], list[Problem]]:
+) -> tuple[list[_BallotVote], list[BallotProblem]]:
     """The votes of a file, and the rows that are invalid. Of two rows on one pair neither counts,
     nor of two rows in two files that do not say which is later: only the judge knows which one is
     meant, and the order in which files are named decides nothing."""
-    given, problems = list[_BallotVote](), list[Problem]()
+    given, problems = list[_BallotVote](), list[BallotProblem]()
     seats, contested = dict[Seat, str](), set[Seat]()
     for ballot in file.rows:
         try:
@@ -147,7 +137,7 @@ def _read_file(
     return [each for each in given if _seat(each.vote) not in contested], problems
 
 
-def _refusal(problems: Sequence[Problem], good: int) -> InputError:
+def _refusal(problems: Sequence[BallotProblem], good: int) -> InputError:
     """One error for all invalid rows, so that nobody has to fix a file row by row."""
     first, *others = problems
     lines = [f"  {each.where}: {each.message}" for each in others[: SHOWN - 1]]
@@ -168,13 +158,12 @@ class _VoteBox:
         self._book = book_of(votes)
         self.known = {vote.id: vote for vote in votes}
         self.holds = {_seat(vote): vote for vote in self._book.current()}
-        self.kinds = {vote.judge: vote.kind for vote in votes if vote.judge != UNNAMED}
+        self.kinds = {vote.judge: vote.kind for vote in votes if vote.judge != IMPORTED}
         self.new: list[Vote] = []
         self.already = self.outdated = 0
         self._ruled: dict[Pair, list[str]] = {}  # the last ruling of these files, by pair
-        self._brought: dict[
-            Seat, tuple[_BallotVote, Vote | None]
-        ] = {}  # by these files, and before it
+        # what these files brought, and the vote before it
+        self._brought: dict[Seat, tuple[_BallotVote, Vote | None]] = {}
         # without these files, whose order decides nothing
         self._earlier = by_pair(votes)
         self._past: dict[Seat, list[Vote]] = {}

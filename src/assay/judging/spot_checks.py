@@ -22,7 +22,8 @@ from assay.core.errors import InputError, UsageError
 from assay.core.files import read_strict_json, write_atomic
 from assay.core.types import GoldSet, Vote
 from assay.evaluation.statistics import beta_quantile
-from assay.judging.votes import SAMPLE, Pair, beside, by_pair, current
+from assay.gold.rows import beside
+from assay.gold.votes import SAMPLE, Pair, by_pair, current
 
 LEAST = 5  # pairs of each grade in a sample, if there are so many; taste
 LEVEL = 0.95

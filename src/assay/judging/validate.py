@@ -1,9 +1,11 @@
-"""Checks on a gold set: errors make it unusable, flags ask a person to look.
+"""Checks on a gold set, and its summary for `assay gold stats`. Errors make a set unusable, flags
+ask a person to look.
 
 Reading a set already refuses malformed files. These checks cover references, repeated texts,
 queries without judgments, the calibration checklist of the rubric, the targets that the set
 states, and votes on another rubric version, text or scale. A set is not held to targets that it
-does not state."""
+does not state. Its own targets may replace what the rubric expects of a query, which a note says;
+they switch off neither the checklist nor the check for inflation."""
 
 from __future__ import annotations
 
@@ -15,9 +17,24 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from assay.core.types import Expected, Finding, GoldSet, Judgment, Query, Targets, Vote, counted
+import msgspec
+
+from assay.core.fingerprints import gold_fingerprint
+from assay.core.types import (
+    Document,
+    Expected,
+    Finding,
+    GoldSet,
+    Judgment,
+    Query,
+    Targets,
+    Vote,
+    counted,
+    machine_note_of,
+)
+from assay.gold.votes import current
 from assay.judging.rubrics import Rubric, span, version
-from assay.judging.votes import current, stale
+from assay.judging.votes import MIN_WORDS, stale
 
 # ── queries that ask nearly the same thing ────────────────────────────────────────────────────────
 
@@ -103,22 +120,27 @@ def _similar_sets(sets: Sequence[frozenset[str]]) -> Iterator[tuple[int, int, fl
 
 # ── the checks ────────────────────────────────────────────────────────────────────────────────────
 
-INFLATED_SHARE = 0.75  # more than this share of the highest judgments asks for a second look
-MIN_RATIONALE_WORDS = 3  # as in `rationales`
-MIN_OF_A_TYPE = 1.0  # how far from an even share the queries of a type may be, at the least
-_NUMBER = re.compile(r"\d+(?:\.\d+)*")
+# The key of a set that names rubrics whose votes still hold under its own, each with the reason.
+EARLIER_RUBRICS = "earlier_rubrics"
+LEVELS = ("error", "flag", "note")
+INFLATED_SHARE = 0.75  # more than this share of the highest judgments is flagged; taste
+MIN_QUERIES = 5  # of a set that is checked for having no 0 at all; taste
+MIN_OF_A_TYPE = 1.0  # queries that a type may always be away from its even share; taste
+NUMBER = re.compile(r"\d+(?:\.\d+)*")
 
 
 @dataclass(frozen=True, kw_only=True)
 class KnownDocuments:
     """What a corpus tells: its ids, the numbers of the sections and rules that it cites (None where
-    it cannot say), the documents that only ask, and the fingerprints of those voted on."""
+    it cannot say), the documents that only ask, those voted on, and the numbers in the texts of the
+    examples of a taxonomy."""
 
     ids: Collection[str]
     name: str = ""  # of the corpus, where a set has rows of several
     statutes: frozenset[str] | None = None
     requests: frozenset[str] = frozenset()
-    fingerprints: Mapping[str, str] = field(default_factory=dict)
+    judged: Mapping[str, Document] = field(default_factory=dict)
+    examples: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
 
 def validate(
@@ -144,13 +166,15 @@ def validate(
     if known is not None:
         findings += _references(gold, judged, known, own)
         findings += _requests(judged, rubric, known)
-        findings += stale_votes(votes, known.fingerprints)
+        findings += stale_votes(votes, known.judged)
     graded = (
         not unknown and gold.judgments.height > 0 and gold.max_grade >= rubric.highly_relevant_from
     )
     if graded:
         for query in gold.queries:
             findings += _checklist(query, judged[query.id], rubric, gold.targets)
+        findings += _replaced_targets(gold, rubric)
+        findings += _without_zeros(gold)
     if gold.targets is not None:
         findings += _distribution(gold, gold.targets)
     if unknown:
@@ -166,7 +190,7 @@ def validate(
         message = f"top_score is {gold.top_grade}, the highest grade of {rubric.id} {rubric.top}"
         findings.append(_flag("top-score", gold.name, message))
     findings += [] if unknown else older_rubrics(gold, rubric, votes)
-    return sorted(findings, key=lambda finding: finding.level != "error")
+    return sorted(findings, key=lambda finding: LEVELS.index(finding.level))
 
 
 def _error(code: str, where: str, message: str) -> Finding:
@@ -175,6 +199,10 @@ def _error(code: str, where: str, message: str) -> Finding:
 
 def _flag(code: str, where: str, message: str) -> Finding:
     return Finding(level="flag", code=code, where=where, message=message)
+
+
+def _note(code: str, where: str, message: str) -> Finding:
+    return Finding(level="note", code=code, where=where, message=message)
 
 
 def _unjudged(gold: GoldSet, judged: Mapping[str, list[Judgment]]) -> Iterator[Finding]:
@@ -213,10 +241,19 @@ def _references(
                     message = f"example opinion {doc_id!r} is not in the corpus"
                     yield _error("unknown-example", where, message)
             for statute in filter(str.strip, issue.key_statutes):
-                number = _NUMBER.search(statute)
+                number = NUMBER.search(statute)
                 if known.statutes is not None and not (number and number[0] in known.statutes):
                     message = f"key statute {statute!r} is cited nowhere in the corpus"
                     yield _flag("unknown-statute", where, message)
+                elif number and _is_unmentioned(number[0], issue.example_opinion_ids, known):
+                    message = f"key statute {statute!r} is in none of the example opinions"
+                    yield _flag("statute-not-in-examples", where, message)
+
+
+def _is_unmentioned(number: str, examples: Iterable[str], known: KnownDocuments) -> bool:
+    """Whether none of the examples that the corpus has mentions a section."""
+    texts = [known.examples[doc_id] for doc_id in examples if doc_id in known.examples]
+    return bool(texts) and not any(number in text for text in texts)
 
 
 def _requests(
@@ -304,8 +341,7 @@ def _highly_relevant(
 ) -> Iterator[Finding]:
     high = sum(judgment.grade >= rubric.highly_relevant_from for judgment in judgments)
     usual = stated.highly_relevant or rubric.expected_per_query.highly_relevant
-    least = stated.highly_relevant[0] if stated.highly_relevant else None
-    least = rubric.checklist.min_highly_relevant if least is None else least
+    least = max(rubric.checklist.min_highly_relevant, (stated.highly_relevant or (0, 0))[0])
     found = f"{high} with {_named(rubric.highly_relevant_from, rubric.top)}"
     if high < least:
         message = f"{found}, at least {least} wanted: is the issue in the corpus?"
@@ -314,7 +350,7 @@ def _highly_relevant(
         message = f"{found}, {span(usual)} expected: the query may be too broad"
         yield _flag("too-broad", query_id, message)
     enough = 0 < rubric.checklist.min_judged <= len(judgments)
-    if enough and not stated.highly_relevant and high / len(judgments) > INFLATED_SHARE:
+    if enough and high / len(judgments) > INFLATED_SHARE:
         message = f"{found} of {len(judgments)}: check for inflation"
         yield _flag("inflated", query_id, message)
 
@@ -323,19 +359,56 @@ def _counts(
     query_id: str, judgments: list[Judgment], rubric: Rubric, stated: Expected
 ) -> Iterator[Finding]:
     total = len(judgments)
-    least = stated.judged[0] if stated.judged else rubric.checklist.min_judged
+    least = max(rubric.checklist.min_judged, (stated.judged or (0, 0))[0])
     if total < least:
         message = f"{total} judged, at least {least} wanted: the query may be too narrow"
         yield _flag("too-narrow", query_id, message)
     most = stated.judged or rubric.expected_per_query.judged
     if most and total > most[1]:
         yield _flag("many-judged", query_id, f"{total} judged, {span(most)} expected")
+    yield from _relevant(query_id, judgments, rubric)
     lower = range(rubric.relevant_from, rubric.highly_relevant_from)
     usual = stated.relevant or rubric.expected_per_query.relevant
     middle = sum(judgment.grade in lower for judgment in judgments)
     if usual and lower and not usual[0] <= middle <= usual[1]:
         message = f"{middle} with {_named(lower[0], lower[-1])}, {span(usual)} expected"
         yield _flag("grade-1-spread", query_id, message)
+
+
+def _relevant(query_id: str, judgments: list[Judgment], rubric: Rubric) -> Iterator[Finding]:
+    """Too few relevant documents, or a pool that has nothing else."""
+    total = len(judgments)
+    relevant = sum(judgment.grade >= rubric.relevant_from for judgment in judgments)
+    least = rubric.checklist.min_relevant
+    if relevant < least <= total:
+        found = f"{relevant} with {_named(rubric.relevant_from, rubric.top)}"
+        message = f"{found}, at least {least} wanted: the query may be too narrow"
+        yield _flag("few-relevant", query_id, message)
+    usual = rubric.expected_per_query.judged
+    if usual and relevant == total > usual[1]:
+        message = f"none of {total} has a grade below {rubric.relevant_from}: check for inflation"
+        yield _flag("inflated", query_id, message)
+
+
+def _without_zeros(gold: GoldSet) -> Iterator[Finding]:
+    """A set in which no document was found irrelevant. A single query may have none."""
+    if len(gold.queries) >= MIN_QUERIES and not gold.judgments["grade"].eq(0).any():
+        message = f"not one of {gold.judgments.height} judgments is 0: check for inflation"
+        yield _flag("inflated", gold.name, message)
+
+
+def _replaced_targets(gold: GoldSet, rubric: Rubric) -> Iterator[Finding]:
+    """What the set expects of a query in place of what its rubric expects."""
+    stated = (gold.targets.expected_per_query if gold.targets else None) or Expected()
+    usual = rubric.expected_per_query
+    changes = [
+        f"{name} {span(now)} ({span(before)})"
+        for name in Expected.__struct_fields__
+        if (now := getattr(stated, name)) and (before := getattr(usual, name)) and now != before
+    ]
+    if changes:
+        message = f"its targets replace those of {rubric.id}: {', '.join(changes)}"
+        yield _note("targets-replaced", gold.name, message)
 
 
 def _named(lowest: int, highest: int) -> str:
@@ -348,7 +421,7 @@ def _rationales(query_id: str, judgments: list[Judgment]) -> Iterator[Finding]:
     bare = [doc_id for doc_id, count in words.items() if count == 0]
     if bare:
         yield _flag("no-rationale", query_id, f"{len(bare)} without a rationale: {_some(bare)}")
-    short = [doc_id for doc_id, count in words.items() if 0 < count < MIN_RATIONALE_WORDS]
+    short = [doc_id for doc_id, count in words.items() if 0 < count < MIN_WORDS]
     if short:
         message = f"{len(short)} with a rationale too short to check: {_some(short)}"
         yield _flag("thin-rationale", query_id, message)
@@ -404,9 +477,15 @@ def older_rubrics(gold: GoldSet, rubric: Rubric, votes: Sequence[Vote]) -> Itera
         message = f"the set was judged under {gold.rubric}; that rubric reads {now} now"
         yield _flag("older-rubric", gold.name, message)
     noun = "vote" if votes else "judgment"
+    reasons = gold.extra.get(EARLIER_RUBRICS)
     for name, count in versions_used(gold, votes).items():
-        if name not in ("", rubric.id, now, gold.rubric):
-            message = f"{counted(count, noun)} under {name}, the rubric of the set is {now}"
+        if name in ("", rubric.id, now, gold.rubric):
+            continue
+        message = f"{counted(count, noun)} under {name}, the rubric of the set is {now}"
+        reason = reasons.get(name.partition("@")[0]) if isinstance(reasons, dict) else None
+        if reason:
+            yield _note("older-rubric", gold.name, f"{message}; they still hold: {reason}")
+        else:
             yield _flag("older-rubric", gold.name, message)
 
 
@@ -422,11 +501,75 @@ def votes_off_scale(rubric: Rubric, votes: Sequence[Vote]) -> Iterator[Finding]:
         yield _error("votes-off-scale", rubric.id, message)
 
 
-def stale_votes(votes: Iterable[Vote], fingerprints: Mapping[str, str]) -> Iterator[Finding]:
-    changed: dict[str, list[str]] = defaultdict(list)
-    for vote in stale(current(votes), fingerprints):
-        changed[vote.query_id].append(vote.doc_id)
-    for query_id, doc_ids in changed.items():
-        documents = ", ".join(dict.fromkeys(doc_ids))
-        message = f"{counted(len(doc_ids), 'vote')} on a text that has changed since: {documents}"
+def stale_votes(votes: Iterable[Vote], documents: Mapping[str, Document]) -> Iterator[Finding]:
+    """Votes on documents that read otherwise now, with the parts that changed."""
+    holding = list(current(votes))
+    changed = stale(holding, documents)
+    by_query: dict[str, list[str]] = defaultdict(list)
+    for vote in holding:
+        if vote.id in changed:
+            by_query[vote.query_id].append(f"{vote.doc_id} ({', '.join(changed[vote.id])})")
+    for query_id, named in by_query.items():
+        votes_on = counted(len(named), "vote")
+        message = f"{votes_on} on a document that changed since: {', '.join(dict.fromkeys(named))}"
         yield _flag("stale-votes", query_id, message)
+
+
+# ── the summary of a set ──────────────────────────────────────────────────────────────────────────
+
+
+class CountSpread(msgspec.Struct, frozen=True, kw_only=True):
+    """The smallest, the middle and the largest of some counts."""
+
+    min: int
+    median: int
+    max: int
+
+
+class GoldPicture(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """`topics` are counts of queries by topic and type; `rationales` is the share of judgments that
+    have one, `rubric_versions` how many votes, or judgments where nobody voted, were given under
+    each version of a rubric. `note` says that labels rest on machines alone."""
+
+    name: str
+    queries: int
+    judgments: int
+    rubric: str
+    rubric_versions: dict[str, int]
+    rationales: float
+    types: dict[str, int]
+    topics: dict[str, dict[str, int]]
+    grades: dict[str, int]
+    judged_per_query: CountSpread
+    fingerprint: str
+    note: str = ""
+
+
+def picture_of(gold: GoldSet, votes: Sequence[Vote] = ()) -> GoldPicture:
+    judged = Counter({query.id: 0 for query in gold.queries})
+    grades: Counter[int] = Counter()
+    with_rationale = 0
+    for judgment in gold.iter_judgments():
+        judged[judgment.query_id] += 1
+        grades[judgment.grade] += 1
+        with_rationale += bool(judgment.rationale.strip())
+    counts = sorted(judged.values()) or [0]  # a set may have no queries yet
+    topics: dict[str, Counter[str]] = {}
+    for query in gold.queries:
+        topics.setdefault(query.topic or query.category, Counter())[query.type] += 1
+    return GoldPicture(
+        name=gold.name,
+        queries=len(gold.queries),
+        judgments=gold.judgments.height,
+        rubric=gold.rubric,
+        rubric_versions=versions_used(gold, votes),
+        rationales=with_rationale / max(gold.judgments.height, 1),
+        types=dict(Counter(query.type for query in gold.queries)),
+        topics={topic: dict(types) for topic, types in topics.items()},
+        grades={str(grade): grades[grade] for grade in sorted(grades, reverse=True)},
+        judged_per_query=CountSpread(
+            min=counts[0], median=counts[len(counts) // 2], max=counts[-1]
+        ),
+        fingerprint=gold_fingerprint(gold),
+        note=machine_note_of(gold),
+    )

@@ -1,61 +1,26 @@
-"""The votes of a gold set, read from its log: who gave which grade to which document, and whether
-the document has changed since.
+"""The votes of a gold set as judges give them: reading them from the log, whether their document
+has changed since, and whether the reason that a judge wrote is one.
 
-`policy` makes labels of votes. `gold.votes` decides which votes hold; its names can be imported
-from here too."""
+`gold.votes` decides which votes hold; `judging.labels` makes labels of them."""
 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import msgspec
 
+from assay.core.errors import Declined
 from assay.core.types import Document, GoldSet, Judgment, Vote
-from assay.gold.files import beside, has_log, log_path
 from assay.gold.log import open_log
 from assay.gold.people import IMPORTED
-from assay.gold.votes import (
-    EDITED,
-    RULING,
-    SAMPLE,
-    WITHDRAWN,
-    Pair,
-    VoteBook,
-    book_of,
-    by_pair,
-    contradicts_itself,
-    current,
-    not_before,
-    role_of,
-)
+from assay.gold.rows import has_log
+from assay.gold.votes import VoteBook, current
 
-__all__ = [
-    "EDITED",
-    "IMPORTED",
-    "RULING",
-    "SAMPLE",
-    "UNNAMED",
-    "WITHDRAWN",
-    "Pair",
-    "beside",
-    "book_of",
-    "by_pair",
-    "contradicts_itself",
-    "current",
-    "document_fingerprint",
-    "has_log",
-    "log_path",
-    "not_before",
-    "read_votes",
-    "role_of",
-    "stale",
-    "stale_in",
-    "votes_of_labels",
-]
-
-UNNAMED = IMPORTED  # the judge of labels that a set had before anybody voted
+# A named part of a document that a judge reads, and its machine-made stand-in.
+READ_FIELDS = {"question": "question_synthetic", "conclusion": "conclusion_synthetic"}
 
 
 def read_votes(dataset: Path) -> list[Vote]:
@@ -63,29 +28,46 @@ def read_votes(dataset: Path) -> list[Vote]:
     return open_log(dataset).votes() if has_log(dataset) else []
 
 
-def stale(votes: Iterable[Vote], fingerprints: Mapping[str, str]) -> list[Vote]:
-    """The votes whose document reads otherwise now than when it was judged."""
-    return [
-        vote
+def stale(votes: Iterable[Vote], documents: Mapping[str, Document]) -> dict[str, tuple[str, ...]]:
+    """The votes whose document reads otherwise now than when it was judged, by their ids, with the
+    parts that changed."""
+    changed = {
+        vote.id: changed_parts(vote.document, documents[vote.doc_id])
         for vote in votes
-        if vote.document and fingerprints.get(vote.doc_id, vote.document) != vote.document
-    ]
+        if vote.doc_id in documents
+    }
+    return {vote_id: parts for vote_id, parts in changed.items() if parts}
 
 
 def stale_in(votes: Iterable[Vote], documents: Iterable[Document]) -> list[Vote]:
     """The votes that hold now, and whose document the corpus has otherwise than it was read."""
     holding = [vote for vote in current(votes) if vote.document]
     read = {vote.doc_id for vote in holding}
-    prints = {
-        document.id: document_fingerprint(document) for document in documents if document.id in read
-    }
-    return stale(holding, prints)
+    changed = stale(holding, {each.id: each for each in documents if each.id in read})
+    return [vote for vote in holding if vote.id in changed]
 
 
 def document_fingerprint(document: Document) -> str:
-    """What of a document a judge reads: its title, its named parts and its text."""
-    parts = [document.title, document.text, sorted(document.fields.items())]
-    return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()[:16]
+    """What of a document a judge reads: the hashes of its text, its question and its conclusion. A
+    title is left out, since importers compute it."""
+    parts = [document.text]
+    for own, made in READ_FIELDS.items():
+        parts.append(document.fields.get(own, "").strip() or document.fields.get(made, "").strip())
+    return ":".join(hashlib.sha256(part.encode()).hexdigest()[:12] for part in parts)
+
+
+def changed_parts(seen: str, document: Document) -> tuple[str, ...]:
+    """The parts of a document that read otherwise than a judge saw them; `seen` is the fingerprint
+    that the vote keeps. Votes of earlier versions have one hash, which does not say which part."""
+    if not seen:
+        return ()
+    if ":" not in seen:
+        whole = [document.title, document.text, sorted(document.fields.items())]
+        unchanged = hashlib.sha256(msgspec.json.encode(whole)).hexdigest()[:16] == seen
+        return () if unchanged else ("title, text or fields",)
+    hashes = zip(seen.split(":"), document_fingerprint(document).split(":"), strict=False)
+    names = ("text", *READ_FIELDS)
+    return tuple(name for name, (then, now) in zip(names, hashes, strict=False) if then != now)
 
 
 def votes_of_labels(gold: GoldSet, book: VoteBook) -> list[Vote]:
@@ -97,7 +79,7 @@ def votes_of_labels(gold: GoldSet, book: VoteBook) -> list[Vote]:
             query_id=judgment.query_id,
             doc_id=judgment.doc_id,
             grade=judgment.grade,
-            judge=judgment.judge or UNNAMED,
+            judge=judgment.judge or IMPORTED,
             kind="human",
             at=judgment.at,
             rationale=judgment.rationale,
@@ -113,3 +95,51 @@ def _label_id(judgment: Judgment) -> str:
     """The same label gives the same id, so that taking labels in twice takes them in once."""
     parts = [judgment.query_id, judgment.doc_id, judgment.grade, judgment.judge, judgment.at]
     return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()[:24]
+
+
+# ── reasons ───────────────────────────────────────────────────────────────────────────────────────
+
+LONGEST_REASON = 4_000  # characters of a reason; taste
+# what makes a text a reason; taste
+MIN_WORDS, MIN_LETTERS = 3, 10
+MIN_LETTERS_OF_TWO = 20  # of two words, in languages that write words together
+MIN_ADDED = 3  # letters after a start that the rubric offers: "Another area of the law: tax"
+MIN_ADDED_WITHOUT_COLON = 5  # "Another area of the law entirely"
+EXPECTED_REASON = (
+    f"at least {MIN_WORDS} words that name the rule or the fact; after a sentence that the rubric "
+    "offers, what it means here"
+)
+_WORD = re.compile(r"[^\W_][\w'’׳״-]*")
+
+
+def too_long(text: str, what: str = "the reason") -> str:
+    """The problem with a reason that is too long; empty for others."""
+    if len(text) <= LONGEST_REASON:
+        return ""
+    return f"{what} has {len(text):,} characters, and at most {LONGEST_REASON:,} are kept"
+
+
+def refuse_long(text: str, what: str = "the reason") -> None:
+    """Refuse a reason that is too long; it is never cut."""
+    if told := too_long(text, what):
+        raise Declined("text_long", told, hint="Say it shorter.", n=len(text), most=LONGEST_REASON)
+
+
+def is_reason(text: str, starts: Iterable[str] = ()) -> bool:
+    """Whether a text is a reason; `starts` are the starts of sentences that the page offers."""
+    told = " ".join(text.split())
+    if told.endswith(":"):
+        return False
+    for start in starts:
+        bare = start.strip().rstrip(":")
+        if bare and told.startswith(bare):
+            added = told[len(bare) :]
+            least = MIN_ADDED if added.startswith(":") else MIN_ADDED_WITHOUT_COLON
+            return _words_and_letters(added)[1] >= least
+    words, letters = _words_and_letters(told)
+    return words > 1 and letters >= (MIN_LETTERS if words >= MIN_WORDS else MIN_LETTERS_OF_TWO)
+
+
+def _words_and_letters(text: str) -> tuple[int, int]:
+    words = _WORD.findall(text)
+    return len(words), sum(map(len, words))

@@ -22,7 +22,7 @@ from assay.core.redaction import without_password
 from assay.core.types import Expected, Range, Targets
 from assay.formats.schema import complaint
 
-DEFAULT = "fppc-relevance-2"
+DEFAULT = "fppc-relevance-3"
 ENDING = ".toml"
 PROJECT_FILE = "assay.toml"
 VERSION_DIGITS = 12
@@ -64,6 +64,7 @@ class EdgeCase(_Strict, frozen=True, kw_only=True):
 
 class Checklist(_Strict, frozen=True, kw_only=True):
     min_judged: int = 0
+    min_relevant: int = 0
     min_highly_relevant: int = 0
     items: tuple[str, ...] = ()
 
