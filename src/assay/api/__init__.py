@@ -32,6 +32,7 @@ from assay.core.results import Gate
 from assay.core.types import Document, Hit, Judgment, Query, SearchEngine
 
 if TYPE_CHECKING:
+    from assay.api.backlogs import backlog, backlog_async
     from assay.api.library import Corpus, import_corpus, open_corpus
 
 # The names that people see; those of verbs work too, and are not in the way.
@@ -53,6 +54,8 @@ __all__ = [
     "Scores",
     "SearchEngine",
     "__version__",
+    "backlog",
+    "backlog_async",
     "check",
     "compare",
     "evaluate",
@@ -66,7 +69,11 @@ __all__ = [
 ]
 
 
+_BACKLOGS = ("backlog", "backlog_async")
+
+
 def __getattr__(name: str) -> Any:
     if name.startswith("_"):
         raise AttributeError(name)
-    return getattr(import_module(f"assay.api.{'library' if name in __all__ else 'verbs'}"), name)
+    module = "backlogs" if name in _BACKLOGS else "library" if name in __all__ else "verbs"
+    return getattr(import_module(f"assay.api.{module}"), name)

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from assay.api.scores import as_scores
-from assay.api.showing import Picture, Shown, printed
-from assay.api.values import small_table
+from assay.api.values import Picture, PrintedPage, printed, small_table
 from assay.core.errors import InputError
 from assay.core.results import Gate, Pair, Status, Verdict
 from assay.core.types import counted
@@ -32,8 +31,9 @@ if TYPE_CHECKING:
 
 
 class Comparison:
-    """Each engine against the first. `verdict` is better, worse, no difference or open; open says
-    that documents nobody has judged could turn it.
+    """Each engine against the first. `verdict` is better or worse where the difference is
+    significant, probably better, probably worse, not significant, or open: then too few documents
+    are judged to say.
 
     >>> gold = "dataset.json"
     >>> a, b = (assay.evaluate(f"{name}.trec", gold) for name in ("random", "bm25"))
@@ -41,7 +41,7 @@ class Comparison:
     >>> compared.verdict
     'better'
     >>> print(compared)  # doctest: +ELLIPSIS
-    bm25 is better than random: nDCG@10 ...
+    bm25 is significantly better than random: nDCG@10 ...
     """
 
     def __init__(self, found: in_memory.Comparison) -> None:
@@ -104,7 +104,7 @@ class Comparison:
         import polars as pl
 
         names = ("system", "measure", "n", "baseline", "value", "difference", "low", "high")
-        more = ("p_holm", "wins", "ties", "losses")
+        more = ("p", "low_adjusted", "high_adjusted", "p_adjusted", "wins", "ties", "losses")
         return pl.DataFrame(
             {
                 name: [getattr(row, name) for row in self.found.differences]
@@ -116,9 +116,9 @@ class Comparison:
         """The same as a frame of pandas."""
         return notebook_input.to_pandas(self.to_frame())
 
-    def page(self) -> Shown:
+    def page(self) -> PrintedPage:
         """What `assay compare` prints: every measure, and the queries that moved."""
-        return Shown(printed(comparison_table(self.found)))
+        return PrintedPage(printed(comparison_table(self.found)))
 
     def plot(self) -> Picture:
         """Every difference with its interval, on a line whose middle is no change."""
@@ -160,21 +160,30 @@ def compare(
     primary: str = "",
     equivalence: float | None = None,
     force: bool = False,
+    tests: bool = False,
+    worst_case: bool = False,
 ) -> Comparison:
     """Is one better? Each of the scores, or files of them, against the first. `primary` is the
     measure that decides (else nDCG@10), `equivalence` a margin within which two count as the same,
-    `force` compares even on different gold sets.
+    `force` compares even on different gold sets, `tests` adds other tests, and `worst_case` takes
+    intervals that hold even where a few queries fail completely.
 
     >>> same = assay.evaluate("bm25.trec", "dataset.json")
     >>> assay.compare(same, same).verdict
-    'no difference'
+    'not significant'
     """
     every = [as_scores(each, "compare") for each in (first, second, *more)]
     results = [scores.results for scores in every]
     names = _names([scores.engine for scores in every])
     return Comparison(
         in_memory.compare_scored(
-            results, names, force=force, primary=primary, equivalence=equivalence
+            results,
+            names,
+            force=force,
+            primary=primary,
+            equivalence=equivalence,
+            tests=tests,
+            worst_case=worst_case,
         )
     )
 
@@ -256,11 +265,15 @@ def check(
     return Checked(verdict_against(held.results, asked, then))
 
 
+class _StatedGate(Gate, frozen=True, forbid_unknown_fields=True):
+    """A gate that somebody wrote: a condition that there is not is a mistake."""
+
+
 def _gate(given_gate: Any) -> Gate:
     if isinstance(given_gate, Gate):
         return given_gate
     try:
-        return msgspec.convert(given_gate, Gate)
+        return msgspec.convert(given_gate, _StatedGate)
     except msgspec.ValidationError as error:
         known = ", ".join(Gate.__struct_fields__)
         raise InputError(f"not a gate: {error}", hint=f"A gate has {known}.") from error

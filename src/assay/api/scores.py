@@ -10,18 +10,27 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.api.showing import Picture, Shown, printed
-from assay.api.values import GoldSet, Run, as_gold, as_run, make_run, path_of, small_table
+from assay.api.values import (
+    GoldSet,
+    Picture,
+    PrintedPage,
+    Run,
+    as_gold,
+    as_run,
+    make_run,
+    path_of,
+    printed,
+    small_table,
+)
 from assay.core import types
 from assay.core.errors import InputError
 from assay.core.results import Entry, GoldenEntry, GoldenResults, GradedResults, Results
 from assay.core.types import ScoreSheet, counted
 from assay.reports.drawings import PictureBar, picture_of
-from assay.reports.explanation import explanation
-from assay.reports.notebook import NotebookSheet
+from assay.reports.numbers import decimal
+from assay.reports.terminal import explanation
 from assay.workbench.scoring import in_memory, notebook_input
-from assay.workbench.scoring.evaluate import ask_any, parse_measure
-from assay.workbench.scoring.in_memory import Sources
+from assay.workbench.scoring.in_memory import Sources, ask_any, parse_measure
 from assay.workbench.scoring.rubric_settings import measures_of_set
 
 if TYPE_CHECKING:
@@ -31,7 +40,7 @@ UNSAVED = Path("gold.json")  # where a rubric would be looked for beside a set t
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class Scores(NotebookSheet):
+class Scores(ScoreSheet):
     """The scores of one run on one gold set. `scores["nDCG@10"]` is a mean; a golden set has
     figures such as "pass_rate_must".
 
@@ -122,7 +131,7 @@ class Scores(NotebookSheet):
 
     # ── one query ─────────────────────────────────────────────────────────────────────────────────
 
-    def explain(self, query_id: str) -> Shown:
+    def explain(self, query_id: str) -> PrintedPage:
         """The sum behind every number of one query, rank by rank; of a golden question what was
         expected, and why it failed. Print it, or let the notebook show it.
 
@@ -136,7 +145,7 @@ class Scores(NotebookSheet):
             some = ", ".join(list(entries)[:5])
             raise InputError(f"no query {query_id!r} in these scores", hint=f"They have {some}, …")
         lines = [] if self.is_golden else self.results.receipt.measures
-        return Shown(printed(explanation(entries[query_id], lines)))
+        return PrintedPage(printed(explanation(entries[query_id], lines)))
 
     # ── showing and saving ────────────────────────────────────────────────────────────────────────
 
@@ -169,13 +178,15 @@ class Scores(NotebookSheet):
         shown = list(self.overall.means.items())
         if _golden(self):
             shown = [each for each in shown if each[0].startswith("pass_rate")]
-        figures = ", ".join(f"{name} {_format_value(value)}" for name, value in shown[:4])
+        figures = ", ".join(f"{name} {decimal(value)}" for name, value in shown[:4])
         more = ", …" if len(shown) > 4 else ""
         return f"Scores of {self.engine}: {figures}{more} ({counted(self.overall.n, 'query')})"
 
     def _repr_html_(self) -> str:
         if not _golden(self):
-            return super()._repr_html_()
+            from assay.reports.html import score_sheet_table  # templates take long to load
+
+            return score_sheet_table(self)
         failed = [row for row in map(_row, self.results.per_query) if not row["passed"]]
         rows = [(row["query_id"], row["query"], row["reason"]) for row in failed[:10]]
         return small_table(repr(self), ("failed", "question", "why"), rows, len(failed))
@@ -198,10 +209,6 @@ def _row(entry: Entry) -> dict[str, object]:
         "failure": entry.failure,
         "reason": entry.reason,
     }
-
-
-def _format_value(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}"
 
 
 def _scores(sheet: ScoreSheet, engine: str, make: Callable[[], Results]) -> Scores:

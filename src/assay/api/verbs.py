@@ -6,16 +6,15 @@ from __future__ import annotations
 from assay.api.values import load_gold, load_run
 from assay.core.types import ScoreSheet
 from assay.workbench.judging.agreement import judges_agreement
-from assay.workbench.judging.new_sets import add_document, add_queries, init_gold
-from assay.workbench.judging.new_sets import read_queries as listed
-from assay.workbench.judging.packets import write_packet
+from assay.workbench.judging.packets import draw_sample, spot_check, write_packet
 from assay.workbench.judging.pool import PoolRequest, pool_gold
 from assay.workbench.judging.rulings import disputes, rule
-from assay.workbench.judging.spot_checks import draw_sample, spot_check
+from assay.workbench.judging.set_edits import add_document, add_queries, init_gold
+from assay.workbench.judging.set_edits import read_queries as listed
 from assay.workbench.judging.votes_to_labels import merge_files, set_policy
-from assay.workbench.scoring.evaluate import ask, parse_measure
 from assay.workbench.scoring.export import log_to_mlflow
-from assay.workbench.scoring.pyterrier import (
+from assay.workbench.scoring.in_memory import ask, parse_measure
+from assay.workbench.scoring.notebook_input import (
     as_transformer,
     gold_to_frames,
     run_from_frame,

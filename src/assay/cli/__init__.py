@@ -1,6 +1,6 @@
 """The command line: parse, call one verb, render.
 
-Every command has a file of its own, loaded when it is called (and for --help), and imports what it
+The file of a command is loaded when it is called (and for --help), and a command imports what it
 needs inside: so `assay --help` is instant, and a report loads no engine.
 """
 
@@ -19,28 +19,28 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
-from assay.cli.naming import unify
+from assay.cli.options import unify
 from assay.cli.output import put, say
 from assay.core.errors import AssayError
 
 # command: the module under assay.cli and the function, or group of commands, in it
 COMMANDS = {
-    "init": "init:init",
+    "init": "project:init",
     "index": "corpus:index",
     "search": "corpus:search",
     "cite": "corpus:cite",
-    "questions": "questions:questions",
-    "backlog": "backlog:backlog",
+    "questions": "machine:questions",
+    "backlog": "review:backlog",
     "serve": "serve:serve",
     "people": "people:app",
-    "mcp": "mcp:mcp",
-    "doctor": "doctor:doctor",
-    "backup": "backup:backup",
-    "restore": "backup:restore",
-    "plugins": "doctor:plugins",
+    "mcp": "serve:mcp",
+    "doctor": "project:doctor",
+    "backup": "project:backup",
+    "restore": "project:restore",
+    "plugins": "project:plugins",
     "engines": "engines:app",
     "score": "score:score",
-    "run": "run:run",
+    "run": "score:run",
     "compare": "results:compare",
     "history": "results:history",
     "plan": "results:plan",
@@ -48,10 +48,10 @@ COMMANDS = {
     "report": "results:report",
     "export": "results:export",
     "rubric": "gold:rubric",
-    "demo": "demo:demo",
+    "demo": "project:demo",
     "gold": "gold:app",
     "corpus": "corpus:app",
-    "logs": "logs:app",
+    "logs": "review:logs_app",
 }
 
 
@@ -117,7 +117,7 @@ def root(
         put(f"assay {__version__}")
         raise typer.Exit
     if ctx.invoked_subcommand is None:
-        from assay.cli.doctor import show_status
+        from assay.cli.project import show_status
 
         show_status()
 

@@ -142,7 +142,7 @@ def freeze(
 
 
 def _at_hand(corpus: str) -> str:
-    from assay.workbench.searching.corpus_lookup import corpus_at_hand
+    from assay.workbench.searching.corpora import corpus_at_hand
 
     return corpus_at_hand(corpus, say=say)
 
@@ -155,8 +155,8 @@ def index(
     encoder: Annotated[
         str,
         typer.Option(
-            help="codes-en-1, minilm-l6, opinions-en-1, static-fi-1, static-he-1, "
-            "openai:MODEL@URL or st:NAME."
+            help="codes-en-1, law-fi-1, law-he-1, minilm-l6, opinions-en-1, static-fi-1, "
+            "static-he-1, openai:MODEL@URL or st:NAME."
         ),
     ] = "",
     fresh: Annotated[bool, typer.Option(help="Build everything again.")] = False,

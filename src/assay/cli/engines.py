@@ -40,7 +40,7 @@ def presets(
     json: Json = False,
 ) -> None:
     """Show ready tables for well-known engines. Your own keys replace theirs."""
-    from assay.reports.terminal_engines import preset_tables
+    from assay.reports.listing import preset_tables
     from assay.workbench.scoring.engines import list_presets
 
     every = list_presets()
@@ -72,7 +72,7 @@ def try_out(
     json: Json = False,
 ) -> None:
     """Ask one query. Show the request, the answer, what was read from it, and what is wrong."""
-    from assay.reports.terminal_engines import trial
+    from assay.reports.listing import trial
     from assay.workbench.scoring import engines
 
     fields = {

@@ -1,31 +1,40 @@
 """`assay gold …`: commands on gold sets.
 
-Here are validate, stats, convert, perturb, next, agreement, export, packet and rubric. Commands
-that make a set are in `gold_making.py`, those of votes and labels in `gold_votes.py`, those of the
-review queue in `review.py`. Each of these lists its commands in GOLD_COMMANDS."""
+Here are the commands that make a set, check it, convert it and pass it on. Commands of votes and
+labels are in `gold_votes.py`, `judge` in `machine.py`, and those of the review queue in
+`review.py`."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli import gold_making, gold_votes, review
-from assay.cli.options import CORPUS, GoldFile, On, StoreUrl
-from assay.cli.output import Json, emit, put, say, tell
+from assay.cli import gold_votes, machine, review
+from assay.cli.options import (
+    CORPUS,
+    GoldFile,
+    On,
+    StoreUrl,
+    opened,
+)
+from assay.cli.output import Json, emit, put, say, searching, tell
+from assay.core.errors import UsageError
 
 if TYPE_CHECKING:
     from assay.core.results import Pair
+    from assay.workbench.judging.pool import PoolRequest
+    from assay.workbench.judging.set_edits import ChangedSet, Found
     from assay.workbench.review.suggestions import AskedPair
 
 # ── `assay gold agreement` and `assay gold export` ────────────────────────────────────────────────
 
 
-class Compared(StrEnum):
+class ComparedKind(StrEnum):
     human = "human"
     machine = "machine"
     across = "across"
@@ -37,7 +46,7 @@ def agreement(
         str, typer.Option(help="Compare these judges only, as in ada,ben; of any kind.")
     ] = "",
     kind: Annotated[
-        Compared | None,
+        ComparedKind | None,
         typer.Option(
             help="human, machine, or across: people against machines. Else the first "
             "of these that share a pair."
@@ -81,7 +90,7 @@ def export(
 ) -> None:
     """Write pairs for another tool to judge; `gold merge` brings back what was judged there."""
     from assay.core.types import counted
-    from assay.workbench.judging.exchange import export_pairs
+    from assay.workbench.judging.packets import export_pairs
 
     done = export_pairs(dataset, output, to=to, corpus=corpus, judge=judge, with_votes=with_votes)
     emit(done, lambda: "\n".join(done.files), json=json)
@@ -195,20 +204,21 @@ def validate(
     from assay.reports import listing
     from assay.workbench.judging import gold_sets
 
-    pooled = None if corpus else gold_sets.corpus_pooled_from(dataset)
+    pooled = None if corpus else gold_sets.pooled_corpus(dataset)
     checked_set, findings = gold_sets.validate_gold(dataset, corpus=pooled, corpora=corpus or ())
     note = gold_sets.machine_note_of(checked_set)
-    errors = sum(finding.level == "error" for finding in findings)
+    levels = [finding.level for finding in findings]
+    errors, flags = levels.count("error"), levels.count("flag")
     summary = {
         "name": checked_set.name,
         "errors": errors,
-        "flags": len(findings) - errors,
+        "flags": flags,
         "findings": msgspec.to_builtins(findings),
     } | ({"note": note} if note else {})
     emit(summary, lambda: listing.findings_table(findings), json=json)
     checked = gold_sets.is_checked(dataset, checked_set, corpus or ())
     unchecked = "" if checked else " (references not checked: give --corpus)"
-    counts = f"{counted(errors, 'error')}, {counted(len(findings) - errors, 'flag')}"
+    counts = f"{counted(errors, 'error')}, {counted(flags, 'flag')}"
     say(f"{checked_set.name}: {counts}{unchecked}")
     for warning in gold_sets.log_warnings(dataset):
         say(warning, style="yellow")
@@ -216,7 +226,7 @@ def validate(
         say(f"note: the set is {note}", style="yellow")
     if errors:
         sys.exit(2)
-    if strict and findings:
+    if strict and flags:
         sys.exit(1)
 
 
@@ -366,8 +376,222 @@ def perturb(
     tell(made, f"{variants} variants{asked} written to {output}", json=json)
 
 
-OTHER_MODULES = (gold_making, gold_votes, review)
-HERE = (agreement, export, packet, rubric)
+# ── `assay gold init`, `add` and `pool` ───────────────────────────────────────────────────────────
 
-for command in (*HERE, *(each for module in OTHER_MODULES for each in module.GOLD_COMMANDS)):
+LOGS = "logs"
+LOGGED = 50  # queries taken from the search log, where nothing else is asked
+
+Corpus = Annotated[Path | None, typer.Option(help=f"Where the documents are: {CORPUS}.")]
+
+
+Pooled = Annotated[list[Path], typer.Argument(help="The gold set; nothing in it need be judged.")]
+Engines = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="An indexed corpus, bm25 or random (with --corpus), or an engine of assay.toml; "
+        "repeat for more."
+    ),
+]
+Runs = Annotated[
+    list[Path] | None,
+    typer.Option(help="Saved results: results JSON, TREC run or BEIR JSON; repeat for more."),
+]
+Modules = Annotated[
+    list[str] | None,
+    typer.Option(help="Your engine: path.to.module, module:Class or file.py; repeat for more."),
+]
+Cited = Annotated[
+    bool, typer.Option(help="Also take what the documents on top cite, or are cited by.")
+]
+Depth = Annotated[int, typer.Option(min=1, help="How deep to look into each system.")]
+Judges = Annotated[str, typer.Option(help="Deal the pairs to these, as in anna,bertil.")]
+Overlap = Annotated[
+    float | None,
+    typer.Option(help="The share of pairs that goes to two judges, 0 to 1.", show_default="0"),
+]
+Seed = Annotated[
+    int | None, typer.Option(help="Fixes the random order and the deal.", show_default="0")
+]
+Pairs = Annotated[
+    Path | None, typer.Option("--output", "-o", help="Write the pairs to judge as .csv or .json.")
+]
+Queued = Annotated[bool, typer.Option("--queue", help="Put what waits in the review queue.")]
+
+
+def init(
+    dataset: Annotated[Path, typer.Argument(help="The set to make, a .json.")],
+    rubric: Annotated[str, typer.Option(help="The rubric it is judged by: a name or a file.")],
+    taxonomy: Annotated[
+        Path | None, typer.Option(help="A JSON of topics and their legal issues.")
+    ] = None,
+    queries: Annotated[
+        str,
+        typer.Option(
+            help="A .txt with one query a line, a .csv, or 'logs' for what people searched."
+        ),
+    ] = "",
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="With logs: how many.", show_default=str(LOGGED))
+    ] = None,
+    name: Annotated[str, typer.Option(help="What to call it.", show_default="the file name")] = "",
+    description: Annotated[str, typer.Option(help="What it is for.")] = "",
+    store: StoreUrl = "",
+    json: Json = False,
+) -> None:
+    """Make a gold set: queries, and nothing judged yet."""
+    from assay.workbench.judging import set_edits
+
+    if limit is not None and queries != LOGS:
+        raise UsageError("--limit goes with --queries logs")
+    found = _queries(queries, limit or LOGGED, store)
+    made = set_edits.init_gold(
+        dataset, found, rubric=rubric, taxonomy=taxonomy, name=name, description=description
+    )
+    _print_made(made, json=json)
+
+
+def _queries(source: str, limit: int, store: str) -> list[Found]:
+    from assay.workbench.judging import set_edits
+
+    if not source:
+        return []
+    if source == LOGS:
+        with review.log_source(store, read_only=True) as logs:
+            return set_edits.logged_queries(logs, limit=limit)
+    return set_edits.read_queries(Path(source))
+
+
+def _print_made(made: ChangedSet, *, json: bool) -> None:
+    from assay.core.types import counted
+
+    emit(made, lambda: " ".join(made.added) or "no queries", json=json)
+    if made.queries:
+        say(f"{made.gold}: {counted(made.queries, 'query')}; next: assay gold pool {made.gold} …")
+    else:
+        say(f"{made.gold}: no queries yet; next: assay gold add {made.gold} --query TEXT")
+
+
+def add(
+    dataset: GoldFile,
+    query: Annotated[str, typer.Option(help="The text of a query to add.")] = "",
+    source: Annotated[
+        Path | None, typer.Option("--from", help="Add the queries of a .txt or .csv.")
+    ] = None,
+    id: Annotated[str, typer.Option(help="Its id.", show_default="the next number")] = "",
+    type: Annotated[
+        str, typer.Option(help="Its type: keyword, natural_language or fact_pattern.")
+    ] = "",
+    topic: Annotated[str, typer.Option(help="Its topic.")] = "",
+    issue: Annotated[str, typer.Option(help="Its legal issue.")] = "",
+    notes: Annotated[str, typer.Option(help="What it tests; judges do not see it.")] = "",
+    document: Annotated[str, typer.Option(help="A document to have judged.")] = "",
+    for_query: Annotated[
+        str, typer.Option("--for", help="With --document: the id of the query.")
+    ] = "",
+    why: Annotated[str, typer.Option(help="With --document: why; judges do not see it.")] = "",
+    remove: Annotated[
+        bool, typer.Option("--remove", help="With --document: take the pair out again.")
+    ] = False,
+    corpus: Corpus = None,
+    json: Json = False,
+) -> None:
+    """Add a query to a set (--query, or several with --from), or a document to judge (--document
+    and --for)."""
+    from assay.core.types import Query
+    from assay.workbench.judging import set_edits
+
+    if sum(map(bool, (query, source, document))) != 1:
+        raise UsageError("give one of --query TEXT, --from FILE, or --document ID --for QUERY_ID")
+    if not query:
+        about = {"id": id, "type": type, "topic": topic, "issue": issue, "notes": notes}
+        _refuse_foreign(about, "--query")
+    if not document:
+        pair_of = {"for": for_query, "why": why, "corpus": corpus, "remove": remove}
+        _refuse_foreign(pair_of, "--document")
+        one = Query(id=id, text=query, type=type, topic=topic, issue=issue, notes=notes)
+        found = set_edits.read_queries(source) if source is not None else [("--query", one)]
+        _print_made(set_edits.add_queries(dataset, found), json=json)
+        return
+    if not for_query:
+        raise UsageError("say for which query: --for QUERY_ID")
+    if remove:
+        gone = set_edits.remove_document(dataset, for_query, document)
+        emit(gone, lambda: f"{document} on {for_query}", json=json)
+        say("no longer asked for")
+        return
+    pair = set_edits.add_document(dataset, for_query, document, why=why, corpus=corpus, say=say)
+    emit(pair, lambda: f"{document} on {for_query}", json=json)
+    asked = f", of {', '.join(pair.judges)}" if pair.judges else ""
+    say(f"asked for{asked}; judges see it among the others")
+
+
+def _refuse_foreign(given: Mapping[str, object], owner: str) -> None:
+    for name, value in given.items():
+        if value:
+            raise UsageError(f"--{name} goes with {owner}")
+
+
+def pool(
+    dataset: Pooled,
+    engine: Engines = None,
+    run: Runs = None,
+    search_module: Modules = None,
+    corpus: Corpus = None,
+    citations: Cited = False,
+    depth: Depth = 10,
+    judges: Judges = "",
+    overlap: Overlap = None,
+    seed: Seed = None,
+    output: Pairs = None,
+    queue: Queued = False,
+    store: StoreUrl = "",
+    json: Json = False,
+) -> None:
+    """Pool what several systems have on top: the pairs to judge so that all are scored alike. Kept
+    beside the set, blind, and dealt to judges where they are named."""
+    from assay.workbench.judging import pool as pooling
+
+    for path in dataset:
+        pooling.refuse_results(path)
+    if len(dataset) > 1:
+        raise UsageError("give one gold set", hint="Saved results are given with --run.")
+    request = pooling.PoolRequest(
+        dataset=dataset[0],
+        engines=tuple(engine or ()),
+        search_modules=tuple(search_module or ()),
+        runs=tuple(run or ()),
+        corpus=corpus,
+        citations=citations,
+        depth=depth,
+        judges=tuple(name.strip() for name in judges.split(",")) if judges else (),
+        overlap=overlap,
+        seed=seed,
+        output=output,
+    )
+    _pooled(request, queue=queue, store=store, json=json)
+
+
+def _pooled(request: PoolRequest, *, queue: bool, store: str, json: bool) -> None:
+    from assay.reports import listing
+    from assay.workbench.judging import pool as pooling
+
+    pooled = pooling.pool_gold(request, progress=searching, say=say)
+    emit(pooled, lambda: listing.key_values(pooled, pairs=len(pooled.pairs)), json=json)
+    if request.output is not None:
+        say(f"{pooled.waiting} pairs written to {request.output}")
+    if queue:
+        with opened(store, create=True, gold=[request.dataset]) as service:
+            new = pooling.queue_pool(service, request.dataset, pooled)
+        say(f"{new} new pairs wait for review; `assay serve --gold {request.dataset}` shows them")
+    if not pooled.waiting:
+        say("everything in the pool is judged")
+    elif request.output is None and not queue:
+        say(f"next: assay gold packet {request.dataset} gives what waits to the judges")
+
+
+for command in (
+    *(agreement, export, packet, rubric, init, add, pool, machine.judge),
+    *gold_votes.GOLD_COMMANDS,
+    *review.GOLD_COMMANDS,
+):
     app.command()(command)

@@ -54,10 +54,10 @@ def merge(
 ) -> None:
     """Merge judges' votes into the set's log and update its labels."""
     from assay.reports import listing
-    from assay.workbench.judging import spot_checks, votes_to_labels
+    from assay.workbench.judging import packets, votes_to_labels
 
     if files:
-        pairs = spot_checks.sampled_pairs(dataset) if sample else None
+        pairs = packets.sampled_pairs(dataset) if sample else None
         merged = votes_to_labels.merge_files(
             dataset,
             files,
@@ -167,7 +167,7 @@ def policy(
 ) -> None:
     """Show or set how labels are computed from votes; setting it updates the labels."""
     from assay.core.types import counted
-    from assay.reports import terminal_judging
+    from assay.reports import listing
     from assay.workbench.judging import votes_to_labels
 
     if name or counts or senior or second:
@@ -180,7 +180,7 @@ def policy(
         view = votes_to_labels.show_policy(dataset)
     emit(
         view,
-        lambda: terminal_judging.policy_page(view.policy, view.labelling, view.labels, view.status),
+        lambda: listing.policy_page(view.policy, view.labelling, view.labels, view.status),
         json=json,
     )
     if view.overruled:
@@ -216,7 +216,7 @@ def adjudicate(
 ) -> None:
     """List the pairs on which judges disagree, or rule on them."""
     from assay.core.types import counted
-    from assay.reports import terminal_judging
+    from assay.reports import listing
     from assay.workbench.judging import rulings
     from assay.workbench.project.output_files import refuse_outputs
     from assay.workbench.project.overwrite_guard import spare_judgments
@@ -244,7 +244,7 @@ def adjudicate(
         rulings.write_disputes(dataset, found, output, corpus=corpus)
         written = counted(len(found), "disagreement")
         say(f"{written} written to {output}; fill it in, then pass it to --from")
-    emit(found, lambda: terminal_judging.disputes_page(found), json=json)
+    emit(found, lambda: listing.disputes_page(found), json=json)
     if found and not json:
         say(
             f"{counted(len(found), 'disagreement')}; rule with "
@@ -287,14 +287,14 @@ def sample(
     json: Json = False,
 ) -> None:
     """Draw labelled pairs to judge again, or report how many labels were wrong."""
-    from assay.reports import terminal_judging
-    from assay.workbench.judging import spot_checks
+    from assay.reports import listing
+    from assay.workbench.judging import packets
     from assay.workbench.project.output_files import refuse_outputs
     from assay.workbench.project.overwrite_guard import spare_judgments
 
     if report:
-        checked = spot_checks.spot_check(dataset)
-        emit(checked, lambda: terminal_judging.spot_check_page(checked), json=json)
+        checked = packets.spot_check(dataset)
+        emit(checked, lambda: listing.spot_check_page(checked), json=json)
         if checked.waiting:
             say(f"{checked.waiting} of {checked.drawn} pairs have no judgment yet")
         if checked.own:
@@ -306,8 +306,8 @@ def sample(
         return
     refuse_outputs(output)
     spare_judgments(output)
-    drawn = spot_checks.draw_sample(dataset, size, seed=seed, output=output, corpus=corpus)
-    emit(drawn, lambda: terminal_judging.draw_page(drawn), json=json)
+    drawn = packets.draw_sample(dataset, size, seed=seed, output=output, corpus=corpus)
+    emit(drawn, lambda: listing.draw_page(drawn), json=json)
     if output is not None:
         say(
             f"{len(drawn.pairs)} pairs written to {output}; merge the judgments with "

@@ -6,14 +6,15 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Protocol
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from assay.cli.output import put, say
+from assay.cli.output import say
 from assay.core.errors import InputError, UsageError
 from assay.core.workspace import STORE
 
@@ -108,47 +109,121 @@ def check_port(host: str, port: int) -> None:
             ) from error
 
 
-# ── sending texts to a language model ─────────────────────────────────────────────────────────────
+# ── names of options ──────────────────────────────────────────────────────────────────────────────
+
+GOLD = ("--dataset", "--gold")
+NAMES = {
+    "dataset": GOLD,
+    "gold": GOLD,
+    "corpus": ("--corpus",),
+    "output": ("--output", "-o"),
+    "top_k": ("--top-k", "--k", "-k"),
+    "primary": ("--primary", "--measure", "-m"),
+}
+# (command, name of an earlier release): what it is called now
+BEFORE = {("gold judge", "--send"): "--yes"}
+
+Parse = Callable[[Any, list[str]], list[str]]
 
 
-class Machine(Protocol):
-    @property
-    def host(self) -> str: ...
-    @property
-    def model(self) -> str: ...
-    @property
-    def base_url(self) -> str: ...
-
-
-class Message(Protocol):
-    @property
-    def role(self) -> str: ...
-    @property
-    def content(self) -> str: ...
-
-
-def announce(what: str, machine: Machine) -> None:
-    """Say which texts will be sent, and where; `what` is empty if there are none."""
-    if not what:
-        say("nothing is to be sent")
+def unify(command: Any, path: str) -> None:
+    """Give a command, and those inside it, the names of the table."""
+    inside = getattr(command, "commands", None)
+    if inside is not None:
+        for name, inner in inside.items():
+            unify(inner, f"{path} {name}")
         return
-    say(f"to be sent: {what}, to {machine.host}, model {machine.model}", style="bold")
-    if machine.base_url.startswith("http:"):
-        say("the connection is not encrypted (http)", style="yellow")
+    for param in command.params:
+        if param.name == "config":
+            param.callback = _use_workspace_beside
+        names = NAMES.get(param.name, ())
+        if not names:
+            continue
+        if is_argument(param):
+            shown = " or ".join(names)
+            param.help = f"{(param.help or '').rstrip('.')}; also as {shown}."
+        elif not _is_taken(command, param, names):
+            param.opts.extend(name for name in names if name not in param.opts)
+    command.parse_args = partial(_parse_with_names, command, path, command.parse_args)
 
 
-def show_prompt(messages: Iterable[Message]) -> None:
-    """Print the messages of a prompt, for --dry-run."""
-    for message in messages:
-        put(f"── {message.role} ──\n{message.content}")
-    say("dry run: nothing was sent, nothing was written")
+def _use_workspace_beside(ctx: Any, param: Any, value: Any) -> Any:
+    """The workspace is beside the configuration that a command names."""
+    from assay.core.workspace import beside
+
+    if value is not None and not ctx.resilient_parsing:
+        ctx.with_resource(beside(Path(value)))
+    return value
 
 
-def ask_leave() -> None:
-    """Ask before texts leave the machine."""
-    watched = sys.stdin.isatty() and sys.stderr.isatty()
-    if not watched or not typer.confirm("Send them?", err=True):
-        raise UsageError(
-            "nothing was sent",
-            hint="Say --yes to send these texts; --dry-run shows the first prompt.",
-        )
+def is_argument(param: Any) -> bool:
+    return bool(param.param_type_name == "argument")
+
+
+def _is_taken(command: Any, param: Any, names: Sequence[str]) -> bool:
+    others = {opt for other in command.params if other is not param for opt in other.opts}
+    return bool(others & set(names))
+
+
+def _parse_with_names(
+    command: Any, path: str, parse: Parse, ctx: Any, args: list[str]
+) -> list[str]:
+    args = _rename_old_options(path, args)
+    args = _place_named_arguments(command, args)
+    return parse(ctx, _name_gold_set(command, ctx, args))
+
+
+def _rename_old_options(path: str, args: Sequence[str]) -> list[str]:
+    changed = []
+    for arg in args:
+        name, equals, value = arg.partition("=")
+        now = BEFORE.get((path, name))
+        if now:
+            say(f"note: {name} is now called {now}; the old name goes with the next release")
+        changed.append(f"{now}{equals}{value}" if now else arg)
+    return changed
+
+
+def _place_named_arguments(command: Any, args: Sequence[str]) -> list[str]:
+    """Put arguments that were written with their names in their places."""
+    places = [param for param in command.params if is_argument(param)]
+    rest = list(args)
+    for place, param in enumerate(places):
+        taken = _pop_option_values(rest, NAMES.get(param.name, ()))
+        rest = [*taken, *rest] if place == 0 else [*rest, *taken]
+    return rest
+
+
+def _pop_option_values(args: list[str], names: Sequence[str]) -> list[str]:
+    """The values of these options, which leave the list."""
+    values: list[str] = []
+    at = 0
+    while at < len(args) and args[at] != "--":
+        name, equals, value = args[at].partition("=")
+        if name in names and equals:
+            values.append(value)
+            del args[at]
+        elif name in names and at + 1 < len(args):
+            values.append(args[at + 1])
+            del args[at : at + 2]
+        else:
+            at += 1
+    return values
+
+
+def _name_gold_set(command: Any, ctx: Any, args: list[str]) -> list[str]:
+    """A gold set without its name, in a command whose only names are those of options."""
+    option = next((param for param in command.params if param.name in ("dataset", "gold")), None)
+    if option is None or any(map(is_argument, command.params)):
+        return args
+    parser = command.make_parser(ctx)
+    with suppress(Exception):  # what is wrong with them is said when they are parsed in earnest
+        given, loose, _ = parser.parse_args(list(args))
+        if option.name in given or len(loose) != 1:
+            return args
+        for at in [at for at, arg in enumerate(args) if arg == loose[0]]:
+            others = args[:at] + args[at + 1 :]
+            with suppress(Exception):
+                if command.make_parser(ctx).parse_args(list(others))[:2] == (given, []):
+                    return [*others, option.opts[0], loose[0]]
+    return args

@@ -16,7 +16,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-Name = Annotated[str, typer.Argument(help="The name that stands beside what is decided.")]
+Name = Annotated[str, typer.Argument(help="The person's name, as shown beside their decisions.")]
 Address = Annotated[
     str, typer.Option(help="The address of the workbench, for the link.", envvar="ASSAY_ADDRESS")
 ]

@@ -24,8 +24,8 @@ def explain(
 ) -> None:
     """Show the sum behind every number of one query, rank by rank."""
     from assay.core.results_file import entry_to_json
-    from assay.reports.explanation import explanation
-    from assay.workbench.scoring.explain import explain
+    from assay.reports.terminal import explanation
+    from assay.workbench.scoring.report import explain
 
     told = explain(results, query, dataset)
     emit(entry_to_json(told.entry), lambda: explanation(told.entry, told.measures), json=json)
@@ -170,6 +170,18 @@ def compare(
             help="A margin such as 0.02: also say whether B is shown to be no worse than that."
         ),
     ] = None,
+    worst_case: Annotated[
+        bool,
+        typer.Option(
+            "--worst-case", help="Use intervals that hold even where a few queries fail completely."
+        ),
+    ] = False,
+    tests: Annotated[
+        bool,
+        typer.Option(
+            "--tests", help="Also show the randomization test, Wilcoxon and Benjamini–Hochberg."
+        ),
+    ] = False,
     json: Json = False,
 ) -> None:
     """Is B better than A? Differences with intervals and tests, and the queries that moved."""
@@ -180,5 +192,12 @@ def compare(
         from assay.workbench.scoring.run import kept_results
 
         results = kept_results(results)
-    comparison = compare_results(results, force=force, primary=primary, equivalence=equivalence)
+    comparison = compare_results(
+        results,
+        force=force,
+        primary=primary,
+        equivalence=equivalence,
+        tests=tests,
+        worst_case=worst_case,
+    )
     emit(comparison, lambda: comparison_table(comparison), json=json)

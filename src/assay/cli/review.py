@@ -1,21 +1,40 @@
-"""The review commands of `assay gold`: bootstrap a set from logs, then promote, correct, reject or
+"""From search logs to gold: `assay logs`, `assay backlog`, and the review commands of `assay gold`:
+ bootstrap a set from logs, then promote, correct, reject or
 reopen its rows, and withdraw suggestions. `cli/gold.py` adds them by GOLD_COMMANDS.
 
 `publishing` is not a command: `assay score --update-baseline` calls it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.options import GOLD_SET, By, Gold, On, StoreUrl, Why, a_number, is_named, opened
-from assay.cli.output import Json, put, say, tell
+from assay.cli.options import (
+    CORPUS,
+    GOLD_SET,
+    By,
+    Gold,
+    On,
+    Redact,
+    StoreUrl,
+    Why,
+    a_number,
+    is_named,
+    opened,
+)
+from assay.cli.output import Json, emit, put, say, show, tell
+from assay.core.errors import AssayError, UsageError
 
 if TYPE_CHECKING:
-    from assay.workbench.review.decisions import Outcome
+    from assay.workbench.project.logs import CaseCounts, ExternalLogs
+    from assay.workbench.project.service import Service
+    from assay.workbench.review.decisions import RowsOutcome
+    from assay.workbench.review.queue import Backlog, ExternalBacklog
 
 
 def bootstrap(
@@ -41,21 +60,22 @@ def bootstrap(
     from assay.core.types import counted
     from assay.workbench.judging.gold_sets import bootstrap_gold
 
-    with opened(store, read_only=dry_run) as service, cluster.on(on):
+    with log_source(store, read_only=dry_run) as source, cluster.on(on):
         done = bootstrap_gold(
-            service,
+            source,
             gold,
             min_support=min_support,
             recent_days=recent,
             min_grade=min_grade,
             dry_run=dry_run,
         )
+        _say_read(source)
     if dry_run and not json:
         put(done.diff.removesuffix("\n"))
     if not (done.added or done.updated or done.removed or done.unchanged or done.kept):
         say(
-            "no decision cites a document that a search has shown; "
-            "import citations with assay logs decisions"
+            "nothing in the logs says that a document is relevant; "
+            "import citations with assay logs decisions, or scores with assay logs feedback"
         )
     changed = f"{done.added} added, {done.updated} updated, {done.removed} removed"
     others = f"{done.unchanged} unchanged, {counted(done.kept, 'row')} left alone"
@@ -68,6 +88,27 @@ def bootstrap(
             "search was made for; the review page marks them, and assay logs decisions --same-case "
             "leaves them out"
         )
+
+
+@contextmanager
+def log_source(store: str, *, read_only: bool) -> Iterator[Service | ExternalLogs]:
+    """The tables that [logs] in assay.toml names, unless a store is given; else the store."""
+    from assay.workbench.project.logs import configured_logs
+
+    tables = None if store else configured_logs()
+    if tables is not None:
+        yield tables
+        return
+    with opened(store, read_only=read_only) as service:
+        yield service
+
+
+def _say_read(source: Service | ExternalLogs) -> None:
+    from assay.workbench.project.logs import ExternalLogs
+
+    if isinstance(source, ExternalLogs):
+        lost = f"; {source.without_search} belong to no search" if source.without_search else ""
+        say(f"[logs] in assay.toml: {source.read} rows of feedback read{lost}")
 
 
 def promote(
@@ -193,10 +234,206 @@ def publishing(gold: Path, by: str) -> Callable[[Path, bytes], None]:
     return write
 
 
-def _say_outcome(done: Outcome, verb: str, *, json: bool) -> None:
+def _say_outcome(done: RowsOutcome, verb: str, *, json: bool) -> None:
     changed = f"{verb}: {', '.join(done.ids)}" if done.ids else ""
     already = f"already {done.state}: {', '.join(done.already)}" if done.already else ""
     tell(done, "; ".join(filter(None, (changed, already))), json=json)
 
 
 GOLD_COMMANDS = (bootstrap, promote, correct, reject, reopen, withdraw)
+
+
+# ── `assay backlog` ───────────────────────────────────────────────────────────────────────────────
+
+
+def backlog(
+    max_pending: Annotated[
+        int | None, typer.Option(min=0, help="Fail if more items than this are pending.")
+    ] = None,
+    max_age: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            callback=a_number,
+            help="Fail if an item has been pending for more days than this.",
+        ),
+    ] = None,
+    webhook: Annotated[str, typer.Option(help="Notify this address if a limit is exceeded.")] = "",
+    gold: Annotated[str, typer.Option(help="Only this gold set.")] = "",
+    store: StoreUrl = "",
+    json: Json = False,
+) -> None:
+    """Show the review backlog: how much is pending, how old it is, how fast it is decided, and when
+    it should be empty."""
+    from assay.workbench.review.queue import (
+        Limits,
+        NoStore,
+        check_backlog,
+        configured_backlogs,
+        external_backlogs,
+        notify,
+        strays,
+    )
+
+    if webhook and not webhook.startswith(("http://", "https://")):
+        raise UsageError("a webhook is an http or https address", where=webhook)
+    limits = Limits(max_pending=max_pending, max_age_days=max_age)
+    try:
+        with opened(store, read_only=True) as service:
+            figures, problems = check_backlog(service, limits, gold=gold)
+            lost = len(strays(service)) if not gold else 0
+            external = external_backlogs(service) if not gold else {}
+    except NoStore:
+        if is_named(store) or gold or not (external := configured_backlogs()):
+            raise
+        figures, problems, lost = None, [], 0  # only external backlogs so far
+    _show(figures, external, json=json)
+    if lost:
+        say(
+            f"warning: {lost} pending suggestions are for queries that are no longer in their "
+            "gold set; remove them with assay gold withdraw",
+            style="yellow",
+        )
+    for problem in problems:
+        say(problem, style="red")
+    if problems and webhook and figures is not None:
+        try:
+            notify(webhook, figures, problems)
+        except AssayError as error:  # the limit decides the exit code, with or without the notice
+            say(f"warning: {error}", style="yellow")
+    if problems:
+        sys.exit(1)
+    if any(table.status == "failed" for table in external.values()):
+        sys.exit(4)
+
+
+def _show(figures: Backlog | None, external: dict[str, ExternalBacklog], *, json: bool) -> None:
+    """The review queue, then every external backlog under its name."""
+    import msgspec
+
+    from assay.reports import listing
+
+    if json:
+        queue = msgspec.to_builtins(figures) if figures is not None else {}
+        named = {"backlogs": msgspec.to_builtins(external)} if external else {}
+        emit(queue | named, lambda: None, json=True)
+        return
+    if figures is not None:
+        show(listing.key_values(figures))
+    for name, table in external.items():
+        if table.status == "failed":
+            say(f"error: {table.error}", style="red")
+        else:
+            show(listing.named_values(f"backlog.{name}", table))
+
+
+# ── `assay logs` ──────────────────────────────────────────────────────────────────────────────────
+
+LISTED = 50  # unresolved citations
+
+logs_app = typer.Typer(
+    help="Search logs: import searches, feedback and decisions; forget what is old.",
+    no_args_is_help=True,
+)
+
+
+@logs_app.command("import")
+def import_searches(
+    path: Annotated[Path, typer.Argument(help="Searches, one JSON object a line.")],
+    redact: Redact = None,
+    store: StoreUrl = "",
+    json: Json = False,
+) -> None:
+    """Import searches from a file."""
+    from assay.workbench.project import logs
+
+    with opened(store, create=True) as service:
+        done = logs.import_searches(service, path, redactions=redact or ())
+    tell(done, f"{done.read} searches read, {done.new} new", json=json)
+
+
+@logs_app.command()
+def feedback(
+    path: Annotated[
+        Path, typer.Argument(help="Scores, votes and clicks on logged searches, one object a line.")
+    ],
+    store: StoreUrl = "",
+    json: Json = False,
+) -> None:
+    """Import feedback from a file: the search, the document and its relevance_score, 0 to 3."""
+    from assay.workbench.project import logs
+
+    with opened(store, create=True) as service:
+        done = logs.import_feedback(service, path)
+    told = f"{done.read} rows of feedback read, {done.new} new"
+    tell(done, told, json=json)
+    if done.without_search:
+        say(
+            f"{done.without_search} belong to no search in the log; import the searches with "
+            "assay logs import, with the same ids"
+        )
+
+
+@logs_app.command()
+def decisions(
+    path: Annotated[Path, typer.Argument(help="Finalised decisions, one JSON object a line.")],
+    corpus: Annotated[
+        list[str] | None,
+        typer.Option(help=f"Resolve citations in this corpus: {CORPUS}; repeat."),
+    ] = None,
+    same_case: Annotated[
+        bool, typer.Option(help="Only searches made for the decision's own case.")
+    ] = False,
+    store: StoreUrl = "",
+    json: Json = False,
+) -> None:
+    """Import decisions. Earlier searches that showed a cited document get relevance_score 3."""
+    from assay.reports import listing
+    from assay.workbench.project import logs
+    from assay.workbench.searching.corpora import corpus_at_hand
+
+    searched = [corpus_at_hand(each, say=say) for each in corpus or ()]
+    with opened(store, create=True) as service:
+        done = logs.import_decisions(service, path, corpora=searched, same_case=same_case)
+    if json or done.citations:
+        columns = ("decision", "text", "reason")
+        emit(done, lambda: listing.plain_table(done.citations[:LISTED], columns), json=json)
+    if len(done.citations) > LISTED and not json:
+        say(f"and {len(done.citations) - LISTED} more: --json lists them all")
+    say(
+        f"{done.read} decisions, {done.feedback} new signs of relevance, "
+        f"{done.unresolved} citations unresolved"
+    )
+    if done.cases is not None and (done.cases.other or done.cases.unknown):
+        say(_of_whose_case(done.cases))
+
+
+def _of_whose_case(cases: CaseCounts) -> str:
+    every = cases.own + cases.other + cases.unknown
+    return (
+        f"of {every} signs from these decisions {cases.own} are on searches made for the "
+        f"decision's own case, {cases.other} on searches made for another case, {cases.unknown} "
+        "where one of the cases is not known. A document that was right in another case need not "
+        "be right in this one. To keep only the first, import into an empty store with --same-case."
+    )
+
+
+@logs_app.command()
+def purge(
+    older_than: Annotated[
+        float, typer.Option(callback=a_number, help="Forget what is older than this many days.")
+    ],
+    keep_cited: Annotated[
+        bool, typer.Option(help="Keep searches that a decision confirmed.")
+    ] = False,
+    by: By = "retention",
+    store: StoreUrl = "",
+    json: Json = False,
+) -> None:
+    """Forget searches by age."""
+    from assay.workbench.project import logs
+
+    with opened(store, create=False) as service:
+        gone = logs.purge(service, older_than_days=older_than, keep_cited=keep_cited, by=by)
+    told = f"forgotten: searches {gone.searches}, results {gone.results}, feedback {gone.feedback}"
+    tell(gone, told, json=json)

@@ -1,19 +1,24 @@
-"""`assay score`: an engine, or saved results, against a gold set."""
+"""`assay score`: an engine, or saved results, against a gold set; and `assay run`: every configured
+gold set on every configured engine."""
 
 from __future__ import annotations
 
+import shlex
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from assay.cli.options import CORPUS, On
-from assay.cli.output import Json, emit, say, searching
+from assay.cli.output import Json, emit, progress_bar, say, searching
 
 if TYPE_CHECKING:
     from assay.core.results import Results, Verdict
-    from assay.workbench.scoring.score import ScoreRequest
+    from assay.reports.words import Words
+    from assay.workbench.scoring.request import ScoreRequest
+    from assay.workbench.scoring.run import Outcome
 
 Dataset = Annotated[
     Path, typer.Option(help="The gold set: dataset.json, qrels, BEIR folder, CSV or JSONL.")
@@ -82,6 +87,14 @@ Hits = Annotated[
         metavar="N",
     ),
 ]
+LooseIds = Annotated[
+    bool,
+    typer.Option(
+        "--loose-ids",
+        help="Accept ids that differ from judged ones in case, spaces, dashes or invisible "
+        "characters only.",
+    ),
+]
 Language = Annotated[
     str, typer.Option(help="The language of what is shown and reported: en, fi, he.")
 ]
@@ -109,21 +122,22 @@ def score(
     timeout: Timeout = None,
     concurrency: Concurrency = None,
     hits: Hits = "",
+    loose_ids: LooseIds = False,
     on: On = "",
     json: Json = False,
 ) -> None:
     """Score an engine, or saved results, against a gold set."""
     from assay.core import cluster
+    from assay.reports.words import Words
     from assay.workbench.deciding.baseline import who_records
     from assay.workbench.project.output_files import refuse_outputs
-    from assay.workbench.scoring.score import ScoreRequest, seconds_of
+    from assay.workbench.scoring.request import ScoreRequest, seconds_of
 
     if update_baseline:
         baseline, by = baseline or dataset.with_name("baseline.json"), who_records(by)
         refuse_outputs(baseline)
     elif baseline is not None and not baseline.exists():
-        missing = f"no baseline yet at {baseline}; write it with --update-baseline"
-        say(f"warning: {missing}", style="yellow")
+        say(Words(language)("command.no_baseline", path=baseline), style="yellow")
     request = ScoreRequest(
         dataset=dataset,
         search_module=search_module,
@@ -141,12 +155,13 @@ def score(
         timeout=seconds_of(timeout, "--timeout"),
         concurrency=concurrency,
         hits=_hits(hits),
+        loose_ids=loose_ids,
     )
     with cluster.on(on):
         results = _scored(request, report, language, recorded=update_baseline, json=json)
     if update_baseline:
-        _record_baseline(results, request, by=by, why=why)
-    _leave_with(results.verdict, recorded=update_baseline)
+        _record_baseline(results, request, by=by, why=why, words=Words(language))
+    _leave_with(results.verdict, recorded=update_baseline, words=Words(language))
 
 
 def _hits(given: str) -> int | Literal["all"] | None:
@@ -166,6 +181,7 @@ def _scored(
     from assay.core.results_file import to_json
     from assay.reports import view
     from assay.reports.terminal import card
+    from assay.reports.words import Words
     from assay.workbench.scoring.recording import record_here
     from assay.workbench.scoring.report import check_language, check_report, write_reports
     from assay.workbench.scoring.score import score
@@ -174,25 +190,28 @@ def _scored(
     if report is not None:
         check_report(report, request.dataset, request.run, request.corpus, request.output)
     scored = score(request, progress=searching, say=say)
+    words = Words(language)
     for warning in scored.warnings:
-        say(f"warning: {warning}", style="yellow")
+        say(words("command.warning", warning=warning), style="yellow")
     answer = to_json(scored.results) if json else None
     emit(answer, lambda: card(view(scored.results, language=language)), json=json)
     if report is not None:
         for path in write_reports(scored.results, report, language=language):
-            say(f"report written to {path}")
+            say(words("command.report_written", path=path))
     if request.output is not None:
-        say(f"results written to {request.output}")
-    say(record_here([(scored.results, request.dataset, "")]))
+        say(words("command.results_written", path=request.output))
+    if kept := record_here([(scored.results, request.dataset, "")], language=language):
+        say(kept)
     if scored.failed:
         if recorded:
-            left = f"the engine failed on queries: {request.baseline} is left as it was"
-            say(f"warning: {left}", style="yellow")
+            say(words("command.baseline_left", path=request.baseline), style="yellow")
         sys.exit(4)
     return scored.results
 
 
-def _record_baseline(results: Results, request: ScoreRequest, *, by: str, why: str) -> None:
+def _record_baseline(
+    results: Results, request: ScoreRequest, *, by: str, why: str, words: Words
+) -> None:
     from assay.cli.review import publishing
     from assay.reports.terminal import baseline_line
     from assay.workbench.deciding.baseline import update_baseline
@@ -204,12 +223,12 @@ def _record_baseline(results: Results, request: ScoreRequest, *, by: str, why: s
     together = request.dataset.suffix == ".jsonl"
     write = {"write": publishing(request.dataset, by)} if together else {}
     recorded = update_baseline(results, path, by=by, why=why, **write)
-    say(baseline_line(results, path, recorded, is_first=is_first))
+    say(baseline_line(results, path, recorded, is_first=is_first, words=words))
     if not why:
-        say("warning: the baseline does not say why; say it with --why", style="yellow")
+        say(words("command.baseline_no_why"), style="yellow")
 
 
-def _leave_with(verdict: Verdict | None, *, recorded: bool) -> None:
+def _leave_with(verdict: Verdict | None, *, recorded: bool, words: Words) -> None:
     """The gates decide the exit code. Who records a new baseline has looked at what cannot be told
     against the old one."""
     from assay.core.results import EXIT
@@ -220,9 +239,105 @@ def _leave_with(verdict: Verdict | None, *, recorded: bool) -> None:
         check.title for check in verdict.checks if check.status == verdict.status and check.counts
     )
     if verdict.status == "fail":
-        say(f"gates failed: {names}", style="red")
+        say(words("command.gates_failed", names=names), style="red")
     else:
-        say(f"gates inconclusive: {names}", style="yellow")
+        say(words("command.gates_inconclusive", names=names), style="yellow")
         if recorded:
             return
     sys.exit(EXIT[verdict.status])
+
+
+# ── `assay run` ───────────────────────────────────────────────────────────────────────────────────
+
+
+def run(
+    config: Annotated[Path, typer.Option(help="The configuration.")] = Path("assay.toml"),
+    fresh: Annotated[bool, typer.Option(help="Run every pair again, whatever is cached.")] = False,
+    comment: Annotated[
+        Path | None, typer.Option(help="Write a short pull-request comment (Markdown) here.")
+    ] = None,
+    texts: Annotated[
+        bool, typer.Option(help="Put the words of queries into the comment, not only ids.")
+    ] = False,
+    on: On = "",
+    json: Json = False,
+) -> None:
+    """Score every gold set of assay.toml on every engine of it, compare with baselines, and decide
+    the gates."""
+    from assay.core import cluster
+    from assay.reports.terminal import run_summary
+    from assay.workbench.project.config import read_config
+    from assay.workbench.project.output_files import refuse_output
+    from assay.workbench.scoring.recording import record_here
+    from assay.workbench.scoring.run import exit_code, results_folder, results_path, run_all
+
+    settings = read_config(config)
+    refuse_output(comment, config)
+    with cluster.on(on):
+        outcomes = _watched(
+            lambda done: run_all(settings, config, fresh=fresh, done=done, warn=_warn)
+        )
+    rows = [
+        {
+            "gold": outcome.gold,
+            "engine": outcome.engine,
+            "cached": outcome.cached,
+            "error": outcome.error,
+            "overall": outcome.results and outcome.results.overall,
+            "verdict": outcome.results and outcome.results.verdict,
+        }
+        for outcome in outcomes
+    ]
+    shown = [(each.gold, each.engine, each.results, each.error) for each in outcomes]
+    files = {
+        (each.gold, each.engine): (
+            str(results_path(each.gold, each.engine)),
+            settings.gold[each.gold].baseline or "BASELINE",
+        )
+        for each in outcomes
+    }
+    emit(rows, lambda: run_summary(shown, files), json=json)
+    say(f"results and reports are in {results_folder()}")
+    _say_how_to_compare(files, [(each.gold, each.engine) for each in outcomes if each.results])
+    if comment is not None:
+        from assay.workbench.deciding.pull_request import write_comment
+
+        write_comment(comment, outcomes, settings, texts=texts)
+    scored = [
+        (each.results, Path(settings.gold[each.gold].path), each.engine)
+        for each in outcomes
+        if each.results is not None
+    ]
+    if scored and (kept := record_here(scored)):
+        say(kept)
+    sys.exit(exit_code(outcomes))
+
+
+def _warn(warning: str) -> None:
+    say(f"warning: {warning}", style="yellow")
+
+
+def _say_how_to_compare(
+    files: dict[tuple[str, str], tuple[str, str]], scored: list[tuple[str, str]]
+) -> None:
+    for gold in dict.fromkeys(gold for gold, _ in scored):
+        of_set = [files[pair][0] for pair in scored if pair[0] == gold]
+        if len(of_set) > 1:
+            say(f"is one better? `assay compare {shlex.join(of_set)}`")
+
+
+def _watched(run: Callable[[Callable[[Outcome, int], None]], list[Outcome]]) -> list[Outcome]:
+    """With a bar and a line for every pair that is done."""
+    with progress_bar() as tick:
+        seen: list[Outcome] = []
+
+        def done(outcome: Outcome, total: int) -> None:
+            seen.append(outcome)
+            tick("scoring", len(seen), total)
+            say(f"{outcome.engine} on {outcome.gold}: {outcome.state}")
+
+        try:
+            return run(done)
+        except KeyboardInterrupt:
+            say("interrupted; what was scored is kept, and not run again")
+            sys.exit(130)

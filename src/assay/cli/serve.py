@@ -1,4 +1,4 @@
-"""`assay serve`: the server for people and other programs."""
+"""`assay serve` and `assay mcp`: the servers for people, other programs and agents."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from assay.cli.options import Redact, StoreUrl, a_number, check_gold, check_port, opened
+from assay.cli.options import Redact, StoreUrl, a_number, check_gold, check_port, is_named, opened
 from assay.cli.output import say
 
 ProxySecret = Annotated[
@@ -71,8 +71,7 @@ def serve(
     """Open the workbench in the browser, with calls for programs (/api/docs). On your own machine
     there is nothing to sign in to. For a team, see --accounts and `assay people`."""
     from assay.web import app
-    from assay.workbench.project.server_lock import only_on_this_host
-    from assay.workbench.project.service import Recording
+    from assay.workbench.project.service import Recording, only_on_this_host
     from assay.workbench.review.queue import say_pending
 
     check_gold(gold)
@@ -95,3 +94,27 @@ def serve(
     ):
         say_pending(service)
         app.serve(service, serving, say=say)
+
+
+def mcp(
+    http: Annotated[
+        bool, typer.Option(help="Streamable HTTP instead of standard input and output.")
+    ] = False,
+    host: Annotated[str, typer.Option(help="Where to listen.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=1, max=65535, help="The port.")] = 8351,
+    config: Annotated[Path | None, typer.Option(help="The configuration.")] = None,
+    gold: Annotated[
+        list[Path] | None,
+        typer.Option(help="A gold set beside those of the configuration; repeat."),
+    ] = None,
+    store: StoreUrl = "",
+) -> None:
+    """Start the server for agents (Model Context Protocol)."""
+    from assay.mcp import server
+
+    check_gold(gold)
+    if http:
+        check_port(host, port)
+    transport: server.Transport = "streamable-http" if http else "stdio"
+    with opened(store, create=not is_named(store), config=config, gold=gold or ()) as service:
+        server.run(service, transport=transport, host=host, port=port)

@@ -5,8 +5,8 @@
     │   ├── UsageError       exit 2   the command line itself
     │   ├── Declined         exit 2   an action that is refused, worded in the reader's language
     │   ├── NotHere          exit 2   a name that nothing here has; a page answers 404
-    │   ├── NoStore          exit 2   the address names no store (store/errors.py)
-    │   └── StoreOutdated    exit 2   the store must be upgraded first (store/errors.py)
+    │   ├── NoStore          exit 2   the address names no store (store/records.py)
+    │   └── StoreOutdated    exit 2   the store must be upgraded first (store/records.py)
     ├── EngineError          exit 4   the engine under test failed or broke its contract
     ├── IndexProblem         exit 2   an index is missing, outdated or damaged (search/index_files)
     └── StoreError           exit 4   the database failed, is away or in conflict (store/errors)

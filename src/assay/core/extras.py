@@ -99,11 +99,11 @@ def imported(module: str, what: str, extra: str, *, where: str = "") -> Any:
         raise MissingExtra(what, extra, where=where) from error
 
 
-def need(extra: str, what: str, *, where: str = "") -> None:
+def need(extra: str, what: str) -> None:
     """Raise `MissingExtra` before the work begins if a package of the extra is missing. Nothing is
     loaded."""
     if not has(extra):
-        raise MissingExtra(what, extra, where=where)
+        raise MissingExtra(what, extra)
 
 
 def has(extra: str) -> bool:

@@ -154,15 +154,10 @@ def _find_repeated(text: str) -> tuple[str, int] | None:
     return None
 
 
-def iter_json_lines(
-    path: Path, *, comments: bool = False, strict: bool = False
-) -> Iterator[tuple[int, Any]]:
-    """(line number, value) for every non-empty line; with `comments`, lines that begin with # or //
-    are left out; with `strict`, a key that an object has twice is an error, as in
-    `read_strict_json`."""
+def iter_json_lines(path: Path, *, strict: bool = False) -> Iterator[tuple[int, Any]]:
+    """(line number, value) for every non-empty line; with `strict`, a key that an object has twice
+    is an error, as in `read_strict_json`."""
     for number, line in iter_lines(path):
-        if comments and line.lstrip().startswith(("#", "//")):
-            continue
         try:
             value = msgspec.json.decode(line)
         except (msgspec.DecodeError, RecursionError) as error:

@@ -18,7 +18,7 @@ from assay import __version__
 from assay.core.results import GitState
 from assay.core.types import GoldSet
 
-ROWS = 100_000  # of judgments that are in memory as text
+ROWS = 100_000  # of judgments that are in memory as text (taste)
 
 
 def gold_fingerprint(gold: GoldSet) -> str:

@@ -40,7 +40,3 @@ class Remembered(Generic[K, V]):
             while len(self._values) > self.limit:
                 self._values.popitem(last=False)
         return value
-
-    def known(self) -> list[K]:
-        with self._lock:
-            return list(self._values)

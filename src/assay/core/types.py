@@ -125,6 +125,7 @@ class Query(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     topic: str = ""
     issue: str = ""
     category: str = ""
+    wording: str = ""  # whose words it is in: lawyer or lay
     must: bool | None = None
     k: int | None = None
     min_score: float | None = None
@@ -218,9 +219,9 @@ class QueryResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A finding of `validate` or `check`. An error makes the file unusable; a flag asks a person to
-    look."""
+    look; a note says which rules were applied."""
 
-    level: Literal["error", "flag"]
+    level: Literal["error", "flag", "note"]
     code: str
     where: str
     message: str
@@ -272,13 +273,8 @@ def judgments_to_frame(judgments: Iterable[Judgment]) -> pl.DataFrame:
 
 def counted(n: int, noun: str) -> str:
     """1 document, 2 documents."""
-    return (
-        f"{n:,} {noun}"
-        if n == 1
-        else f"{n:,} {noun[:-1]}ies"
-        if noun.endswith("y")
-        else f"{n:,} {noun}s"
-    )
+    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{n:,} {noun if n == 1 else plural}"
 
 
 PROVISIONAL = "provisional (bootstrap-only)"

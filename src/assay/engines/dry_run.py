@@ -9,10 +9,10 @@ import msgspec
 
 from assay.core.errors import AssayError, EngineError
 from assay.core.types import Hit, Query
-from assay.engines.answering import ask_engine, opened
-from assay.engines.asking import AllFailed
+from assay.engines.calling import AllFailed
 from assay.engines.engine_table import EngineConfig
 from assay.engines.http import RETRIED, HttpEngine
+from assay.engines.running import ask_engine, opened
 from assay.engines.transport import Request
 
 MOST = 20_000  # characters of an answer that are kept

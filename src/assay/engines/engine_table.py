@@ -27,9 +27,11 @@ from assay.core.plugins import PluginError
 from assay.core.types import JsonObject
 
 KEYS = "See docs/engines.md for the keys."
+# the values of a gold set's row that a request, a query or a parameter of an engine may name
+ROW = ("corpus", "practice_area", "language", "as_of", "filters")
 PLAIN = ("search_module", "module", "engine", "run")
 DEFAULT_TIMEOUT = 60.0  # seconds for one query
-MOST_AT_ONCE = 256
+MOST_AT_ONCE = 256  # calls of one engine; chosen: each has a thread and a connection
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h)?")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
@@ -42,9 +44,9 @@ BUILT_IN: dict[str, str] = {
     "preset": "assay.engines.http:HTTP",
     "postgres": "assay.engines.stores.postgres:POSTGRES",
     "qdrant": "assay.engines.stores.qdrant:QDRANT",
-    "milvus": "assay.engines.stores.milvus:MILVUS",
-    "chroma": "assay.engines.stores.chroma:CHROMA",
-    "lancedb": "assay.engines.stores.lance:LANCE",
+    "milvus": "assay.engines.stores.deprecated:MILVUS",
+    "chroma": "assay.engines.stores.deprecated:CHROMA",
+    "lancedb": "assay.engines.stores.deprecated:LANCE",
     "opensearch": "assay.engines.stores.opensearch:OPENSEARCH",
 }
 KINDS = plugins.Kind(name="kind of engine", group="assay.engine_kinds", built_in=BUILT_IN)

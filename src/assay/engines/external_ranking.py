@@ -37,8 +37,8 @@ from assay.search.profile import Profile
 from assay.search.signals import FEEDBACK_HITS, FIRST_DENSE, TEMPERATURE, to_best
 
 OURS = "assay"  # the value of `ranking` in a table
-FORMAT = 1
-DEPTH = 200  # candidates of one signal
+FORMAT = 1  # of a loaded corpus: another one must be loaded again
+DEPTH = 200  # candidates of one signal; chosen, docs/measured/stores-quality.csv has the effect
 DENSE = "dense"
 MAX_QUERY = 20_000  # characters of a query that are read
 
@@ -50,7 +50,7 @@ EXTERNAL_STORES = plugins.Kind(
     built_in={
         "postgres": "assay.engines.stores.postgres:PostgresCorpus",
         "qdrant": "assay.engines.stores.qdrant:QdrantStore",
-        "milvus": "assay.engines.stores.milvus:MilvusStore",
+        "milvus": "assay.engines.stores.deprecated:MilvusStore",
         "opensearch": "assay.engines.stores.opensearch:OpenSearchCorpus",
     },
 )

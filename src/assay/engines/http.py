@@ -37,13 +37,17 @@ from assay.engines.engine_table import DEFAULT_TIMEOUT, EngineKind
 from assay.engines.http_table import (
     HttpTable,
     Pattern,
+    Template,
+    Values,
+    as_text,
     complete,
+    fill,
     form_like,
     mistake,
     pattern_of,
+    with_keys,
 )
 from assay.engines.secrets import filled, hidden, names_in, values_of
-from assay.engines.templates import Template, Values, as_text, fill, with_keys
 from assay.engines.transport import (
     MOST_BYTES,
     UNPACKED,
@@ -55,7 +59,7 @@ from assay.engines.transport import (
     host_of,
 )
 
-SHOWN = 300  # characters of what a server says of an error
+SHOWN = 300  # characters of what a server says of an error; taste
 RETRIED = frozenset((408, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529))
 
 
@@ -268,7 +272,7 @@ def wait_of(value: str) -> float | None:
 
 # ── reading an answer ─────────────────────────────────────────────────────────────────────────────
 
-KEYS_SHOWN = 12
+KEYS_SHOWN = 12  # keys of an answer in a message; taste
 NAMES = ("id", "_id", "doc_id", "document_id", "objectID", "docid", "key", "uuid")
 CLOSED_BY = {b"{": b"}", b"[": b"]"}
 LISTS = ("hits", "results", "docs", "documents", "items", "value", "children", "data", "candidates")

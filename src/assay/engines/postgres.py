@@ -1,4 +1,4 @@
-"""The PostgreSQL engine under the name that docs/engines-postgres.md gives it."""
+"""The PostgreSQL engine under the name that docs/engines-stores.md gives it."""
 
 from assay.engines.stores.postgres import PostgresEngine, Settings
 

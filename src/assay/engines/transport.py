@@ -23,8 +23,8 @@ import msgspec
 
 from assay import __version__
 
-MOST_BYTES = 64 * 2**20  # of an answer
-BLOCK = 65_536
+MOST_BYTES = 64 * 2**20  # of an answer; chosen: more is no page of hits
+BLOCK = 65_536  # bytes read at a time
 PORTS = {"http": 80, "https": 443}
 STALE = (http.client.RemoteDisconnected, ConnectionResetError, BrokenPipeError)
 

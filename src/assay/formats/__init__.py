@@ -5,9 +5,9 @@ A format is one module: for gold sets with `read_gold` and `write_gold`, for run
 (and `scan_run`, where a large one can be read block by block) and `write_run`, or with all of them.
 To add one, write the module and give it a row in GOLD_FORMATS or RUN_FORMATS, and one for each of
 its endings in GOLD_ENDINGS or RUN_ENDINGS; a run format that can be written joins WRITTEN_RUNS, and
-the help of `assay score --run`, `assay export` and docs/formats.md name it. In another package it
-is an entry point in the group `assay.formats`, and the module names its endings in `SUFFIXES`, as
-in `(".court",)`.
+the help of `assay score --run`, `assay gold pool --run`, `assay export` and docs/formats.md name
+it. In another package it is an entry point in the group `assay.formats`, and the module names its
+endings in `SUFFIXES`, as in `(".court",)`; such a format can be read, not written.
 
 The ending of a file decides. Only where two formats share one, as they do `.json`, is the file
 looked into, in `detect_gold` and `detect_run`."""
@@ -21,12 +21,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from assay.core import plugins
 from assay.core.errors import InputError
-from assay.core.types import GoldSet, Issue, Query, Run
+from assay.core.types import GoldSet, Issue, Judgment, Labelling, Query, Run
 from assay.formats.schema import explain_conflict
 
 if TYPE_CHECKING:
     from assay.core.runs import Block
-    from assay.formats.exchange import Guide, Task
+    from assay.formats.ballots import Guide, Task
 
 T = TypeVar("T")
 
@@ -137,6 +137,34 @@ def with_issue(path: Path, topic_id: str, issue: Issue) -> bytes:
     """The file of a gold set with an issue in its taxonomy."""
     module = _changeable(path, "with_issue", "issues are kept in")
     content: bytes = module.with_issue(path, topic_id, issue)
+    return content
+
+
+def require_labels(path: Path, labelling: Labelling | None = None) -> None:
+    """Refuse a format that cannot keep the labels, or cannot say who made them, before anything is
+    written."""
+    name = detect_gold(path)
+    problem = ""
+    if not hasattr(gold_format(name), "with_labels"):
+        problem = "this format does not keep a grade 0, or who judged and when"
+    elif name == "csv" and labelling is not None and labelling.by_machine:
+        problem = "CSV has no place to say that machines made the labels"
+    if problem:
+        raise InputError(
+            problem,
+            where=str(path),
+            hint=f"Make a dataset.json of it first: assay gold convert {path} dataset.json",
+        )
+
+
+def with_labels(
+    path: Path, judgments: Sequence[Judgment], *, labelling: Labelling, status: str
+) -> bytes | None:
+    """The file of the set with these judgments and their labelling; None where it already has
+    them."""
+    require_labels(path, labelling)
+    module = gold_format(detect_gold(path))
+    content: bytes | None = module.with_labels(path, judgments, labelling, status)
     return content
 
 

@@ -13,9 +13,17 @@ from pathlib import Path
 import msgspec
 
 from assay.core.files import read_json, write_json
-from assay.core.types import Vote
-from assay.formats.ballots import NOTHING, Ballot, Ballots
-from assay.formats.exchange import Guide, Task, choice_grade, choice_text, first_record
+from assay.core.types import JsonObject, Vote
+from assay.formats.ballots import (
+    NOTHING,
+    Ballot,
+    Ballots,
+    Guide,
+    Task,
+    choice_grade,
+    choice_text,
+    first_record,
+)
 from assay.formats.schema import record
 
 GRADE, RATIONALE = "grade", "rationale"  # the names of the questions
@@ -38,64 +46,33 @@ class _Answer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     status: str | None = None
 
 
-class _Record(msgspec.Struct, frozen=True, kw_only=True):
-    id: str
-    fields: dict[str, str]
-    metadata: dict[str, str]
-    responses: dict[str, list[_Answer]]
-    suggestions: dict[str, str] = {}
-    vectors: dict[str, list[float]] = {}
-
-
-class _FieldSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """How a field is shown or a question is asked."""
-
-    type: str
-    use_markdown: bool | None = None
-    options: list[dict[str, str]] | None = None
-
-
-class _SettingsField(msgspec.Struct, frozen=True, kw_only=True):
-    name: str
-    title: str
-    required: bool
-    settings: _FieldSettings
-
-
-class _Settings(msgspec.Struct, frozen=True, kw_only=True):
-    guidelines: str
-    fields: list[_SettingsField]
-    questions: list[_SettingsField]
-    metadata: list[str] = []
-    vectors: list[str] = []
-    allow_extra_metadata: bool = True
-
-
 def write_tasks(tasks: Sequence[Task], guide: Guide, path: Path) -> list[Path]:
     settings = path.with_name(f"{path.stem}.settings.json")
     records = [_record(task, guide) for task in tasks]
-    for target, value in ((settings, _settings(guide)), (path, records)):
-        write_json(target, value)
+    write_json(settings, _settings(guide))
+    write_json(path, records)
     return [path, settings]
 
 
-def _record(task: Task, guide: Guide) -> _Record:
+def _record(task: Task, guide: Guide) -> JsonObject:
     parts = [f"{name}: {text}" for name, text in task.fields.items()]
-    return _Record(
-        id=f"{task.query.id} {task.doc_id}",
-        fields={
+    return {
+        "id": f"{task.query.id} {task.doc_id}",
+        "fields": {
             "query": task.query.text,
             "title": task.title or task.doc_id,
             "document": "\n\n".join([*parts, task.text]).strip() or task.doc_id,
         },
-        metadata={
+        "metadata": {
             "query_id": task.query.id,
             "doc_id": task.doc_id,
             "document": task.document,
             "rubric": guide.version,
         },
-        responses=_responses(task.votes),
-    )
+        "responses": _responses(task.votes),
+        "suggestions": {},
+        "vectors": {},
+    }
 
 
 def _responses(votes: Sequence[Vote]) -> dict[str, list[_Answer]]:
@@ -111,25 +88,29 @@ def _responses(votes: Sequence[Vote]) -> dict[str, list[_Answer]]:
     return answers
 
 
-def _settings(guide: Guide) -> _Settings:
-    text = _FieldSettings(type="text", use_markdown=False)
+def _settings(guide: Guide) -> JsonObject:
+    text = {"type": "text", "use_markdown": False}
     options = [
         {"value": str(choice.value), "text": choice_text(choice), "description": choice.definition}
         for choice in guide.grades
     ]
     options.append({"value": UNSURE, "text": UNSURE, "description": "Asks for a second judge."})
-    labels = _FieldSettings(type="label_selection", options=options)
-    return _Settings(
-        guidelines=guide.markdown,
-        fields=[
-            _SettingsField(name=name, title=name, required=True, settings=text)
-            for name in ("query", "title", "document")
+    labels = {"type": "label_selection", "options": options}
+    return {
+        "guidelines": guide.markdown,
+        "fields": [_field(name, name, text) for name in ("query", "title", "document")],
+        "questions": [
+            _field(GRADE, "Grade", labels),
+            _field(RATIONALE, "Why this grade", text, required=False),
         ],
-        questions=[
-            _SettingsField(name=GRADE, title="Grade", required=True, settings=labels),
-            _SettingsField(name=RATIONALE, title="Why this grade", required=False, settings=text),
-        ],
-    )
+        "metadata": [],
+        "vectors": [],
+        "allow_extra_metadata": True,
+    }
+
+
+def _field(name: str, title: str, settings: JsonObject, *, required: bool = True) -> JsonObject:
+    return {"name": name, "title": title, "required": required, "settings": settings}
 
 
 # ── in ────────────────────────────────────────────────────────────────────────────────────────────

@@ -1,29 +1,43 @@
-"""Read the files that judges send back (ballots), and write blank ones to fill in.
+"""Read the files that judges send back (ballots), write blank ones to fill in, and describe the
+tasks that other judging tools receive.
 
 - A packet as JSONL: a first line about the packet (who judged, how many pairs), then a row a pair.
   The page of an HTML packet saves the same, without the texts.
 - A packet as CSV, and the CSV of `gold next` and `gold pool`, filled in.
 - STEM.votes.jsonl of another copy of the set: votes keep their ids.
 
-Other formats are modules with `looks_like(path)` and `read_ballots(path)`, named in OTHERS. A row
+Another tool's format is a module with `write_tasks` and a row in EXCHANGE_FORMATS of
+`formats/__init__.py`; its `looks_like(path)` and `read_ballots(path)` bring back what was judged
+there, by a row in OTHERS. A row
 that nobody has filled in is counted as blank. A row that is wrong is kept apart with its line, so
 that all of them can be named at once; a file that is wrong as a whole is refused."""
 
 from __future__ import annotations
 
+import csv
 import importlib
-from collections.abc import Iterator, Mapping, Sequence
+import io
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from assay.core.errors import InputError, UsageError
-from assay.core.files import iter_json_lines, iter_lines, write_atomic
-from assay.core.types import JsonObject, VoteKind
+from assay.core.files import (
+    decode,
+    iter_json_lines,
+    iter_lines,
+    read_bytes,
+    read_json,
+    refuse_long_lines,
+    write_atomic,
+)
+from assay.core.types import JsonObject, Query, Vote, VoteKind
 from assay.formats.csv_gold import table_rows
-from assay.formats.schema import expect, grade_of, record
-from assay.formats.spreadsheet import csv_text, guarded, unguarded
+from assay.formats.schema import expect, grade_of, record, repeated
+from assay.formats.spreadsheet import csv_text, guarded, place, separated, unguarded
 
 OTHERS: tuple[str, ...] = (  # modules of other formats, asked in this order
     "assay.formats.quepid",
@@ -56,10 +70,10 @@ class Ballot(msgspec.Struct, frozen=True, kw_only=True):
     id: str = ""  # where the row is a vote already
     supersedes: str = ""
     echo: str = ""  # the id of the vote that was sent out with the pair; it may have been changed
-    query: str = ""  # its text, where the file has no ids: `exchange.identified` finds the id
+    query: str = ""  # its text, where the file has no ids: `identified` finds the id
 
 
-class Problem(msgspec.Struct, frozen=True, kw_only=True):
+class BallotProblem(msgspec.Struct, frozen=True, kw_only=True):
     """Why a row cannot be used, or what a file lacks."""
 
     where: str
@@ -75,16 +89,16 @@ class Ballots(msgspec.Struct, frozen=True, kw_only=True):
     rows: list[Ballot]
     has_rationales: bool = True
     blank: int = 0
-    bad: list[Problem] = []
-    missing: Problem | None = None
+    bad: list[BallotProblem] = []
+    missing: BallotProblem | None = None
 
     @property
     def size(self) -> int:
         return len(self.rows) + self.blank + len(self.bad)
 
 
-def problem_of(error: InputError) -> Problem:
-    return Problem(where=error.where, message=error.message, hint=error.hint)
+def problem_of(error: InputError) -> BallotProblem:
+    return BallotProblem(where=error.where, message=error.message, hint=error.hint)
 
 
 def read_ballots(path: Path) -> Ballots:
@@ -164,7 +178,7 @@ class _PacketRow(msgspec.Struct, frozen=True):
 
 def _read_jsonl(path: Path) -> Ballots:
     header = _PacketHeader(packet=0)
-    rows, bad, blank, with_rationales = list[Ballot](), list[Problem](), 0, False
+    rows, bad, blank, with_rationales = list[Ballot](), list[BallotProblem](), 0, False
     for number, value in _iter_packet_lines(path):
         where = Path(f"{path}:{number}")
         fields: JsonObject = expect(value, dict, where, "$", "an object")
@@ -203,7 +217,7 @@ def _without_foreign_id(row: _PacketRow, header: _PacketHeader, fields: JsonObje
 _VOTE_KEYS = {"id", "judge", "kind", "at"}
 
 
-def _missing_pairs(came: int, pairs: int | None, where: str) -> Problem | None:
+def _missing_pairs(came: int, pairs: int | None, where: str) -> BallotProblem | None:
     if pairs is None or came == pairs:
         return None
     if came > pairs:
@@ -212,7 +226,7 @@ def _missing_pairs(came: int, pairs: int | None, where: str) -> Problem | None:
             where=where,
             hint=f"Were two packets put together? {NOTHING}",
         )
-    return Problem(
+    return BallotProblem(
         where=where,
         message=f"{came} of {pairs} pairs came: the file is cut, or rows were taken out",
         hint=f"Ask the judge for the whole file. {NOTHING}",
@@ -232,22 +246,18 @@ def _iter_packet_lines(path: Path) -> Iterator[tuple[int, Any]]:
         except InputError as error:
             last = _last_line(path)
             if "not valid JSON" in error.message and error.where == f"{path}:{last}" and pairs:
-                raise _packet_cut(path, f"line {last}, which is torn", before, pairs) from error
+                raise InputError(
+                    f"the packet is cut: {before} of {pairs} pairs came, up to line {last}, which "
+                    "is torn",
+                    where=error.where,
+                    hint=f"{NOTHING} Ask the judge for the whole file, or save it again.",
+                ) from error
             raise
         if isinstance(value, dict) and isinstance(value.get("pairs"), int):
             pairs = value["pairs"]
         else:
             before += 1
         yield number, value
-
-
-def _packet_cut(path: Path, last: str, came: int, pairs: int) -> InputError:
-    number = last.split(",")[0].removeprefix("line ")
-    return InputError(
-        f"the packet is cut: {came} of {pairs} pairs came, up to {last}",
-        where=f"{path}:{number}",
-        hint=f"{NOTHING} Ask the judge for the whole file, or save it again.",
-    )
 
 
 def _last_line(path: Path) -> int:
@@ -314,7 +324,7 @@ def _refuse_half_done(rationale: str, where: str) -> None:
 
 
 def _read_csv(path: Path) -> Ballots:
-    rows, bad, blank, names, pairs = list[Ballot](), list[Problem](), 0, frozenset[str](), ""
+    rows, bad, blank, names, pairs = list[Ballot](), list[BallotProblem](), 0, frozenset[str](), ""
     where = f"{path}:1"
     for where, row in table_rows(path):
         try:
@@ -448,3 +458,139 @@ def _blank_table(rows: Sequence[BlankBallot]) -> str:
         pair = (row.query_id, row.query, row.doc_id, row.title, "\n".join(row.said))
         table.append([guarded(cell) for cell in (*pair, "", "", "", row.source)])
     return csv_text(table)
+
+
+# ── tasks for other judging tools ─────────────────────────────────────────────────────────────────
+
+
+class GradeChoice(msgspec.Struct, frozen=True, kw_only=True):
+    value: int
+    label: str
+    definition: str
+
+
+class Guide(msgspec.Struct, frozen=True, kw_only=True):
+    """The instructions of a judge: the rubric as a page, and its grades, lowest first."""
+
+    name: str  # of the set
+    version: str
+    markdown: str
+    grades: tuple[GradeChoice, ...]
+
+
+class Task(msgspec.Struct, frozen=True, kw_only=True):
+    """One pair to judge. `fields` are the named parts of the document, `document` its fingerprint;
+    `label` and `votes` are what is known, for formats that carry it."""
+
+    query: Query
+    doc_id: str
+    title: str = ""
+    text: str = ""
+    fields: dict[str, str] = {}
+    document: str = ""
+    label: int | None = None
+    votes: tuple[Vote, ...] = ()
+
+
+def choice_text(choice: GradeChoice) -> str:
+    """As a judge reads it, and as tools send it back."""
+    return f"{choice.value}: {choice.label}"
+
+
+def choice_grade(text: str, where: str) -> int | None:
+    """The grade of `2`, `2.0` or `2: Highly relevant`; None is unsure."""
+    if text.strip().lower() in UNSURE:
+        return None
+    return grade_of(re.sub(r":.*", "", text, flags=re.DOTALL), where, NOTHING)
+
+
+def first_record(path: Path) -> JsonObject:
+    """The first object of a JSON array of objects; empty for any other file."""
+    records = read_json(path) if path.suffix == ".json" else None
+    first = records[0] if isinstance(records, list) and records else None
+    return first if isinstance(first, dict) else {}
+
+
+# ── queries by their text ─────────────────────────────────────────────────────────────────────────
+
+
+def same_text(text: str) -> str:
+    """The text of a query without the differences that tools make: they trim it, and put a space
+    before a sign that a spreadsheet would take for a formula."""
+    return " ".join(text.split())
+
+
+def identified(ballots: Ballots, queries: Iterable[Query]) -> Ballots:
+    """Ballots of formats that know queries by their text, with the ids of the set."""
+    by_text: dict[str, list[str]] = {}
+    for query in queries:
+        by_text.setdefault(same_text(query.text), []).append(query.id)
+    rows = [
+        msgspec.structs.replace(ballot, query_id=_query_id_of(ballot, by_text), query="")
+        if ballot.query
+        else ballot
+        for ballot in ballots.rows
+    ]
+    return msgspec.structs.replace(ballots, rows=rows)
+
+
+def _query_id_of(ballot: Ballot, by_text: dict[str, list[str]]) -> str:
+    ids = by_text.get(same_text(ballot.query), [])
+    if len(ids) == 1:
+        return ids[0]
+    shown = ballot.query if len(ballot.query) <= 80 else f"{ballot.query[:80]}…"
+    if not ids:
+        message, hint = "no query of the set has this text", "Is it the set that was exported?"
+    else:
+        message = f"{len(ids)} queries of the set have this text ({', '.join(ids)})"
+        hint = "Send these back in a format with query ids."
+    raise InputError(f"{message}: {shown!r}", where=ballot.where, hint=f"{NOTHING} {hint}")
+
+
+# ── tables ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def head_of(path: Path) -> list[str]:
+    """The column names of a CSV; none where the file cannot be read as one."""
+    if path.suffix not in (".csv", ".tsv") or not path.is_file():
+        return []
+    with path.open("rb") as stream:
+        lines = stream.readline(2**20) + stream.readline(2**20)
+    text, mark, _ = separated(lines.decode("utf-8", "replace").removeprefix("\ufeff"))
+    line = text.partition("\n")[0].strip("\r")
+    try:
+        return _column_names(next(csv.reader([line], delimiter=mark), []))
+    except csv.Error:
+        return []
+
+
+def rows_of(path: Path) -> Iterator[tuple[str, list[str]]]:
+    """Each row below the head, with where it stands; missing fields are empty."""
+    refuse_long_lines(path)
+    text, mark, skipped = separated(decode(read_bytes(path), path))
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True, delimiter=mark)
+    try:
+        head = _column_names(next(reader))
+        if (twice := repeated(head)) is not None:
+            raise InputError(f"the column {twice} comes twice", where=f"{path}:1", hint=NOTHING)
+        for number, row in enumerate(reader, start=2):
+            where = place(path, reader.line_num + skipped, number)
+            if not any(cell.strip() for cell in row):
+                continue
+            if len(row) > len(head):
+                raise InputError(
+                    f"{len(row)} fields below {len(head)} columns", where=where, hint=NOTHING
+                )
+            yield where, [cell.strip() for cell in row] + [""] * (len(head) - len(row))
+    except csv.Error as error:
+        raise InputError(
+            f"not valid CSV: {error}", where=f"{path}:{reader.line_num}", hint=NOTHING
+        ) from error
+
+
+def _column_names(head: list[str]) -> list[str]:
+    """The names of columns; those that every such table has are known in any case."""
+    names = [name.strip() for name in head]
+    return [
+        name.lower() if name.lower() in ("query", "docid", "rating") else name for name in names
+    ]

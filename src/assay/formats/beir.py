@@ -27,7 +27,7 @@ from assay.formats.schema import (
 
 HEADER = "query-id\tcorpus-id\tscore"
 SPLITS = ("test", "dev", "train")
-METADATA = ("type", "topic", "issue", "category", "language", "corpus", "notes")
+METADATA = ("type", "topic", "issue", "wording", "category", "language", "corpus", "notes")
 
 
 class _Query(msgspec.Struct):

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -17,6 +18,7 @@ from assay.core.types import (
     GoldSet,
     JsonObject,
     Judgment,
+    Labelling,
     Query,
     judgments_to_frame,
 )
@@ -24,22 +26,9 @@ from assay.formats.schema import grade_of, judged_twice, repeated, text_of
 from assay.formats.spreadsheet import csv_text, guarded_row, place, separated, unguarded
 
 REQUIRED = ("query_id", "doc_id", "grade")
-KNOWN = (
-    "query_id",
-    "query",
-    "doc_id",
-    "grade",
-    "type",
-    "topic",
-    "issue",
-    "category",
-    "language",
-    "corpus",
-    "notes",
-    *JUDGMENT_TEXT_COLUMNS,
-)
+QUERY_COLUMNS = ("type", "topic", "issue", "wording", "category", "language", "corpus", "notes")
+KNOWN = ("query_id", "query", "doc_id", "grade", *QUERY_COLUMNS, *JUDGMENT_TEXT_COLUMNS)
 JUDGED = ("unsure", "seconds", "document", "kind", "pairs")  # in what judges send back
-QUERY_COLUMNS = ("type", "topic", "issue", "category", "language", "corpus", "notes")
 
 
 def read_gold(path: Path) -> GoldSet:
@@ -151,3 +140,22 @@ def content_of(gold: GoldSet) -> str:
         if not judged[query.id]:
             table.append(guarded_row([*attributes, "", "", *("" for _ in text_columns)]))
     return csv_text(table)
+
+
+def with_labels(
+    path: Path, judgments: Sequence[Judgment], labelling: Labelling, status: str
+) -> bytes | None:
+    """The file with these judgments; None where it already has them."""
+    gold = read_gold(path)
+    before = {(row.query_id, row.doc_id): row for row in gold.iter_judgments()}
+    new = {(row.query_id, row.doc_id): row for row in judgments}
+    rows = [_relabel_row(row, new[pair]) for pair, row in before.items() if pair in new]
+    rows += [new[pair] for pair in sorted(new) if pair not in before]
+    if rows == list(before.values()):
+        return None
+    return content_of(replace(gold, judgments=judgments_to_frame(rows))).encode()
+
+
+def _relabel_row(before: Judgment, after: Judgment) -> Judgment:
+    same = msgspec.structs.replace(after, extra=before.extra, supersedes=before.supersedes)
+    return before if same == before else msgspec.structs.replace(after, extra=before.extra)

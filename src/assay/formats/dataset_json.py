@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from assay.core.types import (
     Issue,
     JsonObject,
     Judgment,
+    Labelling,
     Query,
     Targets,
     Topic,
@@ -50,6 +51,7 @@ class _Query(msgspec.Struct):
     type: str = ""
     topic: str = ""
     issue: str = ""
+    wording: str = ""
     notes: str | None = None
     corpus: str = ""
     language: str = ""
@@ -57,9 +59,9 @@ class _Query(msgspec.Struct):
     relevance_judgments: list[Any] = []
 
 
-class _Judgment(msgspec.Struct):
-    opinion_id: str
-    score: int
+class _Judgment(msgspec.Struct, rename={"doc_id": "opinion_id", "grade": "score"}):
+    doc_id: str
+    grade: int
     rationale: str = ""
     judge: str = ""
     source: str = ""
@@ -214,18 +216,9 @@ def _read_query(raw: JsonObject, taxonomy: dict[str, Topic], path: Path, at: str
             where=f"{path}: {at}.topic",
             hint=f"The taxonomy has: {', '.join(taxonomy)}.",
         )
-    return Query(
-        id=row.id,
-        text=row.text,
-        type=row.type,
-        topic=row.topic,
-        issue=row.issue,
-        notes=row.notes or "",
-        corpus=row.corpus,
-        language=row.language,
-        as_of=row.as_of,
-        extra=unknown_keys(raw, _Query),
-    )
+    stated = msgspec.structs.asdict(row) | {"notes": row.notes or ""}
+    del stated["relevance_judgments"]
+    return Query(**stated, extra=unknown_keys(raw, _Query))
 
 
 def _with_whole_score(item: object) -> object:
@@ -243,31 +236,25 @@ def _read_judgments(raw: JsonObject, top_score: int, path: Path, at: str) -> lis
     for index, item in enumerate(raw.get("relevance_judgments", [])):
         where = f"{at}.relevance_judgments[{index}]"
         judgment = record(_with_whole_score(item), _Judgment, path, where)
-        if not 0 <= judgment.score <= top_score:
+        if not 0 <= judgment.grade <= top_score:
             raise InputError(
-                f"the score is {judgment.score}",
+                f"the score is {judgment.grade}",
                 where=f"{path}: {where}.score",
                 hint=f"The scale is 0 to {top_score}; the key top_score of the file may set "
                 "another (see docs/judging/rubric.md).",
             )
-        if judgment.opinion_id in seen:
+        if judgment.doc_id in seen:
             raise InputError(
-                f"opinion {judgment.opinion_id!r} is judged twice on query {query_id!r}",
+                f"opinion {judgment.doc_id!r} is judged twice on query {query_id!r}",
                 where=f"{path}: {where}.opinion_id",
                 hint="Keep one judgment a pair.",
             )
-        seen.add(judgment.opinion_id)
+        seen.add(judgment.doc_id)
         unknown = unknown_keys(item, _Judgment)
-        fields = {
-            field: getattr(judgment, field)
-            for field in ("rationale", "judge", "source", "rubric", "at", "supersedes")
-        }
         judgments.append(
             Judgment(
                 query_id=query_id,
-                doc_id=judgment.opinion_id,
-                grade=judgment.score,
-                **fields,
+                **msgspec.structs.asdict(judgment),
                 extra=msgspec.json.encode(unknown).decode() if unknown else "",
             )
         )
@@ -325,7 +312,12 @@ def encode_like(text: str, dataset: object) -> bytes:
 
 
 def _query_object(query: Query, judgments: list[JsonObject]) -> JsonObject:
-    asked = {"corpus": query.corpus, "language": query.language, "as_of": query.as_of}
+    asked = {
+        "wording": query.wording,
+        "corpus": query.corpus,
+        "language": query.language,
+        "as_of": query.as_of,
+    }
     return {
         "id": query.id,
         "text": query.text,
@@ -373,3 +365,76 @@ def write_gold(gold: GoldSet, path: Path) -> list[Path]:
     dataset["queries"] = [_query_object(query, graded[query.id]) for query in gold.queries]
     write_json(path, dataset)
     return [path]
+
+
+# ── new labels ────────────────────────────────────────────────────────────────────────────────────
+
+LABELS = "labels"
+_OF_VOTES = (
+    "judge",
+    "source",
+    "rubric",
+    "at",
+)  # what a row has of its votes beside grade and words
+
+
+def with_labels(
+    path: Path, judgments: Sequence[Judgment], labelling: Labelling, status: str
+) -> bytes | None:
+    """The file with these judgments and their labelling, everything else as it is written, so that
+    the diff shows only what was judged; None where it already has them."""
+    text, dataset = _as_written(path)
+    by_query: dict[str, dict[str, Judgment]] = {}
+    for judgment in judgments:
+        by_query.setdefault(judgment.query_id, {})[judgment.doc_id] = judgment
+    for query in dataset["queries"]:
+        rows = _relabel_rows(query.get("relevance_judgments") or [], by_query.get(query["id"], {}))
+        if rows or "relevance_judgments" in query:
+            query["relevance_judgments"] = rows
+    dataset = _with_status(dataset, labelling, status)
+    if json.loads(json.dumps(dataset)) == json.loads(text):
+        return None
+    return encode_like(text, dataset)
+
+
+def _relabel_rows(before: Sequence[JsonObject], wanted: Mapping[str, Judgment]) -> list[JsonObject]:
+    """The rows that stay, in their places, then the new ones in the order of ids."""
+    known = {str(row["opinion_id"]) for row in before}
+    kept = [
+        _relabel_row(row, wanted[id]) for row in before if (id := str(row["opinion_id"])) in wanted
+    ]
+    return kept + [
+        _relabel_row({}, wanted[doc_id]) for doc_id in sorted(wanted) if doc_id not in known
+    ]
+
+
+def _relabel_row(before: JsonObject, judgment: Judgment) -> JsonObject:
+    """Keys that are not ours keep their value; a row that says the same keeps all of them."""
+    stated: JsonObject = {
+        "opinion_id": judgment.doc_id,
+        "score": judgment.grade,
+        "rationale": judgment.rationale,
+    }
+    stated |= {key: getattr(judgment, key) for key in _OF_VOTES if getattr(judgment, key)}
+    same = all(
+        (before.get(key) or "") == (stated.get(key) or "") for key in ("rationale", *_OF_VOTES)
+    )
+    if same and before.get("score") == judgment.grade:
+        return before
+    ours = ("opinion_id", "score", "rationale", "supersedes", *_OF_VOTES)
+    return {**{k: v for k, v in before.items() if k in stated}, **stated} | {
+        key: value for key, value in before.items() if key not in ours
+    }
+
+
+def _with_status(dataset: JsonObject, labelling: Labelling, status: str) -> JsonObject:
+    """The dataset with `labels`, which says that there are votes, and the status, before the long
+    keys."""
+    stated: JsonObject = {LABELS: msgspec.to_builtins(labelling)}
+    if status:
+        stated["status"] = status
+    kept = {key: value for key, value in dataset.items() if key != "status" or status}
+    new = {key: value for key, value in stated.items() if key not in kept}
+    place = next((at for at, key in enumerate(kept) if key in ("taxonomy", "queries")), len(kept))
+    items = [(key, stated.get(key, value)) for key, value in kept.items()]
+    return dict([*items[:place], *new.items(), *items[place:]])

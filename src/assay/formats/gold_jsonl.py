@@ -186,7 +186,7 @@ def _encode_query(query: Query, relevant: Sequence[str]) -> bytes:
         source=query.source,
         note=query.notes,
     )
-    return msgspec.json.encode({**msgspec.to_builtins(row), **query.extra}) + b"\n"
+    return msgspec.json.encode(row) + b"\n"  # these keys and no others
 
 
 # ── lines ─────────────────────────────────────────────────────────────────────────────────────────
@@ -236,11 +236,9 @@ def _lenient_row(values: JsonObject, where: str) -> GoldRow:
     return GoldRow(relevant_case_law_ids=relevant, **texts)
 
 
-def row_line(row: GoldRow, end: bytes = b"\n", **more: tuple[str, ...]) -> Line:
-    """A line for a row; `more` are keys beside those that every row has."""
-    if not more:
-        return Line(msgspec.json.encode(row) + end, row)
-    return Line(msgspec.json.encode(msgspec.to_builtins(row) | more) + end, row)
+def row_line(row: GoldRow, end: bytes = b"\n") -> Line:
+    """A line for a row, with the keys that every row has and no others."""
+    return Line(msgspec.json.encode(row) + end, row)
 
 
 def line_of(raw: bytes) -> Line:

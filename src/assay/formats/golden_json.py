@@ -1,6 +1,11 @@
 """Read and write pass/fail golden sets: a JSON list of questions with `expected_any`, `k`,
 `min_score` and `must`.
 
+A new key is a field of `_Question`. One that decides also joins CHECKS here, `Checks` and `_Facts`
+in evaluation/golden_checks.py, ASKED in evaluation/changes.py, and the words `[failures]`; one that
+slices figures joins GOLDEN_SLICES in reports/view.py and SLICES in evaluation/golden_figures.py;
+one for people is named in KNOWN_EXTRA of evaluation/expectations.py. All are in docs/golden.md.
+
 As files are found: the list may stand under `questions`, and a place may be a string, which is its
 section ("110a", "kuntalaki 110 § 3 mom.")."""
 
@@ -90,6 +95,12 @@ def _read_question(raw: JsonObject, path: Path, at: str) -> Query:
             f"k is {row.k}, expected 1 to {MAX_K:,}",
             where=f"{path}: {at}.k",
             hint="It is how many hits are looked at; 5 where it is left out.",
+        )
+    if row.min_score is not UNSET and not 0 <= row.min_score <= 1:
+        raise InputError(
+            f"min_score is {row.min_score:g}, expected 0 to 1",
+            where=f"{path}: {at}.min_score",
+            hint="It is the lowest score of an accepted hit; 0.6 where it is left out.",
         )
     for name in ("expected_any", "expected_none", "confusion"):
         for index, parts in enumerate(raw[name] if isinstance(raw.get(name), list) else ()):

@@ -16,8 +16,16 @@ import msgspec
 from assay.core.errors import InputError
 from assay.core.files import read_json, write_atomic, write_json
 from assay.core.types import JsonObject, Vote
-from assay.formats.ballots import NOTHING, Ballot, Ballots
-from assay.formats.exchange import Guide, Task, choice_grade, choice_text, first_record
+from assay.formats.ballots import (
+    NOTHING,
+    Ballot,
+    Ballots,
+    Guide,
+    Task,
+    choice_grade,
+    choice_text,
+    first_record,
+)
 from assay.formats.schema import record
 
 GRADE, RATIONALE, TEXT = "grade", "rationale", "text"  # names in the labeling configuration

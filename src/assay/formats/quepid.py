@@ -12,8 +12,7 @@ from pathlib import Path
 from assay.core.errors import InputError
 from assay.core.files import write_atomic
 from assay.core.types import GoldSet, Judgment, Query, judgments_to_frame
-from assay.formats.ballots import NOTHING, Ballot, Ballots
-from assay.formats.exchange import Guide, Task, head_of, rows_of, same_text
+from assay.formats.ballots import NOTHING, Ballot, Ballots, Guide, Task, head_of, rows_of, same_text
 from assay.formats.schema import grade_of, text_of
 from assay.formats.spreadsheet import csv_text, guarded_row, unguarded
 

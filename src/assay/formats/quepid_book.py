@@ -15,8 +15,7 @@ import msgspec
 from assay.core.errors import InputError, UsageError
 from assay.core.files import read_json, write_json
 from assay.core.types import JsonObject
-from assay.formats.ballots import NOTHING, Ballot, Ballots
-from assay.formats.exchange import Guide, Task, head_of, rows_of
+from assay.formats.ballots import NOTHING, Ballot, Ballots, Guide, Task, head_of, rows_of
 from assay.formats.quepid import texts_of, write_table
 from assay.formats.schema import expect, grade_of, record
 from assay.formats.spreadsheet import unguarded

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO, Any, NamedTuple, TypeVar
+from typing import IO, NamedTuple, TypeVar
 
 import numpy as np
 import polars as pl
@@ -46,7 +46,7 @@ from assay.core.types import GoldSet, Query, Run, judgment_frame
 from assay.formats.schema import grade_of, judged_twice
 from assay.formats.spreadsheet import guarded, unguarded
 
-BLOCK_BYTES = 8 * 2**20
+BLOCK_BYTES = 8 * 2**20  # read at a time by each worker, to bound memory (taste)
 TAIL_BYTES = 2**17  # where the end of a query is looked for first
 PIECE_BYTES = 2**17  # what is looked at byte by byte stays in the processor's cache
 WORKERS = min(4, (os.cpu_count() or 1) + 1)  # one waits while the reader has its own threads
@@ -78,10 +78,10 @@ def scan_run(path: Path, work: Callable[[Block], T]) -> Iterator[tuple[str, T]]:
     are in one block where they are together in the file. Blocks are worked on by several threads,
     and only a few are in memory at a time."""
 
-    def process(columns: _Columns) -> T:
-        if columns.values.is_nan().any():
+    def process(block: Block) -> T:
+        if block.scores.is_nan().any():
             raise _not_a_number(path)
-        return work(Block(columns.queries, columns.lengths, columns.documents, columns.values))
+        return work(block)
 
     yield from _scan(path, _RUN, process)
 
@@ -105,20 +105,20 @@ def _not_a_number(path: Path) -> InputError:
 
 def read_gold(path: Path) -> GoldSet:
     """A qrels file; query texts come from `NAME.topics.tsv` beside it when there is one."""
-    columns = _read_columns(path, _QRELS)
-    names = pl.Series(columns.queries, dtype=pl.String).cast(pl.Categorical)
-    query_ids = names.gather(np.repeat(np.arange(len(columns.lengths)), columns.lengths))
-    judgments = judgment_frame(query_ids, columns.documents, columns.values)
-    if (columns.values.abs() > 99).any():
+    read = _one_block([block for _, block in _scan(path, _QRELS, lambda block: block)])
+    names = pl.Series(read.queries, dtype=pl.String).cast(pl.Categorical)
+    query_ids = names.gather(np.repeat(np.arange(len(read.lengths)), read.lengths))
+    judgments = judgment_frame(query_ids, read.documents, read.scores)
+    if (read.scores.abs() > 99).any():
         line = next(n for n, fields in _fields(path, QRELS_FIELDS) if abs(float(fields[3])) > 99)
         raise InputError("the grade is not between -99 and 99", where=f"{path}:{line}")
-    whole = gathered(Block(columns.queries, columns.lengths, columns.documents, columns.values))
+    whole = gathered(read)
     if repeats(whole.queries, whole.lengths, whole.documents).size:
         raise _find_duplicate(path)
     topics = _read_topics(topics_path(path))
     queries = tuple(
         Query(id=query_id, text=topics.pop(query_id, ""))
-        for query_id in dict.fromkeys(columns.queries)
+        for query_id in dict.fromkeys(read.queries)
     )
     queries += tuple(Query(id=query_id, text=text) for query_id, text in topics.items())
     return GoldSet(name=path.stem, queries=queries, judgments=judgments)
@@ -183,17 +183,6 @@ def _refuse_spaces(*ids: str) -> None:
 # ── blocks ────────────────────────────────────────────────────────────────────────────────────────
 
 
-class _Columns(NamedTuple):
-    """A file's columns. Queries are run-length coded: `lengths[i]` lines in a row belong to
-    `queries[i]`."""
-
-    queries: list[str]
-    lengths: np.ndarray[Any, np.dtype[np.int64]]
-    documents: pl.Series
-    values: pl.Series
-    tag: str
-
-
 class _Shape(NamedTuple):
     """The fields of a kind of file, and the number among them that is read."""
 
@@ -206,31 +195,21 @@ _RUN = _Shape(RUN_FIELDS, 4, pl.Float64)
 _QRELS = _Shape(QRELS_FIELDS, 3, pl.Int32)
 
 
-def _read_columns(path: Path, shape: _Shape) -> _Columns:
-    parts = [columns for _, columns in _scan(path, shape, lambda columns: columns)]
-    return _Columns(
-        queries=list(chain.from_iterable(part.queries for part in parts)),
-        lengths=np.concatenate([part.lengths for part in parts]),
-        documents=pl.concat([part.documents for part in parts], rechunk=False),
-        values=pl.concat([part.values for part in parts], rechunk=False),
-        tag="",
-    )
+def _scan(path: Path, shape: _Shape, work: Callable[[Block], T]) -> Iterator[tuple[str, T]]:
+    """(tag, what `work` made of a block) in the order of the file. The scores of a block are the
+    numbers that the shape of the file names."""
 
-
-def _scan(path: Path, shape: _Shape, work: Callable[[_Columns], T]) -> Iterator[tuple[str, T]]:
-    """(tag, what `work` made of a block) in the order of the file."""
-
-    def process(block: bytes) -> tuple[str, T | None, int]:
-        columns, lines = _parse_block(block, shape)
-        return ("", None, lines) if columns is None else (columns.tag, work(columns), lines)
+    def process(raw: bytes) -> tuple[str, T | None, int]:
+        tag, block, lines = _parse_block(raw, shape)
+        return tag, None if block is None else work(block), lines
 
     line, empty = 1, True
     with ThreadPoolExecutor(max_workers=WORKERS) as pool:
-        for block, (tag, done, lines) in _in_order(pool, _blocks(path), process):
+        for raw, (tag, done, lines) in _in_order(pool, _blocks(path), process):
             if done is None:
-                columns = _parse_lines(path, block, line, shape)
-                tag, done = columns.tag, work(columns)
-                empty = empty and not columns.queries
+                tag, block = _parse_lines(path, raw, line, shape)
+                done = work(block)
+                empty = empty and not block.queries
             else:
                 empty = False
             yield tag, done
@@ -312,9 +291,9 @@ def _last_query(read: bytes, end: int) -> int:
     return first if read.rfind(b"\n", 0, first - 1) >= 0 else 0
 
 
-def _parse_block(block: bytes, shape: _Shape) -> tuple[_Columns | None, int]:
-    """The block by the fast reader, or None when a line does not have exactly its fields with one
-    separator each; and how many lines it has."""
+def _parse_block(block: bytes, shape: _Shape) -> tuple[str, Block | None, int]:
+    """The tag of a block and the block by the fast reader, or None when a line does not have
+    exactly its fields with one separator each; and how many lines it has."""
     width, value = len(shape.names), shape.value
     if b"\r" in block:
         block = block.replace(b"\r\n", b"\n")
@@ -323,7 +302,7 @@ def _parse_block(block: bytes, shape: _Shape) -> tuple[_Columns | None, int]:
     blanks = _single_blanks(block)
     is_regular = blanks is not None and (separator == "\t" or b"\t" not in block)
     if not is_regular or (b"#" in block and (block.startswith(b"#") or b"\n#" in block)):
-        return None, _lines_in(block)
+        return "", None, _lines_in(block)
     schema: dict[str, type[pl.DataType]] = dict.fromkeys(shape.names, pl.String)
     schema[shape.names[value]] = shape.dtype
     try:
@@ -336,13 +315,12 @@ def _parse_block(block: bytes, shape: _Shape) -> tuple[_Columns | None, int]:
             schema=schema,  # one that is guessed from the first line takes an eighth longer
         )
     except (pl.exceptions.PolarsError, UnicodeError):
-        return None, _lines_in(block)
+        return "", None, _lines_in(block)
     ended = frame.height if block.endswith(b"\n") else frame.height - 1
     if blanks != (width - 1) * frame.height + ended or any(column.null_count() for column in frame):
-        return None, _lines_in(block)
+        return "", None, _lines_in(block)
     tag = head.decode("utf-8", "replace").rpartition(separator)[2]
-    queries, documents, values = frame.get_columns()
-    return _columns(queries, documents, values, tag), frame.height
+    return tag, _block_of(*frame.get_columns()), frame.height
 
 
 def _lines_in(block: bytes) -> int:
@@ -363,13 +341,13 @@ def _single_blanks(block: bytes) -> int | None:
     return blanks
 
 
-def _columns(queries: pl.Series, documents: pl.Series, values: pl.Series, tag: str) -> _Columns:
+def _block_of(queries: pl.Series, documents: pl.Series, values: pl.Series) -> Block:
     coded = queries.rle().struct.unnest()
     lengths = coded["len"].to_numpy().astype(np.int64)
-    return _Columns(coded["value"].to_list(), lengths, documents, values, tag)
+    return Block(coded["value"].to_list(), lengths, documents, values)
 
 
-def _parse_lines(path: Path, block: bytes, first: int, shape: _Shape) -> _Columns:
+def _parse_lines(path: Path, block: bytes, first: int, shape: _Shape) -> tuple[str, Block]:
     rows: list[tuple[str, str, float]] = []
     for number, raw in enumerate(block.split(b"\n"), start=first):
         if not raw.strip() or raw.lstrip().startswith(b"#"):
@@ -378,12 +356,10 @@ def _parse_lines(path: Path, block: bytes, first: int, shape: _Shape) -> _Column
         score = _parse_value(f"{path}:{number}", fields, shape)
         rows.append((fields[0], fields[2], score))
     queries, documents, values = ([row[i] for row in rows] for i in range(3))
-    tag = fields[-1] if rows else ""
-    return _columns(
+    return fields[-1] if rows else "", _block_of(
         pl.Series(queries, dtype=pl.String),
         pl.Series(documents, dtype=pl.String),
         pl.Series(values, dtype=shape.dtype),
-        tag,
     )
 
 

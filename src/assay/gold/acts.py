@@ -20,8 +20,9 @@ FORMAT = 1
 # an id that a client makes for its act: the same act, sent again, changes nothing
 ActId = Annotated[str, msgspec.Meta(pattern="^([A-Za-z0-9_-]{8,64})?$")]
 
-# the actions. An act with another action is kept, and its rows and votes count; the audit trail
-# shows those of AUDIT_ACTIONS in workbench/project/audit_trail.py
+# The actions. An act with another action is kept, and its rows and votes count. The audit trail
+# shows those in AUDIT_ACTIONS (workbench/project/audit_trail.py), whose value is the key of the
+# sentence "did VALUE" in reports/words. An act that holds votes also needs a row in _SOURCES below.
 BEGIN, VOTE, WITHDRAW, RULE = "begin", "vote", "withdraw", "rule"
 APPROVE, CORRECT, REJECT, UNDO = "approve", "correct", "reject", "undo"
 SUGGEST, DISMISS, PUBLISH = "suggest", "dismiss", "publish"
@@ -78,7 +79,7 @@ class Act(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return moment_of(self.at)
 
 
-_FIRST_DAY = "0001-01-01"
+_FIRST_DAY = "0001-01-01"  # completes times that name only a year or a month
 
 
 def new_id() -> str:
@@ -130,28 +131,19 @@ class VoteReader:
         self._names: dict[str, str] = {}
 
     def held(self, act: Act, place: int) -> Iterator[VoteInMemory]:
-        """What is kept in memory of the votes of an act, which stands at a place in the log."""
-        if _is_vote(act):
-            yield VoteInMemory(
-                id=act.id,
-                query_id=sys.intern(act.subject["query"]),
-                doc_id=sys.intern(act.subject["doc"]),
-                judge=self._name(act.who),
-                kind=_kind(act.kind),
-                grade=act.grade,
-                source=_SOURCES.get(act.action) or sys.intern(act.source),
-                supersedes=self._superseded(act.supersedes),
-                place=place if place >= 0 else self.vote(act),
-            )
-        for cast in act.votes:
-            yield vote_in_memory(self._cast(act, cast))
+        """The votes of an act as they are kept in memory; `place` is that of its line."""
+        for vote in self.votes(act):
+            held = vote_in_memory(vote)
+            if vote.id == act.id:
+                held.supersedes = self._superseded(act.supersedes)
+                held.place = place if place >= 0 else vote
+            yield held
 
     def vote(self, act: Act) -> Vote:
-        """The vote that an act is."""
         return Vote(
             id=act.id,
-            query_id=act.subject["query"],
-            doc_id=act.subject["doc"],
+            query_id=sys.intern(act.subject["query"]),
+            doc_id=sys.intern(act.subject["doc"]),
             grade=act.grade,
             judge=self._name(act.who),
             kind=_kind(act.kind),
@@ -161,7 +153,7 @@ class VoteReader:
             document=act.document,
             seconds=act.seconds,
             supersedes=" ".join(act.supersedes),
-            source=_SOURCES.get(act.action) or act.source,
+            source=_SOURCES.get(act.action) or sys.intern(act.source),
         )
 
     def votes(self, act: Act) -> Iterator[Vote]:

@@ -25,24 +25,14 @@ from assay.core.errors import InputError
 from assay.core.files import Stamp, os_message, stamp_of, write_atomic
 from assay.core.types import Vote, counted
 from assay.formats.gold_jsonl import locked
-from assay.gold.acts import (
-    BEGIN,
-    FORMAT,
-    VOTE,
-    WITHDRAW,
-    Act,
-    VoteReader,
-    act_of,
-    new_id,
-)
-from assay.gold.files import digest_of, first_rows, log_path
+from assay.gold.acts import BEGIN, FORMAT, VOTE, WITHDRAW, Act, VoteReader, act_of, new_id
 from assay.gold.people import BY_HAND, People
-from assay.gold.rows import RowBook
+from assay.gold.rows import RowBook, digest_of, first_rows, log_path
 from assay.gold.upgrade import EarlierVersion
 from assay.gold.votes import VoteBook
 
 _log = logging.getLogger("assay.gold")
-_ENDS = 200  # bytes before the place that was read to: they tell whether the file is the same
+_ENDS = 200  # bytes before the end that was read, compared to know the file again; taste
 
 # ── reading ───────────────────────────────────────────────────────────────────────────────────────
 
@@ -151,7 +141,6 @@ class Log:
         self.damaged, self.newer, self._superseded_early = damaged, newer, set()
 
     def _vote_at(self, place: int) -> Vote:
-        """The vote that stands at a place in the file."""
         with self.path.open("rb") as stream:
             stream.seek(place)
             act = _ACT.decode(stream.readline())
@@ -178,7 +167,7 @@ class Log:
         return self._matching == (digest, self.rows.count)
 
     def mark_matching(self, digest: str) -> None:
-        """A gold file agrees with the log as it is now."""
+        """Remember that a gold file agrees with the log as it is now."""
         self._matching = digest, self.rows.count
 
     def votes(self) -> list[Vote]:
@@ -198,7 +187,6 @@ class Log:
         return f"{self.path}: {counted(len(self.damaged), 'damaged line')}, skipped: {lines}"
 
     def who(self, act: Act) -> str:
-        """The name of who did something."""
         return self.people.name_of(act.who)
 
     # ── writing ───────────────────────────────────────────────────────────────────────────────────
@@ -292,7 +280,7 @@ class Log:
         return [begun, *self.earlier.acts]
 
     def _by_id(self, act: Act) -> Act:
-        """With ids of people in the place of their names."""
+        """The act with ids of people in place of their names."""
         votes = [
             msgspec.structs.replace(vote, who=self.people.id_of(vote.who, act.kind))
             for vote in act.votes
@@ -348,8 +336,8 @@ def _written(dataset: Path) -> datetime | None:
 
 
 def _write(path: Path, payload: bytes) -> None:
-    """Append and sync. A last line without its end gets one first; what a full disk took of lines
-    that nobody was told of goes again."""
+    """Append and sync. A last line without its end gets one first. If writing fails, the file is
+    cut back to its old length."""
     with path.open("ab", buffering=0) as stream:
         size = stream.seek(0, os.SEEK_END)
         rest = memoryview((b"" if _ends_whole(path, size) else b"\n") + payload)

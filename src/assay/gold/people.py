@@ -52,14 +52,14 @@ class People:
         self._changes = 0
 
     def name_of(self, who: str) -> str:
-        """What a person is called; the id itself where nobody names it."""
+        """The name of a person; the id itself if no file names it."""
         if not _ID.fullmatch(who):
             return who
         self._refresh()
         return self._names.get(who) or who
 
     def id_of(self, name: str, kind: str = "human") -> str:
-        """The id of a person, who gets one at first."""
+        """The id of a person. A new person gets one."""
         name = name.strip()
         if kind in ("machine", "citation") or name in NOBODY or _ID.fullmatch(name):
             return name

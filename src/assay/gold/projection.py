@@ -22,10 +22,21 @@ from assay.core.types import counted
 from assay.formats import gold_jsonl
 from assay.formats.gold_jsonl import GoldRow, Line
 from assay.gold.acts import EDIT, PROJECT, Act
-from assay.gold.files import content_of, digest_of, found_in, is_rows, rows_in
 from assay.gold.log import Log, open_log, writing
 from assay.gold.people import BY_HAND
-from assay.gold.rows import Compared, Key, RowBook, RowChange, State, compare
+from assay.gold.rows import (
+    Key,
+    RowBook,
+    RowChange,
+    RowComparison,
+    State,
+    compare,
+    content_of,
+    digest_of,
+    found_in,
+    is_rows,
+    rows_in,
+)
 
 _log = logging.getLogger("assay.gold")
 
@@ -37,11 +48,13 @@ class FileNotWritten(InputError):
 # ── the file against the log ──────────────────────────────────────────────────────────────────────
 
 
-def compare_with_log(log: Log, content: bytes, found: Callable[[], Mapping[Key, str]]) -> Compared:
+def compare_with_log(
+    log: Log, content: bytes, found: Callable[[], Mapping[Key, str]]
+) -> RowComparison:
     """The file against the log. A row that no act knows was there before the log began."""
     digest = digest_of(content)
     if log.matches(digest) or not log.rows.history:
-        return Compared({}, [])
+        return RowComparison({}, [])
     damaged = bool(log.damaged)
     exact = not damaged and digest in log.files
     result = compare(log.rows, found(), exact=exact, damaged=damaged)
@@ -50,7 +63,7 @@ def compare_with_log(log: Log, content: bytes, found: Callable[[], Mapping[Key, 
     if log.path.exists():
         return result
     known = [one for one in result.edited if one.key in log.rows.history]
-    return Compared(result.behind, known)
+    return RowComparison(result.behind, known)
 
 
 def state_of_file(dataset: Path) -> str:
@@ -120,13 +133,13 @@ class GoldRows:
             _log.warning("%s. The log has it now", edits_sentence(self.log.dataset, self.edited))
         if self._redone and act.action != PROJECT:
             _log.warning("%s was behind its log and is written again", self.log.dataset)
-        if content == self._content or project(self.log.dataset, content, self._content):
+        if content == self._content or replace_gold_file(self.log.dataset, content, self._content):
             self.log.mark_matching(done.file)
         else:  # somebody saved the file meanwhile: their edit is recorded, the rest written again
             GoldRows(self.log, content_of(self.log.dataset)).rebuild()
 
     def heads(self, key: Key) -> tuple[str, ...]:
-        return tuple(word.act for word in self.log.rows.heads(key))
+        return tuple(row_act.act for row_act in self.log.rows.heads(key))
 
     def rebuild(self) -> bool:
         """Write the file as the log wants it; tell whether anything changed."""
@@ -137,7 +150,7 @@ class GoldRows:
         return True
 
     def _edit(self) -> Act | None:
-        """What people changed in the file, as an act."""
+        """The edits by hand as an act; None if there are none."""
         if not self.edited:
             return None
         named = [id for one in self.edited for id in self.heads(one.key)]
@@ -195,8 +208,8 @@ def _with_rows(lines: list[Line], behind: Mapping[Key, State], book: RowBook) ->
 
 def removal_of(book: RowBook, key: Key) -> RowChange | None:
     """The last act that took a row out of the file: it says where the row was."""
-    words = reversed(book.history.get(key, []))
-    return next((word.change for word in words if word.change.after is None), None)
+    acts = reversed(book.history.get(key, []))
+    return next((each.change for each in acts if each.change.after is None), None)
 
 
 def with_line(lines: Sequence[Line], text: str, was: RowChange | None) -> list[Line]:
@@ -235,9 +248,10 @@ def row_of(text: str) -> GoldRow:
 # ── writing ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def project(dataset: Path, content: bytes, was: bytes | None = None) -> bool:
+def replace_gold_file(dataset: Path, content: bytes, was: bytes | None = None) -> bool:
     """Replace the gold file in one step. It is synced once; its name is not, since a file that is
-    behind is written again. A file that is not what it `was` any more stays, and this is False."""
+    behind is written again. If the file no longer has the content `was`, it is left alone, and the
+    answer is False."""
     place = dataset.resolve()
     try:
         handle, temporary = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.")

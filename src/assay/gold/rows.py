@@ -1,4 +1,5 @@
-"""The rows of a gold file, as the log has them, and what the file itself says.
+"""The rows of a gold file: what the file on disk says, what the log has of each row, and how the
+two compare.
 
 A row is a line of `gold-set.jsonl`, known by its id, or a label of a graded set, known by its query
 and document. The log has each row before and after every act on it. The file is a projection of
@@ -12,10 +13,19 @@ row of the file is compared with what the log wrote:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import hashlib
+from collections.abc import Container, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
+
+from assay import formats
+from assay.core.errors import InputError
+from assay.core.files import os_message
+from assay.core.types import GoldSet, Judgment
+from assay.formats import gold_jsonl
+from assay.formats.gold_jsonl import Line
 
 Key = tuple[str, str]  # of a row: its id; of a label: query and document
 State = str | None  # of a row: its line; of a label: a digest of it. None where there is none
@@ -66,7 +76,6 @@ class RowBook:
 
     @property
     def count(self) -> int:
-        """How many acts were on rows."""
         return len(self._acts)
 
     def heads(self, key: Key) -> list[RowAct]:
@@ -149,7 +158,7 @@ class RowBook:
 
 
 def meaning(state: State) -> str | None:
-    """A line by what it says: spacing and the order of keys mean nothing."""
+    """A line in a form that ignores spacing and the order of keys, for comparing."""
     if state is None or not state.startswith(("{", "\ufeff")):
         return state
     try:
@@ -159,7 +168,7 @@ def meaning(state: State) -> str | None:
     return msgspec.json.encode(value, order="deterministic").decode()
 
 
-class Compared(NamedTuple):
+class RowComparison(NamedTuple):
     """How a file stands to its log: `behind` are rows as they should be, `edited` changes that
     somebody made by hand."""
 
@@ -167,7 +176,7 @@ class Compared(NamedTuple):
     edited: list[RowChange]
 
 
-def compare(book: RowBook, file: Mapping[Key, str], *, exact: bool, damaged: bool) -> Compared:
+def compare(book: RowBook, file: Mapping[Key, str], *, exact: bool, damaged: bool) -> RowComparison:
     """Compare the rows of a file with its log. `exact` says that the file is a projection to the
     byte: nothing in it was edited by hand. In a `damaged` log the act that made a row what it is
     may be lost, so a row that differs stays as the file has it."""
@@ -191,4 +200,82 @@ def compare(book: RowBook, file: Mapping[Key, str], *, exact: bool, damaged: boo
             edited.append(RowChange(row=key[0], doc=key[1], before=book.projected(key), after=None))
         else:
             behind[key] = book.projected(key)
-    return Compared(behind, edited)
+    return RowComparison(behind, edited)
+
+
+# ── the file on disk ──────────────────────────────────────────────────────────────────────────────
+
+
+def beside(dataset: Path, ending: str) -> Path:
+    """`eval/dataset.json` has `eval/dataset.log.jsonl` and its like beside it."""
+    place = dataset.resolve() if dataset.is_symlink() else dataset
+    return place.with_name(f"{place.stem}.{ending}")
+
+
+def log_path(dataset: Path) -> Path:
+    return beside(dataset, "log.jsonl")
+
+
+def before_the_log(dataset: Path) -> Path:
+    """The votes file of earlier versions."""
+    return beside(dataset, "votes.jsonl")
+
+
+def has_log(dataset: Path) -> bool:
+    """Whether anybody has judged or decided on a set; also where an earlier version kept that."""
+    return log_path(dataset).exists() or before_the_log(dataset).exists()
+
+
+def digest_of(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:32]
+
+
+def content_of(dataset: Path) -> bytes:
+    try:
+        return dataset.read_bytes()
+    except FileNotFoundError:
+        return b""
+    except OSError as error:
+        raise InputError(os_message(error), where=str(dataset)) from error
+
+
+def is_rows(dataset: Path) -> bool:
+    """Whether a set is a gold-set.jsonl, whose rows are approved one by one; else it has labels."""
+    return dataset.suffix == ".jsonl"
+
+
+def rows_in(lines: Sequence[Line]) -> dict[Key, str]:
+    return {(line.row.id, ""): text_of(line) for line in lines if line.row is not None}
+
+
+def labels_in(gold: GoldSet) -> dict[Key, str]:
+    return {(row.query_id, row.doc_id): label_digest(row) for row in gold.iter_judgments()}
+
+
+def found_in(dataset: Path, content: bytes) -> dict[Key, str]:
+    if is_rows(dataset):
+        lines = gold_jsonl.lines_of(content, dataset)
+        gold_jsonl.refuse_same_ids(lines, dataset)
+        return rows_in(lines)
+    return labels_in(formats.read_gold(dataset))
+
+
+def text_of(line: Line) -> str:
+    return line.raw.decode().rstrip("\r\n")
+
+
+def label_digest(label: Judgment) -> str:
+    said = [label.grade, label.rationale, label.judge, label.source, label.rubric, label.at]
+    return hashlib.sha256(msgspec.json.encode(said)).hexdigest()[:12]
+
+
+def first_rows(dataset: Path, known: Container[Key]) -> tuple[str, tuple[RowChange, ...]]:
+    """The file as a new log finds it: its digest, and the rows that no act knows yet."""
+    content = content_of(dataset)
+    if not content:
+        return "", ()
+    found = found_in(dataset, content)
+    rows = [
+        RowChange(row=k[0], doc=k[1], after=state) for k, state in found.items() if k not in known
+    ]
+    return digest_of(content), tuple(rows)

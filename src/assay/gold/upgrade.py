@@ -26,9 +26,8 @@ from assay.formats.gold_jsonl import GoldRow
 from assay.formats.votes_jsonl import read_votes_file
 from assay.gold import acts
 from assay.gold.acts import FORMAT, Act, act_of
-from assay.gold.files import before_the_log, content_of, is_rows, rows_in
 from assay.gold.people import BY_HAND
-from assay.gold.rows import Key, RowChange
+from assay.gold.rows import Key, RowChange, before_the_log, content_of, is_rows, rows_in
 from assay.gold.votes import RULING, WITHDRAWN, role_of
 
 if TYPE_CHECKING:
@@ -126,7 +125,7 @@ class EarlierVersion:
         known = {vote.id for vote in votes}
         every = [*votes, *(v for v in legacy.votes(store, name) if v.id not in known)]
         items, trail = legacy.review_items(store, name), legacy.audit(store, name)
-        past = _Past(self._dataset, name, items, trail)
+        past = _EarlierReview(self._dataset, name, items, trail)
         given = [act_of(vote, vote.judge) for vote in in_order(every)]
         self.acts = sorted([*given, *past.acts()], key=lambda act: act.at)
         rows = {change.row for act in self.acts for change in act.rows}
@@ -178,6 +177,7 @@ def _whose(vote: Vote, known: Mapping[str, Vote]) -> Vote:
 
 # ── review ────────────────────────────────────────────────────────────────────────────────────────
 
+# the actions of stores of earlier versions: a new action needs no row here
 _ACTIONS = {
     "review.approved": acts.APPROVE,
     "review.rejected": acts.REJECT,
@@ -194,7 +194,7 @@ _ACTIONS = {
 }
 
 
-class _Past:
+class _EarlierReview:
     """The review of a set as an earlier store has it: its queue and its audit trail."""
 
     def __init__(

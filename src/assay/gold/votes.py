@@ -27,7 +27,7 @@ _EARLIEST = "0000-01-01"  # completes times that name only a year or a day
 
 
 def role_of(source: str) -> str:
-    """A judge may vote, rule and spot-check on one pair: these stand beside each other."""
+    """The role of a vote: a judge may vote, rule and spot-check on one pair, side by side."""
     return source if source in (RULING, SAMPLE, EDITED) else ""
 
 
@@ -122,7 +122,7 @@ class VoteBook:
         return pair in self._heads
 
     def holding(self, pair: Pair) -> list[Vote]:
-        """What judges say of a pair, without rulings and spot checks."""
+        """The votes that hold on a pair, without rulings and spot checks."""
         return [self._whole(v) for v in self.heads(pair) if not role_of(v.source)]
 
     def graded(self, pair: Pair, kinds: Container[str]) -> int:
@@ -131,11 +131,10 @@ class VoteBook:
         return sum(vote.grade is not None and vote.kind in kinds for vote in heads)
 
     def has_voted(self, judge: str, pair: Pair) -> bool:
-        """Whether a vote of a judge holds on a pair."""
         return any(v.judge == judge and not role_of(v.source) for v in self.heads(pair))
 
     def of(self, judge: str, pair: Pair) -> Vote | None:
-        """What a judge says of a pair now."""
+        """The vote of a judge that holds on a pair."""
         mine = [v for v in self.heads(pair) if v.judge == judge and not role_of(v.source)]
         return self._whole(mine[-1]) if mine else None
 
@@ -158,7 +157,7 @@ class VoteBook:
         return vote
 
     def current(self) -> Iterator[Vote]:
-        """Every vote that holds, by pair."""
+        """All votes that hold, pair by pair."""
         for pair in self._heads:
             yield from self.everything(pair)
 

@@ -13,9 +13,9 @@ from assay.evaluation.concordance import MIN_CLUSTERS
 from assay.judging.agreement import (
     OVER_PAIRS,
     Agreement,
+    AgreementFigure,
+    AgreementFigures,
     Confusion,
-    Figure,
-    Figures,
     WeightedKappa,
 )
 from assay.reports.grids import headed
@@ -45,7 +45,7 @@ def agreement_tables(agreement: Agreement) -> Iterator[TitledTable]:
     if agreement.pairs:
         yield _overall(agreement)
         yield _confusion(agreement.confusion)
-        slices: dict[str, Mapping[str, Figures]] = {
+        slices: dict[str, Mapping[str, AgreementFigures]] = {
             "People and machines": {
                 KINDS[name]: figures for name, figures in agreement.by_kind.items()
             }
@@ -136,7 +136,7 @@ def _confusion(confusion: Confusion) -> TitledTable:
     )
 
 
-def _slices(title: str, parts: Mapping[str, Figures]) -> TitledTable:
+def _slices(title: str, parts: Mapping[str, AgreementFigures]) -> TitledTable:
     return TitledTable(
         title=title,
         names=("", "pairs", "exact", "linear kappa", "alpha", "relevant or not", "far apart"),
@@ -219,25 +219,25 @@ def _drift(agreement: Agreement) -> Iterator[TitledTable]:
         )
 
 
-def _signed(figures: Iterable[Figure]) -> tuple[str, ...]:
+def _signed(figures: Iterable[AgreementFigure]) -> tuple[str, ...]:
     return tuple(_brief(figure, sign=True) for figure in figures)
 
 
-def _shown(figures: Figures) -> tuple[Figure, ...]:
+def _shown(figures: AgreementFigures) -> tuple[AgreementFigure, ...]:
     two = figures.relevant.exact
     return figures.exact, figures.weighted_kappa.linear, figures.krippendorff_alpha, two
 
 
-def _row_name(name: str, *figures: Figure) -> str:
+def _row_name(name: str, *figures: AgreementFigure) -> str:
     """Marked where the row is resampled otherwise than the rest of the page."""
     return name + FEW if any(figure.note == OVER_PAIRS for figure in figures) else name
 
 
-def _value(figure: Figure) -> str:
+def _value(figure: AgreementFigure) -> str:
     return "–" if figure.value is None else _plain(figure.value, 3)
 
 
-def _span(figure: Figure) -> str:
+def _span(figure: AgreementFigure) -> str:
     if figure.interval is None:
         return "–"
     return f"{_plain(figure.interval[0], 3)} to {_plain(figure.interval[1], 3)}"
@@ -248,7 +248,7 @@ def _plain(value: float, digits: int) -> str:
     return f"{round(value, digits) + 0.0:.{digits}f}"
 
 
-def _brief(figure: Figure | WeightedKappa, *, sign: bool = False) -> str:
+def _brief(figure: AgreementFigure | WeightedKappa, *, sign: bool = False) -> str:
     """A figure with its interval, for a narrow column, which must not break it."""
     if figure.value is None:
         return "–"

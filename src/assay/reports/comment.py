@@ -32,9 +32,11 @@ NAMES: dict[Status | None, str] = {
 FOUND: dict[str, str] = {
     "better": "better",
     "worse": "worse",
+    "probably better": "probably better",
+    "probably worse": "probably worse",
     "open": "inconclusive",
-    "no difference": "not proven",
-    "": "not proven",
+    "not significant": "not significant",
+    "": "not significant",
 }
 STALE = {
     "different gold sets": "the set has changed since the baseline",
@@ -206,8 +208,7 @@ def _doubtful(pair: CommentedRun) -> Iterator[str]:
         return
     tell, head = Sentences(Words("en")), headlines(comparison)[0]
     if caveats(head, comparison, tell):
-        why = f" {tell.significant_here(head.p_holm)}" if head.here_only else ""
-        yield f"- {marked(answer.text)}.{marked(why)}"
+        yield f"- {marked(answer.text)}."
 
 
 def _broken(comparison: Comparison, texts: bool) -> Iterator[str]:

@@ -8,23 +8,12 @@ import io
 from collections.abc import Iterator, Sequence
 
 from assay.formats.spreadsheet import guarded_row
-from assay.reports.shapes import QueryLine, ReportView
+from assay.reports.shapes import ReportQuery, ReportView
 
 QUERY = ("query_id", "query_text", "query_type", "query_topic", "num_results")
-QUESTION = (
-    "query_id",
-    "query_text",
-    "category",
-    "must",
-    "passed",
-    "first_rank",
-    "expected_rank",
-    "rr",
-    "parent",
-    "perturbation",
-    "failure",
-    "reason",
-)
+# columns that are fields of a golden question
+PASSING = ("category", "must", "passed", "first_rank", "expected_rank", "rr")
+OF_ENTRY = (*PASSING, "parent", "perturbation", "failure")
 
 Cell = str | int | float | bool | None
 
@@ -50,32 +39,19 @@ def _queries(report: ReportView) -> Iterator[list[Cell]]:
         yield [*row, _exact(line.judged), line.reason, *standing, *_before(report, line, keys)]
 
 
-def _before(report: ReportView, line: QueryLine, keys: Sequence[str]) -> list[Cell]:
+def _before(report: ReportView, line: ReportQuery, keys: Sequence[str]) -> list[Cell]:
     then = report.before.get(line.query_id, {})
     return [_exact(then.get(key)) for key in keys] if report.before else []
 
 
 def _questions(report: ReportView) -> Iterator[list[Cell]]:
     beside = ("pass", "mrr_at_k") if report.before else ()
-    yield [*QUESTION, *(f"{key}_before" for key in beside)]
+    head = ("query_id", "query_text", *OF_ENTRY, "reason")
+    yield [*head, *(f"{key}_before" for key in beside)]
     for line in report.queries:
-        outcome = line.outcome
-        assert outcome is not None
-        yield [
-            line.query_id,
-            line.text,
-            outcome.category,
-            outcome.must,
-            outcome.passed,
-            outcome.first_rank,
-            outcome.expected_rank,
-            outcome.rr,
-            outcome.parent,
-            outcome.perturbation,
-            outcome.failure,
-            line.reason,
-            *_before(report, line, beside),
-        ]
+        assert line.outcome is not None
+        told = (getattr(line.outcome.entry, name) for name in OF_ENTRY)
+        yield [line.query_id, line.text, *told, line.reason, *_before(report, line, beside)]
 
 
 def _exact(value: float | None) -> str | None:

@@ -17,7 +17,7 @@ from assay.core.results import Bounds
 from assay.evaluation.statistics import rate_interval
 from assay.reports.numbers import decimal, signed
 
-BARS = 24
+BARS = 24  # of a histogram of latencies: taste
 BANDS, FEWEST = 5, 10  # of scores; fewer first hits show nothing
 HISTOGRAM = 64  # pixels high
 MARKS = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
@@ -28,7 +28,7 @@ LONGEST_NAME = 26  # characters of a name
 LINE_COLOURS = ("accent", "two", "one", "published", "bad", "zero")
 LINE_DASHES = ("", "6 4", "2 4", "10 4", "6 2 2 2", "3 3")
 LEFT, RIGHT, TOP, BOTTOM = 9.0, 97.0, 6.0, 86.0  # per cent of the drawing
-CHART_HEIGHT = 230
+CHART_HEIGHT = 230  # pixels
 RANKED_ROW, RANKED_GAP = 96, 8  # pixels of a ranked document and the gap below, as in the CSS
 
 

@@ -1,15 +1,24 @@
-"""A report as one self-contained HTML page: no network, light and dark, printable."""
+"""A report as one self-contained HTML page: no network, light and dark, printable.
+
+The Jinja environment is here too; the judging packet and the web pages share it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from pathlib import Path
 
 import msgspec
+import numpy as np
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from assay.core.results import RobustnessRow
 from assay.core.results_file import receipt_to_json
+from assay.core.types import ScoreSheet, Slice
+from assay.evaluation import statistics
 from assay.reports.drawings import (
     ScoreBand,
     change_mark,
@@ -18,9 +27,8 @@ from assay.reports.drawings import (
     score_bands,
     sorted_bars,
 )
-from assay.reports.environment import template_environment
 from assay.reports.numbers import Numbers, is_rate
-from assay.reports.shapes import QueryLine, ReportFigure, ReportView
+from assay.reports.shapes import ReportFigure, ReportQuery, ReportView
 from assay.reports.view import FEW, RATES, failed_questions, heading, machine_block
 from assay.reports.wording import Sentences, powers
 from assay.reports.words import Words, page_table
@@ -194,16 +202,16 @@ def _bands(report: ReportView) -> list[ScoreBand]:
         [
             (first.score, first.is_expected)
             for line in report.queries
-            if line.outcome is not None and line.outcome.expects_hits and line.hits
+            if line.outcome is not None and line.outcome.entry.expected_any and line.hits
             if (first := line.hits[0]).score is not None
         ]
     )
 
 
-def _failed_first(report: ReportView) -> Sequence[QueryLine]:
+def _failed_first(report: ReportView) -> Sequence[ReportQuery]:
     """The questions that failed, then variants of questions that did, then what passed."""
     failed = [*failed_questions(report), *failed_questions(report, variants=True)]
-    passed = (line for line in report.queries if line.outcome and line.outcome.passed)
+    passed = (line for line in report.queries if line.outcome and line.outcome.entry.passed)
     return [*failed, *passed]
 
 
@@ -225,3 +233,71 @@ def _plainly(language: str) -> Callable[[str, str], str]:
 def _receipt_text(report: ReportView) -> str:
     receipt = msgspec.json.encode(receipt_to_json(report.receipt))
     return msgspec.json.format(receipt, indent=2).decode()
+
+
+# ── templates ─────────────────────────────────────────────────────────────────────────────────────
+
+
+HERE = Path(__file__).parent / "templates"
+
+
+@cache
+def template_environment(*folders: Path) -> Environment:
+    """Templates of the reports, and of other folders, which are looked at first. What a template
+    lacks is an error, and what it is given is text, not markup."""
+    made = Environment(
+        loader=FileSystemLoader([*folders, HERE]), autoescape=True, undefined=StrictUndefined
+    )
+    made.filters |= {"day": _day, "number": _number}
+    return made
+
+
+def compile_templates(*folders: Path) -> None:
+    """All of them ahead of time, for a server whose first reader should not wait for it."""
+    made = template_environment(*folders)
+    for name in made.list_templates(["html", "j2"] if not folders else ["html"]):
+        made.get_template(name)
+
+
+def _day(at: datetime | str | None) -> str:
+    return f"{at:%Y-%m-%d}" if isinstance(at, datetime) else str(at or "–")[:10]
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:,.2f}".rstrip("0").rstrip(".")
+
+
+# ── a score sheet in a notebook ───────────────────────────────────────────────────────────────────
+
+SHEET_RULES = "In small type: 95% intervals. An unjudged hit counts as not relevant."
+SHEET_FEW = f"<br>* fewer than {statistics.SMALL} queries: too few to conclude from."
+
+
+def score_sheet_table(sheet: ScoreSheet) -> str:
+    """A score sheet as a table: by slice n, the judged share, and every mean with its interval."""
+    names = ("slice", "n", "judged@10", *sheet.measures)
+    head = "".join(f"<th>{escape(name)}</th>" for name in names)
+    rows = "".join(_sheet_row(sheet, part) for part in sheet.slices)
+    note = SHEET_FEW if any(part.n < statistics.SMALL for part in sheet.slices) else ""
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+    return f"{table}<small>{SHEET_RULES}{note}</small>"
+
+
+def _sheet_row(sheet: ScoreSheet, part: Slice) -> str:
+    whole = part.kind == "overall"
+    inside = np.array([whole or getattr(query, part.kind) == part.name for query in sheet.queries])
+    inside &= ~np.isnan(sheet.values).all(axis=1)
+    judged, intervals = sheet.judged[inside], statistics.mean_intervals(sheet.values[inside])
+    cells = map(_sheet_cell, part.means.values(), intervals)
+    share = f"{np.nanmean(judged):.0%}" if (~np.isnan(judged)).any() else "–"
+    mark = " *" if part.n < statistics.SMALL else ""
+    name = f"{escape(f'{part.kind} {part.name}'.strip())}{mark}"
+    return f"<tr>{''.join(f'<td>{cell}</td>' for cell in (name, part.n, share, *cells))}</tr>"
+
+
+def _sheet_cell(mean: float | None, interval: statistics.Interval) -> str:
+    if mean is None:
+        return "–"
+    if interval.low is None:
+        return f"{mean:.3f}"
+    return f"{mean:.3f}<br><small>{interval.low:.3f} to {interval.high:.3f}</small>"

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Sequence
 from xml.etree import ElementTree
 
-from assay.reports.shapes import CheckLine, ComparisonAnswer, QueryLine, ReportView
+from assay.reports.shapes import CheckLine, ComparisonAnswer, ReportQuery, ReportView
 
 NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 TOTALS = {"failures": "failure", "errors": "error", "skipped": "skipped"}  # attributes, elements
@@ -85,7 +85,7 @@ def _add_answer(suite: ElementTree.Element, name: str, answer: ComparisonAnswer)
     ElementTree.SubElement(case, "system-out").text = _text("\n".join((said, *answer.notes)))
 
 
-def _lost(report: ReportView, line: QueryLine) -> bool:
+def _lost(report: ReportView, line: ReportQuery) -> bool:
     """Whether a query of a graded set had a value in the measure that decides, and has none now."""
     before = report.before.get(line.query_id, {}).get(report.deciding)
     return bool(before) and line.values.get(report.deciding) == 0
@@ -100,7 +100,7 @@ def _add_gate(suite: ElementTree.Element, check: CheckLine, name: str, report: R
         ElementTree.SubElement(case, "system-out").text = _text(report.proviso)
 
 
-def _add_query(suite: ElementTree.Element, line: QueryLine, broke: bool, *, fails: bool) -> None:
+def _add_query(suite: ElementTree.Element, line: ReportQuery, broke: bool, *, fails: bool) -> None:
     case = ElementTree.SubElement(
         suite, "testcase", classname=_group(line), name=_text(line.query_id)
     )
@@ -110,7 +110,7 @@ def _add_query(suite: ElementTree.Element, line: QueryLine, broke: bool, *, fail
         ElementTree.SubElement(case, "error", message=_text(line.error))
     elif line.outcome is None and all(value is None for value in line.values.values()):
         ElementTree.SubElement(case, "skipped", message=_text(line.reason))
-    elif line.outcome and not line.outcome.passed:
+    elif line.outcome and not line.outcome.entry.passed:
         if broke or fails:
             reason = f"{line.reason}; it passed before" if broke else line.reason
             ElementTree.SubElement(case, "failure", message=_text(reason))
@@ -122,12 +122,12 @@ def _add_query(suite: ElementTree.Element, line: QueryLine, broke: bool, *, fail
         ElementTree.SubElement(case, "failure", message=gone)
 
 
-def _group(line: QueryLine) -> str:
+def _group(line: ReportQuery) -> str:
     if line.outcome is None:
         return "queries"
     if line.outcome.is_variant:
         return "variants"
-    return "MUST" if line.outcome.must else "SHOULD"
+    return "MUST" if line.outcome.entry.must else "SHOULD"
 
 
 def _text(text: str) -> str:

@@ -63,7 +63,7 @@ def _differences(
     comparison = report.comparison
     assert comparison is not None
     keys = ("tex_measure", "tex_before", "tex_now", "tex_change", "interval")
-    names = (*map(say, keys), "p (Holm)")
+    names = (*map(say, keys), "p")
     rows: list[Cells] = [
         (
             heading(row.key, row.measure),
@@ -71,7 +71,7 @@ def _differences(
             numbers.decimal(row.value),
             numbers.signed(row.difference),
             numbers.change_span(row.low, row.high),
-            numbers.p_value(row.p_holm),
+            numbers.p_value(row.p),
         )
         for row in comparison.differences
     ]

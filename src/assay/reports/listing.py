@@ -1,38 +1,45 @@
-"""Terminal pages for corpora, documents, search hits, citations, gold sets and decisions."""
+"""Terminal pages of everything but results: corpora, documents, search hits, citations, gold sets,
+judging, trials of engines, and the status of the project."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+import textwrap
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 import msgspec
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from assay.core.types import Finding, counted
+from assay.core.types import Finding, Labelling, counted
 from assay.law.versions import mark_of
 from assay.reports.grids import Hanging, headed, plain
-from assay.reports.hit_reasons import told_why
 from assay.reports.numbers import Numbers
-from assay.reports.wording import Sentences
+from assay.reports.wording import Sentences, told_why
 from assay.reports.words import Words
 
 if TYPE_CHECKING:
     from assay.corpus.build import ImportReport
     from assay.corpus.citations import Resolved
     from assay.corpus.disk import LinkedDocument
+    from assay.engines.dry_run import Trial
+    from assay.engines.http_table import Preset
+    from assay.judging.labels import Dispute, Policy
     from assay.judging.machine import Spent
     from assay.judging.next import Decision
-    from assay.judging.set_summary import GoldPicture
-    from assay.review.backlog import Backlog
-    from assay.review.external_backlog import ExternalBacklog
+    from assay.judging.spot_checks import Draw, ErrorRate, SpotCheck
+    from assay.judging.validate import GoldPicture
+    from assay.review.backlog import Backlog, ExternalBacklog
     from assay.search.answers import FoundDocument, SearchAnswer
 
+# How much a terminal shows is taste: what fits on a screen or two.
 INDENT = 4  # of what stands below the title of a hit
 SHOWN_LINKS = 12  # of the documents that one cites, or that cite it
-SHOWN_TEXT = 4_000
-SHOWN_TARGETS = 5
+SHOWN_TEXT = 4_000  # characters of a document
+SHOWN_TARGETS = 5  # documents that a citation names
 MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\S*")
 SHOWN_NAMES = 60  # of a table inside a value
 
@@ -387,9 +394,21 @@ def decision_page(decision: Decision, limit: int) -> RenderableType:
     head = Text(
         f"With all results judged, {what} {of} is expected at {spread}; its sign is {sure} certain."
     )
+    shown = [Text(f"{decision.verdict}.")] if decision.verdict else []
+    if decision.as_judged:
+        head = Text("Both lists are judged to depth 5, so nothing is predicted about the rest.")
+    if decision.pool is not None:
+        pool = decision.pool
+        advice = Words("en").plural("pool_both", pool.judgments, depth=pool.depth)
+        shown.append(Text(advice))
+    waiting = list(_not_asked_again(decision, limit))
     if not decision.pairs:
-        return Group(head, Text("No unjudged document could change it.", style="green"))
-    need = f"That is enough: {decision.level:.0%} is required. These would narrow it most."
+        nothing = Text("No unjudged document could change it.", style="green")
+        return Group(*shown, head, *(waiting or [nothing]))
+    need = (
+        "More judgments are not expected to change which way it goes on these queries. These would "
+        "narrow it most."
+    )
     if decision.first:
         needed = Sentences(Words("en")).judgments_needed(decision.needed, first=True)
         head = Text(f"{needed}.")
@@ -397,8 +416,240 @@ def decision_page(decision: Decision, limit: int) -> RenderableType:
     elif decision.needed:
         count = counted(decision.needed, "judgment")
         need = f"About {count}, in this order, should make it {decision.level:.0%} certain."
+    elif decision.as_judged:
+        need = "These unjudged documents weigh most."
     table = headed("query", "document", "rank A", "rank B", "narrows by")
     for pair in decision.pairs[:limit]:
         ranks = [str(rank) if rank else "–" for rank in (pair.rank_a, pair.rank_b)]
         table.add_row(pair.query_id, pair.doc_id, *ranks, f"{pair.narrowing:.1%}")
-    return Group(head, Text(need, style="dim"), Text(), table)
+    return Group(*shown, head, Text(need, style="dim"), Text(), table, *waiting)
+
+
+def _not_asked_again(decision: Decision, limit: int) -> Iterator[RenderableType]:
+    """The pairs that need a ruling and not another vote, and how many are being judged."""
+    if decision.rulings:
+        count, verb = len(decision.rulings), "needs" if len(decision.rulings) == 1 else "need"
+        yield Text()
+        yield Text(
+            f"Judges disagree on {counted(count, 'pair')}, which {verb} a ruling and not another "
+            "vote. `assay gold adjudicate` takes rulings.",
+            style="yellow",
+        )
+        table = headed("query", "document", "rank A", "rank B")
+        for pair in decision.rulings[:limit]:
+            ranks = [str(rank) if rank else "–" for rank in (pair.rank_a, pair.rank_b)]
+            table.add_row(pair.query_id, pair.doc_id, *ranks)
+        yield table
+    if decision.being_judged:
+        are = "is" if decision.being_judged == 1 else "are"
+        left_out = counted(decision.being_judged, "pair")
+        yield Text(f"{left_out} {are} being judged or judged since, and not listed.", style="dim")
+
+
+# ── `assay engines` ───────────────────────────────────────────────────────────────────────────────
+
+SHOWN_ANSWER = 1_600  # characters
+
+
+def trial(trial: Trial) -> RenderableType:
+    """The request, the answer, what was read, and what is wrong."""
+    parts: list[RenderableType] = []
+    if trial.request is not None:
+        lines = [f"{trial.request.method} {trial.request.url}"]
+        lines += [f"{name}: {value}" for name, value in trial.request.headers.items()]
+        parts += _section("Request", [*lines, *_body(trial.request.body)])
+    if trial.answer is not None:
+        took = f", {trial.millis:.1f} ms" if trial.millis is not None else ""
+        head = f"status {trial.answer.status}, {trial.answer.bytes:,} bytes{took}"
+        parts += _section("Answer", [head, *_body(trial.answer.text)])
+    elif trial.millis is not None:
+        parts += _section("Answer", [f"{trial.millis:.1f} ms"])
+    if trial.ok:
+        parts += [Text(f"Read: {len(trial.hits)} of at most {trial.top_k} hits", style="bold")]
+        parts += [_hits(trial)] if trial.hits else []
+    parts += [Text(f"note: {note}", style="yellow") for note in trial.notes]
+    parts += [Text(f"wrong: {wrong}", style="red") for wrong in trial.wrong]
+    if trial.ok:
+        parts.append(Text(f"{trial.engine} can be measured", style="green"))
+    return Group(*parts)
+
+
+def _section(title: str, lines: Sequence[str]) -> Iterator[RenderableType]:
+    yield Text(title, style="bold")
+    yield Text(textwrap.indent("\n".join(lines), "  "))
+
+
+def _body(text: str) -> list[str]:
+    """JSON laid out, anything else as it is; the start of it."""
+    try:
+        laid = msgspec.json.format(text.encode(), indent=2).decode()
+    except msgspec.DecodeError:
+        laid = text
+    if len(laid) > SHOWN_ANSWER:
+        laid = f"{laid[:SHOWN_ANSWER]}\n… (--json shows more)"
+    return laid.splitlines()
+
+
+def _hits(trial: Trial) -> RenderableType:
+    table = headed("rank", "id", "score", "title")
+    for rank, hit in enumerate(trial.hits, start=1):
+        score = "" if hit.score is None else f"{hit.score:.4g}"
+        table.add_row(str(rank), hit.doc_id, score, hit.title)
+    return table
+
+
+def preset_tables(presets: Sequence[Preset]) -> str:
+    """As they stand in a file, to be pasted into one."""
+    tables = []
+    for preset in presets:
+        lines = [f"[engines.{preset.name}]", f'http = "{preset.example}"']
+        lines += [f"{key} = {_in_toml(value)}" for key, value in preset.table.items()]
+        tables.append("\n".join(lines))
+    return "\n\n".join(tables)
+
+
+def _in_toml(value: object) -> str:
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{key} = {_in_toml(text)}" for key, text in value.items()) + " }"
+    if isinstance(value, str) and "'" not in value:
+        return f"'{value}'"
+    return msgspec.json.encode(value).decode()
+
+
+# ── judging ───────────────────────────────────────────────────────────────────────────────────────
+
+SHOWN_PAIRS = 20  # disagreements, and labels that were found wrong
+
+
+def disputes_page(found: Sequence[Dispute]) -> RenderableType:
+    """Each pair with what every judge said of it."""
+    from assay.judging.labels import opinion_line
+
+    if not found:
+        return Text("no pairs need a ruling")
+    lines = list[Text]()
+    for dispute in found[:SHOWN_PAIRS]:
+        far = f", {counted(dispute.apart, 'grade')} apart" if dispute.apart else ""
+        head = f"{dispute.query_id} {dispute.doc_id} ({dispute.why}{far})"
+        lines += [Text(head, style="bold"), Text(f"  {dispute.query}")]
+        lines += [Text(f"  - {opinion_line(said)}") for said in dispute.votes]
+    if len(found) > SHOWN_PAIRS:
+        lines.append(
+            Text(f"… and {len(found) - SHOWN_PAIRS} more: --json or --output has them all")
+        )
+    return Group(*lines)
+
+
+def policy_page(policy: Policy, labelling: Labelling, labels: int, status: str) -> RenderableType:
+    table = plain()
+    table.add_row("policy", policy.name)
+    table.add_row("counts", ", ".join(policy.counts))
+    if policy.seniors:
+        table.add_row("seniors", ", ".join(policy.seniors))
+    table.add_row("second judge", policy.second)
+    for name, count in (("labels", labels), ("open", labelling.open)):
+        table.add_row(name, f"{count:,}")
+    table.add_row("by machines alone", f"{labelling.by_machine:,}")
+    if status:
+        table.add_row("status", status)
+    return table
+
+
+def draw_page(drawn: Draw) -> RenderableType:
+    counts = Counter(pair.grade for pair in drawn.pairs)
+    table = headed("grade", "labels", "drawn")
+    for grade, labels in drawn.labels.items():
+        table.add_row(str(grade), f"{labels:,}", str(counts[grade]))
+    return table
+
+
+def spot_check_page(checked: SpotCheck) -> RenderableType:
+    """The error rate of the set, by grade, and the labels that were found wrong."""
+    table = headed("grade", "labels", "judged", "wrong", "error rate", "95% interval")
+    for part in checked.by_grade:
+        counts = (f"{part.labels:,}", str(part.judged), str(part.wrong))
+        table.add_row(str(part.grade), *counts, *_rate(part.error_rate))
+    table.add_row(
+        "all",
+        f"{sum(part.labels for part in checked.by_grade):,}",
+        str(checked.judged),
+        str(checked.wrong),
+        *_rate(checked.error_rate),
+    )
+    differ = [
+        Text(
+            f"{pair.query_id} {pair.doc_id}: label {pair.label}, found {pair.found}"
+            + (f", now {'none' if pair.now is None else pair.now}" * (pair.now != pair.label))
+        )
+        for pair in checked.differ[:SHOWN_PAIRS]
+    ]
+    return Group(table, Text(f"intervals: {checked.method}", style="dim"), *differ)
+
+
+def _rate(rate: ErrorRate) -> tuple[str, str]:
+    low, high = rate.interval
+    value = "–" if rate.value is None else f"{rate.value:.1%}"
+    return value, f"{low:.1%} to {high:.1%}"
+
+
+# ── the project status, which `assay` alone prints ────────────────────────────────────────────────
+
+SHOWN_MEMBERS = 8  # names in a line
+STATUS = {"pass": "passed", "fail": "failed"}
+STYLES = {"pass": "green", "fail": "red", "inconclusive": "yellow"}
+
+
+class LastVerdict(msgspec.Struct, frozen=True, kw_only=True):
+    """What the gates said of the newest results, and where these are."""
+
+    results: str
+    status: str
+    at: datetime
+
+
+class ProjectStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """`waiting` is how many pairs and rows wait for people; None where nobody has asked for any.
+    `problem` says why the configuration cannot be read."""
+
+    folder: str
+    configured: bool
+    sets: list[str]
+    engines: list[str]
+    corpora: list[str]
+    verdict: LastVerdict | None
+    waiting: int | None
+    next: list[str]
+    problem: str = ""
+
+
+def project_status(place: ProjectStatus) -> RenderableType:
+    table = plain()
+    if place.configured:
+        table.add_row("gold sets", _names(place.sets))
+        table.add_row("engines", _names(place.engines))
+    if place.corpora or place.configured:
+        table.add_row("corpora", _names(place.corpora))
+    if place.configured:
+        table.add_row("last verdict", _verdict(place.verdict))
+        pending = f"{place.waiting:,} to judge or review" if place.waiting else "nothing"
+        table.add_row("pending", pending)
+    lines: list[RenderableType] = [Text.assemble("Assay in ", (place.folder, "bold"))]
+    if place.problem:
+        lines.append(Text(place.problem, style="red"))
+    elif not place.configured and not place.corpora:
+        lines.append(Text("No project here yet."))
+    lines += [table] if table.row_count else []
+    lines += [Text(), Text.assemble("next: ", (" or ".join(place.next), "cyan"))]
+    return Group(*lines, Text("all commands: assay --help", style="dim"))
+
+
+def _names(names: list[str]) -> str:
+    more = f" and {len(names) - SHOWN_MEMBERS} more" if len(names) > SHOWN_MEMBERS else ""
+    return ", ".join(names[:SHOWN_MEMBERS]) + more if names else "none"
+
+
+def _verdict(verdict: LastVerdict | None) -> Text:
+    if verdict is None:
+        return Text("none yet")
+    shown = STATUS.get(verdict.status, verdict.status), STYLES.get(verdict.status, "")
+    return Text.assemble(shown, f", {verdict.at:%Y-%m-%d %H:%M} UTC, {verdict.results}")

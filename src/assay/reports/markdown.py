@@ -272,7 +272,7 @@ class _Golden:
         """What was found in the set before the run."""
         findings = self.report.findings
         if findings:
-            told = (f"- {finding.where}: {inline(finding.message)}" for finding in findings)
+            told = (f"- {where}: {inline(message)}" for where, message in findings)
             yield from _section(self.say("findings"), told)
 
     def _changes(self) -> Lines:
@@ -392,11 +392,11 @@ class _Golden:
         for question in self.failed:
             outcome = question.outcome
             assert outcome is not None
-            yield f"- **{question.query_id}** [{_need(outcome.must)}] {inline(question.text)}"
+            yield f"- **{question.query_id}** [{_need(outcome.entry.must)}] {inline(question.text)}"
             yield f"  - {self.say('why')}: {question.reason}"
             yield f"  - {self.say('expected')}: {outcome.expected}"
             yield f"  - {self.say('instead')}: {outcome.came_first}"
-            if outcome.expects_hits:
+            if outcome.entry.expected_any:
                 yield f"  - {self.say('stood')}: {outcome.stood}"
 
     def _failed_variants(self) -> Lines:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 
 from assay.reports.words import Words
 
@@ -80,6 +80,14 @@ class Numbers:
         shape = str(self._words.entry("language.moment"))
         said = {"day": at.day, "month": at.month, "year": at.year, "hour": at.hour}
         return self._words.isolated(shape.format(minute=f"{at.minute:02}", **said) + zone)
+
+    def day(self, text: str) -> str:
+        """A date as the language writes it: 1.5.2015. Anything else stays as it is."""
+        try:
+            at = date.fromisoformat(text)
+        except ValueError:
+            return text
+        return text if self._words.is_english else f"{at.day}.{at.month}.{at.year}"
 
     def p_value(self, value: float) -> str:
         return self.local(p_value(value))

@@ -15,9 +15,9 @@ import msgspec
 from markupsafe import Markup
 
 from assay.judging.packets import Packet, PacketRow
-from assay.judging.rationales import LONGEST
 from assay.judging.rubrics import Rubric, span, translated
-from assay.reports.environment import HERE, template_environment
+from assay.judging.votes import LONGEST_REASON
+from assay.reports.html import HERE, template_environment
 from assay.reports.words import Words, page_table
 
 # What could end a script block or begin a comment in it; two line ends that old browsers trip over.
@@ -87,7 +87,7 @@ def _data(
             "id": packet.rubric.id,
             "version": packet.version,
             "required": packet.rubric.rationale == "required",
-            "longest": LONGEST,
+            "longest": LONGEST_REASON,
             "rationale": packet.rubric.rationale,
             "unit": packet.rubric.unit,
             "grades": _scale(translated(packet.rubric, language)),

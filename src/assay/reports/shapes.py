@@ -14,16 +14,18 @@ from typing import TYPE_CHECKING, Literal, TypeVar, overload
 import msgspec
 
 from assay.core.results import (
+    WIDE,
     Baseline,
     Bounds,
     GoldCard,
+    GoldenEntry,
+    MachineEstimate,
     MeasureLine,
     Receipt,
     Robustness,
     Status,
     Unjudged,
 )
-from assay.core.verdicts import WIDE, MachineEstimate
 
 if TYPE_CHECKING:
     from assay.evaluation.comparison import Comparison
@@ -79,7 +81,7 @@ class CheckLine(msgspec.Struct, frozen=True, kw_only=True):
     limit: str
 
 
-class HitLine(msgspec.Struct, frozen=True, kw_only=True):
+class ReportHit(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     grade: int | None = None
     score: float | None = None
@@ -110,7 +112,7 @@ class LazyLines(Sequence[T]):
         return self._made[at]
 
 
-class QueryLine(msgspec.Struct, frozen=True, kw_only=True):
+class ReportQuery(msgspec.Struct, frozen=True, kw_only=True):
     """One query of a graded set, or one question of a golden set, which has an `outcome` too."""
 
     query_id: str
@@ -123,24 +125,15 @@ class QueryLine(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
     error: str
     latency_ms: float | None
-    hits: tuple[HitLine, ...]
+    hits: tuple[ReportHit, ...]
     outcome: QuestionOutcome | None = None
 
 
 class QuestionOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """How a golden question fared. Only failures say what was expected and what came."""
 
-    category: str
-    must: bool
-    passed: bool
+    entry: GoldenEntry
     is_variant: bool
-    parent: str
-    perturbation: str
-    failure: str
-    first_rank: int | None
-    expected_rank: int | None
-    rr: float | None
-    expects_hits: bool
     expected: str = ""
     came_first: str = ""
     stood: str = ""
@@ -152,7 +145,7 @@ class ComparisonAnswer(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     change: str
     status: Status
-    verdict: str  # better, worse, no difference, or open
+    verdict: str  # better, worse, probably better, probably worse, not significant or open
     notes: tuple[str, ...] = ()
 
 
@@ -193,11 +186,6 @@ class ChangesView(msgspec.Struct, frozen=True, kw_only=True):
     variants: tuple[int, int] | None  # broke, repaired
 
 
-class FindingLine(msgspec.Struct, frozen=True, kw_only=True):
-    where: str
-    message: str
-
-
 class ReportView(msgspec.Struct, frozen=True, kw_only=True):
     kind: Literal["graded", "golden"]
     language: str
@@ -207,26 +195,28 @@ class ReportView(msgspec.Struct, frozen=True, kw_only=True):
     standing: str  # of the gold set, as a sentence
     counts: Mapping[str, int]
     n: int  # queries that the figures are over
-    variants: int  # questions that are reported apart
     status: Status | None  # None where no gate decides
     checks: tuple[CheckLine, ...]
     judge_next: tuple[tuple[str, str], ...] | None  # pairs of query and document
     judge_first: bool  # whether too few are judged to predict what more would show
     figures: tuple[ReportFigure, ...]
     slices: tuple[SliceTable, ...]
-    queries: Sequence[QueryLine]
+    queries: Sequence[ReportQuery]
     measures: tuple[MeasureLine, ...]
-    unjudged: tuple[Unjudged, ...]
     baseline: Baseline | None
     stale: str  # why the baseline cannot be compared with
     receipt: Receipt
-    comparison: Comparison | None
     answers: tuple[ComparisonAnswer, ...]
-    warnings: tuple[str, ...]  # of the comparison
-    changes: ChangesView | None
-    findings: tuple[FindingLine, ...]
-    robustness: Robustness | None
+    # of a graded set
+    unjudged: tuple[Unjudged, ...] = ()
+    comparison: Comparison | None = None
+    warnings: tuple[str, ...] = ()  # of the comparison
     machine_estimate: MachineEstimate | None = None
+    # of a golden set
+    variants: int = 0  # questions that are reported apart
+    changes: ChangesView | None = None
+    findings: tuple[tuple[str, str], ...] = ()  # where, and what was found
+    robustness: Robustness | None = None
     wide: str = ""  # which intervals are too wide to be useful, as a sentence
     thresholds: str = ""  # the rubric's, as a sentence, where they are not the usual ones
     # of the verdict, where it rests on labels by machines or on one judge, or hides a failed MUST

@@ -1,7 +1,9 @@
-"""Scorecards and gate verdicts on a terminal: one run, several engines or a whole `assay run`."""
+"""Results on a terminal: scorecards and gate verdicts of one run, several engines or a whole
+`assay run`, and the explanation of one query."""
 
 from __future__ import annotations
 
+import math
 import os
 import shlex
 import shutil
@@ -15,18 +17,23 @@ from rich.text import Text
 
 from assay.core.results import (
     Check,
+    Entry,
     Gate,
+    GoldenEntry,
     GoldenResults,
+    GradedEntry,
     GradedReceipt,
+    MeasureLine,
     Recorded,
     Results,
     Robustness,
     Verdict,
     standing_line,
 )
+from assay.evaluation.measures import MEASURES, Measure, parse_measure
 from assay.reports.grids import STATUS_STYLES, headed, plain, unbroken
 from assay.reports.numbers import Numbers, is_rate, short
-from assay.reports.shapes import QueryLine, ReportFigure, ReportView
+from assay.reports.shapes import ReportFigure, ReportQuery, ReportView
 from assay.reports.view import FEW, RATES, failed_questions, machine_block, view
 from assay.reports.wording import Sentences
 from assay.reports.words import Words
@@ -270,15 +277,19 @@ def _how_called() -> str:
     return "assay" if shutil.which("assay") else os.path.relpath(sys.argv[0])
 
 
-def baseline_line(results: Results, path: Path, recorded: Recorded, *, is_first: bool) -> str:
+def baseline_line(
+    results: Results, path: Path, recorded: Recorded, *, is_first: bool, words: Words
+) -> str:
     """What was recorded, so that nobody commits a baseline unseen."""
     git, standing = recorded.git, standing_line(results.receipt.gold)
-    commit = "outside a git repository"
+    commit = words("command.no_git")
     if git:
-        commit = f"at commit {git.commit[:12]}{' with uncommitted changes' if git.dirty else ''}"
-    said = [f"by {recorded.by}", commit, f"gold set {standing}" if standing else ""]
-    what = "first baseline" if is_first else "baseline"
-    return f"{what} written to {path}: {', '.join(filter(None, said))}"
+        key = "uncommitted" if git.dirty else "commit"
+        commit = words(f"command.{key}", commit=git.commit[:12])
+    status = words("command.standing", standing=standing) if standing else ""
+    said = [words("command.by", by=recorded.by), commit, status]
+    key = "first_baseline" if is_first else "baseline_written"
+    return words(f"command.{key}", path=path, facts=", ".join(filter(None, said)))
 
 
 # ── golden sets ───────────────────────────────────────────────────────────────────────────────────
@@ -325,12 +336,12 @@ def _golden_rate(figure: ReportFigure, numbers: Numbers) -> tuple[str, Text, Tex
     return figure.title, Text(value, style="bold"), Text(between, style="dim")
 
 
-def _failures(failed: Sequence[QueryLine], say: Words) -> Iterator[RenderableType]:
+def _failures(failed: Sequence[ReportQuery], say: Words) -> Iterator[RenderableType]:
     if not failed:
         return
     table = plain()
     for question in failed[:SHOWN_FAILURES]:
-        is_must = question.outcome is not None and question.outcome.must
+        is_must = question.outcome is not None and question.outcome.entry.must
         table.add_row(
             Text("MUST" if is_must else "", style="bold red"),
             Text(question.query_id, style="bold"),
@@ -351,7 +362,8 @@ def _robustness(
     names = ("n", say("passed"), say("interval"), say("unperturbed"), say("drop_brief"))
     table = headed(say("perturbation_brief"), right=names)
     unbroken(table, say("interval"))
-    every = [*robustness.by_perturbation.items(), (say("all_brief"), robustness.overall)]
+    named = [(say.perturbation(name), row) for name, row in robustness.by_perturbation.items()]
+    every = [*named, (say("all_brief"), robustness.overall)]
     for name, row in every:
         table.add_row(
             name,
@@ -362,7 +374,8 @@ def _robustness(
             numbers.decimal(100 * row.drop, 1),
         )
     yield from (Text(), Text(say("golden.robustness"), style="bold"), table)
-    told = {"worst": robustness.worst_families, "break_most": robustness.worst_parents}
+    families = list(map(say.perturbation, robustness.worst_families))
+    told = {"worst": families, "break_most": robustness.worst_parents}
     for key, worst in told.items():
         if worst:
             yield Text(say(f"terminal.{key}", names=", ".join(worst)), style="yellow")
@@ -417,3 +430,116 @@ def _next_command(gate: Gate, files: tuple[str, str]) -> str:
     results, baseline = (shlex.quote(file) for file in files)
     what = f"{results} --threshold {bound:g}" if bound is not None else f"{baseline} {results}"
     return f"assay gold next {what} --measure '{gate.measure}' -o pairs.csv"
+
+
+# ── `assay explain` ───────────────────────────────────────────────────────────────────────────────
+
+SHOWN_HITS = 20  # of a golden question, where it looks at fewer: taste
+
+
+def explanation(entry: Entry, lines: Sequence[MeasureLine]) -> RenderableType:
+    """The arithmetic behind each measure of a query, or why a golden question passed or failed."""
+    if isinstance(entry, GoldenEntry):
+        return _explain_question(entry)
+    return _explain_query(entry, lines)
+
+
+def _explain_query(entry: GradedEntry, lines: Sequence[MeasureLine]) -> RenderableType:
+    deepest = max([line.cutoff or len(entry.grades) for line in lines], default=10)
+    head = Text.assemble((entry.query_id, "bold"), "  ", entry.query_text)
+    reason = [Text(entry.reason, style="yellow")] if entry.reason else []
+    grades = " ".join(map(str, entry.judged)) or "nothing yet"
+    judged = f"judged for this query, best first: {grades}"
+    sums = plain()
+    for line in lines:
+        value = entry.metrics.get(line.key)
+        sums.add_row(
+            Text(line.measure, style="bold"),
+            "=",
+            "no value" if value is None else f"{value:.6f}",
+            _derivation(line, entry) if entry.judged else "",
+        )
+    ranking = _ranking(entry, deepest)
+    return Group(head, Text(), *reason, ranking, Text(), Text(judged, style="dim"), Text(), sums)
+
+
+def _ranking(entry: GradedEntry, deepest: int) -> Table:
+    """Rank by rank, what each hit adds to DCG."""
+    table = headed()
+    for name in ("rank", "document", "grade", "1/log2(rank+1)", "grade/log2(rank+1)", "sum"):
+        table.add_column(name, justify="left" if name == "document" else "right")
+    total = 0.0
+    ranked = zip(entry.results[:deepest], entry.grades, strict=False)
+    for rank, (doc_id, grade) in enumerate(ranked, start=1):
+        discount = 1 / math.log2(rank + 1)
+        gain = max(grade or 0, 0) * discount
+        total += gain
+        style = "dim" if not grade else "bold green" if grade >= 2 else "green"
+        sums = (f"{gain:.4f}", f"{total:.4f}") if entry.judged else ("–", "–")
+        figures = (f"{discount:.4f}", *sums)
+        shown = "unjudged" if grade is None else str(grade)
+        table.add_row(str(rank), doc_id, shown, *figures, style=style)
+    return table
+
+
+def _derivation(line: MeasureLine, entry: GradedEntry) -> str:
+    """The arithmetic of one measure in words and figures; the formula itself where it is not a
+    simple ratio."""
+    measure = parse_measure(line.measure)
+    grades, judged, returned = entry.grades, entry.judged, entry.returned
+    top = [grade if grade is not None else 0 for grade in grades[: measure.cutoff]]
+    threshold, cutoff = measure.param("rel") or 1, measure.cutoff
+    relevant = [rank for rank, grade in enumerate(top, start=1) if grade >= threshold]
+    looked_at = min(cutoff or returned, returned)
+    if looked_at > len(grades) and not (measure.name == "RR" and relevant):
+        return f"it looks at {looked_at:,} hits, of which the results keep the top {len(grades)}"
+    if measure.name == "nDCG":
+        dcg, ideal = _dcg(top, measure), _dcg(judged[:cutoff], measure)
+        return f"{dcg:.6f} / {ideal:.6f}  (sum over the ranking / sum over the best order)"
+    if measure.name == "P":
+        return f"{len(relevant)} / {cutoff}  (grade >= {threshold} in the top {cutoff})"
+    if measure.name == "R":
+        known = sum(grade >= threshold for grade in judged)
+        share = f"{len(relevant)} / {known}"
+        return f"{share}  (found in the top {cutoff} / all with grade >= {threshold})"
+    if measure.name == "RR":
+        if not relevant:
+            return f"no hit with grade >= {threshold}"
+        return f"1 / {relevant[0]}  (first hit with grade >= {threshold})"
+    return MEASURES[measure.name].text
+
+
+def _dcg(grades: Sequence[int], measure: Measure) -> float:
+    has_powers = measure.param("gain") == "exp2"
+    gains = [2.0 ** max(grade, 0) - 1 if has_powers else max(grade, 0) for grade in grades]
+    return sum(gain / math.log2(rank + 1) for rank, gain in enumerate(gains, start=1))
+
+
+def _explain_question(entry: GoldenEntry) -> RenderableType:
+    """What it asked for, and every hit with whether it was that."""
+    tell = Sentences(Words("en"))
+    evidence = entry.stated.get("evidence")
+    stated = {
+        "expected": tell.expected(entry),
+        "looked at": f"the top {entry.k}, with a score of at least {entry.min_score:g}",
+        "answered": "nothing: the engine abstained" if entry.abstained else "",
+        "evidence": ", ".join(map(str, evidence)) if isinstance(evidence, list) else evidence,
+        "as of": entry.as_of,
+    }
+    asked = plain()
+    for name, value in stated.items():
+        if value:
+            asked.add_row(Text(name, style="dim"), str(value))
+    table = headed()
+    for name in ("rank", "hit", "what it is"):
+        table.add_column(name, justify="right" if name == "rank" else "left")
+    for rank, hit in enumerate(entry.hits[: max(entry.k, SHOWN_HITS)], start=1):
+        style = "dim" if rank > entry.k else "green" if hit.match == "expected" else ""
+        table.add_row(str(rank), tell.hit(hit), hit.match, style=style)
+    need = " [MUST]" if entry.must else ""
+    head = Text.assemble((entry.query_id, "bold"), f"{need}  {entry.query_text}")
+    verdict = Text.assemble(
+        Text("PASSED", style="bold green") if entry.passed else Text("FAILED", style="bold red"),
+        f"  {entry.reason}",
+    )
+    return Group(head, Text(), verdict, Text(), asked, Text(), table)

@@ -9,8 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from assay.evaluation.comparison import ALPHA, Comparison, Difference
-from assay.evaluation.differences import Leaderboard, SliceLead
+from assay.evaluation.comparison import Comparison, Difference, Leaderboard, SliceLead
 from assay.evaluation.trends import Event, Kind, Trend
 from assay.reports.grids import STATUS_STYLES, Hanging, headed, unbroken
 from assay.reports.numbers import Numbers, change_span, is_rate, p_value, short, signed
@@ -31,12 +30,13 @@ TREND_RULE = (
 
 def comparison_table(comparison: Comparison) -> RenderableType:
     """The answer, the figures by measure, then the queries that moved most."""
-    shown: list[RenderableType] = [Text(note, style="yellow") for note in comparison.warnings]
+    tell = Sentences(Words("en"))
+    notes = (*comparison.warnings, *tell.rulings(comparison.rulings))
+    shown: list[RenderableType] = [Text(note, style="yellow") for note in notes]
     if comparison.gold_status:
         shown += [Text(f"Gold set {comparison.gold_status}.", style="yellow"), Text()]
     if comparison.leaderboard is not None:
         shown += _leaderboard(comparison.leaderboard)
-    tell = Sentences(Words("en"))
     told = zip(comparison.systems, answers(comparison, tell), powers(comparison, tell), strict=True)
     for system, answer, power in told:
         shown += _against_baseline(comparison, system, answer, power)
@@ -50,7 +50,7 @@ def _against_baseline(
     figures = ("n", "before", "now", "change", "95% interval")
     table = headed("measure", right=figures)
     unbroken(table, *figures)
-    for name in ("p Holm", "w/t/l"):
+    for name in ("p", "w/t/l"):
         table.add_column(name, justify="right", no_wrap=True)
     rows = [row for row in comparison.differences if row.system == system]
     variants = [row for row in comparison.variants if row.system == system]
@@ -78,7 +78,7 @@ def _add_difference(table: Table, row: Difference, measure: str) -> None:
         numbers.figure(row.key, row.value),
         signed(100 * row.difference, 1) if rate else signed(row.difference),
         numbers.change_between(row.key, row.low, row.high),
-        p_value(row.p_holm),
+        p_value(row.p),
         f"{row.wins}/{row.ties}/{row.losses}",
         style=style,
     )
@@ -86,32 +86,22 @@ def _add_difference(table: Table, row: Difference, measure: str) -> None:
 
 def _notes(comparison: Comparison, rows: Sequence[Difference], power: str) -> Iterator[Text]:
     head = next(row for row in rows if row.measure == comparison.headline)
-    tested = comparison.tests
-    over = f", corrected over all {tested} pairs of systems" if tested > 1 else ""
-    yield Text(
-        f"{comparison.headline} decides, by the randomization test{over}. The other measures "
-        "inform; their p Holm is over all."
-    )
-    apart = [row.measure for row in rows if row.disagree and row.p_holm <= ALPHA and row != head]
-    if apart:
-        yield Text(
-            f"{', '.join(apart)}: a low p can go with an interval that includes 0. The test is "
-            "about these queries; the interval also allows for queries outside the set."
-        )
-    elif any(row.ties == row.n for row in rows):
+    yield Text(_decided_by(comparison, head))
+    if any(row.ties == row.n for row in rows):
         yield Text(
             "Where all queries tie, the interval still has a width: other queries may differ.",
             style="dim",
         )
     if head.equivalence is not None and comparison.margin is not None:
         yield Text(_margin(head, comparison.margin))
-    others = (
-        f"p uncorrected {p_value(head.p_randomization)}, t {p_value(head.p_t)}, "
-        f"Wilcoxon {p_value(head.p_wilcoxon)}, Benjamini–Hochberg {p_value(head.p_bh)}, "
-        f"effect size {signed(head.effect_size, 2)}"
-    )
-    beside = f"Beside it: {others}; those of every measure are in --json and in the report."
-    yield Text(beside, style="dim")
+    others = {
+        "randomization": head.p_randomization,
+        "Wilcoxon": head.p_wilcoxon,
+        "Benjamini–Hochberg": head.p_bh,
+    }
+    if beside := [f"{name} p {p_value(p)}" for name, p in others.items() if p is not None]:
+        effect = f"effect size {signed(head.effect_size, 2)}"
+        yield Text(f"Other tests: {', '.join((*beside, effect))}.", style="dim")
     yield Text(power, style="dim")
     for row in rows:
         if row.residuals:
@@ -124,6 +114,18 @@ def _notes(comparison: Comparison, rows: Sequence[Difference], power: str) -> It
     points = " Rates are in per cent, their changes in points." if is_rate(head.key) else ""
     yield Text(f"w/t/l: queries better, equal, worse.{points}", style="dim")
     yield Text()
+
+
+def _decided_by(comparison: Comparison, head: Difference) -> str:
+    """Which measure decides, and what correcting for several comparisons makes of it."""
+    said = f"{comparison.headline} decides; the other measures are for information."
+    if comparison.tests > 1:
+        between = change_span(head.low_adjusted, head.high_adjusted)
+        said += (
+            f" Corrected for {comparison.tests} comparisons (Holm), its p is "
+            f"{p_value(head.p_adjusted)} and its interval {between}."
+        )
+    return said + (" Intervals and p are for the worst case." if comparison.worst_case else "")
 
 
 def _margin(row: Difference, margin: float) -> str:
@@ -186,15 +188,13 @@ def _leaderboard(board: Leaderboard) -> Iterator[RenderableType]:
         table.add_row(str(place), row.system, value, between, Text(drawn), row.letters)
     yield from (Text(f"{board.measure}, {board.n} queries", style="bold"), Text(), table, Text())
     yield Text(
-        "Systems that share a letter are not significantly different. All "
-        f"{len(board.pairs)} pairs are tested together, corrected once by Holm; the headlines "
-        "below go by the same tests.",
+        "Systems that share a letter are not significantly different. p is corrected by Holm over "
+        f"all {len(board.pairs)} pairs here, and below over the systems compared with the first.",
         style="dim",
     )
-    if waiting := sum(pair.verdict == "open" for pair in board.pairs):
+    if waiting := sum(pair.awaits_judgments for pair in board.pairs):
         yield Text(
-            f"{waiting} of {len(board.pairs)} pairs are inconclusive: unjudged documents could "
-            "change the result.",
+            f"Unjudged documents could change {waiting} of the {len(board.pairs)} comparisons.",
             style="yellow",
         )
     yield from _slice_leads(board)

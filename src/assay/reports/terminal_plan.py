@@ -13,7 +13,7 @@ from assay.reports.grids import headed
 
 
 def plan_table(plan: Plan) -> RenderableType:
-    return Group(*_answer(plan), *_depths(plan), *_judges(plan))
+    return Group(*_answer(plan), *_gates(plan), *_judges(plan))
 
 
 def _answer(plan: Plan) -> Iterator[RenderableType]:
@@ -81,37 +81,28 @@ def _compared_with(plan: Plan, asked: Need) -> str:
     return f"{have}, which is enough."
 
 
-def _depths(plan: Plan) -> Iterator[RenderableType]:
-    if not plan.depths:
-        return
-    yield Text("More queries, or deeper pools?", style="bold")
-    names = ("documents a query", "agrees with the deepest", "queries", "judgments in all")
-    table = headed("judge the top", right=names)
-    for row in plan.depths:
-        table.add_row(
-            str(row.depth),
-            f"{row.documents:.1f}",
-            "–" if row.agreement is None else f"{row.agreement:.2f}",
-            _count(row.queries),
-            _count(row.judgments),
-            style="bold" if row.depth == plan.cheapest else None,
-        )
+def _gates(plan: Plan) -> Iterator[RenderableType]:
+    """What gates take that ask for as much."""
+    yield Text(f"For a gate with significance {1 - plan.level:.2g} to pass", style="bold")
+    table = headed("gate", "if the engine", right=("queries",))
+    for need in plan.gates:
+        still = need.condition != "minimum"
+        what = "does not change on average" if still else f"keeps its mean, {plan.mean:.3f}"
+        table.add_row(f"{need.condition} = {need.limit:g}", what, _count(need.queries))
     yield table
-    if plan.cheapest is not None:
-        yield Text(f"Judging the top {plan.cheapest} of both engines is the cheapest here.")
-    yield Text(
-        "Agreement is the correlation by query with judging everything kept. A shallow pool "
-        "decides between two engines; it does not give their true values.",
-        style="dim",
-    )
+    if plan.documents is not None and plan.judgments is not None:
+        yield Text(
+            f"Judging the top results of both takes {plan.documents:.1f} documents a query, "
+            f"{plan.judgments:,} judgments in all.",
+            style="dim",
+        )
     yield Text()
 
 
 def _judges(plan: Plan) -> Iterator[RenderableType]:
     if not plan.crowds:
         return
-    pool = f", judging the top {plan.cheapest}" if plan.cheapest is not None else ""
-    yield Text(f"With judges who agree to {plan.agreement:g}{pool}", style="bold")
+    yield Text(f"With judges who agree to {plan.agreement:g}", style="bold")
     table = headed("judges a pair", right=("queries", "judgments in all"))
     for row in plan.crowds:
         table.add_row(str(row.judges), _count(row.queries), _count(row.judgments))

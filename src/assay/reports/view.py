@@ -9,13 +9,17 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from assay.core.results import (
+    FEWEST,
     Baseline,
     Bounds,
+    Doubt,
     GoldenEntry,
     GoldenResults,
     GradedEntry,
     GradedReceipt,
     GradedResults,
+    MachineEstimate,
+    MachineFigure,
     MeasureLine,
     Metrics,
     Results,
@@ -23,7 +27,6 @@ from assay.core.results import (
     Verdict,
     is_variant,
 )
-from assay.core.verdicts import FEWEST, Doubt, MachineEstimate, MachineFigure
 from assay.reports.numbers import Numbers
 from assay.reports.shapes import (
     NO_BOUNDS,
@@ -31,12 +34,11 @@ from assay.reports.shapes import (
     CheckLine,
     ComparisonAnswer,
     FigureChange,
-    FindingLine,
-    HitLine,
     LazyLines,
-    QueryLine,
     QuestionOutcome,
     ReportFigure,
+    ReportHit,
+    ReportQuery,
     ReportView,
     SliceRow,
     SliceTable,
@@ -94,7 +96,8 @@ def view(
 def _graded(results: GradedResults, comparison: Comparison | None, tell: Sentences) -> ReportView:
     receipt = results.receipt
     lines = [_measure_line(line, tell.words) for line in receipt.measures]
-    figures = _graded_figures(results, lines)
+    delta = results.baseline.delta if results.baseline else {}
+    figures = _figures(lines, results.overall, results.intervals.overall, delta)
     return ReportView(
         kind="graded",
         language=tell.words.language,
@@ -104,7 +107,6 @@ def _graded(results: GradedResults, comparison: Comparison | None, tell: Sentenc
         standing=tell.standing(receipt.gold) or tell.judged(receipt.gold),
         counts=receipt.counts,
         n=receipt.n.overall,
-        variants=0,
         status=results.verdict.status if results.verdict else None,
         checks=_checks(results, tell),
         judge_next=_judge_next(results.verdict),
@@ -119,10 +121,7 @@ def _graded(results: GradedResults, comparison: Comparison | None, tell: Sentenc
         receipt=receipt,
         comparison=comparison,
         answers=_answers(comparison, tell),
-        warnings=tell.warnings(comparison.warnings) if comparison else (),
-        changes=None,
-        findings=(),
-        robustness=None,
+        warnings=_comparison_warnings(comparison, tell),
         machine_estimate=results.machine_estimate,
         thresholds=_thresholds(receipt, tell.words),
         wide=_wide(figures, tell.words),
@@ -170,23 +169,7 @@ def heading(key: str, measure: str) -> str:
 
 
 def _measure_line(line: MeasureLine, words: Words) -> MeasureLine:
-    formula = words.translated("formulas", line.formula)
-    return MeasureLine(
-        key=line.key,
-        measure=line.measure,
-        cutoff=line.cutoff,
-        params=line.params,
-        formula=formula,
-        source=line.source,
-    )
-
-
-def _graded_figures(
-    results: GradedResults, lines: Sequence[MeasureLine]
-) -> tuple[ReportFigure, ...]:
-    delta = results.baseline.delta if results.baseline else {}
-    bounds = results.intervals.overall
-    return _figures(lines, results.overall, bounds, delta)
+    return msgspec.structs.replace(line, formula=words.translated("formulas", line.formula))
 
 
 def _figures(
@@ -228,21 +211,38 @@ def _graded_slices(
         yield SliceTable(kind=kind, title=words.slice_title(kind), rows=tuple(rows))
 
 
-def _query(entry: GradedEntry, tell: Sentences) -> QueryLine:
+def _query(entry: GradedEntry, tell: Sentences) -> ReportQuery:
     top = entry.grades[:10]
     ranked = zip(entry.results[:20], entry.grades[:20], strict=True)
-    return QueryLine(
+    return _line(
+        entry,
+        reason=tell.graded_reason(entry),
+        judged=sum(grade is not None for grade in top) / len(top) if top else None,
+        hits=tuple(ReportHit(title=doc_id, grade=grade) for doc_id, grade in ranked),
+    )
+
+
+def _line(
+    entry: GradedEntry | GoldenEntry,
+    *,
+    reason: str,
+    hits: tuple[ReportHit, ...],
+    judged: float | None = None,
+    outcome: QuestionOutcome | None = None,
+) -> ReportQuery:
+    return ReportQuery(
         query_id=entry.query_id,
         text=entry.query_text,
         type=entry.query_type,
         topic=entry.query_topic,
         num_results=entry.num_results,
         values=entry.metrics,
-        judged=sum(grade is not None for grade in top) / len(top) if top else None,
-        reason=tell.graded_reason(entry),
+        judged=judged,
+        reason=reason,
         error=entry.error or "",
         latency_ms=entry.latency_ms,
-        hits=tuple(HitLine(title=doc_id, grade=grade) for doc_id, grade in ranked),
+        hits=hits,
+        outcome=outcome,
     )
 
 
@@ -257,11 +257,6 @@ def _golden(
 ) -> ReportView:
     receipt = results.receipt
     known = {entry.query_id for entry in results.per_query}
-    findings = (
-        FindingLine(where=finding.where, message=tell.finding(finding))
-        for finding in receipt.findings
-    )
-    variants = int(results.overall.get("n_variants") or 0)
     figures = _golden_figures(results, tell.words)
     return ReportView(
         kind="golden",
@@ -272,7 +267,7 @@ def _golden(
         standing=tell.standing(receipt.gold),
         counts=receipt.counts,
         n=int(results.overall.get("total", len(results.per_query)) or 0),
-        variants=variants,
+        variants=int(results.overall.get("n_variants") or 0),
         status=_status(results.verdict),
         checks=_checks(results, tell),
         judge_next=_judge_next(results.verdict),
@@ -281,15 +276,12 @@ def _golden(
         slices=tuple(_golden_slices(results, tell.words)),
         queries=tuple(_question(entry, known, tell) for entry in results.per_query),
         measures=tuple(receipt.measures),
-        unjudged=(),
         baseline=results.baseline,
         stale=_stale(results.baseline, tell),
         receipt=receipt,
-        comparison=None,
         answers=compared,
-        warnings=(),
         changes=_changes(changes, tell) if changes is not None else None,
-        findings=tuple(findings),
+        findings=tuple((each.where, tell.finding(each)) for each in receipt.findings),
         robustness=results.robustness,
         wide=_wide([figure for figure in figures if figure.key == RATES[0]], tell.words),
         proviso=_passed_but(results, tell),
@@ -358,66 +350,46 @@ def _golden_slices(results: GoldenResults, words: Words) -> Iterator[SliceTable]
         yield SliceTable(kind=kind, title=words.slice_title(kind), rows=tuple(rows))
 
 
-def _question(entry: GoldenEntry, known: set[str], tell: Sentences) -> QueryLine:
+def _question(entry: GoldenEntry, known: set[str], tell: Sentences) -> ReportQuery:
     hits = (
-        HitLine(title=hit.title or hit.doc_id, score=hit.score, is_expected=hit.match == "expected")
+        ReportHit(
+            title=hit.title or hit.doc_id, score=hit.score, is_expected=hit.match == "expected"
+        )
         for hit in entry.hits[:10]
     )
-    return QueryLine(
-        query_id=entry.query_id,
-        text=entry.query_text,
-        type=entry.query_type,
-        topic=entry.query_topic,
-        num_results=entry.num_results,
-        values=entry.metrics,
-        judged=None,
-        reason=tell.golden_reason(entry),
-        error=entry.error or "",
-        latency_ms=entry.latency_ms,
-        hits=tuple(hits),
-        outcome=_outcome(entry, known, tell),
-    )
+    reason = tell.golden_reason(entry)
+    return _line(entry, reason=reason, hits=tuple(hits), outcome=_outcome(entry, known, tell))
 
 
 def _outcome(entry: GoldenEntry, known: set[str], tell: Sentences) -> QuestionOutcome:
-    told = not entry.passed
+    variant = is_variant(entry, known)
+    if entry.passed:
+        return QuestionOutcome(entry=entry, is_variant=variant)
+    first = tell.hit(entry.hits[0]) if entry.hits else tell.words("golden.nothing")
     return QuestionOutcome(
-        category=entry.category,
-        must=entry.must,
-        passed=entry.passed,
-        is_variant=is_variant(entry, known),
-        parent=entry.parent,
-        perturbation=entry.perturbation,
-        failure=entry.failure,
-        first_rank=entry.first_rank,
-        expected_rank=entry.expected_rank,
-        rr=entry.rr,
-        expects_hits=bool(entry.expected_any),
-        expected=tell.expected(entry) if told else "",
-        came_first=_came_first(entry, tell) if told else "",
-        stood=tell.stood(entry) if told else "",
+        entry=entry,
+        is_variant=variant,
+        expected=tell.expected(entry),
+        came_first=first,
+        stood=tell.stood(entry),
     )
 
 
-def _came_first(entry: GoldenEntry, tell: Sentences) -> str:
-    return tell.hit(entry.hits[0]) if entry.hits else tell.words("golden.nothing")
-
-
-def failed_questions(report: ReportView, *, variants: bool = False) -> list[QueryLine]:
+def failed_questions(report: ReportView, *, variants: bool = False) -> list[ReportQuery]:
     """The questions that failed, MUST first, then by category and id; with `variants` the perturbed
     ones instead."""
     failed = [
         line
         for line in report.queries
-        if line.outcome and not line.outcome.passed and line.outcome.is_variant == variants
+        if line.outcome and not line.outcome.entry.passed and line.outcome.is_variant == variants
     ]
     return sorted(failed, key=_by_need)
 
 
-def _by_need(line: QueryLine) -> tuple[bool, str, str]:
+def _by_need(line: ReportQuery) -> tuple[bool, str, str]:
     """The order of golden questions everywhere: MUST first, then by category and id."""
     assert line.outcome is not None
-    return not line.outcome.must, line.outcome.category, line.query_id
+    return not line.outcome.entry.must, line.outcome.entry.category, line.query_id
 
 
 def _changes(changes: Changes, tell: Sentences) -> ChangesView:
@@ -483,6 +455,12 @@ def _checks(results: Results, tell: Sentences) -> tuple[CheckLine, ...]:
         )
         for check in (results.verdict.checks if results.verdict else ())
     )
+
+
+def _comparison_warnings(comparison: Comparison | None, tell: Sentences) -> tuple[str, ...]:
+    if comparison is None:
+        return ()
+    return (*tell.warnings(comparison.warnings), *tell.rulings(comparison.rulings))
 
 
 def _judge_next(verdict: Verdict | None) -> tuple[tuple[str, str], ...] | None:

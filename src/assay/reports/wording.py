@@ -1,5 +1,6 @@
 """The wording of results, the same on every page, terminal, file and tool: the gold set's standing,
-the change since a baseline, cited places, reasons, gates, and whether one system beats another.
+the change since a baseline, cited places, reasons, gates, whether one system beats another, and
+why a search hit was found.
 
 `Sentences` words facts in one language; the functions after it word comparisons. The phrases are in
 `reports/words`. Results files hold their reasons in English: an English report repeats those, and
@@ -15,6 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from assay.core.results import (
     BOUNDS,
     DROPS,
+    FEWEST,
+    WIDE,
     Baseline,
     Check,
     GoldCard,
@@ -23,21 +26,26 @@ from assay.core.results import (
     GoldenResults,
     GradedEntry,
     GradedResults,
+    MeasureLine,
+    OneJudge,
     Results,
+    RiskyQueries,
     Status,
     Unjudged,
     Why,
+    rounded,
     standing_line,
 )
-from assay.core.types import Finding, standing
-from assay.core.verdicts import WIDE, OneJudge, rounded
+from assay.core.types import Finding, counted, standing
 from assay.reports.numbers import PASS, Numbers, is_rate
 from assay.reports.shapes import ComparisonAnswer
-from assay.reports.words import Words, page_words
+from assay.reports.words import Words, page_table, page_words
 
 if TYPE_CHECKING:
-    from assay.evaluation.differences import Comparison, Difference, Found
-    from assay.evaluation.doubts import Doubt
+    from assay.evaluation.comparison import Comparison, Difference, Found
+    from assay.evaluation.verdict_stability import Doubt
+    from assay.review.backlog import Backlog
+    from assay.search.why import Why as HitReasons
 
 HEBREW = re.compile("[א-ת]")
 LAW_KEYS = ("law", "law_id", "law_key", "law_name", "law_names", "statute")
@@ -45,12 +53,14 @@ DOC_KEYS = ("doc_id", "node_id", "document_id", "opinion_id", "id")
 PRIMARY = ("ndcg@10", "pass_rate_total")  # the measures that a change is reported in
 BESIDE = ("top1_rate", "mrr_at_k")  # golden figures reported beside the pass rate when they fall
 FALL = 0.05  # the smallest such fall that is reported: taste
-ALPHA = 0.05
+ALPHA = 0.05  # the level of every test, as in evaluation
 SHARES = ("share", "up", "down")  # facts of a reason that are written in per cent
 ERRORS = ("n_failed", "errors")  # measures of the gate on failed calls
 COMMAND = "assay gold next"
 PLAN = "assay plan"
 FIRST = 20  # judged hits below which nothing is predicted about the unjudged ones: taste
+SHOWN_RISKS = 3  # queries that a warning names
+FEWEST_QUERIES = 2  # that an interval takes
 SHOWN_MUSTS = 3  # failed questions that an answer names
 STATUSES: dict[Found, Status] = {"better": "pass", "worse": "fail"}
 
@@ -151,6 +161,10 @@ class Sentences:
             return tuple(notes)
         return (self.words("differ_note"),)
 
+    def rulings(self, count: int) -> tuple[str, ...]:
+        """How many documents of the set need a ruling, as a warning; empty where none does."""
+        return (self.words.plural("rulings_needed", count),) if count else ()
+
     def stale(self, why: str) -> str:
         """Why a baseline is stale, as part of a sentence."""
         return self.words("differ") if why and not self.words.is_english else why
@@ -175,15 +189,7 @@ class Sentences:
             text += self.words("fell_too", measure=names.get(other, other), change=change)
         if baseline.n_apart:
             text += self.words("on_common", n=baseline.n, apart=baseline.n_apart)
-        low, high = baseline.intervals.get(key, (None, None))
-        sure = key in baseline.p and baseline.p[key] <= ALPHA
-        if sure and low is not None and high is not None and low <= 0 <= high:
-            text += f" {self.significant_here(baseline.p[key])}"
         return text
-
-    def significant_here(self, p: float) -> str:
-        """That the test is significant although the interval of the change includes 0."""
-        return self.words("test_alone", p=self.numbers.p_value(p))
 
     def _moved(self, key: str, change: float) -> str:
         """A change with its sign; rates change in points."""
@@ -213,8 +219,8 @@ class Sentences:
 
     def hit(self, hit: GoldenHit) -> str:
         """A hit by its place and title, with its score."""
-        title = str(hit.fields.get("section_title") or hit.title or "")
-        place = self.place(_written(hit.place_fields)._replace(chapter="", version=""))
+        title = str(hit.title or hit.fields.get("section_title") or "")
+        place = self.place(_place_of_hit(hit)._replace(version=""))
         if place.casefold() in inline(title).casefold():
             place = ""  # the title of a hit may cite the place itself
         name = f"{place} {inline(title)}".strip() if title and title not in place else place
@@ -279,8 +285,8 @@ class Sentences:
         return say(
             f"failures.{entry.failure}",
             error=entry.error,
-            top=self.place(_written(entry.hits[0].place_fields)) if entry.hits else "",
-            negative=self.place(_written(entry.hits[at - 1].place_fields)) if at else "",
+            top=self.place(_place_of_hit(entry.hits[0])) if entry.hits else "",
+            negative=self.place(_place_of_hit(entry.hits[at - 1])) if at else "",
             negative_rank=at,
             rank=entry.expected_rank,
             score=self.score(entry.expected_score),
@@ -295,7 +301,7 @@ class Sentences:
         rank = entry.first_rank
         if rank is not None and 0 < rank <= len(entry.hits):
             hit = entry.hits[rank - 1]
-            place, score = self.place(_written(hit.place_fields)), self.score(hit.score)
+            place, score = self.place(_place_of_hit(hit)), self.score(hit.score)
             return self.words("failures.passed_at", place=place, rank=rank, score=score)
         abstained = bool(entry.stated.get("must_abstain"))
         return self.words("failures.passed_abstained" if abstained else "failures.passed_nothing")
@@ -398,7 +404,7 @@ class Sentences:
         if open_ or not isinstance(results, GoldenResults):
             return self.check(check)
         gate = check.gate
-        whole = gate.slice == "overall" and is_rate(gate.measure)
+        whole = gate.slice == "overall" and is_rate(gate.measure) and check.interval is None
         bounds = results.intervals.overall.get(gate.measure) if whole else None
         ends = [end for end in bounds or () if end is not None]
         return self._check(check, self.numbers.percents(ends) if len(ends) == 2 else "")
@@ -423,6 +429,9 @@ class Sentences:
             text += say("gate.between", level=self.numbers.percent(0.95, 0), between=between)
         text += self._between(check)
         text += say("gate.wanted", limits=self._limits(check)) if check.limit_kind else ""
+        if check.risk is not None:
+            named, changed = named_queries(check.risk, say), len(check.risk.queries)
+            text += say(f"gate.risk_{check.risk.kind}", queries=named, changed=changed)
         if check.status != "inconclusive":
             return text
         if check.whys:
@@ -440,7 +449,8 @@ class Sentences:
             else self.numbers.local(rounded(fact))
             for name, fact in why.facts.items()
         }
-        return self.words(f"gate.why_{why.kind}", **facts)
+        known = self.words.has("gate", f"why_{why.kind}")  # older files have other reasons
+        return self.words(f"gate.why_{why.kind if known else 'inside'}", **facts)
 
     def _gate_value(self, check: Check) -> str:
         if self.words.has("figures", check.gate.measure):
@@ -489,8 +499,8 @@ class Sentences:
         if gate.significance is not None:
             level = self.numbers.local(f"{gate.significance:g}")
             yield self.words("gate.significance", level=level)
-        if gate.always_valid:
-            yield self.words("gate.always_valid")
+        if gate.worst_case:
+            yield self.words("gate.worst_case")
 
 
 def _in_hebrew(place: CitedPlace) -> str:
@@ -514,6 +524,11 @@ def _in_english(place: CitedPlace) -> str:
     told = place_name(section, place.moment, schedule=place.schedule, chapter=place.chapter)
     words = (place.source, told, f"({place.version})" if place.version else "")
     return " ".join(word for word in words if word)
+
+
+def _place_of_hit(hit: GoldenHit) -> CitedPlace:
+    """The place of a hit without its chapter, which most citations leave out."""
+    return _written(hit.place_fields)._replace(chapter="")
 
 
 def _written(stated: Mapping[str, object] | str) -> CitedPlace:
@@ -562,8 +577,8 @@ def _with_number(words: str, number: str) -> str:
 def answers(comparison: Comparison, tell: Sentences) -> Iterator[ComparisonAnswer]:
     """Each system against the baseline, by the measure that decides."""
     for row in headlines(comparison):
-        key = {"no difference": "no_difference"}.get(row.verdict, row.verdict)
-        text = tell.words(key, system=row.system, baseline=comparison.baseline)
+        key, sure = row.verdict.replace(" ", "_"), sureness(row, tell)
+        text = tell.words(key, system=row.system, baseline=comparison.baseline, sure=sure)
         yield ComparisonAnswer(
             text=text + caveats(row, comparison, tell),
             change=_change_found(row, comparison.tests, tell),
@@ -580,9 +595,13 @@ def headlines(comparison: Comparison) -> list[Difference]:
 
 def caveats(head: Difference, comparison: Comparison, tell: Sentences) -> str:
     """Qualifications that follow the verdict in the same sentence."""
-    called = head.here_only and head.verdict in STATUSES
-    here = tell.words("proven_here", n=head.n) if called else ""
-    return here + hidden_loss(head, comparison, tell) + gold_change(head, comparison, tell)
+    return hidden_loss(head, comparison, tell) + gold_change(head, comparison, tell)
+
+
+def sureness(row: Difference, tell: Sentences) -> str:
+    """How sure it is which of two systems is better, in per cent."""
+    sure = 0.5 if row.sure is None else row.sure
+    return chance(max(sure, 1 - sure), tell)
 
 
 def gold_change(head: Difference, comparison: Comparison, tell: Sentences) -> str:
@@ -604,8 +623,8 @@ def hidden_loss(head: Difference, comparison: Comparison, tell: Sentences) -> st
         tell.numbers.percent(value, 0) if share else tell.numbers.decimal(value)
         for value in (worst.baseline, worst.value)
     )
-    shown = "loss_shown" if worst.p_holm <= ALPHA else "loss_not_shown"
-    figure, p = tell.words.figure(worst.key), tell.numbers.p_value(worst.p_holm)
+    shown = "loss_shown" if worst.p_adjusted <= ALPHA else "loss_not_shown"
+    figure, p = tell.words.figure(worst.key), tell.numbers.p_value(worst.p_adjusted)
     inside = figure[0].lower() + figure[1:] if figure[1:2].islower() else figure
     return tell.words(shown, figure=inside, before=before, now=now, p=p)
 
@@ -631,13 +650,13 @@ def _change_found(row: Difference, tests: int, tell: Sentences) -> str:
             "before": numbers.decimal(row.baseline),
             "now": numbers.decimal(row.value),
             "change": numbers.signed(row.difference),
-            "between": numbers.change_span(row.low, row.high),
+            "between": numbers.change_span(row.low_adjusted, row.high_adjusted),
         }
     )
     return tell.words(
         "change_found",
         **figures,
-        p=numbers.p_value(row.p_holm),
+        p=numbers.p_value(row.p_adjusted),
         together=tell.words("tested_together", tests=tests) if tests > 1 else "",
         wins=tell.words.counted(row.wins, "query"),
         ties=row.ties,
@@ -653,35 +672,52 @@ def _in_points(row: Difference, tell: Sentences) -> dict[str, str]:
         "before": numbers.figure(PASS, row.baseline),
         "now": numbers.figure(PASS, row.value),
         "change": numbers.change(PASS, row.difference, "+"),
-        "between": numbers.change_between(PASS, row.low, row.high),
+        "between": numbers.change_between(PASS, row.low_adjusted, row.high_adjusted),
     }
 
 
+def pool_advice(row: Difference, tell: Sentences) -> str:
+    """How many judgments pool both lists one rank deeper, where a change is not proven; empty where
+    all is judged."""
+    if row.pool is None or row.verdict in STATUSES:
+        return ""
+    return tell.words.plural("pool_both", row.pool.judgments, depth=row.pool.depth)
+
+
 def _notes(row: Difference, tell: Sentences) -> Iterator[str]:
+    if advice := pool_advice(row, tell):
+        yield advice
     if row.doubt is not None:
-        settle = tell.words("doubt_settle", command=COMMAND)
-        called = row.verdict in ("better", "worse") and row.doubt.ahead is not None
-        why = f" {tell.words('doubt_called')}" if called else ""
-        yield _doubt(row.doubt, tell) + (f" {settle}" if row.verdict == "open" else why)
-    if row.disagree:  # which says that more queries are needed, too
-        yield disagreement(row, tell)
-    elif row.low is not None and row.high is not None and row.high - row.low > WIDE:
+        waits = row.verdict not in STATUSES and row.doubt.is_open
+        settle = f" {tell.words('doubt_settle', command=COMMAND)}" if waits else ""
+        yield _doubt(row.doubt, tell) + settle
+    if row.low is not None and row.high is not None and row.high - row.low > WIDE:
         yield tell.words("change_too_wide")
+    if row.risk is not None:
+        yield risk_in_words(row, tell)
 
 
-def disagreement(row: Difference, tell: Sentences) -> str:
-    """Why the test and the interval of a difference do not say the same."""
-    key = "interval_alone"
-    if row.here_only:
-        key = "test_alone_open" if row.verdict == "open" else "test_alone"
-    return tell.words(key, p=tell.numbers.p_value(row.p_holm))
+def risk_in_words(row: Difference, tell: Sentences) -> str:
+    """Why the interval of a difference may be too narrow, naming the queries; empty where it is
+    not."""
+    if row.risk is None:
+        return ""
+    changed = tell.numbers.whole(row.wins + row.losses)
+    facts = {"changed": changed, "n": row.n, "queries": named_queries(row.risk, tell.words)}
+    return tell.words(f"risk_{row.risk.kind}", **facts)
+
+
+def named_queries(risk: RiskyQueries, words: Words) -> str:
+    """The queries that make an interval doubtful, the weightiest first."""
+    named = [words.isolated(query) for query in risk.queries[:SHOWN_RISKS]]
+    return ", ".join(named) + (", …" if len(risk.queries) > SHOWN_RISKS else "")
 
 
 def more_queries(row: Difference, comparison: Comparison, tell: Sentences) -> Iterator[str]:
     """How many queries would show a difference that is not proven, as `assay plan` computes it."""
     from assay.evaluation.planning import MATTERS, queries_to_show
 
-    if row.verdict != "no difference":
+    if row.verdict == "open" or row.p_adjusted <= ALPHA:
         return
     needed = queries_to_show(row, MATTERS, tests=comparison.tests)
     if needed is None:
@@ -700,21 +736,15 @@ def more_queries(row: Difference, comparison: Comparison, tell: Sentences) -> It
 
 
 def powers(comparison: Comparison, tell: Sentences) -> list[str]:
-    """By system, the smallest change that the test that decides would show on so many queries, or
-    why it can show none."""
-    from assay.evaluation.statistics import fewest_changes
-
-    fewest = fewest_changes(ALPHA / comparison.tests)
-    return [_power(row, fewest, tell) for row in headlines(comparison)]
+    """By system, the smallest change that would be significant on so many queries, or why none
+    would be."""
+    return [_power(row, tell) for row in headlines(comparison)]
 
 
-def _power(row: Difference, fewest: int, tell: Sentences) -> str:
-    say, changed = tell.words, row.wins + row.losses
-    if row.n < fewest:
-        return say("few_power", queries=say.counted(row.n, "query"), fewest=fewest)
-    if 0 < changed < fewest:
-        facts = {"changed": changed, "n": row.n, "measure": row.measure, "fewest": fewest}
-        return say("few_changed", **facts)
+def _power(row: Difference, tell: Sentences) -> str:
+    say = tell.words
+    if row.n < FEWEST_QUERIES:
+        return say("few_power", queries=say.counted(row.n, "query"), fewest=FEWEST_QUERIES)
     if row.detectable is None:
         return say("no_power", measure=row.measure)
     numbers = tell.numbers
@@ -736,7 +766,7 @@ def _doubt(doubt: Doubt, tell: Sentences) -> str:
         "expected": numbers.signed(doubt.expected),
         "between": numbers.change_span(doubt.low, doubt.high),
     }
-    facts |= {name: chance(getattr(doubt, name), tell) for name in ("ahead", "up", "down")}
+    facts["ahead"] = chance(doubt.ahead, tell)
     return tell.words("doubt", **facts)
 
 
@@ -768,3 +798,150 @@ def run_warnings(counts: Mapping[str, int], *, golden: bool = False) -> Iterator
         yield f"{extra} {nouns} of the run are not in the gold set and were ignored"
     if failed := counts.get("n_failed"):
         yield f"the engine failed on {failed} of {expected} {nouns}; they are not scored"
+
+
+# ── search hits ───────────────────────────────────────────────────────────────────────────────────
+
+RELATIONS = ("section", "refers_to", "referred_by", "near")
+
+
+def told_why(why: HitReasons, language: str = "en", *, isolated: bool = False) -> str:
+    """Why a search hit was found, the surest reason first; empty where nothing is known. On a page
+    each fact is `isolated`, so that it keeps its direction in a sentence of the other one."""
+    words = Words(language)
+    said = page_table("why", language)
+
+    def tell(key: str, **facts: str) -> str:
+        shown = {name: words.apart(fact) if isolated else fact for name, fact in facts.items()}
+        return str(said[f"here {key}"]).format(**shown)
+
+    parts = [tell("named")] if why.named else []
+    held = ", ".join(_word(word, why.instead.get(word, "")) for word in why.words)
+    if held and why.missing:
+        parts.append(tell("words missing", words=held, missing=", ".join(why.missing)))
+    elif held:
+        parts.append(tell("words", words=held))
+    elif why.meaning:
+        parts.append(tell("meaning"))
+    for relation in RELATIONS:
+        if rank := getattr(why, relation):
+            parts.append(tell(relation, rank=str(rank), place=why.place))
+    return " · ".join(parts)
+
+
+def _word(word: str, instead: str) -> str:
+    return f"{word} ({instead})" if instead else word
+
+
+# ── what agents are told of a run ─────────────────────────────────────────────────────────────────
+
+CLOSE = (
+    "Close means a neighbour of the expected place: another moment of its section, or the section, "
+    "page or column beside it."
+)
+
+
+def summary_of(results: Results) -> str:
+    """How good a run is, in a sentence or two. The unjudged share comes first, since the score
+    alone would be taken for the answer."""
+    if isinstance(results, GoldenResults):
+        failed = [entry for entry in results.per_query if not entry.passed]
+        must = sum(entry.must for entry in failed)
+        passed = len(results.per_query) - len(failed)
+        questions = f"{passed} of {counted(len(results.per_query), 'question')} passed"
+        if not failed:
+            return f"{questions}."
+        musts = f"{must} of them MUST questions" if must else "none of them a MUST question"
+        return f"{questions}; {len(failed)} failed, {musts}."
+    line = deciding_measure(results)
+    value = results.overall.get(line.key) if line is not None else None
+    if line is None or value is None:
+        return "Nothing is judged yet, so there are no figures."
+    low, high = results.intervals.overall.get(line.key, (None, None))
+    between = (
+        f" (95% interval {low:.3f} to {high:.3f})" if low is not None and high is not None else ""
+    )
+    over = counted(results.receipt.n.overall, "query")
+    figure = f"{line.measure} is {value:.3f}{between} over {over}."
+    unjudged = [each for each in results.receipt.unjudged.values() if each.measure == line.measure]
+    counts = results.receipt.counts
+    doubt = Sentences(Words("en")).bounds(unjudged[0], line.cutoff, counts) if unjudged else ""
+    return f"{doubt} Counted so, {figure}" if doubt else figure
+
+
+def deciding_measure(results: GradedResults) -> MeasureLine | None:
+    """The measure that stands for a run in a sentence: nDCG@10, else the first one."""
+    lines = results.receipt.measures
+    return next((line for line in lines if line.key == "ndcg@10"), next(iter(lines), None))
+
+
+def expected_and_outcome(entry: GradedEntry | GoldenEntry) -> tuple[str, str]:
+    """What a good answer to a query has, and what the engine found, both in words."""
+    if isinstance(entry, GoldenEntry):
+        expected = f"{Sentences(Words('en')).expected(entry)}, in the top {entry.k}"
+        if entry.min_score:
+            expected += f" with a score of at least {entry.min_score:g}"
+        state = "Passed" if entry.passed else "Failed"
+        place = _expected_place(entry) if entry.expected_any and not entry.passed else ""
+        reason = entry.reason.removesuffix(".") if place else entry.reason  # "… 3 mom."
+        return expected, f"{state}: {reason}{place}"
+    relevant = sum(grade > 0 for grade in entry.judged)
+    expected = f"{relevant} of the {len(entry.judged)} judged documents are relevant"
+    if entry.reason:
+        return expected, entry.reason
+    ranks = [rank for rank, grade in enumerate(entry.grades, start=1) if grade]
+    unknown = sum(grade is None for grade in entry.grades[:10])
+    first = f"the first relevant one at rank {ranks[0]}" if ranks else "none of them was found"
+    found = f"{len(ranks)} of them found, {first}" if ranks else first
+    return expected, f"{found}; {unknown} of the first {len(entry.grades[:10])} are not judged"
+
+
+def _expected_place(entry: GoldenEntry) -> str:
+    """The rank of the expected place, unless the reason names it, and why a miss is called
+    close."""
+    if f"rank {entry.expected_rank}" in entry.reason:
+        return "."
+    close = f" {CLOSE}" if entry.failure == "near_miss" else ""
+    if entry.expected_rank is None:
+        among = counted(len(entry.hits), "result")
+        return f".{close} An expected place is not among the {among}."
+    return f".{close} The first expected place stands at rank {entry.expected_rank}."
+
+
+def why_not_estimated(judged: int, nothing_relevant: int) -> str:
+    """Why machine votes give no estimate: people judged too few queries in full."""
+    told = f"people judged {counted(judged, 'query')} in full, and {FEWEST} are needed"
+    if nothing_relevant:
+        told += f" that have something relevant: {nothing_relevant} have nothing"
+    return told
+
+
+# ── the review queue ──────────────────────────────────────────────────────────────────────────────
+
+
+def waiting_items(count: int) -> str:
+    """How many items are in the review queue."""
+    verb = "waits" if count == 1 else "wait"
+    many = f"{counted(count, 'item')} {verb} in the expert's review queue."
+    return many if count else "Nothing waits in the expert's review queue."
+
+
+def waiting_elsewhere(disagreements: int, to_judge: int) -> str:
+    """Work outside the queue, to follow a sentence about it; empty if there is none."""
+    kinds = []
+    if disagreements:
+        ruled = "to be ruled on (on the pages of the workbench)"
+        kinds.append(f"{counted(disagreements, 'disagreement')} {ruled}")
+    if to_judge:
+        kinds.append(f"{counted(to_judge, 'document')} of pools to be judged")
+    return f" Not in that queue: {' and '.join(kinds)}." if kinds else ""
+
+
+def backlog_summary(own: Backlog) -> str:
+    """The review queue: what is pending, what was decided, and the forecast."""
+    since = f", the oldest since {own.oldest_pending_at:%Y-%m-%d}" if own.oldest_pending_at else ""
+    return (
+        f"{counted(own.pending_review, 'item')} in the expert's queue{since}. Through this queue: "
+        f"{own.approved} approved, {own.rejected} turned down, {own.published} published; how much "
+        f"of a set is approved in all, list_gold_sets says. Forecast: {own.forecast}."
+    )

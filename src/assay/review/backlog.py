@@ -1,24 +1,38 @@
-"""The backlog of the review queue in figures: how much is pending, how old it is, how fast it is
-decided. Every page, command and metric shows these figures."""
+"""The backlog of the review queue and of external tables in figures: how much is pending, how old
+it is, how fast it is decided. Every page, command and metric shows these figures.
+
+`[backlog.NAME]` in assay.toml names an external table, or a SELECT (docs/backlogs.md)."""
 
 from __future__ import annotations
 
 import http.client
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
 
 import msgspec
 import numpy as np
 
+from assay.core import conninfo
 from assay.core.errors import AssayError, InputError
-from assay.review.external_backlog import ExternalBacklog
+from assay.engines.secrets import filled
 from assay.review.queue import REVIEW_STATES, ReviewItem
+from assay.telemetry.external_table import (
+    address_mistake,
+    located_address,
+    quoted,
+    read_rows,
+    relation,
+    time_of,
+)
 
 WEEK = timedelta(weeks=1)
 DAY = timedelta(days=1)
+WEEKS = 4  # that throughput and arrivals are counted over; taste
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,8 +47,8 @@ class Ages:
 
 @dataclass(frozen=True, kw_only=True)
 class HalachaBacklog:
-    """The six figures that the specification names: items by state, which sum to `total`, and when
-    the oldest pending item was queued."""
+    """The six figures that the specification names: items by state, which with those of `other`
+    states sum to `total`, and when the oldest pending item was queued."""
 
     pending_review: int
     approved: int
@@ -42,6 +56,7 @@ class HalachaBacklog:
     published: int
     total: int
     oldest_pending_at: datetime | None
+    other: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,25 +80,22 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     max_age_days: float | None = None
 
 
-def backlog(items: Sequence[ReviewItem], *, now: datetime | None = None, weeks: int = 4) -> Backlog:
+def backlog(items: Sequence[ReviewItem], now: datetime) -> Backlog:
     """The backlog of the review queue of one gold set, or of several."""
-    if weeks < 1:
-        raise InputError("throughput needs at least one week", hint="Give 1 week or more.")
-    moment = now or datetime.now(UTC)
     counts = {state: sum(item.state == state for item in items) for state in REVIEW_STATES}
     pending = [item.created_at for item in items if item.state == "pending_review"]
     decided = [item.decided_at for item in items if item.decided_at is not None]
-    start = moment - weeks * WEEK
-    throughput = sum(start < at <= moment for at in decided) / weeks
-    empty_at, forecast = _forecast(len(pending), throughput, moment, weeks)
+    start = now - WEEKS * WEEK
+    throughput = sum(start < at <= now for at in decided) / WEEKS
+    empty_at, forecast = _forecast(len(pending), throughput, now)
     return Backlog(
         **counts,
         total=len(items),
         oldest_pending_at=min(pending, default=None),
-        age_days=_ages(pending, moment),
-        weeks=weeks,
+        age_days=_ages(pending, now),
+        weeks=WEEKS,
         throughput_per_week=throughput,
-        arrivals_per_week=sum(start < item.created_at <= moment for item in items) / weeks,
+        arrivals_per_week=sum(start < item.created_at <= now for item in items) / WEEKS,
         forecast_empty_at=empty_at,
         forecast=forecast,
     )
@@ -97,13 +109,11 @@ def _ages(pending: Sequence[datetime], now: datetime) -> Ages:
     return Ages(p50=p50, p90=p90, p99=p99, max=max(days))
 
 
-def _forecast(
-    pending: int, throughput: float, now: datetime, weeks: int
-) -> tuple[datetime | None, str]:
+def _forecast(pending: int, throughput: float, now: datetime) -> tuple[datetime | None, str]:
     if not pending:
         return now, "nothing is pending"
     if not throughput:
-        return None, f"no decisions in the last {weeks} weeks"
+        return None, f"no decisions in the last {WEEKS} weeks"
     needed = pending / throughput
     if needed > 52 * 100:
         return None, "more than 100 years at this pace"
@@ -130,22 +140,12 @@ def breaches(figures: Backlog, limits: Limits) -> list[str]:
     return problems
 
 
-def notify(
-    url: str,
-    figures: Backlog,
-    problems: Sequence[str],
-    *,
-    post: Callable[[str, bytes], None] | None = None,
-) -> None:
+def notify(url: str, figures: Backlog, problems: Sequence[str]) -> None:
     """Send a notice to a webhook: a `text`, as chat services want it, and all the figures."""
     if not url.startswith(("http://", "https://")):
         raise InputError("a webhook is an http or https address", where=url)
     text = f"Review backlog: {'; '.join(problems) or 'within its limits'}"
     body = msgspec.json.encode({"text": text, "problems": list(problems), "backlog": figures})
-    (post or _post)(url, body)
-
-
-def _post(url: str, body: bytes) -> None:
     try:
         request = urllib.request.Request(
             url, data=body, headers={"Content-Type": "application/json"}, method="POST"
@@ -243,3 +243,191 @@ def metric(
     """One metric family. Unknown values are left out, as Prometheus wants it."""
     known = [f"{name}{labels} {value:.17g}\n" for labels, value in values if value is not None]
     return f"# HELP {name} {help}\n# TYPE {name} {kind}\n{''.join(known)}" if known else ""
+
+
+# ── external backlogs ─────────────────────────────────────────────────────────────────────────────
+
+
+WAIT_SECONDS = 3  # how long a page or a command waits for all backlogs together; taste
+LONGEST_STATE = 100  # characters; taste: a longer text is not a state
+MOST_STATES = 50  # different values that a state column may have; taste
+NO_STATE = "(none)"
+HINT = "See docs/backlogs.md."
+
+StateName = str | int | bool  # a state as the table spells it
+
+
+class BacklogSource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Where an external backlog is: a `table`, or a `query` (one SELECT) with the two columns.
+    `states` maps our states to the names that the table has for them, one or several each."""
+
+    url: str
+    table: str = ""
+    query: str = ""
+    status: str = "review_status"
+    created: str = "created_at"
+    states: dict[str, StateName | tuple[StateName, ...]] = {}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExternalBacklog:
+    """The rows of an external backlog, counted by state. The counts, with those of `other` states,
+    sum to `total`. `times_unread` counts the pending rows whose time cannot be read. If the table
+    cannot be read, there are no counts, and `error` says why."""
+
+    status: str = "ok"
+    pending_review: int | None = None
+    approved: int | None = None
+    rejected: int | None = None
+    published: int | None = None
+    other: dict[str, int] = field(default_factory=dict)
+    total: int | None = None
+    oldest_pending_at: datetime | None = None
+    oldest_pending_days: float | None = None
+    times_unread: int | None = None
+    error: str = ""
+
+
+# ── the configuration ─────────────────────────────────────────────────────────────────────────────
+
+
+def mistake(source: BacklogSource) -> tuple[str, str]:
+    """The key of a source that is wrong, and what is wrong with it; both empty if nothing is."""
+    if wrong := address_mistake(source.url):
+        return "url", wrong
+    if bool(source.table.strip()) == bool(source.query.strip()):
+        return "table", "give either a table or a query"
+    for key in ("status", "created"):
+        if not getattr(source, key).strip():
+            return key, "the column name is empty"
+    if unknown := [name for name in source.states if name not in REVIEW_STATES]:
+        return "states", f"there is no state {unknown[0]!r}, only {', '.join(REVIEW_STATES)}"
+    seen: dict[str, str] = {}
+    for name, ours in _state_names(source):
+        if len(name) > LONGEST_STATE:
+            return "states", f"the name of a state has more than {LONGEST_STATE} characters"
+        if seen.setdefault(name, ours) != ours:
+            return "states", f"{name!r} is both {seen[name]} and {ours}"
+    return "", ""
+
+
+def located(source: BacklogSource, folder: Path) -> BacklogSource:
+    """The source with the path of an SQLite file made absolute, from the configuration's folder."""
+    return msgspec.structs.replace(source, url=located_address(source.url, folder))
+
+
+def _state_names(source: BacklogSource) -> Iterator[tuple[str, str]]:
+    """Each name of a state in the table, with our state."""
+    for ours, theirs in source.states.items():
+        for name in theirs if isinstance(theirs, tuple) else (theirs,):
+            yield _state_text(name), ours
+
+
+def _state_text(value: object) -> str:
+    """A state as it is compared and shown, whatever the type of its column."""
+    if value is None:
+        return NO_STATE
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+# ── counting ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def count_external_backlogs(
+    sources: Mapping[str, BacklogSource], now: datetime
+) -> dict[str, ExternalBacklog]:
+    """Count every source, all at once, and wait for WAIT_SECONDS at most. One that is late or
+    cannot be read says so, and hides no other."""
+    pool = ThreadPoolExecutor(max_workers=len(sources) or 1, thread_name_prefix="backlog")
+    counts = {
+        name: pool.submit(_count_or_error, name, source, now) for name, source in sources.items()
+    }
+    wait(counts.values(), timeout=WAIT_SECONDS)
+    pool.shutdown(wait=False)
+    late = f"no answer within {WAIT_SECONDS} s"
+    return {
+        name: count.result() if count.done() else _failed(f"backlog.{name}: {late}")
+        for name, count in counts.items()
+    }
+
+
+def _count_or_error(name: str, source: BacklogSource, now: datetime) -> ExternalBacklog:
+    try:
+        return count_external_backlog(name, source, now)
+    except AssayError as error:
+        return _failed(str(error))
+
+
+def _failed(error: str) -> ExternalBacklog:
+    return ExternalBacklog(status="failed", error=error)
+
+
+def count_external_backlog(name: str, source: BacklogSource, now: datetime) -> ExternalBacklog:
+    """Count the rows of one source by state."""
+    where = f"backlog.{name}"
+    is_postgres = conninfo.is_postgres(filled(source.url, where))
+    rows = read_rows(source.url, _count_statement(source, is_postgres=is_postgres), where, HINT)
+    if len(rows) > MOST_STATES:
+        raise _not_states(source, f"more than {MOST_STATES} different values", where)
+    if any(len(_state_text(value)) > LONGEST_STATE for value, *_ in rows):
+        raise _not_states(source, f"a value of more than {LONGEST_STATE} characters", where)
+    our_states = {state: state for state in REVIEW_STATES} | dict(_state_names(source))
+    counts: dict[str, int] = dict.fromkeys(map(str, REVIEW_STATES), 0)
+    other: dict[str, int] = {}
+    times: list[datetime] = []
+    times_unread = 0
+    for value, count, created, unread in rows:
+        state = our_states.get(_state_text(value))
+        if state is None:
+            other[_state_text(value)] = other.get(_state_text(value), 0) + count
+            continue
+        counts[state] += count
+        if state == "pending_review":
+            at = time_of(created) if created is not None else None
+            times += [at] if at is not None else []
+            times_unread += (unread or 0) + (created is not None and at is None)
+    oldest = min(times, default=None)
+    return ExternalBacklog(
+        pending_review=counts["pending_review"],
+        approved=counts["approved"],
+        rejected=counts["rejected"],
+        published=counts["published"],
+        other=dict(sorted(other.items())),
+        total=sum(counts.values()) + sum(other.values()),
+        oldest_pending_at=oldest,
+        oldest_pending_days=max((now - oldest).total_seconds() / 86_400, 0.0) if oldest else None,
+        times_unread=times_unread,
+    )
+
+
+def _not_states(source: BacklogSource, problem: str, where: str) -> InputError:
+    hint = "Set `status` to the column that holds the state."
+    return InputError(f"the column {source.status} has {problem}", where=where, hint=hint)
+
+
+# What `time_of` can read, in SQL: a cell that is not a time (an empty text, infinity, a year before
+# Christ) must not hide the others. NULL if the cell is NULL.
+_IS_TIME_IN_SQLITE = (
+    "(CASE WHEN typeof({0}) IN ('integer', 'real') THEN {0} >= 0 AND {0} < 1e14 "
+    "ELSE trim({0}) GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]*' "
+    "AND julianday(substr(trim({0}), 1, 10)) IS NOT NULL END)"
+)
+_IS_TIME_IN_POSTGRES = (
+    "(CAST({0} AS TEXT) ~ "
+    r"'^\s*(\d{{4}}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])|\d{{1,13}}(\.\d+)?\s*$)' "
+    "AND CAST({0} AS TEXT) NOT LIKE '% BC')"
+)
+
+
+def _count_statement(source: BacklogSource, *, is_postgres: bool) -> str:
+    """Selects each state with the number of its rows, the oldest time, and how many times cannot
+    be read. Columns are named with their table: SQLite takes an unknown bare name for a text."""
+    status, created = (f"counted.{quoted(column)}" for column in (source.status, source.created))
+    is_time = (_IS_TIME_IN_POSTGRES if is_postgres else _IS_TIME_IN_SQLITE).format(created)
+    return (
+        f"SELECT substr(CAST({status} AS TEXT), 1, {LONGEST_STATE + 1}), count(*), "
+        f"min(CASE WHEN {is_time} THEN {created} END), "
+        f"count(CASE WHEN NOT {is_time} THEN {created} END) "
+        f"FROM {relation(source.table, source.query)} AS counted "
+        f"GROUP BY {status} LIMIT {MOST_STATES + 1}"
+    )

@@ -3,7 +3,7 @@ cited, grouped by query.
 
 A document that a decision cites after a search had shown it is close to a relevance judgment (grade
 3). A person's vote (2) and a click (1) are weaker evidence, and come mostly from the top of the
-list, so both are weighed by the chance that their rank was looked at (`telemetry/feedback.py`, the
+list, so both are weighed by the chance that their rank was looked at (`telemetry/records.py`, the
 position-based model). Searches are grouped by the normal form of their query, and the documents of
 a group are those with enough support.
 
@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import msgspec
 
@@ -29,23 +29,36 @@ from assay.core.types import Vote
 from assay.formats import gold_jsonl
 from assay.formats.gold_jsonl import Approval, GoldRow, Line
 from assay.gold.acts import BEGIN, BOOTSTRAP, DISMISS
-from assay.gold.files import content_of
 from assay.gold.log import Log, open_log
 from assay.gold.projection import GoldRows, open_rows, row_of
+from assay.gold.rows import content_of
 from assay.gold.votes import RULING
 from assay.law.queries import row_key
 from assay.review.queue import open_suggestions, rejections
-from assay.store.records import CITATION_SCORE, CLICK_SCORE, VOTE_SCORE, Support
-from assay.telemetry.feedback import ETA, position_weight
-
-if TYPE_CHECKING:
-    from assay.store import Store
+from assay.store.records import CITATION_SCORE, CLICK_SCORE, VOTE_SCORE, FeedbackKind, Support
+from assay.telemetry.records import ETA, position_weight
 
 EMPTY: Mapping[str, str] = {}
 OTHER_CASES = "from_other_cases"  # in the log: labels that only another case's decision gave
 
 
-class Options(msgspec.Struct, frozen=True, kw_only=True):
+class Evidence(Protocol):
+    """What rows are made from: the logs of a store, or tables of the team's own."""
+
+    def support(
+        self, *, min_score: int, since: datetime | None, corpora: Sequence[str]
+    ) -> list[Support]:
+        """Count feedback by spelling and document."""
+        ...
+
+    def showings(
+        self, queries: Sequence[str], *, since: datetime | None
+    ) -> Mapping[tuple[str, str, str], int]:
+        """Count the searches that showed each document: (query, corpus, doc_id) -> searches."""
+        ...
+
+
+class BootstrapOptions(msgspec.Struct, frozen=True, kw_only=True):
     """`min_support`: in how many searches a document must have been found right for a query.
     `since`: only searches made after this. `min_grade`: 3 takes citations, 2 votes too, 1 clicks
     too. `click_rate`: the corrected clicks a showing that make a document right."""
@@ -58,7 +71,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     eta: float = ETA
 
 
-class Group(msgspec.Struct, frozen=True, kw_only=True):
+class QueryGroup(msgspec.Struct, frozen=True, kw_only=True):
     """One query in all its spellings, and the documents that are right for it."""
 
     key: str
@@ -87,12 +100,11 @@ class Bootstrapped(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def bootstrap(
-    store: Store,
+    evidence: Evidence,
     path: Path,
-    options: Options,
+    options: BootstrapOptions,
     *,
     dry_run: bool = False,
-    wait: float = 5.0,
     now: datetime | None = None,
 ) -> Bootstrapped:
     """Regenerate the bootstrap rows of a gold set. A dry run writes nothing."""
@@ -101,9 +113,9 @@ def bootstrap(
             "a gold set from logs is a .jsonl file", where=str(path), hint="Give gold-set.jsonl."
         )
     if dry_run:
-        return _plan(store, GoldRows(open_log(path), content_of(path)), options)[0]
-    with open_rows(path, wait=wait) as rows:
-        outcome, lines, groups = _plan(store, rows, options)
+        return _plan(evidence, GoldRows(open_log(path), content_of(path)), options)[0]
+    with open_rows(path) as rows:
+        outcome, lines, groups = _plan(evidence, rows, options)
         others = {id: marks for id, marks in _of_other_cases(lines, groups).items() if marks}
         if outcome.changed or rows.edited:
             more = {OTHER_CASES: others} if others else {}
@@ -127,12 +139,12 @@ def _dismiss_lost(log: Log, ids: Set[str], now: datetime | None) -> None:
 
 
 def _plan(
-    store: Store, rows: GoldRows, options: Options
-) -> tuple[Bootstrapped, list[Line], list[Group]]:
+    evidence: Evidence, rows: GoldRows, options: BootstrapOptions
+) -> tuple[Bootstrapped, list[Line], list[QueryGroup]]:
     log, old = rows.log, rows.lines
-    past = _Past(log)
+    past = _QueryHistory(log)
     ids = past.issued | {row.key: row.id for row in gold_jsonl.rows(old)}
-    groups = with_settled(groups_of(store, options), ids, log.book.current())
+    groups = with_settled(groups_of(evidence, options), ids, log.book.current())
     lines = merge(old, groups, past.issued, past.rejected, options.corpora, queued=past.queued)
     before = {row.id: row for row in gold_jsonl.rows(old) if row.source == "bootstrap"}
     after = {row.id: row for row in gold_jsonl.rows(lines) if row.source == "bootstrap"}
@@ -154,14 +166,16 @@ def _plan(
     return outcome, lines, groups
 
 
-def _of_other_cases(lines: Sequence[Line], groups: Sequence[Group]) -> dict[str, tuple[str, ...]]:
+def _of_other_cases(
+    lines: Sequence[Line], groups: Sequence[QueryGroup]
+) -> dict[str, tuple[str, ...]]:
     """The labels that only decisions of another case support, by row."""
     marked = {group.key: group.of_other_cases for group in groups}
     rows = [row for row in gold_jsonl.rows(lines) if row.source == "bootstrap"]
     return {row.id: marked.get(row.key, ()) for row in rows}
 
 
-class _Past:
+class _QueryHistory:
     """The queries that a set has ever had, by key: the id that each was issued, those that were
     rejected, and the row that each became."""
 
@@ -184,14 +198,15 @@ class _Past:
 # ── from feedback to groups ───────────────────────────────────────────────────────────────────────
 
 
-def groups_of(store: Store, options: Options) -> list[Group]:
+def groups_of(evidence: Evidence, options: BootstrapOptions) -> list[QueryGroup]:
     """Queries with at least one relevant document, in a fixed order."""
-    support = store.support(
+    found = evidence.support(
         min_score=options.min_grade, since=options.since, corpora=options.corpora
     )
+    support = [_as_sign(row) for row in found]
     shown: Mapping[tuple[str, str, str], int] = {}
     if options.min_grade <= CLICK_SCORE:
-        shown = store.showings(
+        shown = evidence.showings(
             [row.query for row in support if row.kind == "click"], since=options.since
         )
     by_key: dict[str, list[Support]] = {}
@@ -202,18 +217,31 @@ def groups_of(store: Store, options: Options) -> list[Group]:
     return [group for _, groups in made for group in groups if group.doc_ids]
 
 
+def _as_sign(row: Support) -> Support:
+    """Feedback that came with its score counts as the kind of sign that gives such a score."""
+    if row.kind != "score":
+        return row
+    if row.relevance_score == CITATION_SCORE:
+        return msgspec.structs.replace(row, kind="citation", rank=None)
+    kind: FeedbackKind = "click" if row.relevance_score == CLICK_SCORE else "vote"
+    return msgspec.structs.replace(row, kind=kind)
+
+
 def _groups(
     pairs: Sequence[tuple[str, Sequence[Support]]],
     shown: Mapping[tuple[str, str, str], int],
-    options: Options,
-) -> list[Group]:
+    options: BootstrapOptions,
+) -> list[QueryGroup]:
     """The groups of some of the queries, here or on a worker."""
     return [_group(key, rows, shown, options) for key, rows in pairs]
 
 
 def _group(
-    key: str, rows: Sequence[Support], shown: Mapping[tuple[str, str, str], int], options: Options
-) -> Group:
+    key: str,
+    rows: Sequence[Support],
+    shown: Mapping[tuple[str, str, str], int],
+    options: BootstrapOptions,
+) -> QueryGroup:
     spellings: Counter[str] = Counter()
     areas: Counter[str] = Counter()
     documents: dict[str, list[Support]] = {}
@@ -225,7 +253,7 @@ def _group(
     right = sorted(
         doc_id for doc_id, signs in documents.items() if _is_right(signs, shown, options)
     )
-    return Group(
+    return QueryGroup(
         key=key,
         query=_most_common(spellings),
         corpus=rows[0].corpus.strip(),
@@ -248,7 +276,7 @@ def _most_common(counted: Counter[str]) -> str:
 
 
 def _is_right(
-    signs: Sequence[Support], shown: Mapping[tuple[str, str, str], int], options: Options
+    signs: Sequence[Support], shown: Mapping[tuple[str, str, str], int], options: BootstrapOptions
 ) -> bool:
     if sum(row.searches for row in signs if row.kind == "citation") >= options.min_support:
         return True
@@ -268,13 +296,13 @@ def _is_right(
     return sum(_weight(row, options) for row in clicks) >= options.click_rate * max(showings, 1)
 
 
-def _weight(row: Support, options: Options) -> float:
+def _weight(row: Support, options: BootstrapOptions) -> float:
     return position_weight(row.rank, options.eta) * row.searches
 
 
 def with_settled(
-    groups: Sequence[Group], ids: Mapping[str, str], votes: Iterable[Vote]
-) -> list[Group]:
+    groups: Sequence[QueryGroup], ids: Mapping[str, str], votes: Iterable[Vote]
+) -> list[QueryGroup]:
     """The groups with the experts' votes on single documents applied: a relevant one is in, another
     is out. `ids` are those of the rows, by key. Rulings on a whole row are not votes on one
     document."""
@@ -303,7 +331,7 @@ def with_settled(
 
 def merge(
     old: Sequence[Line],
-    groups: Sequence[Group],
+    groups: Sequence[QueryGroup],
     issued: Mapping[str, str],
     rejected: Iterable[str],
     corpora: Sequence[str] = (),
@@ -345,7 +373,7 @@ def _regenerated_line(line: Line, row: GoldRow, end: bytes) -> Line:
     return line if line.row == row else gold_jsonl.edited_line(line, **msgspec.structs.asdict(row))
 
 
-def _regenerated(group: Group, id: str, note: str = "") -> GoldRow:
+def _regenerated(group: QueryGroup, id: str, note: str = "") -> GoldRow:
     """The row of a group. A note that somebody wrote on it stays."""
     return GoldRow(
         id=id,
@@ -359,7 +387,7 @@ def _regenerated(group: Group, id: str, note: str = "") -> GoldRow:
 
 
 def _new_lines(
-    groups: Iterable[Group], taken: set[str], issued: Mapping[str, str], end: bytes
+    groups: Iterable[QueryGroup], taken: set[str], issued: Mapping[str, str], end: bytes
 ) -> list[Line]:
     number = gold_jsonl.highest_number([*taken, *issued.values()])
     lines = []

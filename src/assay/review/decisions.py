@@ -21,21 +21,10 @@ from assay.core.errors import InputError
 from assay.core.types import Vote
 from assay.formats import gold_jsonl
 from assay.formats.gold_jsonl import Approval, GoldRow, Line
-from assay.gold.acts import (
-    APPROVE,
-    CORRECT,
-    DISMISS,
-    PUBLISH,
-    REJECT,
-    UNDO,
-    Act,
-    CastVote,
-    new_id,
-)
-from assay.gold.files import content_of, is_rows, text_of
+from assay.gold.acts import APPROVE, CORRECT, DISMISS, PUBLISH, REJECT, UNDO, Act, CastVote, new_id
 from assay.gold.log import Log, writing
 from assay.gold.projection import GoldRows, open_rows, row_of, with_line
-from assay.gold.rows import RowChange, meaning
+from assay.gold.rows import RowChange, content_of, is_rows, meaning, text_of
 from assay.gold.votes import RULING, WITHDRAWN
 from assay.review.queue import ReviewItem, ReviewState, decisions_on, row_items
 
@@ -60,7 +49,7 @@ class ReviewDecision(msgspec.Struct, frozen=True, kw_only=True):
     at: datetime = msgspec.field(default_factory=lambda: datetime.now(UTC))
 
 
-class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+class RowsOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """The state that a decision gave rows: the ids that it changed, those that were `already` in
     that state, and how much of the set is approved now."""
 
@@ -108,7 +97,7 @@ class DecidedMeanwhile(InputError):
 # ── decisions on rows ─────────────────────────────────────────────────────────────────────────────
 
 
-def approve(path: Path, ids: Sequence[str], decision: ReviewDecision) -> Outcome:
+def approve(path: Path, ids: Sequence[str], decision: ReviewDecision) -> RowsOutcome:
     """Approve rows: their source becomes the chair."""
     if not decision.reason:
         decision = msgspec.structs.replace(decision, reason=NO_REASON, vote_rationale="")
@@ -117,7 +106,7 @@ def approve(path: Path, ids: Sequence[str], decision: ReviewDecision) -> Outcome
     )
 
 
-def correct(path: Path, id: str, correction: Correction, decision: ReviewDecision) -> Outcome:
+def correct(path: Path, id: str, correction: Correction, decision: ReviewDecision) -> RowsOutcome:
     """Change a row and approve it. An approved row can be corrected again."""
     _require_reason(path, decision, "correct")
     return _decide(
@@ -125,7 +114,7 @@ def correct(path: Path, id: str, correction: Correction, decision: ReviewDecisio
     )
 
 
-def reject(path: Path, ids: Sequence[str], decision: ReviewDecision) -> Outcome:
+def reject(path: Path, ids: Sequence[str], decision: ReviewDecision) -> RowsOutcome:
     """Remove rows from the gold set. The bootstrap does not bring a rejected query back."""
     _require_reason(path, decision, "reject")
     return _decide(path, ids, lambda line: None, REJECT, decision)
@@ -133,7 +122,7 @@ def reject(path: Path, ids: Sequence[str], decision: ReviewDecision) -> Outcome:
 
 def _decide(
     path: Path, ids: Sequence[str], edit: EditLine, action: str, decision: ReviewDecision
-) -> Outcome:
+) -> RowsOutcome:
     """Change the rows with these ids, in one act. A row that would stay the same keeps its bytes,
     and is `already` so; unless it is disputed: then the decision ends the dispute."""
     _require_name(path, decision)
@@ -159,7 +148,7 @@ def _decide(
             rows.commit(act, kept)
         else:
             rows.rebuild()  # the gold file may be behind: the process died after it had decided
-    return Outcome(
+    return RowsOutcome(
         state="rejected" if action == REJECT else "approved",
         ids=decided,
         already=tuple(already),
@@ -400,7 +389,7 @@ def undo(path: Path, items: Sequence[ReviewItem], decision: ReviewDecision) -> N
         _undo(rows, items, decision)
 
 
-def reopen(path: Path, id: str, decision: ReviewDecision) -> Outcome:
+def reopen(path: Path, id: str, decision: ReviewDecision) -> RowsOutcome:
     """Undo the rejection of a row, by its id."""
     _require_name(path, decision)
     with _open_set(path) as rows:
@@ -412,7 +401,7 @@ def reopen(path: Path, id: str, decision: ReviewDecision) -> Outcome:
             raise InputError(f"row {id!r} is not rejected", where=str(path), hint=hint)
         lines = _undo(rows, [item], decision)
     row = _row(lines[place_of(lines, path, id)])
-    return Outcome(
+    return RowsOutcome(
         state="approved" if row.source == "chair" else "pending_review",
         ids=(id,),
         already=(),
@@ -511,10 +500,11 @@ def reject_suggestion(path: Path, item: ReviewItem, decision: ReviewDecision) ->
         log.append([_suggestion_act(log, REJECT, item, decision)])
 
 
-def undo_suggestion(path: Path, item: ReviewItem, decision: ReviewDecision) -> None:
-    """Undo the decision on a suggestion: it is pending again, and in a gold-set.jsonl the document
-    is in the row again, or is not, as before."""
+def undo_suggestion(path: Path, items: Sequence[ReviewItem], decision: ReviewDecision) -> None:
+    """Undo the decision on one suggestion: it is pending again, and in a gold-set.jsonl the
+    document is in the row again, or is not, as before."""
     _require_name(path, decision)
+    (item,) = items
     with _open_log(path) as log:
         act = _suggestion_undo(log, item, decision)
         if not is_rows(path):

@@ -20,21 +20,10 @@ from assay.core.errors import AssayError
 from assay.core.files import stamp_of
 from assay.formats import gold_jsonl
 from assay.formats.gold_jsonl import GoldRow, Line
-from assay.gold.acts import (
-    BEGIN,
-    BOOTSTRAP,
-    DISMISS,
-    EDIT,
-    PUBLISH,
-    REJECT,
-    SUGGEST,
-    UNDO,
-    Act,
-)
-from assay.gold.files import content_of, is_rows
+from assay.gold.acts import BEGIN, BOOTSTRAP, DISMISS, EDIT, PUBLISH, REJECT, SUGGEST, UNDO, Act
 from assay.gold.log import Log, open_log
 from assay.gold.projection import as_logged, row_of
-from assay.gold.rows import RowAct, RowChange
+from assay.gold.rows import RowAct, RowChange, content_of, is_rows
 from assay.law.queries import row_key
 
 ReviewState = Literal["pending_review", "approved", "rejected", "published"]

@@ -21,8 +21,8 @@ from assay.core.types import Document, GoldSet, Hit, Judgment, Query, judgments_
 from assay.corpus.build import import_corpus
 from assay.corpus.disk import open_corpus
 from assay.corpus.importers.kinds import IMPORTERS, Importer, Options, Problem, Unit, importer
-from assay.engines.asking import ask_all
-from assay.engines.module import engine_name
+from assay.engines.calling import ask_all
+from assay.engines.python import engine_name
 from assay.store import StoreUnavailable, open_store
 from assay.testing.store import STORE_CHECKS, check_store
 

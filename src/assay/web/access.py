@@ -1,58 +1,344 @@
-"""Route tables, and the check of roles before every page and call. A page or call is a row of a
-table (`Guarded`); `routes` turns the rows into routes that check the role of the user and, for a
-change, the token of the form.
+"""Who calls, what they may do and how often: identity, route tables with roles, and limits.
 
-Nothing in a form or a body says who somebody is: `user_of(request)` does. Without accounts, on this
-machine alone, that is an admin under a name that is chosen once (`/me`); a row for judges and above
-is reached with a name only.
+A page or call is a row of a table (`Guarded`); `routes` turns the rows into routes that check the
+role of the user and, for a change, the token of the form. Nothing in a form or a body says who
+somebody is: `user_of(request)` does, from a session, a key or a proxy that signs people in. Without
+accounts, on this machine alone, everybody is an admin under a name that is chosen once (`/me`); a
+row for judges and above is reached with a name only.
 
 `tests/web/test_roles.py` walks the tables, and `/api/openapi.json` is made of them."""
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import hmac
 import inspect
+import ipaddress
+import secrets
+import threading
+import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 from urllib.parse import parse_qs
 
+from anyio import CapacityLimiter, to_thread
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from assay.core.errors import InputError
-from assay.web.limits import Desks, at_desk, check_call, identify_at_rate
-from assay.web.visitors import (
-    Access,
-    Refusal,
-    User,
-    access_of,
-    csrf_token,
-    visitor_of,
-)
+from assay.workbench.project import people
 from assay.workbench.project.people import ROLES, KeyKind, Role
+from assay.workbench.project.service import Service
 
-__all__ = [
-    "GET",
-    "POST",
-    "ROLES",
-    "Access",
-    "Guarded",
-    "Refusal",
-    "Role",
-    "User",
-    "access_of",
-    "csrf_token",
-    "is_chair",
-    "page_and_call",
-    "routes",
-    "user_of",
-    "visitor_of",
-]
+NAME_COOKIE = "assay_me"
+VISIT_COOKIE = "assay_visit"
+YEAR = 365 * 86_400  # seconds
+# headers of a proxy that signs people in, and how old its word may be, in seconds
+PROXY_USER, PROXY_TIME, PROXY_SIGNATURE = "x-assay-user", "x-assay-time", "x-assay-signature"
+PROXY_SECONDS = 60
+FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip")
 
+
+@dataclass(frozen=True, kw_only=True)
+class Access:
+    """How this server knows people. Without `accounts` everybody is an admin: loopback only.
+
+    `token` is a logging key that is given from outside; `proxy_secret` is shared with a reverse
+    proxy that signs people in; `address` is the one people use, where that is not this server's
+    own."""
+
+    accounts: bool = False
+    secret: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
+    token: str = field(default="", repr=False)
+    proxy_secret: str = field(default="", repr=False)
+    address: str = ""
+
+
+@dataclass(frozen=True)
+class User:
+    """Who calls. A logging or watching service is no person: it has the kind of its key."""
+
+    name: str
+    role: Role
+    key: KeyKind | Literal[""] = ""
+
+    @property
+    def actor(self) -> people.Actor:
+        return people.Actor(self.name, self.role)
+
+
+class Refusal(Exception):
+    """Why a request goes no further: 401 nobody is signed in, 403 not this one, 409 no name is
+    chosen yet, 408 too slow, 429 too often, 503 too busy. `word` is its key in the words of the
+    pages, `role` the one that is needed."""
+
+    def __init__(self, status: int, word: str, role: str = "") -> None:
+        super().__init__(word)
+        self.status, self.word, self.role = status, word, role
+
+
+def access_of(request: Request) -> Access:
+    access: Access = request.app.state.access
+    return access
+
+
+def visitor_of(request: Request) -> User | None:
+    """Who is signed in, if anybody."""
+    user: User | None = getattr(request.state, "user", None)
+    return user
+
+
+def network(host: str) -> str:
+    """The network of an address, as limits go by it: an IPv6 visitor has 2**64 addresses."""
+    try:
+        address = ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        return host
+    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is None:
+        return str(ipaddress.ip_network((address, 64), strict=False))
+    return host
+
+
+def network_of(request: Request) -> str:
+    """The network that a request comes from."""
+    return network(request.client.host if request.client else "")
+
+
+def identify(request: Request) -> User | None:
+    """The user of a request; none if nobody is signed in."""
+    access = access_of(request)
+    if not access.accounts:
+        if any(header in request.headers for header in FORWARDED):
+            raise Refusal(403, "behind_proxy")  # somebody has opened this machine to others
+        return User(_chosen_name(request, access), "admin")
+    service: Service = request.app.state.service
+    bearer = request.headers.get("authorization", "")
+    if bearer:
+        return _service_user(service, access, bearer.removeprefix("Bearer ").strip())
+    if access.proxy_secret and PROXY_USER in request.headers:
+        account = people.account_of(service, _proxy_name(request, access))
+    else:
+        account = people.signed_in(service, request.cookies.get(session_cookie(request), ""))
+    return User(account.name, account.role) if account else None
+
+
+def _service_user(service: Service, access: Access, offered: str) -> User | None:
+    if access.token and hmac.compare_digest(offered.encode(), access.token.encode()):
+        return User("token", "reader", "log")
+    key = people.key_of(service, offered)
+    return User(key.name, "reader", key.kind) if key else None
+
+
+def _proxy_name(request: Request, access: Access) -> str:
+    """Whom the proxy has signed in; "" where its word does not hold."""
+    name, at = request.headers[PROXY_USER], request.headers.get(PROXY_TIME, "")
+    expected = proxy_signature(access.proxy_secret, name, at, request.method, request.url.path)
+    offered = request.headers.get(PROXY_SIGNATURE, "")
+    fresh = at.isascii() and at.isdecimal() and abs(time.time() - int(at[:12])) <= PROXY_SECONDS
+    if not fresh or not hmac.compare_digest(offered.encode(), expected.encode()):
+        return ""
+    return name.encode("latin-1", "replace").decode("utf-8", "replace")
+
+
+def proxy_signature(secret: str, name: str, at: str, method: str, path: str) -> str:
+    """What a proxy sends: HMAC-SHA256, in hexadecimal, of four lines: name, seconds since 1970,
+    method and path. The name is as it stands in the header."""
+    text = "\n".join((name, at, method, path)).encode("latin-1", "replace")
+    return hmac.new(secret.encode(), text, hashlib.sha256).hexdigest()
+
+
+# ── cookies ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def is_secure(request: Request) -> bool:
+    address = access_of(request).address
+    return request.url.scheme == "https" or address.startswith("https:")
+
+
+def session_cookie(request: Request) -> str:
+    return "__Host-assay_session" if is_secure(request) else "assay_session"
+
+
+def set_cookie(request: Request, answer: Response, name: str, value: str, seconds: int) -> None:
+    """A cookie that no script reads and no other site sends."""
+    answer.set_cookie(
+        name,
+        value,
+        max_age=seconds,
+        httponly=True,
+        samesite="lax" if name == session_cookie(request) else "strict",
+        secure=is_secure(request),
+    )
+
+
+def _chosen_name(request: Request, access: Access) -> str:
+    """The name on this machine: a cookie that this server has signed."""
+    signature, _, name = request.cookies.get(NAME_COOKIE, "").partition(".")
+    name = bytes.fromhex(name).decode("utf-8", "replace") if _is_hex(name) else ""
+    expected = signed(access, f"name {name}")
+    return name if hmac.compare_digest(signature.encode(), expected.encode()) else ""
+
+
+def name_cookie(access: Access, name: str) -> str:
+    return f"{signed(access, f'name {name}')}.{name.encode().hex()}"
+
+
+def _is_hex(text: str) -> bool:
+    return len(text) % 2 == 0 and all(letter in "0123456789abcdef" for letter in text)
+
+
+def signed(access: Access, text: str) -> str:
+    return hmac.new(access.secret, text.encode("utf-8", "replace"), hashlib.sha256).hexdigest()
+
+
+def csrf_token(request: Request) -> str:
+    """The token that a form of this visitor carries, as the field `csrf` or the header
+    `x-csrf-token`. It belongs to the session, or to the visit of somebody not signed in yet."""
+    access, user = access_of(request), visitor_of(request)
+    if not access.accounts:
+        return signed(access, "form")
+    session = request.cookies.get(session_cookie(request), "")
+    if user is None:
+        return signed(access, f"form of visit {visit_of(request)}")
+    return signed(access, f"form of {user.name} {session}")
+
+
+def visit_of(request: Request) -> str:
+    """Somebody who is not signed in, told apart by a cookie; a new one is set with the page."""
+    known = request.cookies.get(VISIT_COOKIE, "") or getattr(request.state, "visit", "")
+    if not known:
+        known = request.state.visit = secrets.token_urlsafe(16)
+    return str(known)
+
+
+# ── limits ────────────────────────────────────────────────────────────────────────────────────────
+
+
+MOST_BUCKETS = 20_000  # visitors that are remembered, which bounds the memory; taste
+LONGEST_LINE = 64  # requests that wait for one desk; taste
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Rate:
+    """How many requests may come at once, and how many a second after that."""
+
+    burst: float
+    per_second: float
+
+
+# Rates; taste: above what people and programs need, below what guessing needs.
+# Signing in: by name and address together, by address, by name from anywhere
+AT_THE_DOOR = (Rate(6, 1 / 60), Rate(30, 1 / 5), Rate(60, 1 / 20))
+OF_A_PERSON = Rate(200, 40)
+OF_A_SERVICE = Rate(2000, 500)
+
+
+class Limiter:
+    """The token buckets of all visitors."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock, self._lock = clock, threading.Lock()
+        self._buckets: dict[str, tuple[float, float]] = {}  # key -> (left, when)
+        self.known: set[bytes] = set()  # keys of services that were right, as digests
+
+    def take(self, key: str, rate: Rate) -> None:
+        """Take one token; `Refusal` if none is left."""
+        with self._lock:
+            now = self._clock()
+            left, when = self._buckets.pop(key, (rate.burst, now))
+            left = min(rate.burst, left + (now - when) * rate.per_second)
+            if len(self._buckets) >= MOST_BUCKETS:  # the one that was quiet for longest
+                del self._buckets[next(iter(self._buckets))]
+            self._buckets[key] = (max(left - 1, 0) if left >= 1 else left, now)
+            if left < 1:
+                raise Refusal(429, "too_often")
+
+    def give_back(self, key: str) -> None:
+        """Return a token, for an attempt that was no guess."""
+        with self._lock:
+            if key in self._buckets:
+                left, when = self._buckets[key]
+                self._buckets[key] = (left + 1, when)
+
+    def forget(self, key: str) -> None:
+        with self._lock:
+            self._buckets.pop(key, None)
+
+
+class Desks:
+    """Thread limits by kind of work, so that decisions that wait for a locked store leave threads
+    for reading and for monitoring. Static files have the rest."""
+
+    def __init__(self) -> None:
+        self.watching = CapacityLimiter(4)
+        self.deciding = CapacityLimiter(12)
+        self.reading = CapacityLimiter(24)
+
+    def desk(self, method: str, *, watching: bool) -> CapacityLimiter:
+        if watching:
+            return self.watching
+        return self.reading if method in ("GET", "HEAD") else self.deciding
+
+
+async def at_desk(desk: CapacityLimiter, work: Callable[[Request], T], request: Request) -> T:
+    """Run `work` in a thread of this desk. Where a long line waits already, nobody joins it."""
+    if desk.statistics().tasks_waiting >= LONGEST_LINE:
+        raise Refusal(503, "too_busy")
+    return await to_thread.run_sync(work, request, limiter=desk)
+
+
+def limiter_of(request: Request) -> Limiter:
+    limiter: Limiter = request.app.state.limiter
+    return limiter
+
+
+def check_call(request: Request, user: User) -> None:
+    """Count one call of a user or a service against its rate."""
+    limiter = limiter_of(request)
+    if user.key:
+        limiter.take(f"key {user.name}", OF_A_SERVICE)
+    else:
+        limiter.take(f"user {user.name}", OF_A_PERSON)
+
+
+def check_door(request: Request, name: str) -> str:
+    """Count an attempt to sign in; gives the key of the bucket to empty if it succeeds."""
+    address = network_of(request)
+    keys = (f"door {name} {address}", f"door from {address}", f"door of {name}")
+    for key, rate in zip(keys, AT_THE_DOOR, strict=True):
+        limiter_of(request).take(key, rate)
+    return keys[0]
+
+
+def identify_at_rate(request: Request) -> User | None:
+    """Who calls. Keys of services can be tried as often as passwords; one that was right before is
+    not held up by those who guess from its address."""
+    offered = request.headers.get("authorization", "")
+    if not offered or not access_of(request).accounts:
+        return identify(request)
+    limiter, mark = limiter_of(request), hashlib.sha256(offered.encode()).digest()
+    tried = f"keys from {network_of(request)}"
+    is_new = mark not in limiter.known
+    if is_new:
+        limiter.take(tried, AT_THE_DOOR[1])
+    user = identify(request)
+    if user is None:
+        limiter.known.discard(mark)
+    elif is_new:
+        limiter.known.add(mark)
+        limiter.give_back(tried)
+    return user
+
+
+# ── access ────────────────────────────────────────────────────────────────────────────────────────
+
+
+# Limits on what a request sends, in bytes and seconds; taste.
 MAX_BODY = 4 * 2**20
 BODY_SECONDS = 60.0
 CHUNK_SECONDS = 10.0  # in which some of a body must come

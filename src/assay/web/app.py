@@ -31,21 +31,27 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from assay.core.errors import AssayError, Declined, InputError, NotHere
-from assay.reports.environment import compile_templates
+from assay.reports.html import compile_templates
 from assay.reports.words import page_words
-from assay.web.access import CHANGES, Access, Guarded, Refusal, routes
-from assay.web.agreement_pages import AGREEMENT_ROUTES
+from assay.web.access import (
+    CHANGES,
+    Access,
+    Desks,
+    Guarded,
+    Limiter,
+    Refusal,
+    identify_at_rate,
+    routes,
+    visitor_of,
+)
+from assay.web.api_calls import API_ROUTES
 from assay.web.decision_pages import DECIDE_ROUTES
-from assay.web.endpoints import API_ROUTES
 from assay.web.judge_pages import JUDGE_ROUTES
-from assay.web.limits import Desks, Limiter, identify_at_rate
-from assay.web.openapi import OPENAPI_ROUTES
 from assay.web.page_frame import HERE, error_page, is_api, json, language_for, message_of
 from assay.web.people_pages import PEOPLE_ROUTES
 from assay.web.request_log import LogFormat, Probes, RequestLog, write_json_lines
 from assay.web.review_pages import REVIEW_ROUTES
 from assay.web.search_pages import SEARCH_ROUTES
-from assay.web.visitors import visitor_of
 from assay.workbench.judging.page import open_set_for_judging
 from assay.workbench.project import logs, people
 from assay.workbench.project.service import Service
@@ -56,9 +62,7 @@ TABLES: tuple[list[Guarded], ...] = (
     SEARCH_ROUTES,
     PEOPLE_ROUTES,
     JUDGE_ROUTES,
-    AGREEMENT_ROUTES,
     REVIEW_ROUTES,
-    OPENAPI_ROUTES,
 )
 
 SHORTEST = 16  # characters of a secret that is given from outside

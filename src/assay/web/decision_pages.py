@@ -3,13 +3,14 @@ JSON call share a handler."""
 
 from __future__ import annotations
 
+import contextlib
 from urllib.parse import quote, urlencode
 
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from assay.core.errors import InputError, NotHere
+from assay.core.errors import AssayError, InputError, NotHere
 from assay.core.results import Results, Verdict
 from assay.reports import render, view
 from assay.reports.drawings import change_mark, moves, range_mark
@@ -20,9 +21,11 @@ from assay.reports.wording import (
     gold_change,
     hidden_loss,
     more_queries,
+    pool_advice,
+    risk_in_words,
 )
 from assay.reports.words import Words
-from assay.web.access import GET, Guarded, is_chair, page_and_call
+from assay.web.access import GET, Guarded, is_chair, page_and_call, user_of
 from assay.web.decision_parts import (
     chart_of,
     checks_of,
@@ -55,6 +58,7 @@ from assay.workbench.deciding.run_comparison import Duel, SliceChange, duel, lea
 from assay.workbench.deciding.side_by_side import TwoRankings, two_rankings
 from assay.workbench.deciding.single_judge_risk import SingleJudgeRisk, second_judge_asked
 from assay.workbench.deciding.trend import Trend, trends_by_set
+from assay.workbench.judging.vote_totals import rulings_needed
 from assay.workbench.project.cache import computed
 from assay.workbench.project.home import Overview, overview, run_risk
 from assay.workbench.project.paging import Page
@@ -161,7 +165,12 @@ def show_run(request: Request) -> Response:
         verdict=verdict,
         rests=rests,
         second=_second_asked(service, kept.gold, rests),
-        left=left_to_judge(service, kept.gold, (verdict.judge_next if verdict else None) or ()),
+        asked=left_to_judge(
+            service,
+            kept.gold,
+            (verdict.judge_next if verdict else None) or (),
+            user_of(request).name,
+        ),
         report=report,
         checks=checks_of(report, verdict),
         figures=[
@@ -234,6 +243,13 @@ def _warnings(found: Duel, tell: Sentences) -> tuple[str, ...]:
     return tell.warnings(shown)
 
 
+def _rulings(service: Service, gold: str) -> int:
+    """How many pairs of a set need a ruling; 0 for a set that is not open here."""
+    with contextlib.suppress(AssayError):
+        return rulings_needed(kept_path(service, gold))
+    return 0
+
+
 class OneQuery(TwoRuns, frozen=True, kw_only=True):
     query: str = ""
 
@@ -273,7 +289,7 @@ def compare(request: Request) -> Response:
         standing=report.standing,
         second=_second_asked(service, found.b.gold, found.rests),
         ship_second=_second_asked(service, found.b.gold, found.ship_rests),
-        left=left_to_judge(service, found.b.gold, needed or ()),
+        asked=left_to_judge(service, found.b.gold, needed or (), user_of(request).name),
         slices=[
             (part, change_mark(part.change, part.low, part.high, reach))
             for part in found.change.slices
@@ -283,8 +299,10 @@ def compare(request: Request) -> Response:
         else False,
         lost=as_sentence(hidden_loss(found.change.head, found.change.comparison, tell)),
         changed=as_sentence(gold_change(found.change.head, found.change.comparison, tell)),
+        risk=risk_in_words(found.change.head, tell),
+        pool=pool_advice(found.change.head, tell),
         more_queries=" ".join(more_queries(found.change.head, found.change.comparison, tell)),
-        warnings=_warnings(found, tell),
+        warnings=(*_warnings(found, tell), *tell.rulings(_rulings(service, found.b.gold))),
         losses=losses,
         needed=needed,
         left_out=results.receipt.counts.get("n_unjudged", 0),

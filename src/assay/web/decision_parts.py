@@ -16,13 +16,13 @@ from assay.reports import ReportView
 from assay.reports.drawings import ChartLine, ChartPoint, range_mark, swatch, time_chart
 from assay.reports.numbers import Numbers, is_rate
 from assay.reports.shapes import CheckLine
-from assay.reports.wording import Sentences, disagreement
+from assay.reports.wording import Sentences
 from assay.reports.words import Words
 from assay.web.access import is_chair
 from assay.web.page_frame import language_for, local_path, page, service_of
 from assay.workbench.deciding.run_boards import Board, board_of, run_lines
 from assay.workbench.deciding.side_by_side import TwoRankings
-from assay.workbench.judging.progress import set_standing
+from assay.workbench.judging.vote_totals import set_standing
 from assay.workbench.project.service import Service, stored_name
 from assay.workbench.scoring.history import kept_run
 from assay.workbench.scoring.run_queue import RunQueue, engines_again
@@ -51,6 +51,10 @@ def chart_of(board: Board, words: Words) -> object:
         (line for track in board.tracks for line in track.runs), key=lambda line: (line.at, line.id)
     )
     first = runs_in_order[0].at if runs_in_order else None
+
+    def day(at: datetime) -> str:
+        return numbers.day(str(at.date()))
+
     lines = [
         ChartLine(
             name=track.engine,
@@ -60,7 +64,7 @@ def chart_of(board: Board, words: Words) -> object:
                     value=line.value or 0.0,
                     low=line.low,
                     high=line.high,
-                    label=f"{line.engine} {line.at:%Y-%m-%d}: {numbers.decimal(line.value)}",
+                    label=f"{line.engine} {day(line.at)}: {numbers.decimal(line.value)}",
                     link=f"/runs/{line.id}",
                 )
                 for line in track.runs
@@ -71,7 +75,7 @@ def chart_of(board: Board, words: Words) -> object:
     if not runs_in_order:
         return ""
     name = words.figure(board.measure) if words.has("figures", board.measure) else board.measure
-    ends = (f"{runs_in_order[0].at:%Y-%m-%d}", f"{runs_in_order[-1].at:%Y-%m-%d}")
+    ends = (day(runs_in_order[0].at), day(runs_in_order[-1].at))
     return time_chart(
         lines,
         label=f"{board.gold}: {name}",
@@ -90,7 +94,8 @@ def weakness(line: object) -> tuple[float, str]:
     values: dict[str, float | None] = dict(getattr(line, "values", {}))
     outcome = getattr(line, "outcome", None)
     if outcome is not None:  # of those that failed, what must pass comes first
-        return outcome.passed + (0.0 if outcome.must else 0.5), getattr(line, "query_id", "")
+        entry = outcome.entry
+        return entry.passed + (0.0 if entry.must else 0.5), entry.query_id
     value = values.get("ndcg@10", next(iter(values.values()), None))
     return (2.0 if value is None else value), getattr(line, "query_id", "")
 
@@ -206,7 +211,6 @@ def decided_page(request: Request, template: str, status: int = 200, **values: o
         mark=range_mark,
         report_words=words,
         failed_musts=Sentences(words).failed_musts,
-        disagreement=lambda head: disagreement(head, Sentences(words)),
         is_rate=is_rate,
         figure_name=lambda key: words.figure(key) if words.has("figures", key) else key,
         short_name=lambda key: words.short(key) if words.has("figures", key) else key,

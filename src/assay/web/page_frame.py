@@ -31,19 +31,21 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from assay.core.errors import AssayError, Declined, InputError
-from assay.reports.environment import template_environment
+from assay.reports.html import template_environment
 from assay.reports.numbers import Numbers
 from assay.reports.words import LANGUAGES, Words, language_of, page_counts, page_words
 from assay.web.access import (
+    VISIT_COOKIE,
+    YEAR,
     Guarded,
     access_of,
     csrf_token,
     fields_of,
     is_api_path,
     may,
+    set_cookie,
     visitor_of,
 )
-from assay.web.visitors import VISIT_COOKIE, YEAR, set_cookie
 from assay.workbench.project.home import PendingBadge, pending_badge
 from assay.workbench.project.service import Service
 
@@ -104,11 +106,22 @@ def body(request: Request, shape: type[T]) -> T:
     try:
         return msgspec.json.decode(sent, type=shape)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise InputError(f"not JSON: {error}" if _is_broken(error) else str(error)) from error
+        is_json = isinstance(error, msgspec.ValidationError)
+        raise InputError(str(error) if is_json else f"not JSON: {error}") from error
 
 
-def _is_broken(error: Exception) -> bool:
-    return not isinstance(error, msgspec.ValidationError)
+def sent_as(request: Request, shape: type[T]) -> T:
+    """The change that a form or a call sent, as a value of a struct."""
+    if is_api(request):
+        return body(request, shape)
+    fields = form(request)
+    names = [field.name for field in msgspec.structs.fields(shape)]  # type: ignore[arg-type]
+    values = {name: fields.text(name) for name in names}
+    try:
+        return msgspec.convert(values, shape)
+    except msgspec.ValidationError as error:  # only a role or a kind of key can be unknown
+        unknown = values.get("role") or values.get("kind") or ""
+        raise Declined("role", str(error), name=unknown) from error
 
 
 def query(request: Request, shape: type[T]) -> T:

@@ -4,7 +4,7 @@ audit trail. A form on the page of people and the JSON call beside it share one 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, TypeVar
+from typing import Annotated
 
 import msgspec
 from starlette.requests import Request
@@ -14,17 +14,22 @@ from assay.core.errors import Declined, InputError
 from assay.reports.words import page_words
 from assay.web.access import (
     GET,
+    NAME_COOKIE,
     POST,
+    YEAR,
     Guarded,
     Refusal,
     access_of,
+    check_door,
+    limiter_of,
+    name_cookie,
     page_and_call,
+    session_cookie,
+    set_cookie,
     user_of,
     visitor_of,
 )
-from assay.web.limits import check_door, limiter_of
 from assay.web.page_frame import (
-    body,
     form,
     is_api,
     json,
@@ -33,9 +38,9 @@ from assay.web.page_frame import (
     message_of,
     page,
     query,
+    sent_as,
     service_of,
 )
-from assay.web.visitors import NAME_COOKIE, YEAR, name_cookie, session_cookie, set_cookie
 from assay.workbench.project import people
 from assay.workbench.project.audit_trail import AuditEntry, trail
 from assay.workbench.project.people import (
@@ -50,7 +55,6 @@ from assay.workbench.project.people import (
 
 HISTORY = 200  # entries of a page of the audit trail; taste
 SHARED = ("people",)  # the words of these pages are in one file
-T = TypeVar("T")
 
 
 class Me(msgspec.Struct, frozen=True, kw_only=True):
@@ -141,13 +145,7 @@ def sign_in_page(request: Request) -> Response:
 def _sign_in_form(request: Request, to: str, *, name: str = "", complaint: str = "") -> Response:
     status = 400 if complaint else 200
     return page(
-        request,
-        "sign-in.html",
-        status,
-        words=SHARED,
-        next=to,
-        name=name,
-        complaint=complaint,
+        request, "sign-in.html", status, words=SHARED, next=to, name=name, complaint=complaint
     )
 
 
@@ -341,20 +339,6 @@ def _changes_people(change: Callable[[Request], Response]) -> Callable[[Request]
     return changed
 
 
-def _sent(request: Request, shape: type[T]) -> T:
-    """The change that a form or a call sent."""
-    if is_api(request):
-        return body(request, shape)
-    fields = form(request)
-    names = [field.name for field in msgspec.structs.fields(shape)]  # type: ignore[arg-type]
-    values = {name: fields.text(name) for name in names}
-    try:
-        return msgspec.convert(values, shape)
-    except msgspec.ValidationError as error:  # only a role or a kind of key can be unknown
-        unknown = values.get("role") or values.get("kind") or ""
-        raise Declined("role", str(error), name=unknown) from error
-
-
 def _show_link(request: Request, link: people.Link) -> Response:
     if not is_api(request):
         return list_people(request, link=link)
@@ -373,46 +357,46 @@ def _show_done(request: Request) -> Response:
 
 @_changes_people
 def invite(request: Request) -> Response:
-    sent, by = _sent(request, InviteBody), user_of(request).actor
+    sent, by = sent_as(request, InviteBody), user_of(request).actor
     return _show_link(request, people.invite(service_of(request), sent.name, sent.role, by=by))
 
 
 @_changes_people
 def new_password_link(request: Request) -> Response:
-    name, by = _sent(request, NameBody).name, user_of(request).actor
+    name, by = sent_as(request, NameBody).name, user_of(request).actor
     return _show_link(request, people.new_password_link(service_of(request), name, by=by))
 
 
 @_changes_people
 def take_back(request: Request) -> Response:
-    people.take_back(service_of(request), _sent(request, LinkBody).id, by=user_of(request).actor)
+    people.take_back(service_of(request), sent_as(request, LinkBody).id, by=user_of(request).actor)
     return _show_done(request)
 
 
 @_changes_people
 def change_role(request: Request) -> Response:
-    sent, by = _sent(request, InviteBody), user_of(request).actor
+    sent, by = sent_as(request, InviteBody), user_of(request).actor
     people.change_role(service_of(request), sent.name, sent.role, by=by)
     return _show_done(request)
 
 
 @_changes_people
 def remove(request: Request) -> Response:
-    sent, by = _sent(request, NameBody), user_of(request).actor
+    sent, by = sent_as(request, NameBody), user_of(request).actor
     people.remove(service_of(request), sent.name, by=by, why=sent.why)
     return _show_done(request)
 
 
 @_changes_people
 def end_sessions(request: Request) -> Response:
-    name, by = _sent(request, NameBody).name, user_of(request).actor
+    name, by = sent_as(request, NameBody).name, user_of(request).actor
     people.sign_out_everywhere(service_of(request), name, by=by)
     return _show_done(request)
 
 
 @_changes_people
 def make_key(request: Request) -> Response:
-    sent, by = _sent(request, KeyBody), user_of(request).actor
+    sent, by = sent_as(request, KeyBody), user_of(request).actor
     key = people.make_key(service_of(request), sent.name, sent.kind, by=by)
     if is_api(request):
         return json(KeyAnswer(name=sent.name, kind=sent.kind, key=key), 201)
@@ -421,7 +405,7 @@ def make_key(request: Request) -> Response:
 
 @_changes_people
 def end_key(request: Request) -> Response:
-    people.end_key(service_of(request), _sent(request, NameBody).name, by=user_of(request).actor)
+    people.end_key(service_of(request), sent_as(request, NameBody).name, by=user_of(request).actor)
     return _show_done(request)
 
 
@@ -513,13 +497,6 @@ PEOPLE_ROUTES = [
         call="/api/keys",
     ),
     *page_and_call(
-        "/people/key/end",
-        end_key,
-        POST,
-        "admin",
-        "End a key",
-        NameBody,
-        Done,
-        call="/api/keys/end",
+        "/people/key/end", end_key, POST, "admin", "End a key", NameBody, Done, call="/api/keys/end"
     ),
 ]

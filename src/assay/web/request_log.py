@@ -25,7 +25,7 @@ from assay.workbench.project.service import Service
 
 LogFormat = Literal["text", "json"]
 PROBES = ("/healthz", "/readyz")
-READY_SECONDS = 5.0
+READY_SECONDS = 5.0  # in which the store must answer a probe; taste
 FRAMES = 8  # of a traceback
 _log = logging.getLogger("assay.requests")
 

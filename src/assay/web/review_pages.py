@@ -38,7 +38,7 @@ from assay.workbench.review.decisions import (
     DecisionForm,
     ItemOutcome,
     Preview,
-    Refused,
+    ReviewRefusal,
 )
 from assay.workbench.review.item import (
     Candidate,
@@ -72,11 +72,11 @@ class BulkQuery(QueueFilter, frozen=True, kw_only=True, omit_defaults=True):
     id: list[str] = []
 
 
-class DocumentQuery(msgspec.Struct, frozen=True):
+class ReviewDocumentQuery(msgspec.Struct, frozen=True):
     doc_id: str
 
 
-class SearchQuery(msgspec.Struct, frozen=True):
+class ReviewSearchQuery(msgspec.Struct, frozen=True):
     q: str
 
 
@@ -176,12 +176,12 @@ def _item_of(request: Request) -> ReviewItem:
 
 
 def show_document(request: Request) -> Response:
-    doc_id = query(request, DocumentQuery).doc_id
+    doc_id = query(request, ReviewDocumentQuery).doc_id
     return json(whole_text(service_of(request), _item_of(request), doc_id))
 
 
 def search_documents(request: Request) -> Response:
-    words = query(request, SearchQuery).q
+    words = query(request, ReviewSearchQuery).q
     return json(search_more(service_of(request), _item_of(request), words))
 
 
@@ -270,7 +270,7 @@ def _decide(
         case "reject":
             return decisions.reject(service, item_id, sent, by=by)
         case _:
-            raise Refused("action")
+            raise ReviewRefusal("action")
 
 
 def _decision_form(values: Form) -> DecisionForm:
@@ -310,7 +310,7 @@ def _refused(request: Request, item_id: str, sent: DecisionForm, error: AssayErr
 
 
 def _refusal_words(request: Request, error: AssayError) -> str:
-    if isinstance(error, Refused):
+    if isinstance(error, ReviewRefusal):
         return error.in_words_of(_words(request))
     return message_of(request, error)
 
@@ -355,7 +355,7 @@ def approve_many(request: Request) -> Response:
         outcome = decisions.approve_many(
             service_of(request), sent.items, by=by, reason=sent.reason, act=sent.act
         )
-    except Refused as error:
+    except ReviewRefusal as error:
         if called:
             raise
         listed = msgspec.convert(msgspec.structs.asdict(chosen), ListQuery)
@@ -473,7 +473,7 @@ REVIEW_ROUTES = [
         "judge",
         "A document in full",
         answer=WholeDocument,
-        query=DocumentQuery,
+        query=ReviewDocumentQuery,
     ),
     Guarded(
         "/api/review/{item}/search",
@@ -482,6 +482,6 @@ REVIEW_ROUTES = [
         "judge",
         "Documents to add",
         answer=list[Candidate],
-        query=SearchQuery,
+        query=ReviewSearchQuery,
     ),
 ]

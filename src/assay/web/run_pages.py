@@ -21,6 +21,7 @@ from assay.web.page_frame import (
     local_path,
     message_of,
     query,
+    sent_as,
     service_of,
 )
 from assay.workbench.deciding import single_judge_risk
@@ -66,22 +67,21 @@ def queue_of(request: Request) -> RunQueue:
     state = request.app.state
     with _making:
         if not hasattr(state, "run_queue"):
-            service = service_of(request)
-            state.run_queue = RunQueue(service)
+            state.run_queue = RunQueue(service_of(request))
         queue: RunQueue = state.run_queue
     return queue
 
 
 def start(request: Request) -> Response:
-    queue, by = queue_of(request), user_of(request).name
-    if is_api(request):
-        sent = body(request, StartRun)
-        return json(queue.start(sent.gold, sent.engine, by=by), 202)
-    fields = form(request)
+    given = sent_as(request, StartRun)
     try:
-        job = queue.start(fields.text("gold"), fields.text("engine"), by=by)
+        job = queue_of(request).start(given.gold, given.engine, by=user_of(request).name)
     except InputError as error:
+        if is_api(request):
+            raise
         return _job_page(request, None, message_of(request, error), 400)
+    if is_api(request):
+        return json(job, 202)
     return RedirectResponse(f"/runs/jobs/{job.id}", status_code=303)
 
 
@@ -111,26 +111,20 @@ def run_again_page(request: Request) -> Response:
 
 
 def ask_second_judge(request: Request) -> Response:
-    if is_api(request):
-        return json(SecondAsked(documents=_ask_second(request, body(request, SecondWanted))))
-    fields = form(request)
-    wanted = SecondWanted(run=fields.text("run"), other=fields.text("other"))
-    _ask_second(request, wanted)
-    back = local_path(fields.text("back")) or f"/runs/{wanted.run}"
-    return RedirectResponse(back, status_code=303)
-
-
-def _ask_second(request: Request, wanted: SecondWanted) -> int:
-    service = service_of(request)
+    service, wanted = service_of(request), sent_as(request, SecondWanted)
     kept = kept_run(service, wanted.run)
     if wanted.other:
         found = duel(service, wanted.other, kept.id).rests
     else:
         found = verdict_risk(service, kept, verdict_today(service, kept))
-    if found is None:
-        return 0
-    path = kept_path(service, kept.gold)
-    return single_judge_risk.ask_second_judge(service, path, found.pairs, by=user_of(request).name)
+    asked, by = 0, user_of(request).name
+    if found is not None:
+        path = kept_path(service, kept.gold)
+        asked = single_judge_risk.ask_second_judge(service, path, found.pairs, by=by)
+    if is_api(request):
+        return json(SecondAsked(documents=asked))
+    back = local_path(form(request).text("back")) or f"/runs/{wanted.run}"
+    return RedirectResponse(back, status_code=303)
 
 
 def show_job(request: Request) -> Response:
@@ -183,14 +177,7 @@ def cancel(request: Request) -> Response:
 
 JOB_ROUTES = [
     *page_and_call(
-        "/runs/start",
-        start,
-        POST,
-        "chair",
-        "Start a run",
-        StartRun,
-        RunJob,
-        call="/api/runs/jobs",
+        "/runs/start", start, POST, "chair", "Start a run", StartRun, RunJob, call="/api/runs/jobs"
     ),
     *page_and_call(
         "/runs/again",

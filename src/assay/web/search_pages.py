@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import date
 from functools import partial
 from urllib.parse import quote, urlencode
@@ -13,18 +13,18 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from assay.core.errors import InputError
-from assay.reports.hit_reasons import told_why
+from assay.reports.wording import told_why
 from assay.web.access import GET, Guarded, page_and_call
 from assay.web.page_frame import is_api, json, language_for, page, query, service_of
 from assay.workbench.searching import documents as reading
 from assay.workbench.searching import search as searching
-from assay.workbench.searching.corpora import CorpusRow
+from assay.workbench.searching.corpora import corpus_rows
 from assay.workbench.searching.documents import DocumentPage
 from assay.workbench.searching.filters import Choice
 from assay.workbench.searching.search import Filters, NotHere, ResultPage, SearchRequest, Similar
 
 BAR_HEIGHT = 40  # of the drawing of years, in its own units
-MOST_BARS = 60
+MOST_BARS = 60  # that fit beside each other; taste
 
 
 # ── addresses ─────────────────────────────────────────────────────────────────────────────────────
@@ -144,8 +144,9 @@ def search(request: Request) -> Response:
         given = msgspec.structs.replace(given, since="", until="", as_of="")
         asked = parse_search(given)
     found = searching.search_page(service, asked, reader=language_for(request))
-    corpora = searching.known_corpora(service)
-    picked = bool(found.asked.query and not given.corpus and _has_other_corpora(corpora))
+    corpora = corpus_rows(service.home)
+    others = sum(row.indexed for row in corpora) > 1  # that could have been searched
+    picked = bool(found.asked.query and not given.corpus and others)
     given = msgspec.structs.replace(given, corpus=found.asked.corpus, q=found.asked.query, page="")
     return page(
         request,
@@ -164,11 +165,6 @@ def search(request: Request) -> Response:
         document=partial(doc_address, found.asked.corpus, query=found.asked.query),
         narrowed=_change_search(given),
     )
-
-
-def _has_other_corpora(corpora: Sequence[CorpusRow]) -> bool:
-    """Whether another corpus could have been searched."""
-    return sum(row.indexed for row in corpora) > 1
 
 
 def _change_search(given: SearchQuery) -> Callable[..., str]:

@@ -38,7 +38,7 @@ from assay.search.arrays import Floats
 from assay.search.index import GRAM_B, GRAM_K1
 
 MOST_TERMS = 1_000  # of one query; the server refuses more than 1,024 clauses
-SECONDS = 60
+SECONDS = 60  # for one request; chosen
 JSON = "application/json"
 
 

@@ -25,7 +25,7 @@ from assay.core import conninfo
 from assay.core.errors import EngineError, InputError
 from assay.core.extras import imported
 from assay.core.types import Hit, SearchEngine
-from assay.engines.engine_table import EngineKind
+from assay.engines.engine_table import ROW, EngineKind
 from assay.engines.external_ranking import (
     LoadedCorpus,
     LoadedDocument,
@@ -43,7 +43,6 @@ from assay.engines.stores.vector_store import (
     first_line,
     query_vector,
 )
-from assay.engines.templates import ROW
 from assay.search.arrays import Floats
 
 _log = logging.getLogger("assay.engines")

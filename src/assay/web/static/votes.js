@@ -183,7 +183,7 @@ document.addEventListener("click", (event) => {
   votes.leave(link.href);
 });
 
-// A reason has some words of its own; the server has the same rule, and the last word (judging/reasons.py).
+// A reason has some words of its own; the server has the same rule, and the last word (judging/votes.py).
 function saysWhy(text, starts = []) {
   const told = text.trim().replace(/\s+/g, " ");
   const counted = (said) => { const words = said.match(/[\p{L}\p{N}][\p{L}\p{N}\p{M}_'’׳״-]*/gu) || []; return [words.length, words.join("").length]; };
@@ -193,7 +193,7 @@ function saysWhy(text, starts = []) {
   return start ? letters >= (added.startsWith(":") ? 3 : 5) : words > 1 && letters >= (words >= 3 ? 10 : 20);
 }
 
-// Said of a reason that is too long to be kept: it is never cut (judging/reasons.py).
+// Said of a reason that is too long to be kept: it is never cut (judging/votes.py).
 function tooLong(text) {
   return text.length > Number(desk.longest) ? words.tooLong.replace("{n}", text.length.toLocaleString(document.documentElement.lang)).replace("{most}", Number(desk.longest).toLocaleString(document.documentElement.lang)) : "";
 }

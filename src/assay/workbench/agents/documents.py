@@ -13,7 +13,7 @@ from assay.core.types import Document, JsonObject, Locator
 from assay.corpus.citations import OLDER, imported_by_older
 from assay.corpus.disk import list_corpora as corpus_names
 from assay.law.citing import citation_of
-from assay.reports.hit_reasons import told_why
+from assay.reports.wording import told_why
 from assay.search.cells import Cell
 from assay.search.told import Told
 from assay.workbench.agents.short_answers import Limit, Offset, cut, fitted, room_for, rounded

@@ -13,22 +13,23 @@ import msgspec
 from msgspec import Meta
 
 from assay.core.errors import InputError, NotHere
-from assay.core.types import GoldSet, Query, counted
+from assay.core.types import GoldSet, Query
 from assay.corpus.disk import list_corpora as corpus_names
 from assay.judging import rubrics
 from assay.judging.passages import passages
 from assay.judging.pool import read_pool
 from assay.judging.rubrics import Rubric
 from assay.law.citing import citation_of
+from assay.reports.wording import backlog_summary, waiting_elsewhere, waiting_items
 from assay.workbench.agents.short_answers import Limit, Offset, cut, fitted, room_for, rounded
 from assay.workbench.judging.gold_sets import GoldSummary, gold_list
 from assay.workbench.judging.pool import judged_now
-from assay.workbench.judging.progress import set_standing
+from assay.workbench.judging.vote_totals import set_standing
 from assay.workbench.project.paging import Page, page_of, page_size
 from assay.workbench.project.service import Service, gold_path, read_gold, run_names
 from assay.workbench.review import queue, suggestions
-from assay.workbench.review.backlog import Backlog, BacklogFigures, backlog_figures
 from assay.workbench.review.item import TOP_GRADE
+from assay.workbench.review.queue import Backlog, BacklogFigures, backlog_figures
 from assay.workbench.review.suggestions import ToJudge, worth_looking_at
 from assay.workbench.scoring.rubric_settings import rubric_of
 from assay.workbench.searching.open_corpora import reader_named
@@ -193,18 +194,6 @@ class OutsideQueue(msgspec.Struct, frozen=True, kw_only=True):
     disagreements: int
     to_judge: int
 
-    @property
-    def sentence(self) -> str:
-        """The two counts in words, to follow a sentence on the queue; empty if both are zero."""
-        disagreements = counted(self.disagreements, "disagreement")
-        documents = counted(self.to_judge, "document")
-        kinds = []
-        if self.disagreements:
-            kinds.append(f"{disagreements} to be ruled on (on the pages of the workbench)")
-        if self.to_judge:
-            kinds.append(f"{documents} of pools to be judged")
-        return f" Not in that queue: {' and '.join(kinds)}." if kinds else ""
-
 
 def outside_queue(service: Service, gold: str = "") -> OutsideQueue:
     """The work outside the queue for one gold set, or for all."""
@@ -269,11 +258,8 @@ def list_waiting(
         )
         for item in page.items
     ]
-    verb = "waits" if total == 1 else "wait"
-    many = f"{counted(total, 'item')} {verb} in the expert's review queue."
-    none = "Nothing waits in the expert's review queue."
     answer = Waiting(
-        message=(many if total else none) + outside.sentence,
+        message=waiting_items(total) + waiting_elsewhere(outside.disagreements, outside.to_judge),
         items=lines,
         next_offset=page.next_offset,
         disagreements=outside.disagreements,
@@ -300,12 +286,9 @@ def get_metrics(service: Service, gold: str = "") -> Metrics:
 def metrics_of(figures: BacklogFigures, outside: OutsideQueue) -> Metrics:
     """The backlog with its summary in words, days and weeks rounded to two decimals."""
     own = _with_two_decimals(figures.backlog)
-    since = f", the oldest since {own.oldest_pending_at:%Y-%m-%d}" if own.oldest_pending_at else ""
-    waits = f"{counted(own.pending_review, 'item')} in the expert's queue{since}"
+    elsewhere = waiting_elsewhere(outside.disagreements, outside.to_judge)
     return Metrics(
-        summary=f"{waits}. Through this queue: {own.approved} approved, {own.rejected} turned "
-        f"down, {own.published} published; how much of a set is approved in all, "
-        f"list_gold_sets says. Forecast: {own.forecast}.{outside.sentence}",
+        summary=backlog_summary(own) + elsewhere,
         halacha_backlog=figures.halacha_backlog,
         backlog=own,
         backlogs=figures.backlogs,
@@ -468,7 +451,7 @@ def suggest_judgment(
         str,
         Meta(
             min_length=1,
-            max_length=suggestions.LONGEST,
+            max_length=suggestions.LONGEST_REASON,
             description="Why, in a sentence or two, for the expert.",
         ),
     ],

@@ -13,15 +13,25 @@ from assay.core.results import (
     GoldenEntry,
     GoldenHit,
     GoldenResults,
-    GradedEntry,
     GradedResults,
     MeasureLine,
     Results,
 )
 from assay.core.results_file import measure_to_json
-from assay.core.types import JsonObject, counted
+from assay.core.types import JsonObject
+from assay.evaluation.comparison import Comparison, Difference
 from assay.reports import evaluation_report, view
-from assay.reports.wording import COMMAND, Sentences, answers, inline
+from assay.reports.numbers import decimal
+from assay.reports.wording import (
+    CLOSE,
+    COMMAND,
+    Sentences,
+    answers,
+    deciding_measure,
+    expected_and_outcome,
+    inline,
+    summary_of,
+)
 from assay.reports.words import Words
 from assay.workbench.agents.gold_sets import GoldName, gold_names
 from assay.workbench.agents.short_answers import (
@@ -36,16 +46,12 @@ from assay.workbench.deciding.ship_gate import may_ship, ship_answer
 from assay.workbench.project.service import Service
 from assay.workbench.scoring import history
 from assay.workbench.scoring.engines import engine_kinds
-from assay.workbench.scoring.history import Comparison, Difference, kept_run
+from assay.workbench.scoring.history import kept_run
 
-CLOSE = (
-    "Close means a neighbour of the expected place: another moment of its section, or the section, "
-    "page or column beside it."
-)
 FIGURES = ("ndcg@10", "map", "pass_rate_total", "pass_rate_must")  # of a run in a list
 LONGEST_QUERY = 200  # characters of a query in a list
 MOST = 50  # lines of a list that are considered
-MOST_RUNS = 8
+MOST_RUNS = 8  # of a list: what fits in a short answer
 MOST_FAILED, MOST_FAILED_LISTED = 50, 10  # failed questions of a run, alone and in a list
 MOST_CHANGES, MOST_MOVED = 3, 3  # measures and queries of a comparison
 SHOWN = 20  # hits of an explanation
@@ -206,11 +212,11 @@ class MovedQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 class RunComparison(msgspec.Struct, frozen=True, kw_only=True):
     """A comparison. `verdict` says in words whether a system is better, and `word` in one word for
-    each: better, worse, no difference or open. `may_ship` says whether each may ship, by the gates
-    of the project: being better and being good enough are two questions. `decided_by` is the
-    measure that decides; the others inform. `moved` are the queries that moved most. `gold_status`
-    is how far the gold set is approved, empty if not recorded. `details` has everything, not
-    rounded."""
+    each: better, worse, probably better, probably worse, not significant or open. `may_ship` says
+    whether each may ship, by the gates of the project: being better and being good enough are two
+    questions. `decided_by` is the measure that decides; the others inform. `moved` are the queries
+    that moved most. `gold_status` is how far the gold set is approved, empty if not recorded.
+    `details` has everything, not rounded."""
 
     verdict: str
     may_ship: str = ""
@@ -238,7 +244,7 @@ def compare_runs(
     ] = False,
 ) -> RunComparison:
     """Is one run better than another? The verdict in words comes first. Report it as it is: "open"
-    means that it is still inconclusive, and "no difference" does not mean "equal"."""
+    means that there are too few judgments, and "not significant" does not mean "equal"."""
     found = history.compare_runs(service, run_ids, force=force)
     ships = [may_ship(service, kept_run(service, each)).told for each in run_ids[1:]]
     deciding = [row for row in found.differences if row.measure == found.headline]
@@ -278,7 +284,7 @@ def _change(row: Difference) -> Change:
         better=row.wins,
         same=row.ties,
         worse=row.losses,
-        p=round(row.p_holm, 3),
+        p=round(row.p, 3),
     )
 
 
@@ -505,45 +511,6 @@ def _failed_questions(results: Results) -> list[str]:
     return [entry.query_id for entry in failed_entries(results)] if golden else []
 
 
-def deciding_measure(results: GradedResults) -> MeasureLine | None:
-    """The measure that stands for a run in a sentence: nDCG@10, else the first one."""
-    lines = results.receipt.measures
-    return next((line for line in lines if line.key == "ndcg@10"), next(iter(lines), None))
-
-
-def expected_and_outcome(entry: GradedEntry | GoldenEntry) -> tuple[str, str]:
-    """What a good answer to a query has, and what the engine found, both in words."""
-    if isinstance(entry, GoldenEntry):
-        expected = f"{Sentences(Words('en')).expected(entry)}, in the top {entry.k}"
-        if entry.min_score:
-            expected += f" with a score of at least {entry.min_score:g}"
-        state = "Passed" if entry.passed else "Failed"
-        place = _expected_place(entry) if entry.expected_any and not entry.passed else ""
-        reason = entry.reason.removesuffix(".") if place else entry.reason  # "… 3 mom."
-        return expected, f"{state}: {reason}{place}"
-    relevant = sum(grade > 0 for grade in entry.judged)
-    expected = f"{relevant} of the {len(entry.judged)} judged documents are relevant"
-    if entry.reason:
-        return expected, entry.reason
-    ranks = [rank for rank, grade in enumerate(entry.grades, start=1) if grade]
-    unknown = sum(grade is None for grade in entry.grades[:10])
-    first = f"the first relevant one at rank {ranks[0]}" if ranks else "none of them was found"
-    found = f"{len(ranks)} of them found, {first}" if ranks else first
-    return expected, f"{found}; {unknown} of the first {len(entry.grades[:10])} are not judged"
-
-
-def _expected_place(entry: GoldenEntry) -> str:
-    """The rank of the expected place, unless the reason names it, and why a miss is called
-    close."""
-    if f"rank {entry.expected_rank}" in entry.reason:
-        return "."
-    close = f" {CLOSE}" if entry.failure == "near_miss" else ""
-    if entry.expected_rank is None:
-        among = counted(len(entry.hits), "result")
-        return f".{close} An expected place is not among the {among}."
-    return f".{close} The first expected place stands at rank {entry.expected_rank}."
-
-
 def report_of(service: Service, run_id: str) -> str:
     """The whole report of a run: whether it may ship by the gates of today, the unjudged share,
     every measure overall and by slice, and for a graded set every query."""
@@ -558,7 +525,7 @@ def report_of(service: Service, run_id: str) -> str:
             [
                 f"{entry.query_id} {inline(entry.query_text)}".replace("|", "/"),
                 f"{sum(grade is not None for grade in entry.grades[:10])}",
-                *(_three_decimals(entry.metrics.get(line.key)) for line in lines),
+                *(decimal(entry.metrics.get(line.key)) for line in lines),
             ]
             for entry in results.per_query
         ]
@@ -566,35 +533,3 @@ def report_of(service: Service, run_id: str) -> str:
         queries = "\n".join(f"| {' | '.join(row)} |" for row in table)
         parts = [parts[0], summary_of(results), *parts[1:], f"## Queries\n\n{queries}\n"]
     return "\n\n".join(part.rstrip() for part in parts) + "\n"
-
-
-def _three_decimals(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}"
-
-
-def summary_of(results: Results) -> str:
-    """How good a run is, in a sentence or two. The unjudged share comes first, since the score
-    alone would be taken for the answer."""
-    if isinstance(results, GoldenResults):
-        failed = [entry for entry in results.per_query if not entry.passed]
-        must = sum(entry.must for entry in failed)
-        passed = len(results.per_query) - len(failed)
-        questions = f"{passed} of {counted(len(results.per_query), 'question')} passed"
-        if not failed:
-            return f"{questions}."
-        musts = f"{must} of them MUST questions" if must else "none of them a MUST question"
-        return f"{questions}; {len(failed)} failed, {musts}."
-    line = deciding_measure(results)
-    value = results.overall.get(line.key) if line is not None else None
-    if line is None or value is None:
-        return "Nothing is judged yet, so there are no figures."
-    low, high = results.intervals.overall.get(line.key, (None, None))
-    between = (
-        f" (95% interval {low:.3f} to {high:.3f})" if low is not None and high is not None else ""
-    )
-    over = counted(results.receipt.n.overall, "query")
-    figure = f"{line.measure} is {value:.3f}{between} over {over}."
-    unjudged = [each for each in results.receipt.unjudged.values() if each.measure == line.measure]
-    counts = results.receipt.counts
-    doubt = Sentences(Words("en")).bounds(unjudged[0], line.cutoff, counts) if unjudged else ""
-    return f"{doubt} Counted so, {figure}" if doubt else figure

@@ -12,7 +12,14 @@ from assay.core.files import stamp_of
 from assay.core.results import Baseline, GoldenResults, Recorded, Results, Verdict
 from assay.evaluation.comparison import Comparison, Difference, compare
 from assay.reports.view import failed_musts
-from assay.reports.wording import Sentences, as_sentence, gold_change, headlines, hidden_loss
+from assay.reports.wording import (
+    Sentences,
+    as_sentence,
+    gold_change,
+    headlines,
+    hidden_loss,
+    risk_in_words,
+)
 from assay.reports.words import Words
 from assay.workbench.deciding.baseline import against, read_baseline
 from assay.workbench.deciding.run_boards import baseline_of, verdict_risk, verdict_today
@@ -51,6 +58,7 @@ class BaselineSummary(msgspec.Struct, frozen=True, kw_only=True):
     head: Difference
     lost: str
     changed: str
+    risk: str
     recorded: Recorded | None
     change: Baseline
 
@@ -86,6 +94,7 @@ def baseline_summary(since: BaselineComparison, language: str) -> BaselineSummar
         head=head,
         lost=as_sentence(hidden_loss(head, compared, tell)),
         changed=as_sentence(gold_change(head, compared, tell)),
+        risk=risk_in_words(head, tell),
         recorded=since.before.recorded,
         change=since.change,
     )

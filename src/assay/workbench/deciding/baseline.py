@@ -42,7 +42,7 @@ def stale_reason(results: Results, then: Results | None) -> str:
 
 def against(results: Results, then: Results, path: Path) -> Baseline:
     """The change of every figure over the queries both have, overall and in their slices."""
-    from assay.evaluation.deltas import deltas
+    from assay.evaluation.changes import deltas
 
     found = deltas(results, then)
     return Baseline(
@@ -77,8 +77,9 @@ def update_baseline(
     why: str,
     write: Callable[[Path, bytes], None] = write_atomic,
 ) -> Recorded:
-    """Record these results as the new baseline: who, when, why and at which commit. `write` is for
-    those who do something else in the same step."""
+    """Record these results as the new baseline: who, when, why and at which commit. The texts of
+    hits are left out, because a baseline is committed. `write` is for those who do something else
+    in the same step."""
     if not results.receipt.counts.get("n_scored", 1):
         raise InputError(
             "no query is scored: a baseline without figures holds nothing",
@@ -87,6 +88,14 @@ def update_baseline(
         )
     now = datetime.now(UTC).isoformat(timespec="seconds")
     recorded = Recorded(by=by, why=why, at=now, git=git_state())
-    kept = msgspec.structs.replace(results, baseline=None, recorded=recorded)
+    kept = msgspec.structs.replace(_without_texts(results), baseline=None, recorded=recorded)
     write(path, encode(to_json(kept)))
     return recorded
+
+
+def _without_texts(results: Results) -> Results:
+    """Golden results with the ids of the hits alone."""
+    if not isinstance(results, GoldenResults):
+        return results
+    entries = [msgspec.structs.replace(entry, hits=[]) for entry in results.per_query]
+    return msgspec.structs.replace(results, per_query=entries)

@@ -11,6 +11,7 @@ from assay.core.errors import UsageError
 from assay.core.results import Results
 from assay.evaluation.comparison import Comparison, compare
 from assay.formats.results_json import read_results
+from assay.workbench.judging.vote_totals import dataset_of, rulings_needed
 
 
 def compare_results(
@@ -19,13 +20,30 @@ def compare_results(
     force: bool = False,
     primary: str = "",
     equivalence: float | None = None,
+    tests: bool = False,
+    worst_case: bool = False,
 ) -> Comparison:
     """Paired differences; `primary` is the measure that decides, `equivalence` a margin. Three or
-    more also have a leaderboard. The systems are called by their engines, or where these are the
-    same by their files."""
+    more also have a leaderboard."""
     if len(paths) < 2:
         raise UsageError("give at least two results files to compare")
     results = [read_results(path) for path in paths]
+    found = compare_with_leaderboard(
+        results,
+        names_of(results, paths),
+        force=force,
+        primary=primary,
+        equivalence=equivalence,
+        tests=tests,
+        worst_case=worst_case,
+    )
+    dataset = dataset_of(results[0])
+    rulings = rulings_needed(dataset) if dataset is not None else 0
+    return msgspec.structs.replace(found, rulings=rulings)
+
+
+def names_of(results: Sequence[Results], paths: Sequence[Path]) -> list[str]:
+    """The systems by their engines, or where these are the same by their files."""
     for names in (
         [scored.engine for scored in results],
         [path.stem for path in paths],
@@ -33,9 +51,7 @@ def compare_results(
     ):
         if len(set(names)) == len(names):
             break
-    return compare_with_leaderboard(
-        results, names, force=force, primary=primary, equivalence=equivalence
-    )
+    return names
 
 
 def compare_with_leaderboard(
@@ -45,9 +61,19 @@ def compare_with_leaderboard(
     force: bool = False,
     primary: str = "",
     equivalence: float | None = None,
+    tests: bool = False,
+    worst_case: bool = False,
 ) -> Comparison:
     """Compare each results with the first; three or more also have a leaderboard."""
-    found = compare(results, names, force=force, primary=primary, equivalence=equivalence)
+    found = compare(
+        results,
+        names,
+        force=force,
+        primary=primary,
+        equivalence=equivalence,
+        tests=tests,
+        worst_case=worst_case,
+    )
     if len(results) < 3:
         return found
     from assay.evaluation.leaderboard import leaderboard

@@ -19,6 +19,7 @@ from assay.workbench.deciding.run_boards import (
 from assay.workbench.deciding.run_comparison import pairs_that_decide
 from assay.workbench.deciding.single_judge_risk import second_judge_asked
 from assay.workbench.judging.session import open_session
+from assay.workbench.judging.vote_totals import PairsByVotes, by_votes
 from assay.workbench.project.service import Service, gold_path, kept_path, stored_name
 from assay.workbench.scoring.history import KeptRun, kept_run, run_records
 
@@ -64,7 +65,7 @@ def open_question(service: Service, name: str, judge: str = "") -> OpenQuestion 
             wanted = pairs_that_decide(service, other.id, run.id)
     except AssayError:  # the pages of its runs say what is wrong
         return None
-    left = left_to_judge(service, name, wanted)
+    left = left_to_judge(service, name, wanted, judge).left
     asked = [PairToJudge(query_id=pair.query_id, doc_id=pair.doc_id) for pair in left]
     return OpenQuestion(run=run, other=other, pairs=asked) if asked else None
 
@@ -84,18 +85,12 @@ def _pairs_for_second_judge(
     return [PairToJudge(query_id=query, doc_id=doc) for query, doc in left]
 
 
-def left_to_judge(service: Service, name: str, pairs: Sequence[Pair]) -> list[Pair]:
-    """The pairs without those that have a counting vote by now."""
+def left_to_judge(
+    service: Service, name: str, pairs: Sequence[Pair], judge: str = ""
+) -> PairsByVotes:
+    """The pairs by what their votes ask for: a judge, a ruling, or nothing more."""
     try:
-        session = open_session(gold_path(service, name))
+        path = gold_path(service, name)
     except AssayError:
-        return list(pairs)
-    with session.log.reading:
-        return [
-            pair
-            for pair in pairs
-            if not any(
-                vote.grade is not None and vote.kind in session.policy.counts
-                for vote in session.votes.holding((pair.query_id, pair.doc_id))
-            )
-        ]
+        return PairsByVotes(left=list(pairs), rulings=[], dealt=[], judged=[])
+    return by_votes(path, pairs, judge)

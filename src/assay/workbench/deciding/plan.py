@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TypedDict
 
@@ -12,19 +13,21 @@ from assay.core.errors import InputError, UsageError
 from assay.core.results import GradedResults, Results
 from assay.core.types import counted
 from assay.evaluation.comparison import ALPHA, Difference, compare
-from assay.evaluation.doubts import believed_spread, is_closed
+from assay.evaluation.measures import parse_measure
 from assay.evaluation.planning import (
     PASS,
     POWER,
     Goal,
     Plan,
     crowds_of,
-    depths_of,
+    gate_needs,
     needed,
     queries_for,
 )
+from assay.evaluation.verdict_stability import believed_spread, is_closed
 from assay.formats.results_json import read_results
 
+POOL = 10  # results of each engine, where the measure has no cutoff
 OTHER_DIFFERENCES = (0.01, 0.02, 0.03, 0.05, 0.1)  # shown beside the one asked for
 
 
@@ -61,28 +64,26 @@ def plan_from(
     )
     asked = [difference, *(each for each in OTHER_DIFFERENCES if each != difference)]
     needs = [needed(moves, replace(goal, difference=each)) for each in asked]
-    depths = []
+    documents = None
     if isinstance(base, GradedResults) and isinstance(other, GradedResults):
-        depths = depths_of(base, other, row.measure, needs[0].queries)
-    cheap = min(
-        (each for each in depths if each.judgments is not None),
-        key=lambda each: each.judgments or 0,
-        default=None,
-    )
+        documents = _documents(base, other, parse_measure(row.measure).cutoff or POOL)
+    queries = needs[0].queries
     return Plan(
         measure=row.measure,
         baseline=names[0],
         system=names[1],
         pilot=len(moves),
         spread=spread,
+        mean=row.value,
         power=power,
         level=goal.level,
         needs=needs,
-        depths=depths,
-        cheapest=cheap.depth if cheap else None,
+        gates=gate_needs(moves, np.array(list(values[1].values())), goal),
+        documents=documents,
+        judgments=math.ceil(queries * documents) if queries and documents else None,
         changed=int((moves != 0).sum()) if binary else None,
         agreement=agreement,
-        crowds=[] if agreement is None else crowds_of(agreement, goal, cheap),
+        crowds=[] if agreement is None else crowds_of(agreement, goal, documents),
         **_unjudged_effect((base, other), row.measure, goal),
     )
 
@@ -97,6 +98,17 @@ def _deciding_difference(
         hint = error.hint.partition(" To compare anyway")[0]
         raise InputError(error.message, where=error.where, hint=hint) from error
     return next(row for row in found.differences if row.measure == found.headline)
+
+
+def _documents(base: GradedResults, other: GradedResults, depth: int) -> float:
+    """How many documents a query has in the top results of either."""
+    lists = [{entry.query_id: entry.results for entry in each.per_query} for each in (base, other)]
+    pools = [
+        len({*results[:depth], *lists[1][query][:depth]})
+        for query, results in lists[0].items()
+        if query in lists[1]
+    ]
+    return sum(pools) / len(pools) if pools else 0.0
 
 
 class UnjudgedEffect(TypedDict, total=False):

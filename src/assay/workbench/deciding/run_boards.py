@@ -19,18 +19,21 @@ from assay.workbench.deciding.single_judge_risk import SingleJudgeRisk, find_sin
 from assay.workbench.project.cache import computed
 from assay.workbench.project.paging import Page, page_of, page_size
 from assay.workbench.project.service import Service, kept_path
-from assay.workbench.scoring.history import KeptRun, kept_run, read_ahead, run_records
-from assay.workbench.scoring.run import gates_on
-from assay.workbench.scoring.run_records import (
+from assay.workbench.scoring.history import (
+    KeptRun,
     RunLine,
     StoredVerdict,
     configured_name,
     gates_digest,
     headline,
     judged_share,
+    kept_run,
     line_of,
+    read_ahead,
+    run_records,
     with_summary,
 )
+from assay.workbench.scoring.run import gates_on
 from assay.workbench.scoring.score import verdict_against
 
 __all__ = [

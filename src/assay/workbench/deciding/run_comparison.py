@@ -20,9 +20,9 @@ from assay.core.results import (
     is_variant,
 )
 from assay.evaluation import statistics
+from assay.evaluation.changes import in_one_state
 from assay.evaluation.comparison import Comparison, Difference, compare
-from assay.evaluation.doubts import is_closed
-from assay.evaluation.states import in_one_state
+from assay.evaluation.verdict_stability import is_closed
 from assay.judging.next import next_to_judge
 from assay.reports.view import FEW
 from assay.workbench.deciding.run_boards import (
@@ -54,9 +54,9 @@ __all__ = [
 ComparisonOutcome = Literal[
     "better", "worse", "probably_better", "probably_worse", "not_shown", "same", "open"
 ]
-LeadKind = Literal["leads", "leads_here", "ahead_of", "turnable", "turned", "level"]
+LeadKind = Literal["leads", "probably", "ahead_of", "turnable", "level"]
 
-SLICES = ("type", "topic", "category", "language", "corpus")
+SLICES = ("type", "topic", "wording", "category", "language", "corpus")
 WEIGHTY = 20  # documents to judge if no number of them is expected to settle it: one sitting
 
 
@@ -112,16 +112,17 @@ class Duel(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Lead(msgspec.Struct, frozen=True, kw_only=True):
-    """Which of two engines on a set is ahead, and whether that is proven, proven on these queries
-    alone, not proven, or could be turned by documents that nobody has judged, or probably is. Every
-    page says it in the words of `kind`, and what is not proven as a report does. It names the
-    `judge` where it rests on one whom nobody has checked."""
+    """Which of two engines on a set is ahead, and whether that is significant, probable, not
+    significant, or open because of documents that nobody has judged. Every page says it in the
+    words of `kind`, and what is not significant as a report does. `sure` is how probable it is. It
+    names the `judge` where it rests on one whom nobody has checked."""
 
     kind: LeadKind
     engine: str
     other: str
     page: str = ""  # where it is told in full
     judge: str = ""
+    sure: float | None = None
 
 
 def duel(service: Service, first: str, second: str) -> Duel:
@@ -167,9 +168,13 @@ def _read_two_runs(service: Service, first: str, second: str) -> tuple[KeptRun, 
 def lead_by(names: tuple[str, str], head: Difference, judge: str = "") -> Lead:
     """The one with the higher figure first; where that is not proven, the one in question."""
     kind = _kind(head)
-    behind = head.difference < 0 and kind not in ("ahead_of", "turnable")
+    behind = head.verdict in ("worse", "probably worse")
     first, second = names if behind else names[::-1]
-    return Lead(kind=kind, engine=first, other=second, judge=judge)
+    return Lead(kind=kind, engine=first, other=second, judge=judge, sure=_sure(head))
+
+
+def _sure(head: Difference) -> float | None:
+    return None if head.sure is None else max(head.sure, 1 - head.sure)
 
 
 def _change_risk(
@@ -215,42 +220,40 @@ def lead_of(service: Service, board: Board) -> Lead | None:
     if len(board.leaders) < 2:
         return None
     best, other = board.leaders[:2]
+    names, page = (other.engine, best.engine), f"/compare?a={other.id}&b={best.id}"
     try:
-        kind = lead_kind(service, other.id, best.id)
+        lead = lead_between(service, other.id, best.id, names)
     except AssayError:
-        kind = "ahead_of"
-    if best.value == other.value and kind not in ("turnable", "turned"):
-        kind = "level"
+        return Lead(kind="ahead_of", engine=best.engine, other=other.engine, page=page)
+    if best.value == other.value and lead.kind == "ahead_of":
+        lead = msgspec.structs.replace(lead, kind="level")
     on = None
-    if kind in ("leads", "leads_here"):
+    if lead.kind == "leads":
         both = kept_run(service, other.id), kept_run(service, best.id)
         on = _change_risk(service, both, "better")
-    return Lead(
-        kind=kind,
-        engine=best.engine,
-        other=other.engine,
-        page=f"/compare?a={other.id}&b={best.id}",
-        judge=on.on.judge if on else "",
-    )
+    return msgspec.structs.replace(lead, page=page, judge=on.on.judge if on else "")
 
 
 def _kind(head: Difference) -> LeadKind:
-    outcome = _outcome(head)
-    if outcome in ("better", "worse"):
-        return "leads_here" if head.here_only else "leads"
-    if outcome == "open":
-        expected = head.doubt.expected if head.doubt else None
-        return "turned" if (expected or 0.0) * head.difference < 0 else "turnable"
-    return "level" if outcome == "same" else "ahead_of"
+    kinds: dict[ComparisonOutcome, LeadKind] = {
+        "better": "leads",
+        "worse": "leads",
+        "probably_better": "probably",
+        "probably_worse": "probably",
+        "open": "turnable",
+        "same": "level",
+    }
+    return kinds.get(_outcome(head), "ahead_of")
 
 
-def lead_kind(service: Service, first: str, second: str) -> LeadKind:
+def lead_between(service: Service, first: str, second: str, names: tuple[str, str]) -> Lead:
     """What the comparison of two runs says first, without all that its page has beside it."""
 
-    def kind() -> LeadKind:
-        return _kind(_compared((kept_run(service, first), kept_run(service, second)))[1])
+    def lead() -> Lead:
+        head = _compared((kept_run(service, first), kept_run(service, second)))[1]
+        return lead_by(names, head)
 
-    return computed(("kind of lead", service.store.address, first, second), kind)
+    return computed(("lead", service.store.address, first, second, names), lead)
 
 
 # ── the change ────────────────────────────────────────────────────────────────────────────────────
@@ -292,15 +295,16 @@ def _head(found: Comparison) -> Difference:
 
 
 def _outcome(head: Difference) -> ComparisonOutcome:
-    """`open` where unjudged documents could turn it; `not_shown` where zero is inside the interval:
-    then the sign says nothing."""
-    if not head.wins and not head.losses and head.verdict != "open":
-        return "same"
-    if head.verdict in ("better", "worse", "open"):
-        return head.verdict
-    if head.low is None or head.high is None or head.low <= 0 <= head.high:
-        return "not_shown"
-    return "probably_better" if head.difference > 0 else "probably_worse"
+    """The verdict; `same` where no query differs and nothing is said of unjudged documents."""
+    outcomes: dict[str, ComparisonOutcome] = {
+        "better": "better",
+        "worse": "worse",
+        "probably better": "probably_better",
+        "probably worse": "probably_worse",
+        "open": "open",
+    }
+    found = outcomes.get(head.verdict, "not_shown")
+    return "same" if found == "not_shown" and not head.wins and not head.losses else found
 
 
 def _unjudged(results: Results) -> float | None:
@@ -390,7 +394,10 @@ def _doubt(
         found = next_to_judge(before.per_query, after.per_query, measure=comparison.headline)
     except InputError:  # a measure that no guess is made for
         return [], None, None
+    if found.as_judged:
+        return [], None, None
     if found.first:  # nothing is known of the others
         return found.pairs[: found.first], None, None
-    weighty = WEIGHTY if head.verdict == "open" else 0  # sure of the sign, which the test is not
+    waits = head.verdict not in ("better", "worse") and head.doubt is not None
+    weighty = WEIGHTY if waits and head.doubt and head.doubt.is_open else 0
     return found.pairs[: found.needed or weighty], found.confidence, found.expected

@@ -1,5 +1,6 @@
 """Whether a verdict depends on one judge: it is decided again without the documents that only this
-judge has judged and nobody has checked (`judging/labels.py`). Also: asking a second judge."""
+judge has judged and nobody has checked (`workbench/judging/vote_totals.py`). Also: asking a second
+judge."""
 
 from __future__ import annotations
 
@@ -13,16 +14,15 @@ import polars as pl
 
 from assay.core.errors import AssayError
 from assay.core.fingerprints import gold_fingerprint
-from assay.core.results import GradedResults, Results, Verdict
+from assay.core.results import GradedResults, OneJudge, Results, Verdict
 from assay.core.runs import run_from_results
 from assay.core.types import GoldSet, Hit, QueryResult
-from assay.core.verdicts import OneJudge
 from assay.evaluation.graded import graded_results
 from assay.gold.acts import ASK_SECOND
-from assay.gold.files import has_log
 from assay.gold.log import writing
+from assay.gold.rows import has_log
+from assay.gold.votes import Pair
 from assay.judging.pool import Pool, pool_path, read_pool, with_second_look, write_pool
-from assay.judging.votes import Pair
 from assay.workbench.judging.session import JudgingSession, open_session
 from assay.workbench.judging.vote_totals import vote_totals
 from assay.workbench.project.cache import computed

@@ -16,7 +16,7 @@ from assay.core.errors import AssayError, InputError, UsageError
 from assay.core.files import write_atomic
 from assay.judging import rubrics
 from assay.judging.agreement import Agreement as Agreement
-from assay.judging.agreement import Figure as Figure
+from assay.judging.agreement import AgreementFigure as AgreementFigure
 from assay.judging.agreement import Kind, agreement
 from assay.judging.votes import read_votes
 from assay.workbench.judging.session import JudgingSession, open_session
@@ -139,7 +139,6 @@ def judges_agreement(
 
 
 def write_agreement(figures: Agreement, output: Path) -> None:
-    """Write the agreement as a Markdown file."""
     from assay.reports.agreement import agreement_markdown
 
     if output.suffix != ".md":

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
@@ -25,25 +26,31 @@ from assay.core.types import (
 from assay.core.types import machine_note_of as machine_note_of
 from assay.corpus.letters import only_asks
 from assay.corpus.lookup import cited_numbers, documents, is_corpus, require_corpus
-from assay.engines.registry import searched
+from assay.engines.running import searched
 from assay.evaluation.expectations import check_expectations
 from assay.formats import gold_jsonl
-from assay.formats.exchange import same_text
+from assay.formats.ballots import same_text
 from assay.formats.gold_jsonl import Approval
-from assay.gold.files import log_path
 from assay.gold.log import open_log
 from assay.gold.projection import state_of_file
+from assay.gold.rows import log_path
 from assay.judging import rubrics
 from assay.judging.perturb import perturb
-from assay.judging.pool import read_pool
-from assay.judging.set_summary import GoldPicture, picture_of
-from assay.judging.validate import KnownDocuments, validate
-from assay.judging.votes import document_fingerprint, read_votes
+from assay.judging.validate import (
+    LEVELS,
+    NUMBER,
+    GoldPicture,
+    KnownDocuments,
+    picture_of,
+    validate,
+)
+from assay.judging.votes import read_votes
 from assay.law.matching import known_document
-from assay.review.bootstrap import Bootstrapped, Options, bootstrap
-from assay.telemetry.feedback import days_before
-from assay.workbench.judging.new_sets import now_in_utc, rubric_found_again
-from assay.workbench.judging.pool_documents import pooled_corpus
+from assay.review.bootstrap import BootstrapOptions, Bootstrapped, Evidence, bootstrap
+from assay.telemetry.external_logs import ExternalLogs
+from assay.telemetry.records import days_before
+from assay.workbench.judging.pool_documents import pooled_corpus as pooled_corpus
+from assay.workbench.judging.set_edits import now_in_utc, rubric_found_again
 from assay.workbench.project.cache import computed
 from assay.workbench.project.config import CONFIG_NAME, read_config
 from assay.workbench.project.overwrite_guard import spare_judgments
@@ -117,7 +124,7 @@ def _is_here(corpus: Path) -> bool:
 
 
 def unchecked_rows(gold: GoldSet, known: Mapping[str, Path]) -> Iterator[Finding]:
-    """Rows that nothing is known of, where other rows are checked."""
+    """Flags for rows whose corpus is unknown, if other rows are checked."""
     if not known or ALL_ROWS in known:
         return
     for name in dict.fromkeys(query.corpus for query in gold.queries if query.corpus not in known):
@@ -147,7 +154,7 @@ def validate_gold(
     given = split_corpora(corpora) | ({ALL_ROWS: corpus} if corpus is not None else {})
     searched = corpora_of(gold, given)
     read = {place: documents(place) for place in dict.fromkeys(searched.values())}
-    told = {place: _known_of_corpus(place, known, votes) for place, known in read.items()}
+    told = {place: _known_of_corpus(place, known, gold, votes) for place, known in read.items()}
     own = None
     if set(searched) - {ALL_ROWS}:
         own = {
@@ -163,38 +170,44 @@ def validate_gold(
         findings += check_expectations(gold, places, file=str(dataset))
     omissions = getattr(formats.gold_format(formats.detect_gold(dataset)), "omissions", None)
     findings += omissions(dataset) if omissions else ()
-    return gold, sorted(findings, key=lambda finding: finding.level != "error")
+    return gold, sorted(findings, key=lambda finding: LEVELS.index(finding.level))
 
 
 def _known_of_corpora(told: Sequence[KnownDocuments]) -> KnownDocuments | None:
-    """What several corpora tell: of one, all that it tells."""
+    """What is known of the documents of all corpora together."""
     if len(told) < 2:
         return told[0] if told else None
     numbers = [known.statutes for known in told]
-    fingerprints: dict[str, str] = {}
+    judged: dict[str, Document] = {}
+    examples: dict[str, frozenset[str]] = {}
     for known in told:
-        fingerprints |= known.fingerprints
+        judged |= known.judged
+        examples |= known.examples
     return KnownDocuments(
         ids=frozenset().union(*(known.ids for known in told)),
         statutes=frozenset().union(*(each or () for each in numbers)),
         requests=frozenset().union(*(known.requests for known in told)),
-        fingerprints=fingerprints,
+        judged=judged,
+        examples=examples,
     )
 
 
 def _known_of_corpus(
-    corpus: Path, known: Sequence[Document], votes: Sequence[Vote]
+    corpus: Path, known: Sequence[Document], gold: GoldSet, votes: Sequence[Vote]
 ) -> KnownDocuments:
+    issues = [issue for topic in gold.taxonomy.values() for issue in topic.issues]
+    examples = {doc_id for issue in issues for doc_id in issue.example_opinion_ids}
     voted = {vote.doc_id for vote in votes if vote.document}
     return KnownDocuments(
         name=str(corpus),
         ids={document.id for document in known},
         statutes=cited_numbers(corpus, known),
         requests=frozenset(document.id for document in known if only_asks(document)),
-        fingerprints={
-            document.id: document_fingerprint(document)
+        judged={document.id: document for document in known if document.id in voted},
+        examples={
+            document.id: frozenset(NUMBER.findall(document.text))
             for document in known
-            if document.id in voted
+            if document.id in examples
         },
     )
 
@@ -212,12 +225,7 @@ def log_warnings(dataset: Path) -> list[str]:
 
 def is_checked(dataset: Path, gold: GoldSet, corpora: Sequence[str]) -> bool:
     """Whether any corpus is known that the rows are checked against."""
-    return bool(corpora or corpus_pooled_from(dataset) or corpora_of(gold, {}))
-
-
-def corpus_pooled_from(dataset: Path) -> Path | None:
-    """The corpus of the set's pool, where it is here."""
-    return pooled_corpus(read_pool(dataset))
+    return bool(corpora or pooled_corpus(dataset) or corpora_of(gold, {}))
 
 
 def gold_stats(dataset: Path) -> GoldPicture:
@@ -244,7 +252,7 @@ def gold_list(service: Service) -> list[GoldSummary]:
 
 
 def describe(name: str, path: Path) -> GoldSummary:
-    """A file is read again when it changes."""
+    """The summary of a set; its file is read again when it changes."""
     try:
         if path.is_file():  # the time of a folder says nothing of the files in it
             status = path.stat()
@@ -278,13 +286,13 @@ def approval(gold: Path) -> Approval:
 
 
 def rubric_page(name: str = "") -> str:
-    """A rubric by name or file, for who judges."""
+    """A rubric as a Markdown page, by name or file."""
     rubric = rubrics.find(name or rubrics.DEFAULT)
     return rubrics.as_markdown(rubric) + f"\nVersion: `{rubrics.version(rubric)}`.\n"
 
 
 def rubric_object(name: str = "") -> object:
-    """The same for programs, with its version."""
+    """A rubric as data, with its version."""
     rubric = rubrics.find(name or rubrics.DEFAULT)
     return {"version": rubrics.version(rubric)} | msgspec.to_builtins(rubric)
 
@@ -297,7 +305,7 @@ def rubric_list(beside: Path | None = None) -> list[rubrics.AvailableRubric]:
 
 
 def bootstrap_gold(
-    service: Service,
+    source: Service | ExternalLogs,
     gold: Path,
     *,
     min_support: int = 1,
@@ -306,17 +314,19 @@ def bootstrap_gold(
     min_grade: int = 3,
     dry_run: bool = False,
 ) -> Bootstrapped:
-    """Make gold from logs and what decisions cited; rows of the chair are never touched."""
+    """Make gold from logs and what decisions cited, of a project or of the team's own tables; rows
+    of the chair are never touched."""
     if min_support < 1 or min_grade not in (1, 2, 3):
         raise InputError("the minimum support is 1 or more, the minimum grade 1, 2 or 3")
-    now = service.clock()
-    options = Options(
+    evidence: Evidence = source.store if isinstance(source, Service) else source
+    now = source.clock() if isinstance(source, Service) else datetime.now(UTC)
+    options = BootstrapOptions(
         min_support=min_support,
         since=days_before(now, recent_days) if recent_days is not None else None,
         corpora=tuple(corpora),
         min_grade=min_grade,
     )
-    return bootstrap(service.store, gold, options, dry_run=dry_run, now=now)
+    return bootstrap(evidence, gold, options, dry_run=dry_run, now=now)
 
 
 # ── other formats and variants ────────────────────────────────────────────────────────────────────
@@ -338,7 +348,7 @@ def convert_gold(
         rules = rubric_found_again(rubric, target)
         gold = replace(gold, rubric=rules.id, top_grade=rules.top)
     if not replace_judgments:
-        _spare_target(target, gold, read_votes(source))
+        _spare(target, gold, read_votes(source), "{} --replace writes over it.")
     return write_whole(gold, target, target_format, where=str(source))
 
 
@@ -346,11 +356,7 @@ def save_gold(gold: GoldSet, target: Path, *, replace_judgments: bool = False) -
     """Write a set in the format of the ending; return what that could not hold. A file whose
     judgments would be lost is spared."""
     if not replace_judgments:
-        try:
-            spare_judgments(target, gold, ())
-        except UsageError as error:
-            hint = "Give another name, or replace=True to write over it."
-            raise UsageError(error.message, where=error.where, hint=hint) from error
+        _spare(target, gold, (), "Give another name, or replace=True to write over it.")
     if target.suffix in (".json", ".jsonl") and not all(query.text for query in gold.queries):
         raise InputError(
             f"a {target.suffix} set holds the text of every query, and some have none",
@@ -386,12 +392,13 @@ def write_whole(
         ], lost
 
 
-def _spare_target(target: Path, gold: GoldSet, votes: Sequence[Vote]) -> None:
+def _spare(target: Path, gold: GoldSet, votes: Sequence[Vote], hint: str) -> None:
+    """Refuse to lose judgments, with the hint that fits the caller."""
     try:
         spare_judgments(target, gold, votes)
     except UsageError as error:
-        hint = f"{error.hint} --replace writes over it."
-        raise UsageError(error.message, where=error.where, hint=hint) from error
+        message, where = error.message, error.where
+        raise UsageError(message, where=where, hint=hint.format(error.hint)) from error
 
 
 def _is_golden(gold: GoldSet) -> bool:
@@ -415,7 +422,7 @@ def _lost_note(before: GoldSet, after: GoldSet) -> Iterable[str]:
 
 
 def _lost(before: GoldSet, after: GoldSet) -> Iterable[str]:
-    """What reading the written file back does not give again."""
+    """What is missing when the written file is read back."""
     after, numbered = _by_text(before, after)
     if numbered:
         yield f"id of {len(before.queries)} queries"

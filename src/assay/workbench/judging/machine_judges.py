@@ -21,36 +21,28 @@ from assay import formats
 from assay.core.errors import InputError
 from assay.core.types import Vote
 from assay.core.workers import Failure, Job, run_jobs
-from assay.judging import machine, machine_prompt, rubrics
+from assay.gold.votes import RULING, SAMPLE, Pair, book_of, current, not_before
+from assay.judging import machine, rubrics
+from assay.judging.labels import read_policy
 from assay.judging.machine import (
     CachedAnswer,
     JudgeOutcome,
+    JudgingRequest,
     Machine,
+    MachineVerdict,
     RunBegun,
     RunEnded,
     Spent,
     append_receipt,
 )
-from assay.judging.machine_prompt import Request, Verdict
-from assay.judging.policy import read_policy
 from assay.judging.pool import pool_path, read_pool
-from assay.judging.votes import (
-    RULING,
-    SAMPLE,
-    Pair,
-    book_of,
-    current,
-    document_fingerprint,
-    not_before,
-    read_votes,
-    votes_of_labels,
-)
+from assay.judging.votes import document_fingerprint, read_votes, votes_of_labels
 from assay.workbench.judging import votes_to_labels
 from assay.workbench.judging.pool_documents import texts_of
 from assay.workbench.project.config import CONFIG_NAME, read_config
 
-CHARACTERS_A_TOKEN = 4  # about, of English; other languages have fewer
-TOKENS_AN_ANSWER = 150  # about
+CHARACTERS_A_TOKEN = 4  # rule of thumb for English; other languages have fewer
+TOKENS_AN_ANSWER = 150  # rule of thumb for three sentences in JSON
 BAD_IN_A_ROW = 5  # unusable answers after which a run stops; taste
 
 Stopped = Literal["", "outage", "refused", "unusable", "ceiling", "interrupted"]
@@ -66,7 +58,7 @@ class PairToAsk:
     doc_id: str
     document: str
     before: Vote | None  # what the judge said of it
-    request: Request
+    request: JudgingRequest
     kept: CachedAnswer | None
 
     @property
@@ -76,7 +68,7 @@ class PairToAsk:
 
 @dataclass(frozen=True, kw_only=True)
 class JudgingPlan:
-    """What a run would do."""
+    """The pairs that a run would ask about, and their cost."""
 
     dataset: Path
     judge: str
@@ -128,8 +120,6 @@ class JudgingPlan:
 
 
 class UnjudgedPair(msgspec.Struct, frozen=True, kw_only=True):
-    """A pair that got no usable answer."""
-
     query_id: str
     doc_id: str
     why: str
@@ -192,9 +182,7 @@ def plan_judging(
 
     def item(pair: Pair) -> PairToAsk:
         query, document = queries[pair[0]], found[pair[1]]
-        request = machine_prompt.judging_request(
-            rubric, query, document, most=settings.max_characters
-        )
+        request = machine.judging_request(rubric, query, document, most=settings.max_characters)
         kept = machine.find_cached(folder, settings, request)
         return PairToAsk(
             query_id=query.id,
@@ -221,7 +209,7 @@ def plan_judging(
 
 
 def _limited(items: Iterable[PairToAsk], limit: int | None) -> list[PairToAsk]:
-    """What was asked in vain before takes no place of the others."""
+    """The first items up to the limit; those asked in vain before do not count."""
     taken: list[PairToAsk] = []
     for item in items:
         if limit is not None and sum(not each.in_vain for each in taken) >= limit:
@@ -312,8 +300,6 @@ def judge_pairs(
 
 
 class _JudgingRun:
-    """A run as far as it has come."""
-
     def __init__(self, plan: JudgingPlan, tick: Tick) -> None:
         self.plan = plan
         self.tick = tick
@@ -327,16 +313,14 @@ class _JudgingRun:
         self.why = ""
 
     def take_kept(self) -> None:
-        """What was answered before is voted without asking."""
+        """Vote with the cached answers."""
         votes = [
             self._vote(item, item.kept.verdict, item.kept.seconds)
             for item in self.plan.items
             if item.kept is not None and item.kept.verdict is not None
         ]
         if self.plan.items:
-            votes_to_labels.append_votes(
-                self.plan.dataset, votes
-            )  # after the labels that the set has
+            votes_to_labels.append_votes(self.plan.dataset, votes)  # after the set's labels
         self._count(votes)
         self.from_cache = len(votes)
 
@@ -379,7 +363,7 @@ class _JudgingRun:
     def _hear(self, item: PairToAsk, answer: JudgeOutcome | Failure) -> None:
         if isinstance(answer, Failure):
             answer = JudgeOutcome(
-                state="outage", why=_without_key(answer.message, self.plan.machine)
+                state="outage", why=without_key(answer.message, self.plan.machine)
             )
         self.spent += answer.spent
         self.sent += [item] if answer.spent.requests else []
@@ -402,7 +386,7 @@ class _JudgingRun:
     def stop(self, how: Stopped, why: str) -> None:
         self.stopped, self.why = how, why
 
-    def _vote(self, item: PairToAsk, verdict: Verdict, seconds: float) -> Vote:
+    def _vote(self, item: PairToAsk, verdict: MachineVerdict, seconds: float) -> Vote:
         now, before = datetime.now(UTC), item.before
         at = _iso(not_before(now, [before] if before else [], now))
         parts = [item.query_id, item.doc_id, self.plan.judge, at, item.document, self.plan.rubric]
@@ -488,15 +472,15 @@ def _begun(plan: JudgingPlan, name: str, by: str) -> RunBegun:
         model=plan.machine.model,
         corpus=plan.corpus,
         rubric=plan.rubric,
-        prompt=machine_prompt.template_hash(),
+        prompt=machine.template_hash(),
         pairs=len(plan.to_send),
         documents=plan.documents,
         characters=plan.characters,
     )
 
 
-def _without_key(message: str, settings: Machine) -> str:
-    """What another package raises may hold anything."""
+def without_key(message: str, settings: Machine) -> str:
+    """An error message without the key, which another package may have put into it."""
     key = machine.secret(settings)
     return message.replace(key, "***") if key else message
 

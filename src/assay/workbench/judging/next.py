@@ -9,15 +9,22 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 
+import msgspec
+
 from assay.core.errors import InputError, UsageError
 from assay.core.files import write_atomic
 from assay.core.results import Results
 from assay.core.results_file import encode
 from assay.core.types import ASKED
-from assay.evaluation.doubts import is_closed
+from assay.evaluation.comparison import compare
+from assay.evaluation.verdict_stability import is_closed
 from assay.formats.results_json import read_results
 from assay.formats.spreadsheet import guarded_row
 from assay.judging.next import Decision, next_to_judge
+from assay.reports.wording import Sentences, answers
+from assay.reports.words import Words
+from assay.workbench.deciding.compare import names_of
+from assay.workbench.judging.vote_totals import by_votes, dataset_of
 
 
 def next_pairs(
@@ -52,7 +59,38 @@ def next_pairs(
             hint="Begin with a pool: assay gold pool DATASET --run " + str(first),
         )
     entries = [scored.per_query for scored in results]
-    return next_to_judge(*entries, measure=measure, threshold=threshold or 0.0)
+    decision = next_to_judge(*entries, measure=measure, threshold=threshold or 0.0)
+    decision = without_voted(decision, dataset_of(results[0]))
+    if second is None or threshold:
+        return decision
+    verdict = _verdict(results, names_of(results, (first, second)), decision.measure)
+    return msgspec.structs.replace(decision, verdict=verdict)
+
+
+def without_voted(decision: Decision, dataset: Path | None) -> Decision:
+    """The decision without the pairs that are being judged already, and with those that need a
+    ruling apart."""
+    if dataset is None:
+        return decision
+    found = by_votes(dataset, decision.pairs)
+    first = by_votes(dataset, decision.pairs[: decision.needed]).left
+    return msgspec.structs.replace(
+        decision,
+        pairs=found.left,
+        needed=len(first),
+        rulings=found.rulings,
+        being_judged=len(found.dealt) + len(found.judged),
+    )
+
+
+def _verdict(results: Sequence[Results], names: Sequence[str], measure: str) -> str:
+    """What `assay compare` says of two results; empty where they were not scored by the measure."""
+    try:
+        found = compare(results, names, primary=measure, force=True)
+    except InputError:
+        return ""
+    (answer,) = answers(found, Sentences(Words("en")))
+    return answer.text
 
 
 def refuse_closed(results: Sequence[Results], where: str = "") -> None:

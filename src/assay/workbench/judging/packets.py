@@ -1,8 +1,11 @@
-"""`assay gold packet`: write the pairs that a judge has still to judge as one file to send."""
+"""Files for judges outside Assay: packets (`assay gold packet`), pairs for other judging tools
+(`assay gold export`) and spot checks (`assay gold sample`). `assay gold merge` imports what comes
+back."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
@@ -10,20 +13,33 @@ import msgspec
 from assay import formats
 from assay.core.errors import InputError, UsageError
 from assay.core.files import write_atomic
-from assay.core.types import GoldSet, counted
+from assay.core.types import Document, GoldSet, Vote, counted
 from assay.corpus.lookup import corpus_named, is_corpus
+from assay.formats.ballots import BlankBallot, GradeChoice, Guide, Task, write_blank
+from assay.formats.gold_jsonl import locked
+from assay.gold.rows import log_path
+from assay.gold.votes import SAMPLE, Pair, by_pair, current, role_of
 from assay.judging import rubrics
+from assay.judging.labels import policy_path, read_policy
 from assay.judging.packets import Packet, as_csv, as_jsonl, left_to_judge, make_packet
-from assay.judging.policy import policy_path, read_policy
-from assay.judging.pool import PEOPLE, Pool, PooledPair, pool_path, read_pool
-from assay.judging.votes import log_path, read_votes
+from assay.judging.pool import PEOPLE, Pool, PooledPair, pairs_to_judge, pool_path, read_pool
+from assay.judging.spot_checks import (
+    Draw,
+    SpotCheck,
+    draw,
+    pairs_of,
+    read_samples,
+    spot_check_report,
+    write_samples,
+)
+from assay.judging.votes import document_fingerprint, read_votes
 from assay.language.detect import detect
 from assay.reports.words import language_of
-from assay.workbench.judging.pool_documents import texts_of
+from assay.workbench.judging.pool_documents import corpus_texts, pooled_corpus, texts_of
 from assay.workbench.project.output_files import refuse_output
 from assay.workbench.project.overwrite_guard import spare_judgments
 
-SPOKEN = 4_000  # characters of the queries that tell their language
+SPOKEN = 4_000  # characters of the queries that tell their language; taste
 
 
 class WrittenPacket(msgspec.Struct, frozen=True, kw_only=True):
@@ -163,3 +179,191 @@ def _corpus_change_note(pool: Pool, corpus: str) -> list[str]:
     if now.startswith(pool.corpus_fingerprint) or pool.corpus_fingerprint.startswith(now):
         return []
     return [f"the corpus {corpus} has changed since it was pooled"]
+
+
+# ── pairs for other tools ─────────────────────────────────────────────────────────────────────────
+
+WITH_TEXTS = ("label-studio", "argilla")  # a judge there sees what the file has, and nothing else
+WITH_VOTES = ("quepid-book",)  # which is made of them
+
+
+class ExportedPairs(msgspec.Struct, frozen=True, kw_only=True):
+    """What was written: the pairs, and how many of their documents the corpus does not have."""
+
+    files: list[str]
+    pairs: int
+    without_text: int
+
+
+def export_pairs(
+    dataset: Path,
+    output: Path,
+    *,
+    to: str,
+    corpus: Path | None = None,
+    judge: str = "",
+    with_votes: bool = False,
+) -> ExportedPairs:
+    """To Quepid the labels, or as a book all votes. To tools for judging the pairs that wait, of
+    one judge or of all; where nothing is pooled, or `with_votes`, every pair that the set has."""
+    if to not in formats.EXCHANGE_FORMATS:
+        names = ", ".join(formats.EXCHANGE_FORMATS)
+        raise UsageError(f"unknown format {to!r}", hint=f"Known: {names}.")
+    refuse_output(output, dataset, log_path(dataset))
+    gold = formats.read_gold(dataset)
+    votes = read_votes(dataset)
+    spare_judgments(output, gold, votes)
+    known = corpus_texts(dataset, corpus)
+    if known is None and to in WITH_TEXTS:
+        raise UsageError(
+            f"{to} needs the texts of the documents", hint="Name their corpus with --corpus."
+        )
+    pairs = _pairs_to_export(
+        dataset, gold, votes, judge=judge, every=with_votes or to not in WITH_TEXTS
+    )
+    if not pairs:
+        raise UsageError(
+            "there is no pair to export",
+            where=str(dataset),
+            hint="assay gold pool says what to judge.",
+        )
+    independent = (vote for vote in current(votes) if not role_of(vote.source))
+    said = by_pair(independent) if with_votes or to in WITH_VOTES else {}
+    wanted = {doc_id for _, doc_id in pairs}
+    by_id = {document.id: document for document in known.some(wanted)} if known else {}
+    tasks = _tasks(gold, pairs, by_id, said)
+    written = formats.write_tasks(tasks, _guide(dataset, gold), output, to)
+    missing = sum(task.doc_id not in by_id for task in tasks) if known is not None else 0
+    return ExportedPairs(
+        files=[str(path) for path in written], pairs=len(tasks), without_text=missing
+    )
+
+
+def _pairs_to_export(
+    dataset: Path, gold: GoldSet, votes: Sequence[Vote], *, judge: str, every: bool
+) -> list[Pair]:
+    """In the order of the queries, then that of the pool, whose order tells nothing."""
+    pool = read_pool(dataset)
+    if judge and (pool is None or judge not in pool.judges):
+        dealt = ", ".join(pool.judges) if pool else ""
+        raise UsageError(
+            f"nothing is dealt to the judge {judge!r}",
+            hint=f"Dealt to: {dealt}." if dealt else "assay gold pool --judges deals pairs.",
+        )
+    if pool is not None and not every:
+        pairs = [
+            pair.key
+            for pair in pairs_to_judge(pool, gold, votes, read_policy(dataset).counts)
+            if not judge or judge in pair.judges
+        ]
+    else:
+        dealt_pairs = pool.pairs if pool else ()
+        pairs = [pair.key for pair in dealt_pairs if not judge or judge in pair.judges]
+        if not judge:
+            labels = zip(gold.judgments["query_id"], gold.judgments["doc_id"], strict=True)
+            pairs += [*labels, *sorted((vote.query_id, vote.doc_id) for vote in votes)]
+    places = {query_id: place for place, query_id in enumerate(gold.query_ids)}
+    known = [pair for pair in dict.fromkeys(pairs) if pair[0] in places]
+    return sorted(known, key=lambda pair: places[pair[0]])
+
+
+def _tasks(
+    gold: GoldSet,
+    pairs: Sequence[Pair],
+    documents: Mapping[str, Document],
+    votes: Mapping[Pair, Sequence[Vote]],
+) -> list[Task]:
+    queries = {query.id: query for query in gold.queries}
+    labels = {(row.query_id, row.doc_id): row.grade for row in gold.iter_judgments()}
+    nothing = Document(id="")
+    tasks = []
+    for pair in pairs:
+        document = documents.get(pair[1], nothing)
+        task = Task(
+            query=queries[pair[0]],
+            doc_id=pair[1],
+            title=document.title,
+            text=document.text,
+            fields=dict(document.fields),
+            document=document_fingerprint(document) if document is not nothing else "",
+            label=labels.get(pair),
+            votes=tuple(votes.get(pair, ())),
+        )
+        tasks.append(task)
+    return tasks
+
+
+def _guide(dataset: Path, gold: GoldSet) -> Guide:
+    rubric = rubrics.find(gold.rubric or rubrics.DEFAULT, beside=dataset)
+    grades = sorted(rubric.grades, key=lambda grade: grade.value)
+    return Guide(
+        name=gold.name,
+        version=rubrics.version(rubric),
+        markdown=rubrics.as_markdown(rubric),
+        grades=tuple(
+            GradeChoice(value=grade.value, label=grade.label, definition=grade.definition)
+            for grade in grades
+        ),
+    )
+
+
+# ── spot checks ───────────────────────────────────────────────────────────────────────────────────
+
+
+def draw_sample(
+    dataset: Path,
+    size: int,
+    *,
+    seed: int = 0,
+    output: Path | None = None,
+    corpus: Path | None = None,
+) -> Draw:
+    """Draw a sample and record it beside the set; `output` is the blind file to judge: a packet
+    with the texts where the corpus is known, else the pairs alone."""
+    gold = formats.read_gold(dataset)
+    drawn = draw(gold, size, seed=seed, at=datetime.now(UTC).isoformat(timespec="seconds"))
+    if output is not None:
+        _write(dataset, gold, drawn, output, corpus)
+    with locked(dataset):
+        samples = read_samples(dataset)
+        write_samples(dataset, msgspec.structs.replace(samples, draws=(*samples.draws, drawn)))
+    return drawn
+
+
+def _write(dataset: Path, gold: GoldSet, drawn: Draw, output: Path, corpus: Path | None) -> None:
+    if corpus is not None or pooled_corpus(dataset) is not None:
+        pairs = [PooledPair(query_id=pair.query_id, doc_id=pair.doc_id) for pair in drawn.pairs]
+        rubric = rubrics.find(gold.rubric or rubrics.DEFAULT, beside=dataset)
+        texts = texts_of([pair.key for pair in pairs], dataset, corpus)
+        write_atomic(output, writer_of(output)(make_packet(gold, rubric, pairs, texts), ""))
+        return
+    queries = {query.id: query.text for query in gold.queries}
+    rows = [
+        BlankBallot(
+            query_id=pair.query_id,
+            query=queries[pair.query_id],
+            doc_id=pair.doc_id,
+            source=SAMPLE,
+        )
+        for pair in drawn.pairs
+    ]
+    write_blank(output, rows, name=dataset.stem)
+
+
+def sampled_pairs(dataset: Path) -> frozenset[Pair]:
+    """The pairs of all draws; an error if none was drawn."""
+    samples = read_samples(dataset)
+    if not samples.draws:
+        raise UsageError(
+            "no sample was drawn from this set",
+            where=str(dataset),
+            hint=f"Draw one: assay gold sample {dataset} --size 50 -o sample.csv",
+        )
+    return pairs_of(samples)
+
+
+def spot_check(dataset: Path) -> SpotCheck:
+    """The report on the last draw."""
+    sampled_pairs(dataset)
+    last = read_samples(dataset).draws[-1]
+    return spot_check_report(last, formats.read_gold(dataset), read_votes(dataset))

@@ -10,22 +10,21 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from datetime import UTC, timedelta
-from functools import lru_cache
 
 import msgspec
 
 from assay.core.errors import AssayError, InputError, NotHere
+from assay.core.lru import Remembered
 from assay.core.types import Document, Query, Topic, Vote
 from assay.formats.gold_jsonl import locked
+from assay.gold.votes import WITHDRAWN, not_before
 from assay.judging.packets import PacketRow, packet_row
 from assay.judging.pool import PooledPair, read_pool, with_second_judges, write_pool
-from assay.judging.rationales import EXPECTED, is_reason, refuse_long
-from assay.judging.rationales import LONGEST as LONGEST
 from assay.judging.rubrics import Rubric as Rubric
 from assay.judging.rubrics import translated
-from assay.judging.votes import WITHDRAWN, document_fingerprint, not_before
+from assay.judging.votes import EXPECTED_REASON, document_fingerprint, is_reason, refuse_long
+from assay.judging.votes import LONGEST_REASON as LONGEST_REASON
 from assay.reports.words import LANGUAGES
-from assay.workbench.judging.flags import Flag, flags_of
 from assay.workbench.judging.session import (
     JudgeCount,
     JudgingSession,
@@ -33,6 +32,7 @@ from assay.workbench.judging.session import (
     open_session,
     write_vote,
 )
+from assay.workbench.judging.set_edits import Flag, flags_of
 from assay.workbench.project.service import Service, gold_path
 from assay.workbench.searching.open_corpora import reader_of
 
@@ -136,7 +136,7 @@ class QueryToJudge(msgspec.Struct, frozen=True, kw_only=True):
     after: str  # and of the next one that waits for this judge; empty where none does
 
 
-class DocumentToJudge(msgspec.Struct, frozen=True, kw_only=True):
+class PairToRead(msgspec.Struct, frozen=True, kw_only=True):
     """What a judge reads of one document; `words` are to be marked."""
 
     row: PacketRow
@@ -305,7 +305,7 @@ def _judged_pair(doc_id: str, vote: Vote | None) -> JudgedPair:
 
 
 def with_titles(service: Service, shown: QueryToJudge) -> QueryToJudge:
-    """For the list of all documents of a query."""
+    """The query with the titles of its documents."""
     session = open_session(gold_path(service, shown.set))
     opened = reader_of(session.pool, session.dataset, service.home)
     titled = []
@@ -381,42 +381,26 @@ def open_set_for_judging(service: Service, name: str) -> None:
         read_pair(service, name, first.query_id, first.doc_id)
 
 
-def read_pair(service: Service, name: str, query_id: str, doc_id: str) -> DocumentToJudge:
+_rows = Remembered[tuple[str, ...], tuple[PacketRow, tuple[str, ...]]](2048)  # pairs; taste
+
+
+def read_pair(service: Service, name: str, query_id: str, doc_id: str) -> PairToRead:
     session = open_session(gold_path(service, name))
     query = session.query(query_id)
     opened = reader_of(session.pool, session.dataset, service.home)
     document = opened.get(doc_id)
     if document is None:
         raise NotHere(f"the corpus has no document {doc_id!r}", where=opened.corpus)
-    row, words = _cached_row(query.id, query.text, query.type, _DocumentKey(document))
-    return DocumentToJudge(
+    fingerprint = document_fingerprint(document)
+    key = (query.id, query.text, query.type, document.id, fingerprint)
+    row, words = _rows.of(key, lambda: packet_row(query, document, fingerprint))
+    return PairToRead(
         row=row,
         words=words,
         language=document.language,
         facts=_facts(document),
         corpus=opened.corpus,
     )
-
-
-class _DocumentKey:
-    """A document as a key: by its id and what is read of it."""
-
-    def __init__(self, document: Document) -> None:
-        self.document, self.print = document, document_fingerprint(document)
-
-    def __hash__(self) -> int:
-        return hash((self.document.id, self.print))
-
-    def __eq__(self, other: object) -> bool:
-        mine = (self.document.id, self.print)
-        return isinstance(other, _DocumentKey) and (other.document.id, other.print) == mine
-
-
-@lru_cache(maxsize=2048)
-def _cached_row(
-    query_id: str, text: str, type: str, kept: _DocumentKey
-) -> tuple[PacketRow, tuple[str, ...]]:
-    return packet_row(Query(id=query_id, text=text, type=type), kept.document, kept.print)
 
 
 def _facts(document: Document) -> tuple[str, ...]:
@@ -429,8 +413,8 @@ def _facts(document: Document) -> tuple[str, ...]:
 
 
 def save_vote(service: Service, given: VoteForm, judge: str) -> SavedVote | VoteConflict:
-    """A vote, on disk when this returns; the same one may be sent any number of times. One that
-    its judge has overtaken in another window is not taken, and they are told."""
+    """Save a vote: it is on disk when this returns, and may be sent any number of times. If the
+    judge has since changed it in another window, it is refused and the judge is told."""
     session = open_session(gold_path(service, given.set))
     vote = _vote_of(service, session, given, judge)
     try:
@@ -494,7 +478,9 @@ def _refuse_no_reason(session: JudgingSession, given: VoteForm, before: Vote | N
             return
         earlier = before.supersedes.split()
         before = session.votes.vote(earlier[0]) if earlier else None
-    raise InputError(f"{told[:80]!r} is not a full reason yet", hint=f"Expected: {EXPECTED}.")
+    raise InputError(
+        f"{told[:80]!r} is not a full reason yet", hint=f"Expected: {EXPECTED_REASON}."
+    )
 
 
 def _seconds(given: float | None) -> float | None:

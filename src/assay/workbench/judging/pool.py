@@ -22,12 +22,12 @@ from assay.core.runs import run_from_results
 from assay.core.types import GoldSet, Run, counted
 from assay.corpus.disk import Corpus
 from assay.corpus.lookup import corpus_named, documents, is_corpus, require_corpus
-from assay.engines.answering import ask_engine
 from assay.engines.engine_table import EngineConfig
-from assay.engines.registry import BASELINES, searched
+from assay.engines.running import BASELINES, ask_engine, searched
 from assay.formats.gold_jsonl import locked
 from assay.formats.spreadsheet import guarded_row
-from assay.judging.policy import read_policy
+from assay.gold.votes import Pair
+from assay.judging.labels import read_policy
 from assay.judging.pool import (
     PEOPLE,
     Pool,
@@ -41,7 +41,7 @@ from assay.judging.pool import (
     with_second_judges,
     write_pool,
 )
-from assay.judging.votes import Pair, read_votes
+from assay.judging.votes import read_votes
 from assay.workbench.project.config import CONFIG_NAME, read_config
 from assay.workbench.project.output_files import refuse_output, refuse_outputs
 from assay.workbench.project.overwrite_guard import spare_judgments
@@ -130,7 +130,7 @@ def pool_gold(
 
 
 def refuse_results(path: Path) -> None:
-    """The command once took results files where the set is now."""
+    """Refuse a results file, which the command once took in place of the set."""
     if path.suffix != ".json" or not path.is_file():
         return
     content = read_json(path)
@@ -296,7 +296,7 @@ def _corpus_searched(request: PoolRequest, systems: Sequence[_System]) -> Path |
 
 
 def known_ids(corpus: Path) -> Container[str]:
-    """The documents that there are to judge."""
+    """The ids of the documents in a corpus."""
     if is_corpus(str(corpus)):
         return corpus_named(str(corpus))
     return {document.id for document in documents(corpus)}

@@ -12,8 +12,9 @@ from assay.core.errors import InputError, UsageError
 from assay.core.types import Document, Vote
 from assay.corpus.disk import Corpus, documents_of
 from assay.corpus.lookup import corpus_named, documents, is_corpus, require_corpus
-from assay.judging.pool import Pool, pool_path, read_pool
-from assay.judging.votes import Pair, stale_in
+from assay.gold.votes import Pair
+from assay.judging.pool import pool_path, read_pool
+from assay.judging.votes import stale_in
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,7 +25,7 @@ class CorpusTexts:
 
 def corpus_texts(dataset: Path, corpus: Path | None) -> CorpusTexts | None:
     """Of the corpus that is named, else of the pool's where it is here; None where neither is."""
-    corpus = corpus or pooled_corpus(read_pool(dataset))
+    corpus = corpus or pooled_corpus(dataset)
     if corpus is None:
         return None
     require_corpus(corpus)
@@ -37,8 +38,9 @@ def corpus_texts(dataset: Path, corpus: Path | None) -> CorpusTexts | None:
     )
 
 
-def pooled_corpus(pool: Pool | None) -> Path | None:
-    """The corpus that was pooled from, where it is here."""
+def pooled_corpus(dataset: Path) -> Path | None:
+    """The corpus that the pool of a set is from, where it is here."""
+    pool = read_pool(dataset)
     if pool is None or not pool.corpus:
         return None
     path = Path(pool.corpus)

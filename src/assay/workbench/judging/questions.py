@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,15 +18,17 @@ from assay.corpus.lookup import corpus_named
 from assay.judging.machine import (
     JUDGES,
     Chat,
+    ChatMessage,
     JudgeOutcome,
     Machine,
     Spent,
+    UnreadableAnswer,
+    bare_json,
     chat_with_retries,
     secret,
 )
-from assay.judging.machine_prompt import Message, UnreadableAnswer, bare_json
 from assay.search.written import LONGEST, Written, read_written, shipped
-from assay.workbench.judging.machine_judges import machine_named
+from assay.workbench.judging.machine_judges import BAD_IN_A_ROW, Tick, machine_named, without_key
 from assay.workbench.project.config import CONFIG_NAME
 
 # ── the questions of one document ─────────────────────────────────────────────────────────────────
@@ -51,7 +53,7 @@ USER = """\
 """
 
 
-class _Answer(msgspec.Struct, frozen=True):
+class _QuestionsAnswer(msgspec.Struct, frozen=True):
     questions: list[str]
 
 
@@ -64,19 +66,19 @@ class DraftedQuestions(msgspec.Struct, frozen=True, kw_only=True):
     spent: Spent = Spent()
 
 
-def messages_for(document: Document, count: int, room: int) -> tuple[Message, ...]:
+def messages_for(document: Document, count: int, room: int) -> tuple[ChatMessage, ...]:
     """`room` is for the characters of the text."""
     text = f"{document.title}\n{document.text}".strip()[:room].replace("</document", "< /document")
     return (
-        Message(role="system", content=SYSTEM.format(count=count)),
-        Message(role="user", content=USER.format(document=text)),
+        ChatMessage(role="system", content=SYSTEM.format(count=count)),
+        ChatMessage(role="user", content=USER.format(document=text)),
     )
 
 
 def draft_questions(
-    machine: Machine, messages: tuple[Message, ...], allowance: float | None
+    machine: Machine, messages: tuple[ChatMessage, ...], allowance: float | None
 ) -> DraftedQuestions:
-    """Asked once more where the answer cannot be read."""
+    """Ask for the questions of one document, twice if the answer cannot be read."""
     chat: Chat = plugins.load(JUDGES, machine.kind)
     spent, why = Spent(), ""
     for _ in range(2):
@@ -96,7 +98,9 @@ def draft_questions(
 
 def read_questions(text: str) -> list[str]:
     try:
-        answer = msgspec.json.decode(bare_json(text).encode("utf-8", "replace"), type=_Answer)
+        answer = msgspec.json.decode(
+            bare_json(text).encode("utf-8", "replace"), type=_QuestionsAnswer
+        )
     except msgspec.DecodeError as error:
         raise UnreadableAnswer(f"not the JSON object that was asked for: {error}"[:300]) from error
     questions = [" ".join(question.split()) for question in answer.questions]
@@ -107,9 +111,6 @@ def read_questions(text: str) -> list[str]:
 
 
 # ── a run over a corpus ───────────────────────────────────────────────────────────────────────────
-
-Tick = Callable[[int, int], None]
-BAD_IN_A_ROW = 5  # unusable answers after which a run stops; taste
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,7 +129,7 @@ class WritingPlan:
     def characters(self) -> int:
         return sum(len(message.content) for each in self.documents for message in self.asked(each))
 
-    def asked(self, document: Document) -> tuple[Message, ...]:
+    def asked(self, document: Document) -> tuple[ChatMessage, ...]:
         return messages_for(document, self.count, self.machine.max_characters)
 
 
@@ -155,7 +156,7 @@ def plan_questions(
     limit: int | None = None,
     home: Path | None = None,
 ) -> WritingPlan:
-    """Documents for which neither the package nor the file has questions."""
+    """Plan questions for the documents that have none in the package or the file."""
     machine = machine_named(config or Path(CONFIG_NAME), by)
     secret(machine)  # one that is not set is told before anything is read
     corpus = corpus_named(name, home)
@@ -197,7 +198,7 @@ def write_questions(plan: WritingPlan, tick: Tick = lambda done, of: None) -> Wr
 
 
 class _QuestionRun:
-    """What has come of a plan so far."""
+    """A run over a plan, and its figures so far."""
 
     def __init__(self, plan: WritingPlan) -> None:
         self.plan = plan
@@ -220,9 +221,8 @@ class _QuestionRun:
 
     def _hear(self, document: Document, answer: DraftedQuestions | Failure) -> None:
         if isinstance(answer, Failure):
-            key = secret(self.plan.machine)
-            said = answer.message.replace(key, "***") if key else answer.message
-            answer = DraftedQuestions(state="outage", why=said)
+            why = without_key(answer.message, self.plan.machine)
+            answer = DraftedQuestions(state="outage", why=why)
         self.spent += answer.spent
         if answer.state == "answered":
             self._append(Written(document.id, answer.questions))

@@ -17,17 +17,18 @@ from assay.core.types import Vote
 from assay.formats.ballots import Ballot, Ballots, BlankBallot, read_ballots, write_blank
 from assay.gold.acts import ActId as ActId
 from assay.gold.log import open_log
+from assay.gold.votes import RULING, not_before
 from assay.judging.labels import Dispute as Dispute
 from assay.judging.labels import (
+    Label,
     dispute_of,
     disputed_labels,
-    find_disputes,
+    label_of,
+    labels,
     list_disputes,
     opinion_line,
 )
-from assay.judging.policy import Label, label_of
 from assay.judging.received import MergeDefaults, merge_ballots
-from assay.judging.votes import RULING, not_before
 from assay.workbench.judging.pool_documents import corpus_texts, stale_votes
 from assay.workbench.judging.session import JudgingSession, open_session
 from assay.workbench.judging.vote_totals import vote_totals
@@ -64,7 +65,8 @@ def disputes(dataset: Path, *, blind: bool = False, corpus: Path | None = None) 
     voted = read_voted_set(dataset)
     texts = corpus_texts(dataset, corpus)
     stale = {vote.id for vote in stale_votes(voted.votes, texts)} if texts is not None else set()
-    return find_disputes(voted.gold, voted.votes, voted.policy, stale=stale, blind=blind)
+    made = labels(voted.votes, voted.policy).values()
+    return list_disputes(voted.gold, made, stale=stale, blind=blind)
 
 
 def write_disputes(
@@ -95,8 +97,8 @@ def open_disputes(
     """The disputes of an open set, for pages: only disputed pairs are read from the log."""
     session = open_session(dataset)
     with vote_totals(session) as totals:
-        labels = [_label(session, *pair) for pair in totals.disputes()]
-    waiting = disputed_labels(session.gold, labels)[:most]
+        made = [_label(session, *pair) for pair in totals.disputes()]
+    waiting = disputed_labels(session.gold, made)[:most]
     return list_disputes(session.gold, waiting, stale=_stale_votes(session, waiting, home))
 
 
@@ -131,7 +133,7 @@ def _stale_votes(session: JudgingSession, waiting: Sequence[Label], home: Path |
         vote.id
         for label in waiting
         for vote in label.votes
-        if vote.document and corpus.fingerprint(vote.doc_id) not in ("", vote.document)
+        if vote.document and corpus.changed(vote.doc_id, vote.document)
     }
 
 

@@ -2,8 +2,8 @@
 
 Other programs write the files of a set too: `open_session` reads again what has changed on disk,
 of the log only what was appended. A vote neither reads nor writes the gold file. It is saved once
-its line in the log is on disk. Labels are computed by `gold merge`, on the agreement page, or
-before a run (`votes_to_labels`)."""
+its line in the log is on disk. `votes_to_labels` computes labels: for `gold merge`, when somebody
+asks for it on Home, with a ruling, and before a run."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from assay.formats.ballots import Ballot
 from assay.gold.acts import new_id
 from assay.gold.log import Log, open_log, writing
 from assay.gold.people import people_files
-from assay.gold.votes import VoteBook
+from assay.gold.votes import WITHDRAWN, Pair, VoteBook
 from assay.judging import rubrics
-from assay.judging.policy import Policy, policy_path, read_policy
+from assay.judging.labels import Policy, policy_path, read_policy
 from assay.judging.pool import Pool, PooledPair, pool_path, read_pool
 from assay.judging.received import VoteLimits, limits_of_set, refuse_unfit_vote
 from assay.judging.rubrics import Rubric
-from assay.judging.votes import WITHDRAWN, Pair, votes_of_labels
+from assay.judging.votes import votes_of_labels
 
 
 class JudgeCount(NamedTuple):
@@ -44,7 +44,7 @@ class JudgeCount(NamedTuple):
 @dataclass(kw_only=True)
 class JudgingSession:
     """A gold set with its rubric, pool, policy and log. `asked` has the pairs of the pool by query;
-    `first` are labels that must become votes in the log before the first vote."""
+    `labels_as_votes` are labels that must become votes in the log before the first vote."""
 
     dataset: Path
     gold: GoldSet
@@ -53,7 +53,7 @@ class JudgingSession:
     limits: VoteLimits
     policy: Policy
     asked: dict[str, list[PooledPair]]
-    first: list[Vote]
+    labels_as_votes: list[Vote]
     log: Log
     stamps: tuple[Stamp | None, ...]
     # by judge and query, with the state of the votes when they were counted
@@ -65,12 +65,10 @@ class JudgingSession:
 
     @property
     def version(self) -> str:
-        """The version of the rubric."""
         return rubrics.version(self.rubric)
 
     @property
     def labelled(self) -> Set[Pair]:
-        """The pairs that have a label in the gold file."""
         return self.limits.judged
 
     @cached_property
@@ -126,7 +124,6 @@ class JudgingSession:
         return found
 
     def left(self, judge: str) -> int:
-        """How many documents a judge still has to judge."""
         counts = self.counts(judge, self.asked).values()
         return sum(count.asked - count.judged for count in counts)
 
@@ -166,7 +163,7 @@ def _read_session(dataset: Path) -> JudgingSession:
         limits=limits_under(rubric, gold, ()),
         policy=read_policy(dataset),
         asked=asked,
-        first=[] if gold.from_logs else votes_of_labels(gold, log.book),
+        labels_as_votes=[] if gold.from_logs else votes_of_labels(gold, log.book),
         log=log,
         stamps=stamps,
     )
@@ -232,21 +229,21 @@ def write_vote(session: JudgingSession, vote: Vote, seen: str | None = None) -> 
         replaced = "" if is_late else " ".join(one.id for one in before)
         saved = msgspec.structs.replace(vote, supersedes=replaced)
         # another process may have written the first votes since this session was opened
-        votes = [*(one for one in session.first if one.id not in log.book.ids), saved]
+        votes = [*(one for one in session.labels_as_votes if one.id not in log.book.ids), saved]
         if is_late:  # the judge has voted again since: the late vote is kept, and does not hold
             withdrawal = msgspec.structs.replace(
                 vote, id=new_id(), grade=None, rationale="", supersedes=vote.id, source=WITHDRAWN
             )
             votes.append(withdrawal)
         log.append([log.act_of(one) for one in votes])
-        session.first = []
+        session.labels_as_votes = []
     return saved, False
 
 
 def _last_votes(session: JudgingSession, vote: Vote) -> list[Vote]:
     """The last votes of the same judge on the same pair, withdrawals included."""
     pair = (vote.query_id, vote.doc_id)
-    first = (one for one in session.first if (one.query_id, one.doc_id) == pair)
+    first = (one for one in session.labels_as_votes if (one.query_id, one.doc_id) == pair)
     mine = [one for one in first if one.judge == vote.judge]
     return session.votes.last_of(vote.judge, pair) or mine
 

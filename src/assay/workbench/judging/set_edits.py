@@ -1,29 +1,371 @@
-"""Edits of a gold set on its page: documents to judge, new queries, and issues of the taxonomy. The
-log records who changed what."""
+"""New gold sets, and changes to a set that are not votes: queries, issues, documents to judge, and
+flags. `assay gold init` and `assay gold add` write the files of the set; pages also record in its
+log who changed what."""
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from assay.core.errors import NotHere
-from assay.core.files import write_atomic
-from assay.core.types import Document, Issue, Query
-from assay.gold.acts import ADD_DOCUMENT, ADD_QUERY, EDIT_ISSUE
-from assay.gold.files import digest_of
-from assay.gold.log import Log, writing
+from assay import formats
+from assay.core.errors import InputError, NotHere, UsageError
+from assay.core.files import refuse_unwritable, write_atomic
+from assay.core.types import Document, GoldSet, Issue, Query, Topic
+from assay.formats.dataset_json import QUERY_TYPES, read_taxonomy
+from assay.formats.gold_jsonl import locked
+from assay.formats.query_lists import Found as Found
+from assay.formats.query_lists import read_queries as read_queries
+from assay.formats.schema import id_of, text_of
+from assay.gold.acts import ADD_DOCUMENT, ADD_QUERY, EDIT_ISSUE, FLAG, UNFLAG, Act, ActId
+from assay.gold.log import Log, open_log, writing
 from assay.gold.projection import state_of_file
-from assay.judging.pool import Pool, PooledPair, pool_path, read_pool, write_pool
-from assay.workbench.judging import new_sets
-from assay.workbench.judging.new_sets import ChangedSet as ChangedSet
-from assay.workbench.judging.new_sets import with_pair
+from assay.gold.rows import digest_of
+from assay.judging import rubrics
+from assay.judging.pool import (
+    Pool,
+    PooledPair,
+    pool_path,
+    read_pool,
+    with_judges,
+    with_pairs,
+    write_pool,
+)
+from assay.judging.votes import read_votes, refuse_long
+from assay.law.queries import normal_query
+from assay.telemetry.external_logs import ExternalLogs
+from assay.workbench.judging.pool import judged_now, known_ids
+from assay.workbench.judging.pool_documents import pooled_corpus
 from assay.workbench.judging.session import open_session
 from assay.workbench.project.output_files import or_undone
 from assay.workbench.project.service import Service, gold_path
-from assay.workbench.searching.open_corpora import reader_of
+from assay.workbench.scoring.request import Say, ignore_message
+
+NUMBERED = re.compile(r"q(\d+)")
+FIRST_VERSION = "1.0"
+
+
+class ChangedSet(msgspec.Struct, frozen=True, kw_only=True):
+    """A set as it is now, and what was added to it."""
+
+    gold: str
+    queries: int
+    added: list[str]  # ids
+
+
+# ── a new set ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def init_gold(
+    file: Path,
+    queries: Sequence[Found] = (),
+    *,
+    rubric: str,
+    taxonomy: Path | None = None,
+    name: str = "",
+    description: str = "",
+) -> ChangedSet:
+    """A new dataset.json with these queries and no judgments. What is there already stays."""
+    if file.suffix != ".json":
+        raise UsageError(
+            "a set is made as a .json", where=str(file), hint="`gold convert` gives other formats."
+        )
+    if file.exists() or file.is_symlink():
+        raise UsageError(
+            "the file is there already",
+            where=str(file),
+            hint=f"Nothing was changed. Add to it with `assay gold add {file}`.",
+        )
+    refuse_unwritable(file)
+    topics = read_taxonomy(taxonomy) if taxonomy is not None else {}
+    new = _with_ids(queries, [], topics)
+    rules = rubric_found_again(rubric, file)
+    gold = GoldSet(
+        name=name or file.stem,
+        version=FIRST_VERSION,
+        created_at=now_in_utc(),
+        description=description,
+        rubric=rules.id,
+        top_grade=max(grade.value for grade in rules.grades),
+        taxonomy=topics,
+        queries=tuple(new),
+    )
+    formats.write_gold(gold, file, "json")
+    return ChangedSet(gold=str(file), queries=len(new), added=[query.id for query in new])
+
+
+def now_in_utc() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def rubric_found_again(rubric: str, file: Path) -> rubrics.Rubric:
+    """A rubric that the set will find by its id, whether it was given as a name or as a file."""
+    rules = rubrics.find(rubric, beside=file)
+    if rules != rubrics.find(rules.id, beside=file):
+        raise UsageError(
+            f"the set would find another rubric under the name {rules.id!r}",
+            where=rubric,
+            hint=f"Put {rules.id}.toml beside the set, or give it an id of its own.",
+        )
+    return rules
+
+
+def logged_queries(source: Service | ExternalLogs, *, limit: int | None = None) -> list[Found]:
+    """What people searched for, most frequent first. Spellings of one query are one, written as
+    most wrote it."""
+    logs = source.store if isinstance(source, Service) else source
+    spellings: dict[str, Counter[str]] = {}
+    for (text, _), searches in logs.query_counts().items():
+        if normal := normal_query(text):
+            spellings.setdefault(normal, Counter())[" ".join(text.split())] += searches
+    if not spellings:
+        raise InputError(
+            "the search log has no queries",
+            where=logs.address,
+            hint="`assay logs import` takes in those of a running service.",
+        )
+    frequent = sorted(spellings.items(), key=lambda row: (-row[1].total(), row[0]))
+    best = [min(counts, key=lambda text: (-counts[text], text)) for _, counts in frequent]
+    return [("the search log", Query(id="", text=text)) for text in best[:limit]]
+
+
+# ── queries ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def add_queries(dataset: Path, queries: Sequence[Found]) -> ChangedSet:
+    """Put queries at the end of a set; those without an id are numbered on."""
+    with locked(dataset):
+        made, content = with_queries(dataset, queries)
+        write_atomic(dataset, content)
+    return made
+
+
+def with_queries(dataset: Path, queries: Sequence[Found]) -> tuple[ChangedSet, bytes]:
+    """The set with queries added, and its new content. The caller holds the lock."""
+    gold = formats.read_gold(dataset)
+    new = _with_ids(queries, gold.queries, gold.taxonomy)
+    made = ChangedSet(
+        gold=str(dataset),
+        queries=len(gold.queries) + len(new),
+        added=[query.id for query in new],
+    )
+    return made, formats.with_queries(dataset, new)
+
+
+def _with_ids(
+    given: Iterable[Found], known: Sequence[Query], topics: Mapping[str, Topic]
+) -> list[Query]:
+    """The queries as they go into the set. One that is in it already, or comes twice, is refused:
+    two people would judge it apart."""
+    ids = {query.id: "the set" for query in known}
+    texts = {normal_query(query.text): query.id for query in known}
+    rows = list(given)
+    stated = {query.id for _, query in rows if query.id}
+    new: list[Query] = []
+    for where, query in rows:
+        _refuse_invalid_query(query, topics, where)
+        if query.id in ids:
+            raise InputError(f"the id {query.id!r} is in {ids[query.id]} already", where=where)
+        if (same := texts.get(normal_query(query.text))) is not None:
+            raise InputError(
+                f"the query is there already, as {same!r}: {query.text[:60]!r}",
+                where=where,
+                hint="Nothing was changed. Leave it out, or word it otherwise.",
+            )
+        query_id = query.id or _next_id({*ids, *stated})
+        ids[query_id] = where
+        texts[normal_query(query.text)] = query_id
+        new.append(msgspec.structs.replace(query, id=query_id))
+    return new
+
+
+def _next_id(taken: Iterable[str]) -> str:
+    numbers = [int(match[1]) for query_id in taken if (match := NUMBERED.fullmatch(query_id))]
+    return f"q{max(numbers, default=0) + 1:03}"
+
+
+def _refuse_invalid_query(query: Query, topics: Mapping[str, Topic], where: str) -> None:
+    """Refuse a query that the set could not hold, with the line that it came from."""
+    text_of(query.text, Path(where), "text")
+    if query.id:
+        id_of(query.id, Path(where), "id")
+    issues = [issue.id for issue in topics[query.topic].issues] if query.topic in topics else []
+    for key, value, allowed in (
+        ("query type", query.type, QUERY_TYPES),
+        ("topic", query.topic, tuple(topics)),
+        ("issue", query.issue, tuple(issues)),
+    ):
+        if value and allowed and value not in allowed:
+            raise InputError(
+                f"unknown {key} {value!r}", where=where, hint=f"Expected: {', '.join(allowed)}."
+            )
+
+
+SHOWN = 200  # characters of a query in the audit trail; taste
+
+
+class NewQuery(msgspec.Struct, frozen=True, kw_only=True):
+    set: str
+    text: str
+    type: str = ""
+    topic: str = ""
+    issue: str = ""
+
+
+def add_query(service: Service, given: NewQuery, *, by: str) -> ChangedSet:
+    dataset = gold_path(service, given.set)
+    new = Query(id="", text=given.text, type=given.type, topic=given.topic, issue=given.issue)
+    with writing(dataset) as log:
+        made, content = with_queries(dataset, [(given.set, new)])
+        _edit(
+            service,
+            log,
+            ADD_QUERY,
+            content,
+            by=by,
+            subject={"query": ", ".join(made.added)},
+            more={"after": {"text": given.text.strip()[:SHOWN]}},
+        )
+    return made
+
+
+# ── issues of the taxonomy ────────────────────────────────────────────────────────────────────────
+
+
+class EditedIssue(msgspec.Struct, frozen=True, kw_only=True):
+    """An issue of the taxonomy, as the page sends it."""
+
+    set: str
+    topic: str
+    id: str
+    name: str
+    description: str
+    key_statutes: str = ""  # separated by commas or line ends
+
+
+def edit_issue(service: Service, given: EditedIssue, *, by: str) -> Issue:
+    """Edit an issue of a topic, or add it. Everything else in the file stays as it is written."""
+    dataset = gold_path(service, given.set)
+    id, name, description = (x.strip() for x in (given.id, given.name, given.description))
+    for key, value in (("id", id), ("name", name), ("description", description)):
+        if not value:
+            raise InputError(f"the issue has no {key}", where=str(dataset))
+    id_of(id, dataset, "issue")
+    statutes = given.key_statutes.replace("\n", ",").split(",")
+    with writing(dataset) as log:
+        topics = formats.read_gold(dataset).taxonomy
+        if given.topic not in topics:
+            raise InputError(
+                f"no topic {given.topic!r}",
+                where=str(dataset),
+                hint=f"The taxonomy has: {', '.join(topics) or 'none'}.",
+            )
+        before = next((issue for issue in topics[given.topic].issues if issue.id == id), None)
+        after = msgspec.structs.replace(
+            before or Issue(id=id, name=name, description=description),
+            name=name,
+            description=description,
+            key_statutes=tuple(text.strip() for text in statutes if text.strip()),
+        )
+        if after != before:
+            content = formats.with_issue(dataset, given.topic, after)
+            more = {"before": msgspec.to_builtins(before), "after": msgspec.to_builtins(after)}
+            subject = {"topic": given.topic, "issue": id}
+            _edit(service, log, EDIT_ISSUE, content, by=by, subject=subject, more=more)
+    return after
+
+
+def _edit(service: Service, log: Log, action: str, content: bytes, *, by: str, **more: Any) -> None:
+    """Write the gold file, then record in the log who changed it. Queries and taxonomy live in the
+    file alone: after a crash in between, the edit is there without its record."""
+    # the digest claims that the log knows every label of the file: not while one is edited by hand
+    file = digest_of(content) if not state_of_file(log.dataset) else ""
+    with or_undone(log.dataset):
+        write_atomic(log.dataset, content)
+        log.append([log.act(action, who=by, at=service.clock(), file=file, **more)])
+
 
 # ── documents to judge ────────────────────────────────────────────────────────────────────────────
+
+
+def add_document(
+    dataset: Path,
+    query_id: str,
+    doc_id: str,
+    *,
+    why: str = "",
+    corpus: Path | None = None,
+    say: Say = ignore_message,
+) -> PooledPair:
+    """Put a pair into the pool, to be judged as the others are: that it was put in by hand is not
+    shown to a judge. Where no corpus is known the id is taken as it is, and `say` tells."""
+    gold = formats.read_gold(dataset)
+    if query_id not in gold.query_ids:
+        near = ", ".join(gold.query_ids[:3])
+        raise InputError(
+            f"no query {query_id!r} in the set", where=str(dataset), hint=f"It has {near} …"
+        )
+    id_of(doc_id, dataset, "--document")
+    searched = corpus if corpus is not None else pooled_corpus(dataset)
+    if searched is not None and doc_id not in known_ids(searched):
+        raise InputError(f"document {doc_id!r} is not in the corpus {searched}")
+    if searched is None:
+        say(f"it is not checked that {doc_id} exists: name the corpus with --corpus")
+    new = PooledPair(query_id=query_id, doc_id=doc_id, why=why)
+    with locked(dataset):
+        pool = with_pair(dataset, new)
+        write_pool(dataset, pool)
+    return next(each for each in pool.pairs if each.key == new.key)
+
+
+def with_pair(dataset: Path, pair: PooledPair, *, judge: str = "") -> Pool:
+    """The pool with a pair among those that are asked for. It is dealt like the others, and refused
+    where it is known; or, for a judge who found it, dealt to them: of what is anybody's it is
+    anybody's. For who has the lock of the set."""
+    pool = read_pool(dataset) or Pool()
+    judged = judged_now(dataset, formats.read_gold(dataset))
+    known = next((each for each in pool.pairs if each.key == pair.key), None)
+    if not judge:
+        for where, taken in (("judged", judged), ("asked for", pool.keys)):
+            if pair.key in taken:
+                raise InputError(f"{pair.doc_id!r} on query {pair.query_id!r} is {where} already")
+        return with_judges(with_pairs(pool, [pair]), {pair.key})
+    if known is None:
+        asked = (judge,) if pool.judges or pair.key in judged else ()
+        return with_pairs(pool, [msgspec.structs.replace(pair, judges=asked)])
+    if judge not in known.judges and (known.judges or pair.key in judged):
+        more = msgspec.structs.replace(known, judges=(*known.judges, judge))
+        pairs = tuple(more if each is known else each for each in pool.pairs)
+        return msgspec.structs.replace(pool, pairs=pairs)
+    return pool
+
+
+def remove_document(dataset: Path, query_id: str, doc_id: str) -> PooledPair:
+    """Take a pair out of the pool on which nobody has voted."""
+    with locked(dataset):
+        pool = read_pool(dataset) or Pool()
+        pair = next((each for each in pool.pairs if each.key == (query_id, doc_id)), None)
+        if pair is None:
+            raise InputError(
+                f"nobody was asked for {doc_id!r} on query {query_id!r}", where=str(dataset)
+            )
+        voters = {
+            vote.judge for vote in read_votes(dataset) if (vote.query_id, vote.doc_id) == pair.key
+        }
+        if voters:
+            raise InputError(
+                f"{', '.join(sorted(voters))} voted on {doc_id!r} for query {query_id!r}",
+                where=str(dataset),
+                hint="Votes are kept, and so is what was asked. Nothing was changed.",
+            )
+        rest = tuple(each for each in pool.pairs if each is not pair)
+        write_pool(dataset, msgspec.structs.replace(pool, pairs=rest))
+    return pair
 
 
 class FoundToAdd(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,6 +385,8 @@ class AddedDocument(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def find_to_add(service: Service, name: str, query_id: str, words: str) -> list[FoundToAdd]:
+    from assay.workbench.searching.open_corpora import reader_of  # loads the search engine
+
     session = open_session(gold_path(service, name))
     session.query(query_id)
     opened = reader_of(session.pool, session.dataset, service.home)
@@ -73,6 +417,8 @@ def add_to_pool(
 ) -> AddedDocument:
     """Put a document among those that are judged, for the judge who found it. That it was put in
     by hand is not shown."""
+    from assay.workbench.searching.open_corpora import reader_of  # loads the search engine
+
     session = open_session(gold_path(service, name))
     query = session.query(query_id)
     if reader_of(session.pool, session.dataset, service.home).get(doc_id) is None:
@@ -91,74 +437,78 @@ def add_to_pool(
     return AddedDocument(set=name, query_id=query.id, doc_id=doc_id, already=already)
 
 
-# ── queries and issues ────────────────────────────────────────────────────────────────────────────
+# ── flags on queries ──────────────────────────────────────────────────────────────────────────────
 
 
-SHOWN = 200  # characters of a query in the audit trail
+class Flag(msgspec.Struct, frozen=True, kw_only=True):
+    by: str
+    reason: str
 
 
-class NewQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """A query to add to a set."""
-
-    set: str
-    text: str
-    type: str = ""
-    topic: str = ""
-    issue: str = ""
-
-
-class EditedIssue(msgspec.Struct, frozen=True, kw_only=True):
-    """An issue of the taxonomy, as the page sends it."""
+class FlagForm(msgspec.Struct, frozen=True, kw_only=True):
+    """A request to flag a query, or to remove the flag."""
 
     set: str
-    topic: str
-    id: str
-    name: str
-    description: str
-    key_statutes: str = ""  # separated by commas or line ends
+    query_id: str
+    reason: str = ""
+    flagged: bool = True
+    act: ActId = ""
 
 
-def add_query(service: Service, given: NewQuery, *, by: str) -> ChangedSet:
-    dataset = gold_path(service, given.set)
-    new = Query(id="", text=given.text, type=given.type, topic=given.topic, issue=given.issue)
-    with writing(dataset) as log:
-        made, content = new_sets.with_queries(dataset, [(given.set, new)])
-        _edit(
-            service,
-            log,
-            ADD_QUERY,
-            content,
-            by=by,
-            subject={"query": ", ".join(made.added)},
-            more={"after": {"text": given.text.strip()[:SHOWN]}},
-        )
-    return made
+def flag_query(service: Service, given: FlagForm, judge: str, chair: bool = False) -> Flag | None:
+    """Flag a query or remove the flag; return the flags that this person may see."""
+    refuse_long(given.reason)
+    session = open_session(gold_path(service, given.set))
+    query, reason = session.query(given.query_id), given.reason.strip()
+    with writing(session.dataset) as log:
+        if given.act in log.acts:  # the answer was lost, and the request is sent again
+            return flags_of(session.dataset, judge, chair).get(query.id)
+        raised = _raised(log).get(query.id, [])
+        removes_all = chair and not given.flagged
+        replaced = [act.id for act in raised if removes_all or log.who(act) == judge]
+        if not given.flagged and not replaced and not chair:
+            raise InputError(
+                f"you have not flagged the query {query.id!r}",
+                hint="Only the judge who flagged it, or a chair, can remove a flag.",
+            )
+        if given.flagged or replaced:
+            act = log.act(
+                FLAG if given.flagged else UNFLAG,
+                **({"id": given.act} if given.act else {}),
+                who=judge,
+                kind="human",
+                at=service.clock(),
+                subject={"query": query.id},
+                rationale=reason,
+                supersedes=tuple(replaced),
+            )
+            log.append([act])
+    return flags_of(session.dataset, judge, chair).get(query.id)
 
 
-def edit_issue(service: Service, given: EditedIssue, *, by: str) -> Issue:
-    dataset = gold_path(service, given.set)
-    statutes = given.key_statutes.replace("\n", ",").split(",")
-    with writing(dataset) as log:
-        before, after, content = new_sets.with_issue(
-            dataset,
-            given.topic,
-            given.id.strip(),
-            name=given.name.strip(),
-            description=given.description.strip(),
-            key_statutes=tuple(text.strip() for text in statutes if text.strip()),
-        )
-        if after != before:
-            more = {"before": msgspec.to_builtins(before), "after": msgspec.to_builtins(after)}
-            subject = {"topic": given.topic, "issue": after.id}
-            _edit(service, log, EDIT_ISSUE, content, by=by, subject=subject, more=more)
-    return after
+def flags_of(dataset: Path, judge: str, chair: bool = False) -> dict[str, Flag]:
+    """The flags that a person may see, by query; those of several judges are joined."""
+    log, found = open_log(dataset), dict[str, Flag]()
+    with log.reading:
+        for query_id, raised in _raised(log).items():
+            flags = [
+                (log.who(act), act.rationale) for act in raised if chair or log.who(act) == judge
+            ]
+            if len(flags) == 1:
+                found[query_id] = Flag(by=flags[0][0], reason=flags[0][1])
+            elif flags:
+                reasons = [f"{by}: {reason}" for by, reason in flags if reason]
+                names = ", ".join(by for by, _ in flags)
+                found[query_id] = Flag(by=names, reason="; ".join(reasons))
+    return found
 
 
-def _edit(service: Service, log: Log, action: str, content: bytes, *, by: str, **more: Any) -> None:
-    """Write the gold file, then record in the log who changed it. Queries and taxonomy live in the
-    file alone: after a crash in between, the edit is there without its record."""
-    # the digest claims that the log knows every label of the file: not while one is edited by hand
-    file = digest_of(content) if not state_of_file(log.dataset) else ""
-    with or_undone(log.dataset):
-        write_atomic(log.dataset, content)
-        log.append([log.act(action, who=by, at=service.clock(), file=file, **more)])
+def _raised(log: Log) -> dict[str, list[Act]]:
+    """The flags that nobody has removed, by query."""
+    flags = [act for act in log.acts.values() if act.action in (FLAG, UNFLAG)]
+    replaced = {id for act in flags for id in act.supersedes}
+    raised: dict[str, list[Act]] = {}
+    for act in flags:
+        if act.action == FLAG and act.id not in replaced:
+            raised.setdefault(act.subject["query"], []).append(act)
+    return raised

@@ -17,23 +17,24 @@ import msgspec
 from assay import formats
 from assay.core.errors import AssayError, InputError, UsageError
 from assay.core.types import GoldSet, Judgment, Labelling, Vote, VoteKind
-from assay.formats.ballots import Ballots, read_ballots
-from assay.formats.exchange import identified
-from assay.formats.relabel import relabelled, require_writable
+from assay.formats import require_labels, with_labels
+from assay.formats.ballots import Ballots, identified, read_ballots
 from assay.gold.acts import EDIT, LABEL, RULE, Act, CastVote, new_id
-from assay.gold.files import content_of, digest_of, label_digest, labels_in, log_path
 from assay.gold.log import Log, open_log, writing
 from assay.gold.people import BY_HAND
-from assay.gold.projection import compare_with_log, edits_sentence, project
-from assay.gold.rows import RowChange
+from assay.gold.projection import compare_with_log, edits_sentence, replace_gold_file
+from assay.gold.rows import RowChange, content_of, digest_of, label_digest, labels_in, log_path
+from assay.gold.votes import EDITED, RULING, SAMPLE, Pair
 from assay.judging import rubrics
-from assay.judging.labels import LabelChange, LabelledSet, relabel
-from assay.judging.policy import (
+from assay.judging.labels import (
+    LabelChange,
+    LabelledSet,
     Policy,
     PolicyName,
     Second,
     checked,
     read_policy,
+    relabel,
     write_policy,
 )
 from assay.judging.pool import Pool, read_pool
@@ -45,7 +46,7 @@ from assay.judging.received import (
     merge_ballots,
 )
 from assay.judging.spot_checks import Draw, read_samples
-from assay.judging.votes import EDITED, RULING, SAMPLE, Pair, votes_of_labels
+from assay.judging.votes import votes_of_labels
 from assay.workbench.judging.pool_documents import CorpusTexts, corpus_texts, stale_votes
 from assay.workbench.judging.session import limits_under
 from assay.workbench.judging.vote_totals import uncounted
@@ -53,15 +54,15 @@ from assay.workbench.judging.vote_totals import uncounted
 
 @dataclass(frozen=True, kw_only=True)
 class VotedSet:
-    """A graded set with its votes. `first` are votes that must be in the log before new ones, and
-    are among `votes`: labels that nobody has voted on, and labels that were edited by hand."""
+    """A graded set with its votes. `labels_as_votes` are among them and must be in the log before
+    new votes: labels that nobody has voted on, and labels that were edited by hand."""
 
     dataset: Path
     gold: GoldSet
     content: bytes
     log: Log
     votes: list[Vote]
-    first: list[Vote]
+    labels_as_votes: list[Vote]
     edited: list[RowChange]
     policy: Policy
     limits: VoteLimits
@@ -77,7 +78,7 @@ def open_voted_set(dataset: Path) -> Iterator[VotedSet]:
     """The set and its votes, under the lock: nobody else writes inside the block."""
     if not dataset.exists():
         raise InputError("no such gold set", where=str(dataset), hint="Check the path.")
-    require_writable(dataset)
+    require_labels(dataset)
     with writing(dataset):
         yield read_voted_set(dataset)
 
@@ -101,7 +102,7 @@ def read_voted_set(dataset: Path) -> VotedSet:
         content=content,
         log=log,
         votes=votes,
-        first=first,
+        labels_as_votes=first,
         edited=edited,
         policy=read_policy(dataset),
         limits=limits_under(rubric, gold, votes) if rubric else limits_of_set(gold, votes),
@@ -164,7 +165,7 @@ def save_labels(
         grades=voted.limits.grades,
         called=log.people.id_of,
     )
-    content = relabelled(
+    content = with_labels(
         voted.dataset, labelled.judgments, labelling=labelled.labelling, status=labelled.status
     )
     content = voted.content if content is None else content
@@ -174,7 +175,7 @@ def save_labels(
         write_policy(voted.dataset, policy)
     is_upgrade = bool(log.earlier.acts) and not log.path.exists()
     is_same = content == voted.content and not rows and policy is None
-    if is_same and not acts and not voted.first and not is_upgrade:
+    if is_same and not acts and not voted.labels_as_votes and not is_upgrade:
         return labelled
     file, replaced = digest_of(content), _replaced(voted, rows, first)
     if len(acts) == 1 and acts[0].action == RULE:  # the ruling itself records the labels
@@ -184,7 +185,7 @@ def save_labels(
         counts = {"labels": len(labelled.judgments), "changed": len(labelled.changes)}
         acts.append(log.act(LABEL, who=by, rows=rows, file=file, more=counts, supersedes=replaced))
     log.append([*first, *acts])
-    if content == voted.content or project(voted.dataset, content, voted.content):
+    if content == voted.content or replace_gold_file(voted.dataset, content, voted.content):
         log.mark_matching(file)
         return labelled
     return save_labels(read_voted_set(voted.dataset))  # somebody edited the file meanwhile
@@ -193,7 +194,7 @@ def save_labels(
 def _acts_before(voted: VotedSet) -> list[Act]:
     """The acts that must be in the log before new votes. All edits by hand are one act."""
     log = voted.log
-    acts = [log.act_of(vote) for vote in voted.first if vote.source != EDITED]
+    acts = [log.act_of(vote) for vote in voted.labels_as_votes if vote.source != EDITED]
     if voted.edited:
         votes = tuple(
             CastVote(
@@ -205,7 +206,7 @@ def _acts_before(voted: VotedSet) -> list[Act]:
                 source=EDITED,
                 supersedes=vote.supersedes,
             )
-            for vote in voted.first
+            for vote in voted.labels_as_votes
             if vote.source == EDITED
         )
         rows = tuple(voted.edited)
@@ -378,9 +379,8 @@ def _merged(
 
 
 def recompute_labels(dataset: Path, *, corpus: Path | None = None, by: str = "terminal") -> Merged:
-    """Compute the labels again from the votes in the log."""
     with open_voted_set(dataset) as voted:
-        if len(voted.votes) == len(voted.first):
+        if len(voted.votes) == len(voted.labels_as_votes):
             raise UsageError(
                 "nobody has voted on this set yet",
                 hint="Write judging files with assay gold next or assay gold packet.",
@@ -487,8 +487,8 @@ def set_policy(
             counting = f" counting {', '.join(counts)}" if counts else ""
             raise UsageError(
                 f"no such policy: {' '.join(filter(None, (chosen, second)))}{counting}",
-                hint="It is adjudicated, majority, senior or latest; human and machine count; a "
-                "second judge is asked where it is deciding, or never.",
+                hint="Policies: adjudicated, majority, senior, latest. --counts takes human and "
+                "machine, --second takes deciding and never.",
             ) from None
         checked(policy)
         labelled = save_labels(voted, policy=policy)

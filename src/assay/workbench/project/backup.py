@@ -44,8 +44,9 @@ from assay.workbench.project.service import NoStore, open_service, sets_of
 
 FORMAT = 2  # 1 was a zip file with the same members; it can still be restored
 MANIFEST = "backup.json"
-LARGEST_MANIFEST = 256 * 2**20
-LONGEST_READ = 2**20
+# Chosen: far above what backups need, and safe to hold in memory or to wait for.
+LARGEST_MANIFEST = 256 * 2**20  # bytes
+LONGEST_READ = 2**20  # bytes
 LOCK_SECONDS = 30.0
 UNFINISHED = "job"  # in the workspace: the import that was under way
 KINDS = ("store", "project", "outside", "workspace")
@@ -78,7 +79,7 @@ class Backup(msgspec.Struct, frozen=True, kw_only=True):
     left_out: list[str] = []
 
 
-class Summary(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class BackupSummary(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A backup in a few lines: the store, the gold sets, and the number of files of each kind."""
 
     store: str
@@ -162,7 +163,7 @@ def make_backup(
     gold: Sequence[Path] = (),
     config: Path | None = None,
     indexes: bool = True,
-) -> Summary:
+) -> BackupSummary:
     """Write a backup of the project to a new file. Without `indexes`, search indexes are left out:
     they are rebuilt when they are needed. There need not be a store unless one is named."""
     if os.path.lexists(target):
@@ -205,7 +206,7 @@ def make_backup(
         with made.open("rb") as stream:
             os.fsync(stream.fileno())
         _place(made, target)
-    return Summary(
+    return BackupSummary(
         store=f"{copied.backend}, schema {copied.schema}" if copied else "none",
         gold_sets=whole.gold,
         files=dict(Counter(name.partition("/")[0] for name in whole.parts)),

@@ -1,5 +1,5 @@
-"""Reading `assay.toml`: gold sets, engines, gates, machine judges and external backlogs. Unknown
-keys are refused; paths are relative to the file."""
+"""Reading `assay.toml`: gold sets, engines, gates, machine judges, external backlogs and the
+team's own search log. Unknown keys are refused; paths are relative to the file."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ from assay.evaluation.gates import mistake
 from assay.formats import is_irds
 from assay.judging import machine
 from assay.judging.machine import Machine
-from assay.review import external_backlog
-from assay.review.external_backlog import BacklogSource
+from assay.review import backlog as review_backlog
+from assay.review.backlog import BacklogSource
+from assay.telemetry import external_logs
+from assay.telemetry.external_logs import LogsSource
 
 CONFIG_NAME = "assay.toml"
 FILE_NAME = re.compile(
@@ -43,14 +45,15 @@ class GateConfig(Gate, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Config(msgspec.Struct, frozen=True, kw_only=True):
-    """Sets are judged before they are scored: a file with judges, with engines to try or with a
-    backlog need not have more."""
+    """Sets are judged before they are scored: a file with judges, with engines to try, with a
+    backlog or with logs need not have more."""
 
     gold: dict[str, GoldConfig] = {}
     engines: dict[str, EngineConfig] = {}
     gates: tuple[GateConfig, ...] = ()
     judges: dict[str, Machine] = {}
     backlog: dict[str, BacklogSource] = {}
+    logs: LogsSource | None = None
 
 
 class _File(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -61,6 +64,7 @@ class _File(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     gates: tuple[GateConfig, ...] = ()
     judges: dict[str, Machine] = {}
     backlog: dict[str, BacklogSource] = {}
+    logs: LogsSource | None = None
 
 
 def read_config(path: Path) -> Config:
@@ -71,18 +75,23 @@ def read_config(path: Path) -> Config:
         message, hint = _explain_error(str(error))
         raise InputError(message, where=str(path), hint=hint) from error
     folder = path.resolve().parent
+    logs = external_logs.located(file.logs, folder) if file.logs is not None else None
     config = Config(
         gold={name: _with_absolute_paths(gold, folder) for name, gold in file.gold.items()},
         engines=read_tables(file.engines, path),
         gates=file.gates,
         judges=file.judges,
-        backlog={name: external_backlog.located(one, folder) for name, one in file.backlog.items()},
+        backlog={name: review_backlog.located(one, folder) for name, one in file.backlog.items()},
+        logs=logs,
     )
-    if not (config.gold or config.judges or config.engines or config.backlog):
+    if not (config.gold or config.judges or config.engines or config.backlog or config.logs):
         require_pairs(config, path)
     _check_names(config, path)
     _check_judges(config, path)
     _check_backlogs(file.backlog, path)
+    key, wrong = external_logs.mistake(file.logs) if file.logs is not None else ("", "")
+    if wrong:
+        raise InputError(wrong, where=f"{path}: logs.{key}", hint=external_logs.HINT)
     return config
 
 
@@ -122,6 +131,7 @@ TABLES = (
     ("gold", GoldConfig),
     ("judges", Machine),
     ("backlog", BacklogSource),
+    ("logs", LogsSource),
 )
 
 
@@ -185,11 +195,9 @@ def _check_judges(config: Config, path: Path) -> None:
 
 def _check_backlogs(sources: Mapping[str, BacklogSource], path: Path) -> None:
     for name, source in sources.items():
-        key, wrong = external_backlog.mistake(source)
+        key, wrong = review_backlog.mistake(source)
         if wrong:
-            raise InputError(
-                wrong, where=f"{path}: backlog.{name}.{key}", hint=external_backlog.HINT
-            )
+            raise InputError(wrong, where=f"{path}: backlog.{name}.{key}", hint=review_backlog.HINT)
 
 
 def _with_absolute_paths(gold: GoldConfig, folder: Path) -> GoldConfig:

@@ -20,13 +20,14 @@ from assay.core.extras import SHOWN, MissingExtra, installed
 from assay.core.plugins import Plugin
 from assay.core.workspace import STORE, default_store, workspace
 from assay.corpus.importers.kinds import IMPORTERS
-from assay.engines.registry import ENGINES
+from assay.engines.running import ENGINES
 from assay.evaluation.measures import FORMULAS
 from assay.judging.machine import JUDGES
-from assay.review.backlog import HalachaBacklog
-from assay.review.external_backlog import ExternalBacklog
+from assay.review.backlog import ExternalBacklog, HalachaBacklog
 from assay.search.dense import ENCODERS
 from assay.store import NoStore, StoreOutdated, open_store
+from assay.telemetry.spill import FOLDER
+from assay.telemetry.spill import waiting as waiting_to_be_sent
 from assay.workbench.project.config import CONFIG_NAME, Config, read_config
 from assay.workbench.project.health import (
     ClosedProject,
@@ -109,14 +110,12 @@ def repair_project(store: str = "", *, config: Path | None = None) -> list[str]:
     return messages
 
 
-def examine(
-    store: str = "", *, config: Path | None = None, home: Path | None = None, probe: bool = False
-) -> Checkup:
+def examine(store: str = "", *, config: Path | None = None, probe: bool = False) -> Checkup:
     """Check the installation, and then the health of the project here. With `probe`, every engine
     answers one query."""
-    place = check(lambda: _workspace(home))
+    place = check(_workspace)
     settings, configuration = _read_configuration(config)
-    with _open_project(store, home, settings) as project:
+    with _open_project(store, settings) as project:
         found = health(project, probe=probe)
         state = found.store
         if isinstance(state, StoreHealth) and isinstance(project, Service):
@@ -155,13 +154,15 @@ def _environment() -> Environment:
     )
 
 
-def _workspace(home: Path | None) -> WorkspaceHealth:
-    path = workspace(home).absolute()
+def _workspace() -> WorkspaceHealth:
+    path = workspace().absolute()
     nearest = next(folder for folder in (path, *path.parents) if folder.exists())
     if not nearest.is_dir() or not os.access(nearest, os.W_OK):
         error = f"{nearest} cannot be written"
         return WorkspaceHealth(status="failed", path=str(path), error=error)
-    note = UNSET if path.exists() else "not made yet"
+    note: str | UnsetType = UNSET if path.exists() else "not made yet"
+    if unsent := waiting_to_be_sent():
+        note = f"{unsent} searches wait in {FOLDER} until a program that logs sends them"
     return WorkspaceHealth(status="ok", path=str(path), note=note)
 
 
@@ -179,20 +180,18 @@ def _read_configuration(config: Path | None) -> tuple[Config | None, Configurati
 
 
 @contextlib.contextmanager
-def _open_project(
-    store: str, home: Path | None, config: Config | None
-) -> Iterator[Service | ClosedProject]:
+def _open_project(store: str, config: Config | None) -> Iterator[Service | ClosedProject]:
     """The project with its store, if that can be read; nothing is made or upgraded."""
     try:
         opened = open_store(store or default_store(), read_only=True)
     except AssayError as error:
         state = _state_of_unopened(error, named=bool(store or os.environ.get(STORE)))
-        yield ClosedProject(store=state, config=config, home=home)
+        yield ClosedProject(store=state, config=config)
         return
     try:
         sets = sets_of(config, (), None, opened)
         attach_past(opened, sets.values())
-        yield Service(store=opened, gold_sets=sets, config=config, home=home)
+        yield Service(store=opened, gold_sets=sets, config=config)
     finally:
         opened.close()
 

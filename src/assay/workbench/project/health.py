@@ -18,31 +18,28 @@ from assay import __version__
 from assay.core.errors import AssayError
 from assay.core.types import Query
 from assay.corpus.disk import list_corpora, open_corpus
-from assay.engines.answering import ask_engine
-from assay.engines.asking import AllFailed
+from assay.engines.calling import AllFailed
 from assay.engines.engine_table import EngineConfig
 from assay.engines.indexed import index_state
-from assay.gold.files import has_log
+from assay.engines.running import ask_engine
 from assay.gold.log import open_log
 from assay.gold.projection import state_of_file
+from assay.gold.rows import has_log
 from assay.review.backlog import (
     Backlog,
+    ExternalBacklog,
     HalachaBacklog,
     backlog_metrics,
+    count_external_backlogs,
     external_metrics,
     metric,
 )
-from assay.review.external_backlog import ExternalBacklog, count_external_backlogs
 from assay.review.queue import is_stray, items_of
 from assay.store import StoreError
 from assay.telemetry.recorder import Counts
 from assay.workbench.project.config import Config
 from assay.workbench.project.service import Service, sets_of
-from assay.workbench.review.backlog import (
-    BacklogFigures,
-    backlog_figures,
-    recent_external_backlogs,
-)
+from assay.workbench.review.queue import BacklogFigures, backlog_figures, recent_external_backlogs
 
 if TYPE_CHECKING:
     from assay.store import Store
@@ -149,7 +146,7 @@ class ClosedProject:
 
     store: UnopenedStore | Failed
     config: Config | None
-    home: Path | None
+    home: Path | None = None
 
     @property
     def gold_sets(self) -> dict[str, Path]:
@@ -205,14 +202,8 @@ def check(part: Callable[[], S]) -> S | Failed:
 
 def store_health(store: Store) -> StoreHealth:
     started = time.perf_counter()
-    health = store.health()
-    return StoreHealth(
-        backend=health.backend,
-        version=health.version,
-        schema=health.schema,
-        rows=health.rows,
-        millis=(time.perf_counter() - started) * 1000,
-    )
+    facts = msgspec.structs.asdict(store.health())
+    return StoreHealth(**facts, millis=(time.perf_counter() - started) * 1000)
 
 
 def gold_health(gold_sets: Mapping[str, Path]) -> GoldHealth:
@@ -354,4 +345,5 @@ def prometheus(service: Service) -> str:
         meaning = f"Searches {name} since the start."
         value = [("", float(getattr(counts, name)))]
         text += metric(f"assay_telemetry_{name}_total", meaning, value, "counter")
-    return text
+    meaning = "Searches in a file until the store is back."
+    return text + metric("assay_telemetry_spilled", meaning, [("", float(counts.spilled))])

@@ -14,8 +14,7 @@ import msgspec
 from assay.core.errors import AssayError
 from assay.core.results import Pair, Status
 from assay.judging.pool import pool_path
-from assay.review.backlog import Backlog
-from assay.review.external_backlog import ExternalBacklog
+from assay.review.backlog import Backlog, ExternalBacklog
 from assay.store.records import AuditEntry, RunRecord
 from assay.telemetry.recorder import Counts
 from assay.workbench.deciding.next_judgments import left_to_judge
@@ -28,27 +27,14 @@ from assay.workbench.deciding.run_boards import (
     verdict_today,
 )
 from assay.workbench.deciding.single_judge_risk import SingleJudgeRisk
-from assay.workbench.judging.progress import SetStanding, set_standing
 from assay.workbench.judging.session import open_session
+from assay.workbench.judging.vote_totals import PairsByVotes, SetStanding, set_standing
 from assay.workbench.project.audit_trail import trail
 from assay.workbench.project.health import figures
 from assay.workbench.project.service import Service, run_name
 from assay.workbench.review.queue import pending, strays
 from assay.workbench.scoring.history import kept_run, latest_runs, read_ahead, run_records
 from assay.workbench.searching.corpora import recent_corpora
-
-__all__ = [
-    "EngineLine",
-    "Headline",
-    "Overview",
-    "PendingBadge",
-    "PendingWork",
-    "SetLine",
-    "overview",
-    "pending_badge",
-    "run_risk",
-    "set_lines",
-]
 
 RECENT = 8  # activities and verdicts shown: what fits beside the other cards
 OPEN_TO_ALL = ("gold.", "review.", "run.")  # actions on gold sets and runs, not on people
@@ -63,6 +49,8 @@ Headline = Literal[
     "changed",
     "judged",
     "needs_judging",
+    "needs_ruling",
+    "being_judged",
     "inconclusive",
     "ship",
     "ran",
@@ -106,12 +94,13 @@ class PendingWork(msgspec.Struct, frozen=True, kw_only=True):
 
 class Overview(msgspec.Struct, frozen=True, kw_only=True):
     """`headline` names the first sentence, `subject` is the run that it is about,
-    `to_judge` are the remaining documents that would settle it, and `rests` says whether it depends
-    on the unchecked votes of one judge."""
+    `to_judge` are the remaining documents that would settle it, `rulings` those on which judges
+    disagree, and `rests` says whether it depends on the unchecked votes of one judge."""
 
     headline: Headline
     subject: RunLine | None
     to_judge: list[Pair]
+    rulings: list[Pair]
     rests: SingleJudgeRisk | None
     alone: dict[str, str]  # run: the judge on whose unchecked votes its verdict depends
     waiting: PendingWork
@@ -143,18 +132,21 @@ def overview(service: Service, *, whole_trail: bool = False) -> Overview:
     verdicts = [run_line(service, record) for record in newest]
     headline, subject = _headline(sets, engines, _without_unlisted(service, verdicts), latest)
     to_judge: list[Pair] = []
+    rulings: list[Pair] = []
     if headline == "inconclusive" and subject is not None:
         asked, first = _judgments_to_settle(service, subject)
-        to_judge = left_to_judge(service, subject.gold, asked)
+        found = left_to_judge(service, subject.gold, asked)
+        to_judge, rulings = found.left, found.rulings
         subject = msgspec.structs.replace(subject, to_judge=len(to_judge), judge_first=first)
         if asked:
-            headline = "needs_judging" if to_judge else "judged"
+            headline = _headline_of(found)
         if any(line.changed and line.kept == subject.gold for line in sets):
             headline = "changed"
     return Overview(
         headline=headline,
         subject=subject,
         to_judge=to_judge,
+        rulings=rulings,
         rests=run_risk(service, subject) if headline in ("ship", "failing") else None,
         alone=_single_judges(service, [*verdicts, *(line.run for line in sets if line.run)]),
         waiting=_pending_work(service, sets, current.review.backlog),
@@ -283,6 +275,15 @@ def _without_unlisted(service: Service, verdicts: Sequence[RunLine]) -> list[Run
         return sets[name].engines if name else ()
 
     return [line for line in verdicts if line.engine in (listed(line) or (line.engine,))]
+
+
+def _headline_of(asked: PairsByVotes) -> Headline:
+    """What comes next for the documents that would settle the gates."""
+    if asked.left:
+        return "needs_judging"
+    if asked.rulings:
+        return "needs_ruling"
+    return "being_judged" if asked.dealt else "judged"
 
 
 def _judgments_to_settle(service: Service, line: RunLine) -> tuple[list[Pair], bool]:

@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
@@ -17,15 +18,15 @@ from assay.core.errors import InputError, UsageError
 from assay.core.files import write_atomic
 from assay.corpus.disk import list_corpora
 from assay.corpus.lookup import require_corpus
-from assay.engines.module import find_engine
-from assay.engines.registry import BASELINES, ENGINES, is_indexed_name
+from assay.engines.python import find_engine
+from assay.engines.running import BASELINES, ENGINES, is_indexed_name
 from assay.workbench.project.config import CONFIG_NAME, read_config
-from assay.workbench.project.demo import samples
 
 SAMPLE = "sample"
 SAMPLE_FILES = ("dataset.json", "corpus.jsonl", "my_engine.py")
 NOWHERE = "none"
 ATTRIBUTES = ".gitattributes"
+# how git merges what two people judged at the same time: line by line
 MERGED = ("*.log.jsonl text eol=lf merge=union", "people.toml text eol=lf merge=union")
 CI = {"github": ".github/workflows/assay.yml", "gitlab": ".gitlab-ci.yml"}
 SAVED = (".json", ".trec", ".run", ".txt")
@@ -44,36 +45,43 @@ class Answers(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Begun(msgspec.Struct, frozen=True, kw_only=True):
-    """The files that were written, and what to do now."""
+    """The files that were written, and the next command."""
 
     files: list[str]
     next: str
 
 
-def begin(answers: Answers, folder: Path | None = None) -> Begun:
+def samples() -> Path:
+    """The bundled samples: inside the installed package, or beside `src` in a checkout."""
+    package = Path(__file__).parents[2]
+    for folder in (package / "samples", package.parent.parent / "samples"):
+        if (folder / "en" / "dataset.json").exists():
+            return folder
+    raise InputError("the bundled samples are missing", hint="Install the package again.")
+
+
+def begin(answers: Answers) -> Begun:
     """Write the project, or nothing: a file that is there is never written over."""
-    folder = folder or Path()
-    check_folder(folder)
-    check_ci(answers.ci, folder)
-    check_set(answers.dataset, folder)
-    files = {CONFIG_NAME: _check_configuration(_configuration(answers, folder))}
+    check_folder()
+    check_ci(answers.ci)
+    check_set(answers.dataset)
+    files = {CONFIG_NAME: _check_configuration(_configuration(answers))}
     if answers.ci != NOWHERE:
         files[CI[answers.ci]] = _ci_file(answers)
     copies = SAMPLE_FILES if answers.dataset == SAMPLE else ()
     for name in copies:
-        shutil.copyfile(samples() / "en" / name, folder / name)
-    files[ATTRIBUTES] = _git_attributes(folder / ATTRIBUTES)
+        shutil.copyfile(samples() / "en" / name, name)
+    files[ATTRIBUTES] = with_lines(Path(ATTRIBUTES), MERGED)
     for name, text in files.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        write_atomic(folder / name, text)
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        write_atomic(Path(name), text)
     return Begun(files=[*files, *copies], next="assay run")
 
 
-def _git_attributes(file: Path) -> str:
-    """How git merges what two people judged at the same time: line by line. What the file has
-    already stays."""
+def with_lines(file: Path, lines: Iterable[str]) -> str:
+    """A file with these lines at its end, if it does not have them. What it has already stays."""
     before = file.read_text(encoding="utf-8") if file.exists() else ""
-    missing = [line for line in MERGED if line not in before.splitlines()]
+    missing = [line for line in lines if line not in before.splitlines()]
     start = before if not before or before.endswith("\n") else before + "\n"
     return start + "".join(f"{line}\n" for line in missing)
 
@@ -81,30 +89,29 @@ def _git_attributes(file: Path) -> str:
 # ── checking each answer before the next question ─────────────────────────────────────────────────
 
 
-def check_folder(folder: Path | None = None) -> None:
-    """No project is here yet."""
-    _check_free(folder or Path(), CONFIG_NAME)
+def check_folder() -> None:
+    """Refuse a folder that has a project already."""
+    check_free(CONFIG_NAME)
 
 
-def check_set(dataset: str, folder: Path | None = None) -> None:
-    """It can be read, or nothing stands where the sample would be written."""
-    folder = folder or Path()
+def check_set(dataset: str) -> None:
+    """Refuse a set that cannot be read, or files in the place of the sample's."""
     if dataset == SAMPLE:
-        _check_free(folder, *SAMPLE_FILES)
+        check_free(*SAMPLE_FILES)
     else:
-        formats.read_gold(folder / dataset)
+        formats.read_gold(Path(dataset))
 
 
-def check_engine(answers: Answers, folder: Path | None = None) -> None:
-    """`assay run` will find the engine, and what it searches."""
-    _check_configuration(_configuration(answers, folder or Path()))
+def check_engine(answers: Answers) -> None:
+    """Refuse an engine that `assay run` would not find, or whose corpus it would not find."""
+    _check_configuration(_configuration(answers))
 
 
-def check_ci(ci: str, folder: Path | None = None) -> None:
+def check_ci(ci: str) -> None:
     if ci not in (*CI, NOWHERE):
         raise UsageError(f"no CI {ci!r}", hint=f"Known: {', '.join(CI)}, {NOWHERE}.")
     if ci != NOWHERE:
-        _check_free(folder or Path(), CI[ci])
+        check_free(CI[ci])
 
 
 def asks_for_corpus(answers: Answers) -> bool:
@@ -112,12 +119,13 @@ def asks_for_corpus(answers: Answers) -> bool:
     return answers.engine in BASELINES and answers.dataset != SAMPLE and not answers.corpus
 
 
-def _check_free(folder: Path, *names: str) -> None:
-    if there := [name for name in names if (folder / name).exists()]:
+def check_free(*names: str) -> None:
+    """Refuse to write over files that are here."""
+    if there := [name for name in names if Path(name).exists()]:
         verb = "is" if len(there) == 1 else "are"
         raise UsageError(
             f"{', '.join(there)} {verb} here already, and nothing was written",
-            where=str(folder.resolve()),
+            where=str(Path().resolve()),
             hint="Begin in an empty folder, or move them away first.",
         )
 
@@ -125,17 +133,13 @@ def _check_free(folder: Path, *names: str) -> None:
 # ── the files ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def _configuration(answers: Answers, folder: Path) -> str:
-    gold, path = (
-        (SAMPLE, "dataset.json")
-        if answers.dataset == SAMPLE
-        else _set_name_and_path(answers.dataset)
-    )
-    measure = "nDCG@10"
+def _configuration(answers: Answers) -> str:
+    gold, path, measure = SAMPLE, "dataset.json", "nDCG@10"
     if answers.dataset != SAMPLE:
-        is_golden = formats.read_gold(folder / path).is_golden
+        gold, path = _table_name(answers.dataset), answers.dataset
+        is_golden = formats.read_gold(Path(path)).is_golden
         measure = "pass_rate_total" if is_golden else measure
-    name, engine = _engine(answers, folder)
+    name, engine = _engine(answers)
     tables = [
         "# `assay run` scores every engine on every gold set and decides the gates.",
         f"[gold.{gold}]\npath = {_toml_string(path)}",
@@ -148,30 +152,29 @@ def _configuration(answers: Answers, folder: Path) -> str:
     return "\n\n".join(tables) + "\n"
 
 
-def _set_name_and_path(dataset: str) -> tuple[str, str]:
-    name = re.sub(r"[^\w]+", "-", Path(dataset).stem).strip("-") or "gold"
-    return name, dataset
+def _table_name(path: str) -> str:
+    return re.sub(r"[^\w]+", "-", Path(path).stem).strip("-") or "gold"
 
 
-def _engine(answers: Answers, folder: Path) -> tuple[str, str]:
-    """The name of the table, and what stands in it."""
+def _engine(answers: Answers) -> tuple[str, str]:
+    """The name of the table of the engine, and its keys."""
     engine = answers.engine
     if engine.startswith(("http://", "https://")):
         return "service", f"http = {_toml_string(engine)}"
-    if Path(engine).suffix in SAVED and (folder / engine).is_file():
+    if Path(engine).suffix in SAVED and Path(engine).is_file():
         return "saved", f"run = {_toml_string(engine)}"
     if is_indexed_name(engine):
-        return _set_name_and_path(engine)[0], f"engine = {_toml_string(engine)}"
+        return _table_name(engine), f"engine = {_toml_string(engine)}"
     if plugins.is_known(ENGINES, engine):
-        corpus = _corpus(answers, folder)
+        corpus = _corpus(answers)
         told = f"\ncorpus = {_toml_string(corpus)}" if corpus else ""
         return engine, f"engine = {_toml_string(engine)}{told}"
-    return "mine", f"search_module = {_toml_string(_module(answers, folder))}"
+    return "mine", f"search_module = {_toml_string(_module(answers))}"
 
 
-def _corpus(answers: Answers, folder: Path) -> str:
+def _corpus(answers: Answers) -> str:
     if answers.corpus:
-        require_corpus(folder / answers.corpus if folder != Path() else Path(answers.corpus))
+        require_corpus(Path(answers.corpus))
     elif answers.dataset == SAMPLE:
         return "corpus.jsonl"
     elif answers.engine in BASELINES:
@@ -179,19 +182,19 @@ def _corpus(answers: Answers, folder: Path) -> str:
     return answers.corpus
 
 
-def _module(answers: Answers, folder: Path) -> str:
-    """A Python module that has an engine. `my_engine` is my_engine.py where that lies here, or
+def _module(answers: Answers) -> str:
+    """The Python module that has the engine. `my_engine` is my_engine.py where that lies here, or
     comes with the sample."""
     engine = answers.engine
     written = SAMPLE_FILES if answers.dataset == SAMPLE else ()
     file = engine if engine.endswith(".py") else f"{engine}.py"
     if file in written:
         return file
-    if (folder / file).is_file():
-        find_engine(str(folder / file))
+    if Path(file).is_file():
+        find_engine(file)
         return file
     looks_like_one = engine.endswith(".py") or ":" in engine or "." in engine
-    if looks_like_one or (folder / engine / "__init__.py").is_file():
+    if looks_like_one or Path(engine, "__init__.py").is_file():
         find_engine(engine)
         return engine
     known = ", ".join([*plugins.names(ENGINES), *list_corpora()])

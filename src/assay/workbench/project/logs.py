@@ -1,4 +1,5 @@
-"""`assay logs`: importing searches, clicks and decisions, and purging old searches."""
+"""`assay logs`: importing searches, feedback and decisions, and purging old searches; and the
+team's own log, which `[logs]` in assay.toml names."""
 
 from __future__ import annotations
 
@@ -13,31 +14,43 @@ from assay.corpus.citations import cite
 from assay.corpus.disk import Corpus, open_corpus
 from assay.corpus.lookup import corpus_named
 from assay.store.records import CaseCounts, Purged, SearchLog
-from assay.telemetry.feedback import days_before, infer_relevance_from_citations
-from assay.telemetry.redact import Redaction, redacted, redactor
-from assay.telemetry.wire import (
+from assay.telemetry.external_logs import ExternalLogs
+from assay.telemetry.records import (
+    FEEDBACK_NAMES,
+    Redaction,
     SentDecision,
     SentFeedback,
     SentSearch,
+    days_before,
     decision_row,
     feedback_from,
+    infer_relevance_from_citations,
     logged_search,
+    redacted,
+    redactor,
+    score_of,
     search_from,
+    with_our_names,
 )
 from assay.workbench.project.audit_trail import note
+from assay.workbench.project.config import CONFIG_NAME, read_config
 from assay.workbench.project.service import Service
 
 __all__ = [
     "CaseCounts",
+    "ExternalLogs",
     "Imported",
+    "ImportedFeedback",
     "Inferred",
     "Logged",
     "SentDecision",
     "SentFeedback",
     "SentSearch",
     "Unresolved",
+    "configured_logs",
     "flush",
     "import_decisions",
+    "import_feedback",
     "import_searches",
     "log_searches",
     "purge",
@@ -45,7 +58,7 @@ __all__ = [
     "record_feedback",
 ]
 
-BATCH = 2000  # searches written in one transaction
+BATCH = 10_000  # searches in one transaction: fewer write the index of documents less often
 
 SentRows = Sequence[tuple[str, object]]  # (where it stands, the JSON value) of each record
 
@@ -53,6 +66,10 @@ SentRows = Sequence[tuple[str, object]]  # (where it stands, the JSON value) of 
 class Imported(msgspec.Struct, frozen=True, kw_only=True):
     read: int
     new: int
+
+
+class ImportedFeedback(Imported, frozen=True, kw_only=True):
+    without_search: int  # rows on searches that the log does not have
 
 
 class Unresolved(msgspec.Struct, frozen=True, kw_only=True):
@@ -184,10 +201,35 @@ class _CitationFinder:
 
 
 def record_feedback(service: Service, sent: SentRows) -> Imported:
-    """Clicks and votes: log_id, doc_id, kind (click or vote), and relevant, rank, by, at as
-    known."""
+    """Clicks, votes and scores: log_id, doc_id, kind (click or vote) or relevance_score, and
+    relevant, rank, by, at as known."""
     given = [feedback_from(row, where, service.clock()) for where, row in sent]
     return Imported(read=len(given), new=service.store.add_feedback(given))
+
+
+def import_feedback(service: Service, path: Path) -> ImportedFeedback:
+    """Feedback from a file, one JSON object a line: the search that it belongs to, the document and
+    the score. A file can be imported again, and a later score replaces an earlier one."""
+    given = []
+    for number, sent in iter_json_lines(path):
+        where, row = f"{path}:{number}", with_our_names(sent, FEEDBACK_NAMES)
+        if isinstance(row, dict) and row.get("relevance_score") is not None:
+            row["relevance_score"] = score_of(row["relevance_score"], where)
+        given.append(feedback_from(row, where, service.clock()))
+    new = sum(
+        service.store.add_feedback(given[start : start + BATCH])
+        for start in range(0, len(given), BATCH)
+    )
+    known = service.store.known_searches(sorted({sign.log_id for sign in given}))
+    lost = sum(sign.log_id not in known for sign in given)
+    return ImportedFeedback(read=len(given), new=new, without_search=lost)
+
+
+def configured_logs() -> ExternalLogs | None:
+    """The team's own log that the configuration in this folder names, if it names one."""
+    path = Path(CONFIG_NAME)
+    source = read_config(path).logs if path.exists() else None
+    return ExternalLogs(source) if source is not None else None
 
 
 def purge(

@@ -8,8 +8,7 @@ from pathlib import Path
 from assay import formats
 from assay.core.errors import InputError, UsageError
 from assay.core.types import GoldSet, Vote, counted
-from assay.formats.ballots import Ballot, Ballots, read_ballots
-from assay.formats.exchange import same_text
+from assay.formats.ballots import Ballot, Ballots, read_ballots, same_text
 
 
 def spare_judgments(

@@ -22,12 +22,13 @@ import msgspec
 from assay.core.errors import AssayError, Declined
 from assay.core.extras import imported
 from assay.core.types import VoteKind
-from assay.judging.votes import UNNAMED, role_of
+from assay.gold.people import IMPORTED
+from assay.gold.votes import role_of
 from assay.store import StoreConflict
 from assay.store.records import (
     TERMINAL,
     Account,
-    Act,
+    AccountAct,
     Invitation,
     KeyKind,
     Role,
@@ -160,7 +161,7 @@ def voters(service: Service) -> list[Voter]:
     for session in _sessions(service):
         with session.log.reading:
             for vote in session.votes.current():
-                if vote.judge != UNNAMED and not role_of(vote.source):
+                if vote.judge != IMPORTED and not role_of(vote.source):
                     times.setdefault((vote.judge, vote.kind), []).append(vote.at)
     found = [
         Voter(name=name, kind=kind, votes=len(given), last=max(given))
@@ -352,8 +353,8 @@ def remove(service: Service, name: str, *, by: Actor, why: str = "") -> None:
         service.store.deactivate(name, _act(service, by, why))
 
 
-def _act(service: Service, by: Actor, why: str = "") -> Act:
-    return Act(by=by.name, role=by.role, at=service.clock(), reason=why)
+def _act(service: Service, by: Actor, why: str = "") -> AccountAct:
+    return AccountAct(by=by.name, role=by.role, at=service.clock(), reason=why)
 
 
 @contextmanager

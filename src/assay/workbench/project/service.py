@@ -1,9 +1,17 @@
-"""Opening a project: its store, gold sets, configuration and workspace, for all other functions."""
+"""Opening a project: its store, gold sets, configuration and workspace, for all other functions.
+And refusing a second server on another host.
+
+File locks work between the processes of one machine, and not over a network disk. So a running
+server writes its host into the workspace."""
 
 from __future__ import annotations
 
 import contextlib
+import os
 import re
+import socket
+import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -11,18 +19,23 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from assay import formats
-from assay.core.errors import NotHere
+from assay.core.errors import InputError, NotHere
+from assay.core.files import write_atomic
 from assay.core.types import GoldSet
-from assay.core.workspace import default_store
+from assay.core.workspace import default_store, workspace
 from assay.gold.acts import BEGIN
 from assay.gold.log import open_log, read_acts
 from assay.store import NoStore, open_store
 from assay.telemetry.recorder import Recorder, Recording
+from assay.telemetry.spill import FOLDER, Spill
 from assay.workbench.project.config import CONFIG_NAME, Config, read_config
 
 if TYPE_CHECKING:
     from assay.store import Store
+
 
 __all__ = ["NoStore", "NotOpen", "Recording", "Service", "gold_path", "open_service"]
 
@@ -77,7 +90,10 @@ def open_service(
     path = config or Path(CONFIG_NAME)
     settings = read_config(path) if config is not None or path.exists() else None
     opened = open_store(target, create=create, read_only=read_only)
-    recorder = Recorder(lambda: open_store(target), recording) if recording is not None else None
+    recorder = None
+    if recording is not None:
+        spill = Spill(target, recording.spill_bytes, workspace(home) / FOLDER)
+        recorder = Recorder(lambda: open_store(target), recording, spill)
     if opened.created:
         say(f"new store: {opened.address}")
     for note in opened.notes:
@@ -239,3 +255,61 @@ def stored_names(service: Service, gold: str) -> list[str]:
 def stored_name(service: Service, gold: str) -> str:
     """The name that runs on a set are kept under; empty for all sets."""
     return next(iter(stored_names(service, gold)), "")
+
+
+# ── one server ────────────────────────────────────────────────────────────────────────────────────
+
+
+SERVER_FILE = "server.json"
+BEAT_SECONDS = 20.0  # how often a server shows that it is alive
+GONE_SECONDS = 60.0  # without a sign of life for three beats, a server counts as stopped
+
+
+class _RunningServer(msgspec.Struct, frozen=True):
+    host: str
+    process: int
+
+
+@contextlib.contextmanager
+def only_on_this_host() -> Iterator[None]:
+    """Refuse servers on other hosts for as long as this one runs. A workspace that cannot be
+    written tells nobody."""
+    file = workspace() / SERVER_FILE
+    other = _server_alive(file)
+    if other is not None and other.host != socket.gethostname():
+        raise InputError(
+            f"a server on {other.host} is using this project",
+            where=str(file),
+            hint="Stop it first. A project is used by one server, on a local disk.",
+        )
+    stop = threading.Event()
+    with contextlib.suppress(InputError, OSError):
+        running = _RunningServer(host=socket.gethostname(), process=os.getpid())
+        write_atomic(file, msgspec.json.encode(running))
+        threading.Thread(target=_beat, args=(file, stop), daemon=True).start()
+    try:
+        yield
+    finally:
+        stop.set()
+        with contextlib.suppress(OSError, msgspec.MsgspecError):
+            if _read_running(file).process == os.getpid():
+                file.unlink()
+
+
+def _server_alive(file: Path) -> _RunningServer | None:
+    try:
+        found = _read_running(file)
+        is_alive = time.time() - file.stat().st_mtime < GONE_SECONDS
+    except (OSError, msgspec.MsgspecError):
+        return None
+    return found if is_alive else None
+
+
+def _read_running(file: Path) -> _RunningServer:
+    return msgspec.json.decode(file.read_bytes(), type=_RunningServer)
+
+
+def _beat(file: Path, stop: threading.Event) -> None:
+    while not stop.wait(BEAT_SECONDS):
+        with contextlib.suppress(OSError):
+            os.utime(file)

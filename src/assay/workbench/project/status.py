@@ -12,7 +12,7 @@ import msgspec
 from assay.core.errors import AssayError, InputError
 from assay.core.files import read_toml
 from assay.core.workspace import workspace
-from assay.reports.terminal_status import LastVerdict, ProjectStatus
+from assay.reports.listing import LastVerdict, ProjectStatus
 
 CONFIG = "assay.toml"
 LARGEST = 200_000_000  # bytes; a larger results file is not read for its verdict, to be quick

@@ -24,16 +24,15 @@ from assay.core.files import write_atomic
 from assay.formats import gold_jsonl
 from assay.gold.acts import REJECT, Act, CastVote, new_id
 from assay.gold.acts import ActId as ActId
-from assay.gold.files import is_rows
 from assay.gold.log import Log, open_log
 from assay.gold.projection import FileNotWritten, row_of
-from assay.judging.rationales import refuse_long
-from assay.judging.votes import document_fingerprint
+from assay.gold.rows import is_rows
+from assay.judging.votes import document_fingerprint, refuse_long
 from assay.reports.words import page_words
 from assay.review import decisions
 from assay.review.decisions import DECISIONS, ChangedMeanwhile, DecidedMeanwhile, ReviewDecision
 from assay.review.decisions import Correction as Correction
-from assay.review.decisions import Outcome as Outcome
+from assay.review.decisions import RowsOutcome as RowsOutcome
 from assay.review.queue import ReviewItem, items_of
 from assay.workbench.judging.votes_to_labels import first_acts, rubric_version
 from assay.workbench.project.paging import MAX_PAGE
@@ -50,7 +49,7 @@ from assay.workbench.review.queue import (
 )
 from assay.workbench.review.suggestions import refuse_unknown
 
-AT_ONCE = 50  # rows that a person can look over before approving them together
+AT_ONCE = 50  # rows that a person can look over before approving them together; taste
 CORRECTED = "corrected on the review page"
 LOST = "its query is no longer in the gold set"
 UNKNOWN_DOCUMENT = "Check the id, import the corpus that has it, or say --allow-unknown."
@@ -61,7 +60,7 @@ NO_TIMES: Mapping[str, datetime] = {}
 _deciding = threading.Lock()
 
 
-class Refused(InputError):
+class ReviewRefusal(InputError):
     """A decision that cannot be made. `key` is the sentence in the words of the review pages, which
     are in the reader's language."""
 
@@ -73,7 +72,7 @@ class Refused(InputError):
         return words[f"refused_{self.key}"].format(**self.values)
 
 
-class NotInQueue(Refused, NotHere):
+class NotInQueue(ReviewRefusal, NotHere):
     """The item is no longer in the queue: a page answers 404."""
 
     def __init__(self) -> None:
@@ -143,7 +142,7 @@ def _decide(
         if item.state == outcome and item.decided_by == by:
             return ItemOutcome(item=item, outcome=outcome, already=True)
         if item.state != "pending_review":
-            raise Refused("decided", ref=item.ref, by=item.decided_by)
+            raise ReviewRefusal("decided", ref=item.ref, by=item.decided_by)
         decision = ReviewDecision(
             by=by,
             reason=form.reason.strip(),
@@ -192,17 +191,17 @@ def _was_sent(service: Service, item: ReviewItem, act_id: str) -> bool:
 
 def _require_name(by: str) -> None:
     if not by.strip():
-        raise Refused("name")
+        raise ReviewRefusal("name")
 
 
 def _note_seen(service: Service, item: ReviewItem, form: DecisionForm) -> str | None:
-    """The note that the chair was shown, if the fingerprint covers one. Refused if the item is not
+    """The note that the chair was shown, if the fingerprint covers one. Refuses an item that is not
     what was shown."""
     other_documents = form.seen is not None and form.seen != item.doc_ids
     without_note = form.row in (None, fingerprint(item))
     note = None if without_note else note_of(service, item)
     if other_documents or not (without_note or form.row == fingerprint(item, note)):
-        raise Refused("changed", ref=item.ref)
+        raise ReviewRefusal("changed", ref=item.ref)
     return note
 
 
@@ -215,15 +214,15 @@ def _write(decide: Callable[[], object]) -> str:
     return ""
 
 
-def _refusal(service: Service, item: ReviewItem, error: InputError) -> Refused | None:
+def _refusal(service: Service, item: ReviewItem, error: InputError) -> ReviewRefusal | None:
     """An error in the words of the page, if it has words for it."""
     if isinstance(error, DecidedMeanwhile):
         now = find_item(service, item.id)
-        return Refused("decided", ref=item.ref, by=now.decided_by if now else "")
+        return ReviewRefusal("decided", ref=item.ref, by=now.decided_by if now else "")
     if isinstance(error, ChangedMeanwhile):
-        return Refused("changed", ref=item.ref)
-    is_lost = not isinstance(error, Refused) and item in strays(service, item.gold)
-    return Refused("lost", ref=item.ref) if is_lost else None
+        return ReviewRefusal("changed", ref=item.ref)
+    is_lost = not isinstance(error, ReviewRefusal) and item in strays(service, item.gold)
+    return ReviewRefusal("lost", ref=item.ref) if is_lost else None
 
 
 def _approve(
@@ -239,7 +238,7 @@ def _approve(
     documents = item.doc_ids if form.documents is None else form.documents
     documents = tuple(dict.fromkeys(id for id in documents if id.strip()))
     if not documents:
-        raise Refused("documents")
+        raise ReviewRefusal("documents")
     _refuse_unknown_documents(service, item, documents)
     note = form.note.strip()
     if documents == item.doc_ids and not note:
@@ -254,7 +253,7 @@ def _vote_on_suggestion(service: Service, item: ReviewItem, form: DecisionForm) 
     """The chair's own vote on a suggested document."""
     grade = form.grade if form.grade is not None else item.grade
     if grade is None:
-        raise Refused("grade")
+        raise ReviewRefusal("grade")
     top = top_grade(service, item)
     if not 0 <= grade <= top:
         raise InputError(f"give the document a grade from 0 to {top}")
@@ -278,14 +277,14 @@ def _refuse_unknown_documents(service: Service, item: ReviewItem, documents: Seq
     shown = {candidate.doc_id for candidate in candidates(service, item)} if missing else set()
     for id in missing:
         if id not in shown:
-            raise Refused("document", id=id)
+            raise ReviewRefusal("document", id=id)
 
 
 def _reject(
     service: Service, item: ReviewItem, form: DecisionForm, decision: ReviewDecision
 ) -> None:
     if not decision.reason:
-        raise Refused("reason")
+        raise ReviewRefusal("reason")
     path = gold_path(service, item.gold)
     if item.kind == "judgment":
         decisions.reject_suggestion(path, item, decision)
@@ -379,12 +378,7 @@ class BulkOutcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def approve_many(
-    service: Service,
-    approved: Iterable[ApprovedRow],
-    *,
-    by: str,
-    reason: str = "",
-    act: str = "",
+    service: Service, approved: Iterable[ApprovedRow], *, by: str, reason: str = "", act: str = ""
 ) -> BulkOutcome:
     """Approve rows as they were previewed, the rows of a set in one act. A row that has changed
     since, or that somebody else decided on, is left as it is. `act` is an id that the client makes:
@@ -393,7 +387,7 @@ def approve_many(
     wanted = {row.id: row.seen for row in approved}
     _require_name(by)
     if not wanted:
-        raise Refused("nothing")
+        raise ReviewRefusal("nothing")
     if len(wanted) > MAX_PAGE:
         raise InputError(f"{len(wanted)} rows are too many to approve at once, limit {MAX_PAGE}")
     decision = msgspec.structs.replace(_decision(service, by, reason.strip()), act_id=act)
@@ -420,12 +414,12 @@ def approve_many(
     return BulkOutcome(done=done, already=already, refused=refused, unwritten=unwritten)
 
 
-def _bulk_refusal(item: ReviewItem, seen: str) -> Refused | None:
+def _bulk_refusal(item: ReviewItem, seen: str) -> ReviewRefusal | None:
     if item.state != "pending_review":
-        return Refused("decided", ref=item.ref, by=item.decided_by)
+        return ReviewRefusal("decided", ref=item.ref, by=item.decided_by)
     if item.kind != "gold_row":
-        return Refused("one_by_one", ref=item.ref)
-    return Refused("changed", ref=item.ref) if seen != fingerprint(item) else None
+        return ReviewRefusal("one_by_one", ref=item.ref)
+    return ReviewRefusal("changed", ref=item.ref) if seen != fingerprint(item) else None
 
 
 def _approve_rows(
@@ -441,10 +435,10 @@ def _approve_rows(
             return _write(partial(decisions.approve, path, refs, decision))
         except ChangedMeanwhile as error:
             changed = [item for item in left if item.ref in error.refs]
-            new = {item.id: str(Refused("changed", ref=item.ref)) for item in changed}
+            new = {item.id: str(ReviewRefusal("changed", ref=item.ref)) for item in changed}
         except DecidedMeanwhile as error:
             new = {
-                item.id: str(Refused("decided", ref=item.ref, by=item.decided_by))
+                item.id: str(ReviewRefusal("decided", ref=item.ref, by=item.decided_by))
                 for item in error.items
             }
         except InputError as error:
@@ -513,7 +507,7 @@ def undo(
                 one_by_one.append([item])
         unwritten = ""
         for some in (*one_by_one, *approved.values()):
-            step = decisions.undo if some[0].kind == "gold_row" else _undo_suggestion
+            step = decisions.undo if some[0].kind == "gold_row" else decisions.undo_suggestion
             undone = [item.id for item in some]
             try:
                 path = gold_path(service, some[0].gold)
@@ -534,18 +528,14 @@ def _free_id(path: Path, act: str) -> str:
     return id
 
 
-def _undo_suggestion(path: Path, some: Sequence[ReviewItem], decision: ReviewDecision) -> None:
-    decisions.undo_suggestion(path, some[0], decision)
-
-
-def _undo_refusal(item: ReviewItem, seen: datetime | None, by: str) -> Refused | None:
+def _undo_refusal(item: ReviewItem, seen: datetime | None, by: str) -> ReviewRefusal | None:
     if item.state == "published":
-        return Refused("published", ref=item.ref)
+        return ReviewRefusal("published", ref=item.ref)
     if seen is None:
         own = item.decided_by == by
-        return None if own else Refused("not_yours", ref=item.ref, by=item.decided_by)
+        return None if own else ReviewRefusal("not_yours", ref=item.ref, by=item.decided_by)
     same = item.decided_at == seen
-    return None if same else Refused("since", ref=item.ref, by=item.decided_by)
+    return None if same else ReviewRefusal("since", ref=item.ref, by=item.decided_by)
 
 
 # ── the commands of `assay gold` ──────────────────────────────────────────────────────────────────
@@ -553,7 +543,7 @@ def _undo_refusal(item: ReviewItem, seen: datetime | None, by: str) -> Refused |
 
 def promote_rows(
     service: Service, gold: Path, ids: Sequence[str], *, by: str, why: str = ""
-) -> Outcome:
+) -> RowsOutcome:
     """Approve rows by their ids."""
     return decisions.approve(gold, ids, _decision(service, by, why))
 
@@ -567,7 +557,7 @@ def correct_row(
     by: str,
     why: str,
     allow_unknown: bool = False,
-) -> Outcome:
+) -> RowsOutcome:
     """Change a row and approve it. A document that is added must be known here, unless
     `allow_unknown`."""
     row = gold_jsonl.find_row(gold, id)
@@ -576,12 +566,14 @@ def correct_row(
     return decisions.correct(gold, id, correction, _decision(service, by, why))
 
 
-def reject_rows(service: Service, gold: Path, ids: Sequence[str], *, by: str, why: str) -> Outcome:
+def reject_rows(
+    service: Service, gold: Path, ids: Sequence[str], *, by: str, why: str
+) -> RowsOutcome:
     """Reject rows by their ids."""
     return decisions.reject(gold, ids, _decision(service, by, why))
 
 
-def reopen_row(service: Service, gold: Path, id: str, *, by: str, why: str = "") -> Outcome:
+def reopen_row(service: Service, gold: Path, id: str, *, by: str, why: str = "") -> RowsOutcome:
     """Undo the rejection of a row."""
     return decisions.reopen(gold, id, _decision(service, by, why))
 

@@ -14,20 +14,21 @@ from assay.core.errors import InputError, NotHere
 from assay.core.types import Document
 from assay.corpus.disk import Corpus, list_corpora, open_corpus
 from assay.formats import gold_jsonl, read_gold
-from assay.gold.files import is_rows
+from assay.gold.rows import is_rows
 from assay.judging import rubrics
-from assay.judging.packets import PARTS
 from assay.judging.passages import WORD, passages
+from assay.judging.votes import READ_FIELDS
 from assay.law.queries import row_key
 from assay.review.queue import ReviewItem
 from assay.store.records import Feedback
-from assay.telemetry.feedback import signs_for
+from assay.telemetry.records import signs_for
 from assay.workbench.project.paging import MAX_PAGE
 from assay.workbench.project.service import Service, gold_path
 from assay.workbench.review.queue import Neighbours, QueueFilter, filtered, neighbours
 from assay.workbench.searching import search as searching
 
 TOP_GRADE = 4  # of sets whose format does not say
+# How much one page shows; taste.
 SHOWN_DECISIONS = 5
 MOST_CANDIDATES = 12
 MOST_FOUND = 10
@@ -81,7 +82,7 @@ class WholeDocument(msgspec.Struct, frozen=True, kw_only=True):
     paragraphs: list[list[Piece]]
 
 
-class Grade(msgspec.Struct, frozen=True, kw_only=True):
+class GradeChoice(msgspec.Struct, frozen=True, kw_only=True):
     value: int
     label: str  # of the set's rubric; empty where it names none
 
@@ -98,7 +99,7 @@ class ItemView(msgspec.Struct, frozen=True, kw_only=True):
     candidates: list[Candidate]
     corpus: str
     note: str
-    grades: list[Grade]
+    grades: list[GradeChoice]
     changes: bool
     lost: bool
 
@@ -134,7 +135,7 @@ class _InSet(msgspec.Struct, frozen=True, kw_only=True):
     """An item as the file of its gold set has it."""
 
     note: str = ""
-    grades: list[Grade] = []
+    grades: list[GradeChoice] = []
     changes: bool = True
     lost: bool = False
 
@@ -154,10 +155,10 @@ def _in_set(service: Service, item: ReviewItem) -> _InSet:
         return _InSet(lost=True)
 
 
-def _grades(top: int, rubric: str, path: Path) -> list[Grade]:
+def _grades(top: int, rubric: str, path: Path) -> list[GradeChoice]:
     rules = rubrics.find(rubric, beside=path).grades if rubric else ()
     labels = {grade.value: grade.label for grade in rules}
-    return [Grade(value=value, label=labels.get(value, "")) for value in range(top, -1, -1)]
+    return [GradeChoice(value=value, label=labels.get(value, "")) for value in range(top, -1, -1)]
 
 
 # ── documents ─────────────────────────────────────────────────────────────────────────────────────
@@ -238,7 +239,7 @@ def _read_document(query: str, corpus: str, doc_id: str, service: Service) -> Re
 def _read_at(query: str, place: CorpusState, doc_id: str) -> ReviewDocument:
     document = _document(place, doc_id)
     assert document is not None
-    parts = [part for name in PARTS if (part := _part(document, name)) is not None]
+    parts = [part for name in READ_FIELDS if (part := _part(document, name)) is not None]
     found = passages(query, document, shown=tuple(text for _, _, text in parts))
     words = frozenset(found.words)
     return ReviewDocument(
@@ -258,7 +259,7 @@ def _read_at(query: str, place: CorpusState, doc_id: str) -> ReviewDocument:
 
 def _part(document: Document, name: str) -> tuple[str, bool, str] | None:
     own = document.fields.get(name, "").strip()
-    made = document.fields.get(PARTS[name], "").strip()
+    made = document.fields.get(READ_FIELDS[name], "").strip()
     return (name, not own, own or made) if own or made else None
 
 

@@ -1,19 +1,36 @@
-"""The review queue as a list: the pending and decided items of all gold sets, filtered by set,
-corpus, practice area, kind and age."""
+"""The review queue of all gold sets: as a list, filtered by set, corpus, practice area, kind and
+age, and as a backlog, with what is pending in external backlogs and what is over its limit."""
 
 from __future__ import annotations
 
+import threading
+import time
 from collections import Counter
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from dataclasses import fields
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Literal
 
 import msgspec
 
-from assay.core.errors import AssayError
+from assay.core.errors import AssayError, InputError
+from assay.review import backlog as figures_of_queue
+from assay.review.backlog import Backlog as Backlog
+from assay.review.backlog import ExternalBacklog as ExternalBacklog
+from assay.review.backlog import (
+    HalachaBacklog,
+    breaches,
+    count_external_backlog,
+    count_external_backlogs,
+)
+from assay.review.backlog import Limits as Limits
+from assay.review.backlog import notify as notify
 from assay.review.queue import ReviewItem as ReviewItem
 from assay.review.queue import is_stray, items_of
+from assay.workbench.project.config import CONFIG_NAME, read_config
 from assay.workbench.project.paging import Page, page_of, page_size
+from assay.workbench.project.service import NoStore as NoStore
 from assay.workbench.project.service import Service, gold_path
 
 WEEK, MONTH = timedelta(days=7), timedelta(days=30)
@@ -31,18 +48,18 @@ class QueueFilter(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     state: str = "pending_review"
 
 
-class Choice(msgspec.Struct, frozen=True):
+class FilterValue(msgspec.Struct, frozen=True):
     """A value of a filter, and how many pending items have it."""
 
     value: str
     items: int
 
 
-class Choices(msgspec.Struct, frozen=True, kw_only=True):
-    gold: list[Choice]
-    corpus: list[Choice]
-    practice_area: list[Choice]
-    kind: list[Choice]
+class QueueFilterValues(msgspec.Struct, frozen=True, kw_only=True):
+    gold: list[FilterValue]
+    corpus: list[FilterValue]
+    practice_area: list[FilterValue]
+    kind: list[FilterValue]
 
 
 class QueuedItem(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,7 +78,7 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
     waiting: int
     offset: int
     next_offset: int | None
-    choices: Choices
+    choices: QueueFilterValues
 
 
 class Neighbours(msgspec.Struct, frozen=True):
@@ -158,11 +175,11 @@ def listing(service: Service, chosen: QueueFilter, *, limit: int = 50, offset: i
     waiting, now = pending(service), service.clock()
     choices = {
         name: [
-            Choice(value, n)
+            FilterValue(value, n)
             for value, n in sorted(Counter(getattr(item, name) for item in waiting).items())
             if value
         ]
-        for name in Choices.__struct_fields__
+        for name in QueueFilterValues.__struct_fields__
     }
     return Listing(
         items=[
@@ -172,7 +189,7 @@ def listing(service: Service, chosen: QueueFilter, *, limit: int = 50, offset: i
         waiting=len(waiting),
         offset=start,
         next_offset=page.next_offset,
-        choices=Choices(**choices),
+        choices=QueueFilterValues(**choices),
     )
 
 
@@ -189,3 +206,94 @@ def neighbours(service: Service, chosen: QueueFilter, item: ReviewItem) -> Neigh
 
 def _order(item: ReviewItem) -> tuple[datetime, str, str]:
     return item.created_at, item.ref, item.id
+
+
+# ── backlog ───────────────────────────────────────────────────────────────────────────────────────
+
+
+RECENT_SECONDS = 10.0  # how long a server keeps the counts of external backlogs; taste
+
+
+class BacklogFigures(msgspec.Struct, frozen=True, kw_only=True):
+    """The review queue, the external backlogs by name, and the six figures that the specification
+    names: of the external backlog called halacha if there is one (None if it cannot be read), else
+    of the review queue."""
+
+    backlog: Backlog
+    halacha_backlog: HalachaBacklog | None
+    backlogs: dict[str, ExternalBacklog] = {}
+
+
+def backlog(service: Service, *, gold: str = "") -> Backlog:
+    """The backlog of one gold set, or of all."""
+    return figures_of_queue.backlog(items(service, gold), service.clock())
+
+
+def check_backlog(service: Service, limits: Limits, *, gold: str = "") -> tuple[Backlog, list[str]]:
+    """The backlog and what is over its limit. A gold set that cannot be read is an error: its items
+    would not be counted."""
+    for name, path in service.gold_sets.items() if not gold else ():
+        if path.exists():
+            items(service, name)
+    figures = backlog(service, gold=gold)
+    return figures, breaches(figures, limits)
+
+
+def external_backlogs(service: Service) -> dict[str, ExternalBacklog]:
+    """The external backlogs of the configuration, counted now."""
+    sources = service.config.backlog if service.config is not None else {}
+    return count_external_backlogs(sources, service.clock())
+
+
+_recent: dict[bytes, tuple[float, dict[str, ExternalBacklog]]] = {}
+_lock = threading.Lock()
+
+
+def recent_external_backlogs(service: Service) -> dict[str, ExternalBacklog]:
+    """The external backlogs for a running service, which counts them every few seconds at most,
+    however many visitors it has."""
+    sources = service.config.backlog if service.config is not None else {}
+    if not sources:
+        return {}
+    key = msgspec.json.encode(sources)
+    with _lock:
+        at, found = _recent.get(key, (0.0, {}))
+        if not found or time.monotonic() - at > RECENT_SECONDS:
+            found = external_backlogs(service)
+            _recent[key] = time.monotonic(), found
+    return found
+
+
+def configured_backlogs() -> dict[str, ExternalBacklog]:
+    """The external backlogs of the configuration in this folder, for when there is no store yet."""
+    path = Path(CONFIG_NAME)
+    sources = read_config(path).backlog if path.exists() else {}
+    return count_external_backlogs(sources, datetime.now(UTC))
+
+
+def backlog_figures(service: Service, *, gold: str = "") -> BacklogFigures:
+    """Everything that is pending, of one gold set or of all, and in the external backlogs."""
+    figures, external = backlog(service, gold=gold), recent_external_backlogs(service)
+    six = external.get("halacha", figures)
+    return BacklogFigures(
+        backlog=figures,
+        halacha_backlog=_six_figures(six) if six.total is not None else None,
+        backlogs=external,
+    )
+
+
+def configured_backlog(name: str, config: Path) -> HalachaBacklog:
+    """The figures of one external backlog of a configuration, counted now."""
+    sources = read_config(config).backlog
+    if name not in sources:
+        known = f"It has {', '.join(sources)}." if sources else f"Add a table [backlog.{name}]."
+        raise InputError(f"there is no backlog {name!r}", where=str(config), hint=known)
+    return _six_figures(count_external_backlog(name, sources[name], datetime.now(UTC)))
+
+
+def _six_figures(source: Backlog | ExternalBacklog) -> HalachaBacklog:
+    """The counts of a source, with its other states as one count."""
+    counts = {figure.name: getattr(source, figure.name) for figure in fields(HalachaBacklog)}
+    if isinstance(source, ExternalBacklog):
+        counts["other"] = sum(source.other.values())
+    return HalachaBacklog(**counts)

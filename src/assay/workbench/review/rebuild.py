@@ -14,14 +14,21 @@ from assay.core.errors import InputError, UsageError
 from assay.core.files import write_atomic
 from assay.core.fingerprints import git
 from assay.core.types import GoldSet
-from assay.formats import gold_jsonl
+from assay.formats import gold_jsonl, with_labels
 from assay.formats.gold_jsonl import Line
-from assay.formats.relabel import relabelled
 from assay.gold.acts import BEGIN, EDIT, LABEL, PROJECT, RULE, VOTE, WITHDRAW
-from assay.gold.files import before_the_log, content_of, has_log, is_rows, labels_in, text_of
 from assay.gold.log import Log, open_log
-from assay.gold.projection import GoldRows, open_rows, project, sides_of
-from assay.gold.rows import Key, meaning
+from assay.gold.projection import GoldRows, open_rows, replace_gold_file, sides_of
+from assay.gold.rows import (
+    Key,
+    before_the_log,
+    content_of,
+    has_log,
+    is_rows,
+    labels_in,
+    meaning,
+    text_of,
+)
 from assay.gold.upgrade import plain
 from assay.workbench.judging.votes_to_labels import open_voted_set, save_labels
 
@@ -69,7 +76,7 @@ def _merge_sides(dataset: Path) -> str:
     if ours == theirs:
         return ""
     if is_rows(dataset):
-        project(dataset, _both(dataset, ours, theirs))
+        replace_gold_file(dataset, _both(dataset, ours, theirs))
         return f"{dataset}: the conflict is resolved from the log"
     try:
         golds = [_read_side(dataset, side) for side in (ours, theirs)]
@@ -97,7 +104,7 @@ def _merge_sides(dataset: Path) -> str:
         raise _edited_twice(dataset, *edited[0], *edited[1])
     if edited[1]:
         golds, ours = golds[::-1], theirs
-    project(dataset, ours)
+    replace_gold_file(dataset, ours)
     _add_labels(dataset, *golds)
     return f"{dataset}: the conflict is resolved from the log"
 
@@ -108,9 +115,9 @@ def _add_labels(dataset: Path, gold: GoldSet, other: GoldSet) -> None:
     made = gold.labelling or other.labelling
     if made is not None:
         rows = list(labels.values())
-        content = relabelled(dataset, rows, labelling=made, status=gold.status)
+        content = with_labels(dataset, rows, labelling=made, status=gold.status)
         if content is not None:
-            project(dataset, content)
+            replace_gold_file(dataset, content)
 
 
 def _both(dataset: Path, ours: bytes, theirs: bytes) -> bytes:

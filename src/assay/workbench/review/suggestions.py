@@ -15,14 +15,15 @@ from assay.core.errors import AssayError, InputError, NotHere
 from assay.core.results import GradedResults
 from assay.core.types import ASKED
 from assay.corpus.disk import list_corpora, open_corpus
-from assay.evaluation.doubts import is_closed
+from assay.evaluation.verdict_stability import is_closed
 from assay.gold.acts import SUGGEST, Act
 from assay.gold.log import writing
+from assay.gold.votes import Pair
 from assay.judging.next import next_to_judge
-from assay.judging.rationales import LONGEST as LONGEST
-from assay.judging.rationales import refuse_long
-from assay.judging.votes import Pair
+from assay.judging.votes import LONGEST_REASON as LONGEST_REASON
+from assay.judging.votes import refuse_long
 from assay.review.queue import ReviewItem
+from assay.workbench.judging.vote_totals import by_votes
 from assay.workbench.project.paging import MAX_PAGE, Page, page_of
 from assay.workbench.project.service import Service, gold_path, read_gold, run_names
 from assay.workbench.review.item import TOP_GRADE
@@ -30,9 +31,9 @@ from assay.workbench.review.queue import items, pending
 from assay.workbench.scoring.history import KeptRun, kept_run, runs
 
 LITTLE = 0.005  # of the uncertainty: smaller shares are shown as less than 1%
-FIRST_HITS = 10  # of a query without judgments
+FIRST_HITS = 10  # of a query without judgments: what nDCG@10 looks at
 KNOWN = "Give an id that search or next_to_judge has shown, or allow_unknown."
-LONGEST_NAME = 500  # characters
+LONGEST_NAME = 500  # characters, as in the search log (`MAX_NAME` in telemetry/records.py)
 RUNS = 20  # the newest runs on a set whose results are looked through for a document; taste
 
 
@@ -171,7 +172,9 @@ def worth_looking_at(
     graded = [_pending_to_judge(item) for item in items_pending if item.grade is not None]
     queued = {(item.ref, doc_id) for item in items_pending for doc_id in item.doc_ids}
     room = wanted if run_ids else wanted - len(ungraded)
-    unjudged = _unjudged_in(_runs_of(service, gold, run_ids), room, queued)
+    unjudged = _unjudged_in(
+        _runs_of(service, gold, run_ids), room, gold_path(service, gold), queued
+    )
     first = [*unjudged, *ungraded] if run_ids else [*ungraded, *unjudged]
     return page_of([*first, *graded][offset:wanted], offset, limit)
 
@@ -202,8 +205,11 @@ def _pending_to_judge(item: ReviewItem) -> ToJudge:
     )
 
 
-def _unjudged_in(kept: Sequence[KeptRun], limit: int, queued: Set[Pair]) -> list[ToJudge]:
-    """The unjudged documents of one run, or of two, that are not in the queue."""
+def _unjudged_in(
+    kept: Sequence[KeptRun], limit: int, dataset: Path, queued: Set[Pair]
+) -> list[ToJudge]:
+    """The unjudged documents of one run, or of two, that are not in the queue and that nobody is
+    judging."""
     results = [run.results for run in kept]
     graded = [scored for scored in results if isinstance(scored, GradedResults)]
     if limit < 1 or not graded or not graded[0].per_query or any(map(is_closed, results)):
@@ -211,7 +217,7 @@ def _unjudged_in(kept: Sequence[KeptRun], limit: int, queued: Set[Pair]) -> list
     engines = " against ".join(run.engine for run in kept)
     useful: list[ToJudge] = []
     little: list[ToJudge] = []
-    for pair in next_to_judge(*(run.per_query for run in graded)).pairs:
+    for pair in by_votes(dataset, next_to_judge(*(run.per_query for run in graded)).pairs).left:
         is_little = pair.narrowing < LITTLE
         share = "less than 1%" if is_little else f"{pair.narrowing:.0%}"
         one = ToJudge(

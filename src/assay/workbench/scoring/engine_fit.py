@@ -11,7 +11,7 @@ from assay.core.errors import Declined, InputError
 from assay.core.results import GradedResults
 from assay.core.types import GoldSet
 from assay.engines.engine_table import EngineConfig
-from assay.engines.registry import BASELINES
+from assay.engines.running import BASELINES
 
 if TYPE_CHECKING:  # corpora take long to load, and most engines search none of ours
     from assay.corpus.disk import Corpus

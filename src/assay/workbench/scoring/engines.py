@@ -13,20 +13,9 @@ from assay.core.errors import InputError, UsageError
 from assay.engines.dry_run import Trial, kind_word, try_engine
 from assay.engines.engine_table import EngineConfig
 from assay.engines.http_table import HttpTable, Preset, presets
-from assay.engines.registry import BASELINES
+from assay.engines.running import BASELINES
 from assay.engines.secrets import names_in
 from assay.workbench.project.config import CONFIG_NAME, Config, read_config, read_engine
-
-__all__ = [
-    "KnownEngine",
-    "Preset",
-    "Trial",
-    "engine_kinds",
-    "find_engine",
-    "list_engines",
-    "list_presets",
-    "try_named",
-]
 
 
 class KnownEngine(msgspec.Struct, frozen=True, kw_only=True):

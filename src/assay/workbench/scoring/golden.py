@@ -13,7 +13,7 @@ from assay.core.errors import InputError, UsageError
 from assay.core.results import GoldenResults
 from assay.core.types import Finding, GoldSet, QueryResult
 from assay.corpus.lookup import documents
-from assay.engines.registry import searched
+from assay.engines.running import searched
 from assay.evaluation.expectations import check_expectations
 from assay.evaluation.golden import evaluate_golden
 from assay.evaluation.golden_checks import DEFAULT_K, checks_of, results_of
@@ -29,7 +29,6 @@ from assay.law.matching import (
 )
 from assay.reports.wording import run_warnings
 from assay.workbench.deciding.baseline import read_baseline
-from assay.workbench.scoring.receipts import sign_results
 from assay.workbench.scoring.request import (
     DEFAULT_TOP_K,
     Progress,
@@ -38,6 +37,7 @@ from assay.workbench.scoring.request import (
     ScoreRequest,
     ask_engine_of,
     no_common_queries,
+    sign_results,
     signature_of,
 )
 

@@ -13,13 +13,12 @@ from assay.core.results import GradedResults, Results
 from assay.core.runs import run_from_results
 from assay.core.types import GoldSet, Run, counted
 from assay.evaluation.graded import graded_results
-from assay.evaluation.judged import UNJUDGED_QUERY, prepare
+from assay.evaluation.judged import UNJUDGED_QUERY, Looked, look_up, prepare
+from assay.evaluation.loose_ids import near_misses, with_judged_ids
 from assay.evaluation.measures import is_handed, parse_measure, parse_measures
 from assay.evaluation.receipts import measure_lines
-from assay.evaluation.streamed import Looked, look_up
-from assay.gold.files import log_path
+from assay.gold.rows import log_path
 from assay.reports.wording import run_warnings
-from assay.workbench.scoring.receipts import sign_results
 from assay.workbench.scoring.request import (
     DEFAULT_TOP_K,
     Progress,
@@ -28,6 +27,7 @@ from assay.workbench.scoring.request import (
     ScoreRequest,
     ask_engine_of,
     no_common_queries,
+    sign_results,
     signature_of,
 )
 from assay.workbench.scoring.rubric_settings import measures_of_set, rubric_warnings
@@ -52,6 +52,7 @@ def score_graded(gold: GoldSet, request: ScoreRequest, progress: Progress, say: 
         results = msgspec.structs.replace(results, receipt=receipt)
     counts = results.receipt.counts
     warnings = (
+        *_near_miss_warnings(results, gold),
         *run_warnings(counts),
         *_cut_warnings(run, measures),
         *_unjudged_warnings(results, request),
@@ -69,6 +70,7 @@ def _log_warnings(gold: GoldSet, dataset: Path) -> Iterable[str]:
     if not log_path(dataset).exists():
         return
     from assay.gold.log import votes_since
+    from assay.workbench.judging.vote_totals import rulings_needed
 
     since = votes_since(dataset, dataset.read_bytes())
     if since is None:
@@ -80,9 +82,9 @@ def _log_warnings(gold: GoldSet, dataset: Path) -> Iterable[str]:
         new = counted(since, "new judgment")
         verb = "is" if since == 1 else "are"
         yield f"{new} {verb} not counted yet: `assay gold merge {dataset}` updates the labels"
-    if gold.labelling is not None and gold.labelling.open:
-        waiting = counted(gold.labelling.open, "pair")
-        verb = "waits" if gold.labelling.open == 1 else "wait"
+    if rulings := rulings_needed(dataset):
+        waiting = counted(rulings, "pair")
+        verb = "waits" if rulings == 1 else "wait"
         yield f"{waiting} {verb} for a ruling: `assay gold adjudicate {dataset}` lists them"
 
 
@@ -139,15 +141,37 @@ def _graded_run(
         needs_all = request.with_machine_judgments or any(
             is_handed(measure) for measure in parse_measures(measures)
         )
-        keep = None if needs_all else _kept(request, measures)
-        return look_up(request.run, gold, keep=keep)
+        keep = None if needs_all or request.loose_ids else _kept(request, measures)
+        looked = look_up(request.run, gold, keep=keep)
+        return _with_judged_ids(looked.run, gold) if request.loose_ids else looked
     deepest = _deepest(measures)
     depth = request.top_k or max(DEFAULT_TOP_K, deepest)
     if depth < deepest:
         say(f"warning: the engine is asked for {depth} hits, and a measure looks at {deepest}")
     name, answers = ask_engine_of(request, gold, depth, progress, say)
     run = run_from_results(name, answers, top_k=depth)
-    return Looked(run, prepare(run, gold))
+    return _with_judged_ids(run, gold) if request.loose_ids else Looked(run, prepare(run, gold))
+
+
+def _with_judged_ids(run: Run, gold: GoldSet) -> Looked:
+    named = with_judged_ids(run, gold)
+    return Looked(named, prepare(named, gold))
+
+
+def _near_miss_warnings(results: GradedResults, gold: GoldSet) -> Iterable[str]:
+    """Results that would be judged if their ids were written as in the gold set."""
+    if accepted := results.receipt.counts.get("loose_ids"):
+        yield f"--loose-ids: {counted(accepted, 'id')} of the run taken for the judged ids"
+    missed = list(near_misses(results, gold))
+    if missed:
+        first, queries = missed[0], len({each.query_id for each in missed})
+        verb = "matches" if len(missed) == 1 else "match"
+        where = counted(queries, "query") if queries == 1 else f"{queries} queries"
+        yield (
+            f"{counted(len(missed), 'result')} of {where} almost {verb} a judged id and count as "
+            f"not judged: {first.returned!r} for {first.judged!r}. They differ in case, spaces, "
+            "dashes or invisible characters. If they are the same documents, give --loose-ids"
+        )
 
 
 def _cut_warnings(run: Run, measures: Sequence[str]) -> Iterable[str]:

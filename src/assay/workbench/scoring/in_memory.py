@@ -1,55 +1,55 @@
-"""Scoring, comparing and saving values in memory, for the Python API: with the numbers, the receipt
-and the words that the commands give for the same files."""
+"""Asking engines, and scoring, comparing and saving values in memory, for the Python API: with the
+numbers, the receipt and the words that the commands give for the same files. What is imported here
+`as` itself is for the API, which imports the workbench alone."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import importlib.util
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
 
-from assay.core.errors import InputError
+from assay.core import plugins
+from assay.core.errors import EngineError, InputError
 from assay.core.files import write_atomic
 from assay.core.fingerprints import git_state, versions
 from assay.core.results import Entry, GoldenResults, GradedEntry, GradedResults, Results
 from assay.core.results_file import encode, to_json
+from assay.core.runs import run_from_results
 from assay.core.types import GoldSet, Query, QueryResult, Run, ScoreSheet, Slice
+from assay.engines.calling import ask_all, run_engine
 from assay.engines.engine_table import EngineConfig
-from assay.evaluation.comparison import Comparison
-from assay.evaluation.golden_checks import results_of
+from assay.engines.python import as_engine
+from assay.evaluation import graded
+from assay.evaluation.comparison import Comparison as Comparison
+from assay.evaluation.golden_checks import results_of as results_of
 from assay.evaluation.graded import graded_results
-from assay.evaluation.measures import is_handed, parse_measures
-from assay.evaluation.streamed import look_up
+from assay.evaluation.judged import Qrels, Scored, gold_from_dict, look_up
+from assay.evaluation.measures import Measure, is_handed, parse_measures
+from assay.evaluation.measures import parse_measure as parse_measure
 from assay.formats import detect_run
-from assay.formats.results_json import read_answers, read_results
-from assay.judging.next import Decision, next_to_judge
+from assay.formats import read_gold as read_gold
+from assay.formats import read_run as read_run
+from assay.formats.results_json import read_answers
+from assay.formats.results_json import read_results as read_results
+from assay.judging.next import Decision as Decision
+from assay.judging.next import next_to_judge
 from assay.reports import FORMATS, render, view
 from assay.workbench.deciding.compare import compare_with_leaderboard
-from assay.workbench.judging.next import refuse_closed
-from assay.workbench.scoring.evaluate import evaluate
-from assay.workbench.scoring.receipts import Signature, inputs_of, sign_results
-from assay.workbench.scoring.request import DEFAULT_TOP_K, no_common_queries
+from assay.workbench.judging.next import refuse_closed, without_voted
+from assay.workbench.judging.vote_totals import dataset_of
+from assay.workbench.scoring.request import (
+    DEFAULT_TOP_K,
+    Signature,
+    inputs_of,
+    sign_results,
+)
+from assay.workbench.scoring.request import no_common_queries as no_common_queries
 from assay.workbench.scoring.score import verdict_against
-
-__all__ = [
-    "Comparison",
-    "Decision",
-    "Sources",
-    "compare_scored",
-    "evaluate",
-    "golden_scored",
-    "graded_scored",
-    "next_pairs_of",
-    "no_common_queries",
-    "read_results",
-    "results_of",
-    "save_results",
-    "save_value",
-    "saved_answers",
-    "sheet_of",
-]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,10 +77,8 @@ def graded_scored(
     else:
         results = graded_results(run, gold, measures, keep=keep)
     primary = gold.targets.primary if gold.targets else ""
-    if primary and str(parse_measures([primary])[0]) in measures:
-        receipt = msgspec.structs.replace(
-            results.receipt, primary=str(parse_measures([primary])[0])
-        )
+    if primary and (name := str(parse_measure(primary))) in measures:
+        receipt = msgspec.structs.replace(results.receipt, primary=name)
         results = msgspec.structs.replace(results, receipt=receipt)
     return sign_results(results, _signature(sources))
 
@@ -205,6 +203,8 @@ def compare_scored(
     force: bool = False,
     primary: str = "",
     equivalence: float | None = None,
+    tests: bool = False,
+    worst_case: bool = False,
 ) -> Comparison:
     """Each against the first; three or more also have a leaderboard."""
     kinds = {isinstance(each, GoldenResults) for each in results}
@@ -214,7 +214,13 @@ def compare_scored(
             hint="Compare scores on the same gold set.",
         )
     return compare_with_leaderboard(
-        results, names, force=force, primary=primary, equivalence=equivalence
+        results,
+        names,
+        force=force,
+        primary=primary,
+        equivalence=equivalence,
+        tests=tests,
+        worst_case=worst_case,
     )
 
 
@@ -238,7 +244,8 @@ def next_pairs_of(
     if not any(entry.judged for each in graded for entry in each.per_query):
         raise InputError("nothing is judged yet, and what to judge next is learnt from judgments")
     entries = [each.per_query for each in graded]
-    return next_to_judge(*entries, measure=measure, threshold=threshold or 0.0)
+    decision = next_to_judge(*entries, measure=measure, threshold=threshold or 0.0)
+    return without_voted(decision, dataset_of(first))
 
 
 def save_results(results: Results, path: Path, *, language: str = "en") -> None:
@@ -264,3 +271,113 @@ def save_value(value: object, path: Path) -> Path:
         )
     write_atomic(path, encode(value))
     return path
+
+
+# ── asking engines and scoring runs, without receipts ─────────────────────────────────────────────
+
+
+def evaluate(
+    run: Run | Scored | Path | str,
+    gold: GoldSet | Qrels | Path | str,
+    measures: Iterable[str | Measure],
+) -> ScoreSheet:
+    """Score a run against a gold set.
+
+    `run` is a Run, or {query_id: {doc_id: score}}; `gold` is a GoldSet, or {query_id: {doc_id:
+    grade}}. Either may be the path of a file; a TREC run is then scored while it is read, and never
+    in memory as a whole. Every query of the gold set is in the sheet: one that the run lacks scores
+    0, one that failed or has no relevant document has no value and says why. `counts` holds
+    n_expected, n_run, n_scored and what else was met."""
+    known = read_gold(gold) if isinstance(gold, Path | str) else gold
+    if not isinstance(run, Path | str):
+        return graded.evaluate(run, known, measures)
+    wanted = parse_measures(map(str, measures))
+    if any(map(is_handed, wanted)):  # they need the whole run
+        return graded.evaluate(read_run(run), known, wanted)
+    gold_set = known if isinstance(known, GoldSet) else gold_from_dict(known)
+    return graded.score_sheet(look_up(Path(run), gold_set, keep=0).prepared, wanted)
+
+
+def ask(engine: Any, gold: GoldSet | Iterable[Query], *, top_k: int = 20) -> Run:
+    """Ask an engine every query of a gold set. `engine` is anything with `search(query, top_k)`, a
+    function, either of them async, or a retriever of LangChain, LlamaIndex, Haystack or PyTerrier.
+    A call that raises is a failed query of the run, and never an empty answer."""
+    queries = gold.queries if isinstance(gold, GoldSet) else tuple(gold)
+    return run_engine(as_engine(engine), queries, top_k=top_k)
+
+
+class EngineAnswers(NamedTuple):
+    """The answers of an engine as a run, the same with all fields of their hits, and the corpus
+    that it searched, if that is known."""
+
+    run: Run
+    answers: list[QueryResult]
+    corpus: Path | None
+
+
+def ask_any(
+    engine: Any,
+    queries: Sequence[Query],
+    *,
+    top_k: int = 20,
+    corpus: Path | None = None,
+    config: Path | None = None,
+) -> EngineAnswers:
+    """Ask an engine, which is an object or a function, or is named: a table of assay.toml, a
+    corpus, a baseline with a corpus, or a Python module. A module is loaded right here."""
+    if isinstance(engine, type):
+        raise InputError(
+            f"{engine.__name__} is a class, and cannot be asked",
+            hint=f"Make one: {engine.__name__}().",
+        )
+    if not isinstance(engine, str | Path):
+        name, answers = ask_all(as_engine(engine), queries, top_k=top_k)
+        return EngineAnswers(run_from_results(name, answers, top_k=top_k), answers, corpus)
+    from assay.engines.running import ask_engine, opened, searched
+
+    described = _engine_config_of(str(engine), corpus, config)
+    if described.run is not None:
+        raise InputError(
+            f"{engine!r} is a saved run, and cannot be asked", hint=f"load_run({described.run!r})"
+        )
+    if described.routes:
+        name, answers = ask_engine(described, queries, top_k=top_k)
+    else:
+        with opened(described) as made:
+            name, answers = ask_all(made, queries, top_k=top_k, calls=described.calls)
+    return EngineAnswers(run_from_results(name, answers, top_k=top_k), answers, searched(described))
+
+
+def _engine_config_of(name: str, corpus: Path | None, config: Path | None) -> EngineConfig:
+    """The engine that a name stands for."""
+    from assay.engines.running import BASELINES, ENGINES, is_indexed_name
+    from assay.workbench.scoring.engines import find_engine, list_engines
+
+    found = find_engine(name, config, corpus=corpus)
+    if found is not None:
+        return found
+    where = str(corpus) if corpus is not None else None
+    if name in BASELINES and corpus is None:
+        raise InputError(
+            f"the baseline {name!r} needs a corpus",
+            hint=f'Give one: run("{name}", gold, corpus="corpus.jsonl").',
+        )
+    if is_indexed_name(name) or plugins.is_known(ENGINES, name):
+        return EngineConfig(name=name, engine=name, corpus=where)
+    if name.partition(":")[0].endswith(".py") or ":" in name or _is_module(name):
+        return EngineConfig(name=name, search_module=name, corpus=where)
+    known = ", ".join(row.name for row in list_engines(config))
+    raise InputError(
+        f"there is no engine {name!r}",
+        hint=f"Known: {known}. Or give a function, an object with search(query, top_k), a module, "
+        "or a file: my_engine.py.",
+    )
+
+
+def _is_module(name: str) -> bool:
+    try:
+        return importlib.util.find_spec(name) is not None
+    except (ImportError, ValueError):
+        return False
+    except Exception as error:  # a package above it is loaded by looking
+        raise EngineError(f"the module {name!r} cannot be loaded: {error}") from error

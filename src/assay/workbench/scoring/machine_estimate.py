@@ -17,14 +17,23 @@ import msgspec
 import numpy as np
 
 from assay.core.errors import InputError
-from assay.core.results import GradedResults
-from assay.core.types import GoldSet, Query, Run, Vote, counted, judgment_frame
-from assay.core.verdicts import FEWEST, Bounds, Doubt, MachineEstimate, MachineFigure
+from assay.core.results import (
+    FEWEST,
+    Doubt,
+    GradedResults,
+    Interval,
+    MachineEstimate,
+    MachineFigure,
+)
+from assay.core.types import GoldSet, Query, Run, Vote, judgment_frame
 from assay.evaluation.graded import FAILED, evaluate
 from assay.evaluation.measures import Measure, parse_measure
 from assay.evaluation.prediction_powered import Estimates, estimate, lopsided, shift
-from assay.judging.policy import Policy, labels, read_policy
-from assay.judging.votes import current, log_path, read_votes
+from assay.gold.rows import log_path
+from assay.gold.votes import current
+from assay.judging.labels import Policy, labels, read_policy
+from assay.judging.votes import read_votes
+from assay.reports.wording import why_not_estimated
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 Grades = dict[str, dict[str, int]]  # query, document, grade
@@ -196,18 +205,16 @@ def _estimate_measure(
     )
     if len(judged) - nothing < FEWEST:
         return _EstimatedMeasure(
-            msgspec.structs.replace(figure, why=_why_not_estimated(figure)), judged, others, 1.0
+            msgspec.structs.replace(
+                figure, why=why_not_estimated(figure.judged, figure.nothing_relevant)
+            ),
+            judged,
+            others,
+            1.0,
         )
     there, elsewhere = np.split(np.nan_to_num(said_everywhere), [len(judged)])
     figure = _with_estimate(figure, said_there, said_everywhere)
     return _EstimatedMeasure(figure, judged, others, shift(there, elsewhere))
-
-
-def _why_not_estimated(figure: MachineFigure) -> str:
-    told = f"people judged {counted(figure.judged, 'query')} in full, and {FEWEST} are needed"
-    if figure.nothing_relevant:
-        told += f" that have something relevant: {figure.nothing_relevant} have nothing"
-    return told
 
 
 def _covers(grades: Mapping[str, int], hits: Sequence[str], measure: Measure) -> bool:
@@ -246,7 +253,7 @@ def _with_estimate(figure: MachineFigure, people: Floats, machine: Floats) -> Ma
     )
 
 
-def _bounds(found: Estimates) -> Bounds:
+def _bounds(found: Estimates) -> Interval:
     return float(found.low[0]), float(found.high[0])
 
 

@@ -1,13 +1,17 @@
-"""`assay report` and `assay score --report`: writing report files for people and programs."""
+"""`assay report`, `assay score --report` and `assay explain`: reports on results, and the values of
+one query."""
 
 from __future__ import annotations
 
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.core.errors import UsageError
+import msgspec
+
+from assay.core.errors import InputError, UsageError
 from assay.core.files import refuse_unwritable, write_atomic
-from assay.core.results import GoldenResults, Results
+from assay.core.results import Entry, GoldenResults, MeasureLine, Results
 from assay.core.results_file import encode, to_json
 from assay.formats.results_json import read_results
 from assay.reports import ReportView, evaluation_report, render, view
@@ -69,7 +73,7 @@ def beside(
     where: Path | str = "",
 ) -> ReportView:
     """The results with what is different from those `before`."""
-    from assay.evaluation.states import values_alike
+    from assay.evaluation.changes import values_alike
 
     then = values_alike(before, results)
     if not isinstance(results, GoldenResults):
@@ -135,15 +139,49 @@ def write_reports(
     results: Results, target: Path, *, language: str = "en", report: ReportView | None = None
 ) -> list[Path]:
     """A name that ends in .md is one Markdown report. Anything else is a folder, which gets
-    eval-report-DATE.json (the results file) and eval-report-DATE.md; a second run on the same day
-    replaces the first."""
+    eval-report-DATE.json (the results file) and eval-report-DATE.md; those of a second run on the
+    same day have -2 after the date, and so on."""
     check_report(target)
     text = evaluation_report(report or view(results, language=language))
     if target.suffix == ".md":
         write_atomic(target, text)
         return [target]
-    name = f"eval-report-{results.timestamp[:10]}"
-    written = [target / f"{name}.json", target / f"{name}.md"]
-    write_atomic(written[0], encode(to_json(results)))
+    content, name = encode(to_json(results)), f"eval-report-{results.timestamp[:10]}"
+    for stem in chain([name], (f"{name}-{number}" for number in count(2))):
+        written = [target / f"{stem}.json", target / f"{stem}.md"]
+        if not any(path.exists() for path in written):
+            break
+    write_atomic(written[0], content)
     write_atomic(written[1], text)
     return written
+
+
+# ── `assay explain` ───────────────────────────────────────────────────────────────────────────────
+
+
+class Explanation(msgspec.Struct, frozen=True, kw_only=True):
+    """One query, how each of its values is computed, and that machines made labels."""
+
+    entry: Entry
+    measures: list[MeasureLine]
+    note: str = ""
+
+
+def explain(results_file: Path, query_id: str, dataset: Path | None = None) -> Explanation:
+    """A results file of another tool needs the gold set, to be scored on. Of a golden question
+    passing is told in words, and no measure is summed."""
+    if dataset is not None:
+        from assay.workbench.scoring.request import ScoreRequest
+        from assay.workbench.scoring.score import score
+
+        results = score(ScoreRequest(dataset=dataset, run=results_file)).results
+    else:
+        results = read_results(results_file)
+    entries: dict[str, Entry] = {entry.query_id: entry for entry in results.per_query}
+    if query_id not in entries:
+        some = ", ".join(list(entries)[:5])
+        hint = f"It has {some}, …" if some else "It has no queries."
+        raise InputError(f"no query {query_id!r}", where=str(results_file), hint=hint)
+    measures = [] if isinstance(results, GoldenResults) else results.receipt.measures
+    note = results.receipt.gold.note
+    return Explanation(entry=entries[query_id], measures=measures, note=note)

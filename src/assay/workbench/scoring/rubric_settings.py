@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from assay.core.errors import InputError
 from assay.core.types import GoldSet, counted
 from assay.evaluation.graded import default_measures
-from assay.gold.files import has_log
+from assay.gold.rows import has_log
 
 if TYPE_CHECKING:  # most sets name no rubric
     from assay.judging.rubrics import Rubric

@@ -20,27 +20,35 @@ from assay.core.files import sha256_of, write_atomic
 from assay.core.fingerprints import gold_fingerprint, module_fingerprint
 from assay.core.results import EXIT, Gate, GoldenResults, Results, Status
 from assay.core.results_file import encode, to_json
-from assay.core.types import GoldSet
+from assay.core.types import GoldSet, Query
 from assay.core.workers import Failure, Job, run_jobs
 from assay.core.workspace import workspace
 from assay.corpus.lookup import corpus_named, is_corpus
-from assay.engines.answering import failed_process, quiet_of
 from assay.engines.engine_table import EngineConfig
-from assay.evaluation.gate_limits import golden_mistake, latency_mistake
-from assay.evaluation.gate_values import ALIASES, LATENCY, SLICES, beyond_scale
+from assay.engines.running import failed_process, quiet_of
+from assay.evaluation.gate_values import (
+    ALIASES,
+    LATENCY,
+    SLICES,
+    beyond_scale,
+    golden_mistake,
+    latency_mistake,
+    undecidable,
+)
 from assay.evaluation.gates import is_golden_measure
 from assay.evaluation.golden_figures import FIGURES
 from assay.evaluation.measures import did_you_mean, parse_measure, parse_measures
 from assay.evaluation.receipts import measure_lines
 from assay.formats.results_json import read_results
 from assay.reports import render
+from assay.reports.view import GOLDEN_SLICES
 from assay.workbench.deciding.baseline import read_baseline
 from assay.workbench.project.config import Config, GateConfig, GoldConfig, require_pairs
 from assay.workbench.scoring import report
+from assay.workbench.scoring.request import request_for
 from assay.workbench.scoring.rubric_settings import measures_of_set, rubric_of
-from assay.workbench.scoring.score import request_for, score, verdict_on
+from assay.workbench.scoring.score import score, verdict_on
 
-GOLDEN_SLICES = ("category", "test_type", "language", "perturbation")
 WORKERS = 2  # pairs scored at the same time: engines may be heavy
 WORST_FIRST = (4, 2, EXIT["fail"], EXIT["inconclusive"])
 
@@ -69,11 +77,13 @@ def run_all(
     *,
     fresh: bool = False,
     done: Callable[[Outcome, int], None] = lambda outcome, total: None,
+    warn: Callable[[str], None] = lambda warning: None,
 ) -> list[Outcome]:
     """Score every pair of the configuration read from `file`; unchanged pairs come from the cache.
-    `done` hears of each pair, and how many there are."""
+    `done` hears of each pair, and how many there are; `warn` of gates that cannot be decided."""
     require_pairs(config, file)
-    check_gates(config, file)
+    for warning in check_gates(config, file):
+        warn(warning)
     pairs, folder = list(_pairs(config)), file.resolve().parent
     outcomes: dict[PairName, Outcome] = {}
     waiting = []
@@ -234,7 +244,7 @@ def _refuse_idle_gates(config: Config, file: Path, every: Sequence[Outcome]) -> 
     for number, gate in enumerate(config.gates):
         if not any(_gate_applies(gate, outcome, every) for outcome in every):
             raise InputError(
-                f"the gate on {gate.measure} is for no gold set and engine that are run together",
+                f"the gate on {gate.measure} applies to no pair of gold set and engine here",
                 where=f"{file}: gates[{number}]",
                 hint="See which engines a gold set names, and whether the measure is one of its.",
             )
@@ -273,10 +283,12 @@ def _plain_gate(gate: GateConfig) -> Gate:
 # ── checking gates before anything is scored ──────────────────────────────────────────────────────
 
 
-def check_gates(config: Config, file: Path) -> None:
-    """Every gate against the gold sets it is for."""
+def check_gates(config: Config, file: Path) -> list[str]:
+    """Check every gate against the gold sets it is for, before an engine is asked. The answer is
+    warnings: of gates that ask for more than the queries of a set can show."""
     if not config.gates:
-        return
+        return []
+    warnings: list[str] = []
     sets: dict[str, GoldSet] = {}
     for name, settings in config.gold.items():
         with contextlib.suppress(InputError):  # it is told when the set is scored
@@ -287,6 +299,27 @@ def check_gates(config: Config, file: Path) -> None:
             wrong, hint = _gate_mistake(gate, sets[name], name, config, is_golden=golden[name])
             if wrong:
                 raise InputError(wrong, where=f"{file}: gates[{number}]", hint=hint)
+            if hopeless := undecidable(gate, _queries_of(gate, sets[name])):
+                warnings.append(f"{name}: {hopeless}")
+    return warnings
+
+
+def _queries_of(gate: GateConfig, gold: GoldSet) -> int:
+    """How many queries of a set the gate is about, as far as the set tells."""
+    queries = list(gold.queries)
+    if gate.slice != "overall":
+        name = gate.slice.partition(":")[2]
+        queries = [query for query in queries if _slice_of(query, gate, gold) == name]
+    needs = {"pass_rate_must": (True,), "pass_rate_should": (False,)}
+    asked = needs.get(gate.measure, (True, False))
+    return sum(bool(query.must) in asked for query in queries)
+
+
+def _slice_of(query: Query, gate: GateConfig, gold: GoldSet) -> str:
+    kind = gate.slice.partition(":")[0]
+    attribute = "topic" if kind == "practice_area" and gold.from_logs else kind
+    value = getattr(query, attribute, "") or query.checks.get(kind) or query.extra.get(kind)
+    return str(value or "")
 
 
 def _sets_of(gate: GateConfig, golden: dict[str, bool]) -> Iterator[str]:
@@ -337,18 +370,13 @@ def _slice_mistake(
     if gate.slice == "overall":
         return "", ""
     kind, _, part = gate.slice.partition(":")
-    attribute = "topic" if kind == "practice_area" and gold.from_logs else kind
     known = {
         f"{each}:{value}"
         for each in kinds
         for query in gold.queries
         if (value := getattr(query, each, "") or query.checks.get(each) or query.extra.get(each))
     }
-    found = {
-        str(getattr(query, attribute, "") or query.checks.get(kind) or query.extra.get(kind) or "")
-        for query in gold.queries
-    }
-    if kind and part in found:
+    if kind and part in {_slice_of(query, gate, gold) for query in gold.queries}:
         return "", ""
     listed = ", ".join(sorted(known)[:20]) or "no slices in this set"
     return f"gate on slice {gate.slice!r}: no query of {name} is in it", f"There are {listed}."

@@ -25,11 +25,11 @@ from assay.core.results import GoldenResults, Results
 from assay.core.types import Query
 from assay.core.workers import Failure, Job, run_jobs
 from assay.core.workspace import workspace
-from assay.engines.answering import failed_process, quiet_of
 from assay.engines.engine_table import EngineConfig
-from assay.judging.policy import read_policy
+from assay.engines.running import failed_process, quiet_of
+from assay.judging.labels import read_policy
 from assay.judging.pool import pool_path
-from assay.telemetry.recorder import new_id
+from assay.telemetry.records import new_id
 from assay.workbench.deciding.run_boards import (
     configured_name,
     run_line,
@@ -37,7 +37,7 @@ from assay.workbench.deciding.run_boards import (
     verdict_today,
 )
 from assay.workbench.deciding.single_judge_risk import ask_second_judge
-from assay.workbench.judging.progress import set_standing
+from assay.workbench.judging.vote_totals import set_standing
 from assay.workbench.judging.votes_to_labels import count_new_votes
 from assay.workbench.project.audit_trail import note
 from assay.workbench.project.cache import computed
@@ -45,11 +45,12 @@ from assay.workbench.project.config import GoldConfig, refuse_unlisted_engine
 from assay.workbench.project.service import Service, gold_path, stored_name
 from assay.workbench.scoring.engine_fit import refuse_other_documents
 from assay.workbench.scoring.history import KeptRun, keep, latest_runs, run_records
+from assay.workbench.scoring.request import request_for
 from assay.workbench.scoring.run import gates_on
-from assay.workbench.scoring.score import request_for, score, verdict_on
+from assay.workbench.scoring.score import score, verdict_on
 from assay.workbench.searching.corpora import recent_corpora
 
-__all__ = ["Choices", "RunJob", "RunQueue", "choices", "engines_again"]
+__all__ = ["RunChoices", "RunJob", "RunQueue", "choices", "engines_again"]
 
 State = Literal["waiting", "running", "done", "failed", "cancelled"]
 
@@ -88,7 +89,7 @@ class _Cancelled(Exception):
     """Somebody stopped the run."""
 
 
-class Choices(msgspec.Struct, frozen=True, kw_only=True):
+class RunChoices(msgspec.Struct, frozen=True, kw_only=True):
     """What can be run on what."""
 
     gold: list[str]
@@ -96,10 +97,10 @@ class Choices(msgspec.Struct, frozen=True, kw_only=True):
     corpora: list[str]
 
 
-def choices(service: Service) -> Choices:
+def choices(service: Service) -> RunChoices:
     """Engines that a person configured, and corpora that are imported: a page names no code."""
     engines = list(service.config.engines) if service.config else []
-    return Choices(
+    return RunChoices(
         gold=list(service.gold_sets),
         engines=engines,
         corpora=[row.name for row in recent_corpora(service.home) if row.name not in engines],

@@ -14,8 +14,7 @@ from assay.core.errors import InputError, UsageError
 from assay.core.files import write_atomic
 from assay.core.results import Gate, GoldenResults, Results, Verdict
 from assay.core.results_file import encode, to_json
-from assay.engines.engine_table import seconds_of
-from assay.gold.files import has_log
+from assay.gold.rows import has_log
 from assay.workbench.deciding.baseline import against, read_baseline, stale_reason
 from assay.workbench.project.output_files import refuse_output
 from assay.workbench.scoring.engine_fit import refuse_other_documents
@@ -29,16 +28,6 @@ from assay.workbench.scoring.request import (
     request_for,
     show_no_progress,
 )
-
-__all__ = [
-    "ScoreRequest",
-    "Scored",
-    "request_for",
-    "score",
-    "seconds_of",
-    "verdict_against",
-    "verdict_on",
-]
 
 
 def score(

@@ -3,6 +3,8 @@ index and search them."""
 
 from __future__ import annotations
 
+import hashlib
+import re
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -11,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from assay.core.errors import AssayError, InputError, NotHere
+from assay.core.errors import AssayError, InputError, NotHere, UsageError
 from assay.core.files import write_atomic
 from assay.core.types import Document, Finding
 from assay.core.workspace import workspace
@@ -33,7 +35,6 @@ from assay.search.answers import FoundDocument as FoundDocument
 from assay.search.answers import SearchAnswer as SearchAnswer
 from assay.search.answers import found_documents, note_of
 from assay.search.index import Tick
-from assay.workbench.searching.corpus_lookup import KINDS
 from assay.workbench.searching.filters import NO_FILTERS
 from assay.workbench.searching.filters import Filters as Filters
 from assay.workbench.searching.open_corpora import open_with_engine
@@ -80,9 +81,6 @@ def keep_documents(
 
 
 # ── corpora of the workspace ──────────────────────────────────────────────────────────────────────
-
-
-# ── looking ───────────────────────────────────────────────────────────────────────────────────────
 
 
 class CorpusRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -137,9 +135,9 @@ def corpus_manifest(name: str, home: Path | None = None) -> Manifest:
     return corpus_named(name, home).manifest
 
 
-def known_manifest(name: str, home: Path | None = None) -> Manifest | None:
-    """What a corpus of this name is, where there is one."""
-    return corpus_manifest(name, home) if is_corpus(name, home) else None
+def known_manifest(name: str) -> Manifest | None:
+    """The manifest of a corpus, if there is one of this name."""
+    return corpus_manifest(name) if is_corpus(name) else None
 
 
 def corpus_problems(name: str, home: Path | None = None) -> list[Problem]:
@@ -147,20 +145,20 @@ def corpus_problems(name: str, home: Path | None = None) -> list[Problem]:
     return corpus_named(name, home).problems()
 
 
-def corpus_stats(name: str, home: Path | None = None) -> Stats:
-    return stats(corpus_named(name, home))
+def corpus_stats(name: str) -> Stats:
+    return stats(corpus_named(name))
 
 
 def check_corpus(name: str, home: Path | None = None) -> list[Finding]:
     return check(corpus_named(name, home))
 
 
-def freeze_corpus(name: str, output: Path, home: Path | None = None) -> Path:
-    return freeze(corpus_named(name, home), output)
+def freeze_corpus(name: str, output: Path) -> Path:
+    return freeze(corpus_named(name), output)
 
 
-def show_document(name: str, doc_id: str, home: Path | None = None) -> LinkedDocument:
-    return corpus_named(name, home).linked(doc_id)
+def show_document(name: str, doc_id: str) -> LinkedDocument:
+    return corpus_named(name).linked(doc_id)
 
 
 def one_document(name: str, doc_id: str, home: Path | None = None) -> Document:
@@ -237,3 +235,35 @@ def more_like(
     ]
     name = opened.corpus.name
     return SearchAnswer(query=f"like {doc_id}", corpus=name, abstained=False, hits=found)
+
+
+# ── the corpus that a command names ───────────────────────────────────────────────────────────────
+
+
+_UNUSUAL = re.compile(r"[^\w.-]|^[^\w]")
+KINDS = {".jsonl": "jsonl", ".csv": "csv", ".parquet": "parquet"}
+
+
+def corpus_at_hand(corpus: str, *, say: Say = lambda text: None) -> str:
+    """A name, or the path of a frozen file, that every verb understands. Documents that lie in a
+    file or folder are read into the workspace, beside its corpora and not among them, and read
+    again when they have changed."""
+    path = Path(corpus)
+    if not corpus or is_corpus(corpus) or not path.exists():
+        return corpus  # an unknown name is the verb's to refuse
+    kind = "fppc" if path.is_dir() else KINDS.get(path.suffix.lower())
+    if kind is None:
+        raise UsageError(
+            "this file is no corpus",
+            where=corpus,
+            hint=f"Read as one are {', '.join(KINDS)}, a folder of opinions, and what "
+            "`assay corpus freeze` wrote; `assay corpus import` reads other kinds.",
+        )
+    digest = hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:8]
+    folder, name = workspace() / "files", f"{_UNUSUAL.sub('-', path.stem)}-{digest}"
+    report = import_corpus(kind, path, name=name, home=folder)
+    frozen = folder / f"{name}.assay"
+    if not report.unchanged or not frozen.exists():
+        freeze(open_corpus(folder, name), frozen)
+        say(f"{corpus}: {report.documents:,} documents read")
+    return str(frozen)

@@ -36,7 +36,7 @@ from assay.workbench.searching.search import (
 # ── sections and pages that are read together ─────────────────────────────────────────────────────
 
 
-class Unit(msgspec.Struct, frozen=True, kw_only=True):
+class ReadingUnit(msgspec.Struct, frozen=True, kw_only=True):
     """The rows of one section or page, and where those before and after begin."""
 
     is_page: bool
@@ -54,7 +54,7 @@ def source_rows(columns: Columns, row: int) -> Numbers:
     return np.flatnonzero(same)
 
 
-def unit_of(columns: Columns, row: int, source: Numbers) -> Unit | None:
+def unit_of(columns: Columns, row: int, source: Numbers) -> ReadingUnit | None:
     """None for what stands alone."""
     places = columns.places.select(
         "locator.page", "locator.part", "locator.chapter", "locator.schedule", "locator.section"
@@ -73,7 +73,7 @@ def unit_of(columns: Columns, row: int, source: Numbers) -> Unit | None:
     before = first - 1
     while before > 0 and keys[before - 1] == keys[before]:
         before -= 1
-    return Unit(
+    return ReadingUnit(
         is_page=page is not None,
         rows=[int(other) for other in source[first : last + 1]],
         before=int(source[before]) if before >= 0 else None,
@@ -113,6 +113,7 @@ def when_in_force(service: Service, corpus: str, doc_id: str) -> str:
 
 # ── the page of a document ────────────────────────────────────────────────────────────────────────
 
+# Limits of what a page shows, and of what is read as an address or a heading: taste.
 MOST_LINKS = 200  # in each direction
 MOST_QUERY = 4_000  # characters
 NARROW = 45  # the middle line of an address or a list is shorter than this
@@ -152,14 +153,14 @@ class Paragraph(msgspec.Struct, frozen=True, kw_only=True):
     pieces: tuple[Piece, ...]
 
 
-class Table(msgspec.Struct, frozen=True, kw_only=True):
+class DocumentTable(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     header: tuple[tuple[str, ...], ...]
     rows: tuple[tuple[str, ...], ...]
     here: int = -1  # the row that was asked for
 
 
-class Section(msgspec.Struct, frozen=True, kw_only=True):
+class DocumentSection(msgspec.Struct, frozen=True, kw_only=True):
     """A named part of the document itself. `derived`: a summary by those who made the corpus, not
     the words of the source."""
 
@@ -175,16 +176,16 @@ class DocumentPart(msgspec.Struct, frozen=True, kw_only=True):
     label: str  # the number of the moment; empty for what has none
     here: bool
     paragraphs: tuple[Paragraph, ...] = ()
-    table: Table | None = None
+    table: DocumentTable | None = None
 
 
-class Link(msgspec.Struct, frozen=True, kw_only=True):
+class DocumentLink(msgspec.Struct, frozen=True, kw_only=True):
     doc_id: str
     title: str
     date: str = ""
 
 
-class Unresolved(msgspec.Struct, frozen=True, kw_only=True):
+class UnresolvedCitation(msgspec.Struct, frozen=True, kw_only=True):
     """A citation that leads to no document here."""
 
     text: str
@@ -212,16 +213,16 @@ class DocumentPage(msgspec.Struct, frozen=True, kw_only=True):
     topic: str = ""
     original: str = ""  # its address on the web
     path: tuple[str, ...] = ()  # law, part, chapter, section: where it stands
-    sections: tuple[Section, ...] = ()
+    sections: tuple[DocumentSection, ...] = ()
     parts: tuple[DocumentPart, ...] = ()
     statutes: tuple[str, ...] = ()
-    cites: tuple[Link, ...] = ()
-    cited_by: tuple[Link, ...] = ()
+    cites: tuple[DocumentLink, ...] = ()
+    cited_by: tuple[DocumentLink, ...] = ()
     cited_by_count: int = 0
-    unresolved: tuple[Unresolved, ...] = ()
+    unresolved: tuple[UnresolvedCitation, ...] = ()
     versions: tuple[Version, ...] = ()
-    before: Link | None = None
-    after: Link | None = None
+    before: DocumentLink | None = None
+    after: DocumentLink | None = None
     similar: tuple[Similar, ...] = ()
     words: tuple[str, ...] = ()  # of the query, as they stand here
 
@@ -291,7 +292,7 @@ def _words(
 
 def _sections(
     document: Document, words: Words, targets: Sequence[Target], cited: Sequence[str]
-) -> tuple[Section, ...]:
+) -> tuple[DocumentSection, ...]:
     """What the source says apart, and then the whole text. A summary stands in for an answer. What
     is `cited` is a link also where it is named by its number alone."""
     sections = []
@@ -301,14 +302,14 @@ def _sections(
             continue
         derived = name == "summary" or not document.fields.get(fields[0], "").strip()
         paragraphs = tuple(_paragraphs(text, words, _with_named(text, cited)))
-        sections.append(Section(name=name, paragraphs=paragraphs, derived=derived))
+        sections.append(DocumentSection(name=name, paragraphs=paragraphs, derived=derived))
     for name, text in document.fields.items():
         if name not in SHOWN_ELSEWHERE and text.strip():
             paragraphs = tuple(_paragraphs(text, words, _with_named(text, cited)))
-            sections.append(Section(name=name, paragraphs=paragraphs))
+            sections.append(DocumentSection(name=name, paragraphs=paragraphs))
     if document.text.strip():
         whole = tuple(_paragraphs(document.text, words, _with_named(document.text, cited, targets)))
-        sections.append(Section(name="text", paragraphs=whole))
+        sections.append(DocumentSection(name="text", paragraphs=whole))
     return tuple(sections)
 
 
@@ -390,7 +391,7 @@ def _with_named(text: str, cited: Sequence[str], known: Sequence[Target] = ()) -
 # ── where it stands ───────────────────────────────────────────────────────────────────────────────
 
 
-def _form(document: Document, unit: Unit | None) -> Form:
+def _form(document: Document, unit: ReadingUnit | None) -> Form:
     if unit is not None:
         return "report" if unit.is_page else "act"
     return "opinion" if any(first_field(document, *names) for names in OPINION.values()) else "text"
@@ -419,7 +420,7 @@ def _path(document: Document) -> tuple[str, ...]:
 
 
 def _parts(
-    opened: OpenCorpus, unit: Unit, members: Sequence[Document], row: int, words: Words
+    opened: OpenCorpus, unit: ReadingUnit, members: Sequence[Document], row: int, words: Words
 ) -> tuple[DocumentPart, ...]:
     """A row of a table is read in its table."""
     parts = []
@@ -463,7 +464,7 @@ class _Cells(msgspec.Struct):
     title: str = ""
 
 
-def _table(document: Document) -> Table | None:
+def _table(document: Document) -> DocumentTable | None:
     """The cells that the importer kept, in full rows."""
     try:
         cells = msgspec.convert(document.metadata.get("table"), _Cells)
@@ -474,32 +475,28 @@ def _table(document: Document) -> Table | None:
     def filled(rows: list[list[str]]) -> tuple[tuple[str, ...], ...]:
         return tuple((*row, *[""] * (width - len(row))) for row in rows)
 
-    return Table(title=cells.title, header=filled(cells.header), rows=filled(cells.rows))
+    return DocumentTable(title=cells.title, header=filled(cells.header), rows=filled(cells.rows))
 
 
-def _neighbour(opened: OpenCorpus, row: int | None) -> Link | None:
-    return None if row is None else _link_at(opened, row)
+def _neighbour(opened: OpenCorpus, row: int | None) -> DocumentLink | None:
+    return None if row is None else _link(opened, opened.at(row).id)
 
 
 # ── what is around it ─────────────────────────────────────────────────────────────────────────────
 
 
-def _link(opened: OpenCorpus, doc_id: str) -> Link:
+def _link(opened: OpenCorpus, doc_id: str) -> DocumentLink:
     row = opened.corpus.row(doc_id)
     assert row is not None, doc_id
     columns = opened.columns
-    return Link(doc_id=doc_id, title=columns.titles[row] or doc_id, date=columns.dates[row])
+    return DocumentLink(doc_id=doc_id, title=columns.titles[row] or doc_id, date=columns.dates[row])
 
 
-def _link_at(opened: OpenCorpus, row: int) -> Link:
-    return _link(opened, opened.at(row).id)
-
-
-def _unresolved(columns: Columns, row: int) -> tuple[Unresolved, ...]:
+def _unresolved(columns: Columns, row: int) -> tuple[UnresolvedCitation, ...]:
     """Statutes have chips; what remains is other people's letters, opinions and cases."""
     cited = columns.citations_of(row).select("normal", "kind", "status")
     return tuple(
-        Unresolved(text=normal, kind=kind, status=status)
+        UnresolvedCitation(text=normal, kind=kind, status=status)
         for normal, kind, status in cited.iter_rows()
         if status in ("missing", "ambiguous", "no-document") and kind not in STATUTES
     )

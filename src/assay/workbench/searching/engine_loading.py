@@ -11,7 +11,7 @@ import polars as pl
 from assay import formats
 from assay.core.errors import InputError
 from assay.core.types import GoldSet, Run
-from assay.engines.asking import run_engine
+from assay.engines.calling import run_engine
 from assay.engines.engine_table import kind_of, settings_of
 from assay.engines.external_ranking import ExternalRankingEngine, external_store
 from assay.engines.indexed import Say, open_indexed, silent

@@ -22,7 +22,7 @@ from assay.core.types import Hit
 from assay.corpus.disk import Corpus
 from assay.corpus.in_force import standings_of
 from assay.language.detect import detect
-from assay.law.he_names import law_key
+from assay.law.he import law_key
 from assay.law.matching import normal_laws
 from assay.law.parse import parse
 from assay.law.versions import NOT_YET, SUPERSEDED, normal_date
@@ -36,10 +36,11 @@ STATUTES = ("statute", "regulation", "reference", "section")  # kinds of citatio
 # A whole code ("§§ 81000–91014") and a bare moment ("3 mom.") are no places to look for.
 NO_PLACE = re.compile(r"\d\s*[–-]\s*[\d.]+$|^\d[\d\s,–-]*mom\.|#")
 SAMPLE = 20  # documents that the language is told from, where they do not state it
-KEPT_COLUMNS = 8  # corpora
-KEPT_MASKS = 64  # of each
-MOST_CHOICES = 12  # of each kind that a page offers
-MOST_YEARS = 400  # that are drawn
+# Chosen: what one server has in use at a time, and what fits on a page.
+KEPT_COLUMNS = 8  # corpora whose columns are kept in memory
+KEPT_MASKS = 64  # combinations of filters, for each corpus
+MOST_CHOICES = 12  # values of a filter that a page offers
+MOST_YEARS = 400  # years that are drawn
 
 
 AMONG = "Nothing among the documents that pass the filters answers the question."

@@ -18,13 +18,13 @@ from assay.corpus.disk import MANIFEST, Corpus
 from assay.corpus.lookup import corpus_named, documents, is_corpus, require_corpus
 from assay.engines.indexed import Say, index_folder, is_indexed, open_indexed, silent
 from assay.judging.pool import Pool
-from assay.judging.votes import document_fingerprint
+from assay.judging.votes import changed_parts
 from assay.language.detect import detect
 from assay.search.engine import Engine
 from assay.search.index import Tick
 from assay.workbench.searching.filters import Columns, Filters, Mask, columns_of, language_of
 
-KEPT = 8  # corpora
+KEPT = 8  # corpora that a server keeps open; chosen
 MOST_FOUND = 12  # documents that a judge may add one of
 Stamp = tuple[int, int, int]
 _WORDS = re.compile(r"\w+")
@@ -110,12 +110,12 @@ _reading = threading.Lock()
 
 @dataclass(frozen=True, kw_only=True)
 class Reader:
-    """`get` gives a document, or None; `fingerprint` that of what a judge reads of it, empty where
-    there is none; `search` the ids of the best for some words."""
+    """`get` gives a document, or None; `changed` the parts of one that read otherwise than the
+    fingerprint of a vote says; `search` the ids of the best for some words."""
 
     corpus: str
     get: Callable[[str], Document | None]
-    fingerprint: Callable[[str], str]
+    changed: Callable[[str, str], tuple[str, ...]]
     search: Callable[[str], list[str]]
 
 
@@ -157,7 +157,7 @@ def _imported(name: str, home: Path | None, fingerprint: str) -> Reader:
         found = [hit.doc_id for hit in engine.search(words, MOST_FOUND)]
         return list(dict.fromkeys([*([words.strip()] if words.strip() in corpus else []), *found]))
 
-    return Reader(corpus=name, get=get, fingerprint=_fingerprints(get), search=search)
+    return Reader(corpus=name, get=get, changed=_changed(get), search=search)
 
 
 @lru_cache(maxsize=8)
@@ -167,18 +167,20 @@ def _of_file(path: Path, stamp: Stamp) -> Reader:
     return Reader(
         corpus=str(path),
         get=every.get,
-        fingerprint=_fingerprints(every.get),
+        changed=_changed(every.get),
         search=lambda words: _with_words(known, words),
     )
 
 
-def _fingerprints(get: Callable[[str], Document | None]) -> Callable[[str], str]:
+def _changed(
+    get: Callable[[str], Document | None],
+) -> Callable[[str, str], tuple[str, ...]]:
     @lru_cache(maxsize=100_000)
-    def fingerprint(doc_id: str) -> str:
+    def changed(doc_id: str, seen: str) -> tuple[str, ...]:
         document = get(doc_id)
-        return document_fingerprint(document) if document is not None else ""
+        return changed_parts(seen, document) if document is not None else ()
 
-    return fingerprint
+    return changed
 
 
 def _with_words(every: list[Document], asked: str) -> list[str]:

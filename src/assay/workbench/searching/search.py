@@ -16,12 +16,14 @@ from assay.core.errors import InputError
 from assay.core.errors import NotHere as NotHere
 from assay.core.types import Document, Hit
 from assay.corpus.disk import list_corpora
+from assay.corpus.letters import readable_part
 from assay.language.detect import detect
 from assay.law.versions import ACT_ALONE, marked
 from assay.law.versions import IN_FORCE as IN_FORCE
 from assay.search.answers import FoundDocument as FoundDocument
 from assay.search.answers import found_documents, is_weak, note_of
 from assay.search.snippets import ROOM
+from assay.search.told import ANSWERS, QUESTIONS
 from assay.search.why import Why, less_likely
 from assay.workbench.project.paging import page_of, page_size
 from assay.workbench.project.service import Service
@@ -87,10 +89,10 @@ def reasons(found: FoundDocument) -> tuple[Reason, ...]:
 
 
 PAGE = 10  # results on a page; taste
-DEEPEST = 200  # of a search, which the choices are counted over
+DEEPEST = 200  # results of a search, which the choices are counted over; taste
 LIKELY = 0.5  # from this score on, a document probably answers
-MANY = 50  # that seem to answer
-MOST_STATUTES = 6  # chips of a result
+MANY = 50  # results that seem to answer, from which on nobody believes it; taste
+MOST_STATUTES = 6  # statutes shown with a result; taste
 LONGEST = ROOM + 4  # characters of a question or an answer, with what says that it goes on
 MOST_QUERY = 4_000  # characters of a question that an address carries
 
@@ -171,10 +173,6 @@ class Similar(msgspec.Struct, frozen=True, kw_only=True):
 # ── corpora ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def known_corpora(service: Service) -> list[CorpusRow]:
-    return corpus_rows(service.home)
-
-
 def corpus_for(service: Service, corpus: str) -> OpenCorpus:
     """A corpus of the workspace by its name: a page or an agent opens no files."""
     known = list_corpora(service.home)
@@ -190,7 +188,7 @@ def search_page(service: Service, asked: SearchRequest, *, reader: str = "") -> 
     """One page of results with all that is shown beside it. Without a corpus, the largest that
     is indexed, of those in the language of the question, or else of the reader."""
     begun = time.perf_counter()
-    rows = known_corpora(service)
+    rows = corpus_rows(service.home)
     chosen = _chosen_corpus(service, rows, asked, reader)
     if chosen is None:
         return ResultPage(asked=asked, state="bare")
@@ -349,8 +347,9 @@ def _with_document(opened: OpenCorpus, result: Result, document: Document) -> Re
     repeated."""
     columns = opened.columns
     row = opened.corpus.row(document.id) or 0
-    question = first_field(document, "question", "question_synthetic")
-    answer = result.answer or first_field(document, "conclusion", "conclusion_synthetic", "summary")
+    fields = document.fields
+    question = fields.get(readable_part(document, *QUESTIONS), "").strip()
+    answer = result.answer or fields.get(readable_part(document, *ANSWERS), "").strip()
     passage = result.passage or ("" if answer else document.text)
     repeated = _bare(passage.removesuffix(" …")) in _bare(f"{question} {answer}")
     return msgspec.structs.replace(

@@ -1,0 +1,368 @@
+"""Commands on a project: init, doctor, plugins, backup, restore and demo; and the status that
+`assay` alone prints."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from assay.cli.options import CORPUS, StoreUrl, check_gold
+from assay.cli.output import Json, emit, say, searching, show
+from assay.core import extras
+from assay.core.errors import AssayError, UsageError
+
+if TYPE_CHECKING:
+    from assay.workbench.project.init import Answers
+
+# ── `assay init` ──────────────────────────────────────────────────────────────────────────────────
+
+
+def init(
+    dataset: Annotated[
+        str,
+        typer.Option(help="The gold set; 'sample' writes one.", show_default="sample"),
+    ] = "",
+    engine: Annotated[
+        str,
+        typer.Option(
+            help="What to score: a module or file.py, an address with {{query}}, saved results, an "
+            "indexed corpus, or bm25 with --corpus.",
+            show_default="bm25",
+        ),
+    ] = "",
+    corpus: Annotated[
+        str,
+        typer.Option(help=f"For bm25 and random: {CORPUS}.", show_default="that of the sample"),
+    ] = "",
+    minimum: Annotated[
+        float | None,
+        typer.Option(min=0, max=1, help="What the measure must reach.", show_default="0.4"),
+    ] = None,
+    ci: Annotated[
+        str,
+        typer.Option(
+            help="Where it runs by itself: github, gitlab or none.", show_default="github"
+        ),
+    ] = "",
+    layout: Annotated[
+        str,
+        typer.Option(
+            help="Write the project structure of a specification instead: fppc or harness.",
+            show_default="assay.toml and a sample",
+        ),
+    ] = "",
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Ask no questions; use the defaults.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Begin a project: four questions, then assay.toml, a sample set and a file for CI. No file is
+    overwritten."""
+    from msgspec.structs import replace
+
+    from assay.workbench.project.init import Answers, begin, check_ci, check_folder, check_set
+
+    if layout:
+        from assay.workbench.project.layouts import lay_out
+
+        begun = lay_out(layout)
+        emit(begun, lambda: "\n".join(begun.files), json=json)
+        say(f"next: {begun.next}")
+        return
+    check_folder()
+    ask = not yes and not json and _at_a_terminal()
+    usual = Answers(corpus=corpus)
+    question = "Which gold set? A file, or a sample"
+    chosen = dataset or _prompt_until_valid(ask, question, usual.dataset, check_set)
+    check_set(chosen)
+    answers = _with_engine(ask, replace(usual, dataset=chosen), engine)
+    question = "Where do checks run? github, gitlab or none"
+    answers = replace(
+        answers,
+        minimum=_prompt_threshold(ask, usual.minimum) if minimum is None else minimum,
+        ci=ci or _prompt_until_valid(ask, question, usual.ci, check_ci),
+    )
+    begun = begin(answers)
+    emit(begun, lambda: "\n".join(begun.files), json=json)
+    say(f"next: {begun.next}")
+
+
+def _with_engine(ask: bool, answers: Answers, engine: str) -> Answers:
+    """One that is found; of a baseline, what it searches is asked too where nothing says it."""
+    from msgspec.structs import replace
+
+    from assay.workbench.project.init import asks_for_corpus, check_engine
+
+    def found(text: str) -> None:
+        named = replace(answers, engine=text)
+        if not asks_for_corpus(named):
+            check_engine(named)
+
+    question = "Which engine? A module, an address, saved results, or"
+    chosen = replace(
+        answers, engine=engine or _prompt_until_valid(ask, question, answers.engine, found)
+    )
+    if not ask:
+        return chosen
+    if asks_for_corpus(chosen):
+        question = "Which corpus does it search? A file, or the name of an imported one"
+        searched = _prompt_until_valid(
+            ask, question, None, lambda text: check_engine(replace(chosen, corpus=text))
+        )
+        return replace(chosen, corpus=searched)
+    check_engine(chosen)
+    return chosen
+
+
+def _at_a_terminal() -> bool:
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def _prompt_until_valid(
+    ask: bool, question: str, usual: str | None, check: Callable[[str], object]
+) -> str:
+    """Ask a question until `check` accepts the answer; without `ask`, the usual answer."""
+    while ask:
+        text = str(typer.prompt(question, default=usual, err=True)).strip()
+        try:
+            check(text)
+        except AssayError as error:
+            say(str(error), style="red")
+        else:
+            return text
+    return usual or ""
+
+
+def _prompt_threshold(ask: bool, usual: float) -> float:
+    question = "What must it reach at least, 0 to 1?"
+    return _parse_share(_prompt_until_valid(ask, question, f"{usual:g}", _parse_share))
+
+
+def _parse_share(text: str) -> float:
+    try:
+        number = float(text.replace(",", "."))
+    except ValueError:
+        raise UsageError(f"{text!r} is not a number") from None
+    if not 0 <= number <= 1:
+        raise UsageError(f"{text} is not between 0 and 1")
+    return number
+
+
+# ── `assay` alone ─────────────────────────────────────────────────────────────────────────────────
+
+
+def show_status() -> None:
+    from assay.reports.listing import project_status
+    from assay.workbench.project.status import look_around
+
+    show(project_status(look_around()))
+
+
+# ── `assay doctor` and `assay plugins` ────────────────────────────────────────────────────────────
+
+
+def doctor(
+    probe: Annotated[bool, typer.Option(help="Ask every configured engine one query.")] = False,
+    repair: Annotated[
+        bool,
+        typer.Option(
+            "--repair",
+            help="First upgrade the store, and write gold files that are behind their logs.",
+        ),
+    ] = False,
+    config: Annotated[Path | None, typer.Option(help="The configuration.")] = None,
+    store: StoreUrl = "",
+    json: Json = False,
+) -> None:
+    """Is everything well? Environment, extras, store, corpora and indexes, engines, gold, in one
+    screen."""
+    from assay.reports import listing
+    from assay.workbench.project.doctor import examine, repair_project
+
+    for message in repair_project(store, config=config) if repair else ():
+        say(message)
+    checkup = examine(store, config=config, probe=probe)
+    emit(checkup, lambda: listing.checkup(checkup), json=json)
+    if checkup.status != "ok":
+        sys.exit(4)
+
+
+def plugins(json: Json = False) -> None:
+    """List what is plugged in (importers, formats, engines, measures, encoders, judges), and
+    whether each loads."""
+    from assay.reports import listing
+    from assay.workbench.project.doctor import list_plugins
+
+    rows = list_plugins()
+    columns = ("kind", "name", "origin", "module", "status")
+    emit(rows, lambda: listing.plain_table(rows, columns), json=json)
+    if any(plugin.failed for plugin in rows):
+        sys.exit(4)
+
+
+# ── `assay backup` and `assay restore` ────────────────────────────────────────────────────────────
+
+
+def backup(
+    file: Annotated[Path, typer.Argument(help="The file to write, such as backup.tar.gz.")],
+    gold: Annotated[
+        list[Path] | None,
+        typer.Option(help="Another gold set to include; repeat for more."),
+    ] = None,
+    indexes: Annotated[
+        bool, typer.Option(help="Include search indexes, which can be rebuilt.")
+    ] = True,
+    config: Annotated[Path | None, typer.Option(help="The configuration.")] = None,
+    store: StoreUrl = "",
+    json: Json = False,
+) -> None:
+    """Back up the store, the gold sets with their logs, and the workspace into one file. Others can
+    keep working."""
+    from assay.reports import listing
+    from assay.workbench.project.backup import make_backup
+
+    check_gold(gold)
+    done = make_backup(file, store=store, gold=gold or (), config=config, indexes=indexes)
+    emit(done, lambda: listing.key_values(done), json=json)
+    if done.left_out:
+        say("A backup holds only data. Other files were left out.", style="yellow")
+
+
+def restore(
+    file: Annotated[Path, typer.Argument(help="A file written by assay backup.")],
+    to: Annotated[
+        Path, typer.Option("--to", help="The project's folder; nothing in it is overwritten.")
+    ] = Path(),
+    store: StoreUrl = "",
+    json: Json = False,
+) -> None:
+    """Restore a backup into an empty place."""
+    from assay.reports import listing
+    from assay.workbench.project.backup import restore_backup
+
+    done = restore_backup(file, to, store=store)
+    emit(done, lambda: listing.key_values(done), json=json)
+    for path in done.outside:
+        say(f"A file from outside the project is now in {path}", style="yellow")
+
+
+# ── `assay demo` ──────────────────────────────────────────────────────────────────────────────────
+
+TRY = (
+    "1. Search: {}search?q=may+a+council+member+accept+concert+tickets",
+    "2. Judge, one key per document: {}judge/opinions",
+    "3. Decide: rule where judges disagree, {}agreement/opinions; approve rows, {}review; "
+    "and say which engine may ship, {}runs",
+)
+
+
+Copied = Annotated[
+    Path | None,
+    typer.Option(
+        "--samples",
+        metavar="FOLDER",
+        help="Only copy the sample files into this folder, to work on.",
+    ),
+]
+
+
+def demo(
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Where the results of the last engine go.")
+    ] = Path("demo-results.json"),
+    copy_to: Copied = None,
+    serve: Annotated[
+        bool,
+        typer.Option("--serve", help="Open the workbench on a sample project that is judged."),
+    ] = False,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="With --serve: throw the sample project away first.")
+    ] = False,
+    folder: Annotated[
+        Path, typer.Option(help="With --serve: the folder of the sample project.")
+    ] = Path("assay-demo"),
+    port: Annotated[
+        int, typer.Option(min=1, max=65535, help="With --serve: the port on this machine.")
+    ] = 8350,
+    accounts: Annotated[
+        bool, typer.Option("--accounts", help="With --serve: people sign in, as in a team.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Score engines on the bundled sample of advisory opinions, and say what to try next. With
+    --serve, open the workbench on a sample project: three corpora, two made-up judges, runs on
+    four days."""
+    if copy_to is not None:
+        _copy(copy_to)
+        return
+    if serve:
+        _serve(folder, port, fresh=fresh, accounts=accounts)
+        return
+    if fresh or accounts:
+        raise UsageError("--fresh and --accounts go with --serve")
+    _score_sample(output, json=json)
+
+
+def _score_sample(output: Path, *, json: bool) -> None:
+    from assay.reports import terminal, view
+    from assay.workbench.judging.gold_sets import validate_gold
+    from assay.workbench.project.demo import demo
+    from assay.workbench.project.init import samples
+
+    english = samples() / "en"
+    gold, findings = validate_gold(english / "dataset.json", corpus=english / "opinions")
+    errors = sum(finding.level == "error" for finding in findings)
+    say(
+        f"1. The gold set: {len(gold.queries)} queries, {gold.judgments.height} judgments, "
+        f"{errors} errors, {len(findings) - errors} flags for a person to look at",
+        style="bold",
+    )
+    own = extras.has("search")
+    which = "Four engines answer the queries (Assay's own, the last, first builds an index)"
+    if not own:
+        which = f"Three engines answer the queries (Assay's own needs {extras.how('search')})"
+    say(f"2. {which}", style="bold")
+    scored = demo(output, searching)
+    if json:
+        figures = {name: each.results.overall for name, each in scored.items()}
+        emit(figures, lambda: None, json=True)
+        return
+    show(terminal.comparison({name: view(each.results) for name, each in scored.items()}))
+    last = list(scored)[-1]
+    say(f"3. The scorecard of {last}", style="bold")
+    show(terminal.scorecard(view(scored[last].results)))
+    show(terminal.next_steps(output, english, search=own))
+
+
+def _copy(folder: Path) -> None:
+    from assay.workbench.project.demo import copy_samples
+
+    say(f"the samples are in {copy_samples(folder)}/; everything in them is invented")
+
+
+def _serve(folder: Path, port: int, *, fresh: bool, accounts: bool) -> None:
+    """The project is made before the port is taken, and served from its own folder: what the user
+    has of their own is not touched."""
+    from assay.cli.options import check_port
+    from assay.cli.serve import serve
+
+    if not (extras.has("search") and extras.has("serve")):
+        raise extras.MissingExtra("the sample project", "search,serve")
+    from assay.web import app
+    from assay.workbench.project.demo import inside, prepare
+
+    serving = app.Serving(port=port, accounts=accounts)
+    check_port(serving.host, port)
+    if prepare(folder, fresh=fresh, say=say):
+        say(f"the sample project is made, in {folder}/; everything in it is invented")
+    else:
+        say(f"the sample project in {folder}/ is as you left it; --fresh begins anew")
+    say("three things to try:")
+    for line in TRY:
+        say(line.replace("{}", f"{serving.own_address}/"))
+    with inside(folder):
+        serve(port=port, accounts=accounts)

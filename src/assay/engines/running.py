@@ -1,0 +1,314 @@
+"""Opens the engine of a configuration and runs it on a gold set: in this process, in its own, on a
+cluster, or as several engines.
+
+A Python module is somebody else's code: it runs in a process of its own, so that one that exits,
+crashes or hangs is an error of the engine, and never the end of the command. If a table routes each
+corpus to an engine of its own, each row goes to the engine of its corpus.
+
+An engine that another package adds is a class, or a function that makes one. If it has a parameter
+`documents`, it gets those of `--corpus`; otherwise it is called without arguments, as a class in
+`--search-module` is. Corpora and Assay's own search take long to import, and are imported where
+they are used: an engine over HTTP needs neither."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from assay.core import cluster, plugins
+from assay.core.errors import AssayError, EngineError, InputError, UsageError
+from assay.core.types import Hit, Query, QueryResult
+from assay.core.workers import Failure, Job, is_worker, note, run_apart, run_jobs
+from assay.core.workspace import workspace
+from assay.engines.calling import (
+    SLACK,
+    AllFailed,
+    Progress,
+    ask_all,
+    longest,
+    refuse_all_failed,
+    stdout_to_stderr,
+)
+from assay.engines.engine_table import EngineConfig, kind_of, settings_of
+from assay.engines.python import as_engine, error_text, load_engine, parameters_of
+
+Say = Callable[[str], None]
+START = 300.0  # seconds that a module has to be imported and to make its engine
+SHOWN = 5  # names in a message
+
+
+def ask_engine(
+    config: EngineConfig,
+    queries: Sequence[Query],
+    *,
+    top_k: int,
+    progress: Progress = lambda queries: queries,
+    say: Say = lambda text: None,
+) -> tuple[str, list[QueryResult]]:
+    """The engine's name and its answers, in the order of the queries."""
+    if config.routes:
+        return config.name, _routed(config, queries, top_k=top_k, progress=progress, say=say)
+    if cluster.is_on():
+        return _spread(config, queries, top_k)
+    if config.search_module is not None and not is_worker():
+        return _apart(config, queries, top_k, progress)
+    with stdout_to_stderr(), opened(config, say) as engine:
+        note(0)
+        return ask_all(engine, queries, top_k=top_k, calls=config.calls, progress=_noted(progress))
+
+
+@contextlib.contextmanager
+def opened(config: EngineConfig, say: Say = lambda text: None) -> Iterator[Any]:
+    """The engine; if it is one of Assay's own kinds, its connections are closed at the end."""
+    engine = open_engine(config, say)
+    try:
+        yield engine
+    finally:
+        if config.kind and callable(close := getattr(engine, "close", None)):
+            close()
+
+
+def quiet_of(config: EngineConfig) -> tuple[float, float] | None:
+    """The seconds that a process may be silent: while a module is imported, and for one query.
+    Assay's own index has no limit, since it may have to be built first."""
+    if config.routes:
+        every = [quiet_of(part) for part in config.routes.values()]
+        known = [quiet for quiet in every if quiet is not None]
+        return max(known) if len(known) == len(every) else None
+    if config.engine is not None or config.run is not None:
+        return None
+    rounds = -(-config.calls.warm_up // config.calls.concurrency) + 1
+    return START, rounds * longest(config.calls) + 10 * SLACK
+
+
+def _noted(progress: Progress) -> Progress:
+    """The progress with a sign of life after every query, for a worker."""
+
+    def noted(queries: Iterable[Query]) -> Iterator[Query]:
+        for done, query in enumerate(progress(queries), start=1):
+            yield query
+            note(done)
+
+    return noted
+
+
+# ── on a cluster ──────────────────────────────────────────────────────────────────────────────────
+
+
+def _spread(
+    config: EngineConfig, queries: Sequence[Query], top_k: int
+) -> tuple[str, list[QueryResult]]:
+    """Run the queries in parts, each by a worker in a process of its own."""
+    folder = config.folder or os.getcwd()
+    parts = enumerate(cluster.parts(queries))
+    home = str(workspace().resolve())
+    made = [answer for _, answer in cluster.each(ask_part, parts, config, top_k, folder, home)]
+    results = [result for _, part in made for result in part]
+    name = made[0][0] if made else config.name
+    refuse_all_failed(name, results)
+    return name, results
+
+
+def ask_part(
+    queries: Sequence[Query], config: EngineConfig, top_k: int, folder: str, home: str
+) -> tuple[str, list[QueryResult]]:
+    """Run a part of the queries in a new process, so that an engine that exits does not end the
+    worker."""
+    arguments = (msgspec.structs.replace(config, folder=folder), tuple(queries), top_k, home)
+    answer = run_apart(Job(_ask_part_here, arguments, quiet=quiet_of(config)))
+    if isinstance(answer, Failure):
+        raise answer.error or failed_process(answer)
+    return answer
+
+
+def _ask_part_here(
+    config: EngineConfig, queries: Sequence[Query], top_k: int, home: str
+) -> tuple[str, list[QueryResult]]:
+    os.environ["ASSAY_HOME"] = home
+    try:
+        return ask_here(config, queries, top_k)
+    except AllFailed as error:  # other parts may have answers
+        return error.name, list(error.results)
+
+
+# ── in a process of its own ───────────────────────────────────────────────────────────────────────
+
+
+def _apart(
+    config: EngineConfig, queries: Sequence[Query], top_k: int, progress: Progress
+) -> tuple[str, list[QueryResult]]:
+    job = Job(ask_here, (config, tuple(queries), top_k), quiet=quiet_of(config))
+    bar = iter(progress(queries))
+
+    def heard(number: int, done: int) -> None:
+        next(bar, None)
+
+    with contextlib.closing(run_jobs([job], at_once=1, fresh=True, heard=heard)) as answers:
+        for _, answer in answers:
+            if isinstance(answer, Failure):
+                raise answer.error or failed_process(answer)
+            for _ in bar:  # the bar reaches its end
+                pass
+            return answer
+    raise AssayError("the engine gave no answer")
+
+
+def ask_here(
+    config: EngineConfig, queries: Sequence[Query], top_k: int
+) -> tuple[str, list[QueryResult]]:
+    """Run the queries in a worker, from the folder of the configuration, where its modules are."""
+    if config.folder:
+        os.environ["ASSAY_HOME"] = str(workspace().resolve())
+        os.chdir(config.folder)
+    name, results = ask_engine(config, queries, top_k=top_k)
+    return name, [
+        msgspec.structs.replace(result, hits=tuple(map(_portable, result.hits)))
+        for result in results
+    ]
+
+
+def _portable(hit: Hit) -> Hit:
+    """The hit without objects that only the engine's own process knows."""
+    hit = msgspec.structs.replace(hit, doc_id=str.__str__(hit.doc_id))
+    if not hit.metadata and not hit.explanation:
+        return hit
+    return msgspec.structs.replace(
+        hit,
+        metadata=msgspec.to_builtins(hit.metadata, enc_hook=str, str_keys=True),
+        explanation=msgspec.to_builtins(hit.explanation, enc_hook=str, str_keys=True),
+    )
+
+
+def failed_process(failure: Failure) -> AssayError:
+    """The error for a process that gave no answer."""
+    if failure.kind == "ended":
+        return EngineError(
+            "the engine ended its process: it crashed, exited, or ran out of memory "
+            f"({failure.message})"
+        )
+    if failure.kind in ("silent", "late"):
+        return EngineError(f"the engine hangs: {failure.message}")
+    return AssayError(f"something went wrong: {failure.message}")
+
+
+# ── each corpus on an engine of its own ───────────────────────────────────────────────────────────
+
+
+def _routed(
+    config: EngineConfig, queries: Sequence[Query], *, top_k: int, progress: Progress, say: Say
+) -> list[QueryResult]:
+    refuse_unserved(config, queries)
+    rows: dict[str, list[int]] = {}  # engine -> the rows that it serves
+    parts: dict[str, EngineConfig] = {}
+    for row, query in enumerate(queries):
+        part = config.routes[query.corpus]
+        rows.setdefault(part.name, []).append(row)
+        parts[part.name] = part
+    bar = iter(progress(queries))
+
+    def shared(queries: Iterable[Query]) -> Iterator[Query]:
+        """One bar for all engines."""
+        for query in queries:
+            next(bar, None)
+            yield query
+
+    results: dict[int, QueryResult] = {}
+    for name, served in rows.items():
+        asked = [queries[row] for row in served]
+        say(f"asking {name}: {len(asked)} of {len(queries)} queries")
+        _, answers = ask_engine(parts[name], asked, top_k=top_k, progress=shared, say=say)
+        results |= dict(zip(served, answers, strict=True))
+    for _ in bar:
+        pass
+    return [results[row] for row in range(len(queries))]
+
+
+def refuse_unserved(config: EngineConfig, queries: Iterable[Query]) -> None:
+    """Refuse rows whose corpus no engine serves: they are a mistake, not a score of zero."""
+    strange = [query for query in queries if query.corpus not in config.routes]
+    if not strange:
+        return
+    named = list(dict.fromkeys(query.corpus or "no corpus at all" for query in strange))
+    ids = ", ".join(query.id for query in strange[:SHOWN]) + (", …" if len(strange) > SHOWN else "")
+    rows = "1 row is" if len(strange) == 1 else f"{len(strange)} rows are"
+    raise InputError(
+        f"{rows} of a corpus that no engine serves: {', '.join(named[:SHOWN])} (queries {ids})",
+        where=f"engines.{config.name}.corpora",
+        hint=f"It has: {', '.join(config.routes)}. Add a line, or correct the rows.",
+    )
+
+
+# ── engines by name ───────────────────────────────────────────────────────────────────────────────
+
+
+BASELINES = {
+    "random": "assay.engines.baselines:RandomEngine",
+    "bm25": "assay.engines.baselines:Bm25Engine",
+}
+ENGINES = plugins.Kind(name="engine", group="assay.engines", built_in=BASELINES)
+
+
+def searched(config: EngineConfig) -> Path | None:
+    """The corpus that the engine searches, if it is known: the configured one, or the one it is
+    named after."""
+    if config.corpus is None and config.engine is not None and is_indexed_name(config.engine):
+        return Path(config.engine)
+    return Path(config.corpus) if config.corpus else None
+
+
+def is_indexed_name(name: str) -> bool:
+    """Whether the name stands for Assay's own engine on a corpus. A baseline's name never does."""
+    from assay.corpus.lookup import is_corpus
+
+    return name not in BASELINES and is_corpus(name)
+
+
+def open_engine(config: EngineConfig, say: Say = lambda text: None) -> Any:
+    """The engine of a configuration, ready to search."""
+    if config.kind:
+        kind = kind_of(config.kind)
+        return kind.make(config.name, settings_of(config, kind))
+    if config.search_module is not None:
+        return load_engine(config.search_module)
+    name = config.engine or ""
+    if is_indexed_name(name):
+        from assay.engines.indexed import open_indexed
+
+        return open_indexed(name, say=say)
+    if not plugins.is_known(ENGINES, name):
+        from assay.corpus.disk import list_corpora
+
+        known = ", ".join([*plugins.names(ENGINES), *list_corpora()])
+        module = "A Python module is a search_module, not an engine. " if ".py" in name else ""
+        raise UsageError(
+            f"unknown engine {config.engine!r}: no corpus of the workspace "
+            f"{workspace().resolve()}, and nothing built in, is called so",
+            hint=f"{module}Known: {known}. `assay corpus import` adds one, and so does a table "
+            "[engines.NAME] of assay.toml.",
+        )
+    corpus = Path(config.corpus) if config.corpus else None
+    return _make_engine(name, plugins.load(ENGINES, name), corpus)
+
+
+def _make_engine(name: str, factory: Callable[..., Any], corpus: Path | None) -> Any:
+    if not inspect.isclass(factory) and not inspect.isroutine(factory):
+        return as_engine(factory)  # an object, not a class
+    arguments: list[object] = []
+    if "documents" in parameters_of(factory):
+        if corpus is None:
+            raise UsageError(f"engine {name!r} needs --corpus FILE.jsonl")
+        from assay.corpus.lookup import documents
+
+        arguments = [documents(corpus)]
+    try:
+        made = factory(*arguments)
+    except Exception as error:
+        reason = error_text(error)
+        raise EngineError(f"the engine {name!r} could not be made: {reason}") from error
+    return as_engine(made)
