@@ -27,12 +27,12 @@ from urllib.parse import quote, urlencode
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
+from assay.web.access import Access
 from assay.web.app import create_app
-from assay.web.visitors import Access
 from assay.workbench.judging import page as grading
 from assay.workbench.judging import rulings
 from assay.workbench.project import people
-from assay.workbench.project.demo_project import ENGLISH, FINNISH, HEBREW, inside, prepare
+from assay.workbench.project.demo import ENGLISH, FINNISH, HEBREW, inside, prepare
 from assay.workbench.project.service import Service, gold_path, open_service
 
 DAY = datetime(2026, 11, 16, 9, 30, tzinfo=UTC)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import shutil
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,11 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         {"id": "B", "title": "Travel", "text": "Who may pay for a trip of the council?"},
     ]
     assay.import_corpus(letters, "letters", home=folder / ".assay").index(dense=False)
+    with sqlite3.connect(folder / "legal.db") as legal:
+        legal.execute("CREATE TABLE halachot (review_status TEXT, created_at TEXT)")
+        states = [("pending_review",), ("approved",), ("on hold",)]
+        legal.executemany("INSERT INTO halachot VALUES (?, '2026-05-01 12:00:00')", states)
+    (folder / "backlog.toml").write_text('[backlog.halacha]\nurl = "legal.db"\ntable = "halachot"')
     return folder
 
 

@@ -72,7 +72,10 @@ def test_examples_in_docstrings_run(name: str, folder: Path) -> None:
     assert not runner.failures, "".join(printed)
 
 
-VERBS = "check compare evaluate import_corpus load_gold load_run load_scores next_to_judge run"
+VERBS = (
+    "backlog backlog_async check compare evaluate import_corpus load_gold load_run load_scores "
+    "next_to_judge run"
+)
 
 
 @pytest.mark.parametrize("name", [*VERBS.split(), "open_corpus"])
@@ -231,7 +234,7 @@ def test_two_and_three_engines_are_compared(folder: Path) -> None:
     assert high is not None
     assert low < two.difference() < high
     assert two.to_frame().height == len(two.found.differences)
-    assert "bm25 is better than random" in str(two)
+    assert "bm25 is significantly better than random" in str(two)
     three = assay.compare(a, b, a)
     assert next(iter(three.verdicts.values())) == "better"
     assert ";" in three.verdict

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from assay.store import Store
 from kit.stores import migrated_file, postgres_server, postgres_url, store
 from kit.stores import sqlite_store_url as store_url
 
@@ -21,6 +23,15 @@ def started_browser() -> Iterator[Any]:
 
     with chromium() as opened:
         yield opened
+
+
+@pytest.fixture
+def url(store: Store, dataset: Path) -> Iterator[str]:
+    """A server on the graded set of a test, which is called `set` there."""
+    from kit.browser import served_set
+
+    with served_set(store, dataset) as address:
+        yield address
 
 
 @pytest.fixture

@@ -35,10 +35,7 @@ def way_in(tmp_path: Path) -> Iterator[str]:
 def person(browser: Any, said: list[str], **options: Any) -> Any:
     """Somebody at a browser of their own; what its console says is a fault."""
     page = browser.new_context(viewport={"width": 1280, "height": 900}, **options).new_page()
-    page.on(
-        "console",
-        lambda message: None if " 40" in message.text else said.append(message.text),
-    )
+    page.on("console", lambda message: None if " 40" in message.text else said.append(message.text))
     return page
 
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from assay.judging.votes import log_path
-from assay.store import Store
+from assay.gold.rows import log_path
 from kit.browser import (
     expect,
     given,
@@ -20,8 +18,8 @@ from kit.browser import (
     opened,
     ready,
     sent,
-    served_set,
     shown,
+    two_tabs,
     until,
 )
 from kit.sets import both, judged_set, labels
@@ -32,12 +30,6 @@ ASKED = [("q1", "d1"), ("q1", "d2"), ("q1", "d3"), ("q2", "d4")]
 @pytest.fixture
 def dataset(tmp_path: Path) -> Path:
     return judged_set(tmp_path, both(*ASKED), judges=("Ada", "Ben"))
-
-
-@pytest.fixture
-def url(store: Store, dataset: Path) -> Iterator[str]:
-    with served_set(store, dataset) as address:
-        yield address
 
 
 def grade_all(page: Any, grades: dict[str, int]) -> None:
@@ -272,11 +264,7 @@ def test_two_tabs_on_one_document_and_the_second_is_asked(
 def test_who_sees_what_another_tab_said_may_change_it(
     browser: Any, url: str, dataset: Path
 ) -> None:
-    one = opened(browser, url, "Ada", [])
-    two = one.context.new_page()
-    for tab in (one, two):
-        tab.goto(f"{url}/judge/set/q1?doc=d1")
-        ready(tab)
+    one, two = two_tabs(browser, url)
     one.keyboard.press("u")
     sent(one)
     two.evaluate("sync()")

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from assay.store import Store
-from kit.browser import expect, grade, now, opened, ready, sent, served_set, shown
+from kit.browser import expect, grade, now, opened, ready, sent, shown, two_tabs
 from kit.sets import both, judged_set
 
 
@@ -18,12 +16,6 @@ from kit.sets import both, judged_set
 def dataset(tmp_path: Path) -> Path:
     asked = both(("q1", "d1"), ("q1", "d2"), ("q2", "d4"))
     return judged_set(tmp_path, asked, judges=("Ada", "Ben"))
-
-
-@pytest.fixture
-def url(store: Store, dataset: Path) -> Iterator[str]:
-    with served_set(store, dataset) as address:
-        yield address
 
 
 @pytest.fixture
@@ -108,11 +100,7 @@ def test_a_document_and_a_search_come_when_the_connection_is_back(queue: Any, ur
 def test_what_another_window_said_since_is_asked_anew(
     browser: Any, url: str, dataset: Path
 ) -> None:
-    one = opened(browser, url, "Ada", [])
-    two = one.context.new_page()
-    for tab in (one, two):
-        tab.goto(f"{url}/judge/set/q1?doc=d1")
-        ready(tab)
+    one, two = two_tabs(browser, url)
     for tab, key in ((one, "2"), (two, "0"), (one, "1")):
         if key == "1":
             tab.goto(f"{url}/judge/set/q1?doc=d1")

@@ -18,9 +18,8 @@ from assay.store.records import SearchLog, Shown
 from assay.web.app import create_app
 from assay.workbench.project.audit_trail import trail
 from assay.workbench.project.service import Service, gold_path
-from assay.workbench.review.backlog import backlog
 from assay.workbench.review.decisions import promote_rows
-from assay.workbench.review.queue import queue
+from assay.workbench.review.queue import backlog, queue
 from kit.browser import expect, faults, listening
 from kit.runs import bootstrapped
 

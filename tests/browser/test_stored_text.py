@@ -19,9 +19,9 @@ from assay.store import Store
 from assay.store.records import Decision, SearchLog
 from assay.store.records import Shown as Hit
 from assay.web.app import Serving, prepare
-from assay.workbench.judging.flags import FlagForm, flag_query
 from assay.workbench.judging.gold_sets import bootstrap_gold
 from assay.workbench.judging.packets import write_packet
+from assay.workbench.judging.set_edits import FlagForm, flag_query
 from assay.workbench.judging.votes_to_labels import append_votes
 from assay.workbench.project import people
 from assay.workbench.project.people import AT_THE_TERMINAL

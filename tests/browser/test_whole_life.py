@@ -18,8 +18,9 @@ from typing import Any
 
 import pytest
 
+from assay.gold.votes import current
 from assay.judging.pool import Pool, PooledPair, write_pool
-from assay.judging.votes import current, read_votes
+from assay.judging.votes import read_votes
 from assay.workbench.searching.corpora import import_corpus, index_corpus
 from kit.browser import expect, faults
 from kit.sets import labels

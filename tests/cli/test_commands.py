@@ -214,8 +214,8 @@ def test_the_report_of_a_comparison_says_which_is_better_and_what_it_rests_on(
     assert assay_cli("report", "bm25.json", "--against", "random.json", "-o", "r.html").code == 0
     page = (tmp_path / "r.html").read_text()
     for said in (
-        "bm25 is better than random.",
-        "the test shows a change of",
+        "bm25 is significantly better than random.",
+        "is significant with 80% power",
         "Unjudged results",
         "p99",
         "judged@10",

@@ -14,7 +14,7 @@ import typer
 import assay.cli
 from assay import formats
 from assay.corpus.importers.kinds import KINDS
-from assay.engines.registry import BASELINES
+from assay.engines.running import BASELINES
 from assay.judging.perturb import LANGUAGES as PERTURBED
 from assay.law.spellings import GRAMMARS
 from assay.reports.words import LANGUAGES

@@ -139,7 +139,7 @@ class Terminal:
 def test_a_wrong_answer_is_told_before_the_next_question(
     assay_cli: Assay, monkeypatch: pytest.MonkeyPatch, typed: list[str], table: str
 ) -> None:
-    from assay.cli import init
+    from assay.cli import project as init
 
     Path("qrels.txt").write_text("q1 0 a 1\n")
     Path("court.py").write_text(COURT)
@@ -159,7 +159,7 @@ def test_a_wrong_answer_is_told_before_the_next_question(
 def test_a_project_that_is_here_is_told_before_any_question(
     assay_cli: Assay, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from assay.cli import init
+    from assay.cli import project as init
 
     Path("assay.toml").write_text("")
     monkeypatch.setattr(init, "_at_a_terminal", lambda: True)

@@ -1,4 +1,4 @@
-"""One thing, one name: the rule of `cli/naming.py`, on every command there is."""
+"""One thing, one name: the rule of `cli/options.py`, on every command there is."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ import pytest
 import typer
 
 import assay.cli
-from assay.cli.naming import BEFORE, GOLD, NAMES, is_argument
-from assay.cli.options import CORPUS
+from assay.cli.options import BEFORE, CORPUS, GOLD, NAMES, is_argument
 from kit.commands import Assay
 
 SAMPLE = Path(__file__).parents[2] / "samples" / "en"
@@ -70,7 +69,7 @@ def test_every_name_of_the_table_is_taken(path: str, param: Any) -> None:
 
 def taken(command: Any, args: list[str]) -> list[str]:
     """The arguments without a name, when these are given."""
-    from assay.cli.naming import _place_named_arguments
+    from assay.cli.options import _place_named_arguments
 
     return [arg for arg in _place_named_arguments(command, args) if not arg.startswith("-")]
 

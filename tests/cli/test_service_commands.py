@@ -9,7 +9,8 @@ import pytest
 
 from assay.workbench.judging.gold_sets import gold_list
 from assay.workbench.project.service import gold_path, open_service
-from kit.commands import Assay
+from kit.commands import Assay, Outcome
+from kit.files import write_json_lines
 
 SEARCH = {
     "id": "1",
@@ -19,6 +20,21 @@ SEARCH = {
     "results": ["a", "b"],
 }
 DECISION = {"id": "ערר 1/26", "at": "2026-05-03", "cites": ["b"]}
+
+
+BOOTSTRAPPED = {
+    "id": "g001",
+    "query": "q",
+    "relevant_case_law_ids": ["a"],
+    "source": "bootstrap",
+}
+
+
+def record_baseline(assay_cli: Assay, *options: str) -> Outcome:
+    """Score an engine on the set, and record its results as the baseline."""
+    Path("engine.py").write_text("def search(query, top_k=20): return ['a', 'b']\n")
+    scoring = ("score", "--dataset", "gold-set.jsonl", "--search-module", "engine.py")
+    return assay_cli(*scoring, "--update-baseline", *options)
 
 
 def fill(assay_cli: Assay, *options: object) -> None:
@@ -74,9 +90,7 @@ def test_an_address_of_no_store(assay_cli: Assay, store: str, message: str) -> N
 
 def test_approving_needs_no_logs(assay_cli: Assay) -> None:
     """A gold set from git, on a machine that has never seen the store."""
-    Path("gold-set.jsonl").write_text(
-        '{"id":"g001","query":"q","relevant_case_law_ids":["a"],"source":"bootstrap"}\n'
-    )
+    write_json_lines(Path("gold-set.jsonl"), BOOTSTRAPPED)
     assert assay_cli("gold", "promote", "g001", "--by", "Dafna").code == 0
     assert '"source":"chair"' in Path("gold-set.jsonl").read_text()
 
@@ -130,17 +144,8 @@ def test_a_webhook_that_is_away_is_a_warning(assay_cli: Assay) -> None:
 
 def test_what_is_hidden_from_an_import(assay_cli: Assay) -> None:
     Path("log.jsonl").write_text(json.dumps({**SEARCH, "query": "levy of a@b.org in case 12"}))
-    assay_cli(
-        "logs",
-        "import",
-        "log.jsonl",
-        "--redact",
-        "email",
-        "--redact",
-        r"case=case \d+",
-        "--store",
-        "new.db",
-    )
+    hidden = ("--redact", "email", "--redact", r"case=case \d+")
+    assay_cli("logs", "import", "log.jsonl", *hidden, "--store", "new.db")
     with open_service("new.db") as service:
         assert [search.query for search in service.store.searches(["1"])] == [
             "levy of [email] in [case]"
@@ -153,39 +158,14 @@ def test_what_is_hidden_from_an_import(assay_cli: Assay) -> None:
 def test_baselines_publish_what_was_approved(assay_cli: Assay) -> None:
     fill(assay_cli)
     assay_cli("gold", "promote", "g001", "--by", "Dafna")
-    Path("engine.py").write_text(
-        "class E:\n    def search(self, query, top_k=20):\n        return ['a', 'b']\n"
-    )
-    scoring = (
-        "score",
-        "--dataset",
-        "gold-set.jsonl",
-        "--search-module",
-        "engine.py",
-        "--update-baseline",
-    )
-    assert (
-        "1 approved row is published" in assay_cli(*scoring, "--by", "Dafna", "--why", "first").err
-    )
+    scored = record_baseline(assay_cli, "--by", "Dafna", "--why", "first")
+    assert "1 approved row is published" in scored.err
     assert assay_cli("backlog", "--json").json["published"] == 1
 
 
 def test_a_baseline_makes_no_store(assay_cli: Assay) -> None:
-    Path("gold-set.jsonl").write_text(
-        '{"id":"g001","query":"q","relevant_case_law_ids":["a"],"source":"bootstrap"}\n'
-    )
-    Path("engine.py").write_text(
-        "class E:\n    def search(self, query, top_k=20):\n        return ['a', 'b']\n"
-    )
-    scoring = (
-        "score",
-        "--dataset",
-        "gold-set.jsonl",
-        "--search-module",
-        "engine.py",
-        "--update-baseline",
-    )
-    assert assay_cli(*scoring).code == 0
+    write_json_lines(Path("gold-set.jsonl"), BOOTSTRAPPED)
+    assert record_baseline(assay_cli).code == 0
     assert not Path(".assay").exists()
 
 
@@ -196,14 +176,7 @@ def test_pairs_to_judge_wait_in_the_queue_of_their_own_set(
     for folder, engine in (("one", "bm25"), ("two", "random")):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "dataset.json").write_bytes((en / "dataset.json").read_bytes())
-        args = (
-            "--engine",
-            engine,
-            "--corpus",
-            en / "corpus.jsonl",
-            "--output",
-            f"{engine}.json",
-        )
+        args = ("--engine", engine, "--corpus", en / "corpus.jsonl", "--output", f"{engine}.json")
         assert assay_cli("score", "--dataset", f"{folder}/dataset.json", *args).code == 0
     for folder, limit in (("one", 3), ("two", 2)):
         asked = ("--queue", f"{folder}/dataset.json", "--limit", limit)

@@ -6,7 +6,7 @@ import json
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ import pytest
 from assay.engines.calling import RateLimit
 from assay.engines.secrets import hidden
 from kit.commands import Assay, Outcome
-from kit.search_server import Asked, Reply, SearchServer, found, search_server
+from kit.search_server import Asked, Reply, SearchServer, found
 
 SECRET = "Bearer s3cr3t-token-4711"
 TABLE = """
@@ -31,12 +31,6 @@ timeout = "5s"
 retries = 2
 concurrency = 8
 """
-
-
-@pytest.fixture
-def server() -> Iterator[SearchServer]:
-    with search_server() as running:
-        yield running
 
 
 @pytest.fixture(autouse=True)
@@ -349,38 +343,24 @@ def test_what_may_pass_is_tried_again(
     assert "4 queries were answered after a retry" in outcome.err
 
 
-def test_what_will_not_pass_is_not_tried_again(
-    assay_cli: Assay, tmp_path: Path, server: SearchServer
+@pytest.mark.parametrize(
+    ("reply", "calls", "said"),
+    [
+        (Reply("bad query", status=400), 1, "bad query"),  # this will not pass
+        (Reply("", status=502), 4, "status 502"),  # retries end
+        (Reply("", status=429, headers={"Retry-After": "3600"}), 1, "asks to wait 3,600 s"),
+    ],
+)
+def test_a_query_that_fails_in_the_end_does_not_stop_the_others(
+    assay_cli: Assay, tmp_path: Path, server: SearchServer, reply: Reply, calls: int, said: str
 ) -> None:
-    server.behave = lambda number, asked: (
-        Reply("bad query", status=400) if asked.params["q"] == ["bad"] else None
-    )
-    write(tmp_path, short(server, retries="3"), ["bad", "levy"])
-    outcome = score(assay_cli)
-    assert (outcome.code, len(server.asked)) == (4, 2)
-    assert "bad query" in results(tmp_path)["per_query"][0]["error"]
-    assert results(tmp_path)["per_query"][1]["results"] == ["a", "b"]
-
-
-def test_retries_end(assay_cli: Assay, tmp_path: Path, server: SearchServer) -> None:
-    server.behave = lambda number, asked: (
-        Reply("", status=502) if asked.params["q"] == ["bad"] else None
-    )
+    server.behave = lambda number, asked: reply if asked.params["q"] == ["bad"] else None
     write(tmp_path, short(server, retries="3"), ["bad", "levy"])
     assert score(assay_cli).code == 4
-    assert [each.params["q"] for each in server.asked].count(["bad"]) == 4
-
-
-def test_a_server_that_asks_for_a_long_wait_is_not_waited_for(
-    assay_cli: Assay, tmp_path: Path, server: SearchServer
-) -> None:
-    server.behave = lambda number, asked: (
-        Reply("", status=429, headers={"Retry-After": "3600"}) if number == 1 else None
-    )
-    write(tmp_path, short(server, retries="3"), ["bad", "levy"])
-    assert score(assay_cli).code == 4
-    assert "asks to wait 3,600 s" in results(tmp_path)["per_query"][0]["error"]
-    assert len(server.asked) == 2
+    assert [each.params["q"] for each in server.asked] == [["bad"]] * calls + [["levy"]]
+    failed, answered = results(tmp_path)["per_query"]
+    assert said in failed["error"]
+    assert answered["results"] == ["a", "b"]
 
 
 def test_a_wait_that_is_asked_for_is_respected(

@@ -95,7 +95,7 @@ def test_a_hang_that_no_signal_reaches_is_found_out(
         "\n        while True:\n            try:\n                time.sleep(9)\n"
         "            except BaseException:\n                pass",
     )
-    monkeypatch.setattr("assay.engines.answering.SLACK", 0.05)
+    monkeypatch.setattr("assay.engines.running.SLACK", 0.05)
     code, said = score(assay_cli, "--timeout", "200ms")
     assert (code, "the engine hangs" in said) == (4, True)
 

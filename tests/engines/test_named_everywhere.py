@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,13 +14,7 @@ from assay.workbench.project.service import open_service
 from assay.workbench.scoring import history
 from assay.workbench.scoring.run_queue import RunQueue, choices
 from kit.commands import Assay
-from kit.search_server import Reply, SearchServer, search_server
-
-
-@pytest.fixture
-def server() -> Iterator[SearchServer]:
-    with search_server() as running:
-        yield running
+from kit.search_server import Reply, SearchServer
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pytest
 
 from assay.core.errors import EngineError, InputError
 from assay.core.types import Query
-from assay.engines.asking import ask_all
+from assay.engines.calling import ask_all
 from assay.engines.stores.postgres import PostgresEngine, Settings, fuse
 
 psycopg = pytest.importorskip("psycopg", reason="needs the package psycopg[binary]")

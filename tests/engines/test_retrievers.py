@@ -15,9 +15,8 @@ import pytest
 
 from assay.core.errors import EngineError, InputError
 from assay.core.types import Query
-from assay.engines.asking import ask_all
-from assay.engines.module import engine_name, load_engine
-from assay.engines.retrievers import as_engine, is_engine
+from assay.engines.calling import ask_all
+from assay.engines.python import as_engine, engine_name, is_engine, load_engine
 
 TEXTS = {
     "gifts": "An official may not accept a gift above the limit.",

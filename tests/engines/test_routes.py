@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from kit.commands import Assay
+from kit.files import write_json_lines
 from kit.search_server import Reply, SearchServer, search_server
 
 ROWS = [
@@ -37,7 +38,7 @@ def write_gold(folder: Path, rows: list[tuple[Any, ...]] = ROWS) -> None:
         }
         for id, query, corpus, area, relevant in rows
     ]
-    (folder / "gold-set.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    write_json_lines(folder / "gold-set.jsonl", *lines)
 
 
 @pytest.fixture
@@ -152,7 +153,7 @@ def test_a_service_is_asked_again_though_nothing_here_has_changed(
 def test_modules_and_indexes_serve_corpora_too(assay_cli: Assay, tmp_path: Path) -> None:
     write_gold(tmp_path)
     documents = [{"id": "i1", "text": "land"}, {"id": "i2", "text": "notice of a hearing"}]
-    (tmp_path / "documents.jsonl").write_text("".join(json.dumps(d) + "\n" for d in documents))
+    write_json_lines(tmp_path / "documents.jsonl", *documents)
     (tmp_path / "mine.py").write_text("def search(query, top_k, corpus=''):\n    return [corpus]\n")
     (tmp_path / "assay.toml").write_text(
         '[engines.engine-a]\nmodule = "mine.py"\n'
@@ -169,7 +170,7 @@ def test_modules_and_indexes_serve_corpora_too(assay_cli: Assay, tmp_path: Path)
 
 def documents(folder: Path, name: str, ids: list[str]) -> None:
     lines = [{"id": id, "title": id, "text": f"the text of {id}"} for id in ids]
-    (folder / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    write_json_lines(folder / f"{name}.jsonl", *lines)
 
 
 def wrong(outcome: Any) -> list[tuple[str, str]]:
@@ -190,43 +191,27 @@ def two_corpora(assay_cli: Assay, tmp_path: Path) -> Path:
 EXPECTED = [("unknown-document", "g3"), ("unknown-document", "g4")]
 
 
-def test_rows_are_checked_against_the_corpora_that_are_named(
-    assay_cli: Assay, two_corpora: Path
+@pytest.mark.parametrize("place", ["options", "engines", "workspace"])
+def test_rows_are_checked_against_the_corpora_they_are_searched_in(
+    assay_cli: Assay, two_corpora: Path, place: str
 ) -> None:
-    outcome = assay_cli(
-        "gold",
-        "validate",
-        "gold-set.jsonl",
-        "--corpus",
-        "precedent_library=precedents.jsonl",
-        "--corpus",
-        "internal_decisions=decisions.jsonl",
-        "--json",
-    )
+    named = {"precedent_library": "precedents", "internal_decisions": "decisions"}
+    options: list[str] = []
+    if place == "engines":
+        (two_corpora / "assay.toml").write_text(
+            '[engines.engine-a]\nhttp = "http://h/?q={{query}}"\ncorpus = "precedents.jsonl"\n'
+            f'[engines.engine-b]\nengine = "bm25"\ncorpus = "decisions.jsonl"\n{ROUTES}'
+        )
+    for name, file in named.items():
+        if place == "options":
+            options += ["--corpus", f"{name}={file}.jsonl"]
+        elif place == "workspace":
+            imported = assay_cli("corpus", "import", "jsonl", f"{file}.jsonl", "--name", name)
+            assert imported.code == 0
+    outcome = assay_cli("gold", "validate", "gold-set.jsonl", *options, "--json")
     assert (outcome.code, wrong(outcome)) == (2, EXPECTED)
-    assert "is not in the corpus precedents.jsonl" in outcome.out
-
-
-def test_rows_are_checked_against_what_their_engines_search(
-    assay_cli: Assay, two_corpora: Path
-) -> None:
-    (two_corpora / "assay.toml").write_text(
-        '[engines.engine-a]\nhttp = "http://h/?q={{query}}"\ncorpus = "precedents.jsonl"\n'
-        f'[engines.engine-b]\nengine = "bm25"\ncorpus = "decisions.jsonl"\n{ROUTES}'
-    )
-    outcome = assay_cli("gold", "validate", "gold-set.jsonl", "--json")
-    assert (outcome.code, wrong(outcome)) == (2, EXPECTED)
+    assert place != "options" or "is not in the corpus precedents.jsonl" in outcome.out
     assert "not checked" not in outcome.err
-
-
-def test_rows_are_checked_against_corpora_of_the_workspace(
-    assay_cli: Assay, two_corpora: Path
-) -> None:
-    for name, file in (("precedent_library", "precedents"), ("internal_decisions", "decisions")):
-        imported = assay_cli("corpus", "import", "jsonl", f"{file}.jsonl", "--name", name)
-        assert imported.code == 0
-    outcome = assay_cli("gold", "validate", "gold-set.jsonl", "--json")
-    assert (outcome.code, wrong(outcome)) == (2, EXPECTED)
 
 
 def test_rows_of_a_corpus_that_is_not_here_are_flagged(assay_cli: Assay, two_corpora: Path) -> None:

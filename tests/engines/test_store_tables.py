@@ -21,7 +21,7 @@ import pytest
 from assay.core.errors import AssayError, EngineError, InputError
 from assay.core.extras import MissingExtra
 from assay.engines import engine_table
-from assay.engines.registry import open_engine
+from assay.engines.running import open_engine
 from assay.engines.stores.vector_store import query_vector
 from assay.search.dense import named_encoder
 from assay.testing import check_engine

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -19,6 +18,7 @@ import httpx
 import pytest
 
 from kit import Project, Visitor
+from kit.commands import child_environment, free_port
 from kit.server import call_me
 
 ROWS = [f"g{n:03}" for n in range(1, 13)]
@@ -26,10 +26,8 @@ WHY = "It decides the point that the query asks about."
 
 
 @pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+def project(tmp_path: Path) -> Project:
     """Twelve rows that wait, and a graded set with pairs that are dealt to Ada and Ben."""
-    for name in ("ASSAY_HOME", "ASSAY_STORE"):
-        monkeypatch.delenv(name, raising=False)
     project = Project.make(tmp_path / "project")
     project.searches([{"query": f"question {n}", "results": ["a", "b"]} for n in range(12)])
     project.cite("D-1", "a", "b")
@@ -41,13 +39,11 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
 @contextmanager
 def server(project: Project) -> Iterator[Callable[[str], Visitor]]:
     """`assay serve` in a process of its own; gives browsers by the name of who uses them."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     started = subprocess.Popen(
         [sys.executable, "-m", "assay", "serve", "--port", str(port)],
         cwd=project.folder,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+        env=child_environment(),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
@@ -171,7 +167,7 @@ def test_a_server_beside_commands(project: Project) -> None:
                 done = subprocess.run(
                     [sys.executable, "-m", "assay", "gold", *map(str, args)],
                     cwd=project.folder,
-                    env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+                    env=child_environment(),
                     capture_output=True,
                     text=True,
                 )

@@ -15,7 +15,7 @@ from assay.core.types import Vote
 from assay.formats import gold_jsonl
 from assay.gold.log import open_log
 from assay.gold.votes import RULING, WITHDRAWN, current, not_before
-from assay.review.bootstrap import Options, bootstrap
+from assay.review.bootstrap import BootstrapOptions, bootstrap
 from assay.review.decisions import ReviewDecision, approve, reject, reopen
 from assay.store import open_store
 from assay.store.records import Decision, SearchLog, Shown
@@ -108,13 +108,13 @@ def test_reviewing_goes_on_with_times_in_any_order(tmp_path: Path) -> None:
     log = SearchLog(id="l", at=NOW, query="first", corpus="c", results=(Shown("a", 1),))
     store.add_searches([log])
     store.add_decisions([Decision(id="D", at=NOW + timedelta(days=1), cites=("a",))])
-    bootstrap(store, gold, Options(), now=NOW)
+    bootstrap(store, gold, BootstrapOptions(), now=NOW)
     for hours, act in enumerate((approve, reject)):
         decision = ReviewDecision(by="Dafna", reason="so", at=NOW - timedelta(hours=hours))
         assert act(gold, ["g001"], decision).ids == ("g001",)
     assert not gold.read_text().strip()
     reopen(gold, "g001", ReviewDecision(by="Dafna", reason="so", at=NOW - timedelta(hours=3)))
-    again = bootstrap(store, gold, Options(), now=NOW - timedelta(hours=4))
+    again = bootstrap(store, gold, BootstrapOptions(), now=NOW - timedelta(hours=4))
     assert (again.approval.total, again.approval.approved) == (1, 1)
     steps = [act.action for act in open_log(gold).acts.values()]
     assert steps == ["begin", "bootstrap", "approve", "reject", "undo"]
@@ -195,45 +195,45 @@ def test_an_undo_comes_after_what_it_names_whatever_its_time_and_line() -> None:
         assert current(lines) == [again]
 
 
-@pytest.mark.parametrize("act", ["rule", "merge"])
-def test_the_word_given_last_is_the_latest_of_all_judges(tmp_path: Path, act: str) -> None:
-    path = write_set(tmp_path)
+def voted_ahead(folder: Path, policy: str = "") -> Path:
+    """A set with a vote from two hours ahead of the clock."""
+    path = write_set(folder)
     ahead = (datetime.now(UTC) + timedelta(hours=2)).isoformat(timespec="seconds")
     votes_to_labels.append_votes(path, [vote(ahead)])
-    votes_to_labels.set_policy(path, "latest")
+    if policy:
+        votes_to_labels.set_policy(path, policy)
+    return path
+
+
+def merge_grades(path: Path, *grades: tuple[str, int]) -> None:
+    """Merge one file without times for each judge."""
+    files = [path.with_name(f"{judge}.csv") for judge, _ in grades]
+    for file, (judge, grade) in zip(files, grades, strict=True):
+        file.write_text(f"query_id,doc_id,grade,judge\nq0,d,{grade},{judge}\n")
+    votes_to_labels.merge_files(path, files, allow=votes_to_labels.Allowed(unasked=True))
+
+
+@pytest.mark.parametrize("act", ["rule", "merge"])
+def test_the_word_given_last_is_the_latest_of_all_judges(tmp_path: Path, act: str) -> None:
+    path = voted_ahead(tmp_path, "latest")
     if act == "rule":
         rulings.rule(path, "q0", "d", 2, rationale="so", by="chair")
     else:
-        (tmp_path / "b.csv").write_text("query_id,doc_id,grade,judge\nq0,d,2,ben\n")
-        votes_to_labels.merge_files(
-            path, [tmp_path / "b.csv"], allow=votes_to_labels.Allowed(unasked=True)
-        )
+        merge_grades(path, ("ben", 2))
     assert labels(path) == {("q0", "d"): 2}
 
 
 def test_files_without_times_are_said_at_one_moment(tmp_path: Path) -> None:
     """Whichever is named first: neither of two judges is the later."""
-    for order in ("xy", "yx"):
-        folder = tmp_path / order
+    for order in ((("x", 2), ("y", 0)), (("y", 0), ("x", 2))):
+        folder = tmp_path / order[0][0]
         folder.mkdir()
-        path = write_set(folder)
-        ahead = (datetime.now(UTC) + timedelta(hours=2)).isoformat(timespec="seconds")
-        votes_to_labels.append_votes(path, [vote(ahead)])
-        votes_to_labels.set_policy(path, "latest")
-        for name, grade in (("x", 2), ("y", 0)):
-            row = f"query_id,doc_id,grade,judge\nq0,d,{grade},{name}\n"
-            (folder / f"{name}.csv").write_text(row)
-        files = [folder / f"{name}.csv" for name in order]
-        votes_to_labels.merge_files(path, files, allow=votes_to_labels.Allowed(unasked=True))
+        path = voted_ahead(folder, "latest")
+        merge_grades(path, *order)
         assert labels(path) == {}
 
 
 def test_a_file_without_times_is_said_after_what_the_clock_has_not_seen(tmp_path: Path) -> None:
-    path = write_set(tmp_path)
-    ahead = (datetime.now(UTC) + timedelta(hours=2)).isoformat(timespec="seconds")
-    votes_to_labels.append_votes(path, [vote(ahead)])
-    (tmp_path / "b.csv").write_text("query_id,doc_id,grade,judge\nq0,d,2,a\n")
-    votes_to_labels.merge_files(
-        path, [tmp_path / "b.csv"], allow=votes_to_labels.Allowed(unasked=True)
-    )
+    path = voted_ahead(tmp_path)
+    merge_grades(path, ("a", 2))
     assert labels(path) == {("q0", "d"): 2}

@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from kit.commands import child_environment, require_mounts
+
 WORK = Path(__file__).with_name("disk_work.py")
-
-
-def _can_mount() -> bool:
-    if shutil.which("unshare") is None:
-        return False
-    tried = ["unshare", "-rm", "sh", "-c", "mount -t tmpfs -o size=1m none /mnt"]
-    return subprocess.run(tried, capture_output=True).returncode == 0
 
 
 JUDGING = {"vote", "rule", "approve", "promote"}
@@ -29,16 +22,13 @@ ROOM = "no space left on device"
 def test_nothing_is_lost_and_work_goes_on(state: str, tmp_path: Path) -> None:
     """What cannot be written is refused before it is acknowledged, and leaves no half of it; a vote
     that was refused is taken under its id as soon as there is room."""
-    if not _can_mount():
-        pytest.skip("needs the right to mount a disk in a name space (unshare -rm)")
+    require_mounts()
     disk = tmp_path / "disk"
     disk.mkdir()
     mount = f"mount -t tmpfs -o size=12m none '{disk}'"
     work = f"'{sys.executable}' '{WORK}' '{disk}' {state}"
     command = ["unshare", "-rm", "sh", "-c", f"{mount} && {work}"]
-    inside = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "COLUMNS": "200"}
-    for name in ("ASSAY_HOME", "ASSAY_STORE"):
-        inside.pop(name, None)
+    inside = child_environment()
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=inside)
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)

@@ -26,9 +26,7 @@ FOUND = [
 
 
 # what was found and is no mistake: it is read
-READ = [
-    ("gold sets, CSV", b"query_id,query,doc_id,grade\nq1,x,a,\x1c2\n"),
-]
+READ = [("gold sets, CSV", b"query_id,query,doc_id,grade\nq1,x,a,\x1c2\n")]
 
 
 @pytest.mark.parametrize(("parser", "data"), READ)

@@ -30,10 +30,10 @@ from assay.formats import gold_jsonl
 from assay.gold.log import open_log
 from assay.gold.projection import state_of_file
 from assay.gold.votes import RULING, WITHDRAWN, current, not_before
-from assay.judging.policy import Policy, labels
+from assay.judging.labels import Policy, labels
 from assay.judging.pool import Pool, PooledPair, write_pool
 from assay.review import decisions
-from assay.review.bootstrap import Options, bootstrap
+from assay.review.bootstrap import BootstrapOptions, bootstrap
 from assay.review.decisions import Correction, ReviewDecision
 from assay.review.queue import ReviewItem, items_of
 from assay.store import open_store
@@ -210,7 +210,7 @@ class Review(Machine):
 
     @rule()
     def boot(self) -> None:
-        bootstrap(self.store, self.path, Options(), now=self.tick())
+        bootstrap(self.store, self.path, BootstrapOptions(), now=self.tick())
         for n in range(1, self.cited + 1):
             self.known.setdefault(f"query {n}", "pending_review")
         for row in gold_jsonl.rows(gold_jsonl.read_lines(self.path)):

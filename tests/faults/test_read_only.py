@@ -16,6 +16,7 @@ import pytest
 
 from assay.testing import open_store
 from kit import Outcome, Project
+from kit.commands import child_environment, require_mounts
 
 FIRST = Path(__file__).parents[1] / "fixtures" / "first-version" / "project.zip"
 READING = (("backlog",), ("history",), ("people", "list"), ("gold", "bootstrap", "--dry-run"))
@@ -31,29 +32,18 @@ REFUSED = "the store cannot be written. Make the file and its folder writable"
 DRIVER = ("sqlite", "readonly", "unable to open", "traceback")
 
 
-def _can_mount() -> bool:
-    if shutil.which("unshare") is None:
-        return False
-    tried = ["unshare", "-rm", "sh", "-c", "mount -t tmpfs -o size=1m none /mnt"]
-    return subprocess.run(tried, capture_output=True).returncode == 0
-
-
 def _read_only(folder: Path, *args: object) -> Outcome:
     """Run a command in a folder of a file system that is mounted read-only."""
     mount = 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && cd "$0" && exec "$@"'
     command = ["unshare", "-rm", "sh", "-c", mount, str(folder)]
-    inside = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "COLUMNS": "200"}
-    for name in ("ASSAY_HOME", "ASSAY_STORE"):
-        inside.pop(name, None)
     run = [*command, sys.executable, "-m", "assay", *map(str, args)]
+    inside = child_environment()
     done = subprocess.run(run, capture_output=True, text=True, timeout=120, env=inside)
     return Outcome(done.returncode, done.stdout, done.stderr)
 
 
 @pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
-    for name in ("ASSAY_HOME", "ASSAY_STORE"):
-        monkeypatch.delenv(name, raising=False)
+def project(tmp_path: Path) -> Project:
     made = Project.make(tmp_path / "project")
     made.bootstrap()
     line = {"query": "levy", "results": ["a"], "at": "2026-05-01"}
@@ -64,8 +54,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
 @pytest.mark.parametrize("left", ["nothing", "a write-ahead log"])
 def test_a_read_only_disk(project: Project, left: str) -> None:
     """What was committed is read, also where a process that was killed has left it in the log."""
-    if not _can_mount():
-        pytest.skip("needs the right to mount a disk in a name space (unshare -rm)")
+    require_mounts()
     file = project.folder / ".assay" / "assay.db"
     if left != "nothing":
         store = open_store(file)
@@ -91,14 +80,13 @@ def test_a_read_only_disk(project: Project, left: str) -> None:
 
 
 def test_where_no_store_can_be_made(project: Project) -> None:
-    if not _can_mount():
-        pytest.skip("needs the right to mount a disk in a name space (unshare -rm)")
-    shutil.rmtree(project.folder / ".assay")
-    done = _read_only(project.folder, "logs", "import", "searches.jsonl")
-    assert (done.code, REFUSED in done.err) == (2, True), done.err
-    (project.folder / ".assay").mkdir()
-    done = _read_only(project.folder, "logs", "import", "searches.jsonl")
-    assert (done.code, REFUSED in done.err) == (2, True), done.err
+    require_mounts()
+    home = project.folder / ".assay"
+    shutil.rmtree(home)
+    for make in (lambda: None, home.mkdir):
+        make()
+        done = _read_only(project.folder, "logs", "import", "searches.jsonl")
+        assert (done.code, REFUSED in done.err) == (2, True), done.err
     assert "no store here" in _read_only(project.folder, "backlog").err
 
 
@@ -131,9 +119,11 @@ def test_a_store_of_an_earlier_version_is_upgraded_by_what_writes(project: Proje
 
 
 def test_a_store_that_lacks_little_is_read_as_it_is(project: Project) -> None:
-    """Runs of schema 0004 have no summary; nothing else has changed since."""
+    """Runs of schema 0004 have no summary, and two indexes are missing."""
     file = project.folder / ".assay" / "assay.db"
     with sqlite3.connect(file) as connection:
+        connection.execute("DROP INDEX decisions_case")
+        connection.execute("DROP INDEX search_logs_case")
         for name in ("summary", "verdict", "asked"):
             connection.execute(f"ALTER TABLE runs DROP COLUMN {name}")
         connection.execute("UPDATE alembic_version SET version_num = '0004'")

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from assay import read_gold, read_run
 from assay.core.errors import InputError
 from assay.core.types import GoldSet, Run
+from kit.gold_examples import DATASET, GOLDEN, JSONL
 
 JSON = st.recursive(
     st.none()
@@ -31,60 +32,6 @@ JSON = st.recursive(
     max_leaves=5,
 )
 
-DATASET: dict[str, Any] = {
-    "version": "1",
-    "rubric": "fppc-relevance-1",
-    "status": "approved",
-    "taxonomy": {
-        "t": {
-            "name": "T",
-            "description": "d",
-            "issues": [
-                {
-                    "id": "i",
-                    "name": "I",
-                    "description": "d",
-                    "key_statutes": ["1"],
-                    "example_opinion_ids": ["A"],
-                }
-            ],
-        }
-    },
-    "queries": [
-        {
-            "id": "q1",
-            "text": "x",
-            "type": "keyword",
-            "topic": "t",
-            "issue": "i",
-            "notes": "n",
-            "relevance_judgments": [
-                {"opinion_id": "A", "score": 2, "rationale": "r", "judge": "j"}
-            ],
-        }
-    ],
-}
-GOLDEN = [
-    {
-        "id": "1",
-        "query": "x",
-        "category": "c",
-        "must": True,
-        "k": 5,
-        "min_score": 0.5,
-        "as_of": "2020-01-01",
-        "expected_any": [{"section": "1", "moment": "2"}],
-        "expected_none": [{"doc_id": "d"}],
-    }
-]
-LINE = {
-    "id": "a",
-    "query": "x",
-    "practice_area": "p",
-    "corpus": "c",
-    "relevant_case_law_ids": ["1"],
-    "source": "chair",
-}
 RESULTS = {
     "engine": "e",
     "per_query": [
@@ -129,7 +76,7 @@ def replaced(value: Any, place: tuple[Any, ...], by: Any) -> Any:
     [
         ("dataset.json", DATASET, read_gold),
         ("golden.json", GOLDEN, read_gold),
-        ("gold-set.jsonl", LINE, read_gold),
+        ("gold-set.jsonl", JSONL[0], read_gold),
         ("results.json", RESULTS, read_run),
         ("beir.json", BEIR, read_run),
     ],

@@ -16,11 +16,10 @@ from hypothesis import strategies as st
 
 from assay.core.errors import InputError
 from assay.reports import FORMATS
-from assay.reports.explanation import explanation
+from assay.reports.terminal import explanation
 from assay.reports.terminal_comparison import comparison_table
 from assay.workbench.deciding.compare import compare_results
-from assay.workbench.scoring.explain import explain
-from assay.workbench.scoring.report import report_file
+from assay.workbench.scoring.report import explain, report_file
 from kit.commands import Assay
 
 WRITTEN = Path(__file__).parents[1] / "fixtures" / "results-0.1"

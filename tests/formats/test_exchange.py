@@ -12,8 +12,7 @@ from xml.etree import ElementTree
 import pytest
 
 from assay import formats
-from assay.formats.ballots import Ballot, Ballots, read_ballots
-from assay.formats.exchange import identified
+from assay.formats.ballots import Ballot, Ballots, identified, read_ballots
 from kit.commands import Assay, Outcome
 from kit.sets import log_of, votes
 

@@ -15,6 +15,8 @@ from assay.core.errors import InputError
 from assay.core.types import GoldSet
 from assay.formats import write_gold
 from kit.commands import Assay
+from kit.gold_examples import CSV, DATASET, GOLDEN, JSONL
+from kit.sources import write_lines
 
 
 def content(gold: GoldSet) -> dict[str, Any]:
@@ -33,132 +35,7 @@ def round_trip(path: Path, target: Path, format: str | None = None) -> tuple[Gol
     return before, read_gold(target, format)
 
 
-# ── one example of each format, with keys that Assay does not know ────────────────────────────────
-
-DATASET = {
-    "version": "2.1",
-    "created_at": "2026-01-15T09:00:00Z",
-    "description": "Everything the schema has, and more",
-    "rubric": "fppc-relevance-1",
-    "status": "approved",
-    "licence": {"name": "CC0"},
-    "taxonomy": {
-        "gifts": {
-            "name": "Gifts",
-            "description": "Gifts to officials",
-            "colour": "red",
-            "issues": [
-                {
-                    "id": "limits",
-                    "name": "Limits",
-                    "description": "How much",
-                    "key_statutes": ["89503"],
-                    "example_opinion_ids": ["A-1"],
-                    "weight": 3,
-                }
-            ],
-        },
-        "empty": {"name": "Empty", "description": "", "issues": []},
-    },
-    "queries": [
-        {
-            "id": "q1",
-            "text": "lahjan arvo \u05de\u05ea\u05e0\u05d4",
-            "type": "keyword",
-            "topic": "gifts",
-            "issue": "limits",
-            "notes": "tests a word",
-            "reviewed_by": ["anna"],
-            "relevance_judgments": [
-                {
-                    "opinion_id": "A 1/§",
-                    "score": 2,
-                    "rationale": "same test",
-                    "judge": "anna",
-                    "source": "pool",
-                    "rubric": "fppc-relevance-1",
-                    "at": "2026-01-01",
-                    "confidence": 0.9,
-                },
-                {"opinion_id": "A-2", "score": 0, "rationale": ""},
-            ],
-        },
-        {
-            "id": "q2",
-            "text": "no judgments yet",
-            "type": "",
-            "topic": "",
-            "issue": "",
-            "notes": "",
-            "relevance_judgments": [],
-        },
-    ],
-}
-
-GOLDEN = [
-    {
-        "id": "1",
-        "category": "quorum",
-        "must": True,
-        "query": "Milloin valtuusto on päätösvaltainen?",
-        "expected_any": [{"section_num": 103, "moment": "2"}, {"section_num": "110a"}],
-        "k": 5,
-        "min_score": 0.4,
-        "reviewer": "matti",
-    },
-    {
-        "id": "2",
-        "must": False,
-        "query": "Onko tätä laissa?",
-        "must_abstain": True,
-        "as_of": "2020-01-01",
-        "language": "fi",
-        "notes": "kumottu",
-    },
-    {
-        "id": "3",
-        "query": "x",
-        "expected_any": [{"doc_id": "a"}],
-        "expected_none": [{"doc_id": "b"}],
-        "min_score": 0,
-    },
-]
-
-JSONL = [
-    {
-        "id": "a",
-        "query": "לשון הרע",
-        "practice_area": "נזיקין",
-        "corpus": "precedents",
-        "relevant_case_law_ids": ["רע״א 1/20", "b"],
-        "source": "chair",
-        "note": "חשוב",
-        "clicks": 12,
-    },
-    {
-        "id": "b",
-        "query": "nothing right",
-        "practice_area": "",
-        "corpus": "",
-        "relevant_case_law_ids": [],
-        "source": "logs",
-        "note": "",
-    },
-]
-
-CSV = (
-    "query_id,query,topic,doc_id,grade,rationale\n"
-    'q1,"gift, limit",gifts,A 1,2,"says ""yes""\nand more"\n'
-    'q1,"gift, limit",gifts,A-2,-1,\n'
-    "q2,no judgments,,,,\n"
-)
-
-
-def write_lines(path: Path, rows: list[Any]) -> Path:
-    path.write_text(
-        "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8"
-    )
-    return path
+# ── there and back ────────────────────────────────────────────────────────────────────────────────
 
 
 def test_dataset_json_round_trips_with_every_unknown_key(tmp_path: Path) -> None:
@@ -194,12 +71,15 @@ def test_a_json_array_is_read_as_a_golden_list(tmp_path: Path) -> None:
     assert query.extra == {"reviewer": "matti"}
 
 
-def test_gold_set_jsonl_round_trips_with_every_unknown_key(tmp_path: Path) -> None:
+def test_gold_set_jsonl_is_written_with_the_keys_of_the_specification(tmp_path: Path) -> None:
     before, after = round_trip(
         write_lines(tmp_path / "gold-set.jsonl", JSONL), tmp_path / "out.jsonl"
     )
-    assert content(after) == content(before)
-    assert [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()] == JSONL
+    assert [query.text for query in after.queries] == [query.text for query in before.queries]
+    written = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    keys = ("id", "query", "practice_area", "corpus", "relevant_case_law_ids", "source", "note")
+    assert all(tuple(row) == keys for row in written)
+    assert written[0] == {key: JSONL[0][key] for key in keys}
 
 
 def test_gold_set_jsonl_is_binary_and_approved_only_when_all_is_from_the_chair(

@@ -76,8 +76,6 @@ def test_a_line_of_ours() -> None:
     )
     assert gold_jsonl.row_line(row) == Line(plain + b"}\n", row)
     assert gold_jsonl.row_line(row, b"\r\n") == Line(plain + b"}\r\n", row)
-    marked = gold_jsonl.row_line(row, from_other_cases=("b",))
-    assert marked == Line(plain + b',"from_other_cases":["b"]}\n', row)
 
 
 def test_an_edited_line_keeps_what_is_not_changed(tmp_path: Path) -> None:
@@ -185,7 +183,7 @@ def test_a_set_that_is_read_and_written(tmp_path: Path) -> None:
     assert gold_jsonl.write_gold(graded, path) == [path]
     assert path.read_bytes() == (
         b'{"id":"q","query":"x","practice_area":"t","corpus":"c",'
-        b'"relevant_case_law_ids":["b","c"],"source":"s","note":"n","k":1}\n'
+        b'"relevant_case_law_ids":["b","c"],"source":"s","note":"n"}\n'
     )
 
 

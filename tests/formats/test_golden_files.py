@@ -116,6 +116,8 @@ def test_a_golden_file_comes_back_as_it_was(tmp_path: Path) -> None:
         ({"id": " "}, "$[0].id", "the id is empty"),
         ({"evidence": [[]]}, "$[0].evidence[0] (q1)", "an array"),
         ({"min_score": "high"}, "$[0].min_score", "a number"),
+        ({"min_score": 60}, "$[0].min_score", "min_score is 60, expected 0 to 1"),
+        ({"min_score": -0.1}, "$[0].min_score", "min_score is -0.1, expected 0 to 1"),
         ({"expected_any": None}, "$[0]", "nothing is expected"),
         ({"query": " "}, "$[0].query", "empty"),
         ({"must": "yes"}, "$[0].must", "true or false"),

@@ -47,16 +47,6 @@ def damaged(project: Project) -> str:
     return "\n".join(said["damaged"])
 
 
-def waiting(project: Project) -> dict[tuple[str, str], list[tuple[str, int]]]:
-    """The pairs that wait for a ruling, with who said what."""
-    return {
-        (pair["query_id"], pair["doc_id"]): sorted(
-            (vote["judge"], vote["grade"]) for vote in pair["votes"]
-        )
-        for pair in project.json("gold", "adjudicate", project.graded)
-    }
-
-
 # ── lines that cannot be read ─────────────────────────────────────────────────────────────────────
 
 
@@ -203,7 +193,7 @@ def test_a_judge_who_said_two_things_in_two_copies_waits_for_a_ruling(
     joined(judged, other)
     said = [("Ben", 2), (judge, 0), (judge, 1)] if met else [("Ada", 2), ("Ben", 2)]
     said += [] if met else [(judge, 0), (judge, 1)]
-    found = waiting(judged)
+    found = judged.waiting()
     assert found["q1", "d1"] == sorted(said)
     # without a difference nothing is in dispute about the judge
     assert met == (("q1", "d2") in found)  # Ada and Ben differ
@@ -212,7 +202,7 @@ def test_a_judge_who_said_two_things_in_two_copies_waits_for_a_ruling(
     assert done["open"] == len(found)
     why = ("--grade", 1, "--rationale", "both read it", "--by", "Dora")
     judged.do("gold", "adjudicate", judged.graded, "q1", "d1", *why)
-    assert ("q1", "d1") not in waiting(judged)
+    assert ("q1", "d1") not in judged.waiting()
     assert judged.labels()["q1", "d1"] == 1
 
 
@@ -221,26 +211,12 @@ def test_the_next_vote_of_the_judge_settles_it(judged: Project) -> None:
     merge(judged, "Ada", {("q1", "d1"): 1})
     merge(other, "Ada", {("q1", "d1"): 0})
     joined(judged, other)
-    assert ("q1", "d1") in waiting(judged)
+    assert ("q1", "d1") in judged.waiting()
     merge(judged, "Ada", {("q1", "d1"): 2}, rationale="read once more")
-    assert waiting(judged) == {}
+    assert judged.waiting() == {}
     assert judged.labels() == AGREED
     last = next(act for act in reversed(acts(judged.graded)) if act["action"] == "vote")
     assert len(last["supersedes"]) == 2
-
-
-def test_rulings_that_do_not_know_of_each_other_wait_for_a_third(judged: Project) -> None:
-    other = copied(judged)
-    for one, grade, by in ((judged, 0, "Dora"), (other, 1, "Eve")):
-        why = ("--grade", grade, "--rationale", "so", "--by", by)
-        one.do("gold", "adjudicate", one.graded, "q1", "d1", *why)
-    joined(judged, other)
-    judged.do("gold", "merge", judged.graded)
-    assert ("q1", "d1") not in judged.labels()
-    assert list(waiting(judged)) == [("q1", "d1")]
-    why = ("--grade", 2, "--rationale", "the chair", "--by", "Dora")
-    judged.do("gold", "adjudicate", judged.graded, "q1", "d1", *why)
-    assert (waiting(judged), judged.labels()) == ({}, AGREED)
 
 
 def test_the_order_of_lines_decides_nothing(judged: Project) -> None:

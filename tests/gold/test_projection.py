@@ -56,10 +56,6 @@ def standing(project: Project) -> str:
     return "\n".join(project.json("doctor")["gold"]["notes"])
 
 
-def listing(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
-
-
 # ── labels ────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -166,28 +162,6 @@ def test_an_edit_in_an_older_file_wins_and_the_rest_is_written_again(judged: Pro
     assert judged.labels() == {("q1", "d1"): 0, ("q1", "d2"): 1, ("q2", "d4"): 1}
 
 
-def test_reading_records_no_edit(judged: Project) -> None:
-    edit(judged, regrade)
-    run = judged.folder / "r.trec"
-    run.write_text("q1 Q0 d1 1 2 e\nq2 Q0 d4 1 2 e\n")
-    before = listing(judged.folder)
-    for asked in (
-        ("gold", "agreement", judged.graded),
-        ("gold", "adjudicate", judged.graded),
-        ("gold", "policy", judged.graded),
-        ("gold", "stats", judged.graded),
-        ("score", "--dataset", judged.graded, "--run", run),
-    ):
-        judged.do(*asked)
-        assert listing(judged.folder) == before, asked
-    with judged.serve() as server:
-        reader = server.visitor("Ada")
-        reader.pairs("dataset", "q1")
-        for page in ("/", "/judge", "/judge/dataset", "/agreement", "/review"):
-            reader.get(page)
-    assert listing(judged.folder) == before
-
-
 def test_edits_of_two_copies_wait_for_a_ruling(judged: Project) -> None:
     other = Project(shutil.copytree(judged.folder, judged.folder.with_name("copy")))
     for one, grade in ((judged, 0), (other, 1)):
@@ -204,17 +178,6 @@ def test_edits_of_two_copies_wait_for_a_ruling(judged: Project) -> None:
     judged.do("gold", "adjudicate", judged.graded, "q1", "d1", "--grade", 1, *RULING)
     assert judged.labels() == AGREED | {("q1", "d1"): 1}
     assert judged.json("gold", "adjudicate", judged.graded) == []
-
-
-def test_a_conflict_of_git_in_the_labels_is_resolved_from_the_log(judged: Project) -> None:
-    old = judged.graded.read_text()
-    judged.do("gold", "adjudicate", judged.graded, "q1", "d1", "--grade", 1, *RULING)
-    text = judged.graded.read_text()
-    judged.graded.write_text(f"<<<<<<< ours\n{old}=======\n{text}>>>>>>> theirs\n")
-    assert "rebuild" in judged.fail("gold", "merge", judged.graded)
-    done = judged.do("gold", "rebuild", judged.graded)
-    assert "the conflict is resolved from the log" in done.err
-    assert judged.graded.read_text() == text
 
 
 def test_labels_that_changed_twice_have_one_last_act(judged: Project) -> None:
@@ -292,21 +255,6 @@ def test_a_row_that_was_deleted_by_hand_stays_deleted(reviewed: Project) -> None
     assert edits(reviewed.gold)[-1] == [("g002", True, False)]
 
 
-def test_rows_of_an_older_file_are_written_again(reviewed: Project) -> None:
-    old = reviewed.gold.read_bytes()
-    approve(reviewed, "g002")
-    new = reviewed.gold.read_bytes()
-    count = len(edits(reviewed.gold))
-    reviewed.gold.write_bytes(old)
-    rebuilt = reviewed.do("gold", "rebuild", reviewed.gold)
-    assert "written again from its log" in rebuilt.err
-    assert reviewed.gold.read_bytes() == new
-    reviewed.gold.write_bytes(old)
-    approve(reviewed, "g003")
-    assert set(reviewed.sources().values()) == {"chair"}
-    assert len(edits(reviewed.gold)) == count
-
-
 def test_spacing_and_the_order_of_keys_are_no_edit(reviewed: Project) -> None:
     lines = reviewed.gold.read_text().splitlines()
     row = json.loads(lines[1])
@@ -316,19 +264,3 @@ def test_spacing_and_the_order_of_keys_are_no_edit(reviewed: Project) -> None:
     approve(reviewed, "g002")
     assert reviewed.gold.read_text().splitlines()[1] == lines[1]
     assert len(edits(reviewed.gold)) == count
-
-
-def test_a_conflict_of_git_in_rows_is_resolved_from_the_log(reviewed: Project) -> None:
-    ours = reviewed.gold.read_text()
-    approve(reviewed, "g002")
-    theirs = reviewed.gold.read_text()
-    one, two = (
-        next(line for line in text.splitlines() if '"g002"' in line) for text in (ours, theirs)
-    )
-    sides = f"<<<<<<< ours\n{one}\n=======\n{two}\n>>>>>>> theirs"
-    reviewed.gold.write_text(ours.replace(one, sides))
-    assert "`assay gold rebuild" in reviewed.fail("gold", "stats", reviewed.gold)
-    assert "`assay gold rebuild" in reviewed.fail("gold", "bootstrap")
-    done = reviewed.do("gold", "rebuild", reviewed.gold)
-    assert "the conflict is resolved from the log" in done.err
-    assert reviewed.gold.read_text() == theirs

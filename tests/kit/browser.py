@@ -15,7 +15,8 @@ import pytest
 from starlette.types import ASGIApp
 
 from assay.core.types import Vote
-from assay.judging.votes import current, read_votes
+from assay.gold.votes import current
+from assay.judging.votes import read_votes
 from assay.web.app import create_app
 from assay.workbench.project.service import Service
 
@@ -107,6 +108,16 @@ def judging(browser: Any, url: str, where: str = "q1?doc=d1", said: list[str] | 
     page.goto(f"{url}/judge/set/{where}")
     ready(page)
     return page
+
+
+def two_tabs(browser: Any, url: str) -> tuple[Any, Any]:
+    """Two tabs of Ada's browser on the same document."""
+    one = opened(browser, url, "Ada", [])
+    two = one.context.new_page()
+    for tab in (one, two):
+        tab.goto(f"{url}/judge/set/q1?doc=d1")
+        ready(tab)
+    return one, two
 
 
 def grade(page: Any, key: str, reason: str) -> None:

@@ -5,10 +5,16 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import os
+import shutil
+import socket
+import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+
+import pytest
 
 import assay.cli
 
@@ -52,6 +58,25 @@ def run_assay(*args: object) -> int:
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else int(stop.code is not None)
     return 0
+
+
+def free_port() -> int:
+    """A port of this machine that nobody listens on."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port: int = free.getsockname()[1]
+        return port
+
+
+def require_mounts() -> None:
+    """Skip a test where a process may not mount a disk in a name space of its own."""
+    tried = ["unshare", "-rm", "sh", "-c", "mount -t tmpfs -o size=1m none /mnt"]
+    if not shutil.which("unshare") or subprocess.run(tried, capture_output=True).returncode:
+        pytest.skip("needs the right to mount a disk in a name space (unshare -rm)")
+
+
+def child_environment() -> dict[str, str]:
+    """The environment of a command in a process of its own, with the modules of this one."""
+    return os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "COLUMNS": "200"}
 
 
 class _Stream(io.TextIOWrapper):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fcntl
-import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from assay.workbench.searching.corpora import import_corpus, index_corpus
+from kit.files import write_json_lines
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 HARM = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'&{{ 7*7 }}"
@@ -59,6 +59,5 @@ def _indexed_samples(home: Path) -> None:
 
 
 def import_rows(home: Path, name: str, rows: list[dict[str, object]]) -> None:
-    source = home / f"{name}.jsonl"
-    source.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    source = write_json_lines(home / f"{name}.jsonl", *rows)
     import_corpus("jsonl", source, name=name, home=home)

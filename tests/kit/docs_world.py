@@ -10,9 +10,9 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from assay.workbench.judging.new_sets import init_gold, read_queries
 from assay.workbench.judging.packets import write_packet
 from assay.workbench.judging.pool import PoolRequest, pool_gold
+from assay.workbench.judging.set_edits import init_gold, read_queries
 from assay.workbench.project import logs
 from assay.workbench.project.service import open_service
 from assay.workbench.scoring.score import ScoreRequest, score

@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from kit.sources import pdf_file
+
 WIDTH, HEIGHT = 595.0, 842.0
 _WIDTHS = {" ": 278, ",": 278, ".": 278, "-": 333}  # of Helvetica, in thousandths
 
@@ -74,16 +76,4 @@ def drawn(sheets: Iterable[Sheet]) -> bytes:
         )
         content = b"\n".join(sheet.shown)
         objects.append(b"<< /Length %d >>\nstream\n%s\nendstream" % (len(content), content))
-    return _file(objects)
-
-
-def _file(objects: list[bytes]) -> bytes:
-    body = b"%PDF-1.4\n"
-    places = []
-    for number, item in enumerate(objects, start=1):
-        places.append(len(body))
-        body += b"%d 0 obj\n%s\nendobj\n" % (number, item)
-    size = len(objects) + 1
-    table = b"".join(b"%010d 00000 n \n" % place for place in places)
-    end = b"trailer << /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF" % (size, len(body))
-    return body + b"xref\n0 %d\n0000000000 65535 f \n" % size + table + end
+    return pdf_file(objects)

@@ -14,7 +14,7 @@ from assay.reports import render, view
 from assay.web.app import TABLES, Serving, prepare
 from assay.workbench.judging.packets import write_packet
 from assay.workbench.judging.rulings import open_disputes
-from assay.workbench.project import demo_project, people
+from assay.workbench.project import demo, people
 from assay.workbench.project.people import AT_THE_TERMINAL
 from assay.workbench.project.service import Service, gold_path, open_service, read_gold
 from assay.workbench.review.queue import queue
@@ -57,8 +57,8 @@ class Team:
 
 def make_project(folder: Path) -> None:
     """The sample project with an admin, a judge, and somebody who is invited."""
-    demo_project.prepare(folder)
-    with demo_project.inside(folder), open_service() as service:
+    demo.prepare(folder)
+    with demo.inside(folder), open_service() as service:
         for name, role in (("Ada", "admin"), ("Ben", "judge")):
             link = people.invite(service, name, role, by=AT_THE_TERMINAL)  # type: ignore[arg-type]
             people.accept(service, link.token, name=name, password=PASSWORD)
@@ -76,7 +76,7 @@ def make_project(folder: Path) -> None:
 def team(folder: Path) -> Iterator[Team]:
     """The project served, from its own folder."""
     with ExitStack() as stack:
-        stack.enter_context(demo_project.inside(folder))
+        stack.enter_context(demo.inside(folder))
         service = stack.enter_context(open_service())
 
         def application(port: int) -> Any:

@@ -11,9 +11,8 @@ import pytest
 from argon2 import PasswordHasher
 from starlette.testclient import TestClient
 
-from assay.web.access import Access
+from assay.web.access import Access, Limiter
 from assay.web.app import create_app
-from assay.web.limits import Limiter
 from assay.workbench.project import people
 from assay.workbench.project import people as passwords
 from assay.workbench.project.service import Service

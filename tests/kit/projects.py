@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from kit.commands import Outcome, run_command
+from kit.files import write_json_lines
 from kit.server import Server, serving
-from kit.sets import TAXONOMY
+from kit.sets import TAXONOMY, write_packet
 
 GOLD = "gold-set"
 GRADED = "dataset"
@@ -45,8 +46,8 @@ class Project:
         """A new project: an assay.toml and a small corpus, without logs and gold sets."""
         folder.mkdir(parents=True)
         (folder / "assay.toml").write_text(CONFIG, encoding="utf-8")
-        lines = [json.dumps({"id": id, "text": text}) + "\n" for id, text in TEXTS.items()]
-        (folder / "corpus.jsonl").write_text("".join(lines), encoding="utf-8")
+        documents = [{"id": id, "text": text} for id, text in TEXTS.items()]
+        write_json_lines(folder / "corpus.jsonl", *documents)
         return cls(folder)
 
     # ── commands and servers ──────────────────────────────────────────────────────────────────────
@@ -117,8 +118,7 @@ class Project:
         self._import("decisions", [{"id": id, "at": at, "cites": list(docs)} | more])
 
     def _import(self, command: str, rows: list[dict[str, Any]]) -> None:
-        source = self.folder / f"{command}.log"
-        source.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        source = write_json_lines(self.folder / f"{command}.log", *rows)
         self.do("logs", command, source)
         source.unlink()
 
@@ -152,9 +152,7 @@ class Project:
             {"id": id, "query": query, **head, "source": "bootstrap", "note": "", **more}
             for id, query in rows.items()
         ]
-        written = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
-        target.write_text(written, encoding="utf-8")
-        return target
+        return write_json_lines(target, *lines)
 
     # ── a graded set ──────────────────────────────────────────────────────────────────────────────
 
@@ -176,22 +174,7 @@ class Project:
 
     def packet(self, judge: str, grades: Mapping[tuple[str, str], Any], **row: Any) -> Path:
         """A packet that a judge filled in; a grade of "?" is unsure, None is left blank."""
-        path = self.folder / f"{judge}.jsonl"
-        header = {"packet": 1, "set": GRADED, "judge": judge, "pairs": len(grades)}
-        lines = [
-            {
-                "query_id": query,
-                "doc_id": doc,
-                "grade": None if grade == "?" else grade,
-                "rationale": f"{judge} on {doc}" if grade not in (None, "?") else "",
-                "unsure": grade == "?",
-                **row,
-            }
-            for (query, doc), grade in grades.items()
-        ]
-        written = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in [header, *lines])
-        path.write_text(written, encoding="utf-8")
-        return path
+        return write_packet(self.folder / f"{judge}.jsonl", judge, grades, set=GRADED, **row)
 
     def votes(self, path: Path | None = None) -> dict[tuple[str, str], dict[str, Any]]:
         """The votes that hold, by pair and judge, as `assay gold export --with-votes` has them:
@@ -214,6 +197,15 @@ class Project:
         return {
             pair: {judge: vote["grade"] for judge, vote in by_judge.items()}
             for pair, by_judge in self.votes(path).items()
+        }
+
+    def waiting(self) -> dict[tuple[str, str], list[tuple[str, int]]]:
+        """The pairs of the graded set that need a ruling, with who said what."""
+        return {
+            (pair["query_id"], pair["doc_id"]): sorted(
+                (vote["judge"], vote["grade"]) for vote in pair["votes"]
+            )
+            for pair in self.json("gold", "adjudicate", self.graded)
         }
 
     def rulings(self, path: Path | None = None) -> int:

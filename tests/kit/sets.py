@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ import msgspec
 
 from assay.core.types import Vote
 from assay.judging import pool
+from kit.files import write_json_lines
 
 RUBRIC = "fppc-relevance-2"
 
@@ -30,9 +31,11 @@ def write_pool(folder: Path, pairs: list[tuple[str, str]], **keys: Any) -> None:
     (folder / "set.pool.json").write_text(json.dumps({"format": 1, **keys, "pairs": rows}))
 
 
-def write_packet(path: Path, judge: str, grades: dict[tuple[str, str], Any], **row: Any) -> Path:
+def write_packet(
+    path: Path, judge: str, grades: Mapping[tuple[str, str], Any], *, set: str = "set", **row: Any
+) -> Path:
     """A packet that was filled in; a grade of None is left blank, "?" is unsure."""
-    header = {"packet": 1, "set": "set", "judge": judge, "pairs": len(grades)}
+    header = {"packet": 1, "set": set, "judge": judge, "pairs": len(grades)}
     rows = [
         {
             "query_id": query,
@@ -44,8 +47,7 @@ def write_packet(path: Path, judge: str, grades: dict[tuple[str, str], Any], **r
         }
         for (query, doc), grade in grades.items()
     ]
-    path.write_text("".join(json.dumps(line) + "\n" for line in (header, *rows)))
-    return path
+    return write_json_lines(path, header, *rows)
 
 
 def labels(path: Path) -> dict[tuple[str, str], int]:
@@ -91,9 +93,8 @@ def judged_set(
     head = {"version": "1", "created_at": "2026-01-01T00:00:00Z", "description": ""}
     content = {**head, "rubric": rubric, "taxonomy": TAXONOMY, "queries": queries}
     path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n")
-    corpus = folder / "corpus.jsonl"
-    lines = [json.dumps({"id": id, "text": text}) + "\n" for id, text in TEXTS.items()]
-    corpus.write_text("".join(lines))
+    documents = [{"id": id, "text": text} for id, text in TEXTS.items()]
+    corpus = write_json_lines(folder / "corpus.jsonl", *documents)
     pooled = tuple(
         pool.PooledPair(query_id=query, doc_id=doc, judges=asked)
         for (query, doc), asked in pairs.items()

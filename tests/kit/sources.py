@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -116,6 +116,11 @@ def _pdf(content: bytes, *, image: bytes = b"", trailer: bytes = b"") -> bytes:
         b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>",
         image or b"null",
     ]
+    return pdf_file(objects, trailer)
+
+
+def pdf_file(objects: Sequence[bytes], trailer: bytes = b"") -> bytes:
+    """A PDF file of these objects, the first of which is the catalogue."""
     body = b"%PDF-1.4\n"
     places = []
     for number, item in enumerate(objects, start=1):

@@ -128,6 +128,7 @@ def database(store_url: str) -> Iterator[Any]:
         import psycopg
 
         connection: Any = psycopg.connect(store_url)
+        connection.execute("SET search_path TO assay, public")
     else:
         connection = sqlite3.connect(store_url)
     try:

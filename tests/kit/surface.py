@@ -36,7 +36,7 @@ import assay.testing
 from assay import formats
 from assay.api import verbs
 from assay.cli import app as command_line
-from assay.cli.naming import BEFORE as OPTIONS_BEFORE
+from assay.cli.options import BEFORE as OPTIONS_BEFORE
 from assay.core.plugins import Kind
 from assay.mcp.server import build_server
 from kit.docs_pages import PAGES, blocks
@@ -261,7 +261,9 @@ def configuration(project: Project) -> Lines:
     file = struct_with("gold", "engines", "gates")
     for field in msgspec.structs.fields(file):
         inside = list(_structs(field.type))
+        is_one = not _is_table(field.type) and field.default is None
         table = f"[{field.name}.NAME]" if _is_table(field.type) else f"[[{field.name}]]"
+        table = f"[{field.name}]" if is_one else table
         for struct in inside:
             yield from _keys(table, struct)
     for struct in (struct_with("search_module", "module"), struct_with("query_timeout", "top_k")):

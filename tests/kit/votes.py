@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from assay.core.types import Vote
+from assay.gold.votes import Pair, by_pair, current
+from assay.workbench.judging.vote_totals import UncheckedVotes
 
 VOTED_AT = "2026-05-31T12:00:00+00:00"
 
@@ -17,5 +20,13 @@ def vote(id: str, grade: int | None = 1, **fields: Any) -> Vote:
 
 def vote_on(query: str, doc: str, judge: str, grade: int | None = 1, **fields: Any) -> Vote:
     """A vote of a judge on a pair; its id is made of the three."""
-    id = f"{query} {doc} {judge}"
+    id = f"{query}-{doc}-{judge}"
     return vote(id, grade, query_id=query, doc_id=doc, judge=judge, **fields)
+
+
+def unchecked_votes(votes: Iterable[Vote]) -> dict[str, frozenset[Pair]]:
+    """By judge, the pairs that nobody else has checked, counted from the beginning."""
+    found = UncheckedVotes()
+    for pair, said in by_pair(current(votes)).items():
+        found.count(pair, said)
+    return found.by_judge()

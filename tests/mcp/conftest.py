@@ -1,6 +1,14 @@
-from talking import home, talk
+from talking import agent, home
 
 from kit.stores import migrated_file, postgres_server, postgres_url, store
 from kit.stores import sqlite_store_url as store_url
 
-__all__ = ["home", "migrated_file", "postgres_server", "postgres_url", "store", "store_url", "talk"]
+__all__ = [
+    "agent",
+    "home",
+    "migrated_file",
+    "postgres_server",
+    "postgres_url",
+    "store",
+    "store_url",
+]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import anyio
 import pytest
+from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 pytest.importorskip("mcp", reason="needs the package mcp")
 from assay.mcp.server import build_server
@@ -42,7 +43,6 @@ corpus = "{SAMPLES}/en/corpus.jsonl"
 [engines.act]
 engine = "act"
 """
-Session = Callable[[Client], Awaitable[None]]
 
 
 @pytest.fixture(scope="module")
@@ -61,38 +61,48 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def talk(home: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Session], None]:
+def agent(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ToolClient]:
+    """An agent of the project; the server starts with its first word."""
     monkeypatch.setenv("ASSAY_HOME", str(home))
-
-    def spoken(session: Session) -> None:
-        with serving(home) as server:
-            anyio.run(functools.partial(connected, server, session))
-
-    return spoken
+    with ExitStack() as opened:
+        yield ToolClient(home, opened)
 
 
-@contextmanager
-def serving(home: Path) -> Iterator[Any]:
-    store = f"sqlite:///{home / 'store.db'}"
-    with open_service(store, config=home / "assay.toml", home=home) as service:
-        yield build_server(service)
+class ToolClient:
+    """The SDK's client, from code that is not async: `call`, `refused`, and its own methods."""
 
+    def __init__(self, home: Path, opened: ExitStack) -> None:
+        self._home = home
+        self._opened = opened
 
-async def connected(server: Any, session: Session) -> None:
-    async with Client(server) as client:
-        await session(client)
+    @cached_property
+    def _portal(self) -> BlockingPortal:
+        return self._opened.enter_context(start_blocking_portal())
 
+    @cached_property
+    def _client(self) -> Client:
+        store, config = f"sqlite:///{self._home / 'store.db'}", self._home / "assay.toml"
+        service = self._opened.enter_context(open_service(store, config=config, home=self._home))
+        client = Client(build_server(service))
+        return self._opened.enter_context(self._portal.wrap_async_context_manager(client))
 
-async def call(client: Client, tool: str, **arguments: Any) -> Any:
-    answer = await client.call_tool(tool, arguments)
-    assert not answer.is_error, answer.content
-    return answer.structured_content
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        return functools.partial(self._portal.call, getattr(self._client, name))
 
+    def call(self, tool: str, **arguments: Any) -> Any:
+        answer = self.call_tool(tool, arguments)
+        assert not answer.is_error, answer.content
+        return answer.structured_content
 
-async def refused(client: Client, tool: str, **arguments: Any) -> str:
-    answer = await client.call_tool(tool, arguments)
-    assert answer.is_error, answer.structured_content
-    said = str(answer.content[0].text)
-    assert "/" not in said.replace("and/or", ""), said
-    assert not {"assay.toml", "--"} & set(said.split()), said
-    return said
+    def text_of(self, tool: str, **arguments: Any) -> str:
+        answer = self.call_tool(tool, arguments)
+        assert not answer.is_error, answer.content
+        return str(answer.content[0].text)
+
+    def refused(self, tool: str, **arguments: Any) -> str:
+        answer = self.call_tool(tool, arguments)
+        assert answer.is_error, answer.structured_content
+        said = str(answer.content[0].text)
+        assert "/" not in said.replace("and/or", ""), said
+        assert not {"assay.toml", "--"} & set(said.split()), said
+        return said

@@ -5,20 +5,19 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import msgspec
 import pytest
 
 pytest.importorskip("mcp", reason="needs the package mcp")
-from talking import SAMPLES, call, refused
+from talking import SAMPLES, ToolClient
 
 from assay.core.results import GradedResults
 from assay.workbench.deciding.ship_gate import may_ship
 from assay.workbench.project.service import open_service
 from assay.workbench.scoring import history
 from assay.workbench.searching import corpora
-from mcp import Client
 
 ACTS = (
     ("700/2030", "Laki lauttojen hankkimisesta", ["lauttalaki"], "2031-01-01", "lautta tilataan"),
@@ -51,31 +50,23 @@ def acts(home: Path) -> str:
     return "acts"
 
 
-def test_an_act_is_filtered_by_its_everyday_name(talk: Any, acts: str) -> None:
-    async def session(client: Client) -> None:
-        asked = {"corpus": acts, "query": "päivän kuluessa pyynnöstä", "limit": 10}
-        for name in ("lauttalaki", "Lauttalain", "Laki lauttojen hankkimisesta", "700/2030"):
-            page = await call(client, "search", **asked, filters={"law": name})
-            assert {hit["doc_id"] for hit in page["hits"]} == {"700/2030:1", "700/2030:2"}, name
-
-    talk(session)
+def test_an_act_is_filtered_by_its_everyday_name(agent: ToolClient, acts: str) -> None:
+    asked = {"corpus": acts, "query": "päivän kuluessa pyynnöstä", "limit": 10}
+    for name in ("lauttalaki", "Lauttalain", "Laki lauttojen hankkimisesta", "700/2030"):
+        page = agent.call("search", **asked, filters={"law": name})
+        assert {hit["doc_id"] for hit in page["hits"]} == {"700/2030:1", "700/2030:2"}, name
 
 
-def test_a_day_before_an_act_says_when_it_begins(talk: Any, acts: str) -> None:
-    async def session(client: Client) -> None:
-        asked = {"corpus": acts, "query": "missä ajassa lautta tilataan pyynnöstä"}
-        for day in ("2025-03-01", "1.3.2025"):
-            said = await refused(
-                client, "search", **asked, filters={"law": "lauttalaki", "as_of": day}
-            )
-            assert said.endswith("It was not yet in force then: it begins on 2031-01-01.")
-        page = await call(client, "search", **asked, filters={"as_of": "2031-01-01"})
-        assert page["hits"][0]["doc_id"].startswith("700/2030")
-
-    talk(session)
+def test_a_day_before_an_act_says_when_it_begins(agent: ToolClient, acts: str) -> None:
+    asked = {"corpus": acts, "query": "missä ajassa lautta tilataan pyynnöstä"}
+    for day in ("2025-03-01", "1.3.2025"):
+        said = agent.refused("search", **asked, filters={"law": "lauttalaki", "as_of": day})
+        assert said.endswith("It was not yet in force then: it begins on 2031-01-01.")
+    page = agent.call("search", **asked, filters={"as_of": "2031-01-01"})
+    assert page["hits"][0]["doc_id"].startswith("700/2030")
 
 
-def test_what_a_day_hides_is_named(home: Path, talk: Any) -> None:
+def test_what_a_day_hides_is_named(home: Path, agent: ToolClient) -> None:
     lines = (SAMPLES / "fi" / "saaristokuntalaki.jsonl").read_text().splitlines()
     older = {
         **json.loads(lines[0]),
@@ -92,80 +83,66 @@ def test_what_a_day_hides_is_named(home: Path, talk: Any) -> None:
     corpora.import_corpus("finlex", source, name="both", home=home)
     corpora.index_corpus("both", home=home, dense=False)
 
-    async def session(client: Client) -> None:
-        asked = {"corpus": "both", "query": "Missä ajassa alijäämä pitää kattaa?"}
-        best = (await call(client, "search", **asked))["hits"][0]
-        hidden = await call(client, "search", **asked, filters={"as_of": "2025-03-01"})
-        assert hidden["answered"] is None
-        assert hidden["hits"][0]["citation"].startswith("Kalalaki")
-        assert (
-            f"{best['title']}, which may, was not yet in force then: it begins on 2032-01-01."
-            in hidden["message"]
-        )
-
-    talk(session)
+    asked = {"corpus": "both", "query": "Missä ajassa alijäämä pitää kattaa?"}
+    best = agent.call("search", **asked)["hits"][0]
+    hidden = agent.call("search", **asked, filters={"as_of": "2025-03-01"})
+    assert hidden["answered"] is None
+    assert hidden["hits"][0]["citation"].startswith("Kalalaki")
+    assert (
+        f"{best['title']}, which may, was not yet in force then: it begins on 2032-01-01."
+        in hidden["message"]
+    )
 
 
-def test_a_provision_says_since_when_it_is_in_force(talk: Any, acts: str) -> None:
-    async def session(client: Client) -> None:
-        told = {
-            doc_id: (await call(client, "get_document", corpus=acts, doc_id=doc_id))["in_force"]
-            for doc_id in ("700/2030:1", "500/2020:1")
-        }
-        assert told == {
-            "700/2030:1": "not yet in force: from 2031-01-01",
-            "500/2020:1": "in force; its act from 2020-05-01; since when it stands so itself is "
-            "not known",
-        }
-        letter = await call(client, "get_document", corpus="letters", doc_id="81-027")
-        assert letter["in_force"] == ""
-
-    talk(session)
+def test_a_provision_says_since_when_it_is_in_force(agent: ToolClient, acts: str) -> None:
+    told = {
+        doc_id: agent.call("get_document", corpus=acts, doc_id=doc_id)["in_force"]
+        for doc_id in ("700/2030:1", "500/2020:1")
+    }
+    assert told == {
+        "700/2030:1": "not yet in force: from 2031-01-01",
+        "500/2020:1": "in force; its act from 2020-05-01; since when it stands so itself is "
+        "not known",
+    }
+    letter = agent.call("get_document", corpus="letters", doc_id="81-027")
+    assert letter["in_force"] == ""
 
 
-def test_failures_say_which_kind_of_question_is_worst(talk: Any) -> None:
-    async def session(client: Client) -> None:
-        run = await call(client, "run_evaluation", gold="opinions", engine="bm25")
-        page = await call(client, "list_failures", run_id=run["run_id"], limit=200)
-        kinds = [kind.split(": ") for kind in page["kinds"]]
-        assert {name for name, _ in kinds} == {"natural_language", "fact_pattern", "keyword"}
-        means = [float(told.split(" over ")[0]) for _, told in kinds]
-        assert means == sorted(means)
-        worst = [each["score"] for each in page["failures"] if each["kind"] == kinds[0][0]]
-        scored = [score for score in worst if score is not None]
-        assert sum(scored) / len(scored) == pytest.approx(means[0], abs=0.002)
-        later = await call(client, "list_failures", run_id=run["run_id"], offset=2)
-        assert later["kinds"] == []
-        golden = await call(client, "run_evaluation", gold="questions", engine="act")
-        page = await call(client, "list_failures", run_id=golden["run_id"])
-        assert all(kind.endswith(" passed") for kind in page["kinds"])
-        assert page["kinds"]
-
-    talk(session)
+def test_failures_say_which_kind_of_question_is_worst(agent: ToolClient) -> None:
+    run = agent.call("run_evaluation", gold="opinions", engine="bm25")
+    page = agent.call("list_failures", run_id=run["run_id"], limit=200)
+    kinds = [kind.split(": ") for kind in page["kinds"]]
+    assert {name for name, _ in kinds} == {"natural_language", "fact_pattern", "keyword"}
+    means = [float(told.split(" over ")[0]) for _, told in kinds]
+    assert means == sorted(means)
+    worst = [each["score"] for each in page["failures"] if each["kind"] == kinds[0][0]]
+    scored = [score for score in worst if score is not None]
+    assert sum(scored) / len(scored) == pytest.approx(means[0], abs=0.002)
+    later = agent.call("list_failures", run_id=run["run_id"], offset=2)
+    assert later["kinds"] == []
+    golden = agent.call("run_evaluation", gold="questions", engine="act")
+    page = agent.call("list_failures", run_id=golden["run_id"])
+    assert all(kind.endswith(" passed") for kind in page["kinds"])
+    assert page["kinds"]
 
 
-def test_an_explanation_names_the_relevant_documents_that_are_missing(talk: Any) -> None:
-    async def session(client: Client) -> None:
-        labels = json.loads((SAMPLES / "en" / "dataset.json").read_text())
-        run = await call(client, "run_evaluation", gold="opinions", engine="bm25")
-        some = False
-        for query in labels["queries"]:
-            asked = {"run_id": run["run_id"], "query_id": query["id"]}
-            told = await call(client, "explain_score", **asked)
-            shown = {
-                doc for doc, grade in zip(told["results"], told["grades"], strict=True) if grade
-            }
-            missed = set(told.get("missed", {}))
-            assert not missed & set(told["results"])
-            relevant = int(told["expected"].split(" of ")[0])
-            assert len(shown) + len(missed) + told["more_missed"] == relevant, query["id"]
-            grades = list(told.get("missed", {}).values())
-            assert grades == sorted(grades, reverse=True)
-            some |= bool(missed)
-            assert len(json.dumps(told, ensure_ascii=False)) <= 2000
-        assert some
-
-    talk(session)
+def test_an_explanation_names_the_relevant_documents_that_are_missing(agent: ToolClient) -> None:
+    labels = json.loads((SAMPLES / "en" / "dataset.json").read_text())
+    run = agent.call("run_evaluation", gold="opinions", engine="bm25")
+    some = False
+    for query in labels["queries"]:
+        asked = {"run_id": run["run_id"], "query_id": query["id"]}
+        told = agent.call("explain_score", **asked)
+        shown = {doc for doc, grade in zip(told["results"], told["grades"], strict=True) if grade}
+        missed = set(told.get("missed", {}))
+        assert not missed & set(told["results"])
+        relevant = int(told["expected"].split(" of ")[0])
+        assert len(shown) + len(missed) + told["more_missed"] == relevant, query["id"]
+        grades = list(told.get("missed", {}).values())
+        assert grades == sorted(grades, reverse=True)
+        some |= bool(missed)
+        assert len(json.dumps(told, ensure_ascii=False)) <= 2000
+    assert some
 
 
 def test_a_gate_says_how_many_judgments_it_takes(home: Path) -> None:
@@ -194,37 +171,19 @@ def test_a_gate_says_how_many_judgments_it_takes(home: Path) -> None:
         assert "that takes" not in why(int(said[1]))
 
 
-def test_what_settles_two_runs_is_asked_of_these_runs(talk: Any) -> None:
-    async def session(client: Client) -> None:
-        first, last = [
-            (await call(client, "run_evaluation", gold="opinions", engine=engine))["run_id"]
-            for engine in ("random", "bm25")
-        ]
-        asked = {"gold": "opinions", "limit": 1}
-        for run_ids, about in (
-            ([], "bm25 against random"),
-            ([first, last], "random against bm25"),
-            ([first], "random"),
-        ):
-            page = await call(client, "next_to_judge", **asked, run_ids=run_ids)
-            assert page["items"][0]["reason"].endswith(f" of the doubt about {about}")
-        golden = await call(client, "run_evaluation", gold="questions", engine="act")
-        said = await refused(client, "next_to_judge", **asked, run_ids=[golden["run_id"]])
-        assert "is not on the gold set 'opinions'" in said
-
-    talk(session)
-
-
-def test_a_pass_that_is_no_yes_says_that_the_gates_pass(talk: Any) -> None:
-    async def session(client: Client) -> None:
-        run = await call(client, "run_evaluation", gold="questions", engine="act")
-        listed = (await call(client, "list_runs", gold="questions", limit=1))["runs"][0]
-        page = await call(client, "list_failures", run_id=run["run_id"], limit=200)
-        musts = [each["query_id"] for each in page["failures"] if each.get("must")]
-        assert musts
-        assert listed["may_ship"] == "not_yet"
-        said = "Not yet: every gate passes, but "
-        assert listed["why"].startswith(said)
-        assert listed["why"].endswith(f": {', '.join(musts[:3])}.")
-
-    talk(session)
+def test_what_settles_two_runs_is_asked_of_these_runs(agent: ToolClient) -> None:
+    first, last = [
+        agent.call("run_evaluation", gold="opinions", engine=engine)["run_id"]
+        for engine in ("random", "bm25")
+    ]
+    asked = {"gold": "opinions", "limit": 1}
+    for run_ids, about in (
+        ([], "bm25 against random"),
+        ([first, last], "random against bm25"),
+        ([first], "random"),
+    ):
+        page = agent.call("next_to_judge", **asked, run_ids=run_ids)
+        assert page["items"][0]["reason"].endswith(f" of the doubt about {about}")
+    golden = agent.call("run_evaluation", gold="questions", engine="act")
+    said = agent.refused("next_to_judge", **asked, run_ids=[golden["run_id"]])
+    assert "is not on the gold set 'opinions'" in said

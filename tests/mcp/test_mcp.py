@@ -27,6 +27,7 @@ from assay.workbench.judging.gold_sets import bootstrap_gold
 from assay.workbench.project.service import Service, open_service
 from assay.workbench.scoring.history import Comparison
 from assay.workbench.searching import corpora
+from kit.commands import Assay
 
 pytest.importorskip("mcp", reason="needs the package mcp")
 from mcp import Client, StdioServerParameters, stdio_client
@@ -211,7 +212,7 @@ async def whole_session(connect: Connect, workspace: Path) -> None:
         assert runs[1]["overall"]["ndcg@10"] > runs[0]["overall"]["ndcg@10"]
         compared = await call(client, "compare_runs", run_ids=[run["run_id"] for run in runs])
         assert compared["baseline"] == "random"
-        assert compared["verdict"].startswith("bm25 is better than random. nDCG@10 ")
+        assert compared["verdict"].startswith("bm25 is significantly better than random. nDCG@10 ")
         assert compared["changes"][0]["measure"] == "nDCG@10"
         assert compared["changes"][0]["change"] > 0
         explained = await call(client, "explain_score", run_id=runs[1]["run_id"], query_id="q001")
@@ -352,3 +353,15 @@ def test_other_machines_are_not_let_in(workspace: Path, store_url: str) -> None:
         pytest.raises(InputError, match="other machines"),
     ):
         run(service, transport="streamable-http", host="0.0.0.0")
+
+
+def test_an_old_version_of_the_sdk_is_refused_with_a_way_out(
+    assay_cli: Assay, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """1.x has other names for everything, from the server to the fields of its answers."""
+    for name in ("assay.mcp", "assay.mcp.server"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    monkeypatch.setattr("importlib.metadata.version", lambda name: "1.12.4")
+    done = assay_cli("mcp")
+    assert (done.code, "version 1.12.4, and assay mcp needs 2" in done.err) == (2, True), done.err
+    assert "pipx install" in done.err

@@ -12,132 +12,103 @@ from typing import Any
 import pytest
 
 pytest.importorskip("mcp", reason="needs the package mcp")
-from talking import call, refused
+from talking import ToolClient
 
 from assay.core.errors import InputError
 from assay.mcp.server import in_agents_words
 from assay.workbench.agents.short_answers import cut
 from assay.workbench.scoring.history import _distinct_names
-from mcp import Client
 
 SHORT = 2_000
 
 
-async def text_of(client: Client, tool: str, **arguments: Any) -> str:
-    answer = await client.call_tool(tool, arguments)
-    assert not answer.is_error, answer.content
-    return str(answer.content[0].text)
+def test_answers_are_short_by_default(agent: ToolClient) -> None:
+    run, other = [
+        agent.call("run_evaluation", gold="opinions", engine=engine)["run_id"]
+        for engine in ("bm25", "random")
+    ]
+    golden = agent.call("run_evaluation", gold="questions", engine="act")["run_id"]
+    failed = agent.call("list_failures", run_id=golden)["failures"][0]["query_id"]
+    asked: list[tuple[str, dict[str, Any]]] = [
+        ("search", {"corpus": "letters", "query": "may a mayor accept tickets as a gift?"}),
+        ("search", {"corpus": "act", "query": "Milloin valtuusto on päätösvaltainen?"}),
+        ("next_to_judge", {"gold": "opinions"}),
+        ("list_queries", {"gold": "opinions"}),
+        ("list_waiting", {}),
+        ("list_runs", {}),
+        ("list_gold_sets", {}),
+        ("list_corpora", {}),
+        ("run_evaluation", {"gold": "opinions", "engine": "bm25"}),
+        ("compare_runs", {"run_ids": [run, other]}),
+        ("explain_score", {"run_id": run, "query_id": "q001"}),
+        ("explain_score", {"run_id": golden, "query_id": failed}),
+        ("list_failures", {"run_id": run}),
+        ("list_failures", {"run_id": golden}),
+    ]
+    for tool, arguments in asked:
+        assert len(agent.text_of(tool, **arguments)) < SHORT, (tool, arguments)
 
 
-def test_answers_are_short_by_default(talk: Any) -> None:
-    async def session(client: Client) -> None:
-        run, other = [
-            (await call(client, "run_evaluation", gold="opinions", engine=engine))["run_id"]
-            for engine in ("bm25", "random")
-        ]
-        golden = (await call(client, "run_evaluation", gold="questions", engine="act"))["run_id"]
-        failed = (await call(client, "list_failures", run_id=golden))["failures"][0]["query_id"]
-        asked: list[tuple[str, dict[str, Any]]] = [
-            ("search", {"corpus": "letters", "query": "may a mayor accept tickets as a gift?"}),
-            ("search", {"corpus": "act", "query": "Milloin valtuusto on päätösvaltainen?"}),
-            ("next_to_judge", {"gold": "opinions"}),
-            ("list_queries", {"gold": "opinions"}),
-            ("list_waiting", {}),
-            ("list_runs", {}),
-            ("list_gold_sets", {}),
-            ("list_corpora", {}),
-            ("run_evaluation", {"gold": "opinions", "engine": "bm25"}),
-            ("compare_runs", {"run_ids": [run, other]}),
-            ("explain_score", {"run_id": run, "query_id": "q001"}),
-            ("explain_score", {"run_id": golden, "query_id": failed}),
-            ("list_failures", {"run_id": run}),
-            ("list_failures", {"run_id": golden}),
-        ]
-        for tool, arguments in asked:
-            assert len(await text_of(client, tool, **arguments)) < SHORT, (tool, arguments)
-
-    talk(session)
+def test_a_short_hit_has_what_it_takes_to_choose(agent: ToolClient) -> None:
+    question = "may a mayor accept tickets to a concert as a gift?"
+    found = agent.call("search", corpus="letters", query=question)
+    assert found["answered"] is not False
+    assert len(found["hits"]) >= 3
+    for hit in found["hits"]:
+        assert hit["doc_id"]
+        assert hit["citation"]
+        assert hit["title"]
+        assert hit["score"] is not None
+        assert len(hit["snippet"]) > 30
+    whole = agent.call("search", corpus="letters", query=question, details=True)
+    assert [hit["doc_id"] for hit in whole["hits"]] == [hit["doc_id"] for hit in found["hits"]]
+    assert any(hit.get("question") for hit in whole["hits"])
+    rest = agent.call("search", corpus="letters", query=question, offset=found["next_offset"])
+    assert not {hit["doc_id"] for hit in rest["hits"]} & {hit["doc_id"] for hit in found["hits"]}
 
 
-def test_a_short_hit_has_what_it_takes_to_choose(talk: Any) -> None:
-    async def session(client: Client) -> None:
-        question = "may a mayor accept tickets to a concert as a gift?"
-        found = await call(client, "search", corpus="letters", query=question)
-        assert found["answered"] is not False
-        assert len(found["hits"]) >= 3
-        for hit in found["hits"]:
-            assert hit["doc_id"]
-            assert hit["citation"]
-            assert hit["title"]
-            assert hit["score"] is not None
-            assert len(hit["snippet"]) > 30
-        whole = await call(client, "search", corpus="letters", query=question, details=True)
-        assert [hit["doc_id"] for hit in whole["hits"]] == [hit["doc_id"] for hit in found["hits"]]
-        assert any(hit.get("question") for hit in whole["hits"])
-        rest = await call(
-            client, "search", corpus="letters", query=question, offset=found["next_offset"]
-        )
-        assert not {hit["doc_id"] for hit in rest["hits"]} & {
-            hit["doc_id"] for hit in found["hits"]
-        }
-
-    talk(session)
+def test_of_hits_that_do_not_answer_there_are_few(agent: ToolClient) -> None:
+    lost = {"corpus": "letters", "query": "how long to bake sourdough bread at home"}
+    found = agent.call("search", **lost)
+    assert found["answered"] is False
+    assert len(found["hits"]) <= 2
+    more = agent.call("search", **lost, limit=5)
+    assert len(more["hits"]) == 5
 
 
-def test_of_hits_that_do_not_answer_there_are_few(talk: Any) -> None:
-    async def session(client: Client) -> None:
-        lost = {"corpus": "letters", "query": "how long to bake sourdough bread at home"}
-        found = await call(client, "search", **lost)
-        assert found["answered"] is False
-        assert len(found["hits"]) <= 2
-        more = await call(client, "search", **lost, limit=5)
-        assert len(more["hits"]) == 5
-
-    talk(session)
+def test_every_query_comes_page_by_page(agent: ToolClient) -> None:
+    seen: list[str] = []
+    offset: int | None = 0
+    while offset is not None:
+        page = agent.call("list_queries", gold="opinions", offset=offset)
+        seen += [line["query_id"] for line in page["queries"]]
+        offset = page["next_offset"]
+    assert len(seen) == len(set(seen)) == 21
 
 
-def test_every_query_comes_page_by_page(talk: Any) -> None:
-    async def session(client: Client) -> None:
-        seen: list[str] = []
-        offset: int | None = 0
-        while offset is not None:
-            page = await call(client, "list_queries", gold="opinions", offset=offset)
-            seen += [line["query_id"] for line in page["queries"]]
-            offset = page["next_offset"]
-        assert len(seen) == len(set(seen)) == 21
-
-    talk(session)
-
-
-def test_one_call_tells_what_failed_and_why(talk: Any) -> None:
-    async def session(client: Client) -> None:
-        ran = await call(client, "run_evaluation", gold="questions", engine="act")
-        told: list[Any] = []
-        offset: int | None = 0
-        while offset is not None:
-            page = await call(client, "list_failures", run_id=ran["run_id"], offset=offset)
-            told += page["failures"]
-            offset = page["next_offset"]
-        assert [line["query_id"] for line in told] == ran["failed"]
-        assert all("mom." in line["expected"] or "§" in line["expected"] for line in told)
-        assert all(line["outcome"].startswith("Failed: ") for line in told)
-        graded = await call(client, "run_evaluation", gold="opinions", engine="bm25")
-        weak = await call(client, "list_failures", run_id=graded["run_id"])
-        scores = [line["score"] for line in weak["failures"]]
-        assert weak["measure"] == "nDCG@10"
-        assert scores == sorted(scores)
-
-    talk(session)
+def test_one_call_tells_what_failed_and_why(agent: ToolClient) -> None:
+    ran = agent.call("run_evaluation", gold="questions", engine="act")
+    told: list[Any] = []
+    offset: int | None = 0
+    while offset is not None:
+        page = agent.call("list_failures", run_id=ran["run_id"], offset=offset)
+        told += page["failures"]
+        offset = page["next_offset"]
+    assert [line["query_id"] for line in told] == ran["failed"]
+    assert all("mom." in line["expected"] or "§" in line["expected"] for line in told)
+    assert all(line["outcome"].startswith("Failed: ") for line in told)
+    graded = agent.call("run_evaluation", gold="opinions", engine="bm25")
+    weak = agent.call("list_failures", run_id=graded["run_id"])
+    scores = [line["score"] for line in weak["failures"]]
+    assert weak["measure"] == "nDCG@10"
+    assert scores == sorted(scores)
 
 
-def test_a_run_that_may_not_ship_says_why(talk: Any) -> None:
-    async def session(client: Client) -> None:
-        await call(client, "run_evaluation", gold="opinions", engine="bm25")
-        run = (await call(client, "list_runs", gold="opinions"))["runs"][0]
-        assert run["may_ship"] == "not_yet"
-        assert "judged" in run["why"]
-
-    talk(session)
+def test_a_run_that_may_not_ship_says_why(agent: ToolClient) -> None:
+    agent.call("run_evaluation", gold="opinions", engine="bm25")
+    run = agent.call("list_runs", gold="opinions")["runs"][0]
+    assert run["may_ship"] == "not_yet"
+    assert "judged" in run["why"]
 
 
 def test_a_cut_passage_keeps_the_asked_words() -> None:
@@ -147,32 +118,29 @@ def test_a_cut_passage_keeps_the_asked_words() -> None:
     assert cut(long, 200, ["gift"]) == long
 
 
-def test_a_changed_set_is_no_error_and_errors_say_what_to_do(home: Path, talk: Any) -> None:
-    async def session(client: Client) -> None:
-        first = (await call(client, "run_evaluation", gold="opinions", engine="bm25"))["run_id"]
-        path = home / "opinions.json"
-        before = path.read_bytes()
-        changed = json.loads(before)
-        judged = next(query for query in changed["queries"] if query["relevance_judgments"])
-        judged["relevance_judgments"].pop()
-        path.write_text(json.dumps(changed))
-        try:
-            again = await call(client, "run_evaluation", gold="opinions", engine="bm25")
-        finally:
-            path.write_bytes(before)
-        told = await call(client, "compare_runs", run_ids=[first, again["run_id"]])
-        assert "between bm25 of 20" in told["verdict"] or again["run_id"] in told["verdict"]
-        assert "the gold set has changed since" in told["verdict"]
-        golden = (await call(client, "run_evaluation", gold="questions", engine="act"))["run_id"]
-        lost = await refused(client, "list_failures", run_id="x")
-        assert "The newest: " in lost
-        wrong = await refused(client, "search", corpus="act", query="valtuusto", filters="2020")
-        assert "filters should be an object with topic, " in wrong
-        other = await refused(client, "compare_runs", run_ids=[first, golden])
-        assert "run_evaluation" in other
-        assert "force" in other
-
-    talk(session)
+def test_a_changed_set_is_no_error_and_errors_say_what_to_do(home: Path, agent: ToolClient) -> None:
+    first = agent.call("run_evaluation", gold="opinions", engine="bm25")["run_id"]
+    path = home / "opinions.json"
+    before = path.read_bytes()
+    changed = json.loads(before)
+    judged = next(query for query in changed["queries"] if query["relevance_judgments"])
+    judged["relevance_judgments"].pop()
+    path.write_text(json.dumps(changed))
+    try:
+        again = agent.call("run_evaluation", gold="opinions", engine="bm25")
+    finally:
+        path.write_bytes(before)
+    told = agent.call("compare_runs", run_ids=[first, again["run_id"]])
+    assert "between bm25 of 20" in told["verdict"] or again["run_id"] in told["verdict"]
+    assert "the gold set has changed since" in told["verdict"]
+    golden = agent.call("run_evaluation", gold="questions", engine="act")["run_id"]
+    lost = agent.refused("list_failures", run_id="x")
+    assert "The newest: " in lost
+    wrong = agent.refused("search", corpus="act", query="valtuusto", filters="2020")
+    assert "filters should be an object with topic, " in wrong
+    other = agent.refused("compare_runs", run_ids=[first, golden])
+    assert "run_evaluation" in other
+    assert "force" in other
 
 
 def test_runs_are_named_by_engine_and_day() -> None:

@@ -11,8 +11,6 @@ __all__ = ["migrated_file", "postgres_server", "postgres_url", "store", "store_u
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     """A project folder without a gold set yet; see tests/kit."""
-    for name in ("ASSAY_HOME", "ASSAY_STORE"):
-        monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "200")
     return Project.make(tmp_path / "project")

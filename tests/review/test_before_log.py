@@ -19,10 +19,8 @@ DECISION = ("ref", "state", "decided_by", "decided_at", "reason")
 
 
 @pytest.fixture
-def old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+def old(tmp_path: Path) -> Project:
     """A copy of the project, with its workspace under its own name."""
-    for name in ("ASSAY_HOME", "ASSAY_STORE"):
-        monkeypatch.delenv(name, raising=False)
     folder = shutil.copytree(FIXTURE / "project", tmp_path / "project")
     (folder / "assay-home").rename(folder / ".assay")
     return Project(folder)

@@ -6,11 +6,11 @@ from __future__ import annotations
 import pytest
 
 from assay.core.types import Vote
-from assay.judging.votes import RULING
-from assay.review.bootstrap import Group, Options, _is_right, with_settled
+from assay.gold.votes import RULING
+from assay.review.bootstrap import BootstrapOptions, QueryGroup, _is_right, with_settled
 from assay.store.records import Support
 
-OPTIONS = Options(min_grade=1)
+OPTIONS = BootstrapOptions(min_grade=1)
 
 
 def sign(kind: str, score: int, *, rank: int | None = 1, searches: int = 1) -> Support:
@@ -61,12 +61,12 @@ def said(doc_id: str, grade: int | None, at: str, **fields: str) -> Vote:
 def test_what_an_expert_said_of_a_document_stands(
     votes: list[Vote], documents: tuple[str, ...], others: tuple[str, ...]
 ) -> None:
-    group = Group(key="k", query="q", corpus="c", practice_area="", doc_ids=("a", "b"),
+    group = QueryGroup(key="k", query="q", corpus="c", practice_area="", doc_ids=("a", "b"),
                   of_other_cases=("b",))  # fmt: skip
     (settled,) = with_settled([group], {"k": "r1"}, votes)
     assert (settled.doc_ids, settled.of_other_cases) == (documents, others)
 
 
 def test_a_row_of_which_nothing_is_right_is_left_out() -> None:
-    group = Group(key="k", query="q", corpus="c", practice_area="", doc_ids=("a",))
+    group = QueryGroup(key="k", query="q", corpus="c", practice_area="", doc_ids=("a",))
     assert with_settled([group], {"k": "r1"}, [said("a", 0, "1")]) == []

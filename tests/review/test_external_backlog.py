@@ -12,17 +12,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
 from assay.core.errors import InputError
-from assay.review import external_backlog
-from assay.review.backlog import external_metrics
-from assay.review.external_backlog import (
+from assay.review import backlog
+from assay.review.backlog import (
     BacklogSource,
     ExternalBacklog,
     count_external_backlog,
     count_external_backlogs,
+    external_metrics,
     mistake,
 )
 from assay.telemetry import external_table
@@ -68,10 +67,15 @@ def table(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, Run]:
     return address, run
 
 
+def count(address: str, **fields: Any) -> ExternalBacklog:
+    return count_external_backlog("h", BacklogSource(url=address, **fields), NOW)
+
+
+on_postgresql = pytest.mark.parametrize("table", ["postgresql"], indirect=True)
+
+
 def test_the_counts_sum_to_the_total(table: tuple[str, Run]) -> None:
-    found = count_external_backlog(
-        "h", BacklogSource(url=table[0], table="halachot", states=STATES), NOW
-    )
+    found = count(table[0], table="halachot", states=STATES)
     assert (found.pending_review, found.approved, found.rejected, found.published) == (3, 2, 0, 0)
     assert found.other == {"(none)": 1, "on hold": 1}
     assert found.total == len(ROWS)
@@ -80,14 +84,11 @@ def test_the_counts_sum_to_the_total(table: tuple[str, Run]) -> None:
 
 
 def test_a_query_stands_for_a_table(table: tuple[str, Run]) -> None:
-    query = "SELECT review_status AS s, created_at AS c FROM halachot WHERE id < 2; -- newest\n"
-    source = BacklogSource(url=table[0], query=query.strip(), status="s", created="c")
+    query = "SELECT review_status AS s, created_at AS c FROM halachot WHERE id < 2; "
+    columns = {"status": "s", "created": "c", "states": STATES}
     with pytest.raises(InputError, match="cannot be read"):
-        count_external_backlog("h", source, NOW)  # what follows the semicolon is no part of a query
-    source = BacklogSource(
-        url=table[0], query=query.partition("--")[0], status="s", created="c", states=STATES
-    )
-    assert count_external_backlog("h", source, NOW).pending_review == 2
+        count(table[0], query=f"{query}-- newest", **columns)  # a query ends at its semicolon
+    assert count(table[0], query=query, **columns).pending_review == 2
 
 
 @pytest.mark.parametrize(
@@ -102,26 +103,24 @@ def test_a_query_stands_for_a_table(table: tuple[str, Run]) -> None:
 )
 def test_nothing_can_be_written(table: tuple[str, Run], query: str) -> None:
     with pytest.raises(InputError, match="cannot be read"):
-        count_external_backlog("h", BacklogSource(url=table[0], query=query), NOW)
-    left = count_external_backlog("h", BacklogSource(url=table[0], table="halachot"), NOW)
+        count(table[0], query=query)
+    left = count(table[0], table="halachot")
     assert left.total == len(ROWS)
 
 
-@pytest.mark.parametrize("table", ["postgresql"], indirect=True)
+@on_postgresql
 def test_the_transaction_only_reads(table: tuple[str, Run]) -> None:
     """With a time limit, and beside the options that the address has."""
     shown = " || ".join(
         f"current_setting('{name}')"
         for name in ("transaction_read_only", "statement_timeout", "search_path")
     )
-    source = BacklogSource(
-        url=f"{table[0]}&options=-csearch_path%3Dlaw",
-        query=f"SELECT {shown} AS review_status, now() AS created_at",
-    )
-    assert count_external_backlog("h", source, NOW).other == {"on3slaw": 1}
+    query = f"SELECT {shown} AS review_status, now() AS created_at"
+    found = count(f"{table[0]}&options=-csearch_path%3Dlaw", query=query)
+    assert found.other == {"on3slaw": 1}
 
 
-@pytest.mark.parametrize("table", ["postgresql"], indirect=True)
+@on_postgresql
 def test_the_connection_itself_refuses_to_write(table: tuple[str, Run]) -> None:
     """Also by a function that SELECT may call; SQLite has none that write."""
     address, run = table
@@ -131,10 +130,10 @@ def test_the_connection_itself_refuses_to_write(table: tuple[str, Run]) -> None:
     )
     query = "SELECT clear() AS review_status, now() AS created_at"
     with pytest.raises(InputError, match="read-only transaction"):
-        count_external_backlog("h", BacklogSource(url=address, query=query), NOW)
+        count(address, query=query)
 
 
-@pytest.mark.parametrize("table", ["postgresql"], indirect=True)
+@on_postgresql
 def test_what_passes_all_the_same_is_rolled_back(table: tuple[str, Run]) -> None:
     """A session that only reads may still notify others, and before PostgreSQL 16 make large
     objects."""
@@ -143,13 +142,13 @@ def test_what_passes_all_the_same_is_rolled_back(table: tuple[str, Run]) -> None
     query = "SELECT pg_notify('news', 'x')::text AS review_status, now() AS created_at"
     with psycopg.connect(table[0], autocommit=True) as listening:
         listening.execute("LISTEN news")
-        assert count_external_backlog("h", BacklogSource(url=table[0], query=query), NOW).total == 1
+        assert count(table[0], query=query).total == 1
         table[1]("NOTIFY news, 'the last'")
         heard = [one.payload for one in listening.notifies(timeout=10, stop_after=1)]
     assert heard == ["the last"]
 
 
-@pytest.mark.parametrize("table", ["postgresql"], indirect=True)
+@on_postgresql
 def test_the_documented_role_reaches_nothing_but_its_table(table: tuple[str, Run]) -> None:
     """What a read-only transaction lets pass is refused by the role of docs/backlogs.md."""
     address, run = table
@@ -158,9 +157,8 @@ def test_the_documented_role_reaches_nothing_but_its_table(table: tuple[str, Run
     run("GRANT SELECT (review_status, created_at) ON halachot TO assay_backlog_test")
     run("CREATE TABLE secrets AS SELECT 'x' AS review_status, now() AS created_at")
     limited = f"{address}&options=-crole%3Dassay_backlog_test"
-    source = BacklogSource(url=limited, table="halachot")
     try:
-        assert count_external_backlog("h", source, NOW).total == len(ROWS)
+        assert count(limited, table="halachot").total == len(ROWS)
         for query in (
             "SELECT * FROM secrets",
             "SELECT pg_read_file('/etc/passwd') AS review_status, now() AS created_at",
@@ -168,20 +166,20 @@ def test_the_documented_role_reaches_nothing_but_its_table(table: tuple[str, Run
             "SELECT lo_import('/etc/passwd')::text AS review_status, now() AS created_at",
         ):
             with pytest.raises(InputError, match=r"permission denied|read-only transaction"):
-                count_external_backlog("h", BacklogSource(url=limited, query=query), NOW)
+                count(limited, query=query)
     finally:
         run("DROP OWNED BY assay_backlog_test")
         run("DROP ROLE assay_backlog_test")
 
 
-@pytest.mark.parametrize("table", ["postgresql"], indirect=True)
+@on_postgresql
 def test_a_statement_that_takes_too_long_is_stopped(
     table: tuple[str, Run], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(external_table, "STATEMENT_SECONDS", 0.2)
     query = "SELECT pg_sleep(20)::text AS review_status, now() AS created_at"
     with pytest.raises(InputError, match="statement timeout"):
-        count_external_backlog("h", BacklogSource(url=table[0], query=query), NOW)
+        count(table[0], query=query)
 
 
 def silent_server(greeting: bytes) -> tuple[socket.socket, list[socket.socket]]:
@@ -215,20 +213,10 @@ def test_a_server_that_says_nothing_is_hung_up_on(monkeypatch: pytest.MonkeyPatc
         line.close()
 
 
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({"table": "nothing"}, "nothing"),
-        ({"status": "nothing"}, "nothing"),
-        ({"created": "nothing"}, "nothing"),
-    ],
-)
-def test_what_is_not_there_is_said(
-    table: tuple[str, Run], change: dict[str, str], said: str
-) -> None:
-    given: Any = {"table": "halachot", **change}
-    with pytest.raises(InputError, match=said) as refused:
-        count_external_backlog("h", BacklogSource(url=table[0], **given), NOW)
+@pytest.mark.parametrize("key", ["table", "status", "created"])
+def test_what_is_not_there_is_said(table: tuple[str, Run], key: str) -> None:
+    with pytest.raises(InputError, match="nothing") as refused:
+        count(table[0], **({"table": "halachot"} | {key: "nothing"}))
     assert refused.value.where == "backlog.h"
     assert refused.value.hint
 
@@ -237,16 +225,15 @@ def test_a_column_that_holds_no_states_is_refused(table: tuple[str, Run]) -> Non
     for number in range(60):
         table[1](f"INSERT INTO halachot VALUES ({100 + number}, 'x', NULL)")
     with pytest.raises(InputError, match="more than 50 different values"):
-        count_external_backlog("h", BacklogSource(url=table[0], table="halachot", status="id"), NOW)
+        count(table[0], table="halachot", status="id")
 
 
 def test_the_name_of_a_state_has_an_end(table: tuple[str, Run]) -> None:
-    source = BacklogSource(url=table[0], table="halachot")
     table[1](f"INSERT INTO halachot VALUES (8, '{'x' * 100}', NULL)")
-    assert count_external_backlog("h", source, NOW).other["x" * 100] == 1
+    assert count(table[0], table="halachot").other["x" * 100] == 1
     table[1](f"INSERT INTO halachot VALUES (9, '{'x' * 101}', NULL)")
     with pytest.raises(InputError, match="more than 100 characters"):
-        count_external_backlog("h", source, NOW)
+        count(table[0], table="halachot")
 
 
 def test_times_of_every_kind(tmp_path: Path) -> None:
@@ -256,25 +243,23 @@ def test_times_of_every_kind(tmp_path: Path) -> None:
         path = tmp_path / f"{number}.db"
         with sqlite3.connect(path) as connection:
             connection.execute(f"CREATE TABLE t AS SELECT 'pending_review' s, {value} c")
-        source = BacklogSource(url=str(path), table="t", status="s", created="c")
-        found = count_external_backlog("h", source, NOW)
+        found = count(str(path), table="t", status="s", created="c")
         assert found.oldest_pending_at == datetime(2026, 5, 1, 12, tzinfo=UTC), value
 
 
 def test_a_cell_that_is_no_time_hides_nothing(table: tuple[str, Run]) -> None:
     """On both databases; where no cell is a time, the counts still stand."""
-    source = BacklogSource(url=table[0], table="halachot", states=STATES)
-    before = count_external_backlog("h", source, NOW)
+    given = {"table": "halachot", "states": STATES}
+    before = count(table[0], **given)
     odd = "infinity" if "://" in table[0] else ""
     waits = f"INSERT INTO halachot SELECT 90, review_status, '{odd}' FROM halachot WHERE id = 1"
     table[1](waits)
     table[1](waits.replace("infinity", "-infinity"))
-    after = count_external_backlog("h", source, NOW)
+    after = count(table[0], **given)
     assert after.oldest_pending_at == before.oldest_pending_at
     assert (before.times_unread, after.times_unread) == (0, 2)
     assert (after.pending_review or 0) - (before.pending_review or 0) == 2
-    wrong = msgspec.structs.replace(source, created="review_status")
-    found = count_external_backlog("h", wrong, NOW)
+    found = count(table[0], **given, created="review_status")
     assert (found.pending_review, found.oldest_pending_at) == (after.pending_review, None)
     assert found.times_unread == after.pending_review
 
@@ -285,7 +270,7 @@ def test_cells_that_only_sqlite_has(tmp_path: Path) -> None:
         for cell in ("'2024-05-01'", "''", "9e999", "-9e999", "'2023-13-45'", "x'ff00'", "NULL"):
             connection.execute(f"INSERT INTO t VALUES ('pending_review', {cell})")
         connection.execute("INSERT INTO t VALUES (CAST(x'6fff' AS TEXT), '2020-01-01')")
-    found = count_external_backlog("h", BacklogSource(url=str(tmp_path / "t.db"), table="t"), NOW)
+    found = count(str(tmp_path / "t.db"), table="t")
     assert (found.pending_review, found.times_unread, found.total) == (7, 5, 8)
     assert found.oldest_pending_at == datetime(2024, 5, 1, tzinfo=UTC)
     assert found.other == {"o\ufffd": 1}
@@ -352,7 +337,7 @@ def test_a_table_that_does_not_answer_holds_up_no_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All are counted at once, and all wait for the slowest no longer than for one."""
-    monkeypatch.setattr(external_backlog, "WAIT_SECONDS", 0.5)
+    monkeypatch.setattr(backlog, "WAIT_SECONDS", 0.5)
     opened, answer = threading.Barrier(3), threading.Event()
 
     def slow(name: str, source: BacklogSource, now: datetime) -> ExternalBacklog:
@@ -361,7 +346,7 @@ def test_a_table_that_does_not_answer_holds_up_no_other(
             answer.wait(10)
         return ExternalBacklog(total=1)
 
-    monkeypatch.setattr(external_backlog, "count_external_backlog", slow)
+    monkeypatch.setattr(backlog, "count_external_backlog", slow)
     source = BacklogSource(url="x.db", table="t")
     found = count_external_backlogs({"one": source, "two": source, "here": source}, NOW)
     assert [found[name].status for name in found] == ["failed", "failed", "ok"]

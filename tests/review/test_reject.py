@@ -168,11 +168,7 @@ def test_the_page_needs_a_reason_to_reject(reviewed: Project) -> None:
         assert reviewed.gold.read_bytes() == before
         assert chair.press("g001", "reject", why="overruled").status_code == 303
         item = chair.item("g001")
-    assert (item["state"], item["decided_by"], item["reason"]) == (
-        "rejected",
-        "Dafna",
-        "overruled",
-    )
+    assert (item["state"], item["decided_by"], item["reason"]) == ("rejected", "Dafna", "overruled")
     assert reviewed.gold.read_bytes() == b"".join(before.splitlines(keepends=True)[1:])
 
 

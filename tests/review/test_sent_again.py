@@ -16,9 +16,7 @@ SAMPLE = Path(__file__).parents[2] / "samples" / "he" / "gold-set.jsonl"
 
 
 @pytest.fixture
-def rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
-    for name in ("ASSAY_HOME", "ASSAY_STORE"):
-        monkeypatch.delenv(name, raising=False)
+def rows(tmp_path: Path) -> Project:
     shutil.copy(SAMPLE, tmp_path / "gold-set.jsonl")
     return Project(tmp_path)
 

@@ -24,9 +24,10 @@ def test_a_query_is_added_and_an_issue_edited(project: Project) -> None:
         chair.send("/api/issues", **(ISSUE | {"id": "travel", "name": "Travel"}))
         assert "&lt;b&gt;Limits" in chair.get("/judge/dataset").text
         assert chair.get(f"/judge/dataset/{added}").status_code == 200
-        trail = [
-            (entry["by"], entry["action"], entry["subject"]) for entry in reversed(chair.audit())
-        ]
+        entries = chair.audit()[::-1]
+        trail = [(entry["by"], entry["action"], entry["subject"]) for entry in entries]
+        renamed = (entries[1]["before"]["name"], entries[1]["after"]["name"])
+    assert renamed == ("Limits", "<b>Limits")
     assert trail == [
         ("Dora", "gold.query_added", f"dataset/{added}"),
         ("Dora", "gold.issue_edited", "dataset/gifts/limit"),

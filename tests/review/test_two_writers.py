@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
 from kit import Project
+from kit.commands import child_environment
 
 
 def started(project: Project, *args: str) -> subprocess.Popen[str]:
     """A command in a process of its own."""
     command = [sys.executable, "-c", "from assay.cli import main; main()", *args]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    inside = child_environment()
     return subprocess.Popen(
-        command, cwd=project.folder, env=environment, text=True, stderr=subprocess.PIPE
+        command, cwd=project.folder, env=inside, text=True, stderr=subprocess.PIPE
     )
 
 

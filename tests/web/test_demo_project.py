@@ -6,7 +6,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import socket
 import subprocess
 import sys
 import time
@@ -17,7 +16,9 @@ import httpx
 import pytest
 
 from assay.core.errors import UsageError
-from assay.workbench.project.demo_project import MARK, inside, prepare
+from assay.workbench.project.demo import MARK, inside, prepare
+from kit.commands import free_port
+from kit.server import call_me
 
 COMMAND = [sys.executable, "-m", "assay", "demo", "--serve", "--port"]
 
@@ -36,9 +37,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @contextlib.contextmanager
 def started(place: Path, *options: str) -> Iterator[tuple[httpx.Client, str]]:
     """The command until it answers, with what it has said; then Sam, who has chosen a name."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     own = {"ASSAY_HOME": str(place / "own"), "ASSAY_STORE": str(place / "own.db")}
     log = place / "said.txt"
     with log.open("w", encoding="utf-8") as said:
@@ -50,10 +49,7 @@ def started(place: Path, *options: str) -> Iterator[tuple[httpx.Client, str]]:
             while not _answers(client):
                 assert server.poll() is None, log.read_text(encoding="utf-8")
                 time.sleep(0.1)
-            token = re.search(r'name="csrf" value="([^"]+)"', client.get("/me").text)
-            assert token is not None
-            client.headers["x-csrf-token"] = token[1]
-            client.post("/me", data={"name": "Sam", "csrf": token[1]})
+            call_me(client, "Sam")
             yield client, log.read_text(encoding="utf-8")
     finally:
         server.terminate()

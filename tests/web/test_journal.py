@@ -26,6 +26,7 @@ from assay.web import request_log
 from assay.web.app import Serving, create_app, prepare
 from assay.web.request_log import JsonLines, write_json_lines
 from assay.workbench.project.service import Service
+from kit.commands import free_port
 
 
 @pytest.fixture
@@ -180,9 +181,7 @@ def test_a_stop_lets_a_request_end_and_writes_what_was_logged(tmp_path: Path) ->
 
 def test_a_stop_by_a_signal_closes_the_store(tmp_path: Path) -> None:
     """The file is whole without its log: whoever copies it then has everything."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
+    port = str(free_port())
     command = [sys.executable, "-m", "assay", "serve", "--port", port]
     environment = os.environ | {"ASSAY_HOME": str(tmp_path / "home")}
     with subprocess.Popen(

@@ -13,14 +13,14 @@ import pytest
 from starlette.testclient import TestClient
 
 from assay.judging.votes import read_votes
-from assay.reports.words import LANGUAGES, page_table
+from assay.reports.words import LANGUAGES
 from assay.store import Store
-from assay.web import judge_pages, limits
+from assay.web import access, judge_pages
 from assay.web.access import Role, User
 from assay.web.app import create_app
 from assay.workbench.project.service import Service
 from kit.runs import golden_set, graded_set
-from kit.sets import HOSTILE, both, judged_set, labels
+from kit.sets import HOSTILE, both, judged_set
 
 PAGES = ["/judge", "/judge/set", "/judge/set/q1", "/judge/set/q3", "/judge/set/q1/all"]
 PAGES += ["/agreement", "/agreement/set", "/agreement/set/q1?doc=d1"]
@@ -34,7 +34,7 @@ def dataset(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def client(store: Store, dataset: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClient]:
-    monkeypatch.setattr(limits, "identify", lambda request: _user(request.headers))
+    monkeypatch.setattr(access, "identify", lambda request: _user(request.headers))
     service = Service(store=store, gold_sets={"set": dataset}, home=dataset.parent)
     with TestClient(create_app(service), follow_redirects=False) as opened:
         yield opened
@@ -75,32 +75,6 @@ def test_every_page_in_every_language_escapes_what_was_stored(
         assert "onerror=alert(1)>" not in answer.text, path
         assert f'lang="{language}"' in answer.text, path
         assert "built-in method" not in answer.text, path
-
-
-def test_words_are_complete_in_every_language() -> None:
-    for page in ("judge", "agreement"):
-        keys = {language: page_table(page, language).keys() for language in LANGUAGES}
-        assert keys["fi"] == keys["he"] == keys["en"]
-        for key, text in page_table(page, "en").items():
-            fields = {part.partition("}")[0] for part in str(text).split("{")[1:]}
-            for language in ("fi", "he"):
-                other = str(page_table(page, language)[key])
-                said = {part.partition("}")[0] for part in other.split("{")[1:]}
-                assert said == fields, (page, language, key)
-
-
-def test_a_vote_may_come_twice_and_needs_what_the_rubric_asks(
-    client: TestClient, dataset: Path
-) -> None:
-    first, again = (vote(client, "Ada", "d1", 2).json() for _ in range(2))
-    assert (first["already"], again["already"]) == (False, True)
-    assert len(read_votes(dataset)) == 1
-    refused = vote(client, "Ada", "d2", 1, rationale="")
-    assert refused.status_code == 400
-    assert "rationale" in refused.json()["error"]
-    assert vote(client, "Ada", "d2", 9).status_code == 400
-    assert client.post("/api/votes", content=b"{", headers=as_user("Ada")).status_code == 400
-    assert client.post("/api/votes", json={"judge": "Ben"}).status_code == 400
 
 
 def test_a_vote_on_what_changed_meanwhile_is_not_taken(client: TestClient, dataset: Path) -> None:
@@ -156,25 +130,6 @@ def test_a_browser_needs_the_token_of_the_page(client: TestClient) -> None:
     assert client.post("/api/votes", json={}, headers=headers).status_code == 403
 
 
-def test_the_chair_rules_and_labels_follow(client: TestClient, dataset: Path) -> None:
-    for judge, grade in (("Ada", 2), ("Ben", 0)):
-        vote(client, judge, "d1", grade)
-        vote(client, judge, "d2", 1)
-    (dispute,) = client.get("/api/disputes?set=set").json()
-    assert dispute["doc_id"] == "d1"
-    ruling = {"set": "set", "query_id": "q1", "doc_id": "d1", "grade": 2}
-    assert client.post("/api/rulings", json=ruling).status_code == 400
-    done = client.post("/api/rulings", json={**ruling, "rationale": "the same rule"})
-    assert done.json()["ruled"] == 1
-    assert labels(dataset) == {("q1", "d1"): 2, ("q1", "d2"): 1}
-    assert client.get("/agreement/set/q1?doc=d1").status_code == 200
-    merged = client.post("/api/labels", json={"set": "set"}).json()
-    assert (merged["labels"], merged["open"]) == (2, 0)
-    assert client.get("/api/agreement?set=set").json()["pairs"] == 2
-    actions = [entry["action"] for entry in client.get("/api/audit").json()]
-    assert actions == ["gold.ruled"], "the labels followed with the ruling: nothing was left to do"
-
-
 def test_figures_are_written_as_the_language_writes_them(client: TestClient) -> None:
     for judge, grade in (("Ada", 2), ("Ben", 0)):
         vote(client, judge, "d1", grade)
@@ -193,42 +148,6 @@ def test_the_rubric_is_read_in_the_language_of_the_page(
     for address in ("/judge/set/q1", "/judge/set/q1/all"):
         assert label in client.get(f"{address}?lang={lang}").text
     assert label not in client.get("/judge/set/q1?lang=en").text
-
-
-def test_the_chair_adds_a_query_and_edits_an_issue(client: TestClient, dataset: Path) -> None:
-    new = {"set": "set", "text": f"May {HOSTILE} vote?", "type": "keyword", "topic": "gifts"}
-    assert client.post("/api/queries", json=new).json()["added"] == ["q004"]
-    assert client.post("/api/queries", json=new).status_code == 400  # it is there already
-    issue = {"set": "set", "topic": "gifts", "id": "limit", "name": HOSTILE, "description": "d"}
-    issue["key_statutes"] = "89503, 89506\n"
-    assert client.post("/api/issues", json=issue).status_code == 200
-    kept = json.loads(dataset.read_text())["taxonomy"]["gifts"]["issues"][0]
-    assert (kept["key_statutes"], kept["odd"]) == (["89503", "89506"], 1)
-    assert "<img" not in client.get("/judge/set").text
-    page = client.get("/judge/set/q004")
-    assert page.status_code == 200
-    client.post("/api/issues", json=issue)  # nothing new, nothing to tell
-    edited, added = client.get("/api/audit").json()
-    assert (added["by"], added["action"], added["subject"]) == (
-        "Ada",
-        "gold.query_added",
-        "set/q004",
-    )
-    assert (edited["action"], edited["subject"]) == ("gold.issue_edited", "set/gifts/limit")
-    assert (edited["before"]["name"], edited["after"]["name"]) == ("Limits", HOSTILE)
-    assert "<img" not in client.get("/people/history").text
-
-
-def test_a_document_is_searched_for_and_added(client: TestClient) -> None:
-    found = client.get("/api/judge/search?set=set&query=q1&q=behested").json()
-    assert [hit["doc_id"] for hit in found] == ["d5"]
-    added = {"set": "set", "query_id": "q1", "doc_id": "d5"}
-    assert client.post("/api/pool", json=added).json()["already"] is False
-    shown = client.get("/api/judge/query?set=set&query=q1").json()
-    assert "d5" in [pair["doc_id"] for pair in shown["pairs"]]
-    client.post("/api/pool", json=added)
-    (entry,) = client.get("/api/audit").json()
-    assert (entry["action"], entry["after"]) == ("gold.document_added", {"doc_id": "d5"})
 
 
 def test_what_is_not_there_is_said(client: TestClient, tmp_path: Path) -> None:
@@ -296,7 +215,7 @@ def test_sets_without_a_pool_say_what_to_do_to_whom_it_concerns(
     store: Store, dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No command for a judge; rows of searches lead to the review; a golden set asks nothing."""
-    monkeypatch.setattr(limits, "identify", lambda request: _user(request.headers))
+    monkeypatch.setattr(access, "identify", lambda request: _user(request.headers))
     plain, rows = graded_set(tmp_path, name="plain"), tmp_path / "rows.jsonl"
     row = {"id": "g1", "query": "levy", "relevant_doc_ids": ["a"], "source": "bootstrap"}
     rows.write_text(json.dumps(row) + "\n")

@@ -16,10 +16,9 @@ from starlette.types import Message
 
 from assay.core.errors import InputError
 from assay.store import Store
-from assay.web import access, visitors
-from assay.web.access import Access, Refusal, User
+from assay.web import access
+from assay.web.access import LONGEST_LINE, Access, Desks, Refusal, User, at_desk
 from assay.web.app import Serving, create_app, prepare
-from assay.web.limits import LONGEST_LINE, Desks, at_desk
 from assay.workbench.project.service import Service
 from kit.server import local_client, take_token
 
@@ -64,10 +63,10 @@ def test_whoever_is_not_signed_in_sends_little() -> None:
 
 
 def test_the_addresses_of_one_network_are_one() -> None:
-    assert visitors.network("2001:db8::1") == visitors.network("2001:db8::ffff:2")
-    assert visitors.network("2001:db8::1") != visitors.network("2001:db8:0:1::1")
-    assert visitors.network("::ffff:10.0.0.1") != visitors.network("::ffff:10.0.0.2")
-    assert visitors.network("10.0.0.1") == "10.0.0.1"
+    assert access.network("2001:db8::1") == access.network("2001:db8::ffff:2")
+    assert access.network("2001:db8::1") != access.network("2001:db8:0:1::1")
+    assert access.network("::ffff:10.0.0.1") != access.network("::ffff:10.0.0.2")
+    assert access.network("10.0.0.1") == "10.0.0.1"
 
 
 @pytest.mark.parametrize("by", ["password", "key"])
@@ -163,18 +162,3 @@ def test_nobody_learns_which_files_there_are(store: Store, tmp_path: Path) -> No
     ]
     assert [answer.status_code for answer in said] == [404, 404]
     assert said[0].text.replace("not-", "") == said[1].text.replace("not-", "")
-
-
-def test_a_database_that_is_gone_is_said_and_not_acknowledged(tmp_path: Path) -> None:
-    from assay.store import open_store
-
-    store = open_store(tmp_path / "assay.db")
-    client = local_client(Service(store=store))
-    (tmp_path / "assay.db").rename(tmp_path / "elsewhere.db")
-    decision = {"id": "D", "at": "2026-05-31", "cites": ["a"]}
-    assert client.post("/api/decisions", json=decision).status_code == 503
-    health = client.get("/api/system/diagnostics")
-    assert health.status_code == 503
-    assert "the database is gone" in health.json()["store"]["error"]
-    assert "assay_store_up 0" in client.get("/metrics").text
-    store.close()

@@ -14,7 +14,7 @@ from assay.workbench.agents.gold_sets import get_metrics
 from assay.workbench.agents.short_answers import written
 from assay.workbench.project.config import read_config
 from assay.workbench.project.service import Service
-from assay.workbench.review.backlog import _recent
+from assay.workbench.review.queue import _recent
 from kit.commands import Assay
 from kit.server import local_client
 
@@ -67,6 +67,7 @@ def test_a_table_called_halacha_is_the_block_of_the_specification(
     for place in ("/api/backlog", "/api/system/diagnostics"):
         block = client.get(place).json()["halacha_backlog"]
         assert (block["pending_review"], block["approved"], block["total"]) == (9, 10, 20)
+        assert block["other"] == 20 - 9 - 10
     (folder / "law.db").unlink()
     assert client.get("/api/backlog").json()["halacha_backlog"]["total"] == 20  # kept for a while
     _recent.clear()

@@ -25,6 +25,7 @@ from starlette.testclient import TestClient
 
 from assay.web import app as web
 from assay.web.app import AnnouncingServer, Serving, server_config
+from kit.commands import free_port
 from kit.docs_pages import DOCS, blocks
 from kit.server import PASSWORD, take_token
 
@@ -65,13 +66,6 @@ def small_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
     yield port
     server.should_exit = True
     thread.join(10)
-
-
-def free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
-        return port
 
 
 def visit(port: int, sent: bytes, address: str = "127.0.0.1") -> socket.socket:

@@ -67,8 +67,7 @@ def test_a_decision_on_a_full_disk_is_recorded_and_the_file_follows(
         chair.approve("g002")
         assert chair.states()["g001"] == state
     sources = reviewed.sources()
-    assert (sources.get("g001"), sources["g002"]) == ("chair" if state == "approved" else None,
-                                                      "chair")  # fmt: skip
+    assert (sources.get("g001") == "chair", sources["g002"]) == (state == "approved", "chair")
 
 
 def test_many_rows_on_a_full_disk_are_recorded(

@@ -64,10 +64,7 @@ def accounts(people_service: Service) -> dict[str, str]:
 
 @pytest.fixture
 def visit(
-    app: Starlette,
-    people_service: Service,
-    service_keys: dict[str, str],
-    accounts: dict[str, str],
+    app: Starlette, people_service: Service, service_keys: dict[str, str], accounts: dict[str, str]
 ) -> Visit:
     """Somebody of a role, newly arrived; with the token of a page for what changes something."""
 
@@ -110,9 +107,7 @@ def test_every_cell(visit: Visit, row: Guarded, method: str, caller: str) -> Non
 
 
 @pytest.mark.parametrize(
-    "row",
-    [row for row in ROWS if "POST" in row.methods],
-    ids=lambda row: row.path,
+    "row", [row for row in ROWS if "POST" in row.methods], ids=lambda row: row.path
 )
 def test_every_change_needs_the_token(visit: Visit, row: Guarded) -> None:
     client = visit("admin")

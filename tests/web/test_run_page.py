@@ -43,15 +43,16 @@ def test_a_run_is_compared_with_the_baseline(store: Store, tmp_path: Path, lang:
     page = client.get(f"/runs/{run.id}?lang={lang}").text
     name = Words(lang)("baseline_of", engine="before")
     told = words_of("decide", lang)
-    facts = Words(lang).with_directions(gold="set", engine="e", other=name)
-    assert str(told["turned"]).format(**facts) in page
+    called = client.get(f"/api/runs/{run.id}?lang={lang}").json()
+    since = called["since"]
+    said = Words(lang)("open", system="e", baseline=name)
+    facts = Words(lang).with_directions(gold="set", said=said)
+    assert str(told["unproven"]).format(**facts) in page
     assert "the first &lt;release&gt;" in page
     assert page.count(str(told["from_baseline"])) > 1  # a column of changes
     report = client.get(f"/runs/{run.id}/report?lang={lang}").text
     assert name in report
-    called = client.get(f"/api/runs/{run.id}?lang={lang}").json()
-    since = called["since"]
-    assert (since["lead"]["kind"], since["lead"]["other"]) == ("turned", name)
+    assert (since["lead"]["kind"], since["lead"]["other"]) == ("turnable", name)
     assert (since["recorded"]["by"], since["change"]["n"]) == ("Ada", 12)
     assert called["results"]["receipt"], "what was recorded is beside it"
 
@@ -82,7 +83,7 @@ def test_a_golden_run_moves_in_points_and_names_its_questions(store: Store, tmp_
     assert '<a href="#weakest">See why</a>' in page
     abstained = page.partition("wrong abstentions")[2].partition("</tr>")[0]
     assert "0% to" in abstained, "every rate has its interval"
-    assert "On golden: No proven difference between e and before (baseline)." in page
+    assert "On golden, before (baseline) is probably better than e (" in page
     assert "But MRR@k fell from" in page
     assert "-66.7 points" in page
     failed = page.index("MUST</span> <bdi>k1</bdi>")
@@ -152,7 +153,7 @@ def test_what_would_tell_two_engines_apart_is_said_beside_what_a_gate_needs(
     store: Store, tmp_path: Path
 ) -> None:
     """Where judging helps the gate alone, the page says what helps the other question."""
-    path = graded_set(tmp_path, judged=6)
+    path = graded_set(tmp_path, judged=5)
     gate = '[[gates]]\nmeasure = "nDCG@10"\nminimum = 0.1\nmin_judged = 0.9\n'
     service = served(store, tmp_path, path, TOML.format(path=path) + gate)
     runs = [kept(service, path, name, order) for name, order in (("e", DOCS), ("f", DOCS[1:]))]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from assay.store import Store
 from assay.web.search_pages import doc_address, search_address
 from assay.workbench.project.service import Service
 from assay.workbench.searching import search
-from assay.workbench.searching.corpora import index_corpus
+from assay.workbench.searching.corpora import import_corpus, index_corpus
 from kit.corpora import HARM, HOSTILE, import_rows
 from kit.server import local_client
 
@@ -124,37 +125,33 @@ def test_years_may_be_said_in_any_order(client: TestClient) -> None:
     assert found["asked"]["filters"]["years"] == [2000, 2010]
 
 
-@pytest.mark.parametrize(
-    "address",
-    [
+MISSING = {
+    "There is no such document here.": (
         "/doc/opinions/nope",
         "/doc/nope/x",
         "/doc/opinions/",
         "/doc/..%2Fopinions/x",
+    ),
+    "There is no such collection here.": (
         "/search?corpus=nope",
         "/search?corpus=../opinions&q=gift",
-    ],
-)
-def test_what_is_not_there_is_a_page_of_its_own(client: TestClient, address: str) -> None:
-    answer = client.get(address)
-    assert answer.status_code == 404
-    what = "collection" if address.startswith("/search") else "document"
-    assert f"There is no such {what} here." in answer.text
-
-
-@pytest.mark.parametrize(
-    "address",
-    [
+    ),
+    '{"error":"no ': (
         "/api/documents/opinions/nope",
         "/api/documents/nope/x",
         "/api/similar?corpus=opinions&id=nope",
         "/api/search?corpus=nope",
-    ],
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("said", "address"), [(said, path) for said, paths in MISSING.items() for path in paths]
 )
-def test_a_program_hears_what_is_not_there(client: TestClient, address: str) -> None:
+def test_what_is_not_there_is_said(client: TestClient, said: str, address: str) -> None:
+    """On a page of its own; a program hears it as JSON."""
     answer = client.get(address)
-    assert answer.status_code == 404
-    assert answer.json()["error"].startswith("no ")
+    assert (answer.status_code, said in answer.text) == (404, True)
 
 
 # ── hostile texts ─────────────────────────────────────────────────────────────────────────────────
@@ -201,10 +198,6 @@ def test_hebrew_is_set_from_the_right(client: TestClient) -> None:
 
 
 def test_tables_are_tables(store: Store, tmp_path: Path) -> None:
-    import json
-
-    from assay.workbench.searching.corpora import import_corpus, index_corpus
-
     table = {"title": "Luvut", "header": ["", "2023"], "rows": [{"cells": [HARM, 5]}]}
     section = {"title": "Talous", "paragraphs": ["Tulot."], "tables": [table]}
     pages = [{"page_num": 1, "sections": [section]}]

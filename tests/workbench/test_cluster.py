@@ -21,7 +21,7 @@ import pytest
 from assay.core import cluster
 from assay.core.errors import EngineError, InputError
 from assay.engines.indexed import index_folder
-from assay.review.bootstrap import Options, bootstrap
+from assay.review.bootstrap import BootstrapOptions, bootstrap
 from assay.search import encoding, index_files
 from assay.store import open_store
 from assay.store.records import Feedback, SearchLog, Shown
@@ -206,7 +206,7 @@ def test_bootstrap(scheduler: Any, tmp_path: Path) -> None:
         with cluster.on(scheduler.scheduler_address if name == "there" else ""):
             path = tmp_path / name / "gold-set.jsonl"
             path.parent.mkdir()
-            bootstrap(store, path, Options(), now=at)
+            bootstrap(store, path, BootstrapOptions(), now=at)
             made.append(path.read_bytes())
     store.close()
     assert made[0].count(b"\n") >= 25

@@ -16,7 +16,6 @@ from assay.core.results import GradedEntry
 from assay.core.results_file import to_json
 from assay.core.types import Vote
 from assay.judging.pool import Pool, PooledPair, write_pool
-from assay.reports.comment import CommentedRun, comment
 from assay.reports.wording import Sentences, answers
 from assay.reports.words import Words
 from assay.store import Store, open_store
@@ -24,16 +23,16 @@ from assay.workbench.deciding.run_boards import boards, run_page, verdict_today
 from assay.workbench.deciding.run_comparison import duel, lead_of
 from assay.workbench.deciding.side_by_side import two_rankings
 from assay.workbench.judging.agreement import judges_agreement
-from assay.workbench.judging.progress import set_standing
-from assay.workbench.judging.vote_totals import uncounted
+from assay.workbench.judging.vote_totals import set_standing, uncounted
 from assay.workbench.judging.votes_to_labels import append_votes, count_new_votes
 from assay.workbench.project.audit_trail import trail
 from assay.workbench.project.home import overview
 from assay.workbench.project.service import Service
 from assay.workbench.scoring.history import keep, kept_run
-from assay.workbench.scoring.recording import NO_STORE, record_here
+from assay.workbench.scoring.recording import record_here
+from assay.workbench.scoring.request import ScoreRequest
 from assay.workbench.scoring.run_queue import RunQueue, choices
-from assay.workbench.scoring.score import ScoreRequest, score
+from assay.workbench.scoring.score import score
 from assay.workbench.searching.corpora import import_corpus, index_corpus
 from kit.runs import HOSTILE, NOW, golden_set, graded_set, kept, ranking_file, served
 
@@ -305,38 +304,27 @@ class TestComparing:
         assert (lead.kind, lead.engine, lead.other) == ("leads", "b", "a")
         assert duel(service, first.id, second.id).change.outcome == "better"
 
-    def test_a_lead_that_is_proven_on_these_queries_alone(
-        self, store: Store, tmp_path: Path
-    ) -> None:
-        """All of ten gain: no chance, but as many others may do as they like."""
-        gold = graded_set(tmp_path, queries=10)
-        service = served(store, tmp_path, gold)
-        ids = [f"q{n}" for n in range(10)]
-        first = kept(service, gold, "a", DOCS[:3], days=1, ids=ids)
-        second = kept(service, gold, "b", DOCS, ids=ids)
+    def test_a_lead_that_is_probable(self, store: Store, tmp_path: Path) -> None:
+        """The pages, the report and `compare` say how sure it is, in the same words."""
+        gold = golden_set(tmp_path)
+        service, ids = served(store, tmp_path, gold), ["k1", "k2", "k3"]
+        first = kept(service, gold, "a", ["d2"], days=1, ids=ids)
+        second = kept(service, gold, "b", ["d1", "d2", "d3"], ids=ids)
+        change = duel(service, first.id, second.id).change
         lead = lead_of(service, boards(service)[0])
         assert lead is not None
-        assert (lead.kind, lead.engine, lead.other) == ("leads_here", "b", "a")
-        change = duel(service, first.id, second.id).change
-        assert change.outcome == "better"
-        tell = Sentences(Words("en"))
-        [answer] = answers(change.comparison, tell)
-        assert answer.text.endswith(
-            "is better than a; proven on these 10 queries, not yet on others"
-        )
-        assert answer.notes == (tell.significant_here(change.head.p_holm),)
-        results = second.results
-        told = comment(
-            [CommentedRun(gold="set", engine="b", results=results, comparison=change.comparison)]
-        )
-        assert f"{answer.text}. {answer.notes[0]}" in told
+        assert (lead.kind, lead.engine, lead.other) == ("probably", "b", "a")
+        assert change.outcome == "probably_better"
+        [answer] = answers(change.comparison, Sentences(Words("en")))
+        assert change.head.sure == lead.sure is not None
+        assert answer.text == f"b is probably better than a ({change.head.sure:.0%})"
 
 
 class TestRecording:
-    def test_without_a_store_it_says_how(self, gold: Path, tmp_path: Path) -> None:
+    def test_without_a_store_nothing_is_kept_or_said(self, gold: Path, tmp_path: Path) -> None:
         run = ranking_file(tmp_path, "r", DOCS, ["q0"])
         results = score(ScoreRequest(dataset=gold, run=run)).results
-        assert record_here([(results, gold, "")], home=tmp_path / "none") == NO_STORE
+        assert record_here([(results, gold, "")], home=tmp_path / "none") == ""
         assert not (tmp_path / "none").exists(), "no store is made for it"
 
     def test_the_same_results_are_kept_once(self, gold: Path, tmp_path: Path) -> None:

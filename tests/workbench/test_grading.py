@@ -12,12 +12,10 @@ import pytest
 
 from assay.core.errors import InputError
 from assay.core.types import Vote
-from assay.judging.pool import read_pool
-from assay.judging.votes import current, log_path, read_votes
+from assay.gold.rows import log_path
+from assay.judging.votes import read_votes
 from assay.store import Store
 from assay.workbench.judging.agreement import agreement_of, facts_of, strength_of
-from assay.workbench.judging.flags import Flag, FlagForm, flag_query
-from assay.workbench.judging.packets import write_packet
 from assay.workbench.judging.page import (
     SavedVote,
     VoteForm,
@@ -25,15 +23,21 @@ from assay.workbench.judging.page import (
     read_pair,
     rubric_in_use,
     save_vote,
-    set_to_judge,
     sets_to_judge,
 )
-from assay.workbench.judging.rulings import open_disputes, rule
-from assay.workbench.judging.set_edits import EditedIssue, add_to_pool, edit_issue, find_to_add
-from assay.workbench.judging.votes_to_labels import append_votes, recompute_labels
-from assay.workbench.project.audit_trail import trail
+from assay.workbench.judging.set_edits import (
+    EditedIssue,
+    Flag,
+    FlagForm,
+    add_to_pool,
+    edit_issue,
+    find_to_add,
+    flag_query,
+)
+from assay.workbench.judging.votes_to_labels import append_votes
 from assay.workbench.project.service import Service
-from kit.sets import HOSTILE, both, judged_set, labels
+from kit.sets import HOSTILE, both, judged_set
+from kit.votes import vote_on
 
 NOW = datetime(2026, 5, 31, 12, tzinfo=UTC)
 ONE, TWO = ("q1", "d1"), ("q1", "d2")
@@ -86,34 +90,6 @@ def grades(service: Service, judge: str) -> dict[str, int | None]:
     return {pair.doc_id: pair.grade for pair in query_to_judge(service, "set", "q1", judge).pairs}
 
 
-def test_a_vote_is_on_disk_and_the_same_one_may_come_again(service: Service) -> None:
-    first = say(service, "Ada", ONE, 2, id="vote-0001")
-    again = say(service, "Ada", ONE, 2, id="vote-0001")
-    assert (first.already, again.already, again.holds) == (False, True, True)
-    (vote,) = kept(service)
-    assert (vote.id, vote.grade, vote.judge, vote.kind) == ("vote-0001", 2, "Ada", "human")
-    assert vote.rubric.startswith("fppc-relevance-2@")
-    assert again.progress.judged == 1
-    assert again.progress.grades["2"] == 1
-    with pytest.raises(InputError, match="another vote"):
-        say(service, "Ben", ONE, 2, id="vote-0001")
-
-
-def test_nobody_sees_what_another_said(service: Service) -> None:
-    say(service, "Ada", ONE, 2)
-    assert grades(service, "Ben") == {"d1": None, "d2": None}
-    assert not any(pair.vote for pair in query_to_judge(service, "set", "q1", "Ben").pairs)
-
-
-def test_the_set_is_not_rewritten_by_a_vote(service: Service) -> None:
-    before = service.gold_sets["set"].read_bytes()
-    say(service, "Ada", ONE, 2)
-    assert service.gold_sets["set"].read_bytes() == before
-    say(service, "Ben", ONE, 2)
-    assert recompute_labels(service.gold_sets["set"], by="Dora").labels == 1
-    assert labels(service.gold_sets["set"]) == {ONE: 2}
-
-
 def test_labels_that_were_there_become_votes_first(service: Service) -> None:
     path = service.gold_sets["set"]
     content = json.loads(path.read_text())
@@ -159,16 +135,7 @@ def test_a_start_of_the_rubric_needs_its_end(service: Service) -> None:
 
 def test_an_earlier_reason_may_be_given_again(service: Service) -> None:
     """Undoing restores what was said, also from before reasons were asked for."""
-    old = Vote(
-        id="old-vote",
-        query_id="q1",
-        doc_id="d1",
-        grade=2,
-        judge="Ada",
-        kind="human",
-        at="2026-01-01",
-        rationale="x",
-    )
+    old = vote_on(*ONE, "Ada", 2, at="2026-01-01", rationale="x")
     append_votes(service.gold_sets["set"], [old])
     say(service, "Ada", ONE, 1)
     assert say(service, "Ada", ONE, 2, why="x").holds
@@ -183,22 +150,6 @@ def test_what_is_dealt_to_others_is_not_mine(service: Service) -> None:
     assert query_to_judge(service, "set", "q1", "Cy").pairs == []
     with pytest.raises(InputError, match="someone else"):
         say(service, "Cy", ONE, 1)
-
-
-def test_an_undone_vote_is_kept_and_counts_no_more(service: Service, tmp_path: Path) -> None:
-    say(service, "Ada", ONE, 2)
-    saved = say(service, "Ada", ONE, None, withdrawn=True)
-    assert grades(service, "Ada")["d1"] is None
-    assert saved.progress.judged == 0
-    assert len(kept(service)) == 2
-    assert not current(kept(service))
-    dataset = service.gold_sets["set"]
-    recompute_labels(service.gold_sets["set"], by="Dora")
-    assert labels(dataset) == {}
-    assert write_packet(dataset, tmp_path / "p.jsonl", judge="Ada").pairs == 3
-    say(service, "Ada", ONE, 1)
-    recompute_labels(service.gold_sets["set"], by="Dora")
-    assert labels(dataset) == {ONE: 1}
 
 
 def test_a_late_vote_does_not_replace_a_newer_one(service: Service) -> None:
@@ -239,16 +190,7 @@ def test_pairs_of_nobody_are_everybodys_until_graded(store: Store, tmp_path: Pat
 def test_votes_of_another_program_are_seen(service: Service) -> None:
     say(service, "Ada", ONE, 2)
     path = log_path(service.gold_sets["set"])
-    other = Vote(
-        id="from-elsewhere",
-        query_id="q1",
-        doc_id="d2",
-        grade=1,
-        judge="Ada",
-        kind="human",
-        at="2026-01-01",
-    )
-    append_votes(service.gold_sets["set"], [other])
+    append_votes(service.gold_sets["set"], [vote_on(*TWO, "Ada", at="2026-01-01")])
     assert grades(service, "Ada") == {"d1": 2, "d2": 1}
     begun, _, second = path.read_text().splitlines(keepends=True)
     path.write_text(begun + second)  # another file altogether
@@ -295,92 +237,42 @@ def test_every_judge_has_an_order_of_their_own(store: Store, tmp_path: Path) -> 
     assert len(orders) == 2
 
 
-def test_a_flag_is_kept_and_taken_off(service: Service) -> None:
+def test_a_vote_says_by_which_rubric_and_the_progress_counts_it(service: Service) -> None:
     flag_query(service, FlagForm(set="set", query_id="q1", reason="too broad"), "Ada")
+    saved = say(service, "Ada", ONE, 2)
+    assert (saved.progress.judged, saved.progress.grades["2"]) == (1, 1)
+    assert kept(service)[0].rubric.startswith("fppc-relevance-2@")
+    assert say(service, "Ada", ONE, None, withdrawn=True).progress.judged == 0
     progress = query_to_judge(service, "set", "q1", "Ada").progress
     assert progress.flag == Flag(by="Ada", reason="too broad")
-    assert [row.id for row in set_to_judge(service, "set", "Ada").queries if row.flag] == ["q1"]
-    flag_query(service, FlagForm(set="set", query_id="q1", flagged=False), "Ada")
-    assert query_to_judge(service, "set", "q1", "Ada").progress.flag is None
-    with pytest.raises(InputError):
-        flag_query(service, FlagForm(set="set", query_id="nothing"), "Ada")
 
 
-def test_a_flag_is_its_judge_s_own_and_a_chair_sees_all(service: Service) -> None:
-    off = FlagForm(set="set", query_id="q1", flagged=False)
-    flag_query(service, FlagForm(set="set", query_id="q1", reason="too broad"), "Ada")
-    assert query_to_judge(service, "set", "q1", "Ben").progress.flag is None
-    assert not any(row.flag for row in set_to_judge(service, "set", "Ben").queries)
-    with pytest.raises(InputError, match="you have not flagged"):
-        flag_query(service, off, "Ben")
-    flag_query(service, FlagForm(set="set", query_id="q1", reason="two in one"), "Ben")
-    seen = query_to_judge(service, "set", "q1", "Dora", chair=True).query.flag
-    assert seen == Flag(by="Ada, Ben", reason="Ada: too broad; Ben: two in one")
-    flag_query(service, off, "Ben")
-    assert query_to_judge(service, "set", "q1", "Ada").query.flag == Flag(
-        by="Ada", reason="too broad"
-    )
-    assert flag_query(service, off, "Dora", chair=True) is None
-    assert query_to_judge(service, "set", "q1", "Ada").query.flag is None
-
-
-def test_a_document_is_found_and_added(service: Service) -> None:
-    found = find_to_add(service, "set", "q1", "behested payments")
-    assert found[0].doc_id == "d5"
-    assert not found[0].is_asked
-    assert not add_to_pool(service, "set", "q1", "d5", "Ada").already
-    assert add_to_pool(service, "set", "q1", "d5", "Ada").already
-    assert "d5" in grades(service, "Ada")
-    assert "d5" not in grades(service, "Ben")
+def test_a_document_that_is_added_is_asked_of_who_found_it(service: Service) -> None:
+    add_to_pool(service, "set", "q1", "d5", "Ada")
+    assert [found.is_asked for found in find_to_add(service, "set", "q1", "behested")] == [True]
+    assert ("d5" in grades(service, "Ada"), "d5" in grades(service, "Ben")) == (True, False)
     add_to_pool(service, "set", "q1", "d5", "Ben")
     assert "d5" in grades(service, "Ben")
-    pool = read_pool(service.gold_sets["set"])
-    assert pool is not None
-    assert len(pool.pairs) == 4
-    with pytest.raises(InputError, match="no document"):
-        add_to_pool(service, "set", "q1", "nothing", "Ada")
 
 
-def test_an_issue_is_edited_and_all_else_stays(service: Service) -> None:
-    path = service.gold_sets["set"]
-    before = json.loads(path.read_text())
-    issue = EditedIssue(set="set", topic="gifts", id="limit", name=HOSTILE, description="d",
-                        key_statutes="89503")  # fmt: skip
-    edit_issue(service, issue, by="Dora")
-    travel = EditedIssue(set="set", topic="gifts", id="travel", name="Travel", description="d")
-    edit_issue(service, travel, by="Dora")
-    edit_issue(service, travel, by="Dora")  # says nothing new
-    assert len(trail(service, action="gold.issue_edited")) == 2
-    after = json.loads(path.read_text())
-    first, second = after["taxonomy"]["gifts"].pop("issues")
-    assert (first["name"], first["odd"], first["key_statutes"]) == (HOSTILE, 1, ["89503"])
-    assert second["id"] == "travel"
-    before["taxonomy"]["gifts"].pop("issues")
-    assert after == before
-    with pytest.raises(InputError, match="no topic"):
-        edit_issue(service, msgspec.structs.replace(travel, topic="nothing"), by="Dora")
-    with pytest.raises(InputError, match="no name"):
-        edit_issue(service, msgspec.structs.replace(travel, name=" "), by="Dora")
+@pytest.mark.parametrize(
+    ("change", "said"), [({"topic": "nothing"}, "no topic"), ({"name": " "}, "no name")]
+)
+def test_an_issue_that_cannot_be_is_refused(
+    service: Service, change: dict[str, str], said: str
+) -> None:
+    issue = EditedIssue(set="set", topic="gifts", id="travel", name="Travel", description="d")
+    with pytest.raises(InputError, match=said):
+        edit_issue(service, msgspec.structs.replace(issue, **change), by="Dora")
 
 
-def test_disagreements_are_read_and_ruled_on(service: Service) -> None:
+def test_how_far_two_judges_agree_in_one_sentence(service: Service) -> None:
     for judge, grade in (("Ada", 2), ("Ben", 0)):
         say(service, judge, ONE, grade)
         say(service, judge, TWO, 1)
-    dataset = service.gold_sets["set"]
-    figures, newer = agreement_of(dataset)
+    figures, newer = agreement_of(service.gold_sets["set"])
     (fact,) = facts_of(figures)
-    assert newer == 0
-    assert fact.judges == ("Ada", "Ben")
-    assert fact.pairs == 2
-    assert fact.exact == 0.5
-    (dispute,) = open_disputes(dataset, service.home)
-    assert (dispute.doc_id, dispute.apart) == ("d1", 2)
-    assert rule(dataset, *ONE, 2, rationale="same rule", by="Dora", kind="human").ruled == 1
-    again = rule(dataset, *ONE, 2, rationale="same rule", by="Dora", kind="human")
-    assert again.already == 1  # pressed twice
-    assert not open_disputes(dataset, service.home)
-    assert labels(dataset) == {ONE: 2, TWO: 1}
+    assert (newer, fact.judges, fact.pairs, fact.exact) == (0, ("Ada", "Ben"), 2, 0.5)
 
 
 def test_kappa_in_words() -> None:

@@ -11,7 +11,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from kit.commands import Assay
+from kit.commands import Assay, Outcome
+from kit.files import write_json_lines
 
 # query -> what the engine answers; r are relevant, x are not
 RANKINGS = {
@@ -19,34 +20,24 @@ RANKINGS = {
     "פיצויים לפי סעיף 197": ["x1", "x2", "x3", "x4", "x5", "x6", "r4"],  # relevant: r4 r5
     "breach of contract": [],  # relevant: r6
 }
-ROWS: list[dict[str, Any]] = [
-    {
-        "id": "g001",
-        "query": "היטל השבחה",
-        "practice_area": "betterment_levy",
-        "corpus": "precedent_library",
-        "relevant_case_law_ids": ["r1", "r2", "r3"],
+
+
+def row(number: int, area: str, corpus: str, *relevant: str) -> dict[str, Any]:
+    return {
+        "id": f"g00{number}",
+        "query": list(RANKINGS)[number - 1],
+        "practice_area": area,
+        "corpus": corpus,
+        "relevant_case_law_ids": list(relevant),
         "source": "bootstrap",
         "note": "",
-    },
-    {
-        "id": "g002",
-        "query": "פיצויים לפי סעיף 197",
-        "practice_area": "compensation",
-        "corpus": "internal_decisions",
-        "relevant_case_law_ids": ["r4", "r5"],
-        "source": "bootstrap",
-        "note": "",
-    },
-    {
-        "id": "g003",
-        "query": "breach of contract",
-        "practice_area": "compensation",
-        "corpus": "internal_decisions",
-        "relevant_case_law_ids": ["r6"],
-        "source": "bootstrap",
-        "note": "",
-    },
+    }
+
+
+ROWS = [
+    row(1, "betterment_levy", "precedent_library", "r1", "r2", "r3"),
+    row(2, "compensation", "internal_decisions", "r4", "r5"),
+    row(3, "compensation", "internal_decisions", "r6"),
 ]
 BY_HAND = {
     "precision@5": [2 / 5, 0, 0],
@@ -68,14 +59,11 @@ def gold(tmp_path: Path) -> Path:
     folder = tmp_path / "data" / "eval"
     folder.mkdir(parents=True)
     write_engine(tmp_path, RANKINGS)
-    return write_gold(folder / "gold-set.jsonl", ROWS)
+    return write_json_lines(folder / "gold-set.jsonl", *ROWS)
 
 
-def write_gold(path: Path, rows: list[dict[str, Any]]) -> Path:
-    path.write_text(
-        "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8"
-    )
-    return path
+def score(assay_cli: Assay, gold: Path, *options: object) -> Outcome:
+    return assay_cli("score", "--dataset", gold, "--search-module", "production.py", *options)
 
 
 def write_engine(folder: Path, rankings: dict[str, list[str]]) -> None:
@@ -94,9 +82,7 @@ def mean(values: list[float]) -> float:
 def test_the_report_has_every_measure_overall_by_corpus_and_by_practice_area(
     assay_cli: Assay, gold: Path
 ) -> None:
-    done = assay_cli(
-        "score", "--dataset", gold, "--search-module", "production.py", "--report", gold.parent
-    )
+    done = score(assay_cli, gold, "--report", gold.parent)
     assert done.code == 0
     (found,) = gold.parent.glob("eval-report-????-??-??.json")
     results = json.loads(found.read_text(encoding="utf-8"))
@@ -122,7 +108,7 @@ def test_the_report_has_every_measure_overall_by_corpus_and_by_practice_area(
 
 
 def test_a_report_is_a_results_file(assay_cli: Assay, gold: Path) -> None:
-    assay_cli("score", "--dataset", gold, "--search-module", "production.py", "--report", "reports")
+    score(assay_cli, gold, "--report", "reports")
     (found,) = Path("reports").glob("*.json")
     assert "1 / 2" in assay_cli("explain", found, "g001").out
     done = assay_cli("score", "--dataset", gold, "--run", found, "--report", "one.md")
@@ -131,7 +117,7 @@ def test_a_report_is_a_results_file(assay_cli: Assay, gold: Path) -> None:
 
 def test_a_comparison_says_how_far_the_set_is_approved(assay_cli: Assay, gold: Path) -> None:
     for name in ("a.json", "b.json"):
-        assay_cli("score", "--dataset", gold, "--search-module", "production.py", "--output", name)
+        score(assay_cli, gold, "--output", name)
     assert (
         "Gold set provisional (bootstrap-only): 0 of 3 rows approved (0%)."
         in assay_cli("compare", "a.json", "b.json").out
@@ -150,7 +136,7 @@ def test_a_comparison_says_how_far_the_set_is_approved(assay_cli: Assay, gold: P
 def test_what_a_graded_set_does_not_have_is_refused(
     assay_cli: Assay, gold: Path, options: tuple[str, ...], message: str
 ) -> None:
-    done = assay_cli("score", "--dataset", gold, "--search-module", "production.py", *options)
+    done = score(assay_cli, gold, *options)
     assert (done.code, message in done.err, Path("r.md").exists()) == (2, True, False)
 
 
@@ -172,9 +158,7 @@ def test_what_is_shown_and_reported_is_in_the_language_asked_for(
 def test_every_report_says_how_far_the_set_is_approved(
     assay_cli: Assay, gold: Path, ending: str
 ) -> None:
-    done = assay_cli(
-        "score", "--dataset", gold, "--search-module", "production.py", "--output", "results.json"
-    )
+    done = score(assay_cli, gold, "--output", "results.json")
     assert "provisional (bootstrap-only): 0 of 3 rows approved (0%)" in done.out
     assert assay_cli("report", "results.json", "-o", f"report.{ending}").code == 0
     text = Path(f"report.{ending}").read_text(encoding="utf-8")
@@ -204,7 +188,7 @@ def test_the_baseline_and_the_change_against_it(
     )
 
     write_engine(tmp_path, {**RANKINGS, "breach of contract": ["r6"]})
-    write_gold(gold, [{**ROWS[0], "source": "chair"}, *ROWS[1:]])
+    write_json_lines(gold, {**ROWS[0], "source": "chair"}, *ROWS[1:])
     done = assay_cli(*scoring, "--baseline", baseline, "--report", gold.parent, "--json")
     delta = done.json["baseline"]
     assert delta["delta"]["mrr"] == pytest.approx(1 / 3)
@@ -226,9 +210,7 @@ def test_a_failing_engine_leaves_the_baseline_alone(
     assay_cli: Assay, gold: Path, tmp_path: Path
 ) -> None:
     write_engine(tmp_path, {"היטל השבחה": ["r1"]})
-    done = assay_cli(
-        "score", "--dataset", gold, "--search-module", "production.py", "--update-baseline"
-    )
+    done = score(assay_cli, gold, "--update-baseline")
     assert done.code == 4
     assert "left as it was" in done.err
     assert not gold.with_name("baseline.json").exists()

@@ -98,7 +98,7 @@ def test_a_gate_for_nothing_that_is_run_is_refused(assay_cli: Assay, sets: Path)
     gate = '[[gates]]\nmeasure = "P@5"\nminimum = 0.99\ngold = "graded"\nengine = "two"\n'
     both(sets, gate, 'engines = ["one"]', 'engines = ["two"]')
     done = assay_cli("run")
-    assert (done.code, "for no gold set and engine" in done.err) == (2, True), done.err
+    assert (done.code, "no pair of gold set and engine" in done.err) == (2, True), done.err
 
 
 def test_a_gate_on_times_is_for_both_kinds_of_set(assay_cli: Assay, sets: Path) -> None:
@@ -115,8 +115,8 @@ def test_a_gate_on_times_is_for_both_kinds_of_set(assay_cli: Assay, sets: Path) 
         ("golden.json", 'measure = "pass_rate_must"\nmax_drop = 2', "max_drop is 2"),
         (
             "golden.json",
-            'measure = "pass_rate_total"\nminimum = 0.8\nsignificance = 0.05',
-            "significance is for graded sets",
+            'measure = "top1_rate"\nminimum = 0.8\nsignificance = 0.05',
+            "significance needs a value for every question",
         ),
         (
             "graded.csv",
@@ -137,6 +137,20 @@ def test_a_gate_written_wrong_is_told_before_anything_is_asked(
     assert (done.code, said in done.err) == (2, True), done.err
     assert "gates[0]" in done.err
     assert not (sets / "asked").exists()
+
+
+@pytest.mark.parametrize("name", MEASURES)
+def test_a_gate_that_so_few_queries_cannot_pass_is_a_warning_before_the_run(
+    name: str, assay_cli: Assay, sets: Path
+) -> None:
+    gate = f'measure = "{MEASURES[name]}"\nmax_drop = 0.02\nsignificance = 0.05'
+    configure(sets, name, f"[[gates]]\n{gate}\n")
+    done = assay_cli("run")
+    said = done.err.index("warning: ")
+    assert "max_drop = 0.02 with significance 0.05 cannot pass on" in done.err[said:]
+    assert "it takes at least 38" in done.err
+    assert said < done.err.index(": scored"), "before any engine is asked"
+    assert done.code == 3  # there is no baseline; the run went on
 
 
 @pytest.mark.parametrize("name", MEASURES)

@@ -8,13 +8,12 @@ from urllib.parse import quote
 import pytest
 
 from assay.workbench.deciding.run_boards import configured_name
-from assay.workbench.judging.flags import FlagForm, flag_query
 from assay.workbench.judging.gold_sets import bootstrap_gold, gold_list
+from assay.workbench.judging.set_edits import FlagForm, flag_query
 from assay.workbench.project.health import diagnostics
 from assay.workbench.project.logs import import_decisions, import_searches
 from assay.workbench.project.service import gold_path, open_service, stored_name
-from assay.workbench.review.backlog import backlog
-from assay.workbench.review.queue import queue
+from assay.workbench.review.queue import backlog, queue
 from kit import write_json_lines
 from kit.server import local_client
 

@@ -3,7 +3,6 @@ configuration lies."""
 
 from __future__ import annotations
 
-import json
 import signal
 import subprocess
 import sys
@@ -14,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from kit.commands import Assay
+from kit.files import write_json_lines
 
 DOCUMENTS = [
     {"id": "a", "title": "Gifts", "text": "The limit on gifts to officials."},
@@ -24,21 +24,21 @@ DOCUMENTS = [
 def _set_up(folder: Path, engine: str) -> None:
     folder.mkdir()
     gold = {"id": "g1", "query": "gift limit", "relevant_case_law_ids": ["a"], "source": "chair"}
-    (folder / "gold-set.jsonl").write_text(json.dumps(gold) + "\n")
+    write_json_lines(folder / "gold-set.jsonl", gold)
+    (folder / "mine.py").write_text("def search(query, top_k):\n    return ['a']\n")
     (folder / "assay.toml").write_text(
         f'[gold.s]\npath = "gold-set.jsonl"\n[engines.e]\n{engine}\n'
     )
 
 
 def _import(assay_cli: Assay, tmp_path: Path, *, documents: int) -> None:
-    (tmp_path / "docs.jsonl").write_text(
-        "".join(json.dumps(document) + "\n" for document in DOCUMENTS[:documents])
-    )
+    write_json_lines(tmp_path / "docs.jsonl", *DOCUMENTS[:documents])
     assert assay_cli("corpus", "import", "jsonl", "docs.jsonl", "--name", "c").code == 0
 
 
-def test_a_corpus_imported_again(assay_cli: Assay, tmp_path: Path) -> None:
-    _set_up(tmp_path / "eval", 'engine = "c"')
+@pytest.mark.parametrize("engine", ['engine = "c"', 'engine = "bm25"\ncorpus = "c"'])
+def test_a_corpus_imported_again(assay_cli: Assay, tmp_path: Path, engine: str) -> None:
+    _set_up(tmp_path / "eval", engine)
     _import(assay_cli, tmp_path, documents=2)
     states = [_state(assay_cli), _state(assay_cli)]
     _import(assay_cli, tmp_path, documents=1)
@@ -54,7 +54,9 @@ def test_an_index_built_again(assay_cli: Assay, tmp_path: Path) -> None:
     assert [*states, _state(assay_cli), _state(assay_cli)] == ["scored", "unchanged"] * 2
 
 
-def test_a_baseline_engine_on_an_imported_corpus(assay_cli: Assay, tmp_path: Path) -> None:
+def test_a_corpus_that_is_not_here_is_named_with_its_places(
+    assay_cli: Assay, tmp_path: Path
+) -> None:
     _set_up(tmp_path / "eval", 'engine = "bm25"\ncorpus = "c"')
     missing = assay_cli("run", "--config", "eval/assay.toml")
     places = (
@@ -62,10 +64,6 @@ def test_a_baseline_engine_on_an_imported_corpus(assay_cli: Assay, tmp_path: Pat
         f"{tmp_path / 'eval' / 'c'}"
     )
     assert (missing.code, places in " ".join(missing.out.split())) == (2, True), missing.out
-    _import(assay_cli, tmp_path, documents=2)
-    states = [_state(assay_cli), _state(assay_cli)]
-    _import(assay_cli, tmp_path, documents=1)
-    assert [*states, _state(assay_cli)] == ["scored", "unchanged", "scored"]
 
 
 def test_a_corpus_frozen_again(assay_cli: Assay, tmp_path: Path) -> None:
@@ -97,7 +95,6 @@ def test_an_engine_that_hangs_is_stopped_and_named(assay_cli: Assay, tmp_path: P
     (tmp_path / "eval" / "hangs.py").write_text(
         "import time\ndef search(query, top_k):\n    time.sleep(600)\n"
     )
-    (tmp_path / "eval" / "mine.py").write_text("def search(query, top_k):\n    return ['a']\n")
     found = assay_cli("run", "--config", "eval/assay.toml")
     assert found.code == 4
     assert "e: the engine was not done after 3 s" in found.out
@@ -120,7 +117,6 @@ def test_an_engine_that_ends_its_process_is_named_and_the_others_are_scored(
     (tmp_path / "eval" / "ends.py").write_text(
         f"import ctypes, os, signal\ndef search(query, top_k):\n    {end}\n"
     )
-    (tmp_path / "eval" / "mine.py").write_text("def search(query, top_k):\n    return ['a']\n")
     run = assay_cli("run", "--config", "eval/assay.toml")
     assert run.code == 4
     assert "e: the engine ended its process: it crashed, exited" in " ".join(run.out.split())
@@ -145,7 +141,6 @@ def test_an_interrupted_run_keeps_what_was_scored_and_leaves_no_process(tmp_path
         "import os, pathlib, time\ndef search(query, top_k):\n"
         "    pathlib.Path('pid').write_text(str(os.getpid()))\n    time.sleep(600)\n"
     )
-    (tmp_path / "eval" / "mine.py").write_text("def search(query, top_k):\n    return ['a']\n")
     command = [sys.executable, "-m", "assay", "run", "--config", "eval/assay.toml"]
     with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as running:
         _until(
@@ -172,7 +167,6 @@ def _until(holds: Callable[[], bool]) -> None:
 def test_a_gate_that_cannot_be_is_an_error_of_the_file(assay_cli: Assay, tmp_path: Path) -> None:
     gate = '[[gates]]\nmeasure = "nDCG@7"\nminimum = 0.5'
     _set_up(tmp_path / "eval", f'search_module = "mine"\n{gate}')
-    (tmp_path / "eval" / "mine.py").write_text("def search(query, top_k):\n    return ['a']\n")
     found = assay_cli("run", "--config", "eval/assay.toml")
     said = "eval/assay.toml: gates[0]: gate on nDCG@7: s is not scored by it"
     assert (found.code, said in found.err) == (2, True), found.err

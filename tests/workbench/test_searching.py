@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,13 +16,20 @@ from assay.workbench.searching import documents, open_corpora, search
 from assay.workbench.searching.corpora import corpus_named, import_corpus, index_corpus
 from assay.workbench.searching.documents import Paragraph, marked
 from assay.workbench.searching.filters import Filters, columns_of
-from assay.workbench.searching.search import NotHere, SearchRequest, search_page
+from assay.workbench.searching.search import NotHere, ResultPage, SearchRequest, search_page
 from kit.corpora import HOSTILE, SAMPLES, import_rows
 
 
 @pytest.fixture
 def service(store: Store, sample_home: Path) -> Service:
     return Service(store=store, home=sample_home)
+
+
+def searched(
+    service: Service, *, corpus: str = "", query: str = "", page: int = 1, **filters: Any
+) -> ResultPage:
+    asked = SearchRequest(corpus=corpus, query=query, page=page, filters=Filters(**filters))
+    return search_page(service, asked)
 
 
 def said(paragraphs: tuple[Paragraph, ...]) -> str:
@@ -32,9 +40,7 @@ def said(paragraphs: tuple[Paragraph, ...]) -> str:
 
 
 def test_a_result_has_question_answer_statutes_and_why(service: Service) -> None:
-    page = search_page(
-        service, SearchRequest(corpus="opinions", query="gift of travel to a conference")
-    )
+    page = searched(service, corpus="opinions", query="gift of travel to a conference")
     first = page.results[0]
     assert (page.state, first.rank) == ("found", 1)
     assert first.answer or first.passage
@@ -49,12 +55,11 @@ def test_a_result_has_question_answer_statutes_and_why(service: Service) -> None
 
 
 def test_pages_follow_each_other_and_the_last_is_the_last(service: Service) -> None:
-    asked = SearchRequest(corpus="opinions", query="gift")
-    first = search_page(service, asked)
-    second = search_page(service, SearchRequest(corpus="opinions", query="gift", page=2))
+    first = searched(service, corpus="opinions", query="gift")
+    second = searched(service, corpus="opinions", query="gift", page=2)
     assert [hit.rank for hit in second.results][:1] == [11]
     assert not {hit.doc_id for hit in first.results} & {hit.doc_id for hit in second.results}
-    beyond = search_page(service, SearchRequest(corpus="opinions", query="gift", page=99_999))
+    beyond = searched(service, corpus="opinions", query="gift", page=99_999)
     assert beyond.asked.page == beyond.pages == first.pages
     assert beyond.results
 
@@ -70,20 +75,18 @@ def test_pages_follow_each_other_and_the_last_is_the_last(service: Service) -> N
 def test_a_question_from_elsewhere_is_refused_and_the_nearest_shown(
     service: Service, corpus: str, query: str
 ) -> None:
-    page = search_page(service, SearchRequest(corpus=corpus, query=query))
+    page = searched(service, corpus=corpus, query=query)
     assert page.state == "refused"
     assert page.results
 
 
 def test_without_a_question_there_is_something_to_choose(service: Service) -> None:
-    page = search_page(service, SearchRequest(corpus="opinions", query=" \n "))
+    page = searched(service, corpus="opinions", query=" \n ")
     assert (page.state, page.results) == ("start", ())
     assert page.total > 0
     assert page.choices.topics
     chosen = page.choices.topics[0]
-    listed = search_page(
-        service, SearchRequest(corpus="opinions", filters=Filters(topic=chosen.value))
-    )
+    listed = searched(service, corpus="opinions", topic=chosen.value)
     assert (listed.state, listed.total) == ("listed", chosen.documents)
     dates = [result.date for result in listed.results]
     assert dates == sorted(dates, reverse=True)
@@ -91,37 +94,23 @@ def test_without_a_question_there_is_something_to_choose(service: Service) -> No
 
 
 def test_every_filter_leaves_what_it_says(service: Service, sample_home: Path) -> None:
-    page = search_page(service, SearchRequest(corpus="opinions", query="gift limit"))
+    page = searched(service, corpus="opinions", query="gift limit")
     statute = page.choices.statutes[0].value
-    citing = search_page(
-        service, SearchRequest(corpus="opinions", query="gift", filters=Filters(statute=statute))
-    )
+    citing = searched(service, corpus="opinions", query="gift", statute=statute)
     assert citing.results
     number = statute.split()[-1]
     for result in citing.results:
         cited = documents.document_page(service, "opinions", result.doc_id).statutes
         assert any(number in each for each in cited)
-    years = search_page(
-        service, SearchRequest(corpus="opinions", query="gift", filters=Filters(years=(2000, 2010)))
-    )
+    years = searched(service, corpus="opinions", query="gift", years=(2000, 2010))
     assert all("2000" <= result.date[:4] <= "2010" for result in years.results)
-    act = search_page(
-        service, SearchRequest(corpus="act", filters=Filters(law="saaristokuntalaki"))
-    )
+    act = searched(service, corpus="act", law="saaristokuntalaki")
     assert act.total == 133
-    assert (
-        search_page(service, SearchRequest(corpus="act", filters=Filters(law="9001/2031"))).total
-        == 133
-    )
-    assert (
-        search_page(service, SearchRequest(corpus="act", filters=Filters(language="fi"))).total
-        == 133
-    )
-    before = SearchRequest(corpus="act", query="talousarvio", filters=Filters(as_of="1999-01-01"))
-    assert search_page(service, before).state == "filtered"
-    none = search_page(
-        service, SearchRequest(corpus="opinions", query="gift", filters=Filters(topic="nope"))
-    )
+    assert searched(service, corpus="act", law="9001/2031").total == 133
+    assert searched(service, corpus="act", language="fi").total == 133
+    before = searched(service, corpus="act", query="talousarvio", as_of="1999-01-01")
+    assert before.state == "filtered"
+    none = searched(service, corpus="opinions", query="gift", topic="nope")
     assert (none.state, none.results) == ("filtered", ())
     assert [one.documents for one in none.choices.topics if one.value == "nope"] == [0]
 
@@ -131,9 +120,7 @@ def test_what_is_chosen_is_counted_however_few_have_it(service: Service) -> None
     columns = columns_of(corpus_named("opinions", service.home))
     counts = columns.cited.counts(columns.of_law)
     once = next(name for name, count in counts if count == 1)
-    page = search_page(
-        service, SearchRequest(corpus="opinions", filters=Filters(statute=once.lower()))
-    )
+    page = searched(service, corpus="opinions", statute=once.lower())
     chosen = [choice for choice in page.choices.statutes if choice.chosen]
     assert page.total >= 1
     assert [choice.documents for choice in chosen] == [page.total]
@@ -142,7 +129,7 @@ def test_what_is_chosen_is_counted_however_few_have_it(service: Service) -> None
 def test_a_corpus_is_known_by_name_and_nothing_else(service: Service, tmp_path: Path) -> None:
     for name in ("nope", "../opinions", str(tmp_path), "opinions/"):
         with pytest.raises(NotHere):
-            search_page(service, SearchRequest(corpus=name, query="gift"))
+            searched(service, corpus=name, query="gift")
         with pytest.raises(NotHere):
             documents.document_page(service, name, "x")
     with pytest.raises(NotHere):
@@ -153,11 +140,11 @@ def test_a_corpus_is_known_by_name_and_nothing_else(service: Service, tmp_path: 
 
 def test_no_corpus_and_no_index_are_states(store: Store, tmp_path: Path) -> None:
     empty = Service(store=store, home=tmp_path)
-    assert search_page(empty, SearchRequest(query="gift")).state == "bare"
+    assert searched(empty, query="gift").state == "bare"
     import_rows(tmp_path, "c", [{"id": "a", "text": "gift"}])
-    page = search_page(empty, SearchRequest(query="gift"))
+    page = searched(empty, query="gift")
     assert (page.state, page.asked.corpus) == ("unindexed", "c")
-    assert search_page(empty, SearchRequest(query="gift")).state == "unindexed"
+    assert searched(empty, query="gift").state == "unindexed"
 
 
 def test_a_corpus_is_opened_once_and_again_when_it_changed(store: Store, tmp_path: Path) -> None:
@@ -177,9 +164,7 @@ def test_a_corpus_is_opened_once_and_again_when_it_changed(store: Store, tmp_pat
     assert len(set(map(id, opened))) == 1
     import_rows(tmp_path, "c", [{"id": "b", "text": "zoning appeals"}])
     index_corpus("c", home=tmp_path, dense=False)
-    assert [hit.doc_id for hit in search_page(service, SearchRequest(query="zoning")).results] == [
-        "b"
-    ]
+    assert [hit.doc_id for hit in searched(service, query="zoning").results] == ["b"]
 
 
 def test_only_so_many_corpora_are_kept(
@@ -212,9 +197,7 @@ def test_years_that_nobody_can_draw_are_not_drawn(store: Store, tmp_path: Path) 
 
 
 def test_an_opinion_is_read_answer_first(service: Service) -> None:
-    found = search_page(
-        service, SearchRequest(corpus="opinions", query="gift of travel to a conference")
-    )
+    found = searched(service, corpus="opinions", query="gift of travel to a conference")
     doc = documents.document_page(service, "opinions", found.results[0].doc_id, "gift of travel")
     names = [section.name for section in doc.sections]
     assert doc.form == "opinion"
@@ -283,8 +266,8 @@ def test_versions_of_one_place(store: Store, tmp_path: Path) -> None:
         ("2032-01-01", "2033-12-31", True),
     ]
     assert doc.versions[0].doc_id == last
-    asked = SearchRequest(query="pysyvä asuminen", filters=Filters(as_of="2033-01-01"))
-    assert [hit.doc_id for hit in search_page(service, asked).results] == [first]
+    found = searched(service, query="pysyvä asuminen", as_of="2033-01-01")
+    assert [hit.doc_id for hit in found.results] == [first]
 
 
 def test_a_table_stands_on_its_page(store: Store, tmp_path: Path) -> None:

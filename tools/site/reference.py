@@ -186,7 +186,8 @@ def _doc(value: Any) -> str:
 def configuration() -> str:
     from assay.engines.engine_table import Common, kind_names, kind_of
     from assay.judging.machine import Machine
-    from assay.review.external_backlog import BacklogSource
+    from assay.review.backlog import BacklogSource
+    from assay.telemetry.external_logs import LogsSource
     from assay.workbench.project.config import GateConfig, GoldConfig
 
     parts = [
@@ -208,6 +209,8 @@ def configuration() -> str:
         _keys(Machine),
         "## [backlog.NAME]\n\nAn [external backlog](../backlogs.md).",
         _keys(BacklogSource),
+        "## [logs]\n\nThe [team's own search log](../search-logs.md).",
+        _keys(LogsSource),
     ]
     intro = (
         "Every key of the file. [Writing an assay.toml](../configuration.md) shows a whole file "
@@ -378,10 +381,10 @@ def _json_default(name: str, shape: dict[str, Any], required: list[str]) -> str:
 
 def http() -> str:
     from assay import __version__
+    from assay.web.api_calls import document
     from assay.web.app import TABLES
-    from assay.web.openapi import document
 
-    told = msgspec.to_builtins(document((row for rows in TABLES for row in rows), __version__))
+    told = document((row for rows in TABLES for row in rows), __version__)
     rooms: dict[str, list[str]] = {}
     for path, methods in told["paths"].items():
         for method, call in methods.items():
@@ -425,8 +428,8 @@ def _media(part: dict[str, Any] | None) -> str:
 
 
 def roles() -> str:
+    from assay.web.api_calls import role_table
     from assay.web.app import TABLES
-    from assay.web.openapi import role_table
 
     return page(
         "Who may call what",
