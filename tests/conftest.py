@@ -48,7 +48,7 @@ def pytest_xdist_auto_num_workers() -> int:
 
 settings.register_profile(
     "fast",
-    max_examples=60,
+    max_examples=40,
     deadline=None,
     derandomize=True,
     database=None,
