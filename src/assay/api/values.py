@@ -15,8 +15,8 @@ from assay.core.errors import InputError
 from assay.core.types import QueryResult, counted
 from assay.workbench.project.output_files import write_text
 from assay.workbench.scoring import in_memory, notebook_input
-from assay.workbench.scoring.export import write_run
 from assay.workbench.scoring.in_memory import read_gold, read_run
+from assay.workbench.scoring.report import write_run
 
 if TYPE_CHECKING:
     import polars as pl

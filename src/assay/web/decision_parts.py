@@ -1,4 +1,4 @@
-"""Charts, counts and addresses that the pages of `decision_pages.py` and `run_pages.py` share, and
+"""Charts, counts and addresses that the pages of `decision_pages.py` share, and
 the values that their templates get."""
 
 from __future__ import annotations
