@@ -31,7 +31,7 @@ from assay.reports.numbers import decimal
 from assay.reports.terminal import explanation
 from assay.workbench.scoring import in_memory, notebook_input
 from assay.workbench.scoring.in_memory import Sources, ask_any, parse_measure
-from assay.workbench.scoring.rubric_settings import measures_of_set
+from assay.workbench.scoring.request import measures_of_set
 
 if TYPE_CHECKING:
     import polars as pl

@@ -62,7 +62,7 @@ def agreement(
     from assay.reports.agreement import agreement_page
     from assay.workbench.judging.agreement import judges_agreement, write_agreement
     from assay.workbench.project.output_files import refuse_output
-    from assay.workbench.scoring.rubric_settings import stale_count
+    from assay.workbench.scoring.request import stale_count
 
     refuse_output(output, dataset)
     named = [name.strip() for name in judges.split(",") if name.strip()]

@@ -1,5 +1,5 @@
-"""Commands on a project: init, doctor, plugins, backup, restore, demo, and the servers `serve` and
-`mcp`; and the status that `assay` alone prints."""
+"""Commands on a project: init, doctor, plugins, backup, restore, demo and people, and the servers
+`serve` and `mcp`; and the status that `assay` alone prints."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from assay.cli.options import (
     CORPUS,
     Redact,
     StoreUrl,
+    Why,
     a_number,
     check_gold,
     check_port,
     is_named,
     opened,
 )
-from assay.cli.output import Json, emit, say, searching, show
+from assay.cli.output import Json, emit, put, say, searching, show, tell
 from assay.core import extras
 from assay.core.errors import AssayError, UsageError
 
@@ -77,7 +78,7 @@ def init(
     from assay.workbench.project.init import Answers, begin, check_ci, check_folder, check_set
 
     if layout:
-        from assay.workbench.project.layouts import lay_out
+        from assay.workbench.project.init import lay_out
 
         begun = lay_out(layout)
         emit(begun, lambda: "\n".join(begun.files), json=json)
@@ -191,7 +192,7 @@ def doctor(
     """Is everything well? Environment, extras, store, corpora and indexes, engines, gold, in one
     screen."""
     from assay.reports import listing
-    from assay.workbench.project.doctor import examine, repair_project
+    from assay.workbench.project.health import examine, repair_project
 
     for message in repair_project(store, config=config) if repair else ():
         say(message)
@@ -205,7 +206,7 @@ def plugins(json: Json = False) -> None:
     """List what is plugged in (importers, formats, engines, measures, encoders, judges), and
     whether each loads."""
     from assay.reports import listing
-    from assay.workbench.project.doctor import list_plugins
+    from assay.workbench.project.health import list_plugins
 
     rows = list_plugins()
     columns = ("kind", "name", "origin", "module", "status")
@@ -488,3 +489,128 @@ def mcp(
     transport: server.Transport = "streamable-http" if http else "stdio"
     with opened(store, create=not is_named(store), config=config, gold=gold or ()) as service:
         server.run(service, transport=transport, host=host, port=port)
+
+
+# ── `assay people` ────────────────────────────────────────────────────────────────────────────────
+
+
+people_app = typer.Typer(
+    help="Accounts of the workbench: list, invite, remove, reset a password, keys of services.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+
+Name = Annotated[str, typer.Argument(help="The person's name, as shown beside their decisions.")]
+Address = Annotated[
+    str, typer.Option(help="The address of the workbench, for the link.", envvar="ASSAY_ADDRESS")
+]
+LOCAL = "http://127.0.0.1:8350"
+
+
+@people_app.command("list")
+def list_(store: StoreUrl = "", json: Json = False) -> None:
+    """Everybody with an account, open links and keys."""
+    from rich.table import Table
+
+    from assay.workbench.project.people import everybody
+
+    with opened(store, read_only=True) as service:
+        found = everybody(service)
+
+    def table() -> Table:
+        made = Table("name", "role", "since", "state", box=None, pad_edge=False)
+        for one in found.people:
+            state = f"{one.sessions} signed in" if one.active else "has left"
+            made.add_row(one.name, one.role, f"{one.since:%Y-%m-%d}", state)
+        for link in found.links:
+            state = "invited" if link.kind == "join" else "may set a new password"
+            until = f"{state} by {link.by}, until {link.expires_at:%Y-%m-%d %H:%M} UTC"
+            made.add_row(link.name or "(the first admin)", link.role, "", until)
+        for key in found.keys:
+            made.add_row(key.name, f"key: {key.kind}", f"{key.since:%Y-%m-%d}", f"by {key.by}")
+        return made
+
+    emit(found, table, json=json)
+
+
+@people_app.command()
+def invite(
+    name: Name,
+    role: Annotated[str, typer.Argument(help="reader, judge, chair or admin.")],
+    address: Address = LOCAL,
+    store: StoreUrl = "",
+    json: Json = False,
+) -> None:
+    """Print a link with which somebody joins; it works once, for a week."""
+    from assay.core.errors import UsageError
+    from assay.reports.words import page_words
+    from assay.workbench.project import people
+    from assay.workbench.project.people import dealt_to_others
+
+    known = next((one for one in people.ROLES if one == role), None)
+    if known is None:
+        raise UsageError(f"no role {role!r}", hint=f"Known: {', '.join(people.ROLES)}.")
+    with opened(store, create=not is_named(store)) as service:
+        link = people.invite(service, name, known, by=people.AT_THE_TERMINAL)
+        others = dealt_to_others(service, link.name, known)
+    if others:
+        told = page_words("en", "people")["not_dealt"]
+        say(told.format(name=link.name, names=", ".join(others)), style="yellow")
+    _print_link(name, address, link.token, json=json)
+
+
+@people_app.command()
+def reset(name: Name, address: Address = LOCAL, store: StoreUrl = "", json: Json = False) -> None:
+    """Print a link with which somebody sets a new password; it works once, for a day."""
+    from assay.workbench.project import people
+
+    with opened(store, create=False) as service:
+        link = people.new_password_link(service, name, by=people.AT_THE_TERMINAL)
+    _print_link(name, address, link.token, json=json)
+
+
+def _print_link(name: str, address: str, token: str, *, json: bool) -> None:
+    link = f"{address.rstrip('/')}/invite/{token}"
+    if json:
+        emit({"name": name, "link": link}, lambda: None, json=True)
+    else:
+        put(link)
+
+
+@people_app.command()
+def remove(name: Name, why: Why = "", store: StoreUrl = "", json: Json = False) -> None:
+    """Take somebody's access away; votes and decisions stay."""
+    from assay.workbench.project import people
+
+    with opened(store, create=False) as service:
+        people.remove(service, name, by=people.AT_THE_TERMINAL, why=why)
+    told = f"{name} has no access any more; votes and decisions stay"
+    tell({"name": name, "removed": True}, told, json=json)
+
+
+@people_app.command()
+def key(
+    name: Annotated[str, typer.Argument(help="The name of the service.")],
+    kind: Annotated[str, typer.Option(help="log: it can log. watch: it reads figures.")] = "log",
+    end: Annotated[bool, typer.Option("--end", help="End the key instead.")] = False,
+    store: StoreUrl = "",
+    json: Json = False,
+) -> None:
+    """Print a key for a service: one that can log, or read figures, and nothing else."""
+    from assay.core.errors import UsageError
+    from assay.workbench.project import people
+
+    known = next((one for one in people.KEY_KINDS if one == kind), None)
+    if known is None:
+        raise UsageError(f"no kind of key {kind!r}", hint=f"Known: {', '.join(people.KEY_KINDS)}.")
+    with opened(store, create=not is_named(store)) as service:
+        if end:
+            people.end_key(service, name, by=people.AT_THE_TERMINAL)
+            told = f"the key of {name} opens nothing any more"
+            tell({"name": name, "ended": True}, told, json=json)
+            return
+        made = people.make_key(service, name, known, by=people.AT_THE_TERMINAL)
+    if json:
+        emit({"name": name, "kind": kind, "key": made}, lambda: None, json=True)
+    else:
+        put(made)

@@ -42,7 +42,7 @@ Table = TypeVar("Table", bound=msgspec.Struct)
 BUILT_IN: dict[str, str] = {
     "http": "assay.engines.http:HTTP",
     "preset": "assay.engines.http:HTTP",
-    "postgres": "assay.engines.stores.postgres:POSTGRES",
+    "postgres": "assay.engines.postgres:POSTGRES",
     "qdrant": "assay.engines.stores.qdrant:QDRANT",
     "milvus": "assay.engines.stores.deprecated:MILVUS",
     "chroma": "assay.engines.stores.deprecated:CHROMA",

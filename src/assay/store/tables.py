@@ -93,7 +93,7 @@ metadata = MetaData()
 
 # Tables that migrations 0001 to 0003 made for the review queue and votes. The log beside each gold
 # set replaced them. They stay as they are, because the upgrade of a project reads them
-# (`store/legacy.py`); nothing writes them any more.
+# (`gold/upgrade.py`); nothing writes them any more.
 LEGACY = ("gold_sets", "issued_ids", "review_items", "votes")
 # How the actions of earlier versions on gold sets began in the audit trail.
 ABOUT_SETS = ("review.", "gold.", "flag query", "unflag query")

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import msgspec
 
 from assay.core.errors import InputError, NotHere
-from assay.core.types import Document
+from assay.core.types import MAX_PAGE, Document
 from assay.corpus.disk import Corpus, list_corpora, open_corpus
 from assay.formats import gold_jsonl, read_gold
 from assay.gold.rows import is_rows
@@ -22,7 +22,6 @@ from assay.law.queries import row_key
 from assay.review.queue import ReviewItem
 from assay.store.records import Feedback
 from assay.telemetry.records import signs_for
-from assay.workbench.project.paging import MAX_PAGE
 from assay.workbench.project.service import Service, gold_path
 from assay.workbench.review.queue import Neighbours, QueueFilter, filtered, neighbours
 from assay.workbench.searching import search as searching

@@ -48,11 +48,12 @@ from assay.workbench.scoring.request import (
     Scored,
     ScoreRequest,
     ask_engine_of,
+    measures_of_set,
     no_common_queries,
+    rubric_warnings,
     sign_results,
     signature_of,
 )
-from assay.workbench.scoring.rubric_settings import measures_of_set, rubric_warnings
 
 
 def score_graded(gold: GoldSet, request: ScoreRequest, progress: Progress, say: Say) -> Scored:
