@@ -28,7 +28,7 @@ from assay.core.errors import UsageError
 if TYPE_CHECKING:
     from assay.core.results import Pair
     from assay.workbench.judging.pool import PoolRequest
-    from assay.workbench.judging.set_edits import ChangedSet, Found
+    from assay.workbench.judging.set_edits import ChangedSet, LocatedQuery
     from assay.workbench.review.suggestions import AskedPair
 
 # ── `assay gold agreement` and `assay gold export` ────────────────────────────────────────────────
@@ -450,7 +450,7 @@ def init(
     _print_made(made, json=json)
 
 
-def _queries(source: str, limit: int, store: str) -> list[Found]:
+def _queries(source: str, limit: int, store: str) -> list[LocatedQuery]:
     from assay.workbench.judging import set_edits
 
     if not source:

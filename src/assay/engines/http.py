@@ -293,28 +293,28 @@ def not_read(why: str) -> AnswerReading:
 def read_hits(response: Response, pattern: Pattern, top_k: int) -> AnswerReading:
     """The hits of an answer. If there are more than `top_k`, the first documents count: a table may
     ask for many passages to get enough documents."""
-    answer, wrong, cut_short = _decoded(response)
+    answer, wrong, cut_short = _decode_json(response)
     if wrong:
         return AnswerReading(wrong=(wrong,), may_pass=cut_short)
-    if pattern.error is not None and (said := _found(pattern.error, answer)):
-        return not_read(f"the answer says: {said if isinstance(said, str) else _short(said)}")
-    found = _found(pattern.hits, answer)
+    if pattern.error is not None and (said := _evaluate(pattern.error, answer)):
+        return not_read(f"the answer says: {said if isinstance(said, str) else _shorten(said)}")
+    found = _evaluate(pattern.hits, answer)
     if not isinstance(found, list):
         return not_read(_no_list(pattern, answer, found))
     hits: list[Hit] = []
     for rank, item in enumerate(found, start=1):
         if len(hits) == top_k:
             break
-        doc_id = _id(_found(pattern.id, item))
+        doc_id = _id(_evaluate(pattern.id, item))
         if doc_id is None:
             return not_read(_no_id(pattern, item, rank))
         if len(found) > top_k and any(hit.doc_id == doc_id for hit in hits):
             continue
-        said = _found(pattern.score, item) if pattern.score is not None else None
+        said = _evaluate(pattern.score, item) if pattern.score is not None else None
         score = _number(said)
         if said is not None and score is None:
             return not_read(
-                f"score = {_text(pattern.score)} finds {_short(said)} at rank {rank}, "
+                f"score = {_text(pattern.score)} finds {_shorten(said)} at rank {rank}, "
                 "which is no number"
             )
         hits.append(_hit(doc_id, score, pattern, item))
@@ -322,7 +322,7 @@ def read_hits(response: Response, pattern: Pattern, top_k: int) -> AnswerReading
     return AnswerReading(hits=tuple(hits), notes=notes)
 
 
-def _decoded(response: Response) -> tuple[Any, str, bool]:
+def _decode_json(response: Response) -> tuple[Any, str, bool]:
     """The JSON of an answer; or its mistake, and whether it was cut short."""
     for text in (response.body, _respelled(response)):
         try:
@@ -365,7 +365,7 @@ def _respelled(response: Response) -> str | bytes:
         return response.body
 
 
-def _found(expression: Any, value: Any) -> Any:
+def _evaluate(expression: Any, value: Any) -> Any:
     """The value that an expression finds; a function with unsuitable arguments finds nothing."""
     from jmespath.exceptions import JMESPathError
 
@@ -404,7 +404,7 @@ def _hit(doc_id: str, score: float | None, pattern: Pattern, item: Any) -> Hit:
 
 
 def _words(expression: Any, item: Any) -> str:
-    found = _found(expression, item) if expression is not None else None
+    found = _evaluate(expression, item) if expression is not None else None
     return found if isinstance(found, str) else ""
 
 
@@ -415,7 +415,7 @@ def _text(expression: Any) -> str:
     return repr(expression.expression)
 
 
-def _short(value: Any) -> str:
+def _shorten(value: Any) -> str:
     text = msgspec.json.encode(value).decode()
     return text if len(text) <= 80 else f"{text[:80]}…"
 
@@ -427,7 +427,7 @@ def _keys(value: Any) -> str:
         return f"It has the keys {', '.join(names[:KEYS_SHOWN])}{more}." if names else "It is {}."
     if isinstance(value, list):
         return f"It is a list of {len(value)}."
-    return f"It is {_short(value)}."
+    return f"It is {_shorten(value)}."
 
 
 def _no_list(pattern: Pattern, answer: Any, found: Any) -> str:
@@ -437,7 +437,7 @@ def _no_list(pattern: Pattern, answer: Any, found: Any) -> str:
             f"hits = {_text(pattern.hits)} is null in the answer. If that means that there are no "
             f'hits, write hits = "{path} || `[]`"'
         )
-    what = "nothing" if found is None else f"{_short(found)}, which is no list,"
+    what = "nothing" if found is None else f"{_shorten(found)}, which is no list,"
     here = "" if found is None else _keys(found) if isinstance(found, dict) else ""
     likely = _lists_in(answer)
     try_it = f" Perhaps hits = {likely[0]!r}?" if likely else ""
@@ -456,8 +456,8 @@ def _is_null(pattern: Pattern, answer: Any) -> bool:
 
 
 def _no_id(pattern: Pattern, item: Any, rank: int) -> str:
-    found = _found(pattern.id, item)
-    what = "nothing" if found is None else f"{_short(found)}, which is no id,"
+    found = _evaluate(pattern.id, item)
+    what = "nothing" if found is None else f"{_shorten(found)}, which is no id,"
     likely = [name for name in NAMES if isinstance(item, dict) and _id(item.get(name))]
     likely += ["@"] if _id(item) else []
     if isinstance(found, list) and found and _id(found[0]):
@@ -494,7 +494,7 @@ def _notes(hits: list[Hit], pattern: Pattern, found: list[Any], top_k: int) -> l
         notes.append(
             f"{len(found)} hits came and {top_k} were asked for: is {{{{top_k}}}} in the request?"
         )
-    ids = [_id(_found(pattern.id, item)) for item in found[:top_k]]
+    ids = [_id(_evaluate(pattern.id, item)) for item in found[:top_k]]
     if len(set(ids)) < len(ids):
         notes.append(
             f"{len(ids) - len(set(ids))} ids come twice: a run keeps the first place of each"
@@ -518,7 +518,7 @@ def _unread_error(found: list[Any], pattern: Pattern, answer: Any) -> list[str]:
     if found or pattern.error is not None or not isinstance(answer, dict):
         return []
     key = next((key for key in ERRORS if answer.get(key)), "")
-    told = f'the answer has a key {key}, {_short(answer.get(key))}: write error = "{key}"'
+    told = f'the answer has a key {key}, {_shorten(answer.get(key))}: write error = "{key}"'
     return [f"{told} to have it read as an error"] if key else []
 
 

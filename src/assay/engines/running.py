@@ -59,7 +59,7 @@ def ask_engine(
     if config.routes:
         return config.name, _routed(config, queries, top_k=top_k, progress=progress, say=say)
     if cluster.is_on():
-        return _spread(config, queries, top_k)
+        return _ask_in_parts(config, queries, top_k)
     if config.search_module is not None and not is_worker():
         return _apart(config, queries, top_k, progress)
     with stdout_to_stderr(), opened(config, say) as engine:
@@ -105,7 +105,7 @@ def _noted(progress: Progress) -> Progress:
 # ── on a cluster ──────────────────────────────────────────────────────────────────────────────────
 
 
-def _spread(
+def _ask_in_parts(
     config: EngineConfig, queries: Sequence[Query], top_k: int
 ) -> tuple[str, list[QueryResult]]:
     """Run the queries in parts, each by a worker in a process of its own."""

@@ -1,4 +1,5 @@
-"""The tables. Migrations create them; a test compares the two on both databases.
+"""The tables of the workspace database. Migrations create them; a test compares the two on both
+databases.
 
 To change a table, change four things: the table here; a new file in `store/migrations/versions`
 with the next number and a `downgrade`; the record in `store/records.py`; and the methods that read

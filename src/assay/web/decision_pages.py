@@ -158,7 +158,7 @@ def weakness(line: object) -> tuple[float, str]:
     return (2.0 if value is None else value), getattr(line, "query_id", "")
 
 
-class Moved(msgspec.Struct, frozen=True, kw_only=True):
+class MovedDocuments(msgspec.Struct, frozen=True, kw_only=True):
     """How many documents of B stand higher and lower than in A, are new, and of A are gone."""
 
     up: int
@@ -167,9 +167,9 @@ class Moved(msgspec.Struct, frozen=True, kw_only=True):
     out: int
 
 
-def moved(found: TwoRankings) -> Moved:
+def moved(found: TwoRankings) -> MovedDocuments:
     now = found.b.documents
-    return Moved(
+    return MovedDocuments(
         up=sum(placed.moved > 0 for placed in now),
         down=sum(placed.moved < 0 for placed in now),
         new=sum(placed.other_rank is None for placed in now),
@@ -180,7 +180,7 @@ def moved(found: TwoRankings) -> Moved:
 # ── gates ─────────────────────────────────────────────────────────────────────────────────────────
 
 
-class Checked(msgspec.Struct, frozen=True, kw_only=True):
+class ShownGate(msgspec.Struct, frozen=True, kw_only=True):
     """A gate as a page shows it: `by_value` where the figure itself decides, whatever its interval
     is, and the share of the top ten that had to be judged first."""
 
@@ -189,10 +189,10 @@ class Checked(msgspec.Struct, frozen=True, kw_only=True):
     min_judged: float | None = None
 
 
-def checks_of(report: ReportView, verdict: Verdict | None) -> list[Checked]:
+def checks_of(report: ReportView, verdict: Verdict | None) -> list[ShownGate]:
     checks = verdict.checks if verdict else []
     return [
-        Checked(
+        ShownGate(
             line=line,
             by_value=report.kind == "graded"
             and check.gate.alpha is None

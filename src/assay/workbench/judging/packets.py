@@ -406,7 +406,7 @@ def packet_page(packet: Packet, language: str = "en") -> str:
     queries = {row.query_id: row for row in packet.rows}
     documents = {row.doc_id: row for row in packet.rows}
     rows = list(queries.values())
-    script, style = _part("packet.js"), _part("packet.css")
+    script, style = _template_file("packet.js"), _template_file("packet.css")
     return (
         template_environment()
         .get_template("packet.html.j2")
@@ -524,7 +524,7 @@ def _block(value: object) -> Markup:
     return Markup(msgspec.json.encode(value).decode().translate(_ESCAPES))
 
 
-def _part(name: str) -> Markup:
+def _template_file(name: str) -> Markup:
     return Markup((HERE / name).read_text(encoding="utf-8"))
 
 

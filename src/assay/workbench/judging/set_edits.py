@@ -70,7 +70,7 @@ class ChangedSet(msgspec.Struct, frozen=True, kw_only=True):
 
 def init_gold(
     file: Path,
-    queries: Sequence[Found] = (),
+    queries: Sequence[LocatedQuery] = (),
     *,
     rubric: str,
     taxonomy: Path | None = None,
@@ -122,7 +122,9 @@ def rubric_found_again(rubric: str, file: Path) -> rubrics.Rubric:
     return rules
 
 
-def logged_queries(source: Service | ExternalLogs, *, limit: int | None = None) -> list[Found]:
+def logged_queries(
+    source: Service | ExternalLogs, *, limit: int | None = None
+) -> list[LocatedQuery]:
     """What people searched for, most frequent first. Spellings of one query are one, written as
     most wrote it."""
     logs = source.store if isinstance(source, Service) else source
@@ -144,7 +146,7 @@ def logged_queries(source: Service | ExternalLogs, *, limit: int | None = None) 
 # ── queries ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def add_queries(dataset: Path, queries: Sequence[Found]) -> ChangedSet:
+def add_queries(dataset: Path, queries: Sequence[LocatedQuery]) -> ChangedSet:
     """Put queries at the end of a set; those without an id are numbered on."""
     with locked(dataset):
         made, content = with_queries(dataset, queries)
@@ -152,7 +154,7 @@ def add_queries(dataset: Path, queries: Sequence[Found]) -> ChangedSet:
     return made
 
 
-def with_queries(dataset: Path, queries: Sequence[Found]) -> tuple[ChangedSet, bytes]:
+def with_queries(dataset: Path, queries: Sequence[LocatedQuery]) -> tuple[ChangedSet, bytes]:
     """The set with queries added, and its new content. The caller holds the lock."""
     gold = formats.read_gold(dataset)
     new = _with_ids(queries, gold.queries, gold.taxonomy)
@@ -165,7 +167,7 @@ def with_queries(dataset: Path, queries: Sequence[Found]) -> tuple[ChangedSet, b
 
 
 def _with_ids(
-    given: Iterable[Found], known: Sequence[Query], topics: Mapping[str, Topic]
+    given: Iterable[LocatedQuery], known: Sequence[Query], topics: Mapping[str, Topic]
 ) -> list[Query]:
     """The queries as they go into the set. One that is in it already, or comes twice, is refused:
     two people would judge it apart."""
@@ -529,10 +531,12 @@ OWN_COLUMNS = ("id", "type", "topic", "issue", "notes")
 KEPT_COLUMNS = ("language", "corpus")  # dataset.json keeps them with the query as they stand
 COLUMNS = (*TEXT_COLUMNS, *OWN_COLUMNS, *KEPT_COLUMNS)
 
-Found = tuple[str, Query]  # where it stands, and the query; its id is empty where none is given
+LocatedQuery = tuple[
+    str, Query
+]  # where it stands, and the query; its id is empty where none is given
 
 
-def read_queries(path: Path) -> list[Found]:
+def read_queries(path: Path) -> list[LocatedQuery]:
     if path.suffix not in (".txt", ".csv"):
         raise InputError(
             f"queries are read from .txt or .csv, not {path.suffix or 'a file without an ending'}",
@@ -542,13 +546,13 @@ def read_queries(path: Path) -> list[Found]:
     return list(_from_csv(path) if path.suffix == ".csv" else _from_text(path))
 
 
-def _from_text(path: Path) -> Iterator[Found]:
+def _from_text(path: Path) -> Iterator[LocatedQuery]:
     for number, line in iter_lines(path):
         where = f"{path}:{number}"
         yield where, Query(id="", text=text_of(line.strip(), Path(where), "text"))
 
 
-def _from_csv(path: Path) -> Iterator[Found]:
+def _from_csv(path: Path) -> Iterator[LocatedQuery]:
     refuse_long_lines(path)
     text = decode(read_bytes(path), path)
     mark = max(",;\t", key=text.partition("\n")[0].count)  # as the spreadsheet's language has it

@@ -210,7 +210,7 @@ def make_backup(
         made.chmod(0o600)  # the store in it is private
         with made.open("rb") as stream:
             os.fsync(stream.fileno())
-        _place(made, target)
+        _rename_into_place(made, target)
     return BackupSummary(
         store=f"{copied.backend}, schema {copied.schema}" if copied else "none",
         gold_sets=whole.gold,
@@ -463,11 +463,11 @@ def _remove(path: Path) -> None:
 def _put(source: Path, target: Path, undo: contextlib.ExitStack) -> None:
     """Put a verified file in place, to be removed again on failure."""
     _undo_folders(target.parent, undo)
-    _place(source, target)
+    _rename_into_place(source, target)
     undo.callback(_remove, target)
 
 
-def _place(source: Path, target: Path) -> None:
+def _rename_into_place(source: Path, target: Path) -> None:
     """Give a finished file its name in one step, and never the name of another file."""
     try:
         target.parent.mkdir(parents=True, exist_ok=True)

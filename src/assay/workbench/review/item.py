@@ -238,7 +238,7 @@ def _read_document(query: str, corpus: str, doc_id: str, service: Service) -> Re
 def _read_at(query: str, place: CorpusState, doc_id: str) -> ReviewDocument:
     document = _document(place, doc_id)
     assert document is not None
-    parts = [part for name in READ_FIELDS if (part := _part(document, name)) is not None]
+    parts = [part for name in READ_FIELDS if (part := _field_to_read(document, name)) is not None]
     found = passages(query, document, shown=tuple(text for _, _, text in parts))
     words = frozenset(found.words)
     return ReviewDocument(
@@ -256,7 +256,7 @@ def _read_at(query: str, place: CorpusState, doc_id: str) -> ReviewDocument:
     )
 
 
-def _part(document: Document, name: str) -> tuple[str, bool, str] | None:
+def _field_to_read(document: Document, name: str) -> tuple[str, bool, str] | None:
     own = document.fields.get(name, "").strip()
     made = document.fields.get(READ_FIELDS[name], "").strip()
     return (name, not own, own or made) if own or made else None

@@ -135,14 +135,14 @@ def _graded(
     if not prepared.counts["n_run"]:
         where = str(request.run or run.engine)
         raise no_common_queries(gold, list(run.rows_by_query), where=where)
-    keep = _kept(request, measures)
+    keep = _hits_to_keep(request, measures)
     graded = graded_results(run, gold, measures, prepared=prepared, keep=keep)
     if request.with_machine_judgments:
         graded = with_machine_estimate(graded, run, gold, request.dataset)
     return run, graded
 
 
-def _kept(request: ScoreRequest, measures: Sequence[str]) -> int | None:
+def _hits_to_keep(request: ScoreRequest, measures: Sequence[str]) -> int | None:
     """How many hits of a query the results keep; None for all."""
     if request.hits == "all":
         return None
@@ -162,7 +162,7 @@ def _graded_run(
         needs_all = request.with_machine_judgments or any(
             is_handed(measure) for measure in parse_measures(measures)
         )
-        keep = None if needs_all or request.loose_ids else _kept(request, measures)
+        keep = None if needs_all or request.loose_ids else _hits_to_keep(request, measures)
         looked = look_up(request.run, gold, keep=keep)
         return _with_judged_ids(looked.run, gold) if request.loose_ids else looked
     deepest = _deepest(measures)
@@ -218,7 +218,7 @@ def _unjudged_warnings(results: Results, request: ScoreRequest) -> Iterable[str]
     if not results.receipt.gold.judgments:
         yield (
             "nothing is judged yet, so there are no figures; have the top of this and other "
-            f"engines judged: assay gold pool {request.dataset} {_asked_again(request)}"
+            f"engines judged: assay gold pool {request.dataset} {_engine_options(request)}"
         )
     elif unjudged:
         yield f"{unjudged} of {len(results.per_query)} queries have no judgments and no figures"
@@ -242,7 +242,7 @@ def _other_documents_warnings(
     return check_documents_known(results, gold, dataset)
 
 
-def _asked_again(request: ScoreRequest) -> str:
+def _engine_options(request: ScoreRequest) -> str:
     """The same engine or run, as options."""
     named = {
         "--engine": request.engine,
