@@ -29,7 +29,7 @@ from assay.gold.log import open_log, read_acts
 from assay.gold.projection import state_of_file
 from assay.gold.rows import digest_of, is_rows, log_path
 from assay.gold.votes import role_of
-from assay.workbench.project.doctor import examine
+from assay.workbench.project.health import examine
 
 ROWS, GRADED = "gold-set.jsonl", "dataset.json"
 MERGED = 30  # votes of a file that is merged

@@ -99,7 +99,7 @@ PARTS = {
         ),
     ),
     "votes": Part(
-        ("gold/votes.py", "judging/votes.py", "judging/labels.py", "formats/votes_jsonl.py"),
+        ("gold/votes.py", "judging/votes.py", "judging/labels.py", "gold/upgrade.py"),
         (
             "judging/test_policy.py",
             "judging/test_votes.py",

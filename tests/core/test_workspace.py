@@ -12,7 +12,7 @@ from assay.corpus.build import import_corpus
 from assay.corpus.disk import corpus_path, open_corpus
 from assay.corpus.frozen import freeze, open_frozen
 from assay.engines.indexed import index_corpus
-from assay.workbench.project.doctor import examine
+from assay.workbench.project.health import examine
 from assay.workbench.project.service import open_service
 from assay.workbench.scoring.run import results_folder
 from kit.commands import Assay

@@ -12,7 +12,7 @@ import pytest
 from assay.core.errors import EngineError, InputError
 from assay.core.types import Query
 from assay.engines.calling import ask_all
-from assay.engines.stores.postgres import PostgresEngine, Settings, fuse
+from assay.engines.postgres import PostgresEngine, Settings, fuse
 
 psycopg = pytest.importorskip("psycopg", reason="needs the package psycopg[binary]")
 

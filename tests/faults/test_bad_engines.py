@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from assay.engines.transport import MOST_BYTES
+from assay.engines.http import MOST_BYTES
 from kit.commands import Assay
 from kit.search_server import Reply, SearchServer, search_server
 
@@ -57,7 +57,7 @@ def test_more_than_the_limit_is_refused(
 ) -> None:
     prepare(tmp_path, server)
     assert MOST_BYTES == 64 * 2**20
-    monkeypatch.setattr("assay.engines.transport.MOST_BYTES", 2**20)
+    monkeypatch.setattr("assay.engines.http.MOST_BYTES", 2**20)
     filler = "x" * (2 * 2**20)
     server.behave = lambda number, asked: Reply({"hits": [{"id": "a", "text": filler}]})
     outcome = assay_cli("engines", "test", "prod", "levy", "--config", "assay.toml", "--json")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from assay.core.errors import InputError
-from assay.formats.votes_jsonl import read_votes_file
+from assay.gold.upgrade import read_votes_file
 from kit.commands import Assay
 from kit.sets import acts, labels, votes, write_packet, write_set
 

@@ -19,8 +19,8 @@ from assay.judging.passages import LONGEST, MOST, passages
 from assay.judging.pool import Pool, PooledPair, write_pool
 from assay.judging.rubrics import Grade, Rubric
 from assay.reports.html import HERE
-from assay.reports.packet_page import level
 from assay.reports.words import LANGUAGES, page_table
+from assay.workbench.judging.packets import level
 from kit.commands import Assay
 from kit.sets import add_votes, log_of
 from kit.votes import vote_on

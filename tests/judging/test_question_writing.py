@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from assay.judging.machine import UnreadableAnswer
-from assay.workbench.judging.questions import read_questions
+from assay.workbench.judging.machine_judges import read_questions
 from kit.commands import Assay
 from kit.judge_server import JudgeServer, Reply, Seen, judge_server
 

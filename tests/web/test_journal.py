@@ -22,9 +22,8 @@ from starlette.testclient import TestClient
 
 from assay.store import Store, open_store
 from assay.telemetry.recorder import Recorder
-from assay.web import request_log
-from assay.web.app import Serving, create_app, prepare
-from assay.web.request_log import JsonLines, write_json_lines
+from assay.web import app as web_app
+from assay.web.app import JsonLines, Serving, create_app, prepare, write_json_lines
 from assay.workbench.project.service import Service
 from kit.commands import free_port
 
@@ -73,10 +72,10 @@ def test_a_store_that_hangs_is_not_ready(store: Store, monkeypatch: pytest.Monke
         def append_audit(self, entries: object) -> None:
             held.wait(5)
 
-    monkeypatch.setattr(request_log, "READY_SECONDS", 0.05)
+    monkeypatch.setattr(web_app, "READY_SECONDS", 0.05)
     app = create_app(Service(store=store))
     for one in app.user_middleware:
-        if one.cls is request_log.Probes:
+        if one.cls is web_app.Probes:
             one.kwargs["service"] = Service(store=Hangs())  # type: ignore[arg-type]
     assert TestClient(app).get("/readyz").status_code == 503
     held.set()
@@ -88,7 +87,7 @@ def test_a_store_that_is_locked_is_not_ready(
     store = open_store(tmp_path / "assay.db")
     client = TestClient(create_app(Service(store=store)))
     assert client.get("/readyz").status_code == 200
-    monkeypatch.setattr(request_log, "READY_SECONDS", 0.05)
+    monkeypatch.setattr(web_app, "READY_SECONDS", 0.05)
     with contextlib.closing(sqlite3.connect(tmp_path / "assay.db", isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         assert client.get("/readyz").status_code == 503

@@ -19,7 +19,7 @@ from assay.core.results import (
     Verdict,
 )
 from assay.reports import render, view
-from assay.reports.comment import CommentedRun, comment
+from assay.reports.markdown import CommentedRun, comment
 from kit.commands import Assay
 
 

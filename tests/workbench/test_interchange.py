@@ -12,7 +12,7 @@ import pytest
 
 import assay
 from assay.core.errors import InputError
-from assay.workbench.scoring.export import export_run, figures, log_to_mlflow, plain_name
+from assay.workbench.scoring.report import export_run, figures, log_to_mlflow, plain_name
 from assay.workbench.scoring.score import ScoreRequest, score
 
 SAMPLES = Path(__file__).parents[2] / "samples"

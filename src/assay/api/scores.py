@@ -31,7 +31,7 @@ from assay.reports.numbers import decimal
 from assay.reports.terminal import explanation
 from assay.workbench.scoring import in_memory, notebook_input
 from assay.workbench.scoring.in_memory import Sources, ask_any, parse_measure
-from assay.workbench.scoring.rubric_settings import measures_of_set
+from assay.workbench.scoring.request import measures_of_set
 
 if TYPE_CHECKING:
     import polars as pl
@@ -65,7 +65,7 @@ class Scores(ScoreSheet):
     # ── figures ───────────────────────────────────────────────────────────────────────────────────
 
     def __getitem__(self, measure: str) -> float | None:
-        return self.overall.means[self._named(measure)]
+        return self.overall.means[self._measure_name(measure)]
 
     def keys(self) -> tuple[str, ...]:
         return self.measures
@@ -78,11 +78,11 @@ class Scores(ScoreSheet):
 
     def __contains__(self, measure: object) -> bool:
         try:
-            return self._named(str(measure)) in self.measures
+            return self._measure_name(str(measure)) in self.measures
         except InputError:
             return False
 
-    def _named(self, measure: object) -> str:
+    def _measure_name(self, measure: object) -> str:
         """A measure in any spelling: nDCG@10, ndcg@10."""
         known = {name.casefold(): name for name in self.measures}
         wanted = str(measure)
@@ -105,7 +105,7 @@ class Scores(ScoreSheet):
         True
         """
         usual = "nDCG@10" if "nDCG@10" in self else self.measures[0]
-        name = self._named(measure or usual)
+        name = self._measure_name(measure or usual)
         keys = {line.measure: line.key for line in self.results.receipt.measures}
         return self.results.intervals.overall.get(keys.get(name, name), (None, None))
 

@@ -15,8 +15,8 @@ from assay.core.errors import InputError
 from assay.core.types import QueryResult, counted
 from assay.workbench.project.output_files import write_text
 from assay.workbench.scoring import in_memory, notebook_input
-from assay.workbench.scoring.export import write_run
 from assay.workbench.scoring.in_memory import read_gold, read_run
+from assay.workbench.scoring.report import write_run
 
 if TYPE_CHECKING:
     import polars as pl
@@ -270,7 +270,7 @@ def small_table(
     """A few rows for a notebook; every text is escaped."""
     heads = "".join(f"<th>{escape(name)}</th>" for name in head)
     body = "".join(
-        "<tr>" + "".join(f"<td>{escape(_short(cell))}</td>" for cell in row) + "</tr>"
+        "<tr>" + "".join(f"<td>{escape(_shorten(cell))}</td>" for cell in row) + "</tr>"
         for row in rows
     )
     more = f"<small>and {total - len(rows):,} more</small>" if total > len(rows) else ""
@@ -278,7 +278,7 @@ def small_table(
     return f"<p>{escape(title)}</p>{table}{more}"
 
 
-def _short(value: object) -> str:
+def _shorten(value: object) -> str:
     text = "–" if value is None else str(value)
     return text if len(text) <= 120 else f"{text[:119]}…"
 

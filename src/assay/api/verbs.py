@@ -12,7 +12,6 @@ from assay.workbench.judging.rulings import disputes, rule
 from assay.workbench.judging.set_edits import add_document, add_queries, init_gold
 from assay.workbench.judging.set_edits import read_queries as listed
 from assay.workbench.judging.votes_to_labels import merge_files, set_policy
-from assay.workbench.scoring.export import log_to_mlflow
 from assay.workbench.scoring.in_memory import ask, parse_measure
 from assay.workbench.scoring.notebook_input import (
     as_transformer,
@@ -20,6 +19,7 @@ from assay.workbench.scoring.notebook_input import (
     run_from_frame,
     run_to_frame,
 )
+from assay.workbench.scoring.report import log_to_mlflow
 
 __all__ = [
     "PoolRequest",

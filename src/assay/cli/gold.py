@@ -28,7 +28,7 @@ from assay.core.errors import UsageError
 if TYPE_CHECKING:
     from assay.core.results import Pair
     from assay.workbench.judging.pool import PoolRequest
-    from assay.workbench.judging.set_edits import ChangedSet, Found
+    from assay.workbench.judging.set_edits import ChangedSet, LocatedQuery
     from assay.workbench.review.suggestions import AskedPair
 
 # ── `assay gold agreement` and `assay gold export` ────────────────────────────────────────────────
@@ -62,7 +62,7 @@ def agreement(
     from assay.reports.agreement import agreement_page
     from assay.workbench.judging.agreement import judges_agreement, write_agreement
     from assay.workbench.project.output_files import refuse_output
-    from assay.workbench.scoring.rubric_settings import stale_count
+    from assay.workbench.scoring.request import stale_count
 
     refuse_output(output, dataset)
     named = [name.strip() for name in judges.split(",") if name.strip()]
@@ -450,7 +450,7 @@ def init(
     _print_made(made, json=json)
 
 
-def _queries(source: str, limit: int, store: str) -> list[Found]:
+def _queries(source: str, limit: int, store: str) -> list[LocatedQuery]:
     from assay.workbench.judging import set_edits
 
     if not source:

@@ -15,8 +15,7 @@ from assay.cli.output import Json, emit, progress_bar, put, say
 from assay.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from assay.workbench.judging.machine_judges import JudgingOutcome, JudgingPlan
-    from assay.workbench.judging.questions import WritingPlan
+    from assay.workbench.judging.machine_judges import JudgingOutcome, JudgingPlan, WritingPlan
 
 # why a command stopped: its exit code
 EXIT = {"": 0, "refused": 2, "ceiling": 3, "outage": 4, "unusable": 4, "interrupted": 130}
@@ -53,7 +52,7 @@ def questions(
 
     Only documents without questions are sent, after saying which, and where to."""
     from assay.reports import listing
-    from assay.workbench.judging.questions import plan_questions, write_questions
+    from assay.workbench.judging.machine_judges import plan_questions, write_questions
     from assay.workbench.searching.corpora import corpus_at_hand
 
     name = corpus_at_hand(corpus, say=say)

@@ -1,22 +1,33 @@
-"""Commands on a project: init, doctor, plugins, backup, restore and demo; and the status that
-`assay` alone prints."""
+"""Commands on a project: init, doctor, plugins, backup, restore, demo and people, and the servers
+`serve` and `mcp`; and the status that `assay` alone prints."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from assay.cli.options import CORPUS, StoreUrl, check_gold
-from assay.cli.output import Json, emit, say, searching, show
+from assay.cli.options import (
+    CORPUS,
+    Redact,
+    StoreUrl,
+    Why,
+    a_number,
+    check_gold,
+    check_port,
+    is_named,
+    opened,
+)
+from assay.cli.output import Json, emit, put, say, searching, show, tell
 from assay.core import extras
 from assay.core.errors import AssayError, UsageError
 
 if TYPE_CHECKING:
     from assay.workbench.project.init import Answers
+
 
 # ── `assay init` ──────────────────────────────────────────────────────────────────────────────────
 
@@ -67,7 +78,7 @@ def init(
     from assay.workbench.project.init import Answers, begin, check_ci, check_folder, check_set
 
     if layout:
-        from assay.workbench.project.layouts import lay_out
+        from assay.workbench.project.init import lay_out
 
         begun = lay_out(layout)
         emit(begun, lambda: "\n".join(begun.files), json=json)
@@ -181,7 +192,7 @@ def doctor(
     """Is everything well? Environment, extras, store, corpora and indexes, engines, gold, in one
     screen."""
     from assay.reports import listing
-    from assay.workbench.project.doctor import examine, repair_project
+    from assay.workbench.project.health import examine, repair_project
 
     for message in repair_project(store, config=config) if repair else ():
         say(message)
@@ -195,7 +206,7 @@ def plugins(json: Json = False) -> None:
     """List what is plugged in (importers, formats, engines, measures, encoders, judges), and
     whether each loads."""
     from assay.reports import listing
-    from assay.workbench.project.doctor import list_plugins
+    from assay.workbench.project.health import list_plugins
 
     rows = list_plugins()
     columns = ("kind", "name", "origin", "module", "status")
@@ -348,7 +359,6 @@ def _serve(folder: Path, port: int, *, fresh: bool, accounts: bool) -> None:
     """The project is made before the port is taken, and served from its own folder: what the user
     has of their own is not touched."""
     from assay.cli.options import check_port
-    from assay.cli.serve import serve
 
     if not (extras.has("search") and extras.has("serve")):
         raise extras.MissingExtra("the sample project", "search,serve")
@@ -366,3 +376,241 @@ def _serve(folder: Path, port: int, *, fresh: bool, accounts: bool) -> None:
         say(line.replace("{}", f"{serving.own_address}/"))
     with inside(folder):
         serve(port=port, accounts=accounts)
+
+
+# ── `assay serve` and `assay mcp` ─────────────────────────────────────────────────────────────────
+
+
+ProxySecret = Annotated[
+    str,
+    typer.Option(
+        help="Shared with a reverse proxy that signs people in by a signed header.",
+        envvar="ASSAY_PROXY_SECRET",
+    ),
+]
+Token = Annotated[
+    str,
+    typer.Option(
+        help="A key for services that log, beside those of `assay people key`.",
+        envvar="ASSAY_TOKEN",
+    ),
+]
+
+
+def serve(
+    host: Annotated[str, typer.Option(help="Where to listen.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=1, max=65535, help="The port.")] = 8350,
+    gold: Annotated[
+        list[Path] | None, typer.Option(help="A gold set to review. Repeat for more.")
+    ] = None,
+    accounts: Annotated[
+        bool,
+        typer.Option(
+            "--accounts",
+            help="People sign in. Needed to let other machines in; on by itself once "
+            "somebody has an account.",
+        ),
+    ] = False,
+    address: Annotated[
+        str,
+        typer.Option(help="The address people use, where a reverse proxy stands in front."),
+    ] = "",
+    behind_proxy: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="The IP address or network that the reverse proxy connects from. Needed where "
+            "--host is not this machine alone. Repeat for more.",
+        ),
+    ] = None,
+    allowed_host: Annotated[
+        list[str] | None, typer.Option(help="Another name of the server. Repeat for more.")
+    ] = None,
+    proxy_secret: ProxySecret = "",
+    token: Token = "",
+    log_format: Annotated[
+        Literal["text", "json"],
+        typer.Option(help="json: a line for every request on stderr, without personal text."),
+    ] = "text",
+    redact: Redact = None,
+    retention: Annotated[
+        float | None,
+        typer.Option(min=0, callback=a_number, help="Forget searches older than this, in days."),
+    ] = None,
+    store: StoreUrl = "",
+) -> None:
+    """Open the workbench in the browser, with calls for programs (/api/docs). On your own machine
+    there is nothing to sign in to. For a team, see --accounts and `assay people`."""
+    from assay.web import app
+    from assay.workbench.project.service import Recording, only_on_this_host
+    from assay.workbench.review.queue import say_pending
+
+    check_gold(gold)
+    check_port(host, port)
+    recording = Recording(redactions=tuple(redact or ()), retention_days=retention)
+    serving = app.Serving(
+        host=host,
+        port=port,
+        accounts=accounts,
+        address=address,
+        behind_proxy=tuple(behind_proxy or ()),
+        allowed_hosts=tuple(allowed_host or ()),
+        log_format=log_format,
+        token=token,
+        proxy_secret=proxy_secret,
+    )
+    with (
+        only_on_this_host(),
+        opened(store, create=True, gold=gold or (), recording=recording) as service,
+    ):
+        say_pending(service)
+        app.serve(service, serving, say=say)
+
+
+def mcp(
+    http: Annotated[
+        bool, typer.Option(help="Streamable HTTP instead of standard input and output.")
+    ] = False,
+    host: Annotated[str, typer.Option(help="Where to listen.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=1, max=65535, help="The port.")] = 8351,
+    config: Annotated[Path | None, typer.Option(help="The configuration.")] = None,
+    gold: Annotated[
+        list[Path] | None,
+        typer.Option(help="A gold set beside those of the configuration; repeat."),
+    ] = None,
+    store: StoreUrl = "",
+) -> None:
+    """Start the server for agents (Model Context Protocol)."""
+    from assay.mcp import server
+
+    check_gold(gold)
+    if http:
+        check_port(host, port)
+    transport: server.Transport = "streamable-http" if http else "stdio"
+    with opened(store, create=not is_named(store), config=config, gold=gold or ()) as service:
+        server.run(service, transport=transport, host=host, port=port)
+
+
+# ── `assay people` ────────────────────────────────────────────────────────────────────────────────
+
+
+people_app = typer.Typer(
+    help="Accounts of the workbench: list, invite, remove, reset a password, keys of services.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+
+Name = Annotated[str, typer.Argument(help="The person's name, as shown beside their decisions.")]
+Address = Annotated[
+    str, typer.Option(help="The address of the workbench, for the link.", envvar="ASSAY_ADDRESS")
+]
+LOCAL = "http://127.0.0.1:8350"
+
+
+@people_app.command("list")
+def list_(store: StoreUrl = "", json: Json = False) -> None:
+    """Everybody with an account, open links and keys."""
+    from rich.table import Table
+
+    from assay.workbench.project.people import everybody
+
+    with opened(store, read_only=True) as service:
+        found = everybody(service)
+
+    def table() -> Table:
+        made = Table("name", "role", "since", "state", box=None, pad_edge=False)
+        for one in found.people:
+            state = f"{one.sessions} signed in" if one.active else "has left"
+            made.add_row(one.name, one.role, f"{one.since:%Y-%m-%d}", state)
+        for link in found.links:
+            state = "invited" if link.kind == "join" else "may set a new password"
+            until = f"{state} by {link.by}, until {link.expires_at:%Y-%m-%d %H:%M} UTC"
+            made.add_row(link.name or "(the first admin)", link.role, "", until)
+        for key in found.keys:
+            made.add_row(key.name, f"key: {key.kind}", f"{key.since:%Y-%m-%d}", f"by {key.by}")
+        return made
+
+    emit(found, table, json=json)
+
+
+@people_app.command()
+def invite(
+    name: Name,
+    role: Annotated[str, typer.Argument(help="reader, judge, chair or admin.")],
+    address: Address = LOCAL,
+    store: StoreUrl = "",
+    json: Json = False,
+) -> None:
+    """Print a link with which somebody joins; it works once, for a week."""
+    from assay.core.errors import UsageError
+    from assay.reports.words import page_words
+    from assay.workbench.project import people
+    from assay.workbench.project.people import dealt_to_others
+
+    known = next((one for one in people.ROLES if one == role), None)
+    if known is None:
+        raise UsageError(f"no role {role!r}", hint=f"Known: {', '.join(people.ROLES)}.")
+    with opened(store, create=not is_named(store)) as service:
+        link = people.invite(service, name, known, by=people.AT_THE_TERMINAL)
+        others = dealt_to_others(service, link.name, known)
+    if others:
+        told = page_words("en", "people")["not_dealt"]
+        say(told.format(name=link.name, names=", ".join(others)), style="yellow")
+    _print_link(name, address, link.token, json=json)
+
+
+@people_app.command()
+def reset(name: Name, address: Address = LOCAL, store: StoreUrl = "", json: Json = False) -> None:
+    """Print a link with which somebody sets a new password; it works once, for a day."""
+    from assay.workbench.project import people
+
+    with opened(store, create=False) as service:
+        link = people.new_password_link(service, name, by=people.AT_THE_TERMINAL)
+    _print_link(name, address, link.token, json=json)
+
+
+def _print_link(name: str, address: str, token: str, *, json: bool) -> None:
+    link = f"{address.rstrip('/')}/invite/{token}"
+    if json:
+        emit({"name": name, "link": link}, lambda: None, json=True)
+    else:
+        put(link)
+
+
+@people_app.command()
+def remove(name: Name, why: Why = "", store: StoreUrl = "", json: Json = False) -> None:
+    """Take somebody's access away; votes and decisions stay."""
+    from assay.workbench.project import people
+
+    with opened(store, create=False) as service:
+        people.remove(service, name, by=people.AT_THE_TERMINAL, why=why)
+    told = f"{name} has no access any more; votes and decisions stay"
+    tell({"name": name, "removed": True}, told, json=json)
+
+
+@people_app.command()
+def key(
+    name: Annotated[str, typer.Argument(help="The name of the service.")],
+    kind: Annotated[str, typer.Option(help="log: it can log. watch: it reads figures.")] = "log",
+    end: Annotated[bool, typer.Option("--end", help="End the key instead.")] = False,
+    store: StoreUrl = "",
+    json: Json = False,
+) -> None:
+    """Print a key for a service: one that can log, or read figures, and nothing else."""
+    from assay.core.errors import UsageError
+    from assay.workbench.project import people
+
+    known = next((one for one in people.KEY_KINDS if one == kind), None)
+    if known is None:
+        raise UsageError(f"no kind of key {kind!r}", hint=f"Known: {', '.join(people.KEY_KINDS)}.")
+    with opened(store, create=not is_named(store)) as service:
+        if end:
+            people.end_key(service, name, by=people.AT_THE_TERMINAL)
+            told = f"the key of {name} opens nothing any more"
+            tell({"name": name, "ended": True}, told, json=json)
+            return
+        made = people.make_key(service, name, known, by=people.AT_THE_TERMINAL)
+    if json:
+        emit({"name": name, "kind": kind, "key": made}, lambda: None, json=True)
+    else:
+        put(made)

@@ -52,7 +52,7 @@ def export(
     json: Json = False,
 ) -> None:
     """Write a run as a TREC or BEIR file, or log results in MLflow."""
-    from assay.workbench.scoring.export import export_run, log_to_mlflow
+    from assay.workbench.scoring.report import export_run, log_to_mlflow
 
     if output is None and not mlflow:
         raise UsageError("give --output FILE or --mlflow URI")
@@ -138,7 +138,7 @@ def plan(
 ) -> None:
     """How many queries and judgments does a decision take? From a pilot: two engines on the same
     queries."""
-    from assay.reports.terminal_plan import plan_table
+    from assay.reports.terminal_comparison import plan_table
     from assay.workbench.deciding.plan import plan_from
 
     found = plan_from(

@@ -1,8 +1,9 @@
-"""`assay score`: an engine, or saved results, against a gold set; and `assay run`: every configured
-gold set on every configured engine."""
+"""`assay score`: an engine, or saved results, against a gold set; `assay run`: every configured
+gold set on every configured engine; and `assay engines`: the engines that have a name."""
 
 from __future__ import annotations
 
+import json as jsonlib
 import shlex
 import sys
 from collections.abc import Callable
@@ -12,13 +13,15 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from assay.cli.options import CORPUS, On
-from assay.cli.output import Json, emit, progress_bar, say, searching
+from assay.cli.output import Json, emit, progress_bar, put, say, searching
+from assay.core.errors import UsageError
 
 if TYPE_CHECKING:
     from assay.core.results import Results, Verdict
     from assay.reports.words import Words
     from assay.workbench.scoring.request import ScoreRequest
     from assay.workbench.scoring.run import Outcome
+
 
 Dataset = Annotated[
     Path, typer.Option(help="The gold set: dataset.json, qrels, BEIR folder, CSV or JSONL.")
@@ -341,3 +344,87 @@ def _watched(run: Callable[[Callable[[Outcome, int], None]], list[Outcome]]) -> 
         except KeyboardInterrupt:
             say("interrupted; what was scored is kept, and not run again")
             sys.exit(130)
+
+
+# ── `assay engines` ───────────────────────────────────────────────────────────────────────────────
+
+
+engines_app = typer.Typer(
+    help="Engines: list them, show ready tables, try one.",
+    no_args_is_help=True,
+    add_completion=False,
+)
+
+
+@engines_app.command("list")
+def list_engines_command(config: ConfigFile = None, json: Json = False) -> None:
+    """The engines of the configuration, of the workspace, and the baselines."""
+    from assay.reports import listing
+    from assay.workbench.scoring.engines import list_engines
+
+    rows = list_engines(config)
+    columns = ("name", "kind", "what", "calls", "environment", "origin")
+    emit(rows, lambda: listing.plain_table(rows, columns), json=json)
+
+
+@engines_app.command("presets")
+def show_presets(
+    name: Annotated[str, typer.Argument(help="One of them.", show_default="all")] = "",
+    json: Json = False,
+) -> None:
+    """Show ready tables for well-known engines. Your own keys replace theirs."""
+    from assay.reports.listing import preset_tables
+    from assay.workbench.scoring.engines import list_presets
+
+    every = list_presets()
+    rows = [preset for preset in every if name in ("", preset.name)]
+    if not rows:
+        names = ", ".join(preset.name for preset in every)
+        raise UsageError(f"there is no preset {name!r}", hint=f"Known: {names}.")
+    if json:
+        emit(rows, lambda: "", json=True)
+    else:
+        put(preset_tables(rows))
+
+
+@engines_app.command("test")
+def try_out(
+    name: Annotated[str, typer.Argument(help="The engine, as its table is called.")],
+    query: Annotated[str, typer.Argument(help="What to search for.")],
+    config: ConfigFile = None,
+    top_k: Annotated[int, typer.Option(min=1, help="How many results to ask for.")] = 10,
+    corpus: Annotated[str, typer.Option(help="Ask as a row of this corpus would.")] = "",
+    practice_area: Annotated[
+        str, typer.Option(help="Ask as a row of this practice area would.")
+    ] = "",
+    language: Annotated[
+        str, typer.Option(help="Ask as a row in this language would: en, fi or he.")
+    ] = "",
+    as_of: Annotated[str, typer.Option(help="Ask as a row of this day would.")] = "",
+    filters: Annotated[str, typer.Option(help="Ask as a row with these filters would; JSON.")] = "",
+    json: Json = False,
+) -> None:
+    """Ask one query. Show the request, the answer, what was read from it, and what is wrong."""
+    from assay.reports.listing import trial
+    from assay.workbench.scoring import engines
+
+    fields = {
+        "corpus": corpus,
+        "practice_area": practice_area,
+        "language": language,
+        "as_of": as_of,
+        "filters": _parse_filters(filters),
+    }
+    known = {key: value for key, value in fields.items() if value}
+    tried = engines.try_named(name, query, config=config, top_k=top_k, known=known)
+    emit(tried, lambda: trial(tried), json=json)
+    if not tried.ok:
+        say(f"{name} cannot be measured yet", style="red")
+        sys.exit(4)
+
+
+def _parse_filters(filters: str) -> object:
+    try:
+        return jsonlib.loads(filters) if filters else None
+    except ValueError as error:
+        raise UsageError(f"--filters is not JSON: {error}") from error

@@ -1,5 +1,6 @@
 """The record types that all packages share: documents, queries, judgments, votes, hits, gold sets,
-runs and score sheets. Data is frozen; behaviour lives in plain functions elsewhere.
+runs, score sheets and pages of long lists. Data is frozen; behaviour lives in plain functions
+elsewhere.
 
 Small things (a query, a hit) are records. Long things (judgments, hits) are columns of a polars
 frame, so that sixty queries and ten million rows take the same path."""
@@ -10,14 +11,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 import msgspec
 
-# Both take long to load, and a process that only asks an engine needs neither.
 if TYPE_CHECKING:
     import numpy as np
     import polars as pl
+
 
 JsonObject = dict[str, Any]  # an object of a file or an engine, kept as it stands there
 
@@ -476,3 +477,31 @@ def machine_note(by_machine: int, judgments: int) -> str:
 def machine_note_of(gold: GoldSet) -> str:
     by_machine = gold.labelling.by_machine if gold.labelling is not None else 0
     return machine_note(by_machine, gold.judgments.height)
+
+
+# ── pages of long lists ───────────────────────────────────────────────────────────────────────────
+
+
+MAX_PAGE = 200  # items in one answer, for pages and agents
+T = TypeVar("T")
+
+
+class Page(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
+    """A part of a list, and where the next part begins; no next when this was the last."""
+
+    items: list[T]
+    offset: int
+    next_offset: int | None
+
+
+def page_size(limit: int) -> int:
+    return min(max(limit, 1), MAX_PAGE)
+
+
+def page_of(rows: Sequence[T], offset: int, limit: int) -> Page[T]:
+    """The first `limit` of `rows`, which begin at `offset` and hold one more where there is
+    more."""
+    more = len(rows) > limit
+    return Page(
+        items=list(rows[:limit]), offset=offset, next_offset=offset + limit if more else None
+    )

@@ -336,7 +336,7 @@ class QueryRunner:
             raise  # no query can be answered, which one error says
         except BaseException as error:
             return QueryResult(query_id=query.id, error=_message(error), millis=took)
-        return self._read(query, answer, hits, millis, retries)
+        return self._to_query_result(query, answer, hits, millis, retries)
 
     def _limit(self) -> contextlib.AbstractContextManager[None]:
         if not self._limited or self._keeps_time:
@@ -349,7 +349,7 @@ class QueryRunner:
         more |= {name: "" for name in self._accepts.required if name not in more}
         return more | {"timeout": self._calls.timeout} if self._keeps_time else more
 
-    def _read(
+    def _to_query_result(
         self, query: Query, answer: Any, hits: Any, millis: float, retries: int
     ) -> QueryResult:
         name = self.name

@@ -11,9 +11,8 @@ from assay.core.errors import AssayError, EngineError
 from assay.core.types import Hit, Query
 from assay.engines.calling import AllFailed
 from assay.engines.engine_table import EngineConfig
-from assay.engines.http import RETRIED, HttpEngine
+from assay.engines.http import RETRIED, HttpEngine, Request
 from assay.engines.running import ask_engine, opened
-from assay.engines.transport import Request
 
 MOST = 20_000  # characters of an answer that are kept
 

@@ -42,7 +42,7 @@ Table = TypeVar("Table", bound=msgspec.Struct)
 BUILT_IN: dict[str, str] = {
     "http": "assay.engines.http:HTTP",
     "preset": "assay.engines.http:HTTP",
-    "postgres": "assay.engines.stores.postgres:POSTGRES",
+    "postgres": "assay.engines.postgres:POSTGRES",
     "qdrant": "assay.engines.stores.qdrant:QDRANT",
     "milvus": "assay.engines.stores.deprecated:MILVUS",
     "chroma": "assay.engines.stores.deprecated:CHROMA",
@@ -214,7 +214,7 @@ def _read_table(name: str, table: Mapping[str, object], where: str, folder: Path
         raise InputError(
             "give exactly one of search_module, engine or run, or of what connects another engine",
             where=where,
-            hint=f"{_meant(table, others)}One key says what the engine is. "
+            hint=f"{_suggest_key(table, others)}One key says what the engine is. "
             f"Others: {', '.join(others)}.",
         )
     kind = next(iter(kinds.values()), None)
@@ -238,7 +238,7 @@ def _read_table(name: str, table: Mapping[str, object], where: str, folder: Path
     )
 
 
-def _meant(table: Mapping[str, object], others: Sequence[str]) -> str:
+def _suggest_key(table: Mapping[str, object], others: Sequence[str]) -> str:
     """A hint with the key that was probably meant by an unknown one."""
     kinds = (*PLAIN, *others)
     for key in table:

@@ -48,7 +48,7 @@ EXTERNAL_STORES = plugins.Kind(
     name="engine to load a corpus into",
     group="assay.carriers",
     built_in={
-        "postgres": "assay.engines.stores.postgres:PostgresCorpus",
+        "postgres": "assay.engines.postgres:PostgresCorpus",
         "qdrant": "assay.engines.stores.qdrant:QdrantStore",
         "milvus": "assay.engines.stores.deprecated:MilvusStore",
         "opensearch": "assay.engines.stores.opensearch:OpenSearchCorpus",

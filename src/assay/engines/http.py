@@ -17,10 +17,17 @@ the key of the table to change."""
 from __future__ import annotations
 
 import base64
+import contextlib
+import http.client
+import io
 import json
 import math
+import os
+import socket
 import ssl
+import threading
 import time
+import zlib
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from http.client import HTTPException
@@ -30,6 +37,7 @@ from urllib.parse import quote, quote_plus, urlencode, urljoin, urlsplit
 
 import msgspec
 
+from assay import __version__
 from assay.core.errors import EngineError, InputError
 from assay.core.types import Hit, SearchEngine
 from assay.engines.calling import Answer, Late, Temporary
@@ -48,16 +56,6 @@ from assay.engines.http_table import (
     with_keys,
 )
 from assay.engines.secrets import filled, hidden, names_in, values_of
-from assay.engines.transport import (
-    MOST_BYTES,
-    UNPACKED,
-    Client,
-    CutShort,
-    Request,
-    Response,
-    TooLarge,
-    host_of,
-)
 
 SHOWN = 300  # characters of what a server says of an error; taste
 RETRIED = frozenset((408, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529))
@@ -295,28 +293,28 @@ def not_read(why: str) -> AnswerReading:
 def read_hits(response: Response, pattern: Pattern, top_k: int) -> AnswerReading:
     """The hits of an answer. If there are more than `top_k`, the first documents count: a table may
     ask for many passages to get enough documents."""
-    answer, wrong, cut_short = _decoded(response)
+    answer, wrong, cut_short = _decode_json(response)
     if wrong:
         return AnswerReading(wrong=(wrong,), may_pass=cut_short)
-    if pattern.error is not None and (said := _found(pattern.error, answer)):
-        return not_read(f"the answer says: {said if isinstance(said, str) else _short(said)}")
-    found = _found(pattern.hits, answer)
+    if pattern.error is not None and (said := _evaluate(pattern.error, answer)):
+        return not_read(f"the answer says: {said if isinstance(said, str) else _shorten(said)}")
+    found = _evaluate(pattern.hits, answer)
     if not isinstance(found, list):
         return not_read(_no_list(pattern, answer, found))
     hits: list[Hit] = []
     for rank, item in enumerate(found, start=1):
         if len(hits) == top_k:
             break
-        doc_id = _id(_found(pattern.id, item))
+        doc_id = _id(_evaluate(pattern.id, item))
         if doc_id is None:
             return not_read(_no_id(pattern, item, rank))
         if len(found) > top_k and any(hit.doc_id == doc_id for hit in hits):
             continue
-        said = _found(pattern.score, item) if pattern.score is not None else None
+        said = _evaluate(pattern.score, item) if pattern.score is not None else None
         score = _number(said)
         if said is not None and score is None:
             return not_read(
-                f"score = {_text(pattern.score)} finds {_short(said)} at rank {rank}, "
+                f"score = {_text(pattern.score)} finds {_shorten(said)} at rank {rank}, "
                 "which is no number"
             )
         hits.append(_hit(doc_id, score, pattern, item))
@@ -324,7 +322,7 @@ def read_hits(response: Response, pattern: Pattern, top_k: int) -> AnswerReading
     return AnswerReading(hits=tuple(hits), notes=notes)
 
 
-def _decoded(response: Response) -> tuple[Any, str, bool]:
+def _decode_json(response: Response) -> tuple[Any, str, bool]:
     """The JSON of an answer; or its mistake, and whether it was cut short."""
     for text in (response.body, _respelled(response)):
         try:
@@ -367,7 +365,7 @@ def _respelled(response: Response) -> str | bytes:
         return response.body
 
 
-def _found(expression: Any, value: Any) -> Any:
+def _evaluate(expression: Any, value: Any) -> Any:
     """The value that an expression finds; a function with unsuitable arguments finds nothing."""
     from jmespath.exceptions import JMESPathError
 
@@ -406,7 +404,7 @@ def _hit(doc_id: str, score: float | None, pattern: Pattern, item: Any) -> Hit:
 
 
 def _words(expression: Any, item: Any) -> str:
-    found = _found(expression, item) if expression is not None else None
+    found = _evaluate(expression, item) if expression is not None else None
     return found if isinstance(found, str) else ""
 
 
@@ -417,7 +415,7 @@ def _text(expression: Any) -> str:
     return repr(expression.expression)
 
 
-def _short(value: Any) -> str:
+def _shorten(value: Any) -> str:
     text = msgspec.json.encode(value).decode()
     return text if len(text) <= 80 else f"{text[:80]}…"
 
@@ -429,7 +427,7 @@ def _keys(value: Any) -> str:
         return f"It has the keys {', '.join(names[:KEYS_SHOWN])}{more}." if names else "It is {}."
     if isinstance(value, list):
         return f"It is a list of {len(value)}."
-    return f"It is {_short(value)}."
+    return f"It is {_shorten(value)}."
 
 
 def _no_list(pattern: Pattern, answer: Any, found: Any) -> str:
@@ -439,7 +437,7 @@ def _no_list(pattern: Pattern, answer: Any, found: Any) -> str:
             f"hits = {_text(pattern.hits)} is null in the answer. If that means that there are no "
             f'hits, write hits = "{path} || `[]`"'
         )
-    what = "nothing" if found is None else f"{_short(found)}, which is no list,"
+    what = "nothing" if found is None else f"{_shorten(found)}, which is no list,"
     here = "" if found is None else _keys(found) if isinstance(found, dict) else ""
     likely = _lists_in(answer)
     try_it = f" Perhaps hits = {likely[0]!r}?" if likely else ""
@@ -458,8 +456,8 @@ def _is_null(pattern: Pattern, answer: Any) -> bool:
 
 
 def _no_id(pattern: Pattern, item: Any, rank: int) -> str:
-    found = _found(pattern.id, item)
-    what = "nothing" if found is None else f"{_short(found)}, which is no id,"
+    found = _evaluate(pattern.id, item)
+    what = "nothing" if found is None else f"{_shorten(found)}, which is no id,"
     likely = [name for name in NAMES if isinstance(item, dict) and _id(item.get(name))]
     likely += ["@"] if _id(item) else []
     if isinstance(found, list) and found and _id(found[0]):
@@ -496,7 +494,7 @@ def _notes(hits: list[Hit], pattern: Pattern, found: list[Any], top_k: int) -> l
         notes.append(
             f"{len(found)} hits came and {top_k} were asked for: is {{{{top_k}}}} in the request?"
         )
-    ids = [_id(_found(pattern.id, item)) for item in found[:top_k]]
+    ids = [_id(_evaluate(pattern.id, item)) for item in found[:top_k]]
     if len(set(ids)) < len(ids):
         notes.append(
             f"{len(ids) - len(set(ids))} ids come twice: a run keeps the first place of each"
@@ -520,8 +518,254 @@ def _unread_error(found: list[Any], pattern: Pattern, answer: Any) -> list[str]:
     if found or pattern.error is not None or not isinstance(answer, dict):
         return []
     key = next((key for key in ERRORS if answer.get(key)), "")
-    told = f'the answer has a key {key}, {_short(answer.get(key))}: write error = "{key}"'
+    told = f'the answer has a key {key}, {_shorten(answer.get(key))}: write error = "{key}"'
     return [f"{told} to have it read as an error"] if key else []
 
 
 HTTP = EngineKind(settings=HttpTable, make=HttpEngine, check=mistake, files=("ca",))
+
+
+# ── the HTTP client, on connections that are kept ─────────────────────────────────────────────────
+
+
+MOST_BYTES = 64 * 2**20  # of an answer; chosen: more is no page of hits
+BLOCK = 65_536  # bytes read at a time
+PORTS = {"http": 80, "https": 443}
+STALE = (http.client.RemoteDisconnected, ConnectionResetError, BrokenPipeError)
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True):
+    method: str
+    url: str
+    headers: dict[str, str]
+    body: bytes | None = None
+
+
+class Response(msgspec.Struct, frozen=True, kw_only=True):
+    """`millis` is the time of the request alone: no waiting for a turn, no reading of JSON."""
+
+    status: int
+    headers: dict[str, str]  # names in lower case
+    body: bytes
+    millis: float
+
+
+class TooLarge(Exception):
+    """More than MOST_BYTES."""
+
+
+class CutShort(Exception):
+    """The answer ended before it was whole."""
+
+
+class Client:
+    """Connections to one host, one a thread. `ca` is a file of certificates to trust."""
+
+    def __init__(self, url: str, ca: str = "") -> None:
+        split = urlsplit(url)
+        self._scheme, self._host = split.scheme, split.hostname or ""
+        self._port = split.port or PORTS[split.scheme]
+        self._ca = ca
+        self._own = threading.local()
+        self._every: list[_Connection] = []
+        self._context: ssl.SSLContext | None = None
+        self._proxy = _proxy(self._scheme, self._host)
+
+    def send(self, request: Request, timeout: float) -> Response:
+        """The answer, whatever its status. A kept connection that the server has closed meanwhile
+        is opened again."""
+        until = time.monotonic() + timeout
+        kept: _Connection | None = getattr(self._own, "connection", None)
+        if kept is not None:
+            try:
+                return self._exchange(kept, request, until)
+            except STALE:
+                if time.monotonic() >= until:
+                    raise TimeoutError from None
+        self._own.connection = fresh = self._connection()
+        self._every.append(fresh)
+        return self._exchange(fresh, request, until)
+
+    def close(self) -> None:
+        while self._every:
+            self._every.pop().close()
+
+    def _exchange(self, connection: _Connection, request: Request, until: float) -> Response:
+        left = until - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        connection.until, connection.timeout = until, left
+        if connection.sock is not None:
+            connection.sock.settimeout(left)
+        started = time.perf_counter()
+        try:
+            connection.request(
+                request.method, self._target(request.url), request.body, _headers(request)
+            )
+            answer = connection.getresponse()
+            body = _body(answer)
+            millis = (time.perf_counter() - started) * 1000
+            answer.close()
+        except BaseException:
+            connection.close()
+            self._own.connection = None
+            raise
+        if answer.will_close:
+            connection.close()
+        headers = {name.lower(): value for name, value in answer.getheaders()}
+        body = _unpacked(body, headers.get("content-encoding", ""))
+        return Response(status=answer.status, headers=headers, body=body, millis=millis)
+
+    def _target(self, url: str) -> str:
+        split = urlsplit(url)
+        path = f"{split.path or '/'}?{split.query}" if split.query else split.path or "/"
+        if self._proxy is not None and self._scheme == "http":
+            return f"{split.scheme}://{split.netloc}{path}"
+        return path
+
+    def _connection(self) -> _Connection:
+        host, port = self._proxy or (self._host, self._port)
+        if self._scheme == "http":
+            return _Connection(host, port)
+        if self._context is None:
+            self._context = ssl.create_default_context(cafile=self._ca or None)
+        secure = _SecureConnection(host, port, context=self._context)
+        if self._proxy is not None:
+            secure.set_tunnel(self._host, self._port)
+        return secure
+
+
+# ── a deadline for all of an answer ───────────────────────────────────────────────────────────────
+
+
+class _Timed(io.RawIOBase):
+    """The bytes of a socket, each block read within the time that is left."""
+
+    def __init__(self, sock: socket.socket, connection: _Connection) -> None:
+        self._raw: Any = sock.makefile("rb", buffering=0)
+        self._sock, self._connection = sock, connection
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        left = self._connection.until - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        self._sock.settimeout(left)
+        _acknowledge(self._sock)
+        read: int | None = self._raw.readinto(buffer)
+        return read
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
+
+
+def _acknowledge(sock: socket.socket) -> None:
+    """Acknowledge packets at once. A server that writes head and body apart waits for that, and
+    Linux would delay it by 40 ms, which would be measured as the engine's."""
+    if at_once := getattr(socket, "TCP_QUICKACK", None):
+        with contextlib.suppress(OSError):  # not every socket is one of TCP
+            sock.setsockopt(socket.IPPROTO_TCP, at_once, 1)
+
+
+class _Reader:
+    """A socket as `HTTPResponse` wants one."""
+
+    def __init__(self, sock: socket.socket, connection: _Connection) -> None:
+        self._sock, self._connection = sock, connection
+
+    def makefile(self, mode: str) -> io.BufferedReader:
+        return io.BufferedReader(_Timed(self._sock, self._connection), BLOCK)
+
+
+class _Connection(http.client.HTTPConnection):
+    until = 0.0
+
+    def __init__(self, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **more)
+        self.response_class: Any = self._response
+
+    def _response(self, sock: Any, *args: Any, **more: Any) -> http.client.HTTPResponse:
+        reader: Any = _Reader(sock, self)
+        return http.client.HTTPResponse(reader, *args, **more)
+
+
+class _SecureConnection(http.client.HTTPSConnection, _Connection):
+    pass
+
+
+# ── headers, bodies, proxies ──────────────────────────────────────────────────────────────────────
+
+
+def _headers(request: Request) -> dict[str, str]:
+    """The default headers, replaced by those of the table."""
+    own = {
+        "User-Agent": f"assay/{__version__}",
+        "Accept": "application/json",
+        "Accept-Encoding": "identity",
+    }
+    named = {name.lower() for name in request.headers}
+    kept = {name: value for name, value in own.items() if name.lower() not in named}
+    return kept | request.headers
+
+
+def _body(answer: http.client.HTTPResponse) -> bytes:
+    blocks, size = [], 0
+    try:
+        while block := answer.read1(BLOCK):
+            blocks.append(block)
+            size += len(block)
+            if size > MOST_BYTES:
+                raise TooLarge
+    except http.client.IncompleteRead as error:
+        raise CutShort from error
+    if answer.length:
+        raise CutShort
+    return b"".join(blocks)
+
+
+UNPACKED = ("gzip", "x-gzip", "deflate", "identity")
+
+
+def _unpacked(body: bytes, encoding: str) -> bytes:
+    """The body of an answer, which a server may compress without being asked."""
+    encoding = encoding.strip().lower()
+    if encoding not in UNPACKED or encoding == "identity":
+        return body
+    # some send what deflate makes without the head that HTTP asks for
+    bare = encoding == "deflate" and body[:1] and (body[0] & 15 != 8 or len(body) < 2)
+    blocks, left = [], MOST_BYTES
+    try:
+        while body:  # one file after the other is a file of gzip too
+            unpacker = zlib.decompressobj(-15 if bare else 47)
+            blocks.append(unpacker.decompress(body, left))
+            left -= len(blocks[-1])
+            if unpacker.unconsumed_tail or left <= 0:
+                raise TooLarge
+            if not unpacker.eof:
+                raise CutShort
+            body = unpacker.unused_data
+    except zlib.error as error:
+        raise CutShort from error
+    return b"".join(blocks)
+
+
+def _proxy(scheme: str, host: str) -> tuple[str, int] | None:
+    """The proxy that the environment names, for hosts that are not this machine."""
+    local = host in ("localhost", "::1") or host.startswith("127.")
+    if local or not any(name.lower().endswith("_proxy") for name in os.environ):
+        return None
+    from urllib.request import getproxies, proxy_bypass
+
+    named = getproxies().get(scheme)
+    if not named or proxy_bypass(host):
+        return None
+    split = urlsplit(named if "//" in named else f"//{named}")
+    return (split.hostname, split.port or 80) if split.hostname else None
+
+
+def host_of(url: str) -> str:
+    """`host:port`, for messages."""
+    return urlsplit(url).netloc

@@ -288,7 +288,7 @@ def parse(text: str, manner: Manner, where: str) -> Template:
     for match in _PLACE.finditer(text):
         before = text[at : match.start()]
         quoted = manner == "json" and _ends_quoted(before, quoted)
-        parts += [before, _place(match[1], quoted, where)]
+        parts += [before, _parse_placeholder(match[1], quoted, where)]
         at = match.end()
     return tuple(part for part in (*parts, text[at:]) if part != "")
 
@@ -311,7 +311,7 @@ def with_keys(template: Template, manner: Manner | None, where: str) -> Template
     )
 
 
-def _place(inside: str, quoted: bool, where: str) -> Placeholder:
+def _parse_placeholder(inside: str, quoted: bool, where: str) -> Placeholder:
     match = _INSIDE.fullmatch(inside)
     name = match[2] if match else inside.strip()
     if match is None or name not in PLACES:

@@ -109,7 +109,7 @@ class Log:
         with self.path.open("rb") as stream:
             stream.seek(self._read_to)
             for raw in stream:
-                place, act = self._read_to, _decoded(raw)
+                place, act = self._read_to, _decode_act(raw)
                 version = act.v if act is not None else _format_of(raw)
                 if version > FORMAT:
                     self.newer = max(self.newer, version)
@@ -306,10 +306,10 @@ _ACT = msgspec.json.Decoder(Act)
 def read_acts(path: Path) -> Iterator[Act]:
     """The acts of a log in the order of its lines, without those that cannot be read."""
     with path.open("rb") as stream:
-        yield from (act for raw in stream if (act := _decoded(raw)) is not None)
+        yield from (act for raw in stream if (act := _decode_act(raw)) is not None)
 
 
-def _decoded(raw: bytes) -> Act | None:
+def _decode_act(raw: bytes) -> Act | None:
     try:
         return _ACT.decode(raw)
     except (msgspec.MsgspecError, ValueError, RecursionError):

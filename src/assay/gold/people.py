@@ -81,7 +81,7 @@ class People:
         stamps = tuple(stamp_of(file) for file in files)
         if stamps == self._stamps:
             return
-        names = {id: name for file in files for id, name in _read(file).items()}
+        names = {id: name for file in files for id, name in _read_people_file(file).items()}
         self._changes += any(names.get(id) != name for id, name in self._names.items())
         self._names, self._stamps = names, stamps
         self._ids = {name: id for id, name in reversed(names.items()) if name}
@@ -100,7 +100,7 @@ class People:
         return self._ids.get(name, id)
 
 
-def _read(file: Path) -> dict[str, str]:
+def _read_people_file(file: Path) -> dict[str, str]:
     if not file.exists() or not file.stat().st_size:
         return {}
     try:

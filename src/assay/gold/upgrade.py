@@ -1,5 +1,5 @@
-"""What earlier versions kept elsewhere, as the acts of a log: the votes file `STEM.votes.jsonl`,
-and the review tables of the store.
+"""The acts of a log from what earlier versions kept elsewhere: the votes file `STEM.votes.jsonl`,
+which `assay gold export-votes` still writes, and the review tables of the store.
 
 A set without a log is read so; the first command that writes makes a log of it, and puts the votes
 file away as `STEM.votes.jsonl.before-log`. Ids and times stay. Earlier versions went by time where
@@ -8,9 +8,10 @@ a log goes by `supersedes`, so every act is told here which one it replaced."""
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from itertools import groupby, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,12 +19,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from assay.core.errors import AssayError, InputError
-from assay.core.files import stamp_of
+from assay.core.files import iter_json_lines, stamp_of
 from assay.core.types import Vote
 from assay.core.workspace import default_store
 from assay.formats import gold_jsonl
 from assay.formats.gold_jsonl import GoldRow
-from assay.formats.votes_jsonl import read_votes_file
 from assay.gold import acts
 from assay.gold.acts import FORMAT, Act, act_of
 from assay.gold.people import BY_HAND
@@ -33,6 +33,7 @@ from assay.gold.votes import RULING, WITHDRAWN, role_of
 if TYPE_CHECKING:
     from assay.store import Store
     from assay.store.records import AuditEntry
+
 
 Item = Mapping[str, Any]  # a row of the table review_items
 PUT_AWAY = ".before-log"
@@ -413,3 +414,98 @@ def _edited(before: str | None, after: Mapping[str, Any] | None) -> str | None:
 def plain(votes: Iterable[Vote]) -> bytes:
     """Votes in the form of earlier versions, for a team that goes back to one."""
     return b"".join(msgspec.json.encode(vote) + b"\n" for vote in votes)
+
+
+# ── STEM.votes.jsonl, the votes of a set before the log ───────────────────────────────────────────
+
+
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+_NORMAL = re.compile(r"\d{4}(-\d\d)?|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?\+00:00")
+_CONTROL = re.compile(rb"[\x01-\x1f]")
+
+
+def read_votes_file(path: Path) -> list[Vote]:
+    """Every vote ever given, in the order of the file; none where there is no file."""
+    if not path.exists() or not path.stat().st_size:
+        return []
+    votes, seen = list[Vote](), dict[str, int]()
+    torn = _lines(path) if _is_torn(_tail(path)) else None
+    try:
+        for number, value in iter_json_lines(path, strict=True):
+            vote = _vote(value, f"{path}:{number}")
+            if vote.id in seen:
+                first = seen[vote.id]
+                raise InputError(
+                    f"the vote {vote.id!r} is on line {first} already",
+                    where=f"{path}:{number}",
+                    hint="Every vote has an id of its own; was the file merged by hand?",
+                )
+            seen[vote.id] = number
+            votes.append(vote)
+    except InputError as error:
+        if torn is None or not error.where.endswith(f":{torn}"):
+            raise
+    return votes
+
+
+def _vote(value: object, where: str) -> Vote:
+    try:
+        return _in_utc(msgspec.convert(value, Vote))
+    except (msgspec.ValidationError, ValueError, OverflowError) as error:
+        raise InputError(
+            f"not a vote: {error}",
+            where=where,
+            hint="Expected id, query_id, doc_id, grade, judge, kind, at and what else a vote has.",
+        ) from error
+
+
+def _in_utc(vote: Vote) -> Vote:
+    """Times compare as text."""
+    if not vote.at or _NORMAL.fullmatch(vote.at):
+        return vote
+    return msgspec.structs.replace(vote, at=_time_in_utc(vote.at))
+
+
+def _time_in_utc(at: str) -> str:
+    """In UTC; a day stays a day."""
+    if _DAY.fullmatch(at):
+        return date.fromisoformat(at).isoformat()
+    given = datetime.fromisoformat(at)
+    moment = given.replace(tzinfo=UTC) if given.tzinfo is None else given.astimezone(UTC)
+    return moment.isoformat()
+
+
+# ── the end of the file ───────────────────────────────────────────────────────────────────────────
+
+
+def _tail(path: Path) -> bytes:
+    """The bytes after the last line end; empty in a file that was written whole."""
+    with path.open("rb") as stream:
+        stream.seek(-1, os.SEEK_END)
+        if stream.read(1) == b"\n":
+            return b""
+    return path.read_bytes().rpartition(b"\n")[2]
+
+
+def _is_torn(tail: bytes) -> bool:
+    """The beginning of one vote, and no more: what a write leaves that was cut."""
+    left = tail.rstrip(b"\0")  # a file system may have made room for the rest
+    if not left:
+        return bool(tail)
+    if not left.startswith(b"{") or _CONTROL.search(left):
+        return False  # as with the line ends of another system: a file that somebody has edited
+    try:
+        left.decode("utf-8")
+    except UnicodeDecodeError as error:  # cut within a letter; elsewhere it is no text at all
+        if error.end < len(left):
+            return False
+        left = left[: error.start]
+    try:
+        msgspec.json.decode(left)
+        return False
+    except msgspec.DecodeError:
+        return True
+
+
+def _lines(path: Path) -> int:
+    return path.read_bytes().count(b"\n") + 1

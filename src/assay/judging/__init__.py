@@ -1,0 +1,1 @@
+"""Judging: rubrics, pools, packets, votes, label policies, agreement and machine judges."""

@@ -342,7 +342,7 @@ def _highly_relevant(
     high = sum(judgment.grade >= rubric.highly_relevant_from for judgment in judgments)
     usual = stated.highly_relevant or rubric.expected_per_query.highly_relevant
     least = max(rubric.checklist.min_highly_relevant, (stated.highly_relevant or (0, 0))[0])
-    found = f"{high} with {_named(rubric.highly_relevant_from, rubric.top)}"
+    found = f"{high} with {_grade_range(rubric.highly_relevant_from, rubric.top)}"
     if high < least:
         message = f"{found}, at least {least} wanted: is the issue in the corpus?"
         yield _flag("few-highly-relevant", query_id, message)
@@ -371,7 +371,7 @@ def _counts(
     usual = stated.relevant or rubric.expected_per_query.relevant
     middle = sum(judgment.grade in lower for judgment in judgments)
     if usual and lower and not usual[0] <= middle <= usual[1]:
-        message = f"{middle} with {_named(lower[0], lower[-1])}, {span(usual)} expected"
+        message = f"{middle} with {_grade_range(lower[0], lower[-1])}, {span(usual)} expected"
         yield _flag("grade-1-spread", query_id, message)
 
 
@@ -381,7 +381,7 @@ def _relevant(query_id: str, judgments: list[Judgment], rubric: Rubric) -> Itera
     relevant = sum(judgment.grade >= rubric.relevant_from for judgment in judgments)
     least = rubric.checklist.min_relevant
     if relevant < least <= total:
-        found = f"{relevant} with {_named(rubric.relevant_from, rubric.top)}"
+        found = f"{relevant} with {_grade_range(rubric.relevant_from, rubric.top)}"
         message = f"{found}, at least {least} wanted: the query may be too narrow"
         yield _flag("few-relevant", query_id, message)
     usual = rubric.expected_per_query.judged
@@ -411,7 +411,7 @@ def _replaced_targets(gold: GoldSet, rubric: Rubric) -> Iterator[Finding]:
         yield _note("targets-replaced", gold.name, message)
 
 
-def _named(lowest: int, highest: int) -> str:
+def _grade_range(lowest: int, highest: int) -> str:
     return f"grade {lowest}" if lowest == highest else f"grades {lowest} to {highest}"
 
 

@@ -142,7 +142,7 @@ def _slices(title: str, parts: Mapping[str, AgreementFigures]) -> TitledTable:
         names=("", "pairs", "exact", "linear kappa", "alpha", "relevant or not", "far apart"),
         rows=[
             (
-                _row_name(name, *_shown(figures)),
+                _row_name(name, *_main_figures(figures)),
                 f"{figures.pairs:,}",
                 _brief(figures.exact),
                 _brief(figures.weighted_kappa),
@@ -223,7 +223,7 @@ def _signed(figures: Iterable[AgreementFigure]) -> tuple[str, ...]:
     return tuple(_brief(figure, sign=True) for figure in figures)
 
 
-def _shown(figures: AgreementFigures) -> tuple[AgreementFigure, ...]:
+def _main_figures(figures: AgreementFigures) -> tuple[AgreementFigure, ...]:
     two = figures.relevant.exact
     return figures.exact, figures.weighted_kappa.linear, figures.krippendorff_alpha, two
 

@@ -158,7 +158,7 @@ class DatabaseFile:
             raise self._gone()
         if not is_writable(self._path):
             file = self._path.resolve()
-            how = "mode=ro" if _beside(file, LOG).exists() else "immutable=1"
+            how = "mode=ro" if _sibling_file(file, LOG).exists() else "immutable=1"
             args[0] = f"{file.as_uri()}?{how}"
             options["uri"] = True
 
@@ -190,15 +190,15 @@ class DatabaseFile:
             raise self._gone() from error
         if not found.st_size:
             raise self._gone()
-        return FileIdentity((found.st_dev, found.st_ino), _number(_beside(file, LOG)))
+        return FileIdentity((found.st_dev, found.st_ino), _number(_sibling_file(file, LOG)))
 
     def _set_aside(self, known: FileIdentity) -> None:
         """SQLite would read the log of the former file as that of the new one."""
         file = self._path.resolve()
-        if known.log and _number(_beside(file, LOG)) == known.log:
+        if known.log and _number(_sibling_file(file, LOG)) == known.log:
             for ending in (LOG, SHARED):
                 with contextlib.suppress(OSError):
-                    _beside(file, ending).replace(_beside(file, f"{ending}.former"))
+                    _sibling_file(file, ending).replace(_sibling_file(file, f"{ending}.former"))
 
     def _gone(self) -> StoreUnavailable:
         return StoreUnavailable(f"{self._path}: the database is gone")
@@ -208,7 +208,7 @@ class DatabaseFile:
         return StoreUnavailable(f"{self._path}: {log} is gone; stop Assay and start it again")
 
 
-def _beside(file: Path, ending: str) -> Path:
+def _sibling_file(file: Path, ending: str) -> Path:
     return file.with_name(f"{file.name}{ending}")
 
 

@@ -1,4 +1,5 @@
-"""The tables. Migrations create them; a test compares the two on both databases.
+"""The tables of the workspace database. Migrations create them; a test compares the two on both
+databases.
 
 To change a table, change four things: the table here; a new file in `store/migrations/versions`
 with the next number and a `downgrade`; the record in `store/records.py`; and the methods that read
@@ -93,7 +94,7 @@ metadata = MetaData()
 
 # Tables that migrations 0001 to 0003 made for the review queue and votes. The log beside each gold
 # set replaced them. They stay as they are, because the upgrade of a project reads them
-# (`store/legacy.py`); nothing writes them any more.
+# (`gold/upgrade.py`); nothing writes them any more.
 LEGACY = ("gold_sets", "issued_ids", "review_items", "votes")
 # How the actions of earlier versions on gold sets began in the audit trail.
 ABOUT_SETS = ("review.", "gold.", "flag query", "unflag query")

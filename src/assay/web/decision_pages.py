@@ -1,19 +1,32 @@
-"""The pages that decide: Home, the list of runs, one run, and two runs compared. A page and its
-JSON call share a handler."""
+"""The pages that decide: Home, the list of runs, one run, two runs compared; and the runs that are
+started from a page or a call. A page and its JSON call share a handler."""
 
 from __future__ import annotations
 
 import contextlib
-from urllib.parse import quote, urlencode
+import threading
+from datetime import datetime
+from urllib.parse import parse_qs, quote, urlencode, urlsplit
 
 import msgspec
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 from assay.core.errors import AssayError, InputError, NotHere
-from assay.core.results import Results, Verdict
-from assay.reports import render, view
-from assay.reports.drawings import change_mark, moves, range_mark
+from assay.core.results import BOUNDS, DROPS, Results, Verdict
+from assay.core.types import Page
+from assay.reports import ReportView, render, view
+from assay.reports.drawings import (
+    ChartLine,
+    ChartPoint,
+    change_mark,
+    moves,
+    range_mark,
+    swatch,
+    time_chart,
+)
+from assay.reports.numbers import Numbers, is_rate
+from assay.reports.shapes import CheckLine
 from assay.reports.wording import (
     BESIDE,
     Sentences,
@@ -25,17 +38,21 @@ from assay.reports.wording import (
     risk_in_words,
 )
 from assay.reports.words import Words
-from assay.web.access import GET, Guarded, is_chair, page_and_call, user_of
-from assay.web.decision_parts import (
-    chart_of,
-    checks_of,
-    decided_page,
-    is_share,
-    moved,
-    weakness,
+from assay.web.access import GET, POST, Guarded, is_chair, page_and_call, user_of
+from assay.web.page_frame import (
+    body,
+    form,
+    is_api,
+    json,
+    language_for,
+    local_path,
+    message_of,
+    page,
+    query,
+    sent_as,
+    service_of,
 )
-from assay.web.page_frame import is_api, json, language_for, message_of, query, service_of
-from assay.web.run_pages import JOB_ROUTES, queue_of
+from assay.workbench.deciding import single_judge_risk
 from assay.workbench.deciding.against_baseline import (
     BaselineComparison,
     RunToday,
@@ -48,8 +65,10 @@ from assay.workbench.deciding.next_judgments import left_to_judge
 from assay.workbench.deciding.run_boards import (
     Board,
     RunLine,
+    board_of,
     boards,
     line_of,
+    run_lines,
     run_page,
     verdict_risk,
     verdict_today,
@@ -58,14 +77,214 @@ from assay.workbench.deciding.run_comparison import Duel, SliceChange, duel, lea
 from assay.workbench.deciding.side_by_side import TwoRankings, two_rankings
 from assay.workbench.deciding.single_judge_risk import SingleJudgeRisk, second_judge_asked
 from assay.workbench.deciding.trend import Trend, trends_by_set
-from assay.workbench.judging.vote_totals import rulings_needed
+from assay.workbench.judging.vote_totals import rulings_needed, set_standing
 from assay.workbench.project.cache import computed
 from assay.workbench.project.home import Overview, overview, run_risk
-from assay.workbench.project.paging import Page
-from assay.workbench.project.service import Service, kept_path
+from assay.workbench.project.service import Service, kept_path, stored_name
 from assay.workbench.scoring.history import KeptRun, kept_run
 from assay.workbench.scoring.report import beside
-from assay.workbench.scoring.run_queue import choices
+from assay.workbench.scoring.run_queue import RunJob, RunQueue, choices, engines_again
+
+WORDS = ("judge", "decide")
+LINES = 6  # engines that are drawn in a chart
+
+
+def since(at: datetime, now: datetime) -> tuple[str, int]:
+    """(key of the words, how many) of how long ago something was."""
+    seconds = max((now - at).total_seconds(), 0.0)
+    for key, length in (("days_ago", 86_400), ("hours_ago", 3_600), ("minutes_ago", 60)):
+        if seconds >= length:
+            return key, int(seconds // length)
+    return "minutes_ago", 0
+
+
+def grade_class(grade: int | None) -> str:
+    return "gq" if grade is None else f"g{min(max(grade, 0), 2)}"
+
+
+def chart_of(board: Board, words: Words) -> object:
+    """The tracks of a set in the order of time."""
+    numbers = Numbers(words)
+    runs_in_order = sorted(
+        (line for track in board.tracks for line in track.runs), key=lambda line: (line.at, line.id)
+    )
+    first = runs_in_order[0].at if runs_in_order else None
+
+    def day(at: datetime) -> str:
+        return numbers.day(str(at.date()))
+
+    lines = [
+        ChartLine(
+            name=track.engine,
+            points=[
+                ChartPoint(
+                    place=(line.at - (first or line.at)).total_seconds(),
+                    value=line.value or 0.0,
+                    low=line.low,
+                    high=line.high,
+                    label=f"{line.engine} {day(line.at)}: {numbers.decimal(line.value)}",
+                    link=f"/runs/{line.id}",
+                )
+                for line in track.runs
+            ],
+        )
+        for track in board.tracks[:LINES]
+    ]
+    if not runs_in_order:
+        return ""
+    name = words.figure(board.measure) if words.has("figures", board.measure) else board.measure
+    ends = (day(runs_in_order[0].at), day(runs_in_order[-1].at))
+    return time_chart(
+        lines,
+        label=f"{board.gold}: {name}",
+        ends=ends,
+        rtl=words.direction == "rtl",
+        decimal=words("language.decimal"),
+    )
+
+
+def is_share(key: str) -> bool:
+    counted = key == "total" or key.startswith("n_")
+    return not counted and not any(part in key for part in ("latency", "score"))
+
+
+def weakness(line: object) -> tuple[float, str]:
+    values: dict[str, float | None] = dict(getattr(line, "values", {}))
+    outcome = getattr(line, "outcome", None)
+    if outcome is not None:  # of those that failed, what must pass comes first
+        entry = outcome.entry
+        return entry.passed + (0.0 if entry.must else 0.5), entry.query_id
+    value = values.get("ndcg@10", next(iter(values.values()), None))
+    return (2.0 if value is None else value), getattr(line, "query_id", "")
+
+
+class MovedDocuments(msgspec.Struct, frozen=True, kw_only=True):
+    """How many documents of B stand higher and lower than in A, are new, and of A are gone."""
+
+    up: int
+    down: int
+    new: int
+    out: int
+
+
+def moved(found: TwoRankings) -> MovedDocuments:
+    now = found.b.documents
+    return MovedDocuments(
+        up=sum(placed.moved > 0 for placed in now),
+        down=sum(placed.moved < 0 for placed in now),
+        new=sum(placed.other_rank is None for placed in now),
+        out=sum(placed.other_rank is None for placed in found.a.documents),
+    )
+
+
+# ── gates ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+class ShownGate(msgspec.Struct, frozen=True, kw_only=True):
+    """A gate as a page shows it: `by_value` where the figure itself decides, whatever its interval
+    is, and the share of the top ten that had to be judged first."""
+
+    line: CheckLine
+    by_value: bool = False
+    min_judged: float | None = None
+
+
+def checks_of(report: ReportView, verdict: Verdict | None) -> list[ShownGate]:
+    checks = verdict.checks if verdict else []
+    return [
+        ShownGate(
+            line=line,
+            by_value=report.kind == "graded"
+            and check.gate.alpha is None
+            and bool(check.gate.stated((*BOUNDS, *DROPS)))
+            and check.value is not None
+            and "latency" not in check.gate.measure
+            and check.gate.measure not in ("errors", "n_failed"),
+            min_judged=check.gate.min_judged,
+        )
+        for line, check in zip(report.checks, checks, strict=True)
+    ]
+
+
+# ── the way back ──────────────────────────────────────────────────────────────────────────────────
+
+
+def back_to(service: Service, gold: str, asked: str) -> str:
+    """The page that was asked from, of the newest runs of its engines; else the comparison of the
+    best two, where the question of the set is answered."""
+    parts = urlsplit(local_path(asked))
+    given = parse_qs(parts.query)
+    lines = run_lines(service, gold=stored_name(service, gold))
+    newest: dict[str, str] = {}
+    for line in lines:
+        newest.setdefault(line.engine, line.id)
+
+    def now(run_id: str) -> str:
+        try:
+            return newest.get(kept_run(service, run_id).engine, run_id)
+        except AssayError:
+            return run_id
+
+    if parts.path == "/compare" and given.get("a") and given.get("b"):
+        two = {"a": now(given["a"][0]), "b": now(given["b"][0])}
+        return f"/compare?{urlencode(two)}"
+    if parts.path.startswith("/runs/") and parts.path.count("/") == 2:
+        return f"/runs/{now(parts.path.rpartition('/')[2])}"
+    if parts.path == "/":
+        return "/"
+    leaders = board_of(gold, lines).leaders
+    if len(leaders) > 1:
+        return f"/compare?{urlencode({'a': leaders[1].id, 'b': leaders[0].id})}"
+    return f"/runs/{leaders[0].id}" if leaders else "/runs"
+
+
+# ── what the templates share ──────────────────────────────────────────────────────────────────────
+
+
+def decided_page(request: Request, template: str, status: int = 200, **values: object) -> Response:
+    words = Words(language_for(request))
+    service = service_of(request)
+    now = service.clock()
+    queue: RunQueue | None = getattr(request.app.state, "run_queue", None)
+    going = [job for job in queue.jobs() if not job.is_over] if queue is not None else []
+
+    def runs_now(name: str) -> list[str]:
+        return [job.engine for job in going if job.gold == name]
+
+    def runs_again(name: str) -> list[str]:
+        now = runs_now(name)
+        return [engine for engine in engines_again(service, name) if engine not in now]
+
+    def ago(at: datetime) -> tuple[str, int]:
+        return since(at, now)
+
+    return page(
+        request,
+        template,
+        status,
+        words=WORDS,
+        ago=ago,
+        grade_class=grade_class,
+        swatch=swatch,
+        mark=range_mark,
+        report_words=words,
+        failed_musts=Sentences(words).failed_musts,
+        is_rate=is_rate,
+        figure_name=lambda key: words.figure(key) if words.has("figures", key) else key,
+        short_name=lambda key: words.short(key) if words.has("figures", key) else key,
+        slice_kind=words.slice_kind,
+        quoted=lambda text: quote(text, safe=""),
+        lines=LINES,
+        is_rows=lambda name: set_standing(name, service.gold_sets[name]).approved is not None,
+        standing_of=lambda name: set_standing(name, service.gold_sets[name]),
+        runs_now=runs_now,
+        runs_again=runs_again,
+        here=f"{request.url.path}?{request.url.query}".rstrip("?"),
+        can_start=is_chair(request),
+        names={stored_name(service, name): name for name in service.gold_sets},
+        **values,
+    )
+
 
 LISTED = 30  # runs in a list, and queries of a comparison, before the rest is folded away
 
@@ -368,6 +587,180 @@ def compare_rankings(request: Request) -> Response:
         readable=any(row.path.startswith("/doc/") for row in request.app.state.table),
     )
 
+
+_making = threading.Lock()
+
+
+class StartRun(msgspec.Struct, frozen=True, kw_only=True):
+    gold: str
+    engine: str
+
+
+class RunAgain(msgspec.Struct, frozen=True, kw_only=True):
+    gold: str
+
+
+class SecondWanted(msgspec.Struct, frozen=True, kw_only=True):
+    """The run whose verdict rests on one judge; with another, the comparison of the two."""
+
+    run: str
+    other: str = ""
+
+
+class SecondAsked(msgspec.Struct, frozen=True, kw_only=True):
+    documents: int
+
+
+class Again(msgspec.Struct, frozen=True, kw_only=True):
+    """A request to run again: the set, the runs that were started, and the page to go back to."""
+
+    set: str = ""
+    jobs: str = ""
+    back: str = ""
+
+
+def queue_of(request: Request) -> RunQueue:
+    """The queue of runs of this server, made when it is first needed."""
+    state = request.app.state
+    with _making:
+        if not hasattr(state, "run_queue"):
+            state.run_queue = RunQueue(service_of(request))
+        queue: RunQueue = state.run_queue
+    return queue
+
+
+def start(request: Request) -> Response:
+    given = sent_as(request, StartRun)
+    try:
+        job = queue_of(request).start(given.gold, given.engine, by=user_of(request).name)
+    except InputError as error:
+        if is_api(request):
+            raise
+        return _job_page(request, None, message_of(request, error), 400)
+    if is_api(request):
+        return json(job, 202)
+    return RedirectResponse(f"/runs/jobs/{job.id}", status_code=303)
+
+
+def run_again(request: Request) -> Response:
+    """Update the labels with new judgments, and run again what needs it; then go back."""
+    queue, by = queue_of(request), user_of(request).name
+    if is_api(request):
+        return json(queue.again(body(request, RunAgain).gold, by=by), 202)
+    fields = form(request)
+    gold, back = fields.text("set"), fields.text("back")
+    jobs = queue.again(gold, by=by)
+    if not jobs:
+        return RedirectResponse(back_to(service_of(request), gold, back), status_code=303)
+    asked = {"set": gold, "back": back, "jobs": ",".join(job.id for job in jobs)}
+    return RedirectResponse(f"/runs/again?{urlencode(asked)}", status_code=303)
+
+
+def run_again_page(request: Request) -> Response:
+    """The progress of the runs; when all are done, on to the page that was asked from."""
+    asked, queue = query(request, Again), queue_of(request)
+    found = [queue.job(one) for one in asked.jobs.split(",") if one]
+    jobs = [job for job in found if job is not None]
+    back = back_to(service_of(request), asked.set, asked.back) if asked.set else "/runs"
+    if all(job.state == "done" for job in jobs) and bool(jobs) == bool(asked.jobs):
+        return RedirectResponse(back, status_code=303)
+    return decided_page(request, "again.html", jobs=jobs, gold=asked.set, back=back)
+
+
+def ask_second_judge(request: Request) -> Response:
+    service, wanted = service_of(request), sent_as(request, SecondWanted)
+    kept = kept_run(service, wanted.run)
+    if wanted.other:
+        found = duel(service, wanted.other, kept.id).rests
+    else:
+        found = verdict_risk(service, kept, verdict_today(service, kept))
+    asked, by = 0, user_of(request).name
+    if found is not None:
+        path = kept_path(service, kept.gold)
+        asked = single_judge_risk.ask_second_judge(service, path, found.pairs, by=by)
+    if is_api(request):
+        return json(SecondAsked(documents=asked))
+    back = local_path(form(request).text("back")) or f"/runs/{wanted.run}"
+    return RedirectResponse(back, status_code=303)
+
+
+def show_job(request: Request) -> Response:
+    found = queue_of(request).job(request.path_params["job"])
+    if not is_api(request):
+        return _job_page(request, found, "", 404 if found is None else 200)
+    if found is None:
+        return json({"error": "no such run is known since the server was started"}, 404)
+    return json(found)
+
+
+def _job_page(request: Request, found: RunJob | None, complaint: str, status: int) -> Response:
+    service = service_of(request)
+    before = now = None
+    if found is not None and found.run:
+        kept = kept_run(service, found.run)
+        earlier = run_page(service, gold=kept.gold, limit=12).items
+        before = next((line for line in earlier if line.id != found.run and not line.error), None)
+        now = next((line for line in earlier if line.id == found.run), None)
+    is_behind = (
+        now is not None
+        and before is not None
+        and now.engine != before.engine
+        and now.fingerprint == before.fingerprint
+        and (now.value or 0) < (before.value or 0)
+    )
+    return decided_page(
+        request,
+        "job.html",
+        status,
+        job=found,
+        complaint=complaint,
+        before=before,
+        is_behind=is_behind,
+        can_stop=is_chair(request),
+    )
+
+
+def list_jobs(request: Request) -> Response:
+    return json(queue_of(request).jobs())
+
+
+def cancel(request: Request) -> Response:
+    job_id = request.path_params["job"]
+    stopped = queue_of(request).cancel(job_id, by=user_of(request).name)
+    if is_api(request):
+        return json(stopped)
+    return RedirectResponse(f"/runs/jobs/{job_id}", status_code=303)
+
+
+JOB_ROUTES = [
+    *page_and_call(
+        "/runs/start", start, POST, "chair", "Start a run", StartRun, RunJob, call="/api/runs/jobs"
+    ),
+    *page_and_call(
+        "/runs/again",
+        run_again,
+        POST,
+        "chair",
+        "Count newer judgments, and run again what needs it",
+        RunAgain,
+        list[RunJob],
+    ),
+    Guarded("/runs/again", run_again_page, GET, "reader", "How far the runs are", query=Again),
+    *page_and_call(
+        "/second",
+        ask_second_judge,
+        POST,
+        "chair",
+        "Ask a second judge for what a verdict or a comparison rests on",
+        SecondWanted,
+        SecondAsked,
+    ),
+    Guarded("/api/runs/jobs", list_jobs, GET, "reader", "Runs started here", answer=list[RunJob]),
+    *page_and_call(
+        "/runs/jobs/{job}", show_job, GET, "reader", "A run that was started here", answer=RunJob
+    ),
+    *page_and_call("/runs/jobs/{job}/cancel", cancel, POST, "chair", "Stop a run", answer=RunJob),
+]
 
 DECIDE_ROUTES = [
     *page_and_call(

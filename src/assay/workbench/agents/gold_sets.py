@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Meta
 
 from assay.core.errors import InputError, NotHere
-from assay.core.types import GoldSet, Query
+from assay.core.types import GoldSet, Page, Query, page_of, page_size
 from assay.corpus.disk import list_corpora as corpus_names
 from assay.judging import rubrics
 from assay.judging.passages import passages
@@ -25,13 +25,12 @@ from assay.workbench.agents.short_answers import Limit, Offset, cut, fitted, roo
 from assay.workbench.judging.gold_sets import GoldSummary, gold_list
 from assay.workbench.judging.pool import judged_now
 from assay.workbench.judging.vote_totals import set_standing
-from assay.workbench.project.paging import Page, page_of, page_size
 from assay.workbench.project.service import Service, gold_path, read_gold, run_names
 from assay.workbench.review import queue, suggestions
 from assay.workbench.review.item import TOP_GRADE
 from assay.workbench.review.queue import Backlog, BacklogFigures, backlog_figures
 from assay.workbench.review.suggestions import ToJudge, worth_looking_at
-from assay.workbench.scoring.rubric_settings import rubric_of
+from assay.workbench.scoring.request import rubric_of
 from assay.workbench.searching.open_corpora import reader_named
 
 NOT_RECORDED = "not recorded: approval is counted for sets made from logs"

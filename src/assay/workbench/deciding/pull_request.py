@@ -11,7 +11,7 @@ from assay.core.files import write_atomic
 from assay.core.results import GoldenResults, Results
 from assay.core.workspace import workspace
 from assay.evaluation.comparison import Comparison, compare
-from assay.reports.comment import CommentedRun, comment
+from assay.reports.markdown import CommentedRun, comment
 from assay.workbench.deciding.baseline import read_baseline
 from assay.workbench.project.config import Config
 from assay.workbench.scoring.run import Outcome

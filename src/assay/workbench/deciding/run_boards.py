@@ -11,13 +11,13 @@ import msgspec
 from assay.core.errors import AssayError
 from assay.core.files import stamp_of
 from assay.core.results import Gate, GoldenResults, Results, Verdict
+from assay.core.types import Page, page_of, page_size
 from assay.evaluation.gates import DEFAULT_POLICY
 from assay.reports.wording import ERRORS
 from assay.store.records import RunRecord
 from assay.workbench.deciding.baseline import read_baseline
 from assay.workbench.deciding.single_judge_risk import SingleJudgeRisk, find_single_judge_risk
 from assay.workbench.project.cache import computed
-from assay.workbench.project.paging import Page, page_of, page_size
 from assay.workbench.project.service import Service, kept_path
 from assay.workbench.scoring.history import (
     KeptRun,

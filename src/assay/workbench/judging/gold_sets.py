@@ -55,7 +55,7 @@ from assay.workbench.project.cache import computed
 from assay.workbench.project.config import CONFIG_NAME, read_config
 from assay.workbench.project.overwrite_guard import spare_judgments
 from assay.workbench.project.service import Service
-from assay.workbench.scoring.rubric_settings import stale_count as stale_count
+from assay.workbench.scoring.request import stale_count as stale_count
 
 # ── the corpus of each row ────────────────────────────────────────────────────────────────────────
 

@@ -14,7 +14,6 @@ from datetime import UTC, timedelta
 import msgspec
 
 from assay.core.errors import AssayError, InputError, NotHere
-from assay.core.lru import Remembered
 from assay.core.types import Document, Query, Topic, Vote
 from assay.formats.gold_jsonl import locked
 from assay.gold.votes import WITHDRAWN, not_before
@@ -33,6 +32,7 @@ from assay.workbench.judging.session import (
     write_vote,
 )
 from assay.workbench.judging.set_edits import Flag, flags_of
+from assay.workbench.project.cache import Remembered
 from assay.workbench.project.service import Service, gold_path
 from assay.workbench.searching.open_corpora import reader_of
 

@@ -1,12 +1,14 @@
 """New gold sets, and changes to a set that are not votes: queries, issues, documents to judge, and
 flags. `assay gold init` and `assay gold add` write the files of the set; pages also record in its
-log who changed what."""
+log who changed what. Queries without judgments are read from a text file or a CSV with a header."""
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -15,13 +17,18 @@ import msgspec
 
 from assay import formats
 from assay.core.errors import InputError, NotHere, UsageError
-from assay.core.files import refuse_unwritable, write_atomic
+from assay.core.files import (
+    decode,
+    iter_lines,
+    read_bytes,
+    refuse_long_lines,
+    refuse_unwritable,
+    write_atomic,
+)
 from assay.core.types import Document, GoldSet, Issue, Query, Topic
 from assay.formats.dataset_json import QUERY_TYPES, read_taxonomy
 from assay.formats.gold_jsonl import locked
-from assay.formats.query_lists import Found as Found
-from assay.formats.query_lists import read_queries as read_queries
-from assay.formats.schema import id_of, text_of
+from assay.formats.schema import id_of, repeated, text_of
 from assay.gold.acts import ADD_DOCUMENT, ADD_QUERY, EDIT_ISSUE, FLAG, UNFLAG, Act, ActId
 from assay.gold.log import Log, open_log, writing
 from assay.gold.projection import state_of_file
@@ -63,7 +70,7 @@ class ChangedSet(msgspec.Struct, frozen=True, kw_only=True):
 
 def init_gold(
     file: Path,
-    queries: Sequence[Found] = (),
+    queries: Sequence[LocatedQuery] = (),
     *,
     rubric: str,
     taxonomy: Path | None = None,
@@ -115,7 +122,9 @@ def rubric_found_again(rubric: str, file: Path) -> rubrics.Rubric:
     return rules
 
 
-def logged_queries(source: Service | ExternalLogs, *, limit: int | None = None) -> list[Found]:
+def logged_queries(
+    source: Service | ExternalLogs, *, limit: int | None = None
+) -> list[LocatedQuery]:
     """What people searched for, most frequent first. Spellings of one query are one, written as
     most wrote it."""
     logs = source.store if isinstance(source, Service) else source
@@ -137,7 +146,7 @@ def logged_queries(source: Service | ExternalLogs, *, limit: int | None = None) 
 # ── queries ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def add_queries(dataset: Path, queries: Sequence[Found]) -> ChangedSet:
+def add_queries(dataset: Path, queries: Sequence[LocatedQuery]) -> ChangedSet:
     """Put queries at the end of a set; those without an id are numbered on."""
     with locked(dataset):
         made, content = with_queries(dataset, queries)
@@ -145,7 +154,7 @@ def add_queries(dataset: Path, queries: Sequence[Found]) -> ChangedSet:
     return made
 
 
-def with_queries(dataset: Path, queries: Sequence[Found]) -> tuple[ChangedSet, bytes]:
+def with_queries(dataset: Path, queries: Sequence[LocatedQuery]) -> tuple[ChangedSet, bytes]:
     """The set with queries added, and its new content. The caller holds the lock."""
     gold = formats.read_gold(dataset)
     new = _with_ids(queries, gold.queries, gold.taxonomy)
@@ -158,7 +167,7 @@ def with_queries(dataset: Path, queries: Sequence[Found]) -> tuple[ChangedSet, b
 
 
 def _with_ids(
-    given: Iterable[Found], known: Sequence[Query], topics: Mapping[str, Topic]
+    given: Iterable[LocatedQuery], known: Sequence[Query], topics: Mapping[str, Topic]
 ) -> list[Query]:
     """The queries as they go into the set. One that is in it already, or comes twice, is refused:
     two people would judge it apart."""
@@ -512,3 +521,85 @@ def _raised(log: Log) -> dict[str, list[Act]]:
         if act.action == FLAG and act.id not in replaced:
             raised.setdefault(act.subject["query"], []).append(act)
     return raised
+
+
+# ── lists of queries without judgments ────────────────────────────────────────────────────────────
+
+
+TEXT_COLUMNS = ("text", "query")  # either
+OWN_COLUMNS = ("id", "type", "topic", "issue", "notes")
+KEPT_COLUMNS = ("language", "corpus")  # dataset.json keeps them with the query as they stand
+COLUMNS = (*TEXT_COLUMNS, *OWN_COLUMNS, *KEPT_COLUMNS)
+
+LocatedQuery = tuple[
+    str, Query
+]  # where it stands, and the query; its id is empty where none is given
+
+
+def read_queries(path: Path) -> list[LocatedQuery]:
+    if path.suffix not in (".txt", ".csv"):
+        raise InputError(
+            f"queries are read from .txt or .csv, not {path.suffix or 'a file without an ending'}",
+            where=str(path),
+            hint="A text file has one query a line; a CSV has a column text or query.",
+        )
+    return list(_from_csv(path) if path.suffix == ".csv" else _from_text(path))
+
+
+def _from_text(path: Path) -> Iterator[LocatedQuery]:
+    for number, line in iter_lines(path):
+        where = f"{path}:{number}"
+        yield where, Query(id="", text=text_of(line.strip(), Path(where), "text"))
+
+
+def _from_csv(path: Path) -> Iterator[LocatedQuery]:
+    refuse_long_lines(path)
+    text = decode(read_bytes(path), path)
+    mark = max(",;\t", key=text.partition("\n")[0].count)  # as the spreadsheet's language has it
+    reader = csv.DictReader(io.StringIO(text, newline=""), strict=True, delimiter=mark)
+    try:
+        column = _text_column([name.strip() for name in reader.fieldnames or ()], path)
+        reader.fieldnames = [name.strip() for name in reader.fieldnames or ()]
+        for row in reader:
+            where = f"{path}:{reader.line_num}"
+            if None in row:
+                raise InputError(
+                    "the row has more fields than the header",
+                    where=where,
+                    hint="Put a text with a comma in quotation marks.",
+                )
+            values = {name: (value or "").strip() for name, value in row.items()}
+            if any(values.values()):
+                yield where, _query(values, column, where)
+    except csv.Error as error:
+        raise InputError(f"not valid CSV: {error}", where=f"{path}:{reader.line_num}") from error
+
+
+def _text_column(names: list[str], path: Path) -> str:
+    twice = repeated(names)
+    unknown = [name for name in names if name not in COLUMNS]
+    given = [name for name in TEXT_COLUMNS if name in names]
+    if twice:
+        raise InputError(f"the column {twice} comes twice", where=f"{path}:1")
+    if len(given) != 1 or unknown:
+        said = f"there is no column {unknown[0]!r}" if unknown else "one column text or query"
+        raise InputError(
+            f"the header is not that of a list of queries: {said}",
+            where=f"{path}:1",
+            hint=f"Expected text (or query), and of {', '.join(COLUMNS[2:])} what you have.",
+        )
+    return given[0]
+
+
+def _query(values: dict[str, str], column: str, where: str) -> Query:
+    if not values[column]:
+        raise InputError("the row has no query text", where=where)
+    return Query(
+        id=values.get("id", ""),
+        text=text_of(values[column], Path(where), column),
+        type=values.get("type", ""),
+        topic=values.get("topic", ""),
+        issue=values.get("issue", ""),
+        notes=values.get("notes", ""),
+        extra={name: values[name] for name in KEPT_COLUMNS if values.get(name)},
+    )

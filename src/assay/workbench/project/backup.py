@@ -20,6 +20,7 @@ import hashlib
 import io
 import os
 import shutil
+import sqlite3
 import tarfile
 import zipfile
 from collections import Counter
@@ -27,9 +28,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
-from typing import IO
+from typing import IO, Any, Literal
 
 import msgspec
+from sqlalchemy import Connection, create_engine, inspect
 
 from assay import __version__, formats
 from assay.core import conninfo
@@ -38,7 +40,10 @@ from assay.core.files import os_message, scratch_beside, sync_folder
 from assay.core.workspace import DATABASE, DEFAULT, HOME, STORE, default_store, workspace
 from assay.engines.engine_table import EngineConfig, kind_of
 from assay.formats.gold_jsonl import locked
-from assay.store import copying
+from assay.store import migrate, open_store
+from assay.store.database import address, connect, missing, read, url_of, write
+from assay.store.records import StoreError
+from assay.store.tables import LEGACY, metadata
 from assay.workbench.project.config import CONFIG_NAME, Config, read_config
 from assay.workbench.project.service import NoStore, open_service, sets_of
 
@@ -73,7 +78,7 @@ class Backup(msgspec.Struct, frozen=True, kw_only=True):
     format: int = FORMAT
     assay: str = ""
     at: str = ""
-    store: copying.StoreCopy | None = None
+    store: StoreCopy | None = None
     gold: list[str] = []
     parts: dict[str, MemberDigest] = {}
     left_out: list[str] = []
@@ -205,7 +210,7 @@ def make_backup(
         made.chmod(0o600)  # the store in it is private
         with made.open("rb") as stream:
             os.fsync(stream.fileno())
-        _place(made, target)
+        _rename_into_place(made, target)
     return BackupSummary(
         store=f"{copied.backend}, schema {copied.schema}" if copied else "none",
         gold_sets=whole.gold,
@@ -217,14 +222,14 @@ def make_backup(
 
 def _add_sets(
     writer: _Writer, sets: Mapping[str, Path], folder: Path, store: str, copies: Path
-) -> copying.StoreCopy | None:
+) -> StoreCopy | None:
     """Add the gold sets and copy the store into the folder `copies`, while nobody writes a set."""
     copies.mkdir()
     with contextlib.ExitStack() as held:
         for place in sorted({path.resolve() for path in sets.values()}):
             if place.exists() and os.access(place.parent, os.W_OK):
                 held.enter_context(locked(place, wait=LOCK_SECONDS))
-        copied = copying.copy_out(store, copies) if store else None
+        copied = copy_store_out(store, copies) if store else None
         for path in sets.values():
             _add_set(writer, path.resolve(), folder)
     return copied
@@ -338,7 +343,7 @@ def restore_backup(archive: Path, folder: Path, *, store: str = "") -> Restored:
             }
             database = None
             if whole.store is not None:
-                database = copying.prepare(scratch / "store", whole.store, address)
+                database = prepare_store(scratch / "store", whole.store, address)
             for target in (*targets.values(), *([database] if database else [])):
                 if os.path.lexists(target):
                     raise _occupied(target)
@@ -346,9 +351,9 @@ def restore_backup(archive: Path, folder: Path, *, store: str = "") -> Restored:
                 _put(scratch / name, target, undo)
             # The store comes last: a folder that has it has everything.
             if database is not None:
-                _put(scratch / "store" / copying.DATABASE, database, undo)
+                _put(scratch / "store" / DATABASE, database, undo)
             elif whole.store is not None:
-                address = copying.copy_in(scratch / "store", whole.store, address)
+                address = load_store_copy(scratch / "store", whole.store, address)
             undo.pop_all()  # all is in place
     return Restored(
         folder=str(folder),
@@ -458,11 +463,11 @@ def _remove(path: Path) -> None:
 def _put(source: Path, target: Path, undo: contextlib.ExitStack) -> None:
     """Put a verified file in place, to be removed again on failure."""
     _undo_folders(target.parent, undo)
-    _place(source, target)
+    _rename_into_place(source, target)
     undo.callback(_remove, target)
 
 
-def _place(source: Path, target: Path) -> None:
+def _rename_into_place(source: Path, target: Path) -> None:
     """Give a finished file its name in one step, and never the name of another file."""
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -477,3 +482,150 @@ def _place(source: Path, target: Path) -> None:
         sync_folder(target.parent)
     except OSError as error:
         raise InputError(f"cannot write: {os_message(error)}", where=str(target)) from error
+
+
+# ── the store in a backup ─────────────────────────────────────────────────────────────────────────
+
+
+# Everything in a database that can run when it is used: triggers, views and virtual tables. SQLite
+# obeys the text of an entry whatever type the entry claims, so the text counts too.
+CODE = """SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL
+AND NOT (type = 'table' AND sql LIKE 'create table %')
+AND NOT (type = 'index' AND (sql LIKE 'create index %' OR sql LIKE 'create unique index %'))"""
+
+
+class StoreCopy(msgspec.Struct, frozen=True, kw_only=True):
+    """A store in files. `tables` are the PostgreSQL tables with their columns, parents before
+    children; a SQLite store is one file."""
+
+    backend: Literal["sqlite", "postgresql"]
+    schema: str
+    tables: dict[str, list[str]] = {}
+
+
+def copy_store_out(target: str, folder: Path) -> StoreCopy:
+    """Copy the store into files in `folder`. `NoStore` if there is none."""
+    engine = connect(target, create=False)
+    try:
+        schema = read(engine, migrate.revision)
+        if schema is None:
+            raise missing(address(engine))
+        if engine.dialect.name == "postgresql":
+            tables = read(engine, lambda connection: _dump_tables(connection, folder))
+            return StoreCopy(backend="postgresql", schema=schema, tables=tables)
+        source = str(engine.url.database)
+        with contextlib.closing(sqlite3.connect(source, isolation_level=None)) as connection:
+            connection.execute("VACUUM INTO ?", [str(folder / DATABASE)])
+        return StoreCopy(backend="sqlite", schema=schema)
+    except sqlite3.Error as error:
+        raise StoreError(f"{address(engine)}: {error}") from error
+    finally:
+        engine.dispose()
+
+
+def _dump_tables(connection: Connection, folder: Path) -> dict[str, list[str]]:
+    """Our tables; the same database may have tables of other programs."""
+    found = inspect(connection)
+    tables = {
+        name: [column["name"] for column in found.get_columns(name)]
+        for name, _ in found.get_sorted_table_and_fkc_names()
+        if name and name in {*metadata.tables, *LEGACY}
+    }
+    driver: Any = connection.connection.driver_connection
+    for name, columns in tables.items():
+        with (
+            driver.cursor().copy(f"COPY {_quoted(name, columns)} TO STDOUT") as rows,
+            (folder / f"{name}.copy").open("wb") as file,
+        ):
+            file.writelines(rows)
+    return tables
+
+
+def _quoted(table: str, columns: list[str]) -> str:
+    names = ", ".join(f'"{column}"' for column in columns)
+    return f'"{table}" ({names})'
+
+
+def prepare_store(folder: Path, copy: StoreCopy, target: str) -> Path | None:
+    """Check the copy of a store and where it is to be restored. A SQLite copy is brought up to
+    date. Returns the file that it becomes; None for PostgreSQL: see `load_store_copy`."""
+    if copy.schema not in migrate.SCHEMAS:
+        raise InputError(
+            f"the store in it has schema {copy.schema}, which this Assay ({migrate.HEAD}) "
+            "does not know",
+            hint="It was made by a newer Assay. Upgrade Assay first.",
+        )
+    url = url_of(target)
+    if url.get_backend_name() != copy.backend:
+        raise InputError(
+            f"the store in it is on {copy.backend} and is restored there",
+            hint="Give such a store with --store.",
+        )
+    if copy.backend == "postgresql":
+        return None
+    file = folder / DATABASE
+    _check_database(file, copy.schema)
+    open_store(file, create=False).close()  # brings it up to date
+    file.chmod(0o600)
+    return Path(str(url.database)).expanduser()
+
+
+def _check_database(file: Path, schema: str) -> None:
+    """Refuse a database that is damaged, or that has a trigger, a view or a virtual table which a
+    store of this schema does not have: a backup may come from a stranger."""
+    engine = create_engine("sqlite://")
+    with engine.begin() as fresh:
+        migrate.create_at(fresh, schema)
+        own = {tuple(row) for row in fresh.exec_driver_sql(CODE)}
+    engine.dispose()
+    try:
+        with contextlib.closing(sqlite3.connect(file)) as connection:
+            if foreign := set(connection.execute(CODE)) - own:
+                name = min(str(name) for name, _ in foreign)
+                raise InputError(
+                    f"cannot be restored: its database has {name!r}, which no store has",
+                    hint="A backup holds only data. Do not use this file.",
+                )
+            state = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+            version = connection.execute("SELECT version_num FROM alembic_version").fetchone()
+    except sqlite3.Error as error:
+        state, version = str(error), None
+    if state != "ok" or version != (schema,):
+        raise InputError(f"cannot be restored: the database in it is damaged ({state})")
+
+
+def load_store_copy(folder: Path, copy: StoreCopy, target: str) -> str:
+    """Load the files of a PostgreSQL store into a database without one, at the schema they have,
+    and bring it up to date, all in one transaction. Returns the address without its password."""
+    engine = connect(target)
+    try:
+        write(engine, lambda connection: _load_tables(connection, folder, copy))
+        return address(engine)
+    finally:
+        engine.dispose()
+
+
+def _load_tables(connection: Connection, folder: Path, copy: StoreCopy) -> None:
+    if migrate.revision(connection) is not None:
+        where = address(connection.engine)
+        raise InputError("there is a store already", where=where, hint="Give an empty database.")
+    migrate.refuse_collision(connection)
+    others = set(inspect(connection).get_table_names())
+    migrate.create_at(connection, copy.schema)
+    found = inspect(connection)
+    made = set(found.get_table_names()) - others
+    driver: Any = connection.connection.driver_connection
+    for name, columns in copy.tables.items():
+        known = {column["name"] for column in found.get_columns(name)} if name in made else set()
+        if not columns or not known.issuperset(columns):
+            raise InputError(f"cannot be restored: no store has this table {name!r}")
+        try:
+            with (
+                driver.cursor().copy(f"COPY {_quoted(name, columns)} FROM STDIN") as rows,
+                (folder / f"{name}.copy").open("rb") as file,
+            ):
+                shutil.copyfileobj(file, rows)
+        except (connection.dialect.loaded_dbapi.Error, OSError) as error:
+            reason = str(error).partition("\n")[0]
+            raise InputError(f"cannot be restored: its table {name!r}: {reason}") from error
+    migrate.create_at(connection, migrate.HEAD)

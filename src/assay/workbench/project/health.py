@@ -1,11 +1,15 @@
-"""The health of a project: its store, indexes, engines and gold sets, and the figures that Home and
-the metrics show."""
+"""The health of a project: its store, indexes, engines and gold sets, for Home, the metrics and
+`assay doctor`, which also checks the installation; and the plugins of `assay plugins`."""
 
 from __future__ import annotations
 
+import contextlib
+import os
+import platform
+import sqlite3
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,17 +18,24 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from assay import __version__
+from assay import __version__, formats
+from assay.core import plugins
 from assay.core.errors import AssayError
+from assay.core.extras import SHOWN, MissingExtra, installed
+from assay.core.plugins import Plugin
 from assay.core.types import Query
+from assay.core.workspace import STORE, default_store, workspace
 from assay.corpus.disk import list_corpora, open_corpus
+from assay.corpus.importers.kinds import IMPORTERS
 from assay.engines.calling import AllFailed
 from assay.engines.engine_table import EngineConfig
 from assay.engines.indexed import index_state
-from assay.engines.running import ask_engine
+from assay.engines.running import ENGINES, ask_engine
+from assay.evaluation.measures import FORMULAS
 from assay.gold.log import open_log
 from assay.gold.projection import state_of_file
 from assay.gold.rows import has_log
+from assay.judging.machine import JUDGES
 from assay.review.backlog import (
     Backlog,
     ExternalBacklog,
@@ -35,11 +46,15 @@ from assay.review.backlog import (
     metric,
 )
 from assay.review.queue import is_stray, items_of
-from assay.store import StoreError
+from assay.search.dense import ENCODERS
+from assay.store import NoStore, StoreError, StoreOutdated, open_store
 from assay.telemetry.recorder import Counts
-from assay.workbench.project.config import Config
-from assay.workbench.project.service import Service, sets_of
+from assay.telemetry.spill import FOLDER
+from assay.telemetry.spill import waiting as waiting_to_be_sent
+from assay.workbench.project.config import CONFIG_NAME, Config, read_config
+from assay.workbench.project.service import Service, attach_past, sets_of
 from assay.workbench.review.queue import BacklogFigures, backlog_figures, recent_external_backlogs
+from assay.workbench.review.rebuild import rebuild
 
 if TYPE_CHECKING:
     from assay.store import Store
@@ -347,3 +362,179 @@ def prometheus(service: Service) -> str:
         text += metric(f"assay_telemetry_{name}_total", meaning, value, "counter")
     meaning = "Searches in a file until the store is back."
     return text + metric("assay_telemetry_spilled", meaning, [("", float(counts.spilled))])
+
+
+# ── `assay doctor` and `assay plugins` ────────────────────────────────────────────────────────────
+
+
+class Environment(msgspec.Struct, frozen=True, kw_only=True):
+    status: str = "ok"
+    assay: str
+    python: str
+    sqlite: str
+    system: str
+    processors: int | None
+
+
+class WorkspaceHealth(msgspec.Struct, frozen=True, kw_only=True):
+    status: str
+    path: str
+    note: str | UnsetType = UNSET
+    error: str | UnsetType = UNSET
+
+
+class Configuration(msgspec.Struct, frozen=True, kw_only=True):
+    status: str = "ok"
+    path: str | UnsetType = UNSET
+    gold_sets: int | UnsetType = UNSET
+    engines: int | UnsetType = UNSET
+    note: str | UnsetType = UNSET
+
+
+class ExternalHealth(msgspec.Struct, frozen=True, kw_only=True):
+    """The external backlogs; left out where none is configured."""
+
+    status: str
+    tables: dict[str, ExternalBacklog]
+
+
+class Checkup(msgspec.Struct, frozen=True, kw_only=True):
+    """The installation and the health of the project; a part that fails hides no other."""
+
+    status: str
+    environment: Environment
+    extras: dict[str, str]
+    workspace: WorkspaceHealth | Failed
+    configuration: Configuration | Failed
+    store: StoreHealth | UnopenedStore | Failed
+    index: IndexHealth | Failed
+    engines: EnginesHealth | Failed
+    gold: GoldHealth | Failed
+    halacha_backlog: HalachaBacklog | UnsetType | None = UNSET
+    backlogs: ExternalHealth | UnsetType = UNSET
+
+
+def repair_project(store: str = "", *, config: Path | None = None) -> list[str]:
+    """Upgrade the store, and write the gold files of this project that are behind their logs. Gives
+    a message for everything that was done, or could not be."""
+    settings, _ = _read_configuration(config)
+    messages: list[str] = []
+    target = store or default_store()
+    if "://" in target or Path(target).exists():
+        try:
+            open_store(target, create=False).close()
+        except AssayError as error:
+            messages.append(str(error))
+    for path in sets_of(settings, (), (config or Path(CONFIG_NAME)).resolve().parent).values():
+        try:
+            messages += filter(None, [rebuild(path)])
+        except AssayError as error:
+            messages.append(str(error))
+    return messages
+
+
+def examine(store: str = "", *, config: Path | None = None, probe: bool = False) -> Checkup:
+    """Check the installation, and then the health of the project here. With `probe`, every engine
+    answers one query."""
+    place = check(_workspace)
+    settings, configuration = _read_configuration(config)
+    with _open_project(store, settings) as project:
+        found = health(project, probe=probe)
+        state = found.store
+        if isinstance(state, StoreHealth) and isinstance(project, Service):
+            note = "; ".join(project.store.notes) or UNSET
+            state = msgspec.structs.replace(state, address=project.store.address, note=note)
+    is_well = found.is_well and "failed" not in (place.status, configuration.status)
+    return Checkup(
+        status="ok" if is_well else "failed",
+        environment=_environment(),
+        extras={"status": "ok"} | {extra: installed(extra) for extra in SHOWN},
+        workspace=place,
+        configuration=configuration,
+        store=state,
+        index=found.index,
+        engines=found.engines,
+        gold=found.gold,
+        halacha_backlog=found.figures.review.halacha_backlog if found.figures else UNSET,
+        backlogs=_external_health(found.backlogs),
+    )
+
+
+def _external_health(tables: dict[str, ExternalBacklog]) -> ExternalHealth | UnsetType:
+    if not tables:
+        return UNSET
+    failed = any(table.status == "failed" for table in tables.values())
+    return ExternalHealth(status="failed" if failed else "ok", tables=tables)
+
+
+def _environment() -> Environment:
+    return Environment(
+        assay=__version__,
+        python=platform.python_version(),
+        sqlite=sqlite3.sqlite_version,
+        system=f"{platform.system()} {platform.machine()}",
+        processors=os.cpu_count(),
+    )
+
+
+def _workspace() -> WorkspaceHealth:
+    path = workspace().absolute()
+    nearest = next(folder for folder in (path, *path.parents) if folder.exists())
+    if not nearest.is_dir() or not os.access(nearest, os.W_OK):
+        error = f"{nearest} cannot be written"
+        return WorkspaceHealth(status="failed", path=str(path), error=error)
+    note: str | UnsetType = UNSET if path.exists() else "not made yet"
+    if unsent := waiting_to_be_sent():
+        note = f"{unsent} searches wait in {FOLDER} until a program that logs sends them"
+    return WorkspaceHealth(status="ok", path=str(path), note=note)
+
+
+def _read_configuration(config: Path | None) -> tuple[Config | None, Configuration | Failed]:
+    path = config or Path(CONFIG_NAME)
+    if config is None and not path.exists():
+        return None, Configuration(note=f"no {CONFIG_NAME} here")
+    try:
+        settings = read_config(path)
+    except AssayError as error:
+        return None, Failed(error=str(error))
+    return settings, Configuration(
+        path=str(path), gold_sets=len(settings.gold), engines=len(settings.engines)
+    )
+
+
+@contextlib.contextmanager
+def _open_project(store: str, config: Config | None) -> Iterator[Service | ClosedProject]:
+    """The project with its store, if that can be read; nothing is made or upgraded."""
+    try:
+        opened = open_store(store or default_store(), read_only=True)
+    except AssayError as error:
+        state = _state_of_unopened(error, named=bool(store or os.environ.get(STORE)))
+        yield ClosedProject(store=state, config=config)
+        return
+    try:
+        sets = sets_of(config, (), None, opened)
+        attach_past(opened, sets.values())
+        yield Service(store=opened, gold_sets=sets, config=config)
+    finally:
+        opened.close()
+
+
+def _state_of_unopened(error: AssayError, *, named: bool) -> UnopenedStore | Failed:
+    """A store that nobody has named may be missing, and so may the extra that opens it. A store of
+    an earlier version is upgraded by the first command that writes."""
+    unwanted = isinstance(error, MissingExtra) and not Path(default_store()).exists()
+    missing = (isinstance(error, NoStore) or unwanted) and not named
+    if isinstance(error, StoreOutdated):
+        return UnopenedStore(note=str(error))
+    return UnopenedStore() if missing else Failed(error=str(error))
+
+
+# ── plugins ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def list_plugins() -> list[Plugin]:
+    """Every importer, engine, measure, encoder, judge and format: its kind, name and origin, and
+    whether it loads."""
+    kinds = (IMPORTERS, ENGINES, FORMULAS, ENCODERS, JUDGES)
+    others = [plugin for kind in kinds for plugin in plugins.listed(kind)]
+    return [*formats.listed(), *others]

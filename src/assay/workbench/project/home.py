@@ -68,7 +68,7 @@ class SetLine(msgspec.Struct, frozen=True, kw_only=True):
     changed: bool = False
 
 
-class EngineLine(msgspec.Struct, frozen=True, kw_only=True):
+class EngineStatus(msgspec.Struct, frozen=True, kw_only=True):
     """An engine that is configured, our own on a corpus, or another one that has a run; and its
     latest run."""
 
@@ -107,7 +107,7 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
     backlog: Backlog
     backlogs: dict[str, ExternalBacklog]
     sets: list[SetLine]
-    engines: list[EngineLine]
+    engines: list[EngineStatus]
     verdicts: list[RunLine]
     latest: RunLine | None
     runs: int
@@ -238,16 +238,16 @@ def _count_suggestions(service: Service) -> int:
 # ── engines ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def _engine_lines(service: Service, records: Sequence[RunRecord]) -> list[EngineLine]:
+def _engine_lines(service: Service, records: Sequence[RunRecord]) -> list[EngineStatus]:
     latest = {run.engine: run for run in latest_runs(records, lambda run: run.engine)}
 
     def last(name: str) -> RunLine | None:
         return run_line(service, latest[name]) if name in latest else None
 
     configured = service.config.engines if service.config else {}
-    lines = [EngineLine(name=name, kind="configured", run=last(name)) for name in configured]
+    lines = [EngineStatus(name=name, kind="configured", run=last(name)) for name in configured]
     lines += [
-        EngineLine(
+        EngineStatus(
             name=row.name,
             kind="corpus",
             documents=row.documents,
@@ -259,7 +259,7 @@ def _engine_lines(service: Service, records: Sequence[RunRecord]) -> list[Engine
     ]
     named = {line.name for line in lines}
     tried = [name for name in latest if name not in named]
-    return lines + [EngineLine(name=name, kind="ran", run=last(name)) for name in tried]
+    return lines + [EngineStatus(name=name, kind="ran", run=last(name)) for name in tried]
 
 
 # ── the headline ──────────────────────────────────────────────────────────────────────────────────
@@ -321,7 +321,7 @@ def _best(verdicts: Sequence[RunLine]) -> list[RunLine]:
 
 def _headline(
     sets: Sequence[SetLine],
-    engines: Sequence[EngineLine],
+    engines: Sequence[EngineStatus],
     verdicts: Sequence[RunLine],
     latest: RunLine | None,
 ) -> tuple[Headline, RunLine | None]:

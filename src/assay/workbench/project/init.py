@@ -1,5 +1,6 @@
 """`assay init`: writing a new project from four answers: the gold set, the engine, the score that
-it must reach, and the CI service that runs the checks."""
+it must reach, and the CI service that runs the checks; or, with `--layout`, the project structure
+of a specification: a folder in `layouts/`, whose files have `.txt` after their names."""
 
 from __future__ import annotations
 
@@ -8,6 +9,8 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterable
+from datetime import UTC, datetime
+from importlib import resources
 from pathlib import Path
 
 import msgspec
@@ -20,6 +23,7 @@ from assay.corpus.disk import list_corpora
 from assay.corpus.lookup import require_corpus
 from assay.engines.python import find_engine
 from assay.engines.running import BASELINES, ENGINES, is_indexed_name
+from assay.judging import rubrics
 from assay.workbench.project.config import CONFIG_NAME, read_config
 
 SAMPLE = "sample"
@@ -229,3 +233,45 @@ def _ci_file(answers: Answers) -> str:
     package = "assay-ir[search]" if is_indexed_name(answers.engine) else "assay-ir"
     template = (samples() / "project" / f"{answers.ci}.yml").read_text(encoding="utf-8")
     return template.replace("PACKAGE", package)
+
+
+# ── `assay init --layout`: the project structure of a specification ───────────────────────────────
+
+
+ENDING = ".txt"
+GROWING = (".gitignore", "scripts/SCRIPTS.md")  # lines are added to those that are there
+# layout -> the next command
+LAYOUTS = {
+    "fppc": "assay gold add eval/dataset.json",
+    "harness": "python scripts/eval_gold_bootstrap.py",
+}
+RUBRIC_PAGE = "RELEVANCE_RUBRIC.md"
+
+
+def lay_out(layout: str) -> Begun:
+    """Write the files of a layout, or nothing: a file that is there is never written over."""
+    files = layout_files(layout)
+    check_free(*sorted(files.keys() - {*GROWING}))
+    for name in files.keys() & {*GROWING}:
+        files[name] = with_lines(Path(name), files[name].splitlines())
+    files[ATTRIBUTES] = with_lines(Path(ATTRIBUTES), MERGED)
+    for name, text in files.items():
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        write_atomic(Path(name), text)
+    return Begun(files=list(files), next=LAYOUTS[layout])
+
+
+def layout_files(layout: str) -> dict[str, str]:
+    """The files of a layout by their paths in the project."""
+    if layout not in LAYOUTS:
+        raise UsageError(f"no layout {layout!r}", hint=f"Known: {', '.join(LAYOUTS)}.")
+    home = Path(str(resources.files("assay.workbench.project") / "layouts" / layout))
+    now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    found = {
+        path.relative_to(home).as_posix().removesuffix(ENDING): path.read_text(encoding="utf-8")
+        for path in sorted(home.rglob(f"*{ENDING}"))
+    }
+    files = {name: text.replace("CREATED", now) for name, text in found.items()}
+    if layout == "fppc":
+        files[RUBRIC_PAGE] = rubrics.as_markdown(rubrics.load())
+    return files

@@ -21,6 +21,7 @@ import msgspec
 
 from assay.core.errors import InputError, NotHere
 from assay.core.files import write_atomic
+from assay.core.types import MAX_PAGE
 from assay.formats import gold_jsonl
 from assay.gold.acts import REJECT, Act, CastVote, new_id
 from assay.gold.acts import ActId as ActId
@@ -35,7 +36,6 @@ from assay.review.decisions import Correction as Correction
 from assay.review.decisions import RowsOutcome as RowsOutcome
 from assay.review.queue import ReviewItem, items_of
 from assay.workbench.judging.votes_to_labels import first_acts, rubric_version
-from assay.workbench.project.paging import MAX_PAGE
 from assay.workbench.project.service import Service, gold_path
 from assay.workbench.review.item import candidates, find_document, note_of, top_grade
 from assay.workbench.review.queue import (

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import msgspec
 
 from assay.core.errors import InputError, NotHere
-from assay.core.types import Document
+from assay.core.types import MAX_PAGE, Document
 from assay.corpus.disk import Corpus, list_corpora, open_corpus
 from assay.formats import gold_jsonl, read_gold
 from assay.gold.rows import is_rows
@@ -22,7 +22,6 @@ from assay.law.queries import row_key
 from assay.review.queue import ReviewItem
 from assay.store.records import Feedback
 from assay.telemetry.records import signs_for
-from assay.workbench.project.paging import MAX_PAGE
 from assay.workbench.project.service import Service, gold_path
 from assay.workbench.review.queue import Neighbours, QueueFilter, filtered, neighbours
 from assay.workbench.searching import search as searching
@@ -239,7 +238,7 @@ def _read_document(query: str, corpus: str, doc_id: str, service: Service) -> Re
 def _read_at(query: str, place: CorpusState, doc_id: str) -> ReviewDocument:
     document = _document(place, doc_id)
     assert document is not None
-    parts = [part for name in READ_FIELDS if (part := _part(document, name)) is not None]
+    parts = [part for name in READ_FIELDS if (part := _field_to_read(document, name)) is not None]
     found = passages(query, document, shown=tuple(text for _, _, text in parts))
     words = frozenset(found.words)
     return ReviewDocument(
@@ -257,7 +256,7 @@ def _read_at(query: str, place: CorpusState, doc_id: str) -> ReviewDocument:
     )
 
 
-def _part(document: Document, name: str) -> tuple[str, bool, str] | None:
+def _field_to_read(document: Document, name: str) -> tuple[str, bool, str] | None:
     own = document.fields.get(name, "").strip()
     made = document.fields.get(READ_FIELDS[name], "").strip()
     return (name, not own, own or made) if own or made else None

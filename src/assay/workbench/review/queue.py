@@ -15,6 +15,7 @@ from typing import Literal
 import msgspec
 
 from assay.core.errors import AssayError, InputError
+from assay.core.types import Page, page_of, page_size
 from assay.review import backlog as figures_of_queue
 from assay.review.backlog import Backlog as Backlog
 from assay.review.backlog import ExternalBacklog as ExternalBacklog
@@ -29,7 +30,6 @@ from assay.review.backlog import notify as notify
 from assay.review.queue import ReviewItem as ReviewItem
 from assay.review.queue import is_stray, items_of
 from assay.workbench.project.config import CONFIG_NAME, read_config
-from assay.workbench.project.paging import Page, page_of, page_size
 from assay.workbench.project.service import NoStore as NoStore
 from assay.workbench.project.service import Service, gold_path
 

@@ -13,7 +13,7 @@ import msgspec
 from assay import formats
 from assay.core.errors import AssayError, InputError, NotHere
 from assay.core.results import GradedResults
-from assay.core.types import ASKED
+from assay.core.types import ASKED, MAX_PAGE, Page, page_of
 from assay.corpus.disk import list_corpora, open_corpus
 from assay.evaluation.verdict_stability import is_closed
 from assay.gold.acts import SUGGEST, Act
@@ -24,7 +24,6 @@ from assay.judging.votes import LONGEST_REASON as LONGEST_REASON
 from assay.judging.votes import refuse_long
 from assay.review.queue import ReviewItem
 from assay.workbench.judging.vote_totals import by_votes
-from assay.workbench.project.paging import MAX_PAGE, Page, page_of
 from assay.workbench.project.service import Service, gold_path, read_gold, run_names
 from assay.workbench.review.item import TOP_GRADE
 from assay.workbench.review.queue import items, pending

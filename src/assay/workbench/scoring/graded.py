@@ -1,24 +1,46 @@
-"""Scoring graded sets: the measures of a run over the grades that people gave."""
+"""Scoring graded sets: the measures of a run over the grades that people gave, and with
+`--with-machine-judgments` estimates from the machine votes on all queries, corrected by the queries
+that people judged in full. The unit is the query.
+
+People judged a query in full, for a measure, when every hit that the measure looks at has a label
+of theirs, and so has, for a measure with an ideal, every document of the query that anybody voted
+on: else people's ideal would be another than the machine's for want of labels."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import dataclasses
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import msgspec
+import numpy as np
 
 from assay.core.errors import InputError, UsageError
-from assay.core.results import GradedResults, Results
+from assay.core.results import (
+    FEWEST,
+    Doubt,
+    GradedResults,
+    Interval,
+    MachineEstimate,
+    MachineFigure,
+    Results,
+)
 from assay.core.runs import run_from_results
-from assay.core.types import GoldSet, Run, counted
-from assay.evaluation.graded import graded_results
+from assay.core.types import GoldSet, Query, Run, Vote, counted, judgment_frame
+from assay.evaluation.graded import FAILED, evaluate, graded_results
 from assay.evaluation.judged import UNJUDGED_QUERY, Looked, look_up, prepare
 from assay.evaluation.loose_ids import near_misses, with_judged_ids
-from assay.evaluation.measures import is_handed, parse_measure, parse_measures
+from assay.evaluation.measures import Measure, is_handed, parse_measure, parse_measures
+from assay.evaluation.prediction_powered import Estimates, estimate, lopsided, shift
 from assay.evaluation.receipts import measure_lines
 from assay.gold.rows import log_path
-from assay.reports.wording import run_warnings
+from assay.gold.votes import current
+from assay.judging.labels import Policy, labels, read_policy
+from assay.judging.votes import read_votes
+from assay.reports.wording import run_warnings, why_not_estimated
 from assay.workbench.scoring.request import (
     DEFAULT_TOP_K,
     Progress,
@@ -26,11 +48,12 @@ from assay.workbench.scoring.request import (
     Scored,
     ScoreRequest,
     ask_engine_of,
+    measures_of_set,
     no_common_queries,
+    rubric_warnings,
     sign_results,
     signature_of,
 )
-from assay.workbench.scoring.rubric_settings import measures_of_set, rubric_warnings
 
 
 def score_graded(gold: GoldSet, request: ScoreRequest, progress: Progress, say: Say) -> Scored:
@@ -112,16 +135,14 @@ def _graded(
     if not prepared.counts["n_run"]:
         where = str(request.run or run.engine)
         raise no_common_queries(gold, list(run.rows_by_query), where=where)
-    keep = _kept(request, measures)
+    keep = _hits_to_keep(request, measures)
     graded = graded_results(run, gold, measures, prepared=prepared, keep=keep)
     if request.with_machine_judgments:
-        from assay.workbench.scoring.machine_estimate import with_machine_estimate
-
         graded = with_machine_estimate(graded, run, gold, request.dataset)
     return run, graded
 
 
-def _kept(request: ScoreRequest, measures: Sequence[str]) -> int | None:
+def _hits_to_keep(request: ScoreRequest, measures: Sequence[str]) -> int | None:
     """How many hits of a query the results keep; None for all."""
     if request.hits == "all":
         return None
@@ -141,7 +162,7 @@ def _graded_run(
         needs_all = request.with_machine_judgments or any(
             is_handed(measure) for measure in parse_measures(measures)
         )
-        keep = None if needs_all or request.loose_ids else _kept(request, measures)
+        keep = None if needs_all or request.loose_ids else _hits_to_keep(request, measures)
         looked = look_up(request.run, gold, keep=keep)
         return _with_judged_ids(looked.run, gold) if request.loose_ids else looked
     deepest = _deepest(measures)
@@ -197,7 +218,7 @@ def _unjudged_warnings(results: Results, request: ScoreRequest) -> Iterable[str]
     if not results.receipt.gold.judgments:
         yield (
             "nothing is judged yet, so there are no figures; have the top of this and other "
-            f"engines judged: assay gold pool {request.dataset} {_asked_again(request)}"
+            f"engines judged: assay gold pool {request.dataset} {_engine_options(request)}"
         )
     elif unjudged:
         yield f"{unjudged} of {len(results.per_query)} queries have no judgments and no figures"
@@ -221,7 +242,7 @@ def _other_documents_warnings(
     return check_documents_known(results, gold, dataset)
 
 
-def _asked_again(request: ScoreRequest) -> str:
+def _engine_options(request: ScoreRequest) -> str:
     """The same engine or run, as options."""
     named = {
         "--engine": request.engine,
@@ -230,3 +251,257 @@ def _asked_again(request: ScoreRequest) -> str:
         "--corpus": request.corpus,
     }
     return " ".join(f"{option} {value}" for option, value in named.items() if value)
+
+
+# ── estimates from machine votes, corrected by the queries that people judged in full ─────────────
+
+
+Floats = np.ndarray[Any, np.dtype[np.float64]]
+Grades = dict[str, dict[str, int]]  # query, document, grade
+
+UNLIKELY = 0.01  # the usual level of a strict test; divided by the number of tests made
+TO_THE_FIRST = ("RR", "Success")  # measures that look no further than the first relevant hit
+WITHOUT_IDEAL = ("RR", "Success", "P", "RBP", "ERR", "Judged")  # no ideal ranking is needed
+
+
+class _JudgedBy(NamedTuple):
+    """What people, or machines, say: their grades, and the value of every query and measure."""
+
+    grades: Grades
+    values: Floats
+    reasons: tuple[str, ...]
+
+
+class _EstimatedMeasure(NamedTuple):
+    """A figure, with what tells whether the judged queries are a random part."""
+
+    figure: MachineFigure
+    judged: Sequence[int]  # rows
+    others: Sequence[int]
+    chance: float
+
+
+def with_machine_estimate(
+    results: GradedResults, run: Run, gold: GoldSet, dataset: Path
+) -> GradedResults:
+    """The results with the estimate from machine votes beside them."""
+    votes = _read_both_votes(gold, dataset)
+    top = max(gold.max_grade, *(vote.grade or 0 for vote in votes))
+    gold = dataclasses.replace(gold, top_grade=top)  # one scale for people and machines
+    measures = [line.measure for line in results.receipt.measures]
+    people = _judged_by(run, gold, measures, _grades_by_people(votes, read_policy(dataset)))
+    machine = _judged_by(run, gold, measures, _grades_by_machines(votes))
+    seen = _voted_documents(votes)
+    figures = {
+        line.key: _estimate_measure(
+            parse_measure(line.measure), column, run, gold, (people, machine, seen)
+        )
+        for column, line in enumerate(results.receipt.measures)
+    }
+    told = {key: each.figure for key, each in figures.items()}
+    if all(figure.value is None for figure in told.values()):
+        best = max(told.values(), key=lambda figure: figure.judged)
+        raise InputError(
+            f"no measure can be estimated: {best.measure}: {best.why}",
+            where=str(log_path(dataset)),
+            hint="See what is left for people with `assay gold pool`, and judge whole queries, "
+            "drawn at random.",
+        )
+    estimated = MachineEstimate(
+        figures=told,
+        judges=sorted({vote.judge for vote in votes if vote.kind == "machine"}),
+        doubts=list(_sampling_doubts(gold.queries, figures)),
+    )
+    return msgspec.structs.replace(results, machine_estimate=estimated)
+
+
+# ── votes ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _read_both_votes(gold: GoldSet, dataset: Path) -> list[Vote]:
+    """The votes on the set's queries that hold now; machines and people must both have voted."""
+    path = log_path(dataset)
+    known = set(gold.query_ids)
+    votes = [vote for vote in current(read_votes(dataset)) if vote.query_id in known]
+    kinds = {vote.kind for vote in votes if vote.grade is not None}
+    if "machine" not in kinds:
+        raise InputError(
+            "there are no machine votes to estimate from"
+            if path.exists()
+            else "there are no votes: the estimate needs people's and machines'",
+            where=str(path),
+            hint="A machine judge of assay.toml votes with `assay gold judge`.",
+        )
+    if "human" not in kinds:
+        raise InputError(
+            "there are no votes of people to correct the machine's with",
+            where=str(path),
+            hint=f"Let people judge at least {FEWEST} queries in full, drawn at random; their "
+            "votes come in with `assay gold merge`.",
+        )
+    return votes
+
+
+def _grades_by_people(votes: Iterable[Vote], policy: Policy) -> Grades:
+    """People's labels, by the policy of the set."""
+    by_people = Policy(name=policy.name, counts=("human",), seniors=policy.seniors)
+    grades: Grades = {}
+    for (query_id, doc_id), label in labels(votes, by_people).items():
+        if label.grade is not None:
+            grades.setdefault(query_id, {})[doc_id] = label.grade
+    return grades
+
+
+def _grades_by_machines(votes: Iterable[Vote]) -> Grades:
+    """The grade that most machines gave; where two are level the lower of the middle ones. Any rule
+    will do: what it gets wrong, people correct."""
+    said: dict[tuple[str, str], list[int]] = {}
+    for vote in votes:
+        if vote.kind == "machine" and vote.grade is not None:
+            said.setdefault((vote.query_id, vote.doc_id), []).append(vote.grade)
+    grades: Grades = {}
+    for (query_id, doc_id), given in said.items():
+        most = Counter(given).most_common(2)
+        is_level = len(most) > 1 and most[0][1] == most[1][1]
+        grade = sorted(given)[(len(given) - 1) // 2] if is_level else most[0][0]
+        grades.setdefault(query_id, {})[doc_id] = grade
+    return grades
+
+
+def _voted_documents(votes: Iterable[Vote]) -> dict[str, set[str]]:
+    """The documents of each query that anybody voted on."""
+    seen: dict[str, set[str]] = {}
+    for vote in votes:
+        seen.setdefault(vote.query_id, set()).add(vote.doc_id)
+    return seen
+
+
+def _judged_by(run: Run, gold: GoldSet, measures: Sequence[str], grades: Grades) -> _JudgedBy:
+    rows = [
+        (query, document, grade)
+        for query, graded in grades.items()
+        for document, grade in graded.items()
+    ]
+    frame = judgment_frame(*(list(column) for column in zip(*rows, strict=True)))
+    judged = dataclasses.replace(gold, judgments=frame)
+    sheet = evaluate(run, judged, measures)
+    return _JudgedBy(grades, sheet.values, sheet.reasons)
+
+
+# ── one measure ───────────────────────────────────────────────────────────────────────────────────
+
+
+def _estimate_measure(
+    measure: Measure,
+    column: int,
+    run: Run,
+    gold: GoldSet,
+    said: tuple[_JudgedBy, _JudgedBy, Mapping[str, set[str]]],
+) -> _EstimatedMeasure:
+    """The estimate of one measure. A query on which people find nothing relevant has no value, here
+    as anywhere, but it stays among the judged: it tells how many of the others have none."""
+    people, machine, seen = said
+    judged, others, left_out = list[int](), list[int](), 0
+    for row, query in enumerate(gold.queries):
+        hits = run.doc_ids(query.id)
+        by_machine = machine.grades.get(query.id, {})
+        by_people = people.grades.get(query.id, {})
+        if people.reasons[row].startswith(FAILED):
+            continue
+        if not by_machine or not _covers(by_machine, hits, measure):
+            left_out += 1
+        elif _in_full(by_people, hits, measure, seen.get(query.id, set())):
+            judged.append(row)
+        else:
+            others.append(row)
+    said_there = people.values[judged, column]
+    said_everywhere = machine.values[judged + others, column]
+    nothing = int(np.isnan(said_there).sum())
+    figure = MachineFigure(
+        measure=str(measure),
+        judged=len(judged),
+        queries=len(judged) + len(others),
+        left_out=left_out,
+        nothing_relevant=nothing,
+    )
+    if len(judged) - nothing < FEWEST:
+        return _EstimatedMeasure(
+            msgspec.structs.replace(
+                figure, why=why_not_estimated(figure.judged, figure.nothing_relevant)
+            ),
+            judged,
+            others,
+            1.0,
+        )
+    there, elsewhere = np.split(np.nan_to_num(said_everywhere), [len(judged)])
+    figure = _with_estimate(figure, said_there, said_everywhere)
+    return _EstimatedMeasure(figure, judged, others, shift(there, elsewhere))
+
+
+def _covers(grades: Mapping[str, int], hits: Sequence[str], measure: Measure) -> bool:
+    """Whether every hit that the measure looks at is graded."""
+    for doc_id in hits[: measure.cutoff]:
+        grade = grades.get(doc_id)
+        if grade is None:
+            return False
+        if measure.name in TO_THE_FIRST and grade >= measure.param("rel"):
+            return True
+    return True
+
+
+def _in_full(
+    grades: Mapping[str, int], hits: Sequence[str], measure: Measure, seen: set[str]
+) -> bool:
+    if not grades or not _covers(grades, hits, measure):
+        return False
+    return measure.name in WITHOUT_IDEAL or seen <= grades.keys()
+
+
+def _with_estimate(figure: MachineFigure, people: Floats, machine: Floats) -> MachineFigure:
+    """`machine` is on all queries, the judged ones first."""
+    given = people[None], machine[None]
+    found = estimate(*given)
+    says = machine[~np.isnan(machine)]
+    return msgspec.structs.replace(
+        figure,
+        value=float(found.value[0]),
+        interval=_bounds(found),
+        these_queries=_bounds(estimate(*given, finite=True)),
+        weight=float(found.weight[0]),
+        people=float(found.people[0]),
+        people_interval=(float(found.people_low[0]), float(found.people_high[0])),
+        machine=float(says.mean()) if len(says) else 0.0,
+    )
+
+
+def _bounds(found: Estimates) -> Interval:
+    return float(found.low[0]), float(found.high[0])
+
+
+# ── is it a random part? ──────────────────────────────────────────────────────────────────────────
+
+
+def _sampling_doubts(
+    queries: Sequence[Query], figures: Mapping[str, _EstimatedMeasure]
+) -> Iterator[Doubt]:
+    """What would hardly be so had the judged queries been drawn at random."""
+    known = [each for each in figures.values() if each.figure.value is not None and each.others]
+    if not known:
+        return
+    for each in known:
+        if each.chance < UNLIKELY / len(known):
+            yield Doubt(chance=each.chance, measure=each.figure.measure)
+    widest = max(known, key=lambda each: len(each.judged))
+    rows = [*widest.judged, *widest.others]
+    groups = [(kind, name) for kind in ("topic", "type") for name in _names(queries, kind)]
+    for kind, name in groups:
+        group = {row for row in rows if getattr(queries[row], kind) == name}
+        judged = len(group & set(widest.judged))
+        chance = lopsided(judged, len(widest.judged), len(group), len(rows))
+        if chance < UNLIKELY / len(groups):
+            yield Doubt(chance=chance, kind=kind, name=name, judged=judged, queries=len(group))
+
+
+def _names(queries: Iterable[Query], kind: str) -> list[str]:
+    names = list(dict.fromkeys(name for query in queries if (name := getattr(query, kind))))
+    return names if len(names) > 1 else []

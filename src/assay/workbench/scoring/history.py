@@ -14,15 +14,15 @@ import msgspec
 
 from assay.core.errors import AssayError, InputError, NotHere
 from assay.core.files import stamp_of
-from assay.core.lru import Remembered
 from assay.core.results import GoldenResults, Results, Status, Verdict
 from assay.core.results_file import from_json, to_json
+from assay.core.types import Page, page_of, page_size
 from assay.engines.engine_table import EngineConfig
 from assay.evaluation.comparison import Comparison, compare
 from assay.reports.view import failed_musts
 from assay.store.records import RunRecord
+from assay.workbench.project.cache import Remembered
 from assay.workbench.project.config import Config, refuse_unlisted_engine
-from assay.workbench.project.paging import Page, page_of, page_size
 from assay.workbench.project.service import (
     Service,
     gold_path,

@@ -1,15 +1,16 @@
-"""The request to score one engine, or saved results, on one gold set; asking the engine; and the
-part of the receipt that makes results reproducible: input files, versions, commit and time.
+"""The request to score one engine, or saved results, on one gold set; asking the engine; the part
+of the receipt that makes results reproducible (input files, versions, commit and time); and the
+rubric of the set: from which grade a document counts as relevant.
 
 The command line, `assay run` and the MCP server each build a `ScoreRequest`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
 import msgspec
 
@@ -18,9 +19,15 @@ from assay.core.errors import InputError
 from assay.core.files import sha256_of
 from assay.core.fingerprints import git_state, versions
 from assay.core.results import Gate, GitState, GoldenResults, GradedResults, InputFile, Results
-from assay.core.types import GoldSet, Query, QueryResult
+from assay.core.types import GoldSet, Query, QueryResult, counted
 from assay.engines.engine_table import EngineConfig, called
 from assay.engines.engine_table import seconds_of as seconds_of  # for commands
+from assay.evaluation.graded import default_measures
+from assay.gold.rows import has_log
+
+if TYPE_CHECKING:  # most sets name no rubric
+    from assay.judging.rubrics import Rubric
+
 
 DEFAULT_TOP_K = 20  # hits asked for: the deepest cutoff of the usual measures, R@20
 
@@ -198,3 +205,66 @@ def _fingerprint(corpus: Path) -> str:
     from assay.corpus.lookup import corpus_named, is_corpus
 
     return f"corpus:{corpus_named(str(corpus)).fingerprint}" if is_corpus(str(corpus)) else ""
+
+
+# ── the rubric of the set ─────────────────────────────────────────────────────────────────────────
+
+
+def measures_of_set(gold: GoldSet, dataset: Path) -> tuple[str, ...]:
+    """The default measures of a set, with the thresholds of its rubric. A set without a rubric, or
+    whose rubric cannot be found, has the usual thresholds."""
+    rubric = rubric_of(gold, dataset)
+    if rubric is None:
+        return default_measures(gold)
+    return default_measures(gold, rubric.relevant_from, rubric.highly_relevant_from)
+
+
+def rubric_of(gold: GoldSet, dataset: Path) -> Rubric | None:
+    """The rubric that the set names, if it can be found. One that is found and cannot be read is an
+    error: the figures depend on it."""
+    if not gold.rubric:
+        return None
+    from assay.judging import rubrics
+
+    name = gold.rubric.partition("@")[0]
+    if not gold.rubric.endswith(rubrics.ENDING):
+        here = {found.name for found in rubrics.available(beside=dataset)}
+        return rubrics.find(name, beside=dataset) if name in here else None
+    try:
+        return rubrics.find(gold.rubric, beside=dataset)
+    except InputError:
+        return None
+
+
+def rubric_warnings(gold: GoldSet, dataset: Path) -> Iterator[str]:
+    """Warnings about the rubric and the votes of a set, before its figures are trusted."""
+    rubric = rubric_of(gold, dataset)
+    if rubric is None and gold.rubric:
+        yield f"the rubric {gold.rubric} of the set is not here: relevant is grade 1 or more"
+    used = set(gold.judgments["grade"].to_list())
+    if rubric is not None and (lost := sorted(used - set(rubric.values))):
+        grades = ", ".join(map(str, lost))
+        yield f"the rubric {rubric.id} has no grade {grades}, and the set does; see gold validate"
+    if stale := stale_count(dataset):
+        yield f"{stale}: judge them again, or score what was judged"
+
+
+def stale_count(dataset: Path) -> str:
+    """The votes on texts that have changed since, in words; empty where there are none, or where
+    the corpus is not here to tell."""
+    if not has_log(dataset):
+        return ""
+    from assay.judging.votes import read_votes
+    from assay.workbench.judging.pool_documents import corpus_texts, stale_votes
+
+    votes = read_votes(dataset)
+    if not any(vote.document for vote in votes):
+        return ""
+    try:
+        texts = corpus_texts(dataset, None)
+    except InputError:
+        return ""
+    stale = stale_votes(votes, texts) if texts is not None else []
+    if not stale:
+        return ""
+    return f"{counted(len(stale), 'vote')} on documents that have changed since they were read"

@@ -45,8 +45,7 @@ from assay.reports.view import GOLDEN_SLICES
 from assay.workbench.deciding.baseline import read_baseline
 from assay.workbench.project.config import Config, GateConfig, GoldConfig, require_pairs
 from assay.workbench.scoring import report
-from assay.workbench.scoring.request import request_for
-from assay.workbench.scoring.rubric_settings import measures_of_set, rubric_of
+from assay.workbench.scoring.request import measures_of_set, request_for, rubric_of
 from assay.workbench.scoring.score import score, verdict_on
 
 WORKERS = 2  # pairs scored at the same time: engines may be heavy

@@ -157,7 +157,7 @@ class RunQueue:
             waits = [job for job in self._jobs.values() if not job.is_over]
             for job in waits:
                 if (job.gold, job.engine, job.state) == (gold, engine, "waiting"):
-                    return self._shown(job)
+                    return self._with_progress(job)
             if len(waits) >= MAX_WAITING:
                 raise InputError(
                     f"{MAX_WAITING} runs wait already", hint="Wait until some are done."
@@ -172,7 +172,7 @@ class RunQueue:
                 self._thread = threading.Thread(target=self._work, daemon=True, name="runs")
                 self._thread.start()
             self._lock.notify_all()
-            return self._shown(job)
+            return self._with_progress(job)
 
     def again(self, gold: str, *, by: str) -> list[RunJob]:
         """Count what was judged since, and run the engines again whose latest run on a set is
@@ -202,12 +202,12 @@ class RunQueue:
     def job(self, job_id: str) -> RunJob | None:
         with self._lock:
             job = self._jobs.get(job_id)
-            return self._shown(job) if job else None
+            return self._with_progress(job) if job else None
 
     def jobs(self) -> list[RunJob]:
         """The newest first."""
         with self._lock:
-            return [self._shown(job) for job in reversed(self._jobs.values())]
+            return [self._with_progress(job) for job in reversed(self._jobs.values())]
 
     def wait(self, job_id: str, seconds: float = 60.0) -> RunJob:
         """Until it is over; for tests and scripts."""
@@ -228,7 +228,7 @@ class RunQueue:
 
     # ── inside ────────────────────────────────────────────────────────────────────────────────────
 
-    def _shown(self, job: RunJob) -> RunJob:
+    def _with_progress(self, job: RunJob) -> RunJob:
         if job.state == "waiting":
             before = 0
             for other in self._jobs.values():

@@ -18,7 +18,7 @@ from assay.engines.indexed import Say, open_indexed, silent
 from assay.engines.stores.loading import LoadReport, Tick, load_corpus
 from assay.evaluation.graded import evaluate
 from assay.workbench.project.config import CONFIG_NAME, read_config
-from assay.workbench.scoring.rubric_settings import measures_of_set
+from assay.workbench.scoring.request import measures_of_set
 
 TOP = 20  # results of a query that are compared; taste
 

@@ -17,7 +17,6 @@ import numpy as np
 import polars as pl
 
 from assay.core.errors import InputError
-from assay.core.lru import Remembered
 from assay.core.types import Hit
 from assay.corpus.disk import Corpus
 from assay.corpus.in_force import standings_of
@@ -26,6 +25,7 @@ from assay.law.he import law_key
 from assay.law.matching import normal_laws
 from assay.law.parse import parse
 from assay.law.versions import NOT_YET, SUPERSEDED, normal_date
+from assay.workbench.project.cache import Remembered
 
 Mask = np.ndarray[Any, np.dtype[np.bool_]]  # which rows of a corpus
 Numbers = np.ndarray[Any, np.dtype[np.int64]]

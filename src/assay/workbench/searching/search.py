@@ -14,7 +14,7 @@ import numpy as np
 
 from assay.core.errors import InputError
 from assay.core.errors import NotHere as NotHere
-from assay.core.types import Document, Hit
+from assay.core.types import Document, Hit, page_of, page_size
 from assay.corpus.disk import list_corpora
 from assay.corpus.letters import readable_part
 from assay.language.detect import detect
@@ -25,7 +25,6 @@ from assay.search.answers import found_documents, is_weak, note_of
 from assay.search.snippets import ROOM
 from assay.search.told import ANSWERS, QUESTIONS
 from assay.search.why import Why, less_likely
-from assay.workbench.project.paging import page_of, page_size
 from assay.workbench.project.service import Service
 from assay.workbench.searching import filters as filtering
 from assay.workbench.searching.corpora import CorpusRow, corpus_named, corpus_rows
