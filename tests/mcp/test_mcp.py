@@ -356,7 +356,7 @@ async def resources_and_prompts(connect: Connect) -> None:
         assert "Alijäämä katetaan." in await read("document://Laki/410%2F2015%20110%20%C2%A7")
         with pytest.raises(MCPError, match=r"^no document 'x'"):
             await read("document://Laki/x")
-        with pytest.raises(MCPError, match="(?i)unknown resource"):
+        with pytest.raises(MCPError, match=r"(?i)unknown resource"):
             await read("nothing://here")
         asked = {"gold": "opinions", "engine_a": "random", "engine_b": "bm25"}
         told = await client.get_prompt("is_b_better", asked)

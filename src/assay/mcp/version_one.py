@@ -1,7 +1,7 @@
 """The interface of the SDK `mcp` 2.x on top of 1.x, for services that still run 1.x.
 
-It has only the names that `server` uses. Where the two versions behave differently, it does what 2.x
-does: a tool runs in a thread, a crash is logged and its text stays here, an id may contain slashes."""
+It has only the names that `server` uses. Where the two versions behave differently, it does what
+2.x does: a tool runs in a thread, the text of a crash stays here, and ids may contain slashes."""
 
 from __future__ import annotations
 
