@@ -17,7 +17,7 @@ demo: $(VENV)/.base  ## Score four engines on the bundled samples
 test: $(VENV)/.dev  ## Format, lint, types, import rule and all tests
 	@$(MAKE) --no-print-directory -j2 types tests
 
-tests: lint
+tests: lint $(VENV)/mcp-1
 	rm -f .pytest_cache/v/cache/lastfailed
 	$(BIN)/pytest -n auto --dist worksteal || { [ $$? -eq 1 ] && $(AGAIN); }
 
@@ -85,6 +85,11 @@ $(VENV)/.dev: $(VENV)/.base
 	@echo "Installing the test tools"
 	@$(INSTALL) '.[dev]'
 	@touch $@
+
+# The old SDK of MCP, in a folder that its tests put before the new one
+$(VENV)/mcp-1: | $(VENV)/.dev
+	@echo "Installing mcp 1.x"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --target $@ 'mcp<2' 2> /dev/null
 
 $(VENV)/.serve: $(VENV)/.base
 	@echo "Installing the server"

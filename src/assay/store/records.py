@@ -73,7 +73,7 @@ class Feedback(msgspec.Struct, frozen=True, kw_only=True):
     decision_id: str = ""
 
 
-class Support(msgspec.Struct, frozen=True, kw_only=True):
+class Support(msgspec.Struct, frozen=True, gc=False):
     """The feedback of one kind and score on one document for one spelling of a query, counted.
     `rank` is where the document stood, for kinds that need a correction for position."""
 

@@ -60,7 +60,8 @@ def check_names(record: SearchLog | Feedback) -> None:
             check_name(name, getattr(record, name))
         return
     for name in NAMES:
-        check_name(name, getattr(record, name))
+        if len(getattr(record, name)) > MAX_NAME:
+            check_name(name, getattr(record, name))
     for result in record.results:
         if len(result.doc_id) > MAX_NAME:
             check_name("doc_id", result.doc_id)
@@ -85,6 +86,8 @@ def _shown(item: Any, rank: int) -> Shown:
         return Shown(item, rank)
     if type(item) is tuple and len(item) == 2 and type(item[0]) is str:
         return Shown(item[0], rank, number(item[1]))
+    if type(item) is dict and type(doc_id := item.get("doc_id")) is str:
+        return Shown(doc_id, rank, number(item.get("score")))
     if isinstance(item, (str, UUID)):
         return Shown(str(item), rank)
     if isinstance(item, tuple) and len(item) == 2:
