@@ -177,8 +177,8 @@ def _details(pair: CommentedRun, texts: bool) -> Iterator[str]:
             yield f"- {NAMES[check.status]}: {marked(check.message)}"
     if report.proviso:
         yield f"- {marked(report.proviso)}"
-    if report.wide:
-        yield f"- {marked(report.wide)}"
+    if report.intervals_note:
+        yield f"- {marked(report.intervals_note)}"
     if pair.comparison is not None:
         yield from _doubtful(pair)
         yield from _broken(pair.comparison, texts)

@@ -78,7 +78,7 @@ class _Graded:
         if report.stale:
             yield from (say("stale_brief", why=report.stale), "")
         yield from self._figures()
-        for note in filter(None, (report.wide, report.thresholds)):
+        for note in filter(None, (report.intervals_note, report.thresholds)):
             yield from ("", marked(note))
         yield from self._machine("####")
         yield from self._comparison()
@@ -164,7 +164,7 @@ class _Graded:
         for part in report.slices:
             yield from ("", f"## {part.title}", "")
             yield from self._by_measure([(row.name, row.n, row.figures) for row in part.rows])
-        for note in filter(None, (report.wide, report.thresholds)):
+        for note in filter(None, (report.intervals_note, report.thresholds)):
             yield from ("", marked(note))
         if report.baseline:
             yield from ("", say("in_brackets"))
@@ -325,8 +325,8 @@ class _Golden:
         head = [self.say("measure"), self.say("value"), self.say("interval")]
         head += [self.say("delta")] if with_change else []
         yield from _section(self.say("measures"), _table([*head, "n"], rows))
-        if self.report.wide:
-            yield from ("", marked(self.report.wide))
+        if self.report.intervals_note:
+            yield from ("", marked(self.report.intervals_note))
 
     def _bounds(self, key: str, bounds: Bounds) -> str:
         if not bounds or bounds[0] is None or bounds[1] is None:

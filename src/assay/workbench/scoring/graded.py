@@ -113,7 +113,9 @@ def _graded(
         where = str(request.run or run.engine)
         raise no_common_queries(gold, list(run.rows_by_query), where=where)
     keep = _kept(request, measures)
-    graded = graded_results(run, gold, measures, prepared=prepared, keep=keep)
+    graded = graded_results(
+        run, gold, measures, prepared=prepared, keep=keep, worst_case=request.worst_case
+    )
     if request.with_machine_judgments:
         from assay.workbench.scoring.machine_estimate import with_machine_estimate
 
