@@ -187,3 +187,25 @@ def test_gates_that_are_not_asked_for_any_more_leave_no_verdict(
     configure(sets, "graded.csv", "")
     done = assay_cli("run", "--json")
     assert (done.code, done.json[0]["verdict"], done.json[0]["cached"]) == (0, None, True)
+
+
+@pytest.mark.parametrize("language", ["en", "fi", "he"])
+def test_score_prints_worst_case_intervals(assay_cli: Assay, sets: Path, language: str) -> None:
+    """Those of a rate are Clopper and Pearson's (0.025 ** (1 / n) below n passes of n)."""
+    asked = [f"q{number}" for number in range(12)]
+    rows = "".join(f"{query},gift limit,a,1\n" for query in asked)
+    (sets / "graded.csv").write_text("query_id,query,doc_id,grade\n" + rows)
+    golden = [QUESTION | {"id": query, "expected_any": [{"doc_id": "a"}]} for query in asked]
+    (sets / "golden.json").write_text(json.dumps(golden))
+    notes = {"en": "fail completely", "fi": "pahin tapaus", "he": "המקרה הגרוע ביותר"}
+    for name, key in (("graded.csv", "precision@1"), ("golden.json", "pass_rate_total")):
+        of_set = ["score", "--dataset", name, "--search-module", "mine", "--language", language]
+        of_set += ["-m", "P@1"] if name == "graded.csv" else []
+        usual = assay_cli(*of_set, "--json").json
+        worst = assay_cli(*of_set, "--json", "--worst-case").json
+        assert "worst_case" not in usual
+        assert worst["worst_case"] is True
+        low, high = worst["intervals"]["overall"][key]
+        assert (low, high) == pytest.approx((0.025 ** (1 / 12), 1.0), abs=0.002)
+        assert usual["intervals"]["overall"][key][0] > low
+        assert notes[language] in " ".join(assay_cli(*of_set, "--worst-case").out.split())

@@ -98,6 +98,12 @@ LooseIds = Annotated[
         "characters only.",
     ),
 ]
+WorstCase = Annotated[
+    bool,
+    typer.Option(
+        "--worst-case", help="Use intervals that hold even where a few queries fail completely."
+    ),
+]
 Language = Annotated[
     str, typer.Option(help="The language of what is shown and reported: en, fi, he.")
 ]
@@ -126,6 +132,7 @@ def score(
     concurrency: Concurrency = None,
     hits: Hits = "",
     loose_ids: LooseIds = False,
+    worst_case: WorstCase = False,
     on: On = "",
     json: Json = False,
 ) -> None:
@@ -159,6 +166,7 @@ def score(
         concurrency=concurrency,
         hits=_hits(hits),
         loose_ids=loose_ids,
+        worst_case=worst_case,
     )
     with cluster.on(on):
         results = _scored(request, report, language, recorded=update_baseline, json=json)

@@ -405,7 +405,7 @@ class Baseline(msgspec.Struct, frozen=True, kw_only=True):
     n: int = 0  # queries that both have: all changes are over these
     n_apart: int = 0  # queries that only one of the two has
     intervals: dict[str, Bounds] = {}
-    p: dict[str, float] = {}  # of the paired randomization test, uncorrected
+    p: dict[str, float] = {}  # by the same statistic as the intervals, uncorrected
 
 
 class Intervals(msgspec.Struct, frozen=True, kw_only=True):
@@ -470,6 +470,7 @@ class GradedResults(
     per_query: list[GradedEntry]
     receipt: GradedReceipt
     intervals: Intervals = msgspec.field(default_factory=Intervals)
+    worst_case: bool = False  # the intervals hold in the worst case (Gaffke's bound)
     machine_estimate: MachineEstimate | None = None  # asked for by name, and never gated on
     baseline: Baseline | None = None
     verdict: Verdict | None = None
@@ -589,6 +590,7 @@ class GoldenResults(
     slices: dict[str, dict[str, Metrics]] = {}
     failures: dict[str, int] = always({})  # how often each kind of failure came
     intervals: Intervals = msgspec.field(default_factory=Intervals)
+    worst_case: bool = False  # the intervals hold in the worst case (Gaffke's bound)
     n: FigureCounts = msgspec.field(default_factory=FigureCounts)
     per_query: list[GoldenEntry]
     verdict: Verdict | None = None

@@ -2,9 +2,8 @@
 their intervals, and the receipt.
 
 A mean is over the queries that have a value: one that the run lacks scores 0, one whose call failed
-or that has no relevant document is left out and says why. Beside each mean stand its interval (a
-bootstrap over queries, see `statistics`) and what the unjudged hits could do to it (see
-`unjudged`)."""
+or that has no relevant document is left out and says why. Beside each mean stand its interval (see
+`statistics`) and what the unjudged hits could do to it (see `unjudged`)."""
 
 from __future__ import annotations
 
@@ -180,13 +179,14 @@ def graded_results(
     *,
     prepared: Prepared | None = None,
     keep: int | None = None,
+    worst_case: bool = False,
 ) -> GradedResults:
     """The scorecard, every query with its ranked ids and grades, and the receipt. When and where it
     was scored is for the caller to add.
 
     `keep` is how many hits of a query stay in the results, None for all. Who has joined the run
     with the gold set already gives what came of it as `prepared`; the run then needs no more hits
-    than are kept."""
+    than are kept. `worst_case` takes Gaffke's bound for the intervals."""
     with ThreadPoolExecutor(max_workers=1) as beside:
         card = beside.submit(gold_card, gold)  # hashes every judgment
         prepared = prepared or prepare(run, gold)
@@ -197,7 +197,7 @@ def graded_results(
         closed = is_closed(gold)
         unjudged = {} if closed else readings(prepared, measures)
         entries = list(_entries(sheet, prepared, top_of(run, keep), gold, keys))
-        means = intervals(sheet, keys, gold)
+        means = _intervals(sheet, keys, gold, worst_case)
     kinds = dict.fromkeys(("type", "topic", *(each.kind for each in sheet.slices[1:])))
     receipt = GradedReceipt(
         measures=lines,
@@ -226,6 +226,7 @@ def graded_results(
         per_query=entries,
         receipt=receipt,
         intervals=means,
+        worst_case=worst_case,
     )
 
 
@@ -242,13 +243,16 @@ def _counts(sheet: ScoreSheet, gold: GoldSet) -> SliceCounts:
     return SliceCounts(overall=sheet.overall.n, slices=slices)
 
 
-def intervals(sheet: ScoreSheet, keys: Mapping[str, str], gold: GoldSet) -> Intervals:
+def _intervals(
+    sheet: ScoreSheet, keys: Mapping[str, str], gold: GoldSet, worst_case: bool
+) -> Intervals:
     """The 95% interval of every mean, overall and by slice."""
     overall: dict[str, Bounds] = {}
     slices: dict[str, dict[str, dict[str, Bounds]]] = {}
     scored = ~np.isnan(sheet.values).any(axis=1)
-    parts = [sheet.values[scored & _rows_of(sheet, each)] for each in sheet.slices]
-    for each, found in zip(sheet.slices, map(statistics.mean_intervals, parts), strict=True):
+    for each in sheet.slices:
+        values = sheet.values[scored & _rows_of(sheet, each)]
+        found = statistics.mean_intervals(values, worst_case=worst_case)
         bounds: dict[str, Bounds] = {
             keys[measure]: (None, None)
             if ir_measures_bridge.is_summed(measure)

@@ -54,6 +54,7 @@ PRIMARY = ("ndcg@10", "pass_rate_total")  # the measures that a change is report
 BESIDE = ("top1_rate", "mrr_at_k")  # golden figures reported beside the pass rate when they fall
 FALL = 0.05  # the smallest such fall that is reported: taste
 ALPHA = 0.05  # the level of every test, as in evaluation
+SURE = 0.95  # beyond which a difference is not called probable, as in evaluation
 SHARES = ("share", "up", "down")  # facts of a reason that are written in per cent
 ERRORS = ("n_failed", "errors")  # measures of the gate on failed calls
 COMMAND = "assay gold next"
@@ -599,9 +600,10 @@ def caveats(head: Difference, comparison: Comparison, tell: Sentences) -> str:
 
 
 def sureness(row: Difference, tell: Sentences) -> str:
-    """How sure it is which of two systems is better, in per cent."""
-    sure = 0.5 if row.sure is None else row.sure
-    return chance(max(sure, 1 - sure), tell)
+    """How sure it is which of two systems is better, in per cent: of what is called probable, 95 at
+    most, whatever the unjudged hits are predicted to add."""
+    sure = 0.5 if row.sure is None else max(row.sure, 1 - row.sure)
+    return f">{tell.numbers.percent(SURE, 0)}" if sure > SURE else tell.numbers.percent(sure, 0)
 
 
 def gold_change(head: Difference, comparison: Comparison, tell: Sentences) -> str:

@@ -22,7 +22,7 @@ from assay.core.results import (
 from assay.evaluation import statistics
 from assay.evaluation.changes import in_one_state
 from assay.evaluation.comparison import Comparison, Difference, compare
-from assay.evaluation.verdict_stability import is_closed
+from assay.evaluation.verdict_stability import SURE, is_closed
 from assay.judging.next import next_to_judge
 from assay.reports.view import FEW
 from assay.workbench.deciding.run_boards import (
@@ -174,7 +174,7 @@ def lead_by(names: tuple[str, str], head: Difference, judge: str = "") -> Lead:
 
 
 def _sure(head: Difference) -> float | None:
-    return None if head.sure is None else max(head.sure, 1 - head.sure)
+    return None if head.sure is None else min(max(head.sure, 1 - head.sure), SURE)
 
 
 def _change_risk(

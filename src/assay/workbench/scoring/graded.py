@@ -136,7 +136,9 @@ def _graded(
         where = str(request.run or run.engine)
         raise no_common_queries(gold, list(run.rows_by_query), where=where)
     keep = _hits_to_keep(request, measures)
-    graded = graded_results(run, gold, measures, prepared=prepared, keep=keep)
+    graded = graded_results(
+        run, gold, measures, prepared=prepared, keep=keep, worst_case=request.worst_case
+    )
     if request.with_machine_judgments:
         graded = with_machine_estimate(graded, run, gold, request.dataset)
     return run, graded
