@@ -204,7 +204,7 @@ def _build_draft(
     early = len(draft.texts) >= AWAITED and not _has_vectors(folder)
     data = index_files.save(draft.index, folder, fingerprint) if early else ""
     vectors = index.vectors_of(draft, folder / encoding.FOLDER, tick)
-    built = replace(draft.index, vectors=vectors)
+    built = index.with_vectors(draft.index, vectors)
     if data and vectors is not None:
         index_files.add_vectors(folder, data, vectors)
     else:

@@ -90,6 +90,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     feedback: float = 0.0  # likeness to the first eight hits
     citation: float = 0.5
     asked: float = 0.0  # questions that were written for documents, where there are any
+    windows: bool = False  # documents are long: their windows are compared too
     calibration: Calibration
 
 
@@ -263,7 +264,7 @@ def with_encoder(profile: Profile, encoder: str) -> Profile:
 def read_alike(one: Profile, other: Profile) -> bool:
     """Whether documents are read the same way for both, so that what was counted can be taken
     over; vectors can where the encoder is the same too."""
-    return (one.kind, one.language) == (other.kind, other.language)
+    return (one.kind, one.language, one.windows) == (other.kind, other.language, other.windows)
 
 
 def choose(

@@ -43,6 +43,7 @@ from assay.search.ranker import ranked, weights_of
 from assay.search.soft import Held, Similar
 from assay.search.thesaurus import Term, thesaurus
 from assay.search.views import ASKS_WHEN
+from assay.search.windows import Windows
 
 MAX_WORDS = 400  # different words of a question for which look-alikes and the passage are sought
 MAX_SPELLED = 40  # unknown words of a question that are read as their neighbours
@@ -81,6 +82,9 @@ def stem_signals(index: Index, text: str, words: list[str], vector: Floats | Non
     }
     signals["known"] = np.full(len(index), _held_share(words, full), np.float32)
     by_words = signals["full"]
+    if index.windows is not None:
+        postings = index.windows.postings
+        signals["windows"] = to_best(index.windows.best(postings.scores(postings.query(words))))
     for name, weight in (("short", profile.short), ("characters", profile.characters)):
         if name in index.fields and (name == "short" or text):
             field = index.fields[name]
@@ -89,7 +93,7 @@ def stem_signals(index: Index, text: str, words: list[str], vector: Floats | Non
             by_words = by_words + np.float32(weight) * signals[name]
     if index.vectors is not None and (text or vector is not None):
         query = vector if vector is not None else named_encoder(profile.encoder).queries([text])[0]
-        signals["dense"] = cosines(index.vectors, query)
+        signals["dense"] = _nearness(index, index.vectors, query)
         if profile.feedback:
             first = to_best(by_words) + np.float32(FIRST_DENSE) * signals["dense"]
             signals["feedback"] = _feedback(index.vectors, first)
@@ -110,10 +114,18 @@ def _fused(index: Index, signals: Signals) -> Array:
             is_spread = name == "dense" and profile.spread
             values = _spread(signals[name]) if is_spread else signals[name]
             fused = fused + np.float32(getattr(profile, name)) * values
+    if "windows" in signals:
+        fused = fused + signals["windows"]
     if "asked" in signals:
         needed = max(0.0, 1 - float(signals["attained"].max()) / WELL_HELD)
         fused = fused + np.float32(profile.asked * needed) * signals["asked"] ** 2
     return np.asarray(signals["full"] + fused)
+
+
+def _nearness(index: Index, vectors: Floats, query: Floats) -> Floats:
+    """The encoder's cosine with each document, or with its best window."""
+    own = cosines(vectors, query)
+    return own if index.windows is None else index.windows.nearest(own, query)
 
 
 def _citations_of(words: list[str], full: Bm25) -> list[int]:
@@ -233,12 +245,15 @@ def soft_signals(index: Index, question: SoftQuestion) -> Signals:
     signals["known"] = np.full(len(index), _known(index, words, terms))
     by_words, signals["attained"] = _by_words(index, held)
     signals["words"] = to_best(by_words + _by_grams(index, language.terms(question.text)))
+    if index.windows is not None:
+        signals["windows"] = _by_windows(index.windows, similar, language.terms(question.text))
     if terms:
         signals["expanded"] = to_best(_by_terms(index, question.text, terms))
     if len(index.acts) > 1:
         signals |= _of_acts(index, question, words, terms, held["main"])
     if index.vectors is not None:
-        signals["dense"] = cosines(index.vectors, asked_vector(index, question.text, similar))
+        asked = asked_vector(index, question.text, similar)
+        signals["dense"] = _nearness(index, index.vectors, asked)
         signals["beside"] = best_of_section(index, signals["dense"])
     if index.asked is not None:
         signals |= _by_questions(index, question.text, signals)
@@ -295,14 +310,25 @@ def _by_words(index: Index, held: dict[str, list[Held]]) -> tuple[Doubles, Doubl
     return total, share
 
 
+def _by_windows(windows: Windows, similar: Sequence[Similar], asked: list[str]) -> Doubles:
+    """By words and n-grams of each document's best window."""
+    scores, _ = windows.view.scores([windows.view.held(pair) for pair in similar])
+    by_grams = _gram_scores(windows.postings, asked)
+    return np.asarray(to_best(windows.best(to_best(scores) + to_best(by_grams))))
+
+
 def _by_grams(index: Index, asked: list[str]) -> Doubles:
     total = np.zeros(len(index))
     for name in index.soft:
         field = index.fields[f"{name}.grams"]
-        query = field.query(asked)
-        weights = {number: 1 + float(np.log(times)) for number, times in query.items()}
-        total = total + VIEWS[name] * to_best(field.scores(weights).astype(float))
+        total = total + VIEWS[name] * to_best(_gram_scores(field, asked))
     return total
+
+
+def _gram_scores(field: Bm25, asked: list[str]) -> Doubles:
+    query = field.query(asked)
+    weights = {number: 1 + float(np.log(times)) for number, times in query.items()}
+    return field.scores(weights).astype(float)
 
 
 def _by_terms(index: Index, text: str, terms: dict[str, list[Term]]) -> Doubles:
