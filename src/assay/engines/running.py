@@ -23,7 +23,7 @@ import msgspec
 
 from assay.core import cluster, plugins
 from assay.core.errors import AssayError, EngineError, InputError, UsageError
-from assay.core.types import Hit, Query, QueryResult
+from assay.core.types import Hit, JsonObject, Query, QueryResult
 from assay.core.workers import Failure, Job, is_worker, note, run_apart, run_jobs
 from assay.core.workspace import workspace
 from assay.engines.calling import (
@@ -36,7 +36,14 @@ from assay.engines.calling import (
     stdout_to_stderr,
 )
 from assay.engines.engine_table import EngineConfig, kind_of, settings_of
-from assay.engines.python import as_engine, error_text, load_engine, parameters_of
+from assay.engines.python import (
+    as_engine,
+    error_text,
+    load_engine,
+    parameters_of,
+    split_keywords,
+    with_keywords,
+)
 
 Say = Callable[[str], None]
 START = 300.0  # seconds that a module has to be imported and to make its engine
@@ -275,12 +282,12 @@ def open_engine(config: EngineConfig, say: Say = lambda text: None) -> Any:
         kind = kind_of(config.kind)
         return kind.make(config.name, settings_of(config, kind))
     if config.search_module is not None:
-        return load_engine(config.search_module)
+        return load_engine(config.search_module, config.parameters)
     name = config.engine or ""
     if is_indexed_name(name):
         from assay.engines.indexed import open_indexed
 
-        return open_indexed(name, say=say)
+        return open_indexed(name, say=say, weights=config.parameters)
     if not plugins.is_known(ENGINES, name):
         from assay.corpus.disk import list_corpora
 
@@ -293,12 +300,14 @@ def open_engine(config: EngineConfig, say: Say = lambda text: None) -> Any:
             "[engines.NAME] of assay.toml.",
         )
     corpus = Path(config.corpus) if config.corpus else None
-    return _make_engine(name, plugins.load(ENGINES, name), corpus)
+    return _make_engine(name, plugins.load(ENGINES, name), corpus, config.parameters)
 
 
-def _make_engine(name: str, factory: Callable[..., Any], corpus: Path | None) -> Any:
+def _make_engine(
+    name: str, factory: Callable[..., Any], corpus: Path | None, parameters: JsonObject
+) -> Any:
     if not inspect.isclass(factory) and not inspect.isroutine(factory):
-        return as_engine(factory)  # an object, not a class
+        return with_keywords(as_engine(factory), parameters)  # an object, not a class
     arguments: list[object] = []
     if "documents" in parameters_of(factory):
         if corpus is None:
@@ -306,9 +315,10 @@ def _make_engine(name: str, factory: Callable[..., Any], corpus: Path | None) ->
         from assay.corpus.lookup import documents
 
         arguments = [documents(corpus)]
+    made_with, asked_with = split_keywords(factory, parameters)
     try:
-        made = factory(*arguments)
+        made = factory(*arguments, **made_with)
     except Exception as error:
         reason = error_text(error)
         raise EngineError(f"the engine {name!r} could not be made: {reason}") from error
-    return as_engine(made)
+    return with_keywords(as_engine(made), asked_with)
