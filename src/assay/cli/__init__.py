@@ -42,6 +42,7 @@ COMMANDS = {
     "score": "score:score",
     "run": "score:run",
     "compare": "results:compare",
+    "tune": "tune:tune",
     "history": "results:history",
     "plan": "results:plan",
     "explain": "results:explain",

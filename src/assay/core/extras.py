@@ -50,6 +50,7 @@ EXTRAS: dict[str, dict[str, str]] = {
     "qdrant": {"qdrant_client": "qdrant-client", "mmh3": "mmh3"},
     "irds": {"ir_datasets": "ir-datasets"},
     "measures": {"ir_measures": "ir-measures"},
+    "tune": {"optuna": "optuna"},
     "mlflow": {"mlflow": "mlflow-skinny"},
     "pyterrier": {"pyterrier": "pyterrier", "pandas": "pandas"},
     "st": {"sentence_transformers": "sentence-transformers"},

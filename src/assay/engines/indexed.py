@@ -3,7 +3,7 @@ date."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
@@ -122,9 +122,10 @@ def open_indexed(
     home: Path | None = None,
     tick: Tick = silent,
     say: Say = lambda text: None,
+    weights: Mapping[str, object] = {},
 ) -> Engine:
     """The engine on a corpus. An index that is missing, outdated or damaged is built again, and
-    `say` tells why."""
+    `say` tells why. `weights` replace those of its profile that are meant to be chosen."""
     need("search", "the search engine")
     corpus = corpus_named(name, home)
     folder = index_folder(corpus, home)
@@ -142,12 +143,13 @@ def open_indexed(
         say(f"{corpus.name}: {_older(name)}")
     if imported_by_older(corpus.manifest):
         say(f"{corpus.name}: {OLDER}")
-    return Engine(
+    engine = Engine(
         opened,
         name=corpus.name,
         lookup=lru_cache(maxsize=4096)(corpus.get),
         standings=partial(standings_of, str(corpus.data_folder)),
     )
+    return engine.with_weights(weights) if weights else engine
 
 
 def _build(corpus: Corpus, home: Path | None, recipe: IndexRecipe, tick: Tick) -> tuple[Index, int]:

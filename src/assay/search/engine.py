@@ -11,7 +11,8 @@ that scores fall with rank; where it is low, the engine abstains.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property, lru_cache, partial
 
 import msgspec
@@ -36,7 +37,7 @@ from assay.search.closer import look_closer
 from assay.search.elsewhere import Elsewhere
 from assay.search.index import Index
 from assay.search.looked_up import FEW_BESIDE, MANY_BESIDE, look_up, work_named
-from assay.search.profile import ROWS, Calibration
+from assay.search.profile import ROWS, Calibration, weighted
 from assay.search.reported import is_prose
 from assay.search.rows import passage_for, read, row_signals
 from assay.search.signals import (
@@ -116,6 +117,11 @@ class Engine(SearchEngine):
 
     def name(self) -> str:
         return self._name
+
+    def with_weights(self, weights: Mapping[str, object]) -> Engine:
+        """The engine on the same index, with other weights of its signals."""
+        index = replace(self._index, profile=weighted(self._index.profile, weights))
+        return Engine(index, self._name, self._lookup, self._standings)
 
     @property
     def is_by_words(self) -> bool:

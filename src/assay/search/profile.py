@@ -25,6 +25,8 @@ from collections.abc import Mapping
 
 import msgspec
 
+from assay.core.errors import InputError
+
 
 class Logistic(msgspec.Struct, frozen=True, kw_only=True):
     """A probability from named signals."""
@@ -259,6 +261,22 @@ def with_encoder(profile: Profile, encoder: str) -> Profile:
         dense=profile.dense or 1.0,
         calibration=BY_WORDS[profile.name],
     )
+
+
+# the weights that may be chosen for a collection; those of fields it lacks are 0 and stay 0
+CHOSEN = ("short", "characters", "dense", "feedback", "citation", "asked")
+
+
+def weighted(profile: Profile, weights: Mapping[str, object]) -> Profile:
+    """The profile with other weights of its signals."""
+    for name, weight in weights.items():
+        if name not in CHOSEN:
+            raise InputError(
+                f"the index has no setting {name} to choose", hint=f"It has: {', '.join(CHOSEN)}."
+            )
+        if isinstance(weight, bool) or not isinstance(weight, int | float) or weight < 0:
+            raise InputError(f"{name} is {weight!r}, expected a number from 0")
+    return msgspec.structs.replace(profile, **{name: float(w) for name, w in weights.items()})  # type: ignore[arg-type]
 
 
 def read_alike(one: Profile, other: Profile) -> bool:
