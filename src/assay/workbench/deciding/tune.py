@@ -41,8 +41,7 @@ from assay.evaluation.tuning import FINALISTS, Trial, TuneReport
 from assay.judging.next import next_to_judge
 from assay.reports import tuning as shown
 from assay.workbench.project.config import CONFIG_NAME, Config, read_config
-from assay.workbench.scoring.request import sign_results, signature
-from assay.workbench.scoring.rubric_settings import measures_of_set
+from assay.workbench.scoring.request import measures_of_set, sign_results, signature
 
 Tick = Callable[[str, int, int], None]  # what, done, of
 # the settings that were asked, as runs by number, with the error of each that has none
