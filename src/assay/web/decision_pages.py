@@ -54,7 +54,12 @@ from assay.workbench.deciding.run_boards import (
     verdict_risk,
     verdict_today,
 )
-from assay.workbench.deciding.run_comparison import Duel, SliceChange, duel, lead_of
+from assay.workbench.deciding.run_comparison import (
+    RunComparison,
+    SliceChange,
+    compare_runs,
+    lead_of,
+)
 from assay.workbench.deciding.side_by_side import TwoRankings, two_rankings
 from assay.workbench.deciding.single_judge_risk import SingleJudgeRisk, second_judge_asked
 from assay.workbench.deciding.trend import Trend, trends_by_set
@@ -231,7 +236,7 @@ class TwoRuns(msgspec.Struct, frozen=True, kw_only=True):
     b: str = ""
 
 
-def _warnings(found: Duel, tell: Sentences) -> tuple[str, ...]:
+def _warnings(found: RunComparison, tell: Sentences) -> tuple[str, ...]:
     """The warnings of a comparison, without the one that the set changed: the page has it below
     the answer already."""
     compared = found.change.comparison
@@ -257,12 +262,12 @@ class OneQuery(TwoRuns, frozen=True, kw_only=True):
 def compare(request: Request) -> Response:
     asked, service = query(request, TwoRuns), service_of(request)
     if is_api(request):
-        return json(duel(service, asked.a, asked.b))
+        return json(compare_runs(service, asked.a, asked.b))
     known = run_page(service, limit=100).items
     if not asked.a or not asked.b:
         return decided_page(request, "choose.html", asked=asked, known=known, complaint="")
     try:
-        found = duel(service, asked.a, asked.b)
+        found = compare_runs(service, asked.a, asked.b)
     except InputError as error:
         status = 404 if isinstance(error, NotHere) else 400
         return decided_page(
@@ -315,7 +320,7 @@ def compare(request: Request) -> Response:
     )
 
 
-def _newest_pair(service: Service, found: Duel) -> str:
+def _newest_pair(service: Service, found: RunComparison) -> str:
     """The query of the comparison of the newest runs of both engines; empty where it is this one.
     Of one engine over time the newest stands against A."""
     newest: dict[str, str] = {}
@@ -386,7 +391,7 @@ DECIDE_ROUTES = [
     *page_and_call("/runs/{run}", show_run, GET, "reader", "One run", answer=RunToday),
     Guarded("/runs/{run}/report", run_report, GET, "reader", "The report of a run, as a file"),
     *page_and_call(
-        "/compare", compare, GET, "reader", "Two runs compared", answer=Duel, query=TwoRuns
+        "/compare", compare, GET, "reader", "Two runs compared", answer=RunComparison, query=TwoRuns
     ),
     *page_and_call(
         "/compare/query",

@@ -26,7 +26,7 @@ from assay.web.page_frame import (
 )
 from assay.workbench.deciding import single_judge_risk
 from assay.workbench.deciding.run_boards import run_page, verdict_risk, verdict_today
-from assay.workbench.deciding.run_comparison import duel
+from assay.workbench.deciding.run_comparison import compare_runs
 from assay.workbench.project.service import kept_path
 from assay.workbench.scoring.history import kept_run
 from assay.workbench.scoring.run_queue import RunJob, RunQueue
@@ -114,7 +114,7 @@ def ask_second_judge(request: Request) -> Response:
     service, wanted = service_of(request), sent_as(request, SecondWanted)
     kept = kept_run(service, wanted.run)
     if wanted.other:
-        found = duel(service, wanted.other, kept.id).rests
+        found = compare_runs(service, wanted.other, kept.id).rests
     else:
         found = verdict_risk(service, kept, verdict_today(service, kept))
     asked, by = 0, user_of(request).name
