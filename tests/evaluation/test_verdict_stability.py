@@ -15,7 +15,7 @@ from assay.core.results import Gate, GoldCard, GradedEntry, GradedReceipt, Grade
 from assay.evaluation.comparison import compare
 from assay.evaluation.gates import decide
 from assay.evaluation.graded import score_sheet
-from assay.evaluation.imputed_measures import guessed, sampled, tabled
+from assay.evaluation.imputed_measures import impute, sampled, tabled
 from assay.evaluation.judged import prepare
 from assay.evaluation.measures import parse_measures
 from assay.evaluation.receipts import measure_lines
@@ -356,7 +356,7 @@ def test_who_ranks_the_relevant_higher_says_something_of_the_rest() -> None:
     turned = {query: docs[::-1] for query, docs in lists.items()}
     pair = scored(lists, grades).per_query, scored(turned, grades).per_query
     table = tabled(*pair, parse_measures(["nDCG@10"])[0])
-    guess = guessed(table)
+    guess = impute(table)
     chance = chances(guess.belief, guess.features, guess.spots[:, 0])
     by_document = {
         (table.entries[row].query_id, table.documents[row][column]): value
@@ -410,13 +410,13 @@ def test_what_no_list_has_is_told_by_the_hits_at_its_end() -> None:
     }
     found = {}
     for case, table in tables.items():
-        guess = guessed(table, with_unseen=True)
+        guess = impute(table, with_unseen=True)
         assert guess.unseen is not None
         found[case] = guess.unseen.mean()
     assert found[6, True] > 2 * found[2, True]
     assert found[6, False] < found[6, True] / 1.5
     rich = tables[6, True]
-    alone, beside = guessed(rich), guessed(rich, with_unseen=True)
+    alone, beside = impute(rich), impute(rich, with_unseen=True)
     assert np.array_equal(alone.drawn, beside.drawn)
     low, high = (sampled(rich, measure, each)[0].mean() for each in (beside, alone))
     assert low < high

@@ -147,7 +147,9 @@ def test_a_gate_that_so_few_queries_cannot_pass_is_a_warning_before_the_run(
     configure(sets, name, f"[[gates]]\n{gate}\n")
     done = assay_cli("run")
     said = done.err.index("warning: ")
-    assert "max_drop = 0.02 with significance 0.05 cannot pass on" in done.err[said:]
+    assert (
+        "max_drop = 0.02 with significance 0.05 cannot clear an unchanged engine" in done.err[said:]
+    )
     assert "it takes at least 38" in done.err
     assert said < done.err.index(": scored"), "before any engine is asked"
     assert done.code == 3  # there is no baseline; the run went on

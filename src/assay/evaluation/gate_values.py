@@ -286,7 +286,10 @@ def undecidable(gate: Gate, n: int) -> str:
     needed = statistics.fewest_queries(lambda more: _can_pass(gate, name, limit, more), most=20_000)
     takes = f"it takes at least {needed}" if needed else "no number of queries is enough"
     sure = f"{name} = {limit:g} with significance {gate.alpha:g}"
-    return f"gate on {gate.measure}: {sure} cannot pass on {counted(n, 'query')}; {takes}"
+    cannot = (
+        "cannot clear an unchanged engine that is run again" if name in DROPS else "cannot pass"
+    )
+    return f"gate on {gate.measure}: {sure} {cannot} on {counted(n, 'query')}; {takes}"
 
 
 def _asked_limits(gate: Gate) -> list[tuple[str, float]]:

@@ -41,7 +41,7 @@ from assay.evaluation.measures import (
     MEASURES,
     JudgedHits,
     Measure,
-    is_handed,
+    is_external,
     parse_measures,
     suite_of,
 )
@@ -68,14 +68,14 @@ def evaluate(
 ) -> ScoreSheet:
     """Score a run against a gold set; `assay.evaluate` tells what may be given and what comes."""
     wanted = parse_measures(str(measure) for measure in measures)
-    return score_sheet(prepare(run, gold), wanted, _handed(run, gold, wanted))
+    return score_sheet(prepare(run, gold), wanted, _external_values(run, gold, wanted))
 
 
-def _handed(
+def _external_values(
     run: Run | Scored, gold: GoldSet | Qrels, wanted: Sequence[Measure]
 ) -> dict[str, Floats]:
     """The values of measures that are not ours, which need the whole run."""
-    theirs = [str(measure) for measure in wanted if is_handed(measure)]
+    theirs = [str(measure) for measure in wanted if is_external(measure)]
     if not theirs:
         return {}
     gold_set = gold if isinstance(gold, GoldSet) else gold_from_dict(gold)
@@ -191,7 +191,7 @@ def graded_results(
         card = beside.submit(gold_card, gold)  # hashes every judgment
         prepared = prepared or prepare(run, gold)
         wanted = parse_measures(measures)
-        sheet = score_sheet(prepared, wanted, _handed(run, gold, wanted))
+        sheet = score_sheet(prepared, wanted, _external_values(run, gold, wanted))
         lines = measure_lines(sheet.measures)
         keys = {line.measure: line.key for line in lines}
         closed = is_closed(gold)

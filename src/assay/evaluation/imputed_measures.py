@@ -1,4 +1,4 @@
-"""Measures with grades guessed for the unjudged hits, by the one belief about them.
+"""Measures with grades imputed for the unjudged hits, by the one belief about them.
 
 The top lists of one engine or two become one padded table; grades are drawn for every unjudged hit
 from the belief that the judged ones teach, and a measure is computed under each draw, by query. The
@@ -82,7 +82,7 @@ class Table:
 
     @property
     def told_as_judged(self) -> bool:
-        """Whether the top of both lists is judged, so that nothing is guessed of the rest."""
+        """Whether the top of both lists is judged, so that nothing is imputed for the rest."""
         top = np.logical_or.reduce([ranks <= TOP for ranks in self.ranks])
         return len(self.ranks) == 2 and not bool((top & (self.grades == UNJUDGED)).any())
 
@@ -119,7 +119,7 @@ class Table:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Guess:
+class Imputed:
     """The unjudged hits as (query, place in the table), what is known of each, and grades drawn for
     them."""
 
@@ -239,7 +239,7 @@ def _chosen(table: Table) -> Floats:
 # ── guesses ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def guessed(table: Table, samples: int = 400, *, with_unseen: bool = False) -> Guess:
+def impute(table: Table, samples: int = 400, *, with_unseen: bool = False) -> Imputed:
     """Grades drawn for every unjudged hit, by what the judged ones teach; `with_unseen` also how
     many relevant documents are in no list."""
     spots, known = np.argwhere(table.grades == UNJUDGED), np.argwhere(table.grades >= 0)
@@ -269,7 +269,7 @@ def guessed(table: Table, samples: int = 400, *, with_unseen: bool = False) -> G
     if with_unseen:
         left = _places_below(table, count, rng)
         unseen, places = rng.binomial(left, chance[len(spots) :]), left.mean(axis=1)
-    return Guess(
+    return Imputed(
         spots=spots,
         features=mine,
         belief=belief,
@@ -328,7 +328,7 @@ def as_judged(table: Table, measure: Measure) -> list[Floats]:
     return measured(table, measure, np.arange(len(table.entries)), known)
 
 
-def sampled(table: Table, measure: Measure, guess: Guess) -> list[Floats]:
+def sampled(table: Table, measure: Measure, guess: Imputed) -> list[Floats]:
     """The measure of each system by query under every draw: [queries, samples] each."""
     spots, drawn, samples = guess.spots, guess.drawn, guess.samples
     found = [np.repeat(each[:, None], samples, axis=1) for each in as_judged(table, measure)]
@@ -363,7 +363,7 @@ def chance_above(means: Floats) -> float:
     return NORMAL.cdf(expected / spread)
 
 
-def unseen_grades(rows: Integers, guess: Guess, first: int | None = None) -> Integers | None:
+def unseen_grades(rows: Integers, guess: Imputed, first: int | None = None) -> Integers | None:
     """Those of the relevant documents in no list, best first: [queries * samples, some], of all
     samples or the first few."""
     if guess.unseen is None:

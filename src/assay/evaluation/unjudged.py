@@ -35,7 +35,7 @@ from assay.evaluation.measures import (
     Integers,
     JudgedHits,
     Measure,
-    is_handed,
+    is_external,
     parse_measure,
     parse_measures,
     rbp_residual,
@@ -62,7 +62,7 @@ def unjudged(
 def readings(prepared: Prepared, measures: Iterable[str | Measure]) -> dict[str, Unjudged]:
     """The same from judged hits."""
     wanted = parse_measures(str(measure) for measure in measures)
-    own = [measure for measure in wanted if not is_handed(measure)]
+    own = [measure for measure in wanted if not is_external(measure)]
     blocks: dict[str, list[Floats]] = {str(measure): [] for measure in wanted}
     for rows, hits in pack(prepared):
         scorable = prepared.scorable[rows]
@@ -180,7 +180,7 @@ def could_overturn(
     wanted = parse_measure(measure)
     if wanted.name in BLIND or lead <= 0:
         return False
-    if is_handed(wanted):
+    if is_external(wanted):
         return True  # nobody has gone over its hits, so nothing is certain
     top = max((grade for entry in (*better, *worse) for grade in entry.judged), default=1)
     left = lead * len(better)

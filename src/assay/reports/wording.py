@@ -42,7 +42,7 @@ from assay.reports.shapes import ComparisonAnswer
 from assay.reports.words import Words, page_table, page_words
 
 if TYPE_CHECKING:
-    from assay.evaluation.comparison import Comparison, Difference, Found
+    from assay.evaluation.comparison import Comparison, ComparisonVerdict, Difference
     from assay.evaluation.verdict_stability import Doubt
     from assay.review.backlog import Backlog
     from assay.search.why import Why as HitReasons
@@ -63,7 +63,7 @@ FIRST = 20  # judged hits below which nothing is predicted about the unjudged on
 SHOWN_RISKS = 3  # queries that a warning names
 FEWEST_QUERIES = 2  # that an interval takes
 SHOWN_MUSTS = 3  # failed questions that an answer names
-STATUSES: dict[Found, Status] = {"better": "pass", "worse": "fail"}
+STATUSES: dict[ComparisonVerdict, Status] = {"better": "pass", "worse": "fail"}
 
 
 class CitedPlace(NamedTuple):

@@ -41,11 +41,11 @@ from assay.workbench.scoring.history import KeptRun, kept_run
 
 __all__ = [
     "Change",
-    "Duel",
     "Lead",
     "QueryChange",
+    "RunComparison",
     "SliceChange",
-    "duel",
+    "compare_runs",
     "lead_by",
     "lead_of",
     "names_of",
@@ -96,7 +96,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     expected: float | None  # the change with unjudged documents guessed
 
 
-class Duel(msgspec.Struct, frozen=True, kw_only=True):
+class RunComparison(msgspec.Struct, frozen=True, kw_only=True):
     """The second run (`b`) against the first (`a`), and what the gates say of the second. What is
     said of either may rest on one judge."""
 
@@ -125,12 +125,12 @@ class Lead(msgspec.Struct, frozen=True, kw_only=True):
     sure: float | None = None
 
 
-def duel(service: Service, first: str, second: str) -> Duel:
+def compare_runs(service: Service, first: str, second: str) -> RunComparison:
     runs = _read_two_runs(service, first, second)
     verdict = verdict_today(service, runs[1])
     change = _known_change(service.store.address, runs)
     on = _change_risk(service, runs, change.outcome)
-    return Duel(
+    return RunComparison(
         a=line_of(runs[0], runs[0].results),
         b=line_of(runs[1], runs[1].results, verdict),
         names=names_of(runs),
