@@ -53,6 +53,7 @@ TOOLS = {
     "list_failures",
     "next_to_judge",
     "suggest_judgment",
+    "tune_engine",
 }
 CONFIG = f"""
 [gold.opinions]

@@ -21,9 +21,11 @@ from assay.api.deciding import (
     Checked,
     Comparison,
     NextToJudge,
+    Tuned,
     check,
     compare,
     next_to_judge,
+    tune,
 )
 from assay.api.scores import Scores, evaluate, load_scores, run
 from assay.api.values import GoldSet, Run, load_gold, load_run
@@ -53,6 +55,7 @@ __all__ = [
     "Run",
     "Scores",
     "SearchEngine",
+    "Tuned",
     "__version__",
     "backlog",
     "backlog_async",
@@ -66,6 +69,7 @@ __all__ = [
     "next_to_judge",
     "open_corpus",
     "run",
+    "tune",
 ]
 
 

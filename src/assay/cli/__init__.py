@@ -43,6 +43,7 @@ COMMANDS = {
     "run": "score:run",
     "compare": "results:compare",
     "tune": "tune:tune",
+    "benchmark": "benchmark:app",
     "history": "results:history",
     "plan": "results:plan",
     "explain": "results:explain",

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from assay.corpus.disk import LinkedDocument
     from assay.engines.dry_run import Trial
     from assay.engines.http_table import Preset
+    from assay.formats.benchmarks import BenchmarkReport, ListedBenchmark
     from assay.judging.labels import Dispute, Policy
     from assay.judging.machine import Spent
     from assay.judging.next import Decision
@@ -653,3 +654,26 @@ def _verdict(verdict: LastVerdict | None) -> Text:
         return Text("none yet")
     shown = STATUS.get(verdict.status, verdict.status), STYLES.get(verdict.status, "")
     return Text.assemble(shown, f", {verdict.at:%Y-%m-%d %H:%M} UTC, {verdict.results}")
+
+
+# ── public benchmarks ─────────────────────────────────────────────────────────────────────────────
+
+
+def benchmark_list(rows: Sequence[ListedBenchmark]) -> RenderableType:
+    return plain_table(rows, ("name", "title", "language", "licence", "size"))
+
+
+def benchmark_report(report: BenchmarkReport) -> RenderableType:
+    """The scores of an engine on a benchmark, and those of others."""
+    numbers = Numbers(Words("en"))
+    table = headed("measure", right=("value", "95% interval", "published"))
+    for score in report.scores:
+        others = "\n".join(
+            f"{each.value:.3f} {each.system} ({each.source}, {each.date})"
+            for each in score.published
+        )
+        span = numbers.span((score.low, score.high))
+        table.add_row(score.measure, numbers.decimal(score.value), span, others)
+    documents = f", {counted(report.documents, 'document')}" if report.documents else ""
+    head = f"{report.engine} on {report.title}: {counted(report.queries, 'query')}{documents}"
+    return Group(Text(head), table, Text(f"Licence: {report.licence}. {report.home}", style="dim"))

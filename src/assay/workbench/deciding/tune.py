@@ -28,16 +28,19 @@ from assay.core.runs import run_from_results
 from assay.core.types import GoldSet, JsonObject, Query, Run
 from assay.core.workspace import workspace
 from assay.corpus.lookup import corpus_named, is_corpus
+from assay.engines.calling import AllFailed, ask_all
 from assay.engines.engine_table import EngineConfig
+from assay.engines.python import as_engine
 from assay.engines.sweep import Sweep, ask_settings
 from assay.evaluation import search_space, tuning
 from assay.evaluation.fusion import RRF_K, fuse
-from assay.evaluation.graded import evaluate, graded_results
+from assay.evaluation.graded import default_measures, evaluate, graded_results
 from assay.evaluation.measures import parse_measure
 from assay.evaluation.receipts import is_closed, latency
 from assay.evaluation.search_space import Search, Space, TuneTable, read_space
 from assay.evaluation.statistics import Floats
-from assay.evaluation.tuning import FINALISTS, Trial, TuneReport
+from assay.evaluation.tuning import FINALISTS, Trial
+from assay.evaluation.tuning import TuneReport as TuneReport  # for the api
 from assay.judging.next import next_to_judge
 from assay.reports import tuning as shown
 from assay.workbench.project.config import CONFIG_NAME, Config, read_config
@@ -63,6 +66,7 @@ def tune(
     gold: str = "",
     budget: int | None = None,
     fresh: bool = False,
+    home: Path | None = None,
     tick: Tick = ignore,
 ) -> TuneReport:
     """Run the sweep of a table `[tune.NAME]`, or go on with one that was interrupted."""
@@ -70,14 +74,14 @@ def tune(
     read = read_config(file)
     if name not in read.tune:
         known = ", ".join(read.tune) or "none"
-        raise UsageError(
+        raise InputError(
             f"there is no table [tune.{name}]", where=str(file), hint=f"The file has: {known}."
         )
     table = read.tune[name]
     if budget is not None:
         table = msgspec.structs.replace(table, budget=budget)
     dataset, measure = _gold_and_measure(read, table, gold, file)
-    folder = folder_of(name)
+    folder = folder_of(name, home)
     if fresh:
         shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True, exist_ok=True)
@@ -101,16 +105,42 @@ def tune(
     return _write(report, judged, dataset, engine, ask, folder)
 
 
-def folder_of(name: str) -> Path:
-    return workspace() / "tune" / name
+def folder_of(name: str, home: Path | None = None) -> Path:
+    return workspace(home) / "tune" / name
 
 
-def read_report(name: str) -> TuneReport:
-    """The result of the last sweep of this name."""
-    path = folder_of(name) / "tune.json"
-    if not path.exists():
-        raise UsageError(f"there is no result of {name}", hint=f"Run it first: assay tune {name}")
-    return msgspec.json.decode(path.read_bytes(), type=TuneReport)
+def tune_made(
+    make: Callable[..., object],
+    gold: GoldSet,
+    parameters: JsonObject,
+    *,
+    current: JsonObject | None = None,
+    measure: str = "",
+    budget: int = 40,
+    search: Search = "",
+    seed: int = 0,
+    top_k: int = 20,
+) -> TuneReport:
+    """A sweep in this process over engines that `make(**setting)` gives; the current setting is
+    `current`, or without it `make()`."""
+    usual = default_measures(gold)
+    deciding = str(parse_measure(measure or (PRIMARY if PRIMARY in usual else usual[0])))
+    table = TuneTable(parameters=parameters, budget=budget, search=search, seed=seed)
+    depth = max(top_k, parse_measure(deciding).cutoff or 0)
+    used = dict(current or {})
+
+    def ask(settings: Sequence[JsonObject], queries: Sequence[Query]) -> Iterator[Run]:
+        for setting in settings:
+            try:
+                engine = as_engine(make(**{**used, **setting}))
+                _, answers = ask_all(engine, queries, top_k=depth)
+            except AllFailed as failed:
+                answers = list(failed.results)
+            yield run_from_results("tuned", answers, top_k=depth)
+
+    name = getattr(make, "__name__", "engine")
+    report = sweep(name, gold, deciding, table, used, ask)
+    return msgspec.structs.replace(report, engine=name)
 
 
 # ── the sweep ─────────────────────────────────────────────────────────────────────────────────────
