@@ -168,9 +168,9 @@ def test_a_project_that_is_here_is_told_before_any_question(
     assert (done.code, "assay.toml is here already" in done.err) == (2, True)
 
 
-def test_the_path_to_a_decision_runs_as_the_readme_prints_it(assay_cli: Assay) -> None:
-    readme = (ROOT / "README.md").read_text()
-    lines = [line.strip() for line in readme.splitlines() if line.startswith("    assay ")]
+def test_the_path_to_a_decision_runs_as_the_demo_page_prints_it(assay_cli: Assay) -> None:
+    page = (ROOT / "docs/start/demo.md").read_text()
+    lines = [line.strip() for line in page.splitlines() if line.startswith("    assay ")]
     start = next(n for n, line in enumerate(lines) if line.startswith("assay init"))
     end = next(n for n, line in enumerate(lines) if n > start and line.startswith("assay run"))
     assert end - start >= 6

@@ -1,5 +1,8 @@
 """The values of the page that compares two runs: whether the second is better, by how much, whether
-it may ship, and which queries changed."""
+it may ship, and which queries changed.
+
+To add a column to the page: its value in a struct here, its cell in `web/templates/compare.html`,
+and its heading in `reports/words/pages/decide.*.toml`, in each language."""
 
 from __future__ import annotations
 
