@@ -211,3 +211,32 @@ def test_score_prints_worst_case_intervals(assay_cli: Assay, sets: Path, languag
         assert (low, high) == pytest.approx((0.025 ** (1 / 12), 1.0), abs=0.002)
         assert usual["intervals"]["overall"][key][0] > low
         assert notes[language] in " ".join(assay_cli(*of_set, "--worst-case").out.split())
+
+
+def test_a_golden_gate_says_by_which_interval_it_decided(assay_cli: Assay, tmp_path: Path) -> None:
+    """In per cent and points, without a warning about an exact interval, and for results that are
+    those of the baseline that they are."""
+    asked = [f"q{number}" for number in range(40)]
+    golden = [QUESTION | {"id": id, "expected_any": [{"doc_id": id}]} for id in asked]
+    (tmp_path / "golden.json").write_text(json.dumps(golden))
+    for name, missed in (("same", asked[:1]), ("one", asked[:2]), ("lost", asked[:9])):
+        hits = {id: "x" if id in missed else id for id in asked}
+        lines = [f"{id} Q0 {doc} 1 1 {name}" for id, doc in hits.items()]
+        (tmp_path / f"{name}.run").write_text("\n".join(lines))
+    score = ("score", "--dataset", "golden.json", "--run", "same.run", "--baseline", "base.json")
+    assay_cli(*score, "--update-baseline", "--by", "ada", "--why", "first")
+    engines = "".join(f'[engines.{name}]\nrun = "{name}.run"\n' for name in ("same", "one", "lost"))
+    gates = "".join(
+        f'[[gates]]\nmeasure = "pass_rate_total"\nsignificance = 0.05\n{limit}\n'
+        for limit in ("minimum = 0.8", "max_drop = 0.02")
+    )
+    gold = '[gold.g]\npath = "golden.json"\nbaseline = "base.json"\n'
+    (tmp_path / "assay.toml").write_text(f"{gold}{engines}{gates}")
+    done = assay_cli("run")
+    shown = " ".join(done.out.split())
+    assert done.code == 1, done.err
+    assert "97.5%. The results are identical query by query. Required: a drop" in shown
+    assert "97.5% (95% interval 86.8% to 99.9%). Required: at least 80.0% PASS" in shown
+    assert "77.5% (95% interval of the change -32.8 to -7.2 points). Required: a drop" in shown
+    assert "Only 1 query changed (q1), so the interval may be too narrow" in shown
+    assert "makes most of the spread" not in shown

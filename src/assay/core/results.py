@@ -145,6 +145,13 @@ class Check(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     risk: RiskyQueries | None = None  # why the interval may be too narrow
 
     @property
+    def is_identical(self) -> bool:
+        """Whether a gate on a drop passes because the results are those of the baseline: it alone
+        goes by no interval."""
+        by_interval = self.gate.drop is not None and self.gate.alpha is not None
+        return by_interval and self.status == "pass" and self.interval is None
+
+    @property
     def limit_kind(self) -> str:
         """Which limit the gate sets, the first where there are several."""
         return next((name for name in LIMITS if getattr(self.gate, name) is not None), "")

@@ -639,7 +639,7 @@ def with_verdict(
         sure=None if unknown else sure,
         doubt=doubt,
         pool=pool,
-        risk=risk_in(tested.changes),
+        risk=None if worst_case else risk_in(tested.changes),
     )
 
 

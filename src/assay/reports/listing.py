@@ -393,7 +393,8 @@ def decision_page(decision: Decision, limit: int) -> RenderableType:
     spread = f"{decision.expected:+.4f} ± {decision.deviation:.4f}"
     sure = "more than 99%" if decision.confidence > 0.99 else f"{decision.confidence:.0%}"
     head = Text(
-        f"With all results judged, {what} {of} is expected at {spread}; its sign is {sure} certain."
+        f"With all results judged, {what} {of} is expected at {spread}; "
+        f"on these queries its sign is {sure} certain."
     )
     shown = [Text(f"{decision.verdict}.")] if decision.verdict else []
     if decision.as_judged:

@@ -399,15 +399,14 @@ class Sentences:
         return check.message.replace(key, name, 1)
 
     def check_of(self, results: Results, check: Check) -> str:
-        """The same with the interval of the figure, which the check of a golden set leaves out; the
-        facts beside the sentence hold the rest of it."""
-        open_ = check.value is None or check.status == "inconclusive"
-        if open_ or not isinstance(results, GoldenResults):
+        """The same; a golden set has its figures as its card has them, in per cent and points, and
+        a gate that goes by the value has the interval of the card."""
+        if check.value is None or not check.counts or not isinstance(results, GoldenResults):
             return self.check(check)
         gate = check.gate
-        whole = gate.slice == "overall" and is_rate(gate.measure) and check.interval is None
-        bounds = results.intervals.overall.get(gate.measure) if whole else None
-        ends = [end for end in bounds or () if end is not None]
+        by_value = gate.slice == "overall" and is_rate(gate.measure) and gate.alpha is None
+        bounds = results.intervals.overall.get(gate.measure) if by_value else None
+        ends = [end for end in bounds or () if end is not None] if gate.drop is None else []
         return self._check(check, self.numbers.percents(ends) if len(ends) == 2 else "")
 
     def _check(self, check: Check, between: str = "") -> str:
@@ -428,11 +427,11 @@ class Sentences:
             text = say("gate.measure_is", title=title, measure=measure, value=value)
         if between:
             text += say("gate.between", level=self.numbers.percent(0.95, 0), between=between)
-        text += self._between(check)
+        text += say("gate.identical") if check.is_identical else self._between(check)
         text += say("gate.wanted", limits=self._limits(check)) if check.limit_kind else ""
         if check.risk is not None:
             named, changed = named_queries(check.risk, say), len(check.risk.queries)
-            text += say(f"gate.risk_{check.risk.kind}", queries=named, changed=changed)
+            text += say.plural(f"gate.risk_{check.risk.kind}", changed, queries=named)
         if check.status != "inconclusive":
             return text
         if check.whys:
@@ -473,12 +472,17 @@ class Sentences:
     def _between(self, check: Check) -> str:
         if check.interval is None or check.level is None:
             return ""
-        ends = (rounded(end, check.gate.sides) for end in check.interval)
-        low, high = map(self.numbers.local, ends)
-        between = self.words("to", low=low, high=high)
-        return self.words(
-            "gate.between", level=self.numbers.percent(check.level, 0), between=between
-        )
+        level, gate = self.numbers.percent(check.level, 0), check.gate
+        if self.words.has("figures", gate.measure) and gate.drop is not None:
+            between = self.numbers.change_between(gate.measure, *check.interval)
+            unit = self.words("golden.points") if is_rate(gate.measure) else ""
+            return self.words("gate.between_changes", level=level, between=between, unit=unit)
+        if is_rate(gate.measure):
+            ends = [self.numbers.percent(end) for end in check.interval]
+        else:
+            ends = [self.numbers.local(rounded(end, gate.sides)) for end in check.interval]
+        between = self.words("to", low=ends[0], high=ends[1])
+        return self.words("gate.between", level=level, between=between)
 
     def _limits(self, check: Check) -> str:
         gate = check.gate
