@@ -202,7 +202,7 @@ def _graded_slices(
         delta = results.baseline.slices.get(kind, {}) if results.baseline else {}
         rows = [
             SliceRow(
-                name=name,
+                name=words.slice_name(kind, name),
                 n=counts.get(name, 0),
                 figures=_figures(lines, means, bounds.get(name, {}), delta.get(name, {})),
             )
@@ -334,7 +334,7 @@ def _golden_slices(results: GoldenResults, words: Words) -> Iterator[SliceTable]
         bounds = results.intervals.slices.get(kind, {})
         rows = [
             SliceRow(
-                name=name,
+                name=words.slice_name(kind, name),
                 n=int(figures.get("total") or 0),
                 figures=tuple(
                     ReportFigure(

@@ -214,7 +214,7 @@ class Sentences:
             _with_number(self.words("golden.page") + " {}", place.page),
             place.table,
             _with_number(self.words("golden.row") + " {}", place.row),
-            _with_number("({})", place.version),
+            _with_number("({})", _cited_version(place.version)),
         ]
         return inline(" ".join(word for word in cited if word)) or "?"
 
@@ -279,7 +279,7 @@ class Sentences:
         say = self.words
         at, version = entry.negative_rank, say("failures.other_version")
         if entry.as_of:
-            version = say("failures.not_in_force", day=entry.as_of)
+            version = say("failures.not_in_force", day=self.numbers.day(entry.as_of))
         evidence = [_listed(entry.stated.get("evidence"))]
         evidence += [_listed(place.get("evidence")) for place in entry.expected_any]
         terms = dict.fromkeys(str(term) for stated in evidence for term in stated)
@@ -570,6 +570,12 @@ def _listed(stated: Any) -> list[Any]:
     if isinstance(stated, list | tuple):
         return list(stated)
     return [stated] if stated else []
+
+
+def _cited_version(version: str) -> str:
+    from assay.law.versions import cited_version  # only for acts, which most reports are not of
+
+    return cited_version(version) if version else ""
 
 
 def _with_number(words: str, number: str) -> str:

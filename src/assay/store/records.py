@@ -56,7 +56,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     case_id: str = ""
 
 
-class Feedback(msgspec.Struct, frozen=True, kw_only=True):
+class Feedback(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Why a document is believed right (or wrong: score 0) for one search, and where the belief
     comes from.
 
