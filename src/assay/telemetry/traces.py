@@ -13,6 +13,8 @@ all its retriever spans."""
 
 from __future__ import annotations
 
+import contextlib
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -24,9 +26,15 @@ from assay.core.errors import InputError
 HINT = "Expected spans of OpenTelemetry, Phoenix or Langfuse, one JSON object a line."
 QUESTIONS = ("query", "question", "input", "text", "prompt", "content", "messages")
 ANSWERS = ("answer", "output", "result", "response", "text", "content", "choices", "message")
-IDS = ("id", "doc_id", "document_id", "node_id")
+# of a document before those of its passage
+IDS = (
+    *("metadata.doc_id", "metadata.document_id", "doc_id", "document_id", "id", "node_id"),
+    *("metadata.id", "metadata.source"),
+)
 TEXTS = ("text", "content", "page_content")
 LISTS = ("documents", "results", "nodes", "hits")
+PARENTS = ("parent_id", "parentSpanId", "parentObservationId", "parent_observation_id")
+RETRIEVED = re.compile(r"retrieval\.documents\.(\d+)\.document\.(.+)")
 
 
 class TracedDocument(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -72,7 +80,8 @@ def spans_of(row: Any, where: str) -> Iterator[Span]:
                 for span in scope.get("spans", ()):
                     yield _otlp(span)
     elif "type" in row and ("traceId" in row or "trace_id" in row):
-        yield _langfuse(row)
+        found = {key: _decoded(row.get(key)) for key in ("input", "output")}
+        yield _span(row, **found)
     elif any(key in row for key in ("context", "context.trace_id", "traceId", "trace_id")):
         yield _otlp(row) if isinstance(row.get("attributes"), list) else _openinference(row)
     else:
@@ -136,18 +145,27 @@ def text_of(value: Any, keys: Sequence[str]) -> str:
 # ── the exports ───────────────────────────────────────────────────────────────────────────────────
 
 
-def _openinference(row: Mapping[str, Any]) -> Span:
-    flat = dict(_flattened(row, ""))
-    attributes = {key.removeprefix("attributes."): value for key, value in flat.items()}
-    return _span(
-        attributes,
-        trace=attributes.get("context.trace_id") or attributes.get("trace_id"),
-        id=attributes.get("context.span_id") or attributes.get("span_id"),
-        parent=attributes.get("parent_id"),
-        kind=attributes.get("openinference.span.kind") or attributes.get("span_kind"),
-        times=(attributes.get("start_time"), attributes.get("end_time")),
-        failed=attributes.get("status_code") == "ERROR",
-        message=attributes.get("status_message"),
+def _span(values: Mapping[str, Any], **known: Any) -> Span:
+    """A span from attributes by their dotted names; `known` are those that an export names in its
+    own way."""
+
+    def value(*names: str) -> Any:
+        return next((values[name] for name in names if values.get(name) is not None), None)
+
+    start, end = value("start_time", "startTime"), value("end_time", "endTime")
+    failed = value("status_code", "level") == "ERROR"
+    return Span(
+        trace=str(value("context.trace_id", "trace_id", "traceId") or ""),
+        id=str(value("context.span_id", "span_id", "spanId", "id") or ""),
+        parent=str(value(*PARENTS) or ""),
+        kind=str(value("openinference.span.kind", "span_kind", "type") or "").upper(),
+        name=str(value("name") or ""),
+        start=str(start or ""),
+        millis=_millis(start, end),
+        input=known.get("input", value("input.value")),
+        output=known.get("output", value("output.value")),
+        documents=tuple(_documents(known.get("output", _retrieved(values)))),
+        error=str(value("status_message", "statusMessage") or "failed") if failed else "",
     )
 
 
@@ -157,66 +175,19 @@ def _otlp(span: Mapping[str, Any]) -> Span:
         for each in span.get("attributes", ())
     }
     status = span.get("status") or {}
-    return _span(
-        {**attributes, "name": span.get("name")},
-        trace=span.get("traceId"),
-        id=span.get("spanId"),
-        parent=span.get("parentSpanId"),
-        kind=attributes.get("openinference.span.kind"),
-        times=(_nanos(span.get("startTimeUnixNano")), _nanos(span.get("endTimeUnixNano"))),
-        failed=status.get("code") in (2, "STATUS_CODE_ERROR"),
-        message=status.get("message"),
-    )
+    failed = status.get("code") in (2, "STATUS_CODE_ERROR")
+    times = {
+        "start_time": _nanos(span.get("startTimeUnixNano")),
+        "end_time": _nanos(span.get("endTimeUnixNano")),
+        "status_code": "ERROR" if failed else "",
+        "status_message": status.get("message"),
+    }
+    return _span({**span, **attributes, **times})
 
 
-def _span(
-    attributes: Mapping[str, Any],
-    *,
-    trace: Any,
-    id: Any,
-    parent: Any,
-    kind: Any,
-    times: tuple[Any, Any],
-    failed: bool,
-    message: Any,
-) -> Span:
-    return Span(
-        trace=str(trace or ""),
-        id=str(id or ""),
-        parent=str(parent or ""),
-        kind=str(kind or "").upper(),
-        name=str(attributes.get("name") or ""),
-        start=str(times[0] or ""),
-        millis=_millis(*times),
-        input=attributes.get("input.value"),
-        output=attributes.get("output.value"),
-        documents=tuple(_flat_documents(attributes)),
-        error=(str(message or "") or "failed") if failed else "",
-    )
-
-
-def _langfuse(row: Mapping[str, Any]) -> Span:
-    def value(*names: str) -> Any:
-        return next((row[name] for name in names if row.get(name) is not None), None)
-
-    times = value("startTime", "start_time"), value("endTime", "end_time")
-    kind = str(value("type")).upper()
-    found = _decoded(value("output"))
-    return Span(
-        trace=str(value("traceId", "trace_id") or ""),
-        id=str(value("id") or ""),
-        parent=str(value("parentObservationId", "parent_observation_id") or ""),
-        kind=kind,
-        name=str(value("name") or ""),
-        start=str(times[0] or ""),
-        millis=_millis(*times),
-        input=_decoded(value("input")),
-        output=found,
-        documents=tuple(_listed_documents(found)) if kind == "RETRIEVER" else (),
-        error=str(value("statusMessage", "status_message") or "failed")
-        if value("level") == "ERROR"
-        else "",
-    )
+def _openinference(row: Mapping[str, Any]) -> Span:
+    flat = _flattened(row, "")
+    return _span({key.removeprefix("attributes."): value for key, value in flat})
 
 
 def _flattened(value: Any, path: str) -> Iterator[tuple[str, Any]]:
@@ -231,64 +202,49 @@ def _flattened(value: Any, path: str) -> Iterator[tuple[str, Any]]:
         yield path, value
 
 
-def _flat_documents(attributes: Mapping[str, Any]) -> Iterator[TracedDocument]:
+def _retrieved(values: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The documents of flattened attributes: retrieval.documents.0.document.id and so on."""
     found: dict[int, dict[str, Any]] = {}
-    for key, value in attributes.items():
-        parts = key.split(".")
-        if parts[:2] == ["retrieval", "documents"] and len(parts) >= 5 and parts[2].isdigit():
-            found.setdefault(int(parts[2]), {})[".".join(parts[4:])] = value
-    for _, fields in sorted(found.items()):
-        yield from _listed_documents([fields])
+    for key, value in values.items():
+        if match := RETRIEVED.fullmatch(key):
+            found.setdefault(int(match[1]), {})[match[2]] = value
+    return [fields for _, fields in sorted(found.items())]
 
 
-def _listed_documents(found: Any) -> Iterator[TracedDocument]:
+def _documents(found: Any) -> Iterator[TracedDocument]:
     """Documents in the order of the retriever, each by the id of its document where it has one."""
     if isinstance(found, Mapping):
         found = next((found[key] for key in LISTS if isinstance(found.get(key), list)), [])
-    for each in found if isinstance(found, list) else []:
+    for each in found if isinstance(found, list) else ():
         if isinstance(each, str):
             yield TracedDocument(each)
         elif isinstance(each, Mapping):
-            inner = each.get("document") or each.get("node") or each
-            fields = {**each, **inner} if isinstance(inner, Mapping) else dict(each)
-            metadata = _decoded(fields.get("metadata"))
-            named = dict(metadata) if isinstance(metadata, Mapping) else {}
-            named |= {
-                key.removeprefix("metadata."): value
-                for key, value in fields.items()
-                if key.startswith("metadata.")
-            }
-            ids = [named.get("doc_id"), named.get("document_id"), *(fields.get(k) for k in IDS)]
-            ids += [named.get("id"), named.get("source")]
-            key = next((str(one) for one in ids if one not in (None, "")), "")
+            inner = each.get("document") or each.get("node") or {}
+            fields = {**each, **(inner if isinstance(inner, Mapping) else {})}
+            fields |= dict(_flattened({"metadata": _decoded(fields.get("metadata"))}, ""))
+            key = next((str(fields[name]) for name in IDS if fields.get(name)), "")
+            text = next((str(fields[name]) for name in TEXTS if fields.get(name)), "")
             score = fields.get("score")
             if key:
-                yield TracedDocument(
-                    key,
-                    next((str(fields[name]) for name in TEXTS if fields.get(name)), ""),
-                    float(score) if isinstance(score, int | float) else None,
-                )
+                number = float(score) if isinstance(score, int | float) else None
+                yield TracedDocument(key, text, number)
 
 
 def _decoded(value: Any) -> Any:
     """A value that was written as JSON inside JSON."""
     if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
-        try:
+        with contextlib.suppress(msgspec.DecodeError):
             return msgspec.json.decode(value)
-        except msgspec.DecodeError:
-            return value
     return value
 
 
 def _nanos(value: Any) -> str:
-    if not str(value or "").isdigit():
-        return ""
-    return datetime.fromtimestamp(int(value) / 1e9, UTC).isoformat()
+    number = int(value) if str(value or "").isdigit() else 0
+    return datetime.fromtimestamp(number / 1e9, UTC).isoformat() if number else ""
 
 
 def _millis(start: Any, end: Any) -> float | None:
-    try:
+    with contextlib.suppress(ValueError, TypeError):
         began, ended = (datetime.fromisoformat(str(each)) for each in (start, end))
         return (ended - began).total_seconds() * 1000
-    except (ValueError, TypeError):
-        return None
+    return None
