@@ -15,6 +15,9 @@ from pathlib import Path
 
 import pytest
 
+import assay
+from assay.workbench.agents.runs import tune_engine
+from assay.workbench.project.service import open_service
 from kit.commands import Assay
 from kit.search_server import Asked, Reply, search_server
 
@@ -316,3 +319,49 @@ def test_a_result_of_an_unknown_kind_is_refused_before_the_sweep(
     assert outcome.code == 2
     assert ".pdf" in outcome.err
     assert not (tmp_path / "calls.txt").exists()
+
+
+def test_weights_of_our_own_index_are_tuned(assay_cli: Assay, tmp_path: Path) -> None:
+    rows = [
+        {"id": f"{query}-{kind}", "title": "", "text": f"question {query} {kind} text"}
+        for query in QUERIES
+        for kind in ("good", "bad")
+    ]
+    lines = "".join(json.dumps(row) + "\n" for row in rows)
+    (tmp_path / "documents.jsonl").write_text(lines)
+    assert assay_cli("corpus", "import", "jsonl", "documents.jsonl", "--name", "tiny").code == 0
+    assert assay_cli("index", "tiny", "--no-dense").code == 0
+    table = '[engines.own]\nengine = "tiny"\n[tune.own]\ncitation = [0, 1]\ncharacters = [0, 2]\n'
+    configure(tmp_path, table)
+    outcome = assay_cli("tune", "own", "--json")
+    assert outcome.code == 0, outcome.err
+    means = {
+        trial["parameters"].get("characters"): trial["mean"] for trial in outcome.json["trials"]
+    }
+    assert means[0] != means[2]  # the weight reaches the ranking
+    configure(tmp_path, table.replace("citation", "colour"))
+    wrong = assay_cli("tune", "own", "--json").json["trials"][1]["excluded"]
+    assert "the index has no setting colour to choose" in wrong
+
+
+def test_agents_and_python_get_the_same_answer(assay_cli: Assay, tmp_path: Path) -> None:
+    configure(tmp_path, PYTHON)
+    with open_service(config=tmp_path / "assay.toml") as service:
+        told = tune_engine(service, "mine")
+    assert told.verdict == "A setting is better than what you run: depth = 6, boost = 0."
+    tuned = assay.tune("mine")
+    assert (told.honest, told.optimism) == (tuned.honest, tuned.optimism) == (1.0, 0.0)
+    assert tuned.toml == told.toml
+    assert tuned.to_frame().height == told.settings == 5
+
+
+def test_a_setting_that_cannot_be_made_in_python_is_reported() -> None:
+    def make(depth: int = 1) -> object:
+        if depth == 3:
+            raise ValueError("three")
+        return lambda query, top_k=20: ["B", "A"] if depth < 2 else ["A", "B"]
+
+    gold = {f"q{number}": {"A": 1} for number in range(12)}
+    tuned = assay.tune(make, gold, {"depth": [2, 3]}, measure="RR")
+    assert (tuned.verdict, tuned.best) == ("better", {"depth": 2})
+    assert "ValueError: three" in tuned.report.trials[2].excluded

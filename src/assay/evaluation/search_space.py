@@ -24,6 +24,7 @@ import msgspec
 
 from assay.core.errors import InputError
 from assay.core.types import JsonObject
+from assay.engines.engine_table import converted
 
 KEYS = "See docs/tuning.md for the keys."
 HINT = "Give a list such as [10, 30, 60], or a range such as { from = 0, to = 1, step = 0.25 }."
@@ -67,12 +68,7 @@ def _table(table: object, where: str, file: Path) -> TuneTable:
         raise InputError("expected a table", where=where, hint=KEYS)
     own = {key: value for key, value in table.items() if key in TuneTable.__struct_fields__}
     more = {key: value for key, value in table.items() if key not in own}
-    try:
-        read = msgspec.convert(own, TuneTable)
-    except msgspec.ValidationError as error:
-        message, _, place = str(error).rstrip("`").partition(" - at `$.")
-        message = message.replace("`", "").replace("Object", "table").replace("field", "key")
-        raise InputError(message, where=f"{where}.{place}".rstrip("."), hint=KEYS) from error
+    read = converted(own, TuneTable, where)
     if read.budget < 1 or read.budget > MOST_VALUES:
         raise InputError(f"the budget is from 1 to {MOST_VALUES:,}", where=f"{where}.budget")
     parameters = {**more, **read.parameters}

@@ -58,14 +58,6 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     excluded: str = ""
 
 
-class ValueMean(msgspec.Struct, frozen=True, kw_only=True):
-    """The mean of all settings with one value, or one range of values, of a parameter."""
-
-    value: str
-    mean: float
-    settings: int
-
-
 class ParameterEffect(msgspec.Struct, frozen=True, kw_only=True):
     """What one parameter does, averaged over the others: the best of its values against the value
     in use, or against the worst where that was not tried. The interval counts with the number of
@@ -77,7 +69,6 @@ class ParameterEffect(msgspec.Struct, frozen=True, kw_only=True):
     difference: float
     low: float | None
     high: float | None
-    values: list[ValueMean]
 
 
 class Choice(msgspec.Struct, frozen=True, kw_only=True):
@@ -301,15 +292,8 @@ def _effect(
     level = 1 - ALPHA / (len(means) - 1)
     changes = (means[best] - means[against])[:, None]
     interval: Interval = statistics.change_intervals(changes, level=level)[0]
+    low, high = interval.low, interval.high
+    mean = float(changes.mean())
     return ParameterEffect(
-        parameter=name,
-        best=best,
-        against=against,
-        difference=float(changes.mean()),
-        low=interval.low,
-        high=interval.high,
-        values=[
-            ValueMean(value=group, mean=float(part.mean()), settings=part.shape[1])
-            for group, part in by_group.items()
-        ],
+        parameter=name, best=best, against=against, difference=mean, low=low, high=high
     )

@@ -54,14 +54,15 @@ class BenchmarkCard(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     """What is known of a benchmark: how it is read and measured, its licence and size, where its
     publisher has it, and what others scored."""
 
+    name: str = ""
     title: str
-    reader: str
-    language: str
-    licence: str
-    size: str
     home: str
-    measures: tuple[str, ...]
-    top_k: int = 20
+    reader: str = ""
+    language: str = ""
+    licence: str = "see its page"
+    size: str = ""
+    measures: tuple[str, ...] = ()
+    top_k: int | None = None
     files: tuple[str, ...] = ()
     base: str = ""
     checksums: dict[str, str] = {}
@@ -78,18 +79,6 @@ class BenchmarkData(msgspec.Struct, frozen=True, kw_only=True):
     spans: dict[str, list[Span]] = {}
 
 
-class ListedBenchmark(msgspec.Struct, frozen=True, kw_only=True):
-    """A benchmark that can be run. `here` says that its data is in the workspace."""
-
-    name: str
-    title: str
-    language: str
-    licence: str
-    size: str
-    home: str
-    here: bool
-
-
 class BenchmarkScore(msgspec.Struct, frozen=True, kw_only=True):
     """A mean with its 95% interval, and the scores that others published for the measure."""
 
@@ -104,9 +93,7 @@ class BenchmarkReport(msgspec.Struct, frozen=True, kw_only=True):
     """An engine on a public benchmark. `checksums` are those of the publisher's files."""
 
     name: str
-    title: str
-    licence: str
-    home: str
+    card: BenchmarkCard
     engine: str
     queries: int
     documents: int
@@ -119,7 +106,8 @@ class BenchmarkReport(msgspec.Struct, frozen=True, kw_only=True):
 @cache
 def cards() -> dict[str, BenchmarkCard]:
     tables = read_toml(Path(__file__).with_name("benchmarks.toml"))
-    return {name: msgspec.convert(table, BenchmarkCard) for name, table in tables.items()}
+    named = {name: {"name": name, **dict(table)} for name, table in tables.items()}  # type: ignore[call-overload]
+    return msgspec.convert(named, dict[str, BenchmarkCard])
 
 
 def prepare(reader: str, source: Path, folder: Path) -> BenchmarkData:

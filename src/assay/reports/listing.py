@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from assay.corpus.disk import LinkedDocument
     from assay.engines.dry_run import Trial
     from assay.engines.http_table import Preset
-    from assay.formats.benchmarks import BenchmarkReport, ListedBenchmark
+    from assay.formats.benchmarks import BenchmarkCard, BenchmarkReport
     from assay.judging.labels import Dispute, Policy
     from assay.judging.machine import Spent
     from assay.judging.next import Decision
@@ -660,7 +660,7 @@ def _verdict(verdict: LastVerdict | None) -> Text:
 # ── public benchmarks ─────────────────────────────────────────────────────────────────────────────
 
 
-def benchmark_list(rows: Sequence[ListedBenchmark]) -> RenderableType:
+def benchmark_list(rows: Sequence[BenchmarkCard]) -> RenderableType:
     return plain_table(rows, ("name", "title", "language", "licence", "size"))
 
 
@@ -676,5 +676,7 @@ def benchmark_report(report: BenchmarkReport) -> RenderableType:
         span = numbers.span((score.low, score.high))
         table.add_row(score.measure, numbers.decimal(score.value), span, others)
     documents = f", {counted(report.documents, 'document')}" if report.documents else ""
-    head = f"{report.engine} on {report.title}: {counted(report.queries, 'query')}{documents}"
-    return Group(Text(head), table, Text(f"Licence: {report.licence}. {report.home}", style="dim"))
+    head = f"{report.engine} on {report.card.title}: {counted(report.queries, 'query')}{documents}"
+    return Group(
+        Text(head), table, Text(f"Licence: {report.card.licence}. {report.card.home}", style="dim")
+    )

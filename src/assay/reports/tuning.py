@@ -6,7 +6,6 @@ from __future__ import annotations
 import csv
 import io
 import re
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -19,12 +18,14 @@ from assay.formats.spreadsheet import guarded_row
 from assay.reports.drawings import change_mark
 from assay.reports.grids import headed, plain
 from assay.reports.html import _Marked, template_environment
-from assay.reports.numbers import Numbers
+from assay.reports.numbers import Numbers, short
 from assay.reports.words import Words
 
 LISTED = 10  # settings on a terminal
 WIDE = 5  # parameters that a table on a terminal has room for
 SHADES = " ░▒▓█"
+STRONGEST = 60  # per cent of colour: the figure on it stays readable
+AXES = 8  # of the parallel view
 BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 
@@ -117,10 +118,7 @@ def notes(report: TuneReport, words: Words) -> Iterator[str]:
     if winner.unjudged > current.unjudged:
         yield words("tune.more_unjudged", winner=winner.unjudged, current=current.unjudged)
     if report.judge_next:
-        paths = " ".join(
-            shlex.quote(f"{report.folder}/{name}.json") for name in ("current", "winner")
-        )
-        how = words("tune.judge_how", command=f"assay gold next {paths} -m {report.measure}")
+        how = words("tune.judge_how", file=f"{report.folder}/judge-next.csv")
         yield f"{words.plural('tune.judge', len(report.judge_next))}. {how}"
 
 
@@ -167,7 +165,7 @@ def heat_map(report: TuneReport) -> HeatMap | None:
 
     def cell(row: str, column: str) -> tuple[float | None, int]:
         mean = means.get((row, column))
-        share = 0 if mean is None else round(100 * (mean - low) / max(high - low, 1e-12))
+        share = 0 if mean is None else round(STRONGEST * (mean - low) / max(high - low, 1e-12))
         return mean, share
 
     given = [[trial.parameters[name] for trial in trials] for name in (first, second)]
@@ -256,7 +254,7 @@ def terminal(report: TuneReport, language: str = "en") -> RenderableType:
         grid = headed("", right=heat.columns)
         for name, cells in heat.rows:
             shades = (
-                f"{numbers.decimal(mean)} {SHADES[round(share * (len(SHADES) - 1) / 100)]}"
+                f"{numbers.decimal(mean)} {SHADES[round(share * (len(SHADES) - 1) / STRONGEST)]}"
                 for mean, share in cells
             )
             grid.add_row(name, *shades)
@@ -309,7 +307,7 @@ def page(report: TuneReport, language: str = "en") -> str:
 
 def _parallel(report: TuneReport) -> Markup:
     """An axis for each parameter and one for the mean; a line for each setting."""
-    names = [effect.parameter for effect in report.effects][:12]
+    names = [effect.parameter for effect in report.effects][:AXES]
     trials = [trial for trial in reversed(_ranked(report)) if trial.mean is not None]
     trials = [trial for trial in trials if all(name in trial.parameters for name in names)]
     means = [trial.mean or 0.0 for trial in trials]
@@ -323,7 +321,7 @@ def _parallel(report: TuneReport) -> Markup:
         shapes.append(f'<line x1="{x:.0f}" y1="20" x2="{x:.0f}" y2="200" stroke="var(--line)"/>')
         shapes.append(
             f'<text x="{x:.0f}" y="12" text-anchor="middle" font-size="12" '
-            f'fill="var(--soft)">{escape(name)}</text>'
+            f'fill="var(--soft)">{escape(short(name, 16))}</text>'
         )
     for number, trial in enumerate(trials):
         points = " ".join(

@@ -25,24 +25,26 @@ from assay.core.fingerprints import module_fingerprint
 from assay.core.results import GradedResults, Pair
 from assay.core.results_file import encode, to_json
 from assay.core.runs import run_from_results
-from assay.core.types import GoldSet, JsonObject, Query, Run
+from assay.core.types import GoldSet, JsonObject, Query, QueryResult, Run
 from assay.core.workspace import workspace
 from assay.corpus.lookup import corpus_named, is_corpus
-from assay.engines.calling import AllFailed, ask_all
+from assay.engines.calling import ask_all
 from assay.engines.engine_table import EngineConfig
-from assay.engines.python import as_engine
+from assay.engines.python import as_engine, error_text
 from assay.engines.sweep import Sweep, ask_settings
 from assay.evaluation import search_space, tuning
 from assay.evaluation.fusion import RRF_K, fuse
 from assay.evaluation.graded import default_measures, evaluate, graded_results
+from assay.evaluation.judged import prepare
 from assay.evaluation.measures import parse_measure
 from assay.evaluation.receipts import is_closed, latency
 from assay.evaluation.search_space import Search, Space, TuneTable, read_space
 from assay.evaluation.statistics import Floats
 from assay.evaluation.tuning import FINALISTS, Trial
 from assay.evaluation.tuning import TuneReport as TuneReport  # for the api
-from assay.judging.next import next_to_judge
+from assay.judging.next import Decision, next_to_judge
 from assay.reports import tuning as shown
+from assay.workbench.judging.next import write_pairs
 from assay.workbench.project.config import CONFIG_NAME, Config, read_config
 from assay.workbench.scoring.request import measures_of_set, sign_results, signature
 
@@ -55,10 +57,6 @@ MOST_PAIRS = 1_000  # to judge next
 OUTPUTS = (".html", ".csv", ".toml", ".json")
 
 
-def ignore(what: str, done: int, of: int) -> None:
-    """Discard progress."""
-
-
 def tune(
     name: str,
     *,
@@ -67,7 +65,7 @@ def tune(
     budget: int | None = None,
     fresh: bool = False,
     home: Path | None = None,
-    tick: Tick = ignore,
+    tick: Tick = lambda what, done, of: None,
 ) -> TuneReport:
     """Run the sweep of a table `[tune.NAME]`, or go on with one that was interrupted."""
     file = config or Path(CONFIG_NAME)
@@ -88,7 +86,8 @@ def tune(
     judged = _read_gold(dataset)
     if table.fuse:
         engine, ask = EngineConfig(name=name), _ask_fused(table)
-        current = {"method": "rrf", "rrf_k": RRF_K, **table.current}
+        weights = dict.fromkeys((Path(path).stem for path in table.fuse), 1)
+        current = {"method": "rrf", "rrf_k": RRF_K, **weights, **table.current}
     else:
         engine = _engine_of(read, table, name, file)
         current = dict(engine.parameters)
@@ -134,8 +133,9 @@ def tune_made(
             try:
                 engine = as_engine(make(**{**used, **setting}))
                 _, answers = ask_all(engine, queries, top_k=depth)
-            except AllFailed as failed:
-                answers = list(failed.results)
+            except Exception as error:  # reported by setting
+                why = getattr(error, "first", "") or error_text(error)
+                answers = [QueryResult(query_id=query.id, error=why) for query in queries]
             yield run_from_results("tuned", answers, top_k=depth)
 
     name = getattr(make, "__name__", "engine")
@@ -197,7 +197,9 @@ def _distinct(settings: Sequence[JsonObject], current: JsonObject) -> list[JsonO
 
 
 def _key(setting: JsonObject) -> bytes:
-    return msgspec.json.encode(setting, order="sorted")
+    """What tells settings apart: 60 and 60.0 are one."""
+    plain = {name: float(value) if type(value) is int else value for name, value in setting.items()}
+    return msgspec.json.encode(plain, order="sorted")
 
 
 def _values(run: Run, gold: GoldSet, measure: str) -> Floats:
@@ -231,14 +233,9 @@ def _trial(
 
 def _unjudged(run: Run, gold: GoldSet, depth: int) -> int:
     """How many of the hits that the measure looks at have no judgment."""
-    judged: dict[str, set[str]] = {}
-    for query, document in gold.judgments.select("query_id", "doc_id").iter_rows():
-        judged.setdefault(query, set()).add(document)
-    return sum(
-        document not in own
-        for query, own in judged.items()
-        for document in run.doc_ids(query)[:depth]
-    )
+    joined = prepare(run, gold)
+    looked_at = int(np.minimum(joined.returned, depth)[joined.scorable].sum())
+    return looked_at - int((joined.scorable[joined.hit_query] & (joined.hit_rank <= depth)).sum())
 
 
 def _decide(
@@ -273,14 +270,9 @@ def _decide(
         else trial
         for trial, mean in zip(trials, means, strict=True)
     ]
-    of_effects = [trial for trial in told if not trial.failed]
-    ranked = sorted(
-        (trial for trial in told if not trial.excluded), key=lambda trial: -(trial.mean or 0)
-    )
-    finalists = [
-        choice.winner,
-        *(trial.number for trial in ranked if trial.number != choice.winner),
-    ]
+    whole = [trial for trial in told if not trial.failed]
+    ranked = sorted(whole, key=lambda trial: -(trial.mean or 0))
+    finalists = [trial.number for trial in ranked if not trial.excluded][:FINALISTS]
     return TuneReport(
         name=name,
         gold=gold.name,
@@ -289,11 +281,11 @@ def _decide(
         choice=choice,
         trials=told,
         effects=tuning.effects(
-            scored[:, [trial.number for trial in of_effects]],
-            [trial.parameters for trial in of_effects],
+            scored[:, [trial.number for trial in whole]],
+            [trial.parameters for trial in whole],
             told[0].parameters,
         ),
-        finalists=list(dict.fromkeys([0, *finalists[:FINALISTS]])),
+        finalists=list(dict.fromkeys([0, choice.winner, *finalists])),
     )
 
 
@@ -516,7 +508,11 @@ def _write(
         number: graded_results(run, gold, [report.measure])
         for number, run in zip(report.finalists, ask(given, gold.queries), strict=True)
     }
-    report = msgspec.structs.replace(report, judge_next=_judge_next(report, results, gold))
+    decision = _judge_next(report, results, gold)
+    (folder / "judge-next.csv").unlink(missing_ok=True)
+    if decision is not None:
+        report = msgspec.structs.replace(report, judge_next=decision.pairs)
+        write_pairs(decision, folder / "judge-next.csv")
     signed_by = signature(dataset, None, engine)
     for name, number in (("current", 0), ("winner", report.choice.winner)):
         signed = sign_results(results[number], signed_by)
@@ -555,19 +551,19 @@ def _given(trial: Trial, current: Trial) -> JsonObject:
 
 def _judge_next(
     report: TuneReport, results: Mapping[int, GradedResults], gold: GoldSet
-) -> list[Pair]:
+) -> Decision | None:
     """The judgments expected to settle which of the finalists is best, those that matter most
-    first."""
-    if is_closed(gold):
-        return []
+    first; None where all is judged."""
+    decision: Decision | None = None
     winner = results[report.choice.winner].per_query
     pairs: dict[tuple[str, str], Pair] = {}
     for number, other in results.items():
-        if number == report.choice.winner:
+        if number == report.choice.winner or is_closed(gold):
             continue
         decision = next_to_judge(other.per_query, winner, measure=report.measure)
         for pair in decision.pairs[: decision.needed]:
             known = pairs.get((pair.query_id, pair.doc_id))
             if known is None or pair.narrowing > known.narrowing:
                 pairs[pair.query_id, pair.doc_id] = pair
-    return sorted(pairs.values(), key=lambda pair: -pair.narrowing)[:MOST_PAIRS]
+    ordered = sorted(pairs.values(), key=lambda pair: -pair.narrowing)[:MOST_PAIRS]
+    return msgspec.structs.replace(decision, pairs=ordered) if decision and ordered else None
