@@ -22,8 +22,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import Any
 
 import msgspec
+
+from assay.search.ranker import weights_of
 
 
 class Logistic(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,12 +89,20 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     short: float = 0.0  # question, conclusion and summary fields
     characters: float = 0.0
     dense: float = 0.0
-    spread: bool = False  # the encoder's likeness, from 0 for the middle document to 1 for the best
+    # where the encoder's likeness begins to count: "" anywhere, "middle" above the middle document,
+    # "best" the same, scaled to 1 for the best document (true in an index of an older version)
+    spread: str | bool = ""
     feedback: float = 0.0  # likeness to the first eight hits
     citation: float = 0.5
     asked: float = 0.0  # questions that were written for documents, where there are any
     windows: bool = False  # documents are long: their windows are compared too
     calibration: Calibration
+
+
+def _fitted(profile: Profile) -> Profile:
+    """The profile with its weights in ranker.json."""
+    weights: dict[str, Any] = weights_of(profile.name)
+    return msgspec.structs.replace(profile, **weights)
 
 
 OPINIONS = Profile(
@@ -101,11 +112,6 @@ OPINIONS = Profile(
     encoder="opinions-en-1",
     k1=2.5,
     b=0.9,
-    short=0.3,
-    dense=1.2,
-    feedback=0.6,
-    citation=0.2,
-    asked=1.0,
     calibration=Calibration(
         scope=Logistic(bias=-13.7, weights={"attained": 13.8, "dense": 20.7}),
         hit=Logistic(bias=-7.67, weights={"ratio": 7.94, "attained": 4.79, "dense": 1.48}),
@@ -116,11 +122,7 @@ GENERIC = Profile(
     kind="stems",
     language="en",
     encoder="minilm-l6",
-    short=0.3,
-    characters=1.0,
-    dense=1.0,
-    spread=True,
-    asked=1.0,
+    spread="best",
     calibration=Calibration(scope=Logistic(bias=-3.4, weights={"attained": 3.0, "dense": 9.0})),
 )
 # English that does not carry questions of its own: provisions above all
@@ -128,7 +130,7 @@ TEXTS = msgspec.structs.replace(
     GENERIC,
     name="texts",
     encoder="codes-en-1",
-    dense=2.0,
+    spread="middle",
     calibration=Calibration(
         scope=Logistic(bias=-10.3, weights={"attained": 1.9, "dense": 16.5, "known": 4.0})
     ),
@@ -237,6 +239,7 @@ BY_WORDS = {
         power=0.3,
     ),
 }
+OPINIONS, GENERIC, TEXTS = map(_fitted, (OPINIONS, GENERIC, TEXTS))
 OWN = {profile.language: profile for profile in (FINNISH, HEBREW)}
 
 

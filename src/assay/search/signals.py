@@ -112,7 +112,7 @@ def _fused(index: Index, signals: Signals) -> Array:
     for name in ("short", "characters", "dense", "feedback", "citation"):
         if name in signals:
             is_spread = name == "dense" and profile.spread
-            values = _spread(signals[name]) if is_spread else signals[name]
+            values = spread(signals[name], profile.spread) if is_spread else signals[name]
             fused = fused + np.float32(getattr(profile, name)) * values
     if "windows" in signals:
         fused = fused + signals["windows"]
@@ -157,10 +157,11 @@ def to_best(scores: Any) -> Any:
     return scores / best if best > 0 else scores
 
 
-def _spread(scores: Array) -> Array:
-    """From 0 for the middle document and all behind it to 1 for the best."""
-    middle = np.median(scores)
-    return np.asarray(np.maximum(scores - middle, 0) / max(float(scores.max() - middle), TINY))
+def spread(scores: Array, how: str | bool, middle: float | None = None) -> Array:
+    """From 0 for the middle document and all behind it; with "best" to 1 for the best."""
+    from_middle = scores - (np.median(scores) if middle is None else middle)
+    width = max(float(from_middle.max(initial=0.0)), TINY) if how != "middle" else 1.0
+    return np.asarray(np.maximum(from_middle, 0) / width)
 
 
 # ── spelling ──────────────────────────────────────────────────────────────────────────────────────
