@@ -83,7 +83,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     # ones; "rows": the tables and prose of reports
     kind: str
     language: str
-    encoder: str = ""  # a name of dense.py, or "learned": from the collection itself
+    encoder: str = ""  # a name of dense.py; nothing where words alone decide
     k1: float = 1.2
     b: float = 0.75
     short: float = 0.0  # question, conclusion and summary fields
@@ -135,17 +135,16 @@ TEXTS = msgspec.structs.replace(
         scope=Logistic(bias=-10.3, weights={"attained": 1.9, "dense": 16.5, "known": 4.0})
     ),
 )
+_SOFT_WORDS = Calibration(
+    scope=Logistic(bias=-2.89, weights={"coverage": 6.64, "attained": 11.14}), power=0.3
+)
 SOFT = Profile(
     name="soft",
     kind="soft",
     language="",
-    encoder="learned",
     dense=0.3,
     citation=3.0,
-    calibration=Calibration(
-        scope=Logistic(bias=-3.0, weights={"coverage": 4.7, "attained": 0.4, "dense": 3.65}),
-        power=0.3,
-    ),
+    calibration=_SOFT_WORDS,
 )
 # Provisions: one model whether or not questions were written for an act, fitted on questions asked
 # with all written questions, with none, and with those of their own act left out
@@ -208,9 +207,6 @@ REPORTS = msgspec.structs.replace(
     ),
 )
 
-_SOFT_WORDS = Calibration(
-    scope=Logistic(bias=-2.89, weights={"coverage": 6.64, "attained": 11.14}), power=0.3
-)
 _STEM_WORDS = Calibration(scope=Logistic(bias=-2.8, weights={"attained": 14.0}))
 # What a score means without the encoder a profile was fitted with: other cosines mean other things,
 # so words decide.
@@ -277,7 +273,7 @@ def choose(
     and long, else generic. Other English: texts. Anything else: words that look alike. `average`
     is in characters."""
     if reports:
-        own = REPORTS if language == "fi" else msgspec.structs.replace(REPORTS, encoder="learned")
+        own = REPORTS if language == "fi" else with_encoder(REPORTS, "")
         return msgspec.structs.replace(own, language=language)
     if language in OWN:
         return OWN[language]

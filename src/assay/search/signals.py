@@ -37,7 +37,6 @@ from assay.search.arrays import TINY, Array, Doubles, Floats, best_rows, cosines
 from assay.search.dense import named_encoder
 from assay.search.gathered import best_of_section, voted_act
 from assay.search.index import VIEWS, Index, is_citation, letters_of, question_terms
-from assay.search.learned import query_vector
 from assay.search.lexical import Bm25
 from assay.search.ranker import ranked, weights_of
 from assay.search.soft import Held, Similar
@@ -253,7 +252,7 @@ def soft_signals(index: Index, question: SoftQuestion) -> Signals:
     if len(index.acts) > 1:
         signals |= _of_acts(index, question, words, terms, held["main"])
     if index.vectors is not None:
-        asked = asked_vector(index, question.text, similar)
+        asked = asked_vector(index, question.text)
         signals["dense"] = _nearness(index, index.vectors, asked)
         signals["beside"] = best_of_section(index, signals["dense"])
     if index.asked is not None:
@@ -339,11 +338,9 @@ def _by_terms(index: Index, text: str, terms: dict[str, list[Term]]) -> Doubles:
     return _by_grams(index, index.analyzer.terms(f"{text} {meant}"))
 
 
-def asked_vector(index: Index, text: str, similar: list[Similar]) -> Floats:
-    """Of a question whose words stand for these index words."""
-    if index.word_vectors is None:
-        return np.asarray(named_encoder(index.profile.encoder).queries([text])[0])
-    return query_vector(index.word_vectors, similar)
+def asked_vector(index: Index, text: str) -> Floats:
+    """The vector of a question."""
+    return np.asarray(named_encoder(index.profile.encoder).queries([text])[0])
 
 
 def _asked(index: Index, text: str) -> Floats:
