@@ -26,7 +26,6 @@ from assay.search.dense import SHIPPED, named_encoder
 from assay.search.engine import Engine
 from assay.search.index import Index, Tick
 from assay.search.index_files import IndexProblem
-from assay.search.learned import LEARNED
 from assay.search.profile import ROWS, read_alike
 from assay.search.written import Written, read_written, shipped
 
@@ -294,7 +293,7 @@ def _as_before(folder: Path, name: str) -> IndexRecipe:
         encoder = index_files.read_manifest(folder).profile.encoder
     except IndexProblem:
         return IndexRecipe()
-    if encoder in (*SHIPPED, LEARNED):
+    if encoder in (*SHIPPED, index_files.LEARNED):
         return IndexRecipe()
     try:
         return IndexRecipe(dense=bool(encoder and named_encoder(encoder)), encoder=encoder)

@@ -42,7 +42,6 @@ from assay.search.arrays import Array, Floats, offsets_of
 from assay.search.dense import named_encoder
 from assay.search.encoding import encoded
 from assay.search.inverting import Inverter, bm25
-from assay.search.learned import LEARNED, document_vectors, word_vectors
 from assay.search.lexical import Bm25, Counts, TermCounter, count_terms, joined_counts, no_counts
 from assay.search.profile import REPORTS, ROWS, Profile, choose, read_alike, with_encoder
 from assay.search.reported import Marked, is_row, marked, page_texts
@@ -81,7 +80,6 @@ class Index:
     sections: list[str] = field(default_factory=list)  # of each document, as views.py writes it
     transitional: Array = field(default_factory=lambda: np.empty(0, np.bool_))
     marks: list[str] = field(default_factory=list)  # of each document of a report
-    word_vectors: Floats | None = None  # of index words, where they were learned from the corpus
     passages: Passages | None = None  # of longer texts
     said: Said | None = None  # of the prose of reports
     windows: Windows | None = None  # where many documents are long
@@ -439,11 +437,6 @@ def _draft_soft(sources: _Sources) -> Draft:
     first = next(iter(counts.values()))
     more = (lemma_of_all, irregular_forms) if is_report and profile.language == "fi" else ()
     words = lookalikes(first.vocabulary, sources.language, *more)
-    learned: Floats | None = None
-    vectors: Floats | None = None
-    if profile.encoder == LEARNED:
-        learned = word_vectors(first, words)
-        vectors = document_vectors(first, learned)
     reports = [view.reported for view in views]
     may_say = is_report and profile.encoder == REPORTS.encoder  # others take long, or cost
     acts, act_of = by_act([view.act for view in views])
@@ -455,13 +448,11 @@ def _draft_soft(sources: _Sources) -> Draft:
         counts=counts,
         soft={name: SoftView(counted) for name, counted in counts.items()},
         words=words,
-        word_vectors=learned,
         transitional=np.array([view.is_transitional for view in views]),
         acts=acts,
         act_of=act_of,
         sections=[] if is_report else [view.section for view in views],
         marks=[view.reported.marks for view in views if view.reported],
-        vectors=vectors,
         said=said_in(reports, profile.encoder) if may_say else None,
         windows=windows,
     )

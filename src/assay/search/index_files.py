@@ -47,6 +47,7 @@ MANIFEST = "index.json"
 VECTORS = "vectors"
 ASKED = "asked"
 WINDOW = "window"
+LEARNED = "learned"  # the encoder of an index up to format 15: vectors of the collection itself
 WRITTEN = "written.txt"  # the end mark of a data folder
 STALE = 3_600.0  # seconds after which a folder without the end mark is given up
 
@@ -192,8 +193,6 @@ def _arrays_of(index: Index) -> Arrays:
             arrays |= _counted(WINDOW, index.windows.counts)
     if index.works:
         arrays["work_of"] = index.work_of
-    if index.word_vectors is not None:
-        arrays["word_vectors"] = index.word_vectors
     if len(index.transitional):
         arrays["transitional"] = index.transitional
     if index.asked is not None:
@@ -318,6 +317,9 @@ def _assembled(profile: Profile, arrays: Arrays, lists: Lists) -> Index:
         if key.endswith(".terms") and key not in (f"{ASKED}.terms", f"{WINDOW}.terms")
     }
     is_soft = profile.kind != "stems"
+    if profile.encoder == LEARNED:
+        profile = with_encoder(profile, "")
+        arrays.pop(VECTORS, None)
     awaited = "" if VECTORS in arrays else profile.encoder
     counts = {
         name: Counts(
@@ -346,7 +348,6 @@ def _assembled(profile: Profile, arrays: Arrays, lists: Lists) -> Index:
         sections=lists["sections"],
         marks=lists.get("marks", []),
         transitional=arrays.get("transitional", np.empty(0, np.bool_)),
-        word_vectors=arrays.get("word_vectors"),
         passages=_passages(arrays, lists) if "passage.words" in arrays else None,
         said=Said(arrays["said"], arrays["said.documents"]) if "said" in arrays else None,
         asked=_asked(profile, arrays, lists) if f"{ASKED}.documents" in arrays else None,

@@ -37,7 +37,6 @@ from assay.search.arrays import TINY, Array, Doubles, Floats, best_rows, cosines
 from assay.search.dense import named_encoder
 from assay.search.gathered import best_of_section, voted_act
 from assay.search.index import VIEWS, Index, is_citation, letters_of, question_terms
-from assay.search.learned import query_vector
 from assay.search.lexical import Bm25
 from assay.search.ranker import ranked, weights_of
 from assay.search.soft import Held, Similar
@@ -112,7 +111,7 @@ def _fused(index: Index, signals: Signals) -> Array:
     for name in ("short", "characters", "dense", "feedback", "citation"):
         if name in signals:
             is_spread = name == "dense" and profile.spread
-            values = _spread(signals[name]) if is_spread else signals[name]
+            values = spread(signals[name], profile.spread) if is_spread else signals[name]
             fused = fused + np.float32(getattr(profile, name)) * values
     if "windows" in signals:
         fused = fused + signals["windows"]
@@ -157,10 +156,11 @@ def to_best(scores: Any) -> Any:
     return scores / best if best > 0 else scores
 
 
-def _spread(scores: Array) -> Array:
-    """From 0 for the middle document and all behind it to 1 for the best."""
-    middle = np.median(scores)
-    return np.asarray(np.maximum(scores - middle, 0) / max(float(scores.max() - middle), TINY))
+def spread(scores: Array, how: str | bool, middle: float | None = None) -> Array:
+    """From 0 for the middle document and all behind it; with "best" to 1 for the best."""
+    from_middle = scores - (np.median(scores) if middle is None else middle)
+    width = max(float(from_middle.max(initial=0.0)), TINY) if how != "middle" else 1.0
+    return np.asarray(np.maximum(from_middle, 0) / width)
 
 
 # ── spelling ──────────────────────────────────────────────────────────────────────────────────────
@@ -252,7 +252,7 @@ def soft_signals(index: Index, question: SoftQuestion) -> Signals:
     if len(index.acts) > 1:
         signals |= _of_acts(index, question, words, terms, held["main"])
     if index.vectors is not None:
-        asked = asked_vector(index, question.text, similar)
+        asked = asked_vector(index, question.text)
         signals["dense"] = _nearness(index, index.vectors, asked)
         signals["beside"] = best_of_section(index, signals["dense"])
     if index.asked is not None:
@@ -338,11 +338,9 @@ def _by_terms(index: Index, text: str, terms: dict[str, list[Term]]) -> Doubles:
     return _by_grams(index, index.analyzer.terms(f"{text} {meant}"))
 
 
-def asked_vector(index: Index, text: str, similar: list[Similar]) -> Floats:
-    """Of a question whose words stand for these index words."""
-    if index.word_vectors is None:
-        return np.asarray(named_encoder(index.profile.encoder).queries([text])[0])
-    return query_vector(index.word_vectors, similar)
+def asked_vector(index: Index, text: str) -> Floats:
+    """The vector of a question."""
+    return np.asarray(named_encoder(index.profile.encoder).queries([text])[0])
 
 
 def _asked(index: Index, text: str) -> Floats:
