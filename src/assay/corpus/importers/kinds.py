@@ -3,7 +3,7 @@
 An importer is one module with `SCHEME` (what its citations leave out), `VERSION` (raised when it
 reads differently), `units(source, options)`, the files to read, and `read(source, unit, options)`,
 a generator of documents and problems; a document may come with where it was read, (file:line,
-document). `OPTIONS` names the options it has; without it any is taken. With `ISOLATED` its files are
+document). `OPTIONS` names the options it has; without it any is taken. With `ISOLATED` files are
 read by a process with limits; with `INCREMENTAL` files that have not changed are not read again.
 """
 
