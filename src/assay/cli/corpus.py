@@ -30,7 +30,10 @@ def import_(
     ],
     name: Annotated[str, typer.Option(help="What the corpus is called.")],
     source: Annotated[
-        str, typer.Argument(metavar="SOURCE", help="A file, a folder, or a database URL.")
+        str,
+        typer.Argument(
+            metavar="SOURCE", show_default=False, help="A file, a folder, or a database URL."
+        ),
     ] = "",
     map_: Annotated[
         list[str] | None,

@@ -25,7 +25,7 @@ from assay.core.errors import InputError, UsageError
 from assay.core.extras import MissingExtra
 from assay.core.files import os_message
 from assay.core.types import Document, Locator
-from assay.corpus.importers.blocks import READERS, Content, check_archive
+from assay.corpus.importers.blocks import MAX_TEXT_BYTES, READERS, Content, check_archive
 from assay.corpus.importers.kinds import Options, Problem, Unit, files_below, now_reading, path_of
 from assay.corpus.importers.sections import Block, Heading, Section, find_sections
 from assay.language.detect import detect_any
@@ -77,11 +77,12 @@ def _safe(name: str) -> str:
 def read(source: str, unit: Unit, options: Options) -> Iterator[Document | Problem]:
     path = path_of(source, unit)
     file = _File(unit.path, unit.id)
-    if unit.size > MAX_FILE_BYTES:
-        size, limit = unit.size / 2**20, MAX_FILE_BYTES // 2**20
-        yield _problem(file, "too-large", f"it has {size:,.0f} MB, more than {limit} MB")
-        return
     suffix = path.suffix.lower()
+    most = MAX_FILE_BYTES if suffix in (".pdf", ".zip", ".docx", ".eml") else MAX_TEXT_BYTES
+    if unit.size > most:
+        size, limit = unit.size / 2**20, most // 2**20
+        yield _problem(file, "too-large", f"it has {size:,.0f} MB, more than {limit} MB: split it")
+        return
     try:
         if suffix == ".zip":
             with ZipFile(path) as archive:
