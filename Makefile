@@ -11,7 +11,7 @@ export NO_MKDOCS_2_WARNING := 1
 help:  ## Show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 16
 
-demo: $(VENV)/.base  ## Score four engines on the bundled samples
+demo: $(VENV)/.plain  ## Score three engines on the bundled samples (four after make serve)
 	@$(BIN)/assay demo --output demo-results.json
 
 test: $(VENV)/.dev  ## Format, lint, types, import rule and all tests
@@ -75,6 +75,11 @@ $(VENV)/bin/python:
 
 # Both packages of this repository: Assay, and the encoders that its search needs.
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable packages/models --editable
+
+$(VENV)/.plain: pyproject.toml | $(VENV)/bin/python
+	@echo "Installing assay"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
 
 $(VENV)/.base: pyproject.toml packages/models/pyproject.toml | $(VENV)/bin/python
 	@echo "Installing assay"

@@ -33,7 +33,8 @@ Module = Annotated[
 EngineName = Annotated[
     str | None,
     typer.Option(
-        help="An engine of assay.toml, an indexed corpus, or random or bm25 (with --corpus)."
+        help="An engine of assay.toml, an indexed corpus, your engine.py, or random or bm25 (with "
+        "--corpus)."
     ),
 ]
 ConfigFile = Annotated[
@@ -143,6 +144,8 @@ def score(
     from assay.workbench.project.output_files import refuse_outputs
     from assay.workbench.scoring.request import ScoreRequest, seconds_of
 
+    if engine and search_module is None and engine.partition(":")[0].endswith(".py"):
+        search_module, engine = engine, None
     if update_baseline:
         baseline, by = baseline or dataset.with_name("baseline.json"), who_records(by)
         refuse_outputs(baseline)

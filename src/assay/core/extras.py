@@ -42,6 +42,7 @@ EXTRAS: dict[str, dict[str, str]] = {
         "simplemma": "simplemma",
     },
     "pdf": {"pypdfium2": "pypdfium2"},
+    "documents": {"docx": "python-docx", "pypdfium2": "pypdfium2"},
     "postgres": {"psycopg": "psycopg"},
     "cluster": {"distributed": "distributed"},
     "chroma": {"chromadb": "chromadb"},
@@ -55,7 +56,18 @@ EXTRAS: dict[str, dict[str, str]] = {
     "pyterrier": {"pyterrier": "pyterrier", "pandas": "pandas"},
     "st": {"sentence_transformers": "sentence-transformers"},
 }
-SHOWN = ("search", "store", "serve", "mcp", "pdf", "postgres", "cluster", "measures", "st")
+SHOWN = (
+    "search",
+    "store",
+    "serve",
+    "mcp",
+    "documents",
+    "pdf",
+    "postgres",
+    "cluster",
+    "measures",
+    "st",
+)
 
 
 class MissingExtra(UsageError):

@@ -209,6 +209,8 @@ def import_summary(report: ImportReport) -> RenderableType:
     cited = ", ".join(f"{name} {count:,}" for name, count in report.citations.items())
     bad = ", ".join(f"{name} {count:,}" for name, count in report.problems.items()) or "none"
     what = f": {counted(report.documents, 'document')} {done} in {report.seconds:.1f} s"
+    if report.kept:
+        what += f"; {counted(report.kept, 'file')} had not changed"
     return Group(
         Text.assemble((report.name, "bold"), what),
         Text(f"citations: {cited}" if cited else "citations: none", style="dim"),

@@ -164,8 +164,8 @@ def _answers(comparison: Comparison | None, tell: Sentences) -> tuple[Comparison
 
 
 def heading(key: str, measure: str) -> str:
-    """A measure at the head of a column."""
-    return "MRR" if key == "mrr" else measure
+    """A measure at the head of a column. MRR has its threshold in its name where that is not 1."""
+    return "MRR" if key == "mrr" and measure == "RR" else measure
 
 
 def _measure_line(line: MeasureLine, words: Words) -> MeasureLine:
