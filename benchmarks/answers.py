@@ -83,8 +83,6 @@ def tally(counts: Counter, entry: AnswerEntry, gold: dict, show: list[str]) -> N
                 got = "neither"
             if key == "in_force" and got in ("not_yet", "no_longer"):
                 got = "no"
-            if key == "name" and one["name_ok"] is None and got == "agrees":
-                continue  # nothing is marked
             counts[f"{key} asked"] += 1
             counts[f"{key} right"] += got == value
             if got != value:

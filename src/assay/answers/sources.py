@@ -26,6 +26,7 @@ from assay.law.citation import PLAIN, Citation, Scheme
 from assay.law.he import ONLY
 from assay.law.parse import laws_named, parse
 from assay.law.places import BRACKETS, Cited, read_citation
+from assay.law.spellings import SHORT_NAMES
 from assay.law.versions import IN_FORCE, NOT_YET
 
 _REPORTED = re.compile(r"\d+ [A-Z]+ Ops\. \d+$")
@@ -303,7 +304,8 @@ class Sources:
         rows = tuple(one.row for one in below or places)
         reasons = {}
         if pinpoint == "missing":
-            reasons["pinpoint"] = f"the section is there, and {_printed(path)} is not in it"
+            below_it = _printed(path) + (f" {cited.item}" if cited.item and not path[1:] else "")
+            reasons["pinpoint"] = f"the section is there, and {below_it.strip()} is not in it"
         name, why = self._law_name(law, citation)
         if why:
             reasons["name"] = why
@@ -348,7 +350,7 @@ class Sources:
     def _law_name(self, law: str, citation: Citation) -> tuple[NameCheck, str]:
         """Whether the name of a law agrees with the number that it stands beside."""
         name = citation.parts.get("law") or citation.parts.get("code", "")
-        if not name or name.startswith(("tämä", "mainittu")):
+        if not _is_written(name, citation):
             return "not_given", ""
         number = citation.parts.get("id", "")
         if not number or number != law:
@@ -518,6 +520,17 @@ def _path(citation: Citation, cited: Cited) -> tuple[str, ...]:
     if brackets := BRACKETS.findall(citation.parts.get("sub", "")):
         return tuple(brackets) if "–" not in cited.moment else ()
     return (cited.moment,) if cited.moment and "–" not in cited.moment else ()
+
+
+def _is_written(name: str, citation: Citation) -> bool:
+    """Whether the words of a citation name its law, and not a citation before it."""
+    words = citation.text.casefold()
+    stems = {word[:4] for word in re.findall(r"\w{3,}", name.casefold())} - _KINDS_OF_LAW
+    return (
+        any(stem in words for stem in stems)
+        or any(short in citation.text for short in SHORT_NAMES)
+        or bool(citation.parts.get("id") and citation.parts["id"] in words)
+    )
 
 
 def _printed(path: tuple[str, ...]) -> str:

@@ -41,6 +41,7 @@ COMMANDS = {
     "engines": "engines:app",
     "score": "score:score",
     "run": "score:run",
+    "answers": "answers:app",
     "compare": "results:compare",
     "history": "results:history",
     "plan": "results:plan",
