@@ -41,6 +41,7 @@ COMMANDS = {
     "engines": "score:engines_app",
     "score": "score:score",
     "run": "score:run",
+    "answers": "answers:app",
     "compare": "results:compare",
     "tune": "tune:tune",
     "benchmark": "benchmark:app",
