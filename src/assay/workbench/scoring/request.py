@@ -241,11 +241,11 @@ def rubric_warnings(gold: GoldSet, dataset: Path) -> Iterator[str]:
     """Warnings about the rubric and the votes of a set, before its figures are trusted."""
     rubric = rubric_of(gold, dataset)
     if rubric is None and gold.rubric:
-        yield f"the rubric {gold.rubric} of the set is not here: relevant is grade 1 or more"
+        yield warning("no_rubric", rubric=gold.rubric)
     used = set(gold.judgments["grade"].to_list())
     if rubric is not None and (lost := sorted(used - set(rubric.values))):
         grades = ", ".join(map(str, lost))
-        yield f"the rubric {rubric.id} has no grade {grades}, and the set does; see gold validate"
+        yield warning("no_grade", rubric=rubric.id, grades=grades)
     if stale := stale_count(dataset):
         yield f"{stale}: judge them again, or score what was judged"
 
@@ -256,7 +256,8 @@ def stale_count(dataset: Path) -> str:
     if not has_log(dataset):
         return ""
     from assay.judging.votes import read_votes
-    from assay.workbench.judging.pool_documents import corpus_texts, stale_votes
+    from assay.reports.wording import warning
+from assay.workbench.judging.pool_documents import corpus_texts, stale_votes
 
     votes = read_votes(dataset)
     if not any(vote.document for vote in votes):
