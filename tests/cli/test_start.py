@@ -16,7 +16,7 @@ def test_the_way_is_shown_step_by_step_and_resumed(assay_cli: Assay, tmp_path: P
     assert f"assay corpus import {folder} --name memos" in first.out
     assert assay_cli("corpus", "import", folder, "--name", "memos").code == 0
     steps = assay_cli("start", "--json").json
-    assert [step["title"] for step in steps if step["is_done"]][0] == "Import your documents"
+    assert next(step["title"] for step in steps if step["is_done"]) == "Import your documents"
     assert "write queries.txt" in assay_cli("start").err or steps[1]["title"].startswith(
         "Make them"
     )
