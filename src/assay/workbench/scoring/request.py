@@ -24,6 +24,7 @@ from assay.engines.engine_table import EngineConfig, called
 from assay.engines.engine_table import seconds_of as seconds_of  # for commands
 from assay.evaluation.graded import default_measures
 from assay.gold.rows import has_log
+from assay.reports.wording import warning
 
 if TYPE_CHECKING:  # most sets name no rubric
     from assay.judging.rubrics import Rubric
@@ -256,8 +257,7 @@ def stale_count(dataset: Path) -> str:
     if not has_log(dataset):
         return ""
     from assay.judging.votes import read_votes
-    from assay.reports.wording import warning
-from assay.workbench.judging.pool_documents import corpus_texts, stale_votes
+    from assay.workbench.judging.pool_documents import corpus_texts, stale_votes
 
     votes = read_votes(dataset)
     if not any(vote.document for vote in votes):
