@@ -8,17 +8,10 @@ import msgspec
 from msgspec import Meta
 
 from assay.answers.records import LONGEST
-from assay.core.errors import NotHere
+from assay.core.errors import InputError, NotHere
 from assay.corpus.disk import list_corpora as corpus_names
 from assay.workbench.project.service import Service
 from assay.workbench.scoring.answers import guard
-
-
-class DraftPassage(msgspec.Struct, frozen=True, kw_only=True):
-    """A passage that the draft was written from."""
-
-    text: str
-    id: str = ""
 
 
 class DraftFault(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -47,8 +40,12 @@ def check_answer(
     service: Service,
     answer: Annotated[str, Meta(max_length=LONGEST, description="The draft.")],
     passages: Annotated[
-        list[DraftPassage], Meta(description="What it was written from, in the order of [1], [2] …")
-    ] = [],  # noqa: B006 a default of a schema
+        list[str] | None,
+        Meta(description="The texts it was written from, in the order of [1], [2] …"),
+    ] = None,
+    passage_ids: Annotated[
+        list[str] | None, Meta(description="Their document ids, in the same order.")
+    ] = None,
     corpus: Annotated[
         str, Meta(description="Where citations are looked up; if empty, only in the passages.")
     ] = "",
@@ -60,7 +57,11 @@ def check_answer(
     known = corpus_names(service.home)
     if corpus and corpus not in known:
         raise NotHere(f"no corpus {corpus!r}", hint=f"Known: {', '.join(known) or 'none yet'}.")
-    given = [{"id": one.id, "text": one.text} for one in passages]
+    texts, ids = passages or [], passage_ids or []
+    if ids and len(ids) != len(texts):
+        raise InputError(f"{len(ids)} passage_ids for {len(texts)} passages: give as many of each")
+    named = zip(texts, ids or [""] * len(texts), strict=True)
+    given = [{"id": name, "text": text} for text, name in named]
     found = guard(answer, given, question=question, as_of=as_of, corpus=corpus, home=service.home)
     return DraftCheck(
         faults=[
