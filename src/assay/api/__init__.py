@@ -34,6 +34,7 @@ from assay.core.results import Gate
 from assay.core.types import Document, Hit, Judgment, Query, SearchEngine
 
 if TYPE_CHECKING:
+    from assay.api.answers import assert_answer, check_answers, guard
     from assay.api.backlogs import backlog, backlog_async
     from assay.api.library import Corpus, import_corpus, open_corpus
 
@@ -57,11 +58,14 @@ __all__ = [
     "SearchEngine",
     "Tuned",
     "__version__",
+    "assert_answer",
     "backlog",
     "backlog_async",
     "check",
+    "check_answers",
     "compare",
     "evaluate",
+    "guard",
     "import_corpus",
     "load_gold",
     "load_run",
@@ -73,11 +77,14 @@ __all__ = [
 ]
 
 
-_BACKLOGS = ("backlog", "backlog_async")
+_ELSEWHERE = {
+    **dict.fromkeys(("backlog", "backlog_async"), "backlogs"),
+    **dict.fromkeys(("assert_answer", "check_answers", "guard"), "answers"),
+}
 
 
 def __getattr__(name: str) -> Any:
     if name.startswith("_"):
         raise AttributeError(name)
-    module = "backlogs" if name in _BACKLOGS else "library" if name in __all__ else "verbs"
+    module = _ELSEWHERE.get(name) or ("library" if name in __all__ else "verbs")
     return getattr(import_module(f"assay.api.{module}"), name)
