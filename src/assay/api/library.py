@@ -28,13 +28,17 @@ __all__ = ["Citations", "Corpus", "Hits", "import_corpus", "open_corpus"]
 
 class Hits(list[FoundDocument]):
     """What a search found, the best first. `abstained` is true where nothing answers, and these are
-    only the nearest."""
+    only the nearest. `calibrated` says whether scores were fitted to this corpus; `unknown` are
+    words of the query that no document has, `corrected` those that were read as another."""
 
     def __init__(self, answer: SearchAnswer) -> None:
         super().__init__(answer.hits)
         self.query = answer.query
         self.corpus = answer.corpus
         self.abstained = answer.abstained
+        self.calibrated = answer.calibrated
+        self.unknown = answer.unknown
+        self.corrected = answer.corrected
 
     def __repr__(self) -> str:
         said = "nothing answers; the nearest: " if self.abstained else ""

@@ -364,6 +364,7 @@ class QueryRunner:
             hits=read,
             millis=millis,
             abstained=bool(getattr(answer, "abstained", False)),
+            calibrated=getattr(answer, "calibrated", None),
             retries=retries,
         )
 
