@@ -1,15 +1,14 @@
 """Fit the models of confidence on several collections and write search/data/confidence.json.
 
-    python training/confidence.py prepare --data DATA            # collections and questions
-    python training/confidence.py ask --workspace HOME           # evidence, kept in --cache
-    python training/confidence.py fit                            # table, then the weights
+    python training/confidence_data.py --data DATA --out MADE    # collections and questions
+    python training/confidence.py ask --data DATA --made MADE --workspace HOME --cache CACHE
+    python training/confidence.py fit --cache CACHE              # table, then the weights
 
-`prepare` makes the collections of court decisions, of Python's own documentation and of the made-up
-codes, with golden questions for each. `ask` puts the questions of every collection to the engine as
-it is now, and keeps what `Hits.evidence` says and which hits are right. Run it again, with an empty
-cache, when the ranker, an encoder or the evidence has changed. `fit` fits on all kinds of
-collections but one, prints how the models do on the one left out, and then writes weights fitted on
-all of them. With `--dry-run` nothing is written.
+HOME is a workspace with the indexed corpora of COLLECTIONS. `ask` puts the questions of every
+collection to the engine as it is now, and keeps what `Hits.evidence` says and which hits are right.
+Run it again, with an empty cache, when the ranker, an encoder or the evidence has changed. `fit`
+fits on all kinds of collections but one, prints how the models do on the one left out, and then
+writes weights fitted on all of them. With `--dry-run` nothing is written.
 
 The right hit of a golden question is an expected place; of a graded one, a document from grade 2
 on. Outside questions are those that a golden set says must be refused, and the questions of other
@@ -48,7 +47,7 @@ WEIGHTS = HERE.parent / "src/assay/search/data/confidence.json"
 TOP = 10
 RIGHT_GRADE = 2  # the least grade of a hit that answers
 HOME_STRENGTH = 0.001  # of the penalty on weights where one collection is fitted
-REFUSED = 0.05  # of the answered questions of a home collection
+REFUSED = 0.04  # of the answered questions of a home collection
 SPREAD = 0.05  # least deviation by which evidence is scaled
 NOTHING = 1e-3  # a weight below it is none
 GOLDEN_SLOPE = 0.3
@@ -457,9 +456,11 @@ def read_cache(cache: Path) -> list[Asked]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("command", choices=["prepare", "ask", "fit"])
+    parser.add_argument("command", choices=["ask", "fit"])
     parser.add_argument("--data", type=Path, default=Path("data"))
-    parser.add_argument("--made", type=Path, default=Path("made"), help="what prepare wrote")
+    parser.add_argument(
+        "--made", type=Path, default=Path("made"), help="what confidence_data.py wrote"
+    )
     parser.add_argument("--workspace", type=Path, action="append", default=[])
     parser.add_argument("--cache", type=Path, default=Path("confidence-cache"))
     parser.add_argument("--only", default="", help="collections whose name has this")

@@ -50,6 +50,7 @@ SLIP = 5  # letters of a word that may be a slip of another
 ALIKE = 0.8  # how alike both must be
 ENDING = 2  # letters at the end that may differ in forms of one word
 USUAL_LIKENESS = 0.4  # of a question with one that was written for a document
+MISSING = 0.1  # that a collection answers a question on a section or year that is not here
 GUESSED = 0.5  # how well a word is known that was read as another
 KNOWN = 0.5  # how alike an index word must be for a word of the question to be known
 SHIFT = 1.0  # the deviation of the shift of a corpus from none, before any of its questions is seen
@@ -141,7 +142,10 @@ def sureness(found: Evidence, calibration: Calibration | None) -> tuple[float, f
     fitted = calibration or Calibration()
     if fitted.own is not None and "unusual" in found:
         answers = fitted.own.logit(found)
-    return fitted.answers.probability(answers), fitted.right.probability(right)
+    sure = fitted.answers.probability(answers)
+    if found.get("names_missing"):  # whatever else speaks for it
+        sure = min(sure, MISSING)
+    return sure, fitted.right.probability(right)
 
 
 # ── everyday questions ────────────────────────────────────────────────────────────────────────────
@@ -244,7 +248,7 @@ def _holding(index: Index, numbers: Array, shares: Array) -> float:
 def corrections(known: Lookalikes, words: Sequence[str]) -> dict[str, str]:
     """The words of a question that were read as another one, which looks alike: a slip, and no
     other form of the word, since more than the ending differs."""
-    found = {}
+    found: dict[str, str] = {}
     for word in dict.fromkeys(words):
         if len(word) < SLIP or known.knows(word) or len(known.same(word)[0]):
             continue
