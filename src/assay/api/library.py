@@ -12,6 +12,7 @@ from assay.core.errors import InputError
 from assay.core.types import Document, counted
 from assay.workbench.scoring import notebook_input
 from assay.workbench.searching import corpora
+from assay.workbench.searching.calibration import CalibrationReport, calibrate
 from assay.workbench.searching.corpora import (
     FoundDocument,
     Indexed,
@@ -99,6 +100,11 @@ class Corpus:
             raise InputError(f"a query is a text, not a {type(query).__name__}")
         answer = corpora.search(self.name, query, top_k=top_k, filters=chosen, home=self.home)
         return Hits(answer)
+
+    def calibrate(self, dataset: str | Path) -> CalibrationReport:
+        """Fit scores to the questions of a gold or golden set, keep that with the index, and say
+        how reliable they are. It needs 30 questions with a known answer."""
+        return calibrate(self.name, Path(dataset), home=self.home)
 
     def cite(self, text: str) -> Citations:
         """The citations in a text, and the documents of this corpus that they name.
