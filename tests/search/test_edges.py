@@ -20,7 +20,6 @@ from assay.language.analysis import analyzer
 from assay.language.detect import detect, language_code
 from assay.reports.listing import search_page
 from assay.search import dense, encoding, index, index_files
-from assay.search.profile import FINNISH, OPINIONS, with_encoder
 from assay.workbench.searching import corpora, filters
 
 TEXTS = {
@@ -169,10 +168,6 @@ def test_without_the_encoder_scores_still_mean_something(home: Path, tmp_path: P
     corpora.index_corpus("c", home=tmp_path, dense=False)
     assert first(tmp_path, "May a council member vote on a contract?") == ("a", False)
     assert first(tmp_path, "gifts reported") == ("b", False)
-    for profile in (OPINIONS, FINNISH):
-        scope = with_encoder(profile, "").calibration.scope
-        assert scope({"coverage": 1.0, "attained": 0.6}) > 0.8
-        assert scope({"coverage": 0.1, "attained": 0.1}) < 0.3
 
 
 def test_another_encoder_leaves_the_kind_of_collection_as_it_is(

@@ -6,7 +6,7 @@ import numpy as np
 
 from assay.core.types import Document, Locator
 from assay.search import index
-from assay.search.apart import USUAL_LEAD, act_ahead, is_headed
+from assay.search.confidence import is_headed
 from assay.search.gathered import VOTING, best_of_section, voted_act
 
 PLACES = [("A", "1", "1"), ("A", "1", "2"), ("A", "2", "1"), ("B", "1", "1"), ("B", "1", "2")]
@@ -48,14 +48,6 @@ def test_documents_without_a_section_are_their_own() -> None:
     ]
     built = index.build(documents, dense=False)
     assert built.section_starts.tolist() == [0, 1, 2]
-
-
-def test_how_far_an_act_is_ahead_of_all_others_that_are_asked() -> None:
-    built = made()
-    fused = np.array([0.2, 3.0, 2.9, 1.0, 0.5])
-    assert act_ahead(built, fused, 1, None) == 2.0  # the next section is of the same act
-    assert act_ahead(built, fused, 1, np.array([1, 1, 1, 0, 1], bool)) == 2.5
-    assert act_ahead(built, fused, 1, np.array([1, 1, 1, 0, 0], bool)) == USUAL_LEAD
 
 
 def test_what_a_heading_says_is_what_is_asked_for() -> None:

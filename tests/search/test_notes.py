@@ -9,7 +9,7 @@ from assay.search.engine import Hits
 
 def hits_at(score: float | None, *, abstained: bool = False, named: bool = False) -> Hits:
     hits = Hits([Hit(doc_id="d", score=score)])
-    hits.abstained, hits.named = abstained, named
+    hits.abstained, hits.named, hits.calibrated = abstained, named, True
     return hits
 
 
@@ -32,7 +32,13 @@ def test_a_low_score_is_weak_unless_it_is_refused_or_asked_for_by_name(
 
 
 def test_a_weak_score_is_not_rounded_up_to_what_is_not_weak() -> None:
-    assert f"has {WEAK - 0.004:.3f}. Below {WEAK:g}" in note_of(hits_at(WEAK - 0.004))
+    assert f"is {WEAK - 0.004:.3f}. Read" in note_of(hits_at(WEAK - 0.004))
+
+
+def test_a_score_that_is_not_calibrated_is_not_told() -> None:
+    hits = hits_at(WEAK - 0.1)
+    hits.calibrated = False
+    assert note_of(hits) == "The match is weak. Read before you cite."
 
 
 def test_the_language_is_said_where_it_may_be_why_nothing_answers() -> None:

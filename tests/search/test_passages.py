@@ -122,7 +122,7 @@ def test_an_unknown_word_is_read_as_the_most_frequent_one_a_letter_away(
         if count > 1 and word[0] == asked[0] and word != asked and is_one_edit_away(word, asked)
     ]
     expected = min(near)[1] if near and known.get(asked, 0) == 0 else asked
-    assert signals._spelled([asked], field) == [expected]
+    assert signals.spelled([asked], field) == [expected]
 
 
 def test_a_sentence_goes_on_after_an_abbreviation() -> None:

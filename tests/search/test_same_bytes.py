@@ -76,9 +76,7 @@ def _held() -> str:
         lists["forms"] = lists.get("forms", [])[:0]  # those of the dictionary that is installed
         digest.update(msgspec.json.encode(sorted(lists.items())))
     own = [profile.OPINIONS, profile.GENERIC, profile.SOFT, profile.FINNISH, profile.HEBREW]
-    meant = profile.BY_WORDS["soft"]  # what a score means is not what the index was built with
-    kept = [msgspec.structs.replace(each, calibration=meant) for each in (*own, profile.REPORTS)]
-    digest.update(b"".join(map(msgspec.json.encode, [*kept, profile.BY_WORDS])))
+    digest.update(b"".join(map(msgspec.json.encode, (*own, profile.REPORTS))))
     return digest.hexdigest()[:16]
 
 

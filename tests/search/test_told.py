@@ -56,7 +56,7 @@ def _hit(snippet: str, words: list[str], told: Told) -> FoundDocument:
 
 def test_what_is_longer_than_a_line_stays_below_the_title() -> None:
     hit = _hit("one two three four five six", ["four"], Told())
-    answer = SearchAnswer(query="q", corpus="c", abstained=False, hits=[hit])
+    answer = SearchAnswer(query="q", corpus="c", abstained=False, calibrated=True, hits=[hit])
     page = io.StringIO()
     Console(file=page, width=24).print(search_page(answer))
     first, *rest = page.getvalue().rstrip().splitlines()

@@ -79,7 +79,7 @@ def test_a_section_that_an_act_here_does_not_have_is_not_answered(engine: Engine
         return engine.search(question, 1, texts=False)[0].score or 0.0
 
     assert score("Kunnan tilinpäätös, kuntalain 200 §") < 0.1
-    assert score("Kunnan tilinpäätös, hallintolain 200 §") > 0.4  # a word like others
+    assert score("Kunnan tilinpäätös, hallintolain 200 §") > 0.1  # a word like others
 
 
 @pytest.mark.parametrize("question", ["voiko kunta mennä konkurssiin?", "kaupungin konkurssi?"])

@@ -181,7 +181,7 @@ def _found(rank: int, *, behind: bool) -> FoundDocument:
 
 def test_what_is_less_likely_stands_below_with_its_rank_and_why() -> None:
     hits = [_found(1, behind=False), _found(2, behind=True), _found(3, behind=False)]
-    answer = SearchAnswer(query="q", corpus="c", abstained=False, hits=hits)
+    answer = SearchAnswer(query="q", corpus="c", abstained=False, calibrated=True, hits=hits)
     page = io.StringIO()
     Console(file=page, width=80).print(search_page(answer))
     text = page.getvalue()

@@ -12,6 +12,7 @@ from assay.core.errors import InputError
 from assay.core.types import Document, counted
 from assay.workbench.scoring import notebook_input
 from assay.workbench.searching import corpora
+from assay.workbench.searching.calibration import CalibrationReport, calibrate
 from assay.workbench.searching.corpora import (
     FoundDocument,
     Indexed,
@@ -28,13 +29,17 @@ __all__ = ["Citations", "Corpus", "Hits", "import_corpus", "open_corpus"]
 
 class Hits(list[FoundDocument]):
     """What a search found, the best first. `abstained` is true where nothing answers, and these are
-    only the nearest."""
+    only the nearest. `calibrated` says whether scores were fitted to this corpus; `unknown` are
+    words of the query that no document has, `corrected` those that were read as another."""
 
     def __init__(self, answer: SearchAnswer) -> None:
         super().__init__(answer.hits)
         self.query = answer.query
         self.corpus = answer.corpus
         self.abstained = answer.abstained
+        self.calibrated = answer.calibrated
+        self.unknown = answer.unknown
+        self.corrected = answer.corrected
 
     def __repr__(self) -> str:
         said = "nothing answers; the nearest: " if self.abstained else ""
@@ -95,6 +100,11 @@ class Corpus:
             raise InputError(f"a query is a text, not a {type(query).__name__}")
         answer = corpora.search(self.name, query, top_k=top_k, filters=chosen, home=self.home)
         return Hits(answer)
+
+    def calibrate(self, dataset: str | Path) -> CalibrationReport:
+        """Fit scores to the questions of a gold or golden set, keep that with the index, and say
+        how reliable they are. It needs 30 questions with a known answer."""
+        return calibrate(self.name, Path(dataset), home=self.home)
 
     def cite(self, text: str) -> Citations:
         """The citations in a text, and the documents of this corpus that they name.

@@ -29,6 +29,7 @@ COMMANDS = {
     "init": "project:init",
     "index": "corpus:index",
     "search": "corpus:search",
+    "calibrate": "corpus:calibrate",
     "cite": "corpus:cite",
     "questions": "machine:questions",
     "backlog": "review:backlog",

@@ -1,5 +1,5 @@
-"""`assay corpus …`, `assay index`, `assay search`, `assay cite`: documents and the engine on
-them."""
+"""`assay corpus …`, `assay index`, `assay search`, `assay calibrate`, `assay cite`: documents and
+the engine on them."""
 
 from __future__ import annotations
 
@@ -289,6 +289,27 @@ def search(
         with progress_bar() as tick:
             answer = corpora.search(name, query, top_k=top_k, filters=filters, tick=tick, say=say)
     emit(answer, lambda: listing.search_page(answer, explain=explain), json=json)
+
+
+def calibrate(
+    corpus: Corpus,
+    dataset: Annotated[
+        Path,
+        typer.Option(
+            "--dataset", "--gold", help="Questions with known answers: a gold set or golden set."
+        ),
+    ],
+    json: Json = False,
+) -> None:
+    """Fit the scores of a corpus to your own questions, and print how reliable they are. About 30
+    questions with known answers are enough."""
+    from assay.reports import listing
+    from assay.workbench.searching.calibration import calibrate as fit
+
+    name = _at_hand(corpus)
+    with progress_bar() as tick:
+        done = fit(name, dataset, tick=tick, say=say)
+    emit(done, lambda: listing.calibration_page(done), json=json)
 
 
 def cite(

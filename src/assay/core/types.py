@@ -213,6 +213,7 @@ class QueryResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     query_id: str
     hits: tuple[Hit, ...] = ()
     abstained: bool = False
+    calibrated: bool | None = None  # whether scores were fitted to the corpus, if the engine says
     millis: float | None = None
     error: str | None = None
     retries: int = 0

@@ -371,6 +371,7 @@ class QueryRunner:
             hits=read,
             millis=millis,
             abstained=bool(getattr(answer, "abstained", False)),
+            calibrated=getattr(answer, "calibrated", None),
             retries=retries,
         )
 

@@ -22,6 +22,7 @@ from assay.corpus.disk import Corpus
 from assay.corpus.in_force import standings_of
 from assay.corpus.lookup import corpus_named
 from assay.search import encoding, index, index_files
+from assay.search.confidence import Calibration, models_of
 from assay.search.dense import SHIPPED, named_encoder
 from assay.search.engine import Engine
 from assay.search.index import Index, Tick
@@ -29,6 +30,7 @@ from assay.search.index_files import IndexProblem
 from assay.search.profile import ROWS, read_alike
 from assay.search.written import Written, read_written, shipped
 
+CALIBRATION = "calibration.json"  # beside the index: what was fitted to the corpus
 QUESTIONS = "questions.jsonl"  # beside the index: the questions of a file
 SHIPS = "shipped"
 NONE = "none"
@@ -147,8 +149,35 @@ def open_indexed(
         name=corpus.name,
         lookup=lru_cache(maxsize=4096)(corpus.get),
         standings=partial(standings_of, str(corpus.data_folder)),
+        calibration=_calibration(opened, folder, say),
     )
     return engine.with_weights(weights) if weights else engine
+
+
+def keep_calibration(name: str, calibration: Calibration, home: Path | None = None) -> Path:
+    """Store a calibration beside the index of a corpus, for every search from now on."""
+    path = index_folder(corpus_named(name, home), home) / CALIBRATION
+    write_atomic(path, msgspec.json.format(msgspec.json.encode(calibration), indent=1) + b"\n")
+    return path
+
+
+def _calibration(opened: Index, folder: Path, say: Say) -> Calibration | None:
+    """What `assay calibrate` stored, unless it was fitted to another encoder or version."""
+    path = folder / CALIBRATION
+    if not path.exists():
+        return None
+    try:
+        kept = msgspec.json.decode(path.read_bytes(), type=Calibration)
+    except (OSError, msgspec.MsgspecError) as error:
+        say(f"{path} cannot be read ({error}); scores are not calibrated")
+        return None
+    if kept.fitted_to != models_of(opened):
+        say(
+            "scores were calibrated for another encoder or version and count as not calibrated; "
+            "run assay calibrate again"
+        )
+        return None
+    return kept
 
 
 def _build(corpus: Corpus, home: Path | None, recipe: IndexRecipe, tick: Tick) -> tuple[Index, int]:

@@ -8,6 +8,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -18,7 +19,7 @@ from assay.core.types import Finding, Labelling, counted
 from assay.law.versions import mark_of
 from assay.reports.grids import Hanging, headed, plain
 from assay.reports.numbers import Numbers
-from assay.reports.wording import Sentences, told_why
+from assay.reports.wording import Sentences, told_why, words_note
 from assay.reports.words import Words
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from assay.corpus.disk import LinkedDocument
     from assay.engines.dry_run import Trial
     from assay.engines.http_table import Preset
+    from assay.evaluation.reliability import CalibrationReport, Reliability
     from assay.formats.benchmarks import BenchmarkCard, BenchmarkReport
     from assay.judging.labels import Dispute, Policy
     from assay.judging.machine import Spent
@@ -230,9 +232,44 @@ def document_page(document: LinkedDocument) -> RenderableType:
     return Group(head, *lines, Text(), Text(document.text[:SHOWN_TEXT]))
 
 
+def calibration_page(report: CalibrationReport) -> RenderableType:
+    """The reliability curve of a corpus that was calibrated, with the figures around it."""
+    curve = headed("score of the first hit", right=("questions", "mean score", "right"))
+    for each in report.after.bins:
+        curve.add_row(
+            f"{each.low:.1f} to {each.high:.1f}",
+            str(each.n),
+            f"{each.mean:.2f}",
+            f"{each.right:.0%}",
+        )
+
+    def figures(named: str, one: Reliability) -> str:
+        auc = "n/a" if one.auc is None else f"{one.auc:.2f}"
+        return f"{named}: calibration error (ECE) {one.ece:.2f}, AUC {auc}"
+
+    return Group(
+        Text.assemble(
+            (report.corpus, "bold"),
+            f" is calibrated on {counted(report.questions, 'question')}. The first hit is right "
+            f"for {report.right:.0%}.",
+        ),
+        Text(),
+        curve,
+        Text(),
+        Text(figures("before", report.before), style="dim"),
+        Text(figures("now, cross-validated", report.after), style="dim"),
+        Text(
+            f"refused: {report.refused:.0%} of these questions, {report.outside_refused:.0%} of "
+            f"{counted(report.outside, 'question')} that the corpus does not answer",
+            style="dim",
+        ),
+        Text(f"kept in {report.file}", style="dim"),
+    )
+
+
 def search_page(answer: SearchAnswer, *, explain: bool = False) -> RenderableType:
-    """Hits for a lawyer: score, title, the answer with the asked words marked, statutes, date and
-    who wrote it. With `explain`, what put each hit there, in words."""
+    """Hits for a lawyer: score where it is calibrated, title, the answer with the asked words
+    marked, statutes, date and who wrote it. With `explain`, what put each hit there, in words."""
     if not answer.hits:
         return Text(answer.note or "nothing found", style="yellow")
     lines: list[RenderableType] = []
@@ -240,22 +277,35 @@ def search_page(answer: SearchAnswer, *, explain: bool = False) -> RenderableTyp
     if answer.abstained:
         unknown = "Nothing here seems to answer this question; the nearest are below."
         note = f"{note} The nearest are below." if note else unknown
+    note = f"{words_note(answer.unknown, answer.corrected)} {note}".strip()
     if note:
         lines += [Text(note, style="yellow"), Text()]
+    shown = partial(_hit_lines, explain=explain, scored=answer.calibrated)
     for hit in answer.hits:
         if not hit.less_likely:
-            lines += _hit_lines(hit, explain)
+            lines += shown(hit)
     behind = [hit for hit in answer.hits if hit.less_likely]
     if behind:
         lines += [Text("Less likely to answer:", style="yellow"), Text()]
     for hit in behind:
-        lines += _hit_lines(hit, explain)
+        lines += shown(hit)
+    if not answer.calibrated:
+        lines += [
+            Text("Scores are not calibrated for this corpus, so they are not shown.", style="dim"),
+            Text(
+                f"About 30 questions are enough: assay calibrate {answer.corpus} --dataset FILE",
+                style="dim",
+                no_wrap=True,
+                overflow="ignore",
+            ),
+        ]
     return Group(*lines)
 
 
-def _hit_lines(hit: FoundDocument, explain: bool) -> list[RenderableType]:
+def _hit_lines(hit: FoundDocument, *, explain: bool, scored: bool) -> list[RenderableType]:
     rank = (f"{hit.rank:>2}. ", "dim")
-    score = ("" if hit.score is None else f"{hit.score:.2f}  ", "bold cyan")
+    is_shown = scored and hit.score is not None
+    score = (f"{hit.score:.2f}  " if is_shown else "", "bold cyan")
     title = Text(hit.title, style="bold")
     texts = [Text(f"{' ' * INDENT}{text}") for text in shown_of(hit)]
     for line in (title, *texts):

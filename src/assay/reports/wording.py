@@ -942,6 +942,15 @@ def waiting_items(count: int) -> str:
     return many if count else "Nothing waits in the expert's review queue."
 
 
+def words_note(unknown: Sequence[str], corrected: Mapping[str, str]) -> str:
+    """A sentence on words of a question that no document has, or that were read as another."""
+    read = [f"{word!r} was read as {other!r}" for word, other in corrected.items()]
+    told = [f"{'; '.join(read)}."] if read else []
+    if unknown:
+        told.append(f"No document has: {', '.join(unknown)}.")
+    return " ".join(told)
+
+
 def waiting_elsewhere(disagreements: int, to_judge: int) -> str:
     """Work outside the queue, to follow a sentence about it; empty if there is none."""
     kinds = []

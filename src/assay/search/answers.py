@@ -19,9 +19,7 @@ from assay.search.why import Why, less_likely, why_each
 
 Get = Callable[[str], Document]
 LANGUAGES = {"en": "English", "fi": "Finnish", "he": "Hebrew"}
-# Of questions outside a corpus that were not refused, these have less: 7 of 18 on 73 Hebrew acts,
-# 10 of 29 on five Finnish ones, 8 of 8 on opinions; of those inside, 12%, 6% and 43%.
-WEAK = 0.8
+WEAK = 0.5  # the probability that the first hit is right, below which the match is called weak
 
 
 class FoundDocument(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -52,37 +50,43 @@ class FoundDocument(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 
 class SearchAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """`abstained` when nothing here answers the question; the hits are then only the nearest.
-    `note` is what to know before the hits are used: see `note_of`."""
+    `answers` is the probability that something here answers it. `calibrated` says whether it and
+    the scores were fitted to this corpus; if not, trust the order more than the numbers.
+    `unknown` are words of the question that no document has, `corrected` those that were read as
+    another word. `note` is what to know before the hits are used: see `note_of`."""
 
     query: str
     corpus: str
     abstained: bool
+    calibrated: bool
     hits: list[FoundDocument]
+    answers: float | None = None
+    unknown: list[str] = []
+    corrected: dict[str, str] = {}
     note: str = ""
 
 
 def note_of(hits: Hits, spoken: str = "", asked_in: str = "") -> str:
     """What to know before the hits are used: the corpus is in another language (`spoken`) than the
-    question (`asked_in`, empty where they agree), another law is meant, the town asked for has no
-    report here, or the match is weak."""
+    question (`asked_in`, empty where they agree), the town asked for has no report here, or the
+    match is weak."""
     if hits.abstained and asked_in:
         language = LANGUAGES.get(spoken, spoken)
         return (
             f"This corpus is in {language}; ask in {language}. Whether anything here answers "
             "cannot be told from the question as it was asked."
         )
-    if hits.elsewhere:
-        laws = " or ".join(hits.elsewhere)
-        return f"Nothing here seems to answer this. Another law may, such as {laws}."
     if hits.missing:
         here = f"; here are {', '.join(hits.here)}" if hits.here else ""
         return f"No report of {', '.join(hits.missing)} is here{here}."
-    if is_weak(hits):
+    if is_weak(hits) and hits.calibrated:
         score = rounded(hits[0].score or 0.0, lambda shown: shown < WEAK)
         return (
-            f"The match is weak: the best hit has {score}. Below {WEAK:g}, it often happens that "
-            "nothing here answers. Read before you cite."
+            f"The match is weak: the estimated probability that the first hit is right is {score}. "
+            "Read before you cite."
         )
+    if is_weak(hits):
+        return "The match is weak. Read before you cite."
     return ""
 
 

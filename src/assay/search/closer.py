@@ -12,11 +12,11 @@ that lead, more is asked (research/hebrew.md).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import chain
 
 import numpy as np
 
-from assay.search.apart import shares_of
 from assay.search.arrays import Array, Floats, best_rows
 from assay.search.index import Index
 from assay.search.ranker import ranked, weights_of
@@ -65,6 +65,33 @@ def _worded(index: Index, words: Sequence[str], rows: Array) -> Array:
     own = [view for view in index.soft if view != "section"]
     shares = shares_of(index, words, places, len(rows), own)
     return np.mean(list(shares.values()), axis=0) if shares else np.zeros(len(rows))
+
+
+def shares_of(
+    index: Index, words: Sequence[str], places: Array, count: int, views: Iterable[str]
+) -> dict[str, Array]:
+    """Of each word the share of its n-grams that some texts have, or questions written for them.
+    `places` says for each document which of these texts it is part of, from 0, or -1; `views` what
+    is read of it."""
+    grams = {word: index.analyzer.terms(word) for word in dict.fromkeys(words)}
+    numbers = {gram: number for number, gram in enumerate(dict.fromkeys(chain(*grams.values())))}
+    found = np.zeros((len(numbers), count), bool)
+    fields = [(index.fields[f"{name}.grams"], places) for name in views]
+    if index.asked is not None:
+        fields.append((index.asked.postings, places[index.asked.documents]))
+    for field, place_of in fields:
+        known = [(at, field.numbers[gram]) for gram, at in numbers.items() if gram in field.numbers]
+        if known:
+            rows = [field.postings(number) for _, number in known]
+            place = place_of[np.concatenate(rows)]
+            held = np.flatnonzero(place >= 0)
+            list_of = np.searchsorted(np.cumsum(list(map(len, rows))), held, side="right")
+            found[np.array([at for at, _ in known])[list_of], place[held]] = True
+    return {
+        word: found[[numbers[gram] for gram in held]].mean(axis=0)
+        for word, held in grams.items()
+        if held
+    }
 
 
 def _only(rows: Array, values: Array, size: int) -> Floats:

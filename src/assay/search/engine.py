@@ -1,17 +1,12 @@
-"""The engine on one index: rank by the fused signals, say what a score means, and when to abstain.
+"""The engine on one index: rank by the fused signals, say how sure each hit is, or abstain.
 
-A score is the product of two probabilities: that the collection answers the question at all, read
-from what the first hits show (their share of the attainable score, the encoder's cosine, how many
-of the question's words are covered), and that this hit is relevant, read from its share of the best
-fused score. Both are logistic models fitted on judged questions, some of them from outside the
-collection (Platt 1999; profile.py has the coefficients). The first is the same for all hits, so
-that scores fall with rank; where it is low, the engine abstains.
+What a score means, and when the engine abstains, is confidence.py.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache, partial
 
@@ -20,8 +15,8 @@ import numpy as np
 
 from assay.core.types import Document, Hit, SearchEngine
 from assay.corpus.in_force import Standings, today
-from assay.language.analysis import UNSEEN
-from assay.language.questions import without_excluded
+from assay.language.analysis import UNSEEN, English
+from assay.language.questions import is_filler, without_excluded
 from assay.law.parse import Scheme, laws_named
 from assay.law.places import (
     Cited,
@@ -30,14 +25,27 @@ from assay.law.places import (
     words_beside,
 )
 from assay.search import cells, snippets
-from assay.search.apart import acts_elsewhere, is_headed, section_of, stands_out
 from assay.search.arrays import Array, best_rows
 from assay.search.asked_of_reports import towns_missing
 from assay.search.closer import look_closer
-from assay.search.elsewhere import Elsewhere
+from assay.search.confidence import (
+    ABSTAIN,
+    LATER,
+    Calibration,
+    Everyday,
+    Evidence,
+    calibration_of,
+    corrections,
+    everyday,
+    evidence,
+    is_headed,
+    models_of,
+    read_words,
+    sureness,
+)
 from assay.search.index import Index
 from assay.search.looked_up import FEW_BESIDE, MANY_BESIDE, look_up, work_named
-from assay.search.profile import ROWS, Calibration, weighted
+from assay.search.profile import ROWS, weighted
 from assay.search.reported import is_prose
 from assay.search.rows import passage_for, read, row_signals
 from assay.search.signals import (
@@ -46,6 +54,7 @@ from assay.search.signals import (
     acts_called,
     acts_named,
     soft_signals,
+    spelled,
     stem_signals,
 )
 from assay.search.views import ASKS_WHEN, is_place_named
@@ -53,28 +62,29 @@ from assay.search.views import ASKS_WHEN, is_place_named
 MAX_QUERY = 20_000  # characters that are read of a query
 LIKE_TERMS = 40  # of a document, when it stands as a question
 LIKE_CHARACTERS = 2_000
-FIRST_HITS = 10  # that are looked at to see whether they are of one act
 NAME_WORDS = 8  # of a question that may be the name of a document
-COVERING_HITS = 3  # of which the best says how many of the question's words are here
-HOLDING_HITS = 5  # of reports: what of them is of the asked year, accounts and budget
-FIRST_SECTIONS = 5  # hits that are looked at to see whether they are of one section
-USUAL_GAP = 1.0  # between the first two sections, where there is only one
-USUAL_ACT = 0.65  # the share of first hits of one act, where there is only one act
+TITLED_HITS = 3  # whose titles may be all that is asked
 NOT_IN_FORCE = 0.5  # what is left of the fused score of a provision that does not hold
 BEHIND = 0.999  # and at most so much of that of the version that does
 WORK = 3.0  # what it counts to be a passage of the work that a question names
-KNOWN_ITEM = 0.6  # what it means at least that the title, word or section asked for is here
+KNOWN_ITEM = 0.6  # the least score of the title, word or section asked for
 
 
 class Hits(list[Hit]):
-    """Hits, best first; `abstained` when nothing here answers the question. Of reports: the towns
-    that are asked for and have none, and those that have one. `elsewhere` are acts, not here, that
-    a question which is not answered seems to be about. `named` when the title, word or section
-    asked for is here."""
+    """Hits, best first. `abstained` where nothing here seems to answer; `answers` is the
+    probability that something does, `calibrated` whether it and the scores were fitted to this
+    corpus, and `evidence` what they were read from. `unknown` are words of the question that no
+    document has, `corrected` those that were read as another word. `named` where the title, word
+    or section asked for is here. Of reports, `missing` are towns that are asked for and have none,
+    and `here` those that have one."""
 
     abstained: bool = False
+    answers: float = 0.0
+    calibrated: bool = False
+    evidence: Evidence | None = None
+    unknown: tuple[str, ...] = ()
+    corrected: dict[str, str] | None = None
     named: bool = False
-    elsewhere: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     here: tuple[str, ...] = ()
 
@@ -86,15 +96,10 @@ class Hits(list[Hit]):
         return hits
 
 
-def _only_latin(text: str) -> bool:
-    """Whether a question has Latin letters and not one Hebrew letter."""
-    is_hebrew = any("\u05d0" <= letter <= "\u05ea" for letter in text)
-    return not is_hebrew and any(letter.isalpha() and letter.isascii() for letter in text)
-
-
 class Engine(SearchEngine):
     """The engine on one index. `lookup` gives the document of an id, for titles, texts and
-    snippets; `standings` says what is in force on a day."""
+    snippets; `standings` says what is in force on a day; `calibration` is what was fitted to this
+    corpus, and by default what ships for it."""
 
     def __init__(
         self,
@@ -102,8 +107,10 @@ class Engine(SearchEngine):
         name: str = "assay",
         lookup: Callable[[str], Document] | None = None,
         standings: Callable[[], Standings] | None = None,
+        calibration: Calibration | None = None,
     ) -> None:
         self._index = index
+        self._calibration = calibration or calibration_of(index)
         self._name = name
         self._lookup = lookup
         self._standings = standings if any(index.sections) else None
@@ -112,8 +119,8 @@ class Engine(SearchEngine):
         self._read = lru_cache(maxsize=8)(partial(read, index))
 
     @cached_property
-    def _elsewhere(self) -> Elsewhere:
-        return Elsewhere(self._index)
+    def _everyday(self) -> Everyday | None:
+        return everyday(self._index)
 
     def name(self) -> str:
         return self._name
@@ -122,6 +129,24 @@ class Engine(SearchEngine):
         """The engine on the same index, with other weights of its signals."""
         index = replace(self._index, profile=weighted(self._index.profile, weights))
         return Engine(index, self._name, self._lookup, self._standings)
+
+    @property
+    def language(self) -> str:
+        return self._index.profile.language
+
+    @property
+    def models(self) -> str:
+        """What a calibration of this engine belongs to."""
+        return models_of(self._index)
+
+    def document(self, doc_id: str) -> Document:
+        assert self._lookup is not None
+        return self._lookup(doc_id)
+
+    @property
+    def is_calibrated(self) -> bool:
+        """Whether scores were fitted to this corpus."""
+        return self._calibration is not None
 
     @property
     def is_by_words(self) -> bool:
@@ -152,32 +177,35 @@ class Engine(SearchEngine):
             allowed = valid if allowed is None else allowed & valid
         if not text.strip() or top_k < 1:
             return Hits.none()
-        words: list[str] = []
         question = None
         work = work_named(self._index, text)
+        wanted = text
+        guessed: set[str] = set()
         if self._index.profile.kind == "soft":
             question = self._soft_question(text if work is None else work.rest)
             words = self._index.analyzer.words(question.text)
             signals = soft_signals(self._index, question)
             look_closer(self._index, signals, question.text, words, allowed)
         elif self._index.profile.kind == ROWS:
+            words = self._index.analyzer.words(text)
             signals = row_signals(self._index, text, self._lookup)
         else:
-            wanted = text
             if "short" not in self._index.fields:  # opinions discuss what they set apart
                 wanted = without_excluded(text, self._index.profile.language).wanted
             if work is not None:
                 wanted = work.rest
-            signals = stem_signals(self._index, wanted, self._index.analyzer.terms(wanted), None)
+            terms = self._index.analyzer.terms(wanted)
+            words = spelled(terms, self._index.fields["full"])
+            guessed = {*words} - {*terms}
+            signals = stem_signals(self._index, wanted, words, None)
             look_up(self._index, signals, text)
         if work is not None:
             signals["work"] = work.works
             signals["fused"] = signals["fused"] + WORK * work.works
         if self._standings is not None:
             self._in_force_first(signals, text, as_of or today())
-        hits = self._ranked(signals, top_k, allowed, explain, texts, words)
-        if self._index.profile.language == "he" and not hits.named and _only_latin(text):
-            hits.abstained = True  # its words and its encoder know no other letters
+        hits = self._ranked(signals, top_k, allowed, explain, texts, words, guessed)
+        self._say_words(hits, words, wanted)
         if hits.abstained and question and question.acts is not None:
             # the act that is named says nothing of it: another one may
             others = self.search(
@@ -185,13 +213,35 @@ class Engine(SearchEngine):
             )
             if not others.abstained:
                 return others
-        if hits.abstained and words:
-            hits.elsewhere = acts_elsewhere(self._index, words, self._elsewhere)
         if hits.abstained and self._index.profile.kind == "stems":
             hits = self._titled(hits, text)
         if self._index.profile.kind == ROWS:
             self._of_reports(hits, text, texts)
         return hits
+
+    def _say_words(self, hits: Hits, words: Sequence[str], text: str) -> None:
+        """Which words are nowhere here, and which were read as another: as they were written, in
+        the place of stems, and a corrected one as the first hits write it."""
+        language = self._index.profile.language
+        if self._index.words is not None:
+            hits.corrected = corrections(self._index.words, words)
+        else:
+            written = _written(text)
+            pairs = zip(self._index.analyzer.terms(text), words, strict=True)
+            other = {stem: read for stem, read in pairs if stem != read}
+            first = hits[:TITLED_HITS] if other and self._lookup else []
+            read_as: dict[str, str] = {}
+            for document in (self._lookup(hit.doc_id) for hit in first if self._lookup):
+                read_as |= _written(f"{document.title} {document.text}")
+            hits.corrected = {
+                written.get(stem, stem): read_as.get(read, read) for stem, read in other.items()
+            }
+            hits.unknown = tuple(dict.fromkeys(written.get(stem, stem) for stem in hits.unknown))
+        hits.unknown = tuple(
+            word
+            for word in hits.unknown
+            if word not in hits.corrected and not is_filler(word, language)
+        )
 
     def _of_reports(self, hits: Hits, text: str, texts: bool) -> None:
         """Rows with their cells; where nothing answers, whether that is since a town is not
@@ -272,13 +322,13 @@ class Engine(SearchEngine):
         said = set(self._index.analyzer.terms(text))
         if self._lookup is None or not 0 < len(said) <= NAME_WORDS:
             return hits
-        first = (self._lookup(hit.doc_id) for hit in hits[:COVERING_HITS])
+        first = (self._lookup(hit.doc_id) for hit in hits[:TITLED_HITS])
         if not any(said <= set(self._index.analyzer.terms(each.title)) for each in first):
             return hits
         best = hits[0].score or 1.0
         lift = max(KNOWN_ITEM / best, 1.0)
         lifted = Hits(msgspec.structs.replace(hit, score=(hit.score or 0.0) * lift) for hit in hits)
-        lifted.named = True
+        lifted.__dict__.update(hits.__dict__, named=True, abstained=False)
         return lifted
 
     def _telling_terms(self, row: int) -> list[str]:
@@ -342,96 +392,36 @@ class Engine(SearchEngine):
         explain: bool,
         texts: bool,
         words: Sequence[str] = (),
+        guessed: Collection[str] = (),
     ) -> Hits:
         fused = signals["fused"]
         if allowed is not None:
             fused = np.where(allowed, fused, -1.0)
-        top = best_rows(fused, max(top_k, FIRST_HITS))
+        top = best_rows(fused, top_k)
         top = top[fused[top] > 0]
         if not len(top):
             return Hits.none()
-        calibration = self._calibration
-        head = self._head(signals, top)
-        if words and head:
-            head |= stands_out(self._index, signals, words, top, allowed, self._elsewhere)
-        scope = calibration.scope(head)
-        if head.get("named") or (
-            head
-            and words
-            and scope < calibration.abstain
-            and is_headed(self._index, words, int(top[0]))
-        ):
-            scope = max(scope, KNOWN_ITEM)
-        sure = calibration.sure(head, scope)
         hits = Hits()
+        asked = read_words(self._index, words, signals, guessed)
+        hits.evidence = evidence(self._index, asked, signals, allowed, self._everyday)
+        hits.answers, first = sureness(hits.evidence, self._calibration)
+        hits.named = "named" in signals and bool(signals["named"][top[0]] > 0)
+        if hits.named or is_headed(self._index, words, int(top[0])):
+            hits.answers = max(hits.answers, KNOWN_ITEM)
+        if hits.named:
+            first = max(first, KNOWN_ITEM)
+        hits.abstained = hits.answers < ABSTAIN
+        first *= hits.answers if hits.abstained else 1.0
+        hits.calibrated = self.is_calibrated
+        hits.unknown = asked.unknown
         told = [(name, values) for name, values in signals.items() if name != "known"]
-        for row in top[:top_k]:
+        for row in top:
             explanation = {}
             if explain:
                 explanation = {name: round(float(values[row]), 4) for name, values in told}
-            ratio = float(fused[row]) / float(fused[top[0]])
-            score = sure * self._share(head, ratio)
-            hits.append(self._hit(int(row), score, explanation, texts))
-        hits.abstained = scope < calibration.abstain
-        hits.named = bool(head.get("named"))
+            behind = float(fused[row]) / float(fused[top[0]])
+            hits.append(self._hit(int(row), first * behind**LATER, explanation, texts))
         return hits
-
-    @property
-    def _calibration(self) -> Calibration:
-        return self._index.profile.calibration
-
-    def _head(self, signals: Signals, top: Array) -> dict[str, float]:
-        """What the first hits show of the whole question: the same for all hits, so that scores
-        fall with rank. Nothing, when there is no sign that the question is about what is here."""
-        index = self._index
-        head = {name: float(values[top[0]]) for name, values in signals.items()}
-        first = top[:COVERING_HITS]
-        if "holds" in signals:
-            first = top[:HOLDING_HITS]
-            first = first[signals["holds"][first]]
-            if not len(first):
-                return {}  # a year, the group or a budget is asked for that is not here
-        if "coverage" in signals:
-            head["coverage"] = float(signals["coverage"][first].max())
-            if index.profile.kind == ROWS:
-                head["attained"] = float(signals["attained"][first].max())
-                close = signals.get("close", signals["coverage"])
-                head["close"] = float(close[first].max())
-                head["plain"] = float(signals.get("plain", close)[first].max())
-                head["said"] = float(signals["said"][first].max())
-            if index.profile.kind != ROWS:
-                head |= self._lead(signals, top)
-            if not head["coverage"] and not head["named"]:
-                return {}  # no word of the question is here: what the encoder hears is chance
-        if "citation" in signals and index.sections and not signals["citation"].any():
-            return {}  # the question names a section that is not here
-        return head
-
-    def _lead(self, signals: Signals, top: Array) -> dict[str, float]:
-        """Whether the first hits agree on where the answer stands, and how far the best is ahead of
-        the next section."""
-        index = self._index
-        fused = signals["fused"]
-        acts = index.act_of[top[:FIRST_HITS]]
-        one_act = float(np.bincount(acts).max()) / len(acts) if len(index.acts) > 1 else USUAL_ACT
-        first = section_of(index, int(top[0]))
-        same = [section_of(index, int(row)) == first for row in top]
-        others = [float(fused[row]) for row, is_same in zip(top, same, strict=True) if not is_same]
-        covering = top[:COVERING_HITS]
-        return {
-            "one_act": one_act,
-            "one_section": sum(same[:FIRST_SECTIONS]) / FIRST_SECTIONS,
-            "gap": float(fused[top[0]]) - others[0] if others else USUAL_GAP,
-            "attained": float(signals["attained"][covering].max()),
-            "asked": float(signals["asked"][covering].max()) if "asked" in signals else 0.0,
-        }
-
-    def _share(self, head: dict[str, float], ratio: float) -> float:
-        """The probability that a hit is relevant, given that something here is."""
-        calibration = self._calibration
-        if calibration.hit is None:
-            return float(ratio**calibration.power)
-        return calibration.hit(head | {"ratio": ratio})
 
     def _hit(self, row: int, score: float, explanation: dict[str, float], texts: bool) -> Hit:
         doc_id = self._index.ids[row]
@@ -446,6 +436,12 @@ class Engine(SearchEngine):
             text=document.text,
             explanation=explanation,
         )
+
+
+def _written(text: str) -> dict[str, str]:
+    """The words of an English text by their stems."""
+    english = English()
+    return {stem: word for word in english.tokens(text) for stem in english.token_terms(word)}
 
 
 @lru_cache(maxsize=8)

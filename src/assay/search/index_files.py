@@ -30,7 +30,7 @@ from assay.search import written
 from assay.search.arrays import Array, Floats
 from assay.search.index import GRAM_K1, Index, all_vectors, with_vectors
 from assay.search.lexical import Bm25, Counts
-from assay.search.profile import Profile, as_now, with_encoder
+from assay.search.profile import Profile, with_encoder
 from assay.search.said import Said
 from assay.search.shown import Passages
 from assay.search.soft import Lookalikes, SoftView, unseen
@@ -306,8 +306,7 @@ def _opened(data_folder: Path, manifest: IndexManifest) -> Index:
         for name in manifest.files
         if name.endswith(".txt")
     }
-    profile = manifest.profile if manifest.is_older else as_now(manifest.profile)
-    return replace(_assembled(profile, arrays, lists), is_older=manifest.is_older)
+    return replace(_assembled(manifest.profile, arrays, lists), is_older=manifest.is_older)
 
 
 def _assembled(profile: Profile, arrays: Arrays, lists: Lists) -> Index:

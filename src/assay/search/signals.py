@@ -73,7 +73,7 @@ def stem_signals(index: Index, text: str, words: list[str], vector: Floats | Non
     its text encoded."""
     profile = index.profile
     full = index.fields["full"]
-    words = _spelled(words, full)
+    words = spelled(words, full)
     raw = full.scores(full.query(words))
     signals: Signals = {
         "full": to_best(raw),
@@ -166,7 +166,7 @@ def spread(scores: Array, how: str | bool, middle: float | None = None) -> Array
 # ── spelling ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def _spelled(words: list[str], full: Bm25) -> list[str]:
+def spelled(words: list[str], full: Bm25) -> list[str]:
     """A word the collection does not have is read as the most frequent one a letter away, when
     there is one: four of five misspellings are one edit (Damerau 1964)."""
     unknown = [word for word in dict.fromkeys(words) if word.isalpha() and not _is_held(word, full)]

@@ -21,7 +21,6 @@ from assay.core.types import Document
 from assay.language import finnish, hebrew
 from assay.language.questions import is_filler
 from assay.search.act_names import ALIKE, alike, nearly
-from assay.search.apart import telling
 from assay.search.arrays import Array, Floats
 from assay.search.index import Index, question_terms
 from assay.search.shown import (
@@ -250,6 +249,14 @@ def asked_for(index: Index, question: str) -> Asked:
     )
 
 
+def _rarity(index: Index, word: str) -> float:
+    """How rare a word is in what people ask, up to 1, by its rarest n-gram; where no questions were
+    written, in the texts. In a statute "please" is rare, too."""
+    field = index.fields["main.grams"] if index.asked is None else index.asked.postings
+    rarity = field.rarity
+    return max(map(rarity, index.analyzer.terms(word)), default=0.0) / rarity("\0")
+
+
 def _telling(index: Index, words: list[str], weights: dict[str, float]) -> dict[str, float]:
     """A word tells most that is rare in the texts and in what people ask: "may I" is rare in a
     statute, too."""
@@ -259,7 +266,7 @@ def _telling(index: Index, words: list[str], weights: dict[str, float]) -> dict[
     told = {word: weights[lemma] for lemma, word in forms.items()}
     if index.asked is not None and index.profile.kind == "soft":
         known = [word for word in told if index.analyzer.terms(word)]
-        told |= {word: told[word] * telling(index, word) for word in known}
+        told |= {word: told[word] * _rarity(index, word) for word in known}
     return dict(sorted(told.items(), key=lambda one: -one[1]))
 
 

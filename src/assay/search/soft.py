@@ -286,8 +286,9 @@ class SoftView:
         order = np.argsort(counts.terms, kind="stable")
         self._rows = row[order]
         self._frequencies = counts.frequencies[order].astype(np.float64)
-        held = np.bincount(counts.terms, minlength=len(counts.vocabulary))
-        self._starts = np.concatenate([[0], np.cumsum(held)])
+        # documents that have each word
+        self.held_by = np.bincount(counts.terms, minlength=len(counts.vocabulary))
+        self._starts = np.concatenate([[0], np.cumsum(self.held_by)])
 
     def frequency(self, similar: Similar) -> Doubles:
         """How often the word, or one like it, stands in each document."""

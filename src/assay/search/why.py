@@ -20,9 +20,9 @@ import numpy as np
 from assay.core.types import Document, Hit
 from assay.law.citing import section_name
 from assay.law.places import Cited, sections_named
-from assay.search.apart import section_of
 from assay.search.index import Index
 from assay.search.snippets import Asked
+from assay.search.views import section_key
 
 BEHIND = 0.92  # of the first score: what another section must have not to be less likely
 MOST_WORDS = 5  # of the question that are named
@@ -70,7 +70,7 @@ def less_likely(index: Index, hits: Sequence[Hit]) -> list[bool]:
     likely: set[tuple[object, ...]] = set()
     behind = []
     for hit in hits:
-        section = section_of(index, index.row_of[hit.doc_id])
+        section = section_key(index.sections, index.act_of, index.row_of[hit.doc_id])
         if (hit.score or 0.0) >= least:
             likely.add(section)
         behind.append(section not in likely)
@@ -220,7 +220,7 @@ def _related(
     """What each hit has to do with those before it, the closest alone."""
     if not any(index.sections):
         return [Why()] * len(hits)
-    sections = [section_of(index, index.row_of[hit.doc_id]) for hit in hits]
+    sections = [section_key(index.sections, index.act_of, index.row_of[hit.doc_id]) for hit in hits]
     read = _Read()
     every = []
     for number, document in enumerate(documents):

@@ -121,14 +121,16 @@ class SearchResults(msgspec.Struct, frozen=True, kw_only=True):
     """Hits, the most relevant first. `answered` is false if nothing in the corpus answers: the hits
     are only the nearest and should not be cited as an answer. It is null if that is unknown, and
     `message` says why. If it is true, the hits are about the question, and only reading shows
-    whether one answers it. Read `message` before you use the hits. `language` is that of the
-    corpus."""
+    whether one answers it. Read `message` before you use the hits. The score of a hit estimates the
+    probability that it is right; if `calibrated` is false, it was not fitted to this corpus: trust
+    the order more than the number. `language` is that of the corpus."""
 
     answered: bool | None = True
     message: str = ""
     corpus: str
     language: str = ""
     query: str = ""
+    calibrated: bool = False
     hits: list[SearchHit]
     next_offset: int | None = None
 
@@ -209,6 +211,7 @@ def search_results(
         message=_search_message(page, offset),
         corpus=corpus,
         language=page.language,
+        calibrated=page.calibrated,
         query=query if details else "",
         hits=whole,
         next_offset=page.next_offset,

@@ -11,7 +11,7 @@ import msgspec
 from assay import formats
 from assay.core.errors import InputError, UsageError
 from assay.core.results import GoldenResults
-from assay.core.types import Finding, GoldSet, QueryResult
+from assay.core.types import Finding, GoldSet, QueryResult, counted
 from assay.corpus.lookup import documents
 from assay.engines.running import searched
 from assay.evaluation.expectations import check_expectations
@@ -76,6 +76,7 @@ def score_golden(gold: GoldSet, request: ScoreRequest, progress: Progress, say: 
         findings=findings,
         worst_case=request.worst_case,
     )
+    warnings += _calibration_warnings(answers, results, corpus)
     return Scored(
         results=sign_results(results, signature_of(request)),
         warnings=tuple(warnings),
@@ -140,6 +141,19 @@ def _mismatch_warnings(gold: GoldSet, answers: Sequence[QueryResult], source: st
         "n_extra": len(set(answered) - asked),
     }
     return run_warnings(counts, golden=True)
+
+
+def _calibration_warnings(
+    answers: Sequence[QueryResult], results: GoldenResults, corpus: Path | None
+) -> Iterable[str]:
+    """Warn that a minimum score means little where scores were not fitted to the corpus."""
+    if any(answer.calibrated is False for answer in answers):
+        low = sum(entry.failure == "low_score" for entry in results.per_query)
+        name = corpus.name if corpus else "CORPUS"
+        yield (
+            f"scores are not calibrated for this corpus; {counted(low, 'question')} failed on the "
+            f"score alone; run assay calibrate {name} --dataset QUESTIONS"
+        )
 
 
 def _evidence_warnings(gold: GoldSet) -> Iterable[str]:

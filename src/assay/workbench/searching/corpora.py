@@ -202,7 +202,11 @@ def search(
         query=query,
         corpus=opened.corpus.name,
         abstained=hits.abstained,
+        calibrated=hits.calibrated,
         hits=found,
+        answers=round(hits.answers, 4),
+        unknown=list(hits.unknown),
+        corrected=hits.corrected or {},
         note=note_of(hits, spoken, asked_in),
     )
 
@@ -224,7 +228,13 @@ def more_like(
         for one in found_documents(hits, opened.engine, title, opened.get)
     ]
     name = opened.corpus.name
-    return SearchAnswer(query=f"like {doc_id}", corpus=name, abstained=False, hits=found)
+    return SearchAnswer(
+        query=f"like {doc_id}",
+        corpus=name,
+        abstained=False,
+        calibrated=opened.engine.is_calibrated,
+        hits=found,
+    )
 
 
 # ── the corpus that a command names ───────────────────────────────────────────────────────────────

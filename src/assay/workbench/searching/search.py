@@ -20,6 +20,7 @@ from assay.corpus.letters import readable_part
 from assay.language.detect import detect
 from assay.law.versions import ACT_ALONE, marked
 from assay.law.versions import IN_FORCE as IN_FORCE
+from assay.reports.wording import words_note
 from assay.search.answers import FoundDocument as FoundDocument
 from assay.search.answers import found_documents, is_weak, note_of
 from assay.search.snippets import ROOM
@@ -151,13 +152,14 @@ class ResultPage(msgspec.Struct, frozen=True, kw_only=True):
     millis: float = 0.0
     missing: tuple[str, ...] = ()  # towns that are asked for and have no report
     here: tuple[str, ...] = ()  # those that have one
+    calibrated: bool = False  # whether scores were fitted to this corpus
+    unknown: tuple[str, ...] = ()  # words of the question that no document has
+    corrected: dict[str, str] = {}  # words of it that were read as another
 
     @property
     def are_many(self) -> bool:
         """Nobody believes that so many answer: in reports the rows of one table look alike."""
         return self.likely > MANY
-
-    elsewhere: tuple[str, ...] = ()  # acts, not here, that a refused question seems to be about
 
 
 class Similar(msgspec.Struct, frozen=True, kw_only=True):
@@ -242,7 +244,8 @@ def _search_results(opened: OpenCorpus, asked: SearchRequest) -> ResultPage:
             choices=offered,
             missing=hits.missing,
             here=hits.here,
-            elsewhere=hits.elsewhere,
+            unknown=hits.unknown,
+            corrected=hits.corrected or {},
         )
     at = _page(asked, len(hits))
     start = (at.page - 1) * PAGE
@@ -266,7 +269,9 @@ def _search_results(opened: OpenCorpus, asked: SearchRequest) -> ResultPage:
         is_older=opened.engine.is_older,
         missing=hits.missing,
         here=hits.here,
-        elsewhere=hits.elsewhere,
+        calibrated=hits.calibrated,
+        unknown=hits.unknown,
+        corrected=hits.corrected or {},
     )
 
 
@@ -399,7 +404,8 @@ def _bare(text: str) -> str:
 class FoundPage(msgspec.Struct, frozen=True, kw_only=True):
     """A page of hits. `answered` is false where nothing answers, and these are only the nearest;
     None where it cannot be told, since the match is weak or the question is in another language
-    than the corpus. `note` is what to know before they are used; `language` that of the corpus."""
+    than the corpus. `note` is what to know before they are used; `language` that of the corpus;
+    `calibrated` says whether scores were fitted to it."""
 
     items: list[FoundDocument]
     documents: list[Document]
@@ -407,6 +413,7 @@ class FoundPage(msgspec.Struct, frozen=True, kw_only=True):
     answered: bool | None
     note: str = ""
     language: str = ""
+    calibrated: bool = False
 
 
 UNDATED = "Of some hits only the date of the act is known: whether they stood so then, is not."
@@ -445,6 +452,7 @@ def found_page(
         unsure = bool(best) and not best.abstained
         hidden = filtering.what_is_hidden(opened.columns, best if unsure else [], filters)
         note = f"{note} {hidden}".lstrip()
+    note = f"{words_note(hits.unknown, hits.corrected or {})} {note}".strip()
     items = [_as_known(opened, hit) if day else hit for hit in found]
     if any(hit.status == ACT_ALONE for hit in items):
         note = f"{note} {UNDATED}".lstrip()
@@ -455,6 +463,7 @@ def found_page(
         answered=None if unsure else bool(hits) and not hits.abstained,
         note=note,
         language=opened.language,
+        calibrated=hits.calibrated,
     )
 
 
