@@ -37,7 +37,7 @@ from assay.language.analysis import (
 )
 from assay.language.detect import detect, is_foreign, language_code
 from assay.language.finnish import irregular_forms, lemma_of_all
-from assay.search.act_names import ActNames, by_act
+from assay.search.act_names import by_act
 from assay.search.arrays import Array, Floats, offsets_of
 from assay.search.dense import named_encoder
 from assay.search.encoding import encoded
@@ -98,8 +98,9 @@ class Index:
         return section_starts(self.sections, self.act_of, len(self))
 
     @cached_property
-    def act_names(self) -> ActNames:
-        return ActNames([self.lemmas(act) for act in self.acts])
+    def act_names(self) -> list[list[str]]:
+        """Of each act the words of its name, as lemmas."""
+        return [self.lemmas(act) for act in self.acts]
 
     @cached_property
     def act_is_asked(self) -> Array:
