@@ -41,11 +41,11 @@ from assay.search.act_names import by_act
 from assay.search.arrays import Array, Floats, offsets_of
 from assay.search.dense import named_encoder
 from assay.search.encoding import encoded
-from assay.search.inverting import Inverter, bm25
 from assay.search.lexical import Bm25, Counts, TermCounter, count_terms, joined_counts, no_counts
+from assay.search.postings import Inverter, bm25
 from assay.search.profile import REPORTS, ROWS, Profile, choose, read_alike, with_encoder
-from assay.search.reported import Marked, is_row, marked, page_texts
-from assay.search.said import Said, said_in
+from assay.search.reports.fields import Marked, is_row, marked, page_texts
+from assay.search.reports.passages import Said, said_in
 from assay.search.shown import Passages, joined, passages_of, taken
 from assay.search.soft import Lookalikes, SoftView, lookalikes
 from assay.search.views import Parts, View, body_length, section_starts, section_texts, view_of
