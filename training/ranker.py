@@ -37,7 +37,7 @@ OTHERS = 80  # questions of other acts, asked where a fold's acts have no writte
 CANDIDATES = {"fused": 40, "dense": 25, "words": 25, "questions": 15}
 NEGATIVE = {"later", "excluded", "place"}
 NAMES = (
-    *("words", "expanded", "act", "asked_by", "subject", "dense", "beside"),
+    *("words", "expanded", "asked_by", "subject", "dense", "beside"),
     *("questions", "unasked", "votes", "unvoted", "later", "excluded", "said", "close", "place"),
 )
 FIXED = {"citation": 15.0, "named": 5.0}  # rules: a provision or a title that the question names
@@ -144,8 +144,10 @@ class Questions:
         return found
 
 
-def fit(asked: Sequence[Asked], without: str = "") -> np.ndarray:
-    """The weights under which the right candidates are most likely; `without` one feature."""
+def fit(
+    asked: Sequence[Asked], without: Sequence[str] = (), names: Sequence[str] = NAMES
+) -> np.ndarray:
+    """The weights under which the right candidates are most likely; `without` some features."""
     used = [one for one in asked if one.right.any() and not one.right.all()]
     every = np.concatenate([one.features for one in used])
     scale = np.maximum(every.std(0), SPREAD)
@@ -166,11 +168,11 @@ def fit(asked: Sequence[Asked], without: str = "") -> np.ndarray:
 
     bounds = [
         (0.0, 0.0)
-        if name == without
+        if name in without
         else (None, 0.0)
         if name in NEGATIVE
         else (LEAST.get(name, 0.0) * factor, None)
-        for name, factor in zip(NAMES, scale, strict=True)
+        for name, factor in zip(names, scale, strict=True)
     ]
     start = np.array([high if low is None else low for low, high in bounds], float)
     solved = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds)
@@ -186,8 +188,10 @@ def shares(asked: Sequence[Asked], weights: np.ndarray) -> dict[str, np.ndarray]
     return {way: np.mean(values, axis=0) for way, values in found.items()}
 
 
-def left_out(asked: Sequence[Asked], attribute: str, folds: int, without: str = "") -> str:
-    """The same for questions whose act, or author, is in no fit; `without` one feature."""
+def left_out(
+    asked: Sequence[Asked], attribute: str, folds: int, without: Sequence[str] = ()
+) -> str:
+    """The same for questions whose act, or author, is in no fit; `without` some features."""
     values = np.random.default_rng(1).permutation(sorted({getattr(a, attribute) for a in asked}))
     found: dict[str, list[tuple[int, np.ndarray]]] = defaultdict(list)
     for fold in range(min(folds, len(values))):
@@ -218,7 +222,7 @@ def main() -> None:
     sys.stdout.write(f"author left out: {left_out(asked, 'author', 99)}\n")
     if args.ablate:
         for name in NAMES:
-            sys.stdout.write(f"without {name}: {left_out(asked, 'act', FOLDS, name)}\n")
+            sys.stdout.write(f"without {name}: {left_out(asked, 'act', FOLDS, [name])}\n")
         return
     weights = fit(asked) / TEMPERATURE
     file = Path(closer.__file__).parent / "data" / "ranker.json"

@@ -6,7 +6,7 @@ import pytest
 
 from assay.core.types import Document
 from assay.corpus.importers.report_rows import kind_of, year_of
-from assay.search.cells import cell_of
+from assay.search.reports.cells import cell_of
 
 BUDGET = (
     "Alkuperäinen talousarvio",

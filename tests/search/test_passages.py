@@ -15,8 +15,8 @@ from assay.corpus import open_corpus
 from assay.engines.indexed import index_folder
 from assay.language.analysis import English
 from assay.search import index, index_files, signals, snippets
-from assay.search.inverting import bm25
 from assay.search.lexical import count_terms
+from assay.search.postings import bm25
 from assay.search.shown import passages_of, sentence_spans, shown_texts
 
 QUESTIONS = (

@@ -13,10 +13,10 @@ from assay.corpus import import_corpus, open_corpus
 from assay.engines.indexed import index_corpus, open_indexed
 from assay.language.analysis import analyzer
 from assay.language.finnish import irregular_forms, may_be_form
-from assay.search.asked_of_reports import _terms, question_of, readings, similar_words
-from assay.search.cells import Cell, sentence
 from assay.search.dense import named_encoder
 from assay.search.engine import Engine
+from assay.search.reports.cells import Cell, sentence
+from assay.search.reports.query import _terms, question_of, readings, similar_words
 from assay.search.soft import SAME_ROOT, lookalikes
 from assay.workbench.searching.corpora import search
 

@@ -10,7 +10,7 @@ import numpy as np
 from assay.core.types import Document
 from assay.search import index, index_files
 from assay.search.engine import Engine
-from assay.search.looked_up import work_named
+from assay.search.known_item import work_named
 from assay.search.windows import SIZE, cut
 
 FILLER = (

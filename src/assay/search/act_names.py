@@ -1,8 +1,4 @@
-"""How alike two words are by their beginnings, and the names of acts, of which one may be meant.
-
-Words that are alike begin with the same few letters, so that names are kept by these: a question is
-compared with the few names that begin as its words do, and not with all.
-"""
+"""How alike two words are by their beginnings, and the acts of documents."""
 
 from __future__ import annotations
 
@@ -11,27 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from assay.search.arrays import Array, Doubles
+from assay.search.arrays import Array
 
 ALIKE = 4  # letters that two words must have in common before they part
-
-
-class ActNames:
-    """`lemmas`: of each act the words of its name."""
-
-    def __init__(self, lemmas: list[list[str]]) -> None:
-        self.lemmas = lemmas
-        self._beginning: dict[str, list[tuple[int, str]]] = {}
-        for act, name in enumerate(lemmas):
-            for lemma in name:
-                self._beginning.setdefault(lemma[:ALIKE], []).append((act, lemma))
-
-    def best(self, word: str) -> Doubles:
-        """For each act how alike the most similar word of its name is."""
-        best = np.zeros(len(self.lemmas))
-        for act, lemma in self._beginning.get(word[:ALIKE], ()):
-            best[act] = max(best[act], alike(word, lemma))
-        return best
 
 
 def alike(first: str, second: str) -> float:

@@ -24,9 +24,8 @@ from assay.law.places import (
     without_sections,
     words_beside,
 )
-from assay.search import cells, snippets
+from assay.search import snippets
 from assay.search.arrays import Array, best_rows
-from assay.search.asked_of_reports import towns_missing
 from assay.search.closer import look_closer
 from assay.search.confidence import (
     ABSTAIN,
@@ -44,10 +43,12 @@ from assay.search.confidence import (
     sureness,
 )
 from assay.search.index import Index
-from assay.search.looked_up import FEW_BESIDE, MANY_BESIDE, look_up, work_named
+from assay.search.known_item import FEW_BESIDE, MANY_BESIDE, look_up, work_named
 from assay.search.profile import ROWS, weighted
-from assay.search.reported import is_prose
-from assay.search.rows import passage_for, read, row_signals
+from assay.search.reports import cells
+from assay.search.reports.fields import is_prose
+from assay.search.reports.query import towns_missing
+from assay.search.reports.rows import passage_for, read, row_signals
 from assay.search.signals import (
     Signals,
     SoftQuestion,

@@ -37,15 +37,15 @@ from assay.language.analysis import (
 )
 from assay.language.detect import detect, is_foreign, language_code
 from assay.language.finnish import irregular_forms, lemma_of_all
-from assay.search.act_names import ActNames, by_act
+from assay.search.act_names import by_act
 from assay.search.arrays import Array, Floats, offsets_of
 from assay.search.dense import named_encoder
 from assay.search.encoding import encoded
-from assay.search.inverting import Inverter, bm25
 from assay.search.lexical import Bm25, Counts, TermCounter, count_terms, joined_counts, no_counts
+from assay.search.postings import Inverter, bm25
 from assay.search.profile import REPORTS, ROWS, Profile, choose, read_alike, with_encoder
-from assay.search.reported import Marked, is_row, marked, page_texts
-from assay.search.said import Said, said_in
+from assay.search.reports.fields import Marked, is_row, marked, page_texts
+from assay.search.reports.passages import Said, said_in
 from assay.search.shown import Passages, joined, passages_of, taken
 from assay.search.soft import Lookalikes, SoftView, lookalikes
 from assay.search.views import Parts, View, body_length, section_starts, section_texts, view_of
@@ -98,8 +98,9 @@ class Index:
         return section_starts(self.sections, self.act_of, len(self))
 
     @cached_property
-    def act_names(self) -> ActNames:
-        return ActNames([self.lemmas(act) for act in self.acts])
+    def act_names(self) -> list[list[str]]:
+        """Of each act the words of its name, as lemmas."""
+        return [self.lemmas(act) for act in self.acts]
 
     @cached_property
     def act_is_asked(self) -> Array:

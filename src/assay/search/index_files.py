@@ -31,7 +31,7 @@ from assay.search.arrays import Array, Floats
 from assay.search.index import GRAM_K1, Index, all_vectors, with_vectors
 from assay.search.lexical import Bm25, Counts
 from assay.search.profile import Profile, with_encoder
-from assay.search.said import Said
+from assay.search.reports.passages import Said
 from assay.search.shown import Passages
 from assay.search.soft import Lookalikes, SoftView, unseen
 from assay.search.windows import Windows

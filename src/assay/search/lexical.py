@@ -7,7 +7,7 @@ the document's row, term by term. A query then adds up slices of one array by ro
 at memory speed, and no score is computed twice.
 
 `Counts` is the forward side (document to terms): it is kept, so that a changed corpus re-analyses
-changed documents only. `Bm25` is the inverted side, which inverting.py makes from it; the rows of a
+changed documents only. `Bm25` is the inverted side, which postings.py makes from it; the rows of a
 term ascend. The formula is Robertson & Zaragoza 2009 ("The Probabilistic Relevance
 Framework"), with log(1 + …) in the idf, which is never negative, and the mean length over the
 documents that have the field at all.

@@ -15,17 +15,13 @@ question names. Both also match it with questions that were written for document
 **Feedback.** The first hits are taken for relevant and their centroid for a better question:
 Rocchio (1971) in the encoder's space. Each counts by the softmax of its score, so that a clear
 leader decides and a flat beginning changes little.
-
-**Acts.** Where a collection has several acts, each gets a probability that the question is about
-it. Of each word it is asked how much more often it stands in the act than on average, smoothed with
-`STRENGTH` provisions of the average act (a Dirichlet prior; Zhai & Lafferty 2004); the logarithms
-add up over words, as in naive Bayes, and a word of the act's own name counts on top.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -39,7 +35,7 @@ from assay.search.gathered import best_of_section, voted_act
 from assay.search.index import VIEWS, Index, is_citation, letters_of, question_terms
 from assay.search.lexical import Bm25
 from assay.search.ranker import ranked, weights_of
-from assay.search.soft import Held, Similar
+from assay.search.soft import FEW, Held, Similar
 from assay.search.thesaurus import Term, thesaurus
 from assay.search.views import ASKS_WHEN
 from assay.search.windows import Windows
@@ -58,7 +54,6 @@ OWNED = 0.75  # of the provisions with a word, the part that one act has: the wo
 USUAL = 20  # provisions that have such a word at least
 SAME_NAME = 0.8  # how alike the words of two names of one act must be
 SAME_ACT = 0.6  # how alike a word and one of an act's name must be
-STRENGTH = 30.0  # provisions of the average act that every act is smoothed with
 WELL_HELD = 0.6  # of the attainable score, from which on written questions are not needed
 LEAST_HELD = 0.2  # documents that must hold a word for its rarity to be believed
 
@@ -340,7 +335,13 @@ def _by_terms(index: Index, text: str, terms: dict[str, list[Term]]) -> Doubles:
 
 def asked_vector(index: Index, text: str) -> Floats:
     """The vector of a question."""
-    return np.asarray(named_encoder(index.profile.encoder).queries([text])[0])
+    return _encoded(index.profile.encoder, text)
+
+
+@lru_cache(maxsize=4)
+def _encoded(encoder: str, text: str) -> Floats:
+    """Once for all that one search compares with it."""
+    return np.asarray(named_encoder(encoder).queries([text])[0])
 
 
 def _asked(index: Index, text: str) -> Floats:
@@ -380,11 +381,8 @@ def _coverage(index: Index, held: dict[str, list[Held]]) -> Doubles:
     total = TINY
     covered = np.zeros(size)
     for by_view in zip(*held.values(), strict=True):
-        best = np.zeros(size)
-        for rows, frequency in by_view:
-            best[rows] = np.maximum(best[rows], frequency)
-        rows = np.flatnonzero(best > 0)
-        share = np.minimum(1.0, best[rows])
+        rows, best = _best_of_views(by_view, size)
+        share = np.minimum(1.0, best)
         holding = float(share.sum())
         idf = rarest
         if holding > LEAST_HELD:
@@ -392,6 +390,21 @@ def _coverage(index: Index, held: dict[str, list[Held]]) -> Doubles:
         covered[rows] += idf * share
         total += idf
     return covered / total
+
+
+def _best_of_views(by_view: Sequence[Held], size: int) -> Held:
+    """The documents that have a word in some view, and how often at most."""
+    if sum(len(rows) for rows, _ in by_view) * FEW > size:
+        best = np.zeros(size)
+        for rows, frequency in by_view:
+            best[rows] = np.maximum(best[rows], frequency)
+        rows = np.flatnonzero(best > 0)
+        return rows, best[rows]
+    every = np.concatenate([rows for rows, _ in by_view])
+    rows, place = np.unique(every, return_inverse=True)
+    best = np.zeros(len(rows))
+    np.maximum.at(best, place, np.concatenate([frequency for _, frequency in by_view]))
+    return rows, best
 
 
 def _known(index: Index, words: list[str], terms: dict[str, list[Term]]) -> float:
@@ -431,10 +444,7 @@ def acts_named(index: Index, rest: str) -> Array:
     name in full."""
     said = index.lemmas(rest)[:MAX_WORDS]
     fit = np.array(
-        [
-            max(within(said, name), within(name, said) if name else 0.0)
-            for name in index.act_names.lemmas
-        ]
+        [max(within(said, name), within(name, said) if name else 0.0) for name in index.act_names]
     )
     return np.asarray((fit > SAME_ACT) & (fit == fit.max()))
 
@@ -445,7 +455,7 @@ def acts_called(index: Index, name: str) -> Array:
     if index.profile.language == "he":
         return np.array([is_called(act, name) for act in index.acts])
     said = index.lemmas(name)[:MAX_WORDS]
-    fit = np.array([min(within(said, own), within(own, said)) for own in index.act_names.lemmas])
+    fit = np.array([min(within(said, own), within(own, said)) for own in index.act_names])
     whole = (fit > SAME_NAME) & (fit == fit.max())
     return np.asarray(whole) if whole.any() else acts_named(index, name)
 
@@ -457,12 +467,10 @@ def _of_acts(
     terms: dict[str, list[Term]],
     held: list[Held],
 ) -> Signals:
-    """What a document gains by its act. `act`: how likely the question is about it; `asked_by`: the
-    question asks by it; `subject`: its name is a word of the question or the one term that such a
-    word stands for, or it has a word of the question nearly to itself where another act is named
-    so."""
-    found: Signals = {"act": _act_prior(index, words, held)[index.act_of]}
-    found["asked_by"] = found["subject"] = np.zeros(len(index))
+    """What a document gains by its act. `asked_by`: the question asks by it; `subject`: its name is
+    a word of the question or the one term that such a word stands for, or it has a word of the
+    question nearly to itself where another act is named so."""
+    found: Signals = dict.fromkeys(("asked_by", "subject"), np.zeros(len(index)))
     if question.acts is not None:
         found["asked_by"] = question.acts[index.act_of].astype(float)
         return found
@@ -482,7 +490,7 @@ def _subjects(index: Index, lemmas: list[str]) -> Doubles:
             SUBJECT_LETTERS <= len(lemma) < len(name[0]) and name[0].startswith(lemma)
             for lemma in lemmas
         )
-        for name in index.act_names.lemmas
+        for name in index.act_names
     ]
     return np.asarray(is_meant, float)[index.act_of]
 
@@ -509,20 +517,3 @@ def _left_out(index: Index, excluded: str, words: list[str]) -> Doubles:
         held = [np.minimum(1.0, title.frequency(index.words.same(word))) for word in others]
         share = np.maximum(share, np.maximum.reduce(held))
     return share
-
-
-def _act_prior(index: Index, words: list[str], held: list[Held]) -> Doubles:
-    """How likely the question is about each act."""
-    count = len(index.acts)
-    sizes = np.bincount(index.act_of, minlength=count)
-    score = np.zeros(count)
-    for word, (rows, frequency) in zip(words, held, strict=True):
-        presence = np.minimum(1.0, frequency)
-        if presence.sum() < 0.5:
-            continue
-        by_act = np.bincount(index.act_of[rows], weights=presence, minlength=count)
-        usual = float((by_act / np.maximum(sizes, 1)).mean())
-        score += np.log((by_act + STRENGTH * usual) / (sizes + STRENGTH) / max(usual, 1e-6))
-        score += index.act_names.best(index.lemma(word))
-    share = np.exp(score - score.max())
-    return np.asarray(share / share.sum())

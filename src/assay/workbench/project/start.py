@@ -21,10 +21,10 @@ from assay.core.files import write_atomic
 from assay.core.workspace import workspace
 from assay.corpus.lookup import corpus_named, is_corpus
 from assay.engines.indexed import is_indexed
-from assay.formats.query_lists import read_queries
 from assay.gold.log import open_log
 from assay.judging.pool import pool_path
 from assay.workbench.judging.rulings import dispute_count
+from assay.workbench.judging.set_edits import read_queries
 from assay.workbench.project.config import CONFIG_NAME
 
 SET = Path("set.json")

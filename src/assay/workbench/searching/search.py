@@ -63,7 +63,8 @@ SIGNALS = {
     "dense": ("meaning", 0.3, 0.5),
     "citation": ("citations", 0.3, 0.9),
     "named": ("named", 0.1, 0.5),
-    "act": ("act", 0.3, 0.6),
+    "asked_by": ("act", 0.3, 0.6),
+    "work": ("act", 0.9, 1.0),
     "feedback": ("company", 0.6, 0.9),
 }
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from assay.search.arrays import Array, Floats
 from assay.search.dense import named_encoder
-from assay.search.reported import Reported, sentences_in
+from assay.search.reports.fields import Reported, sentences_in
 
 
 @dataclass(frozen=True)

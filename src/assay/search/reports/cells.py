@@ -7,8 +7,8 @@ import msgspec
 
 from assay.core.types import Document, Hit, Locator
 from assay.language.amounts import factor_of
-from assay.search.columns import best_column
-from assay.search.reported import is_row
+from assay.search.reports.columns import best_column
+from assay.search.reports.fields import is_row
 
 LONGEST_LABEL = 90
 LONGEST = 280

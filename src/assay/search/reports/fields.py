@@ -15,7 +15,7 @@ from assay.core.types import Document
 from assay.corpus.importers.report_rows import kind_of, year_of
 from assay.language.towns import towns_in
 from assay.search.arrays import Array
-from assay.search.columns import BUDGET, GROUP, OWN, YEAR, kinds_of
+from assay.search.reports.columns import BUDGET, GROUP, OWN, YEAR, kinds_of
 
 ROW, TABLE, PROSE = "row", "table", "prose"
 K = TypeVar("K", int, str)

@@ -34,10 +34,10 @@ from assay.language.analysis import grams
 from assay.language.finnish import without_dots
 from assay.language.towns import FORMER
 from assay.search.arrays import TINY, Array, Doubles, best_rows, cosines
-from assay.search.asked_of_reports import Question, question_of, readings, similar_words
 from assay.search.index import Index
-from assay.search.of_towns import of_towns
-from assay.search.reported import PROSE, ROW, TABLE, is_prose, passages_of, sentences_in
+from assay.search.reports.fields import PROSE, ROW, TABLE, is_prose, passages_of, sentences_in
+from assay.search.reports.query import Question, question_of, readings, similar_words
+from assay.search.reports.towns import of_towns
 from assay.search.signals import asked_vector
 from assay.search.soft import Similar
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from assay.language.towns import is_town
 from assay.search.arrays import Array
-from assay.search.asked_of_reports import Question, similar_words
 from assay.search.index import Index
+from assay.search.reports.query import Question, similar_words
 from assay.search.soft import Similar
 
 COMPANY = frozenset({"oy", "oyj", "ab", "ky", "osuuskunta", "säätiö", "ry"})

@@ -1,0 +1,1 @@
+"""Search in annual reports: the rows of their tables, and the prose beside them."""
