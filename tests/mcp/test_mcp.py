@@ -40,6 +40,7 @@ TOOLS = {
     "search",
     "get_document",
     "cite",
+    "check_answer",
     "list_queries",
     "list_waiting",
     "get_rubric",

@@ -346,7 +346,17 @@ def _score_sample(output: Path, *, json: bool) -> None:
     last = list(scored)[-1]
     say(f"3. The scorecard of {last}", style="bold")
     show(terminal.scorecard(view(scored[last].results)))
+    _show_bad_answer()
     show(terminal.next_steps(output, english, search=own))
+
+
+def _show_bad_answer() -> None:
+    """One generated answer of the samples, with what is wrong in it."""
+    from assay.reports.answers import card
+    from assay.workbench.project.demo import bad_answer
+
+    say("4. A generated answer, checked against the passages it was given", style="bold")
+    show(card(bad_answer()))
 
 
 def _copy(folder: Path) -> None:

@@ -20,6 +20,7 @@ from assay import __version__, formats
 from assay.core import extras
 from assay.core.errors import UsageError
 from assay.core.files import iter_json_lines, read_json, write_atomic
+from assay.core.results import AnswerResults
 from assay.core.results_file import encode
 from assay.core.workspace import HOME, STORE
 from assay.engines.engine_table import EngineConfig
@@ -295,3 +296,12 @@ def _flag_and_suggest(service: Service, story: _Story, now: datetime) -> None:
             rationale=said.rationale,
             by=said.by,
         )
+
+
+def bad_answer() -> AnswerResults:
+    """The check of the one sample answer that misquotes and cites a passage that is not there."""
+    from assay.answers.readers import read_answers
+    from assay.workbench.scoring.answers import check_all
+
+    read = read_answers(samples() / "answers" / "answers.jsonl")
+    return check_all([one for one in read.answers if one.id == "fi-faults"], name="fi-faults")
