@@ -94,7 +94,7 @@ $(VENV)/.dev: $(VENV)/.base
 # The old SDK of MCP, in a folder that its tests put before the new one
 $(VENV)/mcp-1: | $(VENV)/.dev
 	@echo "Installing mcp 1.x"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --target $@ 'mcp<2' 2> /dev/null
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --target $@ 'mcp<2'
 
 $(VENV)/.serve: $(VENV)/.base
 	@echo "Installing the server"
