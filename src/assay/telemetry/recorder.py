@@ -159,6 +159,7 @@ class Recorder:
         self._lock = threading.Lock()  # of the counts; a caller takes it only for what is dropped
         self._writing = threading.Lock()  # held while modules load and the store is written
         self._thread: threading.Thread | None = None
+        self._mover: threading.Thread | None = None
         self._store: Store | None = None
         self._closing = threading.Event()
         self._wake = threading.Event()
@@ -284,9 +285,10 @@ class Recorder:
                 )
                 self._thread.start()
                 if self._spill is not None:
-                    threading.Thread(
+                    self._mover = threading.Thread(
                         target=self._move_to_file, name="assay-telemetry-spill", daemon=True
-                    ).start()
+                    )
+                    self._mover.start()
 
     def _run(self) -> None:
         pause = self._interval
@@ -565,6 +567,8 @@ class Recorder:
         self._wake.set()
         self._spills.set()
         thread.join(self.patience())
+        if self._mover is not None:
+            self._mover.join(WRITING)  # what it has taken from the queue is in no file yet
         if thread.is_alive():  # it hangs: sending a search twice is harmless
             self._keep_in_file([*self._in_hand, *self._take(len(self._queue))])
         if self._spill is not None:
