@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from assay.corpus.build import ImportReport
     from assay.corpus.citations import Resolved
     from assay.corpus.disk import LinkedDocument
-    from assay.engines.dry_run import Trial
     from assay.engines.http_table import Preset
+    from assay.engines.running import Trial
     from assay.judging.labels import Dispute, Policy
     from assay.judging.machine import Spent
     from assay.judging.next import Decision
