@@ -11,13 +11,13 @@ export NO_MKDOCS_2_WARNING := 1
 help:  ## Show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 16
 
-demo: $(VENV)/.base  ## Score four engines on the bundled samples
+demo: $(VENV)/.plain  ## Score three engines on the bundled samples (four after make serve)
 	@$(BIN)/assay demo --output demo-results.json
 
 test: $(VENV)/.dev  ## Format, lint, types, import rule and all tests
 	@$(MAKE) --no-print-directory -j2 types tests
 
-tests: lint
+tests: lint $(VENV)/mcp-1
 	rm -f .pytest_cache/v/cache/lastfailed
 	$(BIN)/pytest -n auto --dist worksteal || { [ $$? -eq 1 ] && $(AGAIN); }
 
@@ -76,6 +76,11 @@ $(VENV)/bin/python:
 # Both packages of this repository: Assay, and the encoders that its search needs.
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable packages/models --editable
 
+$(VENV)/.plain: pyproject.toml | $(VENV)/bin/python
+	@echo "Installing assay"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
 $(VENV)/.base: pyproject.toml packages/models/pyproject.toml | $(VENV)/bin/python
 	@echo "Installing assay"
 	@$(INSTALL) '.[search]'
@@ -85,6 +90,11 @@ $(VENV)/.dev: $(VENV)/.base
 	@echo "Installing the test tools"
 	@$(INSTALL) '.[dev]'
 	@touch $@
+
+# The old SDK of MCP, in a folder that its tests put before the new one
+$(VENV)/mcp-1: | $(VENV)/.dev
+	@echo "Installing mcp 1.x"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --target $@ 'mcp<2' 2> /dev/null
 
 $(VENV)/.serve: $(VENV)/.base
 	@echo "Installing the server"

@@ -2,6 +2,7 @@
 
     python benchmarks/decisions.py                                  # simulated values alone
     python benchmarks/decisions.py --data ../shared/data/fppc       # and the real runs
+    python benchmarks/decisions.py … --only asked-for               # the summary alone
     python benchmarks/decisions.py … --write docs/measured          # decisions-*.csv there
 
 Real: the values by query of the eleven engines in DATA/runs-dev by DATA/dataset-dev.json, 55 pairs;
@@ -15,6 +16,7 @@ import argparse
 import itertools
 import json
 import sys
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -220,8 +222,8 @@ def boards(table: Floats) -> Lines:
         row = compare_with_leaderboard(results, [pair.other, pair.system]).differences[0]
         decided = row.verdict in ("better", "worse")
         two += decided
-        both += pair.verdict in ("better", "worse")
-        lost += decided and pair.verdict == "not significant" and pair.p_adjusted <= 0.05
+        both += (told := pair.verdict in ("better", "worse"))
+        lost += decided and not told and pair.p_adjusted <= 0.05
     heads = ("pairs", "decided by two files", "decided on the board", "lost beyond the correction")
     yield f"| {' | '.join(heads)} |\n|---|---|---|---|"
     yield f"| {len(board.pairs)} | {two} | {both} | {lost} |"
@@ -373,6 +375,134 @@ def rates() -> Lines:
         yield f"| {title} | {' | '.join(cells)} |"
 
 
+# ── what was asked for, in one table ──────────────────────────────────────────────────────────────
+
+
+def asked_for(table: Floats, repeats: int) -> Lines:
+    """Every row of what decisions must show, with what was measured, on nDCG@10."""
+    yield "| | wanted | measured |\n|---|---|---|"
+    covered: dict[int, list[tuple[float, float, float]]] = {n: [] for n in SIZES}
+    claimed: dict[int, list[tuple[float, float, float]]] = {n: [] for n in SIZES}
+    for n, (pair, moves) in itertools.product(SIZES, changes_of(table, 0)):
+        values, truth = drawn(moves, n, repeats, *pair), float(moves.mean())
+        share, width = _held(chosen, values, truth)
+        covered[n].append((share, width, _held(student, values, truth)[1]))
+        still = drawn(moves - moves.mean(), n, repeats, *pair, 1)
+        there = still + CHANGE
+        low, high = chosen(there)
+        apart = (statistics.change_tests(there) <= 0.05) != ((low > 0) | (high < 0))
+        none, found = (statistics.significant(each) for each in (still, there))
+        claimed[n].append((apart.mean(), (none != 0).mean(), (found > 0).mean()))
+    shares = {n: np.mean(rows, axis=0) for n, rows in covered.items()}
+    claims_at = {n: np.mean(rows, axis=0) for n, rows in claimed.items()}
+    rows = {
+        "interval and p contradict each other, δ = .10": (
+            "never",
+            [f"{claims_at[n][0]:.1%}" for n in SIZES],
+        ),
+        "coverage for a change, n = 10 / 16 / 33 / 66": (
+            ".93–.99 / .94–.985 / .94–.975 / .94–.97",
+            [f"{shares[n][0]:.3f}" for n in SIZES],
+        ),
+        "width against t, n = 16 / 33": (
+            "1.25 / 1.12",
+            [f"{shares[n][1] / shares[n][2]:.2f}" for n in (16, 33)],
+        ),
+        "false claims at δ = 0": ("5%", [f"{claims_at[n][1]:.1%}" for n in SIZES]),
+        "compare decides δ = .10, n = 16 / 33": (
+            ".64 / .90",
+            [f"{claims_at[n][2]:.2f}" for n in (16, 33)],
+        ),
+        **_gates_asked_for(table, repeats),
+        "board pairs open though two files decide them, beyond the correction": (
+            "0",
+            [list(boards(table))[-1].split(" | ")[-1].strip(" |")],
+        ),
+        "gold next asks again for pairs with two grades": (
+            "0",
+            ["{} of {}".format(*asked_again())],
+        ),
+    }
+    for name, (wanted, measured) in rows.items():
+        yield f"| {name} | {wanted} | {' / '.join(measured)} |"
+
+
+def _gates_asked_for(table: Floats, repeats: int) -> dict[str, tuple[str, list[str]]]:
+    drop = Gate(measure="nDCG@10", max_drop=DROP, significance=0.05)
+    no_worse = Gate(measure="nDCG@10", no_worse_than=MARGIN, significance=0.05)
+    few = max(repeats // 20, 5)
+    failing = [
+        np.mean(
+            [
+                np.mean([each == "fail" for each in _statuses(drop, still + shift)])
+                for pair, moves in changes_of(table, 0)
+                for still in [drawn(moves - moves.mean(), 33, few, *pair)]
+            ]
+        )
+        for shift in (-CHANGE, -DROP)
+    ]
+    same = [results_of(np.linspace(0, 1, n)) for n in range(1, 67)]
+    passed = sum(decide(each, [drop, no_worse], each).status == "pass" for each in same)
+    noise = np.random.default_rng(33).normal(0, NOISE, (33, repeats))
+    again = np.mean([each == "pass" for each in _statuses(no_worse, noise)])
+    return {
+        "max_drop = .02 with significance fails at δ = -.10, n = 33; at the bound": (
+            "75% / at most 5%",
+            [f"{share:.1%}" for share in failing],
+        ),
+        "the same file passes drop gates, 1 to 66 queries": ("always", [f"{passed} of 66"]),
+        "re-run with noise of .02 passes no_worse_than = .05, n = 33": ("90%", [f"{again:.1%}"]),
+    }
+
+
+def asked_again(queries: int = 9, disputed: int = 10) -> tuple[int, int]:
+    """Of so many pairs that two judges graded differently, how many `gold next` asks for again."""
+    from assay.core.types import Vote
+    from assay.workbench.judging.next import next_pairs
+    from assay.workbench.judging.votes_to_labels import append_votes
+    from assay.workbench.scoring.request import ScoreRequest
+    from assay.workbench.scoring.score import score
+
+    with tempfile.TemporaryDirectory() as folder:
+        gold, files = Path(folder, "set.json"), [Path(folder, f"{name}.json") for name in "ab"]
+        docs, ids = (
+            [f"d{number}" for number in range(10)],
+            [f"q{number}" for number in range(queries)],
+        )
+        rows = [
+            {"opinion_id": doc, "score": 2 * (place % 3 == 0), "rationale": "so"}
+            for place, doc in enumerate(docs[:4])
+        ]
+        set_of = [{"id": query, "text": query, "relevance_judgments": rows} for query in ids]
+        gold.write_text(json.dumps({"queries": set_of}), encoding="utf-8")
+        for path, order in zip(files, (docs, docs[::-1]), strict=True):
+            lines = [
+                f"{query} Q0 {doc} {rank} {-rank} x"
+                for query in ids
+                for rank, doc in enumerate(order)
+            ]
+            run = path.with_suffix(".trec")
+            run.write_text("\n".join(lines), encoding="utf-8")
+            score(ScoreRequest(dataset=gold, run=run, output=path))
+        open_pairs = [(pair.query_id, pair.doc_id) for pair in next_pairs(*files).pairs]
+        votes = [
+            Vote(
+                id=f"{query}-{doc}-{who}",
+                query_id=query,
+                doc_id=doc,
+                judge=who,
+                grade=grade,
+                kind="human",
+                at="2026-05-31T12:00:00+00:00",
+            )
+            for query, doc in open_pairs[:disputed]
+            for who, grade in (("ada", 2), ("bea", 0))
+        ]
+        append_votes(gold, votes)
+        left = {(pair.query_id, pair.doc_id) for pair in next_pairs(*files).pairs}
+        return len(left & set(open_pairs[:disputed])), len(open_pairs)
+
+
 # ── the tables ────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -399,6 +529,7 @@ def tables(data: Path | None, repeats: int) -> Iterator[tuple[str, Lines]]:
     """Every table with the name of its file."""
     table = real_values(data) if data is not None else None
     if table is not None:
+        yield "asked-for", asked_for(table, repeats)
         yield "changes-real", real_changes(table, repeats)
         yield "compare", claims(table, repeats)
         yield "boards", boards(table)
@@ -413,8 +544,11 @@ def main() -> None:
     parser.add_argument("--data", type=Path, help="the folder with dataset-dev.json and runs-dev")
     parser.add_argument("--repeats", type=int, default=400)
     parser.add_argument("--write", type=Path, help="write decisions-*.csv into this folder")
+    parser.add_argument("--only", help="one table, by name")
     given = parser.parse_args()
     for name, table in tables(given.data, given.repeats):
+        if given.only not in (None, name):
+            continue
         sys.stdout.write(f"\n{name}\n\n")
         lines = []
         for line in table:

@@ -219,8 +219,9 @@ def distances(
         ]
         whole = [[entry for entry in one if entry.query_id in scored] for one in whole]
         true = decision_state(*whole, measure=measure).expected
-        deviation = max(stand.deviation, 1e-9)
-        yield (true - stand.expected) / deviation, true, stand.expected, deviation
+        if stand.deviation > 0 and not stand.first:  # else nothing is predicted
+            z = (true - stand.expected) / stand.deviation
+            yield z, true, stand.expected, stand.deviation
 
 
 def belief_table(world: World, *, chosen: bool = False) -> Iterator[str]:
@@ -234,7 +235,9 @@ def belief_table(world: World, *, chosen: bool = False) -> Iterator[str]:
         alone = [(one,) for one in world.runs]
         for measure, some in (("nDCG@10", pairs), ("nDCG@10", alone), ("P@5", alone)):
             name = f"{'change' if some is pairs else 'value'} of {measure}"
-            found = np.array(list(distances(world, kind, share, some, measure)))
+            found = np.array(list(distances(world, kind, share, some, measure))).reshape(-1, 4)
+            if not len(found):
+                continue
             every[name].append(found)
             yield _belief_row(kind, f"{share:.0%}" if kind != "published" else "", name, found)
     for name, parts in every.items():

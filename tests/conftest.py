@@ -26,6 +26,9 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 for name in ("ASSAY_HOME", "ASSAY_STORE"):
     os.environ.pop(name, None)
 
+# Stores that tests start log to the terminal of whichever test runs then.
+os.environ["GRPC_VERBOSITY"] = "NONE"
+
 # No test takes the power away. Those of what is written and when put a function of their own here.
 os.fsync = lambda fd: None
 
@@ -48,7 +51,7 @@ def pytest_xdist_auto_num_workers() -> int:
 
 settings.register_profile(
     "fast",
-    max_examples=60,
+    max_examples=40,
     deadline=None,
     derandomize=True,
     database=None,

@@ -28,7 +28,7 @@ LAYERS = (
     {"engines"},
     {"telemetry"},
     {"evaluation"},
-    {"judging", "review"},
+    {"judging", "review", "answers"},
     {"reports"},
     {"workbench"},
     {"api", "web", "mcp", "pytest_plugin", "testing"},

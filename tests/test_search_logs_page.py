@@ -9,12 +9,13 @@ import re
 import subprocess
 import sys
 import uuid
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
 
 from kit.commands import Assay
 from kit.docs_pages import DOCS, Block, blocks
@@ -103,26 +104,16 @@ def test_the_page_from_tables_to_a_baseline(team: Path, assay_cli: Assay) -> Non
     assert reports[0].endswith("-2.md") or reports[1].endswith("-2.md")
 
 
-class App:
-    """As much of a web framework as the page uses."""
-
-    def __init__(self) -> None:
-        self.routes: dict[str, Callable[[], Any]] = {}
-
-    def get(self, path: str) -> Callable[[Any], Any]:
-        return lambda function: self.routes.setdefault(path, function)
-
-
 def test_the_page_shows_the_backlog(team: Path, assay_cli: Assay) -> None:
     assay_cli("init", "--layout", "harness")
-    names: dict[str, Any] = {"app": App()}
+    names: dict[str, Any] = {"app": FastAPI()}
     for title in ("metrics.py", "app.py"):
         exec(block("python", title).text, names)
     figures = {"pending_review": 1, "approved": 1, "rejected": 0, "published": 0, "other": 1}
     figures |= {"total": 3, "oldest_pending_at": "2026-05-01T12:00:00+00:00"}
     assert asyncio.run(names["get_dashboard"]()) == {"halacha_backlog": figures}
-    diagnostics = names["app"].routes["/api/system/diagnostics"]
-    assert asyncio.run(diagnostics()) == {"halacha_backlog": figures}
+    answer = TestClient(names["app"]).get("/api/system/diagnostics")
+    assert (answer.status_code, answer.json()) == (200, {"halacha_backlog": figures})
 
 
 def test_the_glue_is_as_short_as_the_page_says() -> None:

@@ -16,9 +16,9 @@ from assay.core import plugins
 from assay.core.types import Document, Hit
 from assay.corpus.build import import_corpus
 from assay.corpus.importers import tabular
+from assay.engines.baselines import Bm25Engine, RandomEngine
 from assay.engines.indexed import index_corpus, open_indexed
 from assay.engines.python import load_engine
-from assay.engines.running import Bm25Engine, RandomEngine
 from assay.law.citation import Scheme
 from assay.store import Store, open_store
 from assay.testing import check_engine, check_format, check_importer, check_store

@@ -1,6 +1,6 @@
 """Fit the weights of the ranker of provisions and write src/assay/search/data/ranker.json.
 
-    python ranker.py --corpus six-acts --questions eval/questions_finnish_golden.json
+    python ranker.py [--ablate] --corpus six-acts --questions eval/questions_finnish_golden.json
 
 Each question is asked four ways: with the written questions of all acts, with none, with those of
 its own act left out (the act is new), and with those of other acts left out. The weights are a
@@ -26,8 +26,8 @@ from pathlib import Path
 import numpy as np
 from scipy.optimize import minimize
 
-from assay.corpus.disk import open_corpus
-from assay.search import closer, index, written
+from assay.core.workspace import workspace
+from assay.search import closer, index, index_files, written
 from assay.search.arrays import best_rows
 from assay.search.engine import Engine
 from assay.search.signals import soft_signals
@@ -63,8 +63,7 @@ class Questions:
     """The golden questions of a corpus that it answers, and the index with written questions."""
 
     def __init__(self, corpus: str, file: Path) -> None:
-        documents = list(open_corpus(None, corpus).iter())
-        built = index.build((document, document.id) for document in documents)
+        built = index_files.load(workspace() / "indexes" / corpus)
         self.full = index.with_questions(built, written.shipped(built.profile.language), [])
         self._sections: dict[int, list[int]] = defaultdict(list)
         sections = np.searchsorted(built.section_starts, np.arange(len(built)), side="right")
@@ -145,8 +144,8 @@ class Questions:
         return found
 
 
-def fit(asked: Sequence[Asked]) -> np.ndarray:
-    """The weights under which the right candidates are most likely."""
+def fit(asked: Sequence[Asked], without: str = "") -> np.ndarray:
+    """The weights under which the right candidates are most likely; `without` one feature."""
     used = [one for one in asked if one.right.any() and not one.right.all()]
     every = np.concatenate([one.features for one in used])
     scale = np.maximum(every.std(0), SPREAD)
@@ -166,7 +165,11 @@ def fit(asked: Sequence[Asked]) -> np.ndarray:
         return value + STRENGTH * weights @ weights, slope + 2 * STRENGTH * weights
 
     bounds = [
-        (None, 0.0) if name in NEGATIVE else (LEAST.get(name, 0.0) * factor, None)
+        (0.0, 0.0)
+        if name == without
+        else (None, 0.0)
+        if name in NEGATIVE
+        else (LEAST.get(name, 0.0) * factor, None)
         for name, factor in zip(NAMES, scale, strict=True)
     ]
     start = np.array([high if low is None else low for low, high in bounds], float)
@@ -183,13 +186,13 @@ def shares(asked: Sequence[Asked], weights: np.ndarray) -> dict[str, np.ndarray]
     return {way: np.mean(values, axis=0) for way, values in found.items()}
 
 
-def left_out(asked: Sequence[Asked], attribute: str, folds: int) -> str:
-    """The same for questions whose act, or author, is in no fit."""
+def left_out(asked: Sequence[Asked], attribute: str, folds: int, without: str = "") -> str:
+    """The same for questions whose act, or author, is in no fit; `without` one feature."""
     values = np.random.default_rng(1).permutation(sorted({getattr(a, attribute) for a in asked}))
     found: dict[str, list[tuple[int, np.ndarray]]] = defaultdict(list)
     for fold in range(min(folds, len(values))):
         out = set(values[fold::folds].tolist())
-        weights = fit([one for one in asked if getattr(one, attribute) not in out])
+        weights = fit([one for one in asked if getattr(one, attribute) not in out], without)
         kept = [one for one in asked if getattr(one, attribute) in out]
         for way, share in shares(kept, weights).items():
             found[way].append((sum(one.way == way for one in kept), share))
@@ -206,12 +209,17 @@ def main() -> None:
     )
     parser.add_argument("--corpus", required=True)
     parser.add_argument("--questions", type=Path, required=True)
+    parser.add_argument("--ablate", action="store_true", help="print what each feature is worth")
     args = parser.parse_args()
     questions = Questions(args.corpus, args.questions)
     encoder = questions.full.profile.encoder
     asked = questions.ask_all()
     sys.stdout.write(f"act left out: {left_out(asked, 'act', FOLDS)}\n")
     sys.stdout.write(f"author left out: {left_out(asked, 'author', 99)}\n")
+    if args.ablate:
+        for name in NAMES:
+            sys.stdout.write(f"without {name}: {left_out(asked, 'act', FOLDS, name)}\n")
+        return
     weights = fit(asked) / TEMPERATURE
     file = Path(closer.__file__).parent / "data" / "ranker.json"
     known = json.loads(file.read_text(encoding="utf-8"))

@@ -8,6 +8,8 @@ import msgspec
 import pytest
 
 from assay.core.errors import InputError
+from assay.corpus.importers import annual_report
+from assay.corpus.importers.kinds import Unit
 from kit.sources import encrypted_pdf, load, pdf_with_image, pdf_with_text
 
 PARSED = {
@@ -191,5 +193,5 @@ def test_without_the_extra_a_pdf_says_what_to_install(
     monkeypatch.setitem(__import__("sys").modules, "pypdfium2", None)
     (tmp_path / "r.pdf").write_bytes(pdf_with_text(STATEMENT))
     with pytest.raises(InputError) as missing:
-        load("report", tmp_path / "r.pdf", tmp_path)
+        list(annual_report.read(str(tmp_path), Unit(path="r.pdf", id="r"), {}))
     assert "assay-ir[pdf]" in str(missing.value)

@@ -19,7 +19,7 @@ from assay.evaluation.graded import default_measures, evaluate, graded_results
 from assay.evaluation.measures import (
     JudgedHits,
     Measure,
-    is_handed,
+    is_external,
     parse_measure,
     parse_measures,
     rbp_residual,
@@ -202,7 +202,7 @@ def test_suites_and_keys() -> None:
     assert result_key(parse_measure("RR"), whole) == "mrr"
     assert result_key(parse_measure("RR"), whole[:-1]) == "RR"
     assert [str(each) for each in parse_measures(["P@5", "AP", "precision@5"])] == ["P@5", "AP"]
-    assert (is_handed(parse_measure("Rprec")), is_handed(parse_measure("AP"))) == (True, False)
+    assert (is_external(parse_measure("Rprec")), is_external(parse_measure("AP"))) == (True, False)
 
 
 # ── results ───────────────────────────────────────────────────────────────────────────────────────

@@ -238,15 +238,15 @@ def test_a_gate_names_the_query_that_makes_its_interval_doubtful() -> None:
 @pytest.mark.parametrize(
     ("gate", "n", "said"),
     [
-        ({"max_drop": 0.02, "significance": 0.05}, 30, "cannot pass on 30 queries; it takes at"),
-        ({"no_worse_than": 0.02}, 30, "no_worse_than = 0.02 with significance 0.05 cannot pass"),
+        ({"max_drop": 0.02, "significance": 0.05}, 30, "run again on 30 queries; it takes at"),
+        ({"no_worse_than": 0.02}, 30, "no_worse_than = 0.02 with significance 0.05 cannot clear"),
         ({"max_drop": 0.02, "significance": 0.05}, 40, ""),
         ({"max_drop": 0.02}, 5, ""),
         ({"no_worse_than": 0.05}, 33, ""),
         ({"minimum": 0.95, "significance": 0.05}, 30, "minimum = 0.95 with significance 0.05"),
         ({"minimum": 0.95, "significance": 0.05}, 80, ""),
         ({"maximum": 0.05, "significance": 0.05}, 30, "maximum = 0.05 with significance 0.05"),
-        ({"max_drop": 0.02, "worst_case": True}, 100, "cannot pass on 100 queries; it takes at"),
+        ({"max_drop": 0.02, "worst_case": True}, 100, "run again on 100 queries; it takes at"),
     ],
 )
 def test_a_gate_that_cannot_pass_is_known_before_any_engine_is_asked(

@@ -86,7 +86,7 @@ def test_raising_a_value_never_lowers_a_bound(
 def test_a_mean_is_covered_where_some_queries_fail_wholly(missed: float, n: int) -> None:
     """Values of .8 to 1, and rarely 0."""
     rng = np.random.default_rng([n, int(100 * missed)])
-    drawn = np.where(rng.random((n, 400)) < missed, 0.0, rng.uniform(0.8, 1, (n, 400)))
+    drawn = np.where(rng.random((n, 160)) < missed, 0.0, rng.uniform(0.8, 1, (n, 160)))
     truth = 0.9 * (1 - missed)
     found = statistics.mean_intervals(drawn, worst_case=True)
     held = [each.low <= truth <= each.high for each in found]  # type: ignore[operator]
@@ -114,7 +114,7 @@ NASTY = {
 @pytest.mark.parametrize("name", NASTY)
 def test_a_change_is_covered_where_values_bunch(name: str, n: int) -> None:
     values, chances = NASTY[name]
-    drawn = np.random.default_rng([n, len(name)]).choice(values, size=(n, 400), p=chances)
+    drawn = np.random.default_rng([n, len(name)]).choice(values, size=(n, 160), p=chances)
     truth = float(np.dot(values, chances))
     found = statistics.change_intervals(drawn, worst_case=True)
     inside = [each.low <= truth <= each.high for each in found]  # type: ignore[operator]

@@ -47,7 +47,10 @@ def judge(
 
 def write_set(judgments: list[dict[str, Any]] | None = None) -> None:
     query = {"id": "q1", "text": "gift limits", "type": "keyword", "notes": "SECRETNOTE"}
-    dataset = {"queries": [query | {"relevance_judgments": judgments or []}]}
+    dataset = {
+        "rubric": "fppc-relevance-3",
+        "queries": [query | {"relevance_judgments": judgments or []}],
+    }
     Path("set.json").write_text(json.dumps(dataset))
     pairs = [{"query_id": "q1", "doc_id": doc, "judges": []} for doc in DOCS]
     Path("set.pool.json").write_text(

@@ -17,7 +17,7 @@ from assay.core.results import GradedEntry
 from assay.evaluation.imputed_measures import (
     FEWEST,
     chance_above,
-    guessed,
+    impute,
     measured,
     sampled,
     tabled,
@@ -162,7 +162,7 @@ SECOND = entries("axbz", "wbua", "dxc", "abc")
 def test_an_effect_is_computed_one_grade_at_a_time(second: Any, measure: str) -> None:
     wanted = parse_measure(measure)
     table = tabled(FIRST, second, wanted)
-    guess = guessed(table, with_unseen=second is None)
+    guess = impute(table, with_unseen=second is None)
     levels = [0, *guess.belief.grades.tolist()]
     shares = np.asarray(guess.belief.shares)
     chance = chances(guess.belief, guess.features, guess.spots[:, 0])
@@ -213,7 +213,7 @@ def test_an_effect_is_computed_one_grade_at_a_time(second: Any, measure: str) ->
 def test_where_a_decision_stands_is_told_by_the_draws(second: Any, threshold: float) -> None:
     wanted = parse_measure("nDCG@3")
     table = tabled(FIRST, second, wanted)
-    found = sampled(table, wanted, guessed(table, with_unseen=second is None))
+    found = sampled(table, wanted, impute(table, with_unseen=second is None))
     moved = found[0] if second is None else found[1] - found[0]
     totals = moved.sum(axis=0) / len(table.entries) - threshold
     above = chance_above(totals)

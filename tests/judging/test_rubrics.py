@@ -4,6 +4,7 @@ content; on any scale. Through the command line."""
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -188,7 +189,43 @@ def test_no_rubric_that_votes_name_has_changed() -> None:
         "fppc-relevance-1@ee52fee361e6",
         "fppc-relevance-2@ade1252506db",
         "fppc-relevance-3@a8ddb56cee4c",
+        "relevance-1@cbd0e5062aba",
+        "statutes-1@58ef14a31145",
     ]
+
+
+@pytest.mark.parametrize("name", ["relevance-1", "statutes-1"])
+@pytest.mark.parametrize("language", ["en", "fi", "he"])
+def test_the_neutral_rubrics_speak_of_no_collection(name: str, language: str) -> None:
+    page = rubrics.as_markdown(rubrics.translated(rubrics.load(name), language))
+    assert not re.search(r"FPPC|Commission|opinion|California", page, re.IGNORECASE)
+
+
+def test_what_a_rubric_is_about_is_said_and_does_not_change_its_version(assay_cli: Assay) -> None:
+    about = {
+        one["name"]: one["about"] for one in assay_cli("gold", "rubric", "--list", "--json").json
+    }
+    assert about["relevance-1"] == "any collection of legal documents"
+    assert all(("FPPC" in text) == name.startswith("fppc") for name, text in about.items())
+
+
+def test_a_new_rubric_is_a_copy_to_edit(assay_cli: Assay, tmp_path: Path) -> None:
+    done = assay_cli("rubric", "new", "ours", "--from", "statutes-1")
+    assert done.code == 0, done.err
+    assert "assay gold init set.json --rubric ours" in done.err + done.out
+    copy = rubrics.find("ours")
+    assert copy.id == "ours"
+    assert copy.grades == rubrics.load("statutes-1").grades
+    assert rubrics.translated(copy, "he").title == "הרלוונטיות של הוראה לשאלה"
+    again = assay_cli("rubric", "new", "ours")
+    assert again.code == 2
+    assert "there is a rubric 'ours' already" in again.err
+
+
+def test_a_set_is_judged_by_the_neutral_rubric_unless_it_says_otherwise(assay_cli: Assay) -> None:
+    Path("queries.txt").write_text("notice period\n")
+    assert assay_cli("gold", "init", "set.json", "--queries", "queries.txt").code == 0
+    assert json.loads(Path("set.json").read_text())["rubric"] == "relevance-1"
 
 
 # ── versions ──────────────────────────────────────────────────────────────────────────────────────

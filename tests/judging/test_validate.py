@@ -30,7 +30,7 @@ from assay.judging.validate import KnownDocuments, near_duplicates, validate
 from assay.judging.votes import document_fingerprint
 from kit.votes import vote as kit_vote
 
-RUBRIC = rubrics.load()
+RUBRIC = rubrics.load("fppc-relevance-3")
 TARGETS = rubrics.load("fppc-relevance-1").targets or Targets()  # stated once in a rubric
 TYPES = ("keyword", "natural_language", "fact_pattern")
 

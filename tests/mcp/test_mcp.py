@@ -30,9 +30,10 @@ from assay.workbench.searching import corpora
 from kit.commands import Assay
 
 pytest.importorskip("mcp", reason="needs the package mcp")
-from mcp import Client, StdioServerParameters, stdio_client
+from mcp import Client, MCPError, StdioServerParameters, stdio_client
 
 SAMPLES = Path(__file__).parents[2] / "samples"
+VERSION_ONE = Path(sys.prefix) / "mcp-1"  # the old SDK, which no environment holds beside the new
 NOW = datetime(2026, 5, 31, tzinfo=UTC)
 TOOLS = {
     "list_corpora",
@@ -52,6 +53,7 @@ TOOLS = {
     "list_failures",
     "next_to_judge",
     "suggest_judgment",
+    "tune_engine",
 }
 CONFIG = f"""
 [gold.opinions]
@@ -94,9 +96,19 @@ def workspace(store_url: str, tmp_path: Path, indexed: Path) -> Path:
     return tmp_path
 
 
-@pytest.fixture(params=["stdio", "http"])
-def connect(request: pytest.FixtureRequest, workspace: Path, store_url: str) -> Iterator[Connect]:
-    """The real command in a process of its own, and the SDK's client."""
+@pytest.fixture(params=["stdio", "http", "stdio mcp 1.x", "http mcp 1.x"])
+def connect(
+    request: pytest.FixtureRequest,
+    workspace: Path,
+    store_url: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Iterator[Connect]:
+    """The real command in a process of its own, beside either version of the SDK; its client."""
+    transport, _, old = request.param.partition(" ")
+    if old:
+        if not VERSION_ONE.is_dir():
+            pytest.skip("needs mcp 1.x: make .venv/mcp-1")
+        monkeypatch.setenv("PYTHONPATH", str(VERSION_ONE))
     command = [
         sys.executable,
         "-m",
@@ -107,7 +119,7 @@ def connect(request: pytest.FixtureRequest, workspace: Path, store_url: str) -> 
         "--store",
         store_url,
     ]
-    if request.param == "stdio":
+    if transport == "stdio":
         yield lambda: over_stdio(command, workspace)
         return
     with served([*command, "--http"], workspace) as url:
@@ -185,7 +197,14 @@ async def refused(client: Client, tool: str, **arguments: Any) -> str:
 
 
 @pytest.mark.parametrize(
-    ("connect", "store_url"), [("stdio", "sqlite"), ("http", "postgresql")], indirect=True
+    ("connect", "store_url"),
+    [
+        ("stdio", "sqlite"),
+        ("http", "postgresql"),
+        ("stdio mcp 1.x", "sqlite"),
+        ("http mcp 1.x", "sqlite"),
+    ],
+    indirect=True,
 )
 def test_a_whole_session(connect: Connect, workspace: Path) -> None:
     anyio.run(whole_session, connect, workspace)
@@ -314,6 +333,39 @@ async def errors(connect: Connect) -> None:
         assert "no gold set 'x'" in await refused(client, "get_metrics", gold="x")
 
 
+def test_documents_to_read_and_prompts(connect: Connect, workspace: Path) -> None:
+    rows = [{"id": "410/2015 110 §", "text": "Alijäämä katetaan."}]
+    (workspace / "act.jsonl").write_text(json.dumps(rows[0]))
+    corpora.import_corpus("jsonl", workspace / "act.jsonl", name="Laki", home=workspace)
+    anyio.run(resources_and_prompts, connect)
+
+
+async def resources_and_prompts(connect: Connect) -> None:
+    async with connect() as client:
+        templates = (await client.list_resource_templates()).resource_templates
+        assert {each.uri_template for each in templates} == {
+            "rubric://gold/{name}",
+            "document://{corpus}/{+doc_id}",
+            "report://{run_id}",
+        }
+
+        async def read(uri: str) -> str:
+            return str((await client.read_resource(uri)).contents[0].text)
+
+        assert len(await read("rubric://default")) > 500
+        assert "Alijäämä katetaan." in await read("document://Laki/410/2015 110 §")
+        assert "Alijäämä katetaan." in await read("document://Laki/410%2F2015%20110%20%C2%A7")
+        with pytest.raises(MCPError, match=r"^no document 'x'"):
+            await read("document://Laki/x")
+        with pytest.raises(MCPError, match=r"(?i)unknown resource"):
+            await read("nothing://here")
+        asked = {"gold": "opinions", "engine_a": "random", "engine_b": "bm25"}
+        told = await client.get_prompt("is_b_better", asked)
+        assert "compare_runs" in told.messages[0].content.text
+        with pytest.raises(MCPError, match=r"^no engine 'none' is configured"):
+            await client.get_prompt("is_b_better", asked | {"engine_b": "none"})
+
+
 def test_search_pages(workspace: Path, store_url: str) -> None:
     with open_service(store_url, config=workspace / "assay.toml", home=workspace) as service:
         anyio.run(no_corpus, build_server(service))
@@ -355,13 +407,12 @@ def test_other_machines_are_not_let_in(workspace: Path, store_url: str) -> None:
         run(service, transport="streamable-http", host="0.0.0.0")
 
 
-def test_an_old_version_of_the_sdk_is_refused_with_a_way_out(
+def test_a_version_of_the_sdk_without_schemas_of_answers_is_refused(
     assay_cli: Assay, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """1.x has other names for everything, from the server to the fields of its answers."""
     for name in ("assay.mcp", "assay.mcp.server"):
         monkeypatch.delitem(sys.modules, name, raising=False)
-    monkeypatch.setattr("importlib.metadata.version", lambda name: "1.12.4")
+    monkeypatch.setattr("importlib.metadata.version", lambda name: "1.9.4")
     done = assay_cli("mcp")
-    assert (done.code, "version 1.12.4, and assay mcp needs 2" in done.err) == (2, True), done.err
+    assert (done.code, "version 1.9.4, and assay mcp needs 1.10" in done.err) == (2, True), done.err
     assert "pipx install" in done.err

@@ -119,12 +119,24 @@ def test_no_english_is_left_in_the_finnish_report() -> None:
         "  - Syy: kielletty osuma 2 § 1 mom. on sijalla 1, ennen odotettua" in text
     )
     assert "puuttuu vaadittu termi: takaus" in text
-    assert "ei ollut voimassa 2020-01-01" in text
+    assert "ei ollut voimassa 1.1.2020" in text
     assert (
         "| isot ja pienet kirjaimet (case) | 1 | 0,0 % | 0,0 % – 79,3 % | 0,0 % | 0,0 %-yks. |"
         in text
     )
     assert "- **unfound~case** ?: odotettu osuma ei ole 5 parhaan joukossa" in text
+
+
+def test_test_types_are_in_the_language_of_the_report() -> None:
+    asked = [
+        question(name, expected_any=[{"section": "7"}], test_type=name)
+        for name in ("hard_negative", "oma tyyppi")
+    ]
+    found = results([outcome(each, hit(7, 1)) for each in asked])
+    assert "| hard_negative | 1 |" in markdown(found)
+    finnish = markdown(found, language="fi")
+    assert "| lähellä mutta väärin | 1 |" in finnish
+    assert "| oma tyyppi | 1 |" in finnish
 
 
 def test_nothing_failed_and_nothing_breaks_the_table() -> None:
@@ -154,6 +166,11 @@ def test_every_perturbation_is_of_its_family() -> None:
             },
             "Kuntalaki 3 luku 5 § (fin@2020)",
             "Kuntalaki 3 luku 5 § (fin@2020)",
+        ),
+        (
+            {"expected_any": [{"law": "Kuntalaki", "section": "72", "version": "fin@20230780"}]},
+            "Kuntalaki 72 § (780/2023)",
+            "Kuntalaki 72 § (780/2023)",
         ),
         (
             {"expected_any": [{"doc_id": "lapua", "page": 0, "table": "t1", "row": 0}]},

@@ -24,7 +24,7 @@ def ids(home: Path, name: str, query: str, **options: object) -> list[str]:
 
 def test_english_beats_plain_bm25_on_the_sample(home: Path) -> None:
     from assay import evaluate, read_gold
-    from assay.engines.running import Bm25Engine
+    from assay.engines.baselines import Bm25Engine
 
     gold = read_gold(SAMPLES / "en" / "dataset.json")
     documents = corpora.documents(SAMPLES / "en" / "corpus.jsonl")

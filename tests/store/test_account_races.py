@@ -1,4 +1,4 @@
-"""Twenty people change one account at once, through the pages and the calls of the server: whoever
+"""Ten people change one account at once, through the pages and the calls of the server: whoever
 comes first, the account, its sessions and the audit trail agree afterwards."""
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from kit.people import enter, invited, same_visitor, unhurried_servers, who
 from kit.server import PASSWORD, join, visitor
 from kit.stores import accounts_held
 
-THREADS = 20
+THREADS = 10
 LET_IN = 0.25  # seconds: by then every request has been let in and waits to write
 CHANGED, RESET, AGAIN = "a changed password", "a password from a link", "a password of a new start"
 
@@ -84,7 +84,7 @@ ACTIONS: list[Callable[[Race, Any], Any]] = [
     Race.sign_in,
 ]
 
-ONCE = {  # what twenty threads that do the same thing leave in the trail one time
+ONCE = {  # what ten threads that do the same thing leave in the trail one time
     "demote": "people.role",
     "remove": "people.removed",
     "change_password": "people.new_password",

@@ -707,7 +707,7 @@ def test_a_restore_that_is_killed(project: Assay, tmp_path: Path) -> None:
     done(project("restore", "../b.tar.gz", "--to", "../whole"))
     whole = files_in("../whole")
     dice = random.Random(5)
-    for number in range(6):
+    for number in range(3):
         there = tmp_path / f"there{number}"
         process = started("restore", "../b.tar.gz", "--to", there)
         deadline = time.monotonic() + 30

@@ -20,7 +20,7 @@ from assay.reports.wording import Sentences, answers
 from assay.reports.words import Words
 from assay.store import Store, open_store
 from assay.workbench.deciding.run_boards import boards, run_page, verdict_today
-from assay.workbench.deciding.run_comparison import duel, lead_of
+from assay.workbench.deciding.run_comparison import compare_runs, lead_of
 from assay.workbench.deciding.side_by_side import two_rankings
 from assay.workbench.judging.agreement import judges_agreement
 from assay.workbench.judging.vote_totals import set_standing, uncounted
@@ -201,7 +201,7 @@ class TestRuns:
         ids = ["k1", "k2", "k3"]
         first = kept(service, path, "a", ["d1", "d2"], ids=ids, days=1)
         second = kept(service, path, "b", ["d3", "d2", "d1"], ids=ids)
-        found = duel(service, first.id, second.id)
+        found = compare_runs(service, first.id, second.id)
         assert (found.b.kind, found.a.value, found.b.value) == ("golden", 2 / 3, 1.0)
         assert [(row.query_id, row.change) for row in found.change.queries][-1] == ("k3", 1.0)
         two = two_rankings(service, first.id, second.id, "k3")
@@ -214,7 +214,7 @@ class TestComparing:
         best = sorted(DOCS, key=lambda doc: doc != "d0")
         first = kept(service, gold, "a", [*DOCS[5:], *DOCS[:5]], days=1)
         second = kept(service, gold, "b", ["x1", *best], days=0)
-        found = duel(service, first.id, second.id)
+        found = compare_runs(service, first.id, second.id)
         change = found.change
         assert found.names == ("a", "b")
         assert found.ship == "no_gates"
@@ -234,15 +234,15 @@ class TestComparing:
         service = served(store, tmp_path, gold)
         run = kept(service, gold, "a", DOCS)
         with pytest.raises(InputError, match="another one"):
-            duel(service, run.id, run.id)
+            compare_runs(service, run.id, run.id)
         with pytest.raises(InputError, match="no run"):
-            duel(service, run.id, "nothing")
+            compare_runs(service, run.id, "nothing")
         golden = golden_set(tmp_path)
         other = kept(
             replace(service, gold_sets={"golden": golden}), golden, "g", ["d1"], ids=["k1"]
         )
         with pytest.raises(InputError, match="golden"):
-            duel(service, run.id, other.id)
+            compare_runs(service, run.id, other.id)
 
     def test_one_query_side_by_side(self, store: Store, gold: Path, tmp_path: Path) -> None:
         service = served(store, tmp_path, gold)
@@ -283,9 +283,9 @@ class TestComparing:
         service = served(store, tmp_path, gold)
         first = kept(service, gold, "a", DOCS, days=2)
         second = kept(service, gold, "a", DOCS, days=1)
-        assert duel(service, first.id, second.id).change.outcome == "same"
+        assert compare_runs(service, first.id, second.id).change.outcome == "same"
         third = kept(service, gold, "b", ["d1", "d0", *DOCS[2:]])
-        change = duel(service, first.id, third.id).change
+        change = compare_runs(service, first.id, third.id).change
         assert change.head.wins
         assert change.head.losses
         assert change.outcome == "not_shown"
@@ -302,7 +302,7 @@ class TestComparing:
         lead = lead_of(service, boards(service)[0])
         assert lead is not None
         assert (lead.kind, lead.engine, lead.other) == ("leads", "b", "a")
-        assert duel(service, first.id, second.id).change.outcome == "better"
+        assert compare_runs(service, first.id, second.id).change.outcome == "better"
 
     def test_a_lead_that_is_probable(self, store: Store, tmp_path: Path) -> None:
         """The pages, the report and `compare` say how sure it is, in the same words."""
@@ -310,7 +310,7 @@ class TestComparing:
         service, ids = served(store, tmp_path, gold), ["k1", "k2", "k3"]
         first = kept(service, gold, "a", ["d2"], days=1, ids=ids)
         second = kept(service, gold, "b", ["d1", "d2", "d3"], ids=ids)
-        change = duel(service, first.id, second.id).change
+        change = compare_runs(service, first.id, second.id).change
         lead = lead_of(service, boards(service)[0])
         assert lead is not None
         assert (lead.kind, lead.engine, lead.other) == ("probably", "b", "a")

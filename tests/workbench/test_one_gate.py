@@ -147,7 +147,9 @@ def test_a_gate_that_so_few_queries_cannot_pass_is_a_warning_before_the_run(
     configure(sets, name, f"[[gates]]\n{gate}\n")
     done = assay_cli("run")
     said = done.err.index("warning: ")
-    assert "max_drop = 0.02 with significance 0.05 cannot pass on" in done.err[said:]
+    assert (
+        "max_drop = 0.02 with significance 0.05 cannot clear an unchanged engine" in done.err[said:]
+    )
     assert "it takes at least 38" in done.err
     assert said < done.err.index(": scored"), "before any engine is asked"
     assert done.code == 3  # there is no baseline; the run went on
@@ -187,3 +189,54 @@ def test_gates_that_are_not_asked_for_any_more_leave_no_verdict(
     configure(sets, "graded.csv", "")
     done = assay_cli("run", "--json")
     assert (done.code, done.json[0]["verdict"], done.json[0]["cached"]) == (0, None, True)
+
+
+@pytest.mark.parametrize("language", ["en", "fi", "he"])
+def test_score_prints_worst_case_intervals(assay_cli: Assay, sets: Path, language: str) -> None:
+    """Those of a rate are Clopper and Pearson's (0.025 ** (1 / n) below n passes of n)."""
+    asked = [f"q{number}" for number in range(12)]
+    rows = "".join(f"{query},gift limit,a,1\n" for query in asked)
+    (sets / "graded.csv").write_text("query_id,query,doc_id,grade\n" + rows)
+    golden = [QUESTION | {"id": query, "expected_any": [{"doc_id": "a"}]} for query in asked]
+    (sets / "golden.json").write_text(json.dumps(golden))
+    notes = {"en": "fail completely", "fi": "pahin tapaus", "he": "המקרה הגרוע ביותר"}
+    for name, key in (("graded.csv", "precision@1"), ("golden.json", "pass_rate_total")):
+        of_set = ["score", "--dataset", name, "--search-module", "mine", "--language", language]
+        of_set += ["-m", "P@1"] if name == "graded.csv" else []
+        usual = assay_cli(*of_set, "--json").json
+        worst = assay_cli(*of_set, "--json", "--worst-case").json
+        assert "worst_case" not in usual
+        assert worst["worst_case"] is True
+        low, high = worst["intervals"]["overall"][key]
+        assert (low, high) == pytest.approx((0.025 ** (1 / 12), 1.0), abs=0.002)
+        assert usual["intervals"]["overall"][key][0] > low
+        assert notes[language] in " ".join(assay_cli(*of_set, "--worst-case").out.split())
+
+
+def test_a_golden_gate_says_by_which_interval_it_decided(assay_cli: Assay, tmp_path: Path) -> None:
+    """In per cent and points, without a warning about an exact interval, and for results that are
+    those of the baseline that they are."""
+    asked = [f"q{number}" for number in range(40)]
+    golden = [QUESTION | {"id": id, "expected_any": [{"doc_id": id}]} for id in asked]
+    (tmp_path / "golden.json").write_text(json.dumps(golden))
+    for name, missed in (("same", asked[:1]), ("one", asked[:2]), ("lost", asked[:9])):
+        hits = {id: "x" if id in missed else id for id in asked}
+        lines = [f"{id} Q0 {doc} 1 1 {name}" for id, doc in hits.items()]
+        (tmp_path / f"{name}.run").write_text("\n".join(lines))
+    score = ("score", "--dataset", "golden.json", "--run", "same.run", "--baseline", "base.json")
+    assay_cli(*score, "--update-baseline", "--by", "ada", "--why", "first")
+    engines = "".join(f'[engines.{name}]\nrun = "{name}.run"\n' for name in ("same", "one", "lost"))
+    gates = "".join(
+        f'[[gates]]\nmeasure = "pass_rate_total"\nsignificance = 0.05\n{limit}\n'
+        for limit in ("minimum = 0.8", "max_drop = 0.02")
+    )
+    gold = '[gold.g]\npath = "golden.json"\nbaseline = "base.json"\n'
+    (tmp_path / "assay.toml").write_text(f"{gold}{engines}{gates}")
+    done = assay_cli("run")
+    shown = " ".join(done.out.split())
+    assert done.code == 1, done.err
+    assert "97.5%. The results are identical query by query. Required: a drop" in shown
+    assert "97.5% (95% interval 86.8% to 99.9%). Required: at least 80.0% PASS" in shown
+    assert "77.5% (95% interval of the change -32.8 to -7.2 points). Required: a drop" in shown
+    assert "Only 1 query changed (q1), so the interval may be too narrow" in shown
+    assert "makes most of the spread" not in shown

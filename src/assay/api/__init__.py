@@ -23,9 +23,11 @@ from assay.api.deciding import (
     Checked,
     Comparison,
     NextToJudge,
+    Tuned,
     check,
     compare,
     next_to_judge,
+    tune,
 )
 from assay.api.scores import Scores, evaluate, load_scores, run
 from assay.api.values import GoldSet, Run, load_gold, load_run
@@ -54,6 +56,7 @@ __all__ = [
     "Run",
     "Scores",
     "SearchEngine",
+    "Tuned",
     "__version__",
     "backlog",
     "backlog_async",
@@ -67,6 +70,7 @@ __all__ = [
     "next_to_judge",
     "open_corpus",
     "run",
+    "tune",
 ]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
@@ -10,22 +12,101 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from assay.api.scores import as_scores
-from assay.api.values import Picture, PrintedPage, printed, small_table
+from assay.api.values import Picture, PrintedPage, as_gold, printed, small_table
 from assay.core.errors import InputError
 from assay.core.results import Gate, Pair, Status, Verdict
 from assay.core.types import counted
+from assay.reports import tuning
 from assay.reports.drawings import PictureBar, changes_of
 from assay.reports.shapes import ComparisonAnswer
 from assay.reports.terminal import verdict_lines
 from assay.reports.terminal_comparison import comparison_table
 from assay.reports.wording import COMMAND, Sentences, answers, headlines
 from assay.reports.words import Words
+from assay.workbench.deciding.tune import TuneReport, tune_made
+from assay.workbench.deciding.tune import tune as tune_table
 from assay.workbench.judging.next import write_pairs
 from assay.workbench.scoring import in_memory, notebook_input
 from assay.workbench.scoring.score import verdict_against
 
 if TYPE_CHECKING:
     import polars as pl
+
+# ── which setting? ────────────────────────────────────────────────────────────────────────────────
+
+
+class Tuned:
+    """The result of a sweep over settings. `verdict` is better, or none where no setting is better
+    than the current one; `best` is the setting with the highest mean, `honest` its mean on queries
+    that it was not chosen on, and `optimism` what its apparent mean has on top of that."""
+
+    def __init__(self, report: TuneReport) -> None:
+        self.report = report
+        self.verdict = report.choice.verdict
+        self.best = dict(report.trials[report.choice.winner].parameters)
+        self.honest = report.choice.honest
+        self.interval = (report.choice.low, report.choice.high)
+        self.optimism = report.choice.optimism
+
+    def __str__(self) -> str:
+        return printed(tuning.terminal(self.report))
+
+    def __repr__(self) -> str:
+        return f"Tuned on {self.report.gold}: {tuning.headline(self.report, Words('en'))}"
+
+    def _repr_html_(self) -> str:
+        return tuning.page(self.report)
+
+    @property
+    def toml(self) -> str:
+        """The best setting as a table of assay.toml."""
+        return tuning.toml(self.report)
+
+    def to_frame(self) -> pl.DataFrame:
+        """A row a setting: its parameters, mean, change, unjudged results, time and cost."""
+        import polars as pl
+
+        rows = csv.DictReader(io.StringIO(tuning.trials_csv(self.report)))
+        return pl.DataFrame(list(rows), infer_schema_length=None)
+
+
+def tune(
+    engine: Any,
+    gold: Any = None,
+    parameters: Mapping[str, Any] | None = None,
+    *,
+    current: Mapping[str, Any] | None = None,
+    measure: str = "",
+    budget: int = 40,
+    search: str = "",
+    config: str | Path | None = None,
+) -> Tuned:
+    """Try many settings and say honestly which to use. The engine is the name of a table
+    `[tune.NAME]` in assay.toml, or a class or function that makes an engine from keywords; then
+    `parameters` has the values of each keyword, and `current` those in use.
+
+    >>> def make(depth=1):
+    ...     return lambda query, top_k=20: ["B", "A"] if depth < 2 else ["A", "B"]
+    >>> gold = {f"q{number}": {"A": 1} for number in range(12)}
+    >>> tuned = assay.tune(make, gold, {"depth": [1, 2]}, measure="RR")
+    >>> tuned.verdict, tuned.best, tuned.honest
+    ('better', {'depth': 2}, 1.0)
+    """
+    if isinstance(engine, str):
+        return Tuned(tune_table(engine, config=Path(config) if config is not None else None))
+    if gold is None or not parameters:
+        raise InputError("a sweep needs a gold set and parameters with their values")
+    report = tune_made(
+        engine,
+        as_gold(gold),
+        msgspec.to_builtins(dict(parameters)),
+        current=dict(current or {}),
+        measure=measure,
+        budget=budget,
+        search=search,  # type: ignore[arg-type]
+    )
+    return Tuned(report)
+
 
 # ── is B better? ──────────────────────────────────────────────────────────────────────────────────
 

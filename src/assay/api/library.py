@@ -17,8 +17,8 @@ from assay.workbench.searching.corpora import (
     Indexed,
     SearchAnswer,
     citation_of,
+    guess_kind,
     keep_documents,
-    kind_of_source,
 )
 from assay.workbench.searching.filters import read_filters
 
@@ -158,7 +158,7 @@ def import_corpus(
     """
     folder = Path(home) if home is not None else None
     if isinstance(source, str | Path):
-        kind = kind or kind_of_source(str(source))
+        kind = kind or guess_kind(str(source))
     elif kind:
         raise InputError(f"documents in memory have no kind {kind!r}", hint="Leave kind out.")
     else:

@@ -41,7 +41,10 @@ COMMANDS = {
     "engines": "score:engines_app",
     "score": "score:score",
     "run": "score:run",
+    "answers": "answers:app",
     "compare": "results:compare",
+    "tune": "tune:tune",
+    "benchmark": "benchmark:app",
     "history": "results:history",
     "plan": "results:plan",
     "explain": "results:explain",
@@ -78,7 +81,22 @@ def _command(name: str) -> Any:
     command.name = name
     _unwrap_help(command)
     unify(command, name)
+    _show_required(command)
     return command
+
+
+def _show_required(command: Any) -> None:
+    """Let the usage line of a command, and of those inside it, show the options that it needs."""
+    for inner in getattr(command, "commands", {}).values():
+        _show_required(inner)
+    needed = [one for one in command.params if one.param_type_name == "option" and one.required]
+    usual = command.collect_usage_pieces
+
+    def pieces(ctx: Any) -> list[str]:
+        shown = [f"{one.opts[0]} {one.metavar or one.name.strip('_').upper()}" for one in needed]
+        return [*usual(ctx), *shown]
+
+    command.collect_usage_pieces = pieces
 
 
 def _unwrap_help(command: Any) -> None:

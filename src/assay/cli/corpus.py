@@ -21,10 +21,20 @@ Corpus = Annotated[str, typer.Argument(help=f"The corpus: {CORPUS}.")]
 @app.command("import")
 def import_(
     kind: Annotated[
-        str, typer.Argument(help="fppc, akn, finlex, report, jsonl, csv, parquet or postgres.")
+        str,
+        typer.Argument(
+            metavar="[KIND]",
+            help="documents, akn, finlex, fppc, report, jsonl, json, csv, parquet or postgres. "
+            "If omitted, it is guessed from the files.",
+        ),
     ],
-    source: Annotated[str, typer.Argument(help="A file, a folder, or a database URL.")],
     name: Annotated[str, typer.Option(help="What the corpus is called.")],
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="SOURCE", show_default=False, help="A file, a folder, or a database URL."
+        ),
+    ] = "",
     map_: Annotated[
         list[str] | None,
         typer.Option(
@@ -36,28 +46,46 @@ def import_(
         typer.Option("--option", help="An option of the importer, KEY=VALUE. Repeat for more."),
     ] = None,
     strict: Annotated[bool, typer.Option(help="Stop at the first bad record.")] = False,
+    seconds: Annotated[
+        float, typer.Option(min=1, help="The most seconds that reading one file may take.")
+    ] = 60,
+    memory: Annotated[
+        int, typer.Option(min=256, help="The most megabytes that reading one file may take.")
+    ] = 2048,
     json: Json = False,
 ) -> None:
-    """Import documents. Bad records are counted and reported; an unchanged source is not read
-    again."""
+    """Import a file or folder: text, Markdown, HTML, Word, e-mail, PDF, zip, acts, tables. Files
+    that cannot be read are listed with the reason. Unchanged files are not read again."""
     from assay.core.types import counted
     from assay.reports import listing
     from assay.workbench.searching import corpora
 
+    if not source:
+        kind, source = corpora.guess_kind(kind), kind
     options: dict[str, str | dict[str, str]] = dict(_pair(text) for text in option or ())
     if map_:
         options["map"] = dict(_pair(text) for text in map_)
     before = corpora.known_manifest(name)
-    if before is not None and (before.kind, before.source) != (kind, source):
+    place = str(Path(source).resolve()) if Path(source).exists() else source
+    if before is not None and (before.kind, before.source) != (kind, place):
         was = f"{counted(before.documents, 'document')}, {before.kind} from {before.source}"
         say(f"replacing {name} ({was})", style="yellow")
     with progress_bar() as tick:
         done = corpora.import_corpus(
-            kind, source, name=name, options=options, strict=strict, progress=tick
+            kind,
+            source,
+            name=name,
+            options=options,
+            strict=strict,
+            progress=tick,
+            limits=corpora.Limits(seconds=seconds, megabytes=memory),
         )
     emit(done, lambda: listing.import_summary(done), json=json)
-    for problem in corpora.corpus_problems(name)[:20]:
+    problems = corpora.corpus_problems(name)
+    for problem in problems[:20]:
         say(f"{problem.code}: {problem.where}: {problem.reason}", style="yellow")
+    if len(problems) > 20:
+        say(f"{len(problems) - 20:,} more: assay corpus check {name}", style="yellow")
 
 
 def _pair(text: str) -> tuple[str, str]:

@@ -156,20 +156,33 @@ def packet(
 def rubric(
     name: Annotated[
         str,
-        typer.Argument(help="A rubric, or its .toml file.", show_default="the newest shipped"),
+        typer.Argument(
+            help="A rubric, or its .toml file; 'new' copies one to edit.",
+            show_default="relevance-1",
+        ),
     ] = "",
+    copy: Annotated[str, typer.Argument(help="With 'new': what to call the copy.")] = "",
+    from_: Annotated[
+        str, typer.Option("--from", help="With 'new': the rubric to copy.")
+    ] = "relevance-1",
     list_: Annotated[
         bool, typer.Option("--list", help="List the rubrics of the project and the shipped ones.")
     ] = False,
     json: Json = False,
 ) -> None:
-    """Print a relevance rubric as a page for judges."""
+    """Print a relevance rubric as a page for judges, list them, or copy one to edit."""
     from assay.reports import listing
     from assay.workbench.judging import gold_sets
 
-    if list_:
+    if name == "new":
+        path = gold_sets.new_rubric(copy, from_)
+        note = f"{path} written. Edit it; then: assay gold init set.json --rubric {copy}"
+        tell({"rubric": copy, "path": str(path)}, note, json=json)
+    elif copy:
+        raise UsageError(f"only 'new' takes a second name, not {name!r}")
+    elif list_:
         found = gold_sets.rubric_list()
-        emit(found, lambda: listing.plain_table(found, ("name", "origin", "path")), json=json)
+        emit(found, lambda: listing.plain_table(found, ("name", "origin", "about")), json=json)
     elif json:
         emit(gold_sets.rubric_object(name), lambda: "", json=True)
     else:
@@ -420,7 +433,9 @@ Queued = Annotated[bool, typer.Option("--queue", help="Put what waits in the rev
 
 def init(
     dataset: Annotated[Path, typer.Argument(help="The set to make, a .json.")],
-    rubric: Annotated[str, typer.Option(help="The rubric it is judged by: a name or a file.")],
+    rubric: Annotated[
+        str, typer.Option(help="The rubric it is judged by: a name or a file.")
+    ] = "relevance-1",
     taxonomy: Annotated[
         Path | None, typer.Option(help="A JSON of topics and their legal issues.")
     ] = None,

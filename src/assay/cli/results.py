@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -150,6 +150,17 @@ def plan(
 # ── `assay compare` ───────────────────────────────────────────────────────────────────────────────
 
 
+def _answer_changes(results: list[Path]) -> list[Any]:
+    """The changes between two answer checks; nothing where the files are of another kind."""
+    from assay.workbench.deciding.compare import are_answers
+
+    if len(results) != 2 or not are_answers(results):
+        return []
+    from assay.workbench.scoring.answers import compare_files
+
+    return list(compare_files(*results))
+
+
 def compare(
     results: Annotated[
         list[Path],
@@ -192,6 +203,10 @@ def compare(
         from assay.workbench.scoring.run import kept_results
 
         results = kept_results(results)
+    if changes := _answer_changes(results):
+        from assay.reports.answers import change_table
+
+        return emit(changes, lambda: change_table(changes), json=json)
     comparison = compare_results(
         results,
         force=force,

@@ -353,6 +353,31 @@ def import_searches(
 
 
 @logs_app.command()
+def traces(
+    path: Annotated[
+        Path, typer.Argument(help="Spans of OpenTelemetry, Phoenix or Langfuse, one object a line.")
+    ],
+    answers: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write the questions and answers here (.jsonl), with what was retrieved."
+        ),
+    ] = None,
+    redact: Redact = None,
+    store: StoreUrl = "",
+    json: Json = False,
+) -> None:
+    """Import the searches of traces: every retriever span is one."""
+    from assay.workbench.project import logs
+
+    with opened(store, create=True) as service:
+        done = logs.import_traces(service, path, answers=answers, redactions=redact or ())
+    told = f"{done.spans} spans, {done.read} searches, {done.new} new"
+    told += f"; {done.answers} answers written to {answers}" if answers is not None else ""
+    tell(done, told, json=json)
+
+
+@logs_app.command()
 def feedback(
     path: Annotated[
         Path, typer.Argument(help="Scores, votes and clicks on logged searches, one object a line.")

@@ -33,7 +33,8 @@ Module = Annotated[
 EngineName = Annotated[
     str | None,
     typer.Option(
-        help="An engine of assay.toml, an indexed corpus, or random or bm25 (with --corpus)."
+        help="An engine of assay.toml, an indexed corpus, your engine.py, or random or bm25 (with "
+        "--corpus)."
     ),
 ]
 ConfigFile = Annotated[
@@ -98,6 +99,12 @@ LooseIds = Annotated[
         "characters only.",
     ),
 ]
+WorstCase = Annotated[
+    bool,
+    typer.Option(
+        "--worst-case", help="Use intervals that hold even where a few queries fail completely."
+    ),
+]
 Language = Annotated[
     str, typer.Option(help="The language of what is shown and reported: en, fi, he.")
 ]
@@ -126,6 +133,7 @@ def score(
     concurrency: Concurrency = None,
     hits: Hits = "",
     loose_ids: LooseIds = False,
+    worst_case: WorstCase = False,
     on: On = "",
     json: Json = False,
 ) -> None:
@@ -136,6 +144,8 @@ def score(
     from assay.workbench.project.output_files import refuse_outputs
     from assay.workbench.scoring.request import ScoreRequest, seconds_of
 
+    if engine and search_module is None and engine.partition(":")[0].endswith(".py"):
+        search_module, engine = engine, None
     if update_baseline:
         baseline, by = baseline or dataset.with_name("baseline.json"), who_records(by)
         refuse_outputs(baseline)
@@ -159,6 +169,7 @@ def score(
         concurrency=concurrency,
         hits=_hits(hits),
         loose_ids=loose_ids,
+        worst_case=worst_case,
     )
     with cluster.on(on):
         results = _scored(request, report, language, recorded=update_baseline, json=json)

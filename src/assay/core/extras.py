@@ -42,6 +42,7 @@ EXTRAS: dict[str, dict[str, str]] = {
         "simplemma": "simplemma",
     },
     "pdf": {"pypdfium2": "pypdfium2"},
+    "documents": {"docx": "python-docx", "pypdfium2": "pypdfium2"},
     "postgres": {"psycopg": "psycopg"},
     "cluster": {"distributed": "distributed"},
     "chroma": {"chromadb": "chromadb"},
@@ -50,11 +51,23 @@ EXTRAS: dict[str, dict[str, str]] = {
     "qdrant": {"qdrant_client": "qdrant-client", "mmh3": "mmh3"},
     "irds": {"ir_datasets": "ir-datasets"},
     "measures": {"ir_measures": "ir-measures"},
+    "tune": {"optuna": "optuna"},
     "mlflow": {"mlflow": "mlflow-skinny"},
     "pyterrier": {"pyterrier": "pyterrier", "pandas": "pandas"},
     "st": {"sentence_transformers": "sentence-transformers"},
 }
-SHOWN = ("search", "store", "serve", "mcp", "pdf", "postgres", "cluster", "measures", "st")
+SHOWN = (
+    "search",
+    "store",
+    "serve",
+    "mcp",
+    "documents",
+    "pdf",
+    "postgres",
+    "cluster",
+    "measures",
+    "st",
+)
 
 
 class MissingExtra(UsageError):

@@ -145,6 +145,13 @@ class Check(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     risk: RiskyQueries | None = None  # why the interval may be too narrow
 
     @property
+    def is_identical(self) -> bool:
+        """Whether a gate on a drop passes because the results are those of the baseline: it alone
+        goes by no interval."""
+        by_interval = self.gate.drop is not None and self.gate.alpha is not None
+        return by_interval and self.status == "pass" and self.interval is None
+
+    @property
     def limit_kind(self) -> str:
         """Which limit the gate sets, the first where there are several."""
         return next((name for name in LIMITS if getattr(self.gate, name) is not None), "")
@@ -405,7 +412,7 @@ class Baseline(msgspec.Struct, frozen=True, kw_only=True):
     n: int = 0  # queries that both have: all changes are over these
     n_apart: int = 0  # queries that only one of the two has
     intervals: dict[str, Bounds] = {}
-    p: dict[str, float] = {}  # of the paired randomization test, uncorrected
+    p: dict[str, float] = {}  # by the same statistic as the intervals, uncorrected
 
 
 class Intervals(msgspec.Struct, frozen=True, kw_only=True):
@@ -470,6 +477,7 @@ class GradedResults(
     per_query: list[GradedEntry]
     receipt: GradedReceipt
     intervals: Intervals = msgspec.field(default_factory=Intervals)
+    worst_case: bool = False  # the intervals hold in the worst case (Gaffke's bound)
     machine_estimate: MachineEstimate | None = None  # asked for by name, and never gated on
     baseline: Baseline | None = None
     verdict: Verdict | None = None
@@ -589,12 +597,133 @@ class GoldenResults(
     slices: dict[str, dict[str, Metrics]] = {}
     failures: dict[str, int] = always({})  # how often each kind of failure came
     intervals: Intervals = msgspec.field(default_factory=Intervals)
+    worst_case: bool = False  # the intervals hold in the worst case (Gaffke's bound)
     n: FigureCounts = msgspec.field(default_factory=FigureCounts)
     per_query: list[GoldenEntry]
     verdict: Verdict | None = None
     robustness: Robustness | None = None
     receipt: GoldenReceipt
     baseline: Baseline | None = None
+    recorded: Recorded | None = None
+    cache_key: str = ""
+
+
+# ── answers ───────────────────────────────────────────────────────────────────────────────────────
+
+Exists = Literal["found", "ambiguous", "not_found", "outside", "unreadable"]
+NameCheck = Literal["agrees", "differs", "not_given"]
+Pinpoint = Literal["exists", "missing", "not_given"]
+Retrieved = Literal["retrieved", "question", "neither"]
+InForce = Literal["in_force", "not_yet", "no_longer", "unknown"]
+QuoteStatus = Literal["verbatim", "ellipsis", "altered", "other_source", "nowhere", "too_short"]
+FigureStatus = Literal["supported", "unsupported"]
+
+
+class CitationFinding(msgspec.Struct, frozen=True, kw_only=True):
+    """One citation of an answer: where it stands, the documents it leads to, and each check."""
+
+    text: str
+    start: int
+    end: int
+    kind: Literal["prose", "marker"]
+    targets: list[str] = []
+    exists: Exists = "outside"
+    name: NameCheck = "not_given"
+    pinpoint: Pinpoint = "not_given"
+    retrieved: Retrieved = "neither"
+    in_force: InForce = "unknown"
+
+
+class QuoteFinding(msgspec.Struct, frozen=True, kw_only=True):
+    """One quotation without its marks, the document it stands in, and the words that differ."""
+
+    text: str
+    start: int
+    end: int
+    status: QuoteStatus
+    source: str = ""
+    diff: str = ""
+
+
+class FigureFinding(msgspec.Struct, frozen=True, kw_only=True):
+    """A number with its unit, or a date, compared with the cited text."""
+
+    text: str
+    start: int
+    end: int
+    status: FigureStatus
+
+
+class AnswerEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """The checks of one answer. Every key is written, also where a list is empty."""
+
+    id: str
+    refused: bool = False
+    citations: list[CitationFinding] = []
+    quotes: list[QuoteFinding] = []
+    figures: list[FigureFinding] = []
+
+
+class AnswerNote(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The reason behind one check, for a person: what was found instead, since when, which words.
+    `check` is its name (exists, name, pinpoint, retrieved, in_force, quote, figure, refused)."""
+
+    id: str
+    check: str
+    value: str
+    start: int = always(0)
+    end: int = always(0)
+    text: str = always("")
+    reason: str = always("")
+    is_fault: bool = always(False)
+    candidates: list[str] = []
+
+
+class AuthorityEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """The required documents of one question, split by where they were lost."""
+
+    id: str
+    required: list[str] = []
+    cited: list[str] = []  # documents of the corpus that the answer cites
+    not_retrieved: list[str] = []  # required, and neither retrieved nor cited
+    retrieved_not_cited: list[str] = []
+    cited_not_retrieved: list[str] = []
+    recall: float | None = None
+    precision: float | None = None
+    answerable: bool | None = None  # None where the gold set does not say
+
+
+class AnswerReceipt(msgspec.Struct, frozen=True, kw_only=True):
+    """The inputs of an answer check, enough to compute it again."""
+
+    inputs: dict[str, InputFile] = {}
+    columns: dict[str, str] = {}  # what was read from which column
+    as_of: str = ""
+    corpus: str = ""
+    corpus_fingerprint: str | None = None
+    gold: GoldCard = msgspec.field(default_factory=GoldCard)
+    versions: dict[str, str] = {}
+    git: GitState | None = None
+
+
+class AnswerResults(
+    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind", tag="answers"
+):
+    """The exact checks of generated answers. `unchecked` counts, by reason, the citations that
+    could not be checked; intervals are over answers, since citations of one are not independent."""
+
+    timestamp: str
+    engine: str
+    overall: Metrics
+    unchecked: dict[str, int] = always({})
+    per_answer: list[AnswerEntry]
+    notes: list[AnswerNote] = always([])
+    authorities: list[AuthorityEntry] = []
+    intervals: Intervals = msgspec.field(default_factory=Intervals)
+    per_query: dict[str, Metrics] = {}  # the figures of each answer, which two runs are compared by
+    receipt: AnswerReceipt
+    baseline: Baseline | None = None
+    verdict: Verdict | None = None
     recorded: Recorded | None = None
     cache_key: str = ""
 

@@ -29,7 +29,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from queue import Empty, SimpleQueue
 from typing import IO, Any, Generic, Literal, TypeVar
 
@@ -54,24 +54,28 @@ class Job(Generic[Answer]):
     """A function that can be imported, what it is called with, and how many seconds it may take.
 
     `quiet` is how many seconds it may say nothing, where it says with `note` how far it is: before
-    the first note, and between two."""
+    the first note, and between two. `memory` is how many bytes its process may hold, where the
+    system can limit that."""
 
     function: Callable[..., Answer]
     arguments: tuple[Any, ...] = ()
     seconds: float | None = None
     quiet: tuple[float, float] | None = None
+    memory: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Failure:
     """Why a job has no answer: it `raised`, was not done in time (`late`), said nothing for too
-    long (`silent`), or its process `ended`.
+    long (`silent`), needed more `memory` than it may, or its process `ended`.
 
-    `error` is what it raised where that is an error of ours: it says itself what to do."""
+    `error` is what it raised where that is an error of ours: it says itself what to do. `noted` is
+    the last value that it noted."""
 
-    kind: Literal["raised", "late", "silent", "ended"]
+    kind: Literal["raised", "late", "silent", "memory", "ended"]
     message: str
     error: AssayError | None = None
+    noted: Any = None
 
 
 @dataclass(frozen=True)
@@ -112,10 +116,12 @@ def run_jobs(
                 worker.give(*waiting.pop(0))
             for worker, answer in _next_events(events, busy):
                 if isinstance(answer, Note):
-                    worker.heard_from()
+                    worker.heard_from(answer.value)
                     heard(worker.number, answer.value)
                     continue
                 busy.remove(worker)
+                if isinstance(answer, Failure):
+                    answer = replace(answer, noted=worker.noted)
                 if isinstance(answer, Failure) and answer.kind != "raised":
                     worker.kill()
                 elif fresh:
@@ -133,7 +139,7 @@ def run_jobs(
 def _on_cluster(
     jobs: Sequence[Job[T]], fresh: bool, stop: threading.Event | None
 ) -> Generator[tuple[int, T | Failure]]:
-    apart = [(job, fresh or job.seconds is not None) for job in jobs]
+    apart = [(job, fresh or job.seconds or job.quiet or job.memory) for job in jobs]
     calls: list[cluster.Call] = [
         (run_apart, (job,)) if is_apart else (job.function, job.arguments)
         for job, is_apart in apart
@@ -170,6 +176,7 @@ class Worker:
         self._limit = math.inf
         self._quiet: tuple[float, float] = (math.inf, math.inf)
         self._silent_until = math.inf
+        self.noted: Any = None
         command = [sys.executable, "-c", START, *(os.path.abspath(place) for place in sys.path)]
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
@@ -183,12 +190,14 @@ class Worker:
         self._limit = time.monotonic() + self._seconds
         self._quiet = job.quiet or (math.inf, math.inf)
         self._silent_until = time.monotonic() + self._quiet[0]
-        payload = pickle.dumps((job.function, job.arguments))
+        self.noted = None
+        payload = pickle.dumps((job.function, job.arguments, job.memory))
         assert self._process.stdin is not None
         with contextlib.suppress(OSError):  # it has ended, and will be found to have
             _send(self._process.stdin, payload)
 
-    def heard_from(self) -> None:
+    def heard_from(self, value: Any) -> None:
+        self.noted = value
         self._silent_until = time.monotonic() + self._quiet[1]
 
     def seconds_left(self) -> float:
@@ -355,7 +364,8 @@ def _exit_with_group() -> None:
 
 def _run_payload(payload: bytes) -> bytes:
     try:
-        function, arguments = pickle.loads(payload)
+        function, arguments, memory = pickle.loads(payload)
+        _limit_memory(memory)
         return pickle.dumps(function(*arguments))
     except SystemExit:
         sys.stdout.flush()
@@ -366,8 +376,23 @@ def _run_payload(payload: bytes) -> bytes:
         with contextlib.suppress(Exception):  # an error class of a plugin may not travel
             return pickle.dumps(failure)
         return pickle.dumps(Failure(kind="raised", message=str(error)))
+    except MemoryError:
+        return pickle.dumps(Failure(kind="memory", message="it needs more memory than it may"))
     except Exception as error:
         return pickle.dumps(Failure(kind="raised", message=describe_error(error)))
+
+
+def _limit_memory(size: int | None) -> None:
+    """Let this process hold so many bytes of data and no more; without a size, what it could hold
+    at first. A system without such limits has none here."""
+    with contextlib.suppress(ImportError, ValueError, OSError):
+        import resource
+
+        _, most = resource.getrlimit(resource.RLIMIT_DATA)
+        within = most if size is None else size
+        if most != resource.RLIM_INFINITY:
+            within = min(within, most)
+        resource.setrlimit(resource.RLIMIT_DATA, (within, most))
 
 
 # ── messages ──────────────────────────────────────────────────────────────────────────────────────

@@ -15,7 +15,12 @@ in the order of ids: the same documents from elsewhere, or in another order, are
 **Switching.** All of this happens in `building/`. It is renamed to a data folder with a name of its
 own, and then the manifest, which names that folder, is replaced in one step: readers have the old
 corpus or the new one. An unchanged source is recognised by path, size and time of its files (by
-content where only the time differs) and not read again.
+content where only the time differs) and not read again; where only some files have changed, an
+importer that is `INCREMENTAL` takes the others from the corpus as it is.
+
+**Limits.** Files that could need far more memory or time than their size tells (PDF, Word, HTML,
+archives, anything large) are read by worker processes with limits for each file. A file that goes
+over a limit, or ends the process, becomes a problem, and its batch is read again without it.
 """
 
 from __future__ import annotations
@@ -29,7 +34,7 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import msgspec
 import numpy as np
@@ -58,6 +63,7 @@ from assay.corpus.importers.kinds import (
     Importer,
     Options,
     Problem,
+    Reading,
     Unit,
     importer,
     path_of,
@@ -79,6 +85,20 @@ Progress = Callable[[str, int, int], None]  # stage, done, total
 PARALLEL_BYTES = 32 * 2**20  # below this, starting workers costs more than it saves
 MAX_WORKERS = 4  # taste: merging and resolving are done by one process all the same
 WORKERS: int | None = None  # how many read at once, if not as many as the machine and size suggest
+# What may need far more memory than its size, and what is read in this process at most.
+COMPLEX = (".pdf",)  # and every file of an importer that is ISOLATED
+SIMPLE_BYTES = 16 * 2**20
+STARTING_SECONDS = 60.0  # for a worker process to begin
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """The most that reading one file may take."""
+
+    seconds: float = 60.0
+    megabytes: int = 2048
+
+
+LIMITS = Limits()
 
 
 class ImportReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -92,6 +112,7 @@ class ImportReport(msgspec.Struct, frozen=True, kw_only=True):
     problems: dict[str, int]
     citations: dict[str, int]
     resumed: int = 0
+    kept: int = 0  # files that had not changed
 
 
 class Recipe(msgspec.Struct, frozen=True, kw_only=True):
@@ -126,6 +147,7 @@ def import_corpus(
     options: Options | None = None,
     progress: Progress | None = None,
     strict: bool = False,
+    limits: Limits = LIMITS,
 ) -> ImportReport:
     """Import `source` as the corpus `name`. Bad records are counted and kept; `strict` stops at the
     first."""
@@ -141,7 +163,10 @@ def import_corpus(
     with _exclusive_import(path):
         if (known := _unchanged_manifest(path, recipe, source, units)) is not None:
             return _report(known, began, unchanged=True)
-        before = disk.open_path(path).fingerprint if _is_readable(path) else ""
+        existing = disk.open_path(path) if _is_readable(path) else None
+        before = existing.fingerprint if existing else ""
+        if existing is not None and getattr(reader, "INCREMENTAL", False):
+            units = _with_kept(units, existing, recipe, source)
         building = _Building(
             name=name,
             path=path,
@@ -152,13 +177,22 @@ def import_corpus(
             began=began,
         )
         resumed = _prepare_folder(building)
-        work = batches(kind, source, options, units, building.folder, strict=strict)
-        _read_all(work, building.folder, tell)
+        work = batches(
+            kind,
+            source,
+            options,
+            units,
+            building.folder,
+            strict=strict,
+            before=str(existing.data_folder) if existing else "",
+        )
+        _read_all(work, building.folder, limits, tell)
         tell("indexing", 0, 1)
         corpus = _assemble_corpus(building, len(work))
         tell("indexing", 1, 1)
         report = _report(corpus.manifest, began, unchanged=corpus.fingerprint == before)
-        return msgspec.structs.replace(report, resumed=resumed)
+        kept = sum(unit.kept for unit in units)
+        return msgspec.structs.replace(report, resumed=resumed, kept=kept)
 
 
 def _report(manifest: Manifest, began: float, *, unchanged: bool) -> ImportReport:
@@ -203,22 +237,53 @@ def _unchanged_manifest(
         return None  # an older format or a damaged corpus is built anew
     corpus = disk.open_path(path)
     manifest = corpus.manifest
+    before = _sources_before(corpus)
+    if not _has_recipe(manifest, recipe) or len(before) != len(units):
+        return None
+    if NEEDS_EXTRA in manifest.problems:  # which may have been installed since
+        return None
+    is_same = all(_is_unchanged(unit, before, source) for unit in units)
+    return manifest if is_same else None
+
+
+NEEDS_EXTRA = "needs-extra"  # the code of a file that only an optional package can read
+Known = dict[str, tuple[int, int, str]]  # path -> size, time and hash of a file that was read
+
+
+def _has_recipe(manifest: Manifest, recipe: Recipe) -> bool:
     fields = recipe.__struct_fields__
-    if any(getattr(recipe, field) != getattr(manifest, field) for field in fields):
-        return None
-    sources = read_arrow(corpus.data_folder / "sources.arrow").select(
-        "path", "size", "mtime_ns", "sha256"
-    )
-    if sources.height != len(units) or any(unit.mtime_ns < 0 for unit in units):
-        return None
-    before = {path: (size, mtime, digest) for path, size, mtime, digest in sources.iter_rows()}
-    for unit in units:
-        size, mtime, digest = before.get(unit.path, (-1, -1, ""))
-        if size != unit.size:
-            return None
-        if mtime != unit.mtime_ns and sha256_of(path_of(source, unit)) != digest:
-            return None
-    return manifest
+    return all(getattr(recipe, field) == getattr(manifest, field) for field in fields)
+
+
+def _sources_before(corpus: Corpus) -> Known:
+    columns = ("path", "size", "mtime_ns", "sha256")
+    sources = read_arrow(corpus.data_folder / "sources.arrow").select(columns)
+    return {path: (size, mtime, digest) for path, size, mtime, digest in sources.iter_rows()}
+
+
+def _is_unchanged(unit: Unit, before: Known, source: str) -> bool:
+    size, mtime, digest = before.get(unit.path, (-1, -1, ""))
+    if size != unit.size or unit.mtime_ns < 0:
+        return False
+    return mtime == unit.mtime_ns or sha256_of(path_of(source, unit)) == digest
+
+
+def _with_kept(units: list[Unit], corpus: Corpus, recipe: Recipe, source: str) -> list[Unit]:
+    """The files, those marked as kept that the corpus has as they are. A file with a problem is
+    read again."""
+    if not _has_recipe(corpus.manifest, recipe):
+        return units
+    before = _sources_before(corpus)
+    faulty = set[str]()
+    for problem in corpus.problems():  # a fault inside an archive is one of the archive
+        faulty |= {problem.where, *map(str, PurePosixPath(problem.where).parents)}
+    replace = msgspec.structs.replace
+    return [
+        replace(unit, kept=True)
+        if unit.path not in faulty and _is_unchanged(unit, before, source)
+        else unit
+        for unit in units
+    ]
 
 
 def _prepare_folder(building: _Building) -> int:
@@ -279,31 +344,91 @@ def _remove_traces(path: Path) -> None:
 # ── reading ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def _read_all(work: list[Batch], folder: Path, tell: Progress) -> None:
+def _read_all(work: list[Batch], folder: Path, limits: Limits, tell: Progress) -> None:
     waiting = [batch for batch in work if not is_finished(folder, batch.number)]
     total = sum(len(batch.units) for batch in work)
     done = total - sum(len(batch.units) for batch in waiting)
+    under_way: dict[int, int] = {}  # files of each batch that is being read
     tell("reading", done, total)
-    for batch in _read_batches(waiting):
+
+    def heard(batch: int, reading: Reading) -> None:
+        if reading.done >= 0:
+            under_way[batch] = reading.done
+            tell("reading", done + sum(under_way.values()), total)
+
+    for batch in _read_batches(waiting, limits, heard):
+        under_way.pop(batch.number, None)
         done += len(batch.units)
-        tell("reading", done, total)
+        tell("reading", done + sum(under_way.values()), total)
 
 
-def _read_batches(waiting: list[Batch]) -> Iterator[Batch]:
-    """Each batch as soon as it is read, in this process or by several workers where there is much
-    to read."""
+def _read_batches(
+    waiting: list[Batch], limits: Limits, heard: Callable[[int, Reading], None]
+) -> Iterator[Batch]:
+    """Each batch as soon as it is read: in this process, or by workers where there is much to read
+    or a file may need more than it shows."""
     workers = _workers(waiting)
-    if workers < 2:
+    if workers < 2 and not _needs_worker(waiting):
         for batch in waiting:
             read_batch(batch)
             yield batch
         return
-    jobs = [Job(read_batch, (batch,)) for batch in waiting]
-    with closing(run_jobs(jobs, at_once=workers)) as answers:
-        for number, answer in answers:
-            if isinstance(answer, Failure):
-                raise _reading_error(waiting[number], answer)
-            yield waiting[number]
+    while waiting:
+        jobs = [
+            Job(
+                read_batch,
+                (batch,),
+                quiet=(STARTING_SECONDS + limits.seconds, limits.seconds),
+                memory=limits.megabytes * 2**20,
+            )
+            for batch in waiting
+        ]
+        again: list[Batch] = []
+        numbers = [batch.number for batch in waiting]
+        answers = run_jobs(
+            jobs,
+            at_once=max(workers, 1),
+            heard=lambda job, reading, numbers=numbers: heard(numbers[job], reading),  # type: ignore[misc]
+        )
+        with closing(answers):
+            for number, answer in answers:
+                if isinstance(answer, Failure):
+                    again.append(_without_refused(waiting[number], answer, limits))
+                else:
+                    yield waiting[number]
+        waiting = again
+
+
+def _needs_worker(waiting: list[Batch]) -> bool:
+    units = [unit for batch in waiting for unit in batch.units]
+    return any(unit.path.lower().endswith(COMPLEX) for unit in units) or (
+        sum(unit.size for unit in units) > SIMPLE_BYTES and all(unit.size > 0 for unit in units[:1])
+    )
+
+
+def _without_refused(batch: Batch, failure: Failure, limits: Limits) -> Batch:
+    """The batch to read again without the file that went over a limit; its parts are removed, since
+    they may hold some of that file."""
+    at = failure.noted
+    unit = next((one for one in batch.units if at and _holds(one.path, at.path)), None)
+    if failure.kind == "raised" or unit is None or at.path in unit.refused:
+        raise _reading_error(batch, failure)
+    reasons = {
+        "silent": f"reading it took longer than {limits.seconds:g} s",
+        "late": f"reading it took longer than {limits.seconds:g} s",
+        "memory": f"reading it took more than {limits.megabytes:,} MB of memory",
+    }
+    ended = f"reading it ended the process that read it ({failure.message.rpartition('with ')[2]})"
+    reason = reasons.get(failure.kind, f"{ended}: it is damaged, or needs too much memory")
+    refused = msgspec.structs.replace(unit, refused={**unit.refused, at.path: reason}, kept=False)
+    for part in Path(batch.folder).glob(f"part-{batch.number:05d}-*"):
+        part.unlink()
+    units = tuple(refused if one.path == unit.path else one for one in batch.units)
+    return msgspec.structs.replace(batch, units=units)
+
+
+def _holds(path: str, place: str) -> bool:
+    return place == path or place.startswith(f"{path}/")
 
 
 def _workers(waiting: list[Batch]) -> int:
@@ -315,10 +440,10 @@ def _workers(waiting: list[Batch]) -> int:
 def _reading_error(batch: Batch, failure: Failure) -> AssayError:
     if failure.error is not None:
         return failure.error
-    place = f"{batch.units[0].path} or a file after it"
+    place = failure.noted.path if failure.noted else f"{batch.units[0].path} or a file after it"
     if failure.kind == "raised":
         return AssayError(f"an importer failed on {place}: {failure.message}")
-    return AssayError(f"a worker process ended while reading {place}")
+    return AssayError(f"a worker process ended while reading {place}: {failure.message}")
 
 
 # ── merging and switching ─────────────────────────────────────────────────────────────────────────

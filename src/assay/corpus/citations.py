@@ -175,6 +175,23 @@ class Laws:
             return Resolution("ambiguous", _rows(places), reason)
         return _moments(places, cited, in_brackets=in_brackets)
 
+    def laws_cited(self, citation: Citation) -> list[str] | None:
+        """The laws that a citation names, by number or by name; None where it names one that is not
+        here, and nothing where it names none."""
+        cited = read_citation(citation)
+        if not cited.law and not cited.law_id:
+            return []
+        laws = self._laws_named(cited, citation.parts.get("year", ""), None)
+        return None if isinstance(laws, Resolution) else laws
+
+    def laws_called(self, name: str, year: str = "") -> set[str]:
+        """The laws that a name can mean."""
+        return self._by_name(law_name(name), year)
+
+    def provisions(self, law: str, cited: Cited) -> list[ProvisionPlace]:
+        """The documents of a law at the section that a citation names, in any moment."""
+        return self._sections_of(law, cited, None)
+
     def _title(self, law: str) -> str:
         """The title of a law; its number where none of its texts is a section."""
         return self.titles.get(law, law)

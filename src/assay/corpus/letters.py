@@ -52,6 +52,7 @@ REPAIRED = "addressee, number one digit off"
 # How alike two names must be (SequenceMatcher's ratio): less where they begin with the same letter.
 SAME_BEGINNING = 0.5
 ANY_BEGINNING = 0.66
+NEARLY = 0.8  # of a name that somebody typed, beside one that a scanner read
 
 Number = tuple[str, str]  # year, number
 # The heading of an answer, which names the file in the Commission's own series; that of a note in
@@ -184,6 +185,27 @@ class Letters:
         if len(rows) > 1:
             rows = _rows([claim for claim in best if claim.series == series] or best)
         return rows
+
+    def is_named(self, row: int, name: str) -> bool:
+        """Whether a document is called by a name: its addressee has it, nearly as it is written, or
+        its text is about somebody of that name."""
+        surnames = _surnames(name)
+        known = self._known_names(row)
+        if not surnames or not known:
+            return True
+        if any(_nearly(surname, other) for surname in surnames for other in known):
+            return True
+        return bool(self.read_text and _speaks_of(self.read_text(row), surnames))
+
+    def is_addressed_to(self, row: int, name: str) -> bool:
+        """Whether the one who asked for a document has this name."""
+        surnames = _surnames(name)
+        return any(_nearly(one, other) for one in surnames for other in self.names_of[row])
+
+    def has_opinion(self, name: str) -> bool:
+        """Whether an opinion of the Commission is called nearly so."""
+        surnames = _surnames(name)
+        return any(_nearly(one, other) for one in surnames for other in self.opinions)
 
     def _answers_too(self, source: int, key: Number) -> bool:
         """One answer to several requests carries all their numbers in its heading: those are not
@@ -387,6 +409,10 @@ def _alike(cited: str, known: str) -> bool:
     """The same name, or one as a scanner or a typist may have spoiled it."""
     needed = SAME_BEGINNING if cited[0] == known[0] else ANY_BEGINNING
     return cited == known or SequenceMatcher(None, cited, known).ratio() >= needed
+
+
+def _nearly(cited: str, known: str) -> bool:
+    return cited == known or SequenceMatcher(None, cited, known).ratio() >= NEARLY
 
 
 def _years_near(year: str) -> set[str]:

@@ -20,8 +20,16 @@ import polars as pl
 from assay.core.errors import InputError
 from assay.core.files import sha256_of, write_atomic
 from assay.core.types import Document
-from assay.corpus.disk import document_frame
-from assay.corpus.importers.kinds import Options, Problem, Unit, importer, path_of
+from assay.corpus.disk import document_frame, documents_of, read_arrow
+from assay.corpus.importers.kinds import (
+    Importer,
+    Options,
+    Problem,
+    Unit,
+    importer,
+    now_reading,
+    path_of,
+)
 from assay.law.parse import Citation, Scheme, parse
 from assay.law.spellings import grammar_signs
 
@@ -30,6 +38,7 @@ PART_DOCUMENTS = 2048
 PART_CHARACTERS = 24 * 2**20
 BATCH_FILES = 512
 BATCH_BYTES = 16 * 2**20
+LONG_TEXT = 100_000  # characters
 ROWS_TOGETHER = 64  # in an Arrow file: one document is read without the rest of its part
 MENTIONS_SCHEMA = pl.Schema(
     {
@@ -51,7 +60,8 @@ _RUNNING_HEAD = re.compile(r"\s*Page\b")
 
 
 class Batch(msgspec.Struct, frozen=True, kw_only=True):
-    """Some files of one source, and the folder to write parts to."""
+    """Some files of one source, and the folder to write parts to. `before` is the corpus as it was,
+    which files that are `kept` are taken from."""
 
     kind: str
     source: str
@@ -60,6 +70,7 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
     units: tuple[Unit, ...]
     folder: str
     strict: bool
+    before: str = ""
 
 
 class PartMarker(msgspec.Struct, frozen=True, kw_only=True):
@@ -133,8 +144,15 @@ def _read_records(batch: Batch) -> Iterator[SourceRecord]:
     """Places are as they lie in the source, so that the same source elsewhere gives the same
     corpus."""
     reader = importer(batch.kind)
-    for unit in batch.units:
-        for content in reader.read(batch.source, unit, batch.options):
+    earlier = _earlier_documents(batch)
+    for number, unit in enumerate(batch.units):
+        now_reading(unit.path, number)
+        if unit.kept:
+            for document in earlier.get(unit.path, ()):
+                yield SourceRecord(unit.path, document)
+            continue
+        for content in _read_unit(reader, batch, unit):
+            now_reading(unit.path, number, within=True)
             place = unit.path
             if isinstance(content, tuple):
                 where, content = content
@@ -147,6 +165,29 @@ def _read_records(batch: Batch) -> Iterator[SourceRecord]:
                     hint="Import without `strict` to go on past it.",
                 )
             yield SourceRecord(place, checked)
+
+
+def _read_unit(
+    reader: Importer, batch: Batch, unit: Unit
+) -> Iterator[Document | tuple[str, Document] | Problem]:
+    if reason := unit.refused.get(unit.path):
+        yield Problem(code="limit", where=unit.path, reason=reason)
+    else:
+        yield from reader.read(batch.source, unit, batch.options)
+
+
+def _earlier_documents(batch: Batch) -> dict[str, list[Document]]:
+    """The documents of the files that are kept, by path, from the corpus as it was."""
+    paths = {unit.path for unit in batch.units if unit.kept}
+    found: dict[str, list[Document]] = {}
+    for part in sorted(Path(batch.before).glob("part-*.arrow")) if paths else ():
+        sources = read_arrow(part, ["source"])["source"]
+        if sources.is_in(list(paths)).any():
+            frame = read_arrow(part).filter(pl.col("source").is_in(list(paths)))
+            places = frame["source"].to_list()
+            for path, document in zip(places, documents_of(frame), strict=True):
+                found.setdefault(path, []).append(document)
+    return found
 
 
 def _require_id(content: Document | Problem, place: str) -> Document | Problem:
@@ -182,11 +223,11 @@ def _group_into_parts(records: Iterator[SourceRecord]) -> Iterator[PartContent]:
 def _write_part(stem: Path, portion: PartContent, scheme: Scheme) -> None:
     documents, places, problems = portion
     write_arrow(document_frame(documents, places), stem.with_suffix(".arrow"))
-    rows = [
-        msgspec.structs.astuple(mention)
-        for number, document in enumerate(documents)
-        for mention in mentions(number, document, scheme)
-    ]
+    rows = []
+    for number, (document, place) in enumerate(zip(documents, places, strict=True)):
+        if len(document.text) > LONG_TEXT:  # citations in a long text may take a while
+            now_reading(place)
+        rows += [msgspec.structs.astuple(one) for one in mentions(number, document, scheme)]
     frame = pl.DataFrame(rows, schema=MENTIONS_SCHEMA, orient="row")
     write_arrow(frame, mentions_path(stem.parent, stem.name))
     done = PartMarker(
@@ -276,7 +317,14 @@ def _hash_unit(source: str, unit: Unit) -> str:
 
 
 def batches(
-    kind: str, source: str, options: Options, units: list[Unit], folder: Path, *, strict: bool
+    kind: str,
+    source: str,
+    options: Options,
+    units: list[Unit],
+    folder: Path,
+    *,
+    strict: bool,
+    before: str = "",
 ) -> list[Batch]:
     """Files in order, cut so that a batch is a few seconds of work."""
     groups: list[list[Unit]] = [[]]
@@ -297,6 +345,7 @@ def batches(
             units=tuple(group),
             folder=str(folder),
             strict=strict,
+            before=before,
         )
         for number, group in enumerate(groups)
     ]

@@ -281,7 +281,13 @@ class QueryRunner:
         at_once = self._calls.concurrency
         self._patience = max(5, 2 * at_once) if self._keeps_time else 2 * at_once
 
-    def all(self, queries: Sequence[Query], progress: Progress) -> list[QueryResult]:
+    def all(
+        self,
+        queries: Sequence[Query],
+        progress: Progress,
+        done: Callable[[Query, QueryResult], None] = lambda query, result: None,
+    ) -> list[QueryResult]:
+        """The answers in the order of the queries; `done` hears of each as it comes."""
         if queries and self._calls.warm_up:
             cycled = [queries[at % len(queries)] for at in range(self._calls.warm_up)]
             for _ in self._each(cycled, lambda queries: queries):
@@ -290,6 +296,7 @@ class QueryRunner:
         late = 0
         for number, result in self._each(queries, progress):
             results[number] = result
+            done(queries[number], result)
             late = late + 1 if (result.error or "").startswith(LATE) else 0
             if late >= self._patience and self._limited:
                 raise EngineError(

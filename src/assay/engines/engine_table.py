@@ -110,6 +110,7 @@ class Common(msgspec.Struct, frozen=True, kw_only=True):
     """The keys that every table may have."""
 
     corpus: str | None = None  # what it searches: a file, or a corpus of the workspace
+    parameters: JsonObject = {}  # the settings that `assay tune` may change, as they are now
     top_k: int = 20
     timeout: float | str | None = None
     query_timeout: float | str | None = None
@@ -136,6 +137,7 @@ class EngineConfig(msgspec.Struct, frozen=True, kw_only=True):
     kind: str = ""
     own: JsonObject = {}
     routes: dict[str, EngineConfig] = {}
+    parameters: JsonObject = {}
     top_k: int = 20
     run_timeout: float | None = None
     calls: Calls = Calls()
@@ -223,19 +225,18 @@ def _read_table(name: str, table: Mapping[str, object], where: str, folder: Path
     if kind is None:
         plain = converted(own, _Plain, where, common_keys)
         return _plain(name, _common(table, where), plain, where, folder)
-    settings = converted(own, kind.settings, where, common_keys)
     common = _common(table, where)
+    own = _with_values(own, kind, common.parameters, where)
+    settings = converted(own, kind.settings, where, common_keys)
     if kind.check is not None and any(wrong := kind.check(settings)):
         raise InputError(wrong[1], where=f"{where}.{wrong[0]}".rstrip("."), hint=KEYS)
     if kind.example:
         _warn_deprecated(name, next(iter(kinds)), kind.example)
     paths = {key: str(folder / str(own[key])) for key in kind.files if _is_path(own.get(key))}
-    return _with_common(
-        EngineConfig(name=name, folder=str(folder), kind=next(iter(kinds)), own={**own, **paths}),
-        common,
-        where,
-        folder,
+    config = EngineConfig(
+        name=name, folder=str(folder), kind=next(iter(kinds)), own={**own, **paths}
     )
+    return _with_common(config, common, where, folder)
 
 
 def _suggest_key(table: Mapping[str, object], others: Sequence[str]) -> str:
@@ -321,6 +322,7 @@ def _with_common(config: EngineConfig, common: Common, where: str, folder: Path)
     return msgspec.structs.replace(
         config,
         corpus=corpus or None,
+        parameters=common.parameters,
         top_k=common.top_k,
         run_timeout=seconds_of(common.run_timeout, f"{where}.timeout"),
         calls=Calls(
@@ -331,6 +333,40 @@ def _with_common(config: EngineConfig, common: Common, where: str, folder: Path)
             warm_up=common.warm_up,
         ),
     )
+
+
+def with_parameters(config: EngineConfig, values: Mapping[str, object]) -> EngineConfig:
+    """The engine with other values of its parameters."""
+    parameters, where = {**config.parameters, **values}, f"engines.{config.name}"
+    own = config.own
+    if config.kind:
+        kind = kind_of(config.kind)
+        own = _with_values(own, kind, parameters, where)
+        if kind.check is not None and any(
+            wrong := kind.check(converted(own, kind.settings, where))
+        ):
+            raise InputError(wrong[1], where=f"{where}.{wrong[0]}".rstrip("."), hint=KEYS)
+    return msgspec.structs.replace(config, parameters=parameters, own=own)
+
+
+def _with_values(
+    own: JsonObject, kind: EngineKind, parameters: Mapping[str, object], where: str
+) -> JsonObject:
+    """The keys of a kind with the values of parameters: those of a kind with `parameters` are its
+    placeholders, all others are keys of its table."""
+    if not parameters:
+        return own
+    if "parameters" in kind.settings.__struct_fields__:
+        return {**own, "parameters": dict(parameters)}
+    for name in parameters:
+        if name not in kind.settings.__struct_fields__:
+            known = ", ".join(kind.settings.__struct_fields__)
+            raise InputError(
+                f"there is no key {name} to tune",
+                where=f"{where}.parameters",
+                hint=f"Known: {known}.",
+            )
+    return {**own, **parameters}
 
 
 def called(

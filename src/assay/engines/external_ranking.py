@@ -34,7 +34,7 @@ from assay.language.analysis import analyzer, grams
 from assay.search.arrays import TINY, Doubles, Floats
 from assay.search.index import VIEWS, is_citation, letters_of
 from assay.search.profile import Profile
-from assay.search.signals import FEEDBACK_HITS, FIRST_DENSE, TEMPERATURE, to_best
+from assay.search.signals import FEEDBACK_HITS, FIRST_DENSE, TEMPERATURE, spread, to_best
 
 OURS = "assay"  # the value of `ranking` in a table
 FORMAT = 1  # of a loaded corpus: another one must be loaded again
@@ -298,12 +298,11 @@ class _Fusion:
         return np.asarray(centroid / (float(np.linalg.norm(centroid)) + TINY), np.float32)
 
     def _spread(self, likeness: Doubles, vector: Floats) -> Doubles:
-        """From 0 for the median document, by the sample, to 1 for the best."""
+        """As on an own index, with the median of the sample."""
         sample = np.frombuffer(base64.b64decode(self._about.sample), np.float16)
         vectors = sample.reshape(-1, self._about.dimensions).astype(np.float32)
-        median = float(np.median(vectors @ vector))
-        width = max(float(likeness.max(initial=median)) - median, TINY)
-        return np.asarray(np.maximum(likeness - median, 0.0) / width)
+        middle = float(np.median(vectors @ vector))
+        return np.asarray(spread(likeness, self._about.profile.spread, middle))
 
     def _citations(self, cited: Sequence[str], rows: Sequence[int]) -> Doubles:
         """The share of the query's citations that each candidate has."""

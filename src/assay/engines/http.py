@@ -104,7 +104,7 @@ class HttpEngine(SearchEngine):
     def request(self, query: str, top_k: int, known: dict[str, object]) -> Request:
         """The request, with its secrets: it must not be shown."""
         values = {name: value for name, value in known.items() if value not in (None, "", {}, [])}
-        values |= {"query": query, "top_k": top_k}
+        values = {**self._table.parameters, **values, "query": query, "top_k": top_k}
         pattern, table = self._pattern, self._table
         url = fill(pattern.url, values, "url")
         params = [(name, _plain(template, values)) for name, template in pattern.params]

@@ -51,7 +51,7 @@ class HttpTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     `params` are added to the address. `hits` finds the list of hits; `id`, `score`, `title` and
     `text` are found in each hit. What `error` finds is an error, even if the status is good.
     `login` is a user and a password (`env:NAME` for USER:PASSWORD), `ca` a file of certificates to
-    trust."""
+    trust. `parameters` are more placeholders, with their values."""
 
     http: str = ""
     preset: str = ""
@@ -67,6 +67,7 @@ class HttpTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     error: str = ""
     login: str = ""
     ca: str = ""
+    parameters: dict[str, Any] = {}
     example: str = ""  # of a preset: an address, for who has given none
 
 
@@ -130,11 +131,12 @@ def form_like(table: HttpTable) -> bool:
 
 def pattern_of(table: HttpTable, where: str) -> Pattern:
     """The templates and expressions of a complete table."""
+    more = tuple(table.parameters)
     return Pattern(
-        url=parse(table.http, "url", f"{where}.http"),
-        body=parse(table.body, "form" if form_like(table) else "json", f"{where}.body"),
+        url=parse(table.http, "url", f"{where}.http", more),
+        body=parse(table.body, "form" if form_like(table) else "json", f"{where}.body", more),
         params=tuple(
-            (name, parse(value, "url", f"{where}.params.{name}"))
+            (name, parse(value, "url", f"{where}.params.{name}", more))
             for name, value in table.params.items()
         ),
         **{
@@ -201,7 +203,7 @@ def _mistakes(table: HttpTable) -> Iterator[tuple[str, str]]:
     if "query" not in asked:
         yield "body", "nothing asks the query: write {{query}} where it goes"
     if pattern.body and not form_like(table):
-        yield from _body_mistakes(pattern.body)
+        yield from _body_mistakes(pattern.body, table.parameters)
 
 
 _NAME_IT = "a key does not belong in a file: put it in the environment and write env:NAME here"
@@ -231,9 +233,9 @@ def _address_mistakes(url: str) -> Iterator[tuple[str, str]]:
             yield "http", f"{name}: {_NAME_IT}"
 
 
-def _body_mistakes(body: Template) -> Iterator[tuple[str, str]]:
+def _body_mistakes(body: Template, parameters: Values) -> Iterator[tuple[str, str]]:
     for values in (SAMPLE, {"query": "a", "top_k": 1}):  # a row may know nothing more
-        text = fill(body, values, "json")
+        text = fill(body, {**parameters, **values}, "json")
         try:
             written = msgspec.json.decode(text)
         except msgspec.DecodeError as error:
@@ -281,14 +283,15 @@ TemplatePart = str | Placeholder
 Template = tuple[TemplatePart, ...]
 
 
-def parse(text: str, manner: Manner, where: str) -> Template:
-    """The parts of a template. An unknown placeholder is refused."""
+def parse(text: str, manner: Manner, where: str, more: tuple[str, ...] = ()) -> Template:
+    """The parts of a template; `more` are placeholders of the table's own. An unknown one is
+    refused."""
     parts: list[TemplatePart] = []
     at, quoted = 0, False
     for match in _PLACE.finditer(text):
         before = text[at : match.start()]
         quoted = manner == "json" and _ends_quoted(before, quoted)
-        parts += [before, _parse_placeholder(match[1], quoted, where)]
+        parts += [before, _parse_placeholder(match[1], quoted, where, more)]
         at = match.end()
     return tuple(part for part in (*parts, text[at:]) if part != "")
 
@@ -311,14 +314,15 @@ def with_keys(template: Template, manner: Manner | None, where: str) -> Template
     )
 
 
-def _parse_placeholder(inside: str, quoted: bool, where: str) -> Placeholder:
+def _parse_placeholder(inside: str, quoted: bool, where: str, more: tuple[str, ...]) -> Placeholder:
     match = _INSIDE.fullmatch(inside)
     name = match[2] if match else inside.strip()
-    if match is None or name not in PLACES:
+    if match is None or name not in (*PLACES, *more):
+        known = ", ".join(f"{{{{{place}}}}}" for place in (*PLACES, *more))
         raise InputError(
             f"there is nothing to put in the place {{{{{inside.strip()}}}}}",
             where=where,
-            hint=f"Known: {', '.join(f'{{{{{place}}}}}' for place in PLACES)}.",
+            hint=f"Known: {known}. Your own are listed under parameters, with their values.",
         )
     return Placeholder(name, match[3], quoted, bool(match[1]))
 

@@ -3,7 +3,7 @@ date."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
@@ -26,7 +26,6 @@ from assay.search.dense import SHIPPED, named_encoder
 from assay.search.engine import Engine
 from assay.search.index import Index, Tick
 from assay.search.index_files import IndexProblem
-from assay.search.learned import LEARNED
 from assay.search.profile import ROWS, read_alike
 from assay.search.written import Written, read_written, shipped
 
@@ -122,9 +121,10 @@ def open_indexed(
     home: Path | None = None,
     tick: Tick = silent,
     say: Say = lambda text: None,
+    weights: Mapping[str, object] = {},
 ) -> Engine:
     """The engine on a corpus. An index that is missing, outdated or damaged is built again, and
-    `say` tells why."""
+    `say` tells why. `weights` replace those of its profile that are meant to be chosen."""
     need("search", "the search engine")
     corpus = corpus_named(name, home)
     folder = index_folder(corpus, home)
@@ -142,12 +142,13 @@ def open_indexed(
         say(f"{corpus.name}: {_older(name)}")
     if imported_by_older(corpus.manifest):
         say(f"{corpus.name}: {OLDER}")
-    return Engine(
+    engine = Engine(
         opened,
         name=corpus.name,
         lookup=lru_cache(maxsize=4096)(corpus.get),
         standings=partial(standings_of, str(corpus.data_folder)),
     )
+    return engine.with_weights(weights) if weights else engine
 
 
 def _build(corpus: Corpus, home: Path | None, recipe: IndexRecipe, tick: Tick) -> tuple[Index, int]:
@@ -204,7 +205,7 @@ def _build_draft(
     early = len(draft.texts) >= AWAITED and not _has_vectors(folder)
     data = index_files.save(draft.index, folder, fingerprint) if early else ""
     vectors = index.vectors_of(draft, folder / encoding.FOLDER, tick)
-    built = replace(draft.index, vectors=vectors)
+    built = index.with_vectors(draft.index, vectors)
     if data and vectors is not None:
         index_files.add_vectors(folder, data, vectors)
     else:
@@ -292,7 +293,7 @@ def _as_before(folder: Path, name: str) -> IndexRecipe:
         encoder = index_files.read_manifest(folder).profile.encoder
     except IndexProblem:
         return IndexRecipe()
-    if encoder in (*SHIPPED, LEARNED):
+    if encoder in (*SHIPPED, index_files.LEARNED):
         return IndexRecipe()
     try:
         return IndexRecipe(dense=bool(encoder and named_encoder(encoder)), encoder=encoder)

@@ -26,7 +26,7 @@ import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache, wraps
+from functools import cache, partial, wraps
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -36,17 +36,43 @@ from assay.core.types import Hit
 from assay.engines.engine_table import ROW
 
 
-def load_engine(spec: str) -> Any:
+def load_engine(spec: str, parameters: Mapping[str, object] = {}) -> Any:
     """`path.to.module`, `path.to.module:Class` or `path/to/file.py[:Class]`, looked up from the
-    current folder."""
+    current folder. A parameter is a keyword of `__init__` where that has it, else of `search`."""
     target = find_engine(spec)
     if not inspect.isclass(target):
-        return as_engine(target)
+        return with_keywords(as_engine(target), parameters)
+    made_with, asked_with = split_keywords(target, parameters)
     try:
-        made = target()
+        made = target(**made_with)
     except (Exception, SystemExit) as error:
         raise EngineError(f"{target.__name__}() failed: {error_text(error)}") from error
-    return as_engine(made)
+    return with_keywords(as_engine(made), asked_with)
+
+
+def split_keywords(
+    factory: Any, parameters: Mapping[str, object]
+) -> tuple[dict[str, object], dict[str, object]]:
+    """The parameters that a class takes when it is made, and the others."""
+    known = parameters_of(factory)
+    takes_all = any(each.kind is each.VAR_KEYWORD for each in known.values())
+    made = {name: value for name, value in parameters.items() if takes_all or name in known}
+    return made, {name: value for name, value in parameters.items() if name not in made}
+
+
+def with_keywords(engine: Any, keywords: Mapping[str, object]) -> Any:
+    """The engine whose `search` always gets these keywords; one that it does not have is
+    refused."""
+    if not keywords:
+        return engine
+    _, unknown = split_keywords(engine.search, keywords)
+    if unknown:
+        raise InputError(
+            f"neither __init__ nor search has the parameter {next(iter(unknown))}",
+            hint=f"search has: {', '.join(parameters_of(engine.search)) or 'none that it tells'}.",
+        )
+    search = wraps(engine.search, updated=())(partial(engine.search, **keywords))
+    return AdaptedEngine(engine_name(engine), search)
 
 
 def find_engine(spec: str) -> Any:

@@ -1,6 +1,5 @@
 """Opens the engine of a configuration and runs it on a gold set: in this process, in its own, on a
-cluster, or as several engines; and tries one query, for `assay engines test`. It also has the two
-baselines: random order, and plain BM25.
+cluster, or as several engines; and tries one query, for `assay engines test`.
 
 A Python module is somebody else's code: it runs in a process of its own, so that one that exits,
 crashes or hangs is an error of the engine, and never the end of the command. If a table routes each
@@ -16,19 +15,15 @@ from __future__ import annotations
 import contextlib
 import inspect
 import os
-import random
-import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-import numpy as np
 
 from assay.core import cluster, plugins
 from assay.core.errors import AssayError, EngineError, InputError, UsageError
-from assay.core.types import Document, Hit, Query, QueryResult, SearchEngine
+from assay.core.types import Hit, JsonObject, Query, QueryResult
 from assay.core.workers import Failure, Job, is_worker, note, run_apart, run_jobs
 from assay.core.workspace import workspace
 from assay.engines.calling import (
@@ -41,11 +36,17 @@ from assay.engines.calling import (
     stdout_to_stderr,
 )
 from assay.engines.engine_table import EngineConfig, kind_of, settings_of
-from assay.engines.python import as_engine, error_text, load_engine, parameters_of
+from assay.engines.python import (
+    as_engine,
+    error_text,
+    load_engine,
+    parameters_of,
+    split_keywords,
+    with_keywords,
+)
 
 if TYPE_CHECKING:
     from assay.engines.http import HttpEngine, Request
-
 
 Say = Callable[[str], None]
 START = 300.0  # seconds that a module has to be imported and to make its engine
@@ -257,8 +258,8 @@ def refuse_unserved(config: EngineConfig, queries: Iterable[Query]) -> None:
 
 
 BASELINES = {
-    "random": "assay.engines.running:RandomEngine",
-    "bm25": "assay.engines.running:Bm25Engine",
+    "random": "assay.engines.baselines:RandomEngine",
+    "bm25": "assay.engines.baselines:Bm25Engine",
 }
 ENGINES = plugins.Kind(name="engine", group="assay.engines", built_in=BASELINES)
 
@@ -284,12 +285,12 @@ def open_engine(config: EngineConfig, say: Say = lambda text: None) -> Any:
         kind = kind_of(config.kind)
         return kind.make(config.name, settings_of(config, kind))
     if config.search_module is not None:
-        return load_engine(config.search_module)
+        return load_engine(config.search_module, config.parameters)
     name = config.engine or ""
     if is_indexed_name(name):
         from assay.engines.indexed import open_indexed
 
-        return open_indexed(name, say=say)
+        return open_indexed(name, say=say, weights=config.parameters)
     if not plugins.is_known(ENGINES, name):
         from assay.corpus.disk import list_corpora
 
@@ -302,12 +303,14 @@ def open_engine(config: EngineConfig, say: Say = lambda text: None) -> Any:
             "[engines.NAME] of assay.toml.",
         )
     corpus = Path(config.corpus) if config.corpus else None
-    return _make_engine(name, plugins.load(ENGINES, name), corpus)
+    return _make_engine(name, plugins.load(ENGINES, name), corpus, config.parameters)
 
 
-def _make_engine(name: str, factory: Callable[..., Any], corpus: Path | None) -> Any:
+def _make_engine(
+    name: str, factory: Callable[..., Any], corpus: Path | None, parameters: JsonObject
+) -> Any:
     if not inspect.isclass(factory) and not inspect.isroutine(factory):
-        return as_engine(factory)  # an object, not a class
+        return with_keywords(as_engine(factory), parameters)  # an object, not a class
     arguments: list[object] = []
     if "documents" in parameters_of(factory):
         if corpus is None:
@@ -315,74 +318,13 @@ def _make_engine(name: str, factory: Callable[..., Any], corpus: Path | None) ->
         from assay.corpus.lookup import documents
 
         arguments = [documents(corpus)]
+    made_with, asked_with = split_keywords(factory, parameters)
     try:
-        made = factory(*arguments)
+        made = factory(*arguments, **made_with)
     except Exception as error:
         reason = error_text(error)
         raise EngineError(f"the engine {name!r} could not be made: {reason}") from error
-    return as_engine(made)
-
-
-# ── baselines ─────────────────────────────────────────────────────────────────────────────────────
-
-
-WORD = re.compile(r"\w+")
-
-
-class RandomEngine(SearchEngine):
-    """Documents in an order drawn from the query's text and the seed: the floor under every
-    measure."""
-
-    def __init__(self, documents: Iterable[Document], *, seed: int = 0) -> None:
-        self._ids = [document.id for document in documents]
-        self._seed = seed
-
-    def name(self) -> str:
-        return "random"
-
-    def search(self, query: str, top_k: int = 20) -> list[str]:
-        return random.Random(f"{self._seed}:{query}").sample(self._ids, min(top_k, len(self._ids)))
-
-
-class Bm25Engine(SearchEngine):
-    """Okapi BM25 over lower-cased words of the title and the text; no stemming, no fields.
-
-    Robertson & Zaragoza 2009, with the idf that is never negative (as in Lucene)."""
-
-    def __init__(self, documents: Sequence[Document], *, k1: float = 1.2, b: float = 0.75) -> None:
-        self._ids = [document.id for document in documents]
-        counts = [Counter(_words(f"{document.title} {document.text}")) for document in documents]
-        lengths = np.array([sum(count.values()) for count in counts], np.float64)
-        norm = k1 * (
-            1 - b + b * lengths / max(float(lengths.mean()) if len(lengths) else 1.0, 1e-9)
-        )
-        postings: dict[str, list[tuple[int, int]]] = {}
-        for row, count in enumerate(counts):
-            for word, frequency in count.items():
-                postings.setdefault(word, []).append((row, frequency))
-        self._postings: dict[str, tuple[Any, Any]] = {}
-        for word, places in postings.items():
-            rows, frequencies = np.array(places).T
-            idf = np.log1p((len(documents) - len(rows) + 0.5) / (len(rows) + 0.5))
-            self._postings[word] = rows, idf * frequencies * (k1 + 1) / (frequencies + norm[rows])
-
-    def name(self) -> str:
-        return "bm25"
-
-    def search(self, query: str, top_k: int = 20) -> list[Hit]:
-        scores = np.zeros(len(self._ids))
-        for word in _words(query):
-            if word in self._postings:
-                rows, weights = self._postings[word]
-                scores[rows] += weights
-        best = np.argsort(-scores, kind="stable")[:top_k]
-        return [
-            Hit(doc_id=self._ids[row], score=float(scores[row])) for row in best if scores[row] > 0
-        ]
-
-
-def _words(text: str) -> list[str]:
-    return WORD.findall(text.lower())
+    return with_keywords(as_engine(made), asked_with)
 
 
 # ── a dry run of one query ────────────────────────────────────────────────────────────────────────

@@ -186,7 +186,7 @@ def deltas(now: Results, then: Results) -> Deltas:
     ]
     apart = len(before.keys() | after.keys()) - len(pairs)
     values = figure_values(now)
-    overall, intervals, p = _changes(pairs, values)
+    overall, intervals, p = _changes(pairs, values, now.worst_case)
     if not apart:
         overall = _difference(now.overall, then.overall) | overall
     slices: dict[str, dict[str, dict[str, float]]] = {}
@@ -194,7 +194,7 @@ def deltas(now: Results, then: Results) -> Deltas:
         known = then.slices.get(kind) or {}
         for name in names.keys() & known.keys():
             part = [pair for pair in pairs if slice_of(pair[1], kind) == name]
-            found = _changes(part, values)[0] if part else {}
+            found = _changes(part, values, now.worst_case)[0] if part else {}
             if not apart:
                 found = _difference(names[name], known[name]) | found
             slices.setdefault(kind, {})[name] = found
@@ -214,7 +214,7 @@ def _has_change(pair: tuple[Entry, Entry], values: Iterable[Value]) -> bool:
 
 
 def _changes(
-    pairs: Pairs, values: dict[str, Value]
+    pairs: Pairs, values: dict[str, Value], worst_case: bool
 ) -> tuple[dict[str, float], dict[str, Bounds], dict[str, float]]:
     """By figure: the mean difference over the pairs that both have a value for, its interval and
     its p."""
@@ -229,10 +229,10 @@ def _changes(
         ]
         if moves:
             column = np.array(moves, np.float64)[:, None]
-            (interval,) = statistics.change_intervals(column)
+            (interval,) = statistics.change_intervals(column, worst_case=worst_case)
             delta[name] = float(column.mean())
             intervals[name] = (interval.low, interval.high)
-            p_values[name] = float(statistics.change_tests(column)[0])
+            p_values[name] = float(statistics.change_tests(column, worst_case=worst_case)[0])
     return delta, intervals, p_values
 
 

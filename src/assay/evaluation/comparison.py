@@ -40,7 +40,7 @@ from assay.core.types import counted
 from assay.evaluation import statistics
 from assay.evaluation.changes import State, in_one_state
 from assay.evaluation.measures import Integers, parse_measure
-from assay.evaluation.multiple_testing import Held, adjusted
+from assay.evaluation.multiple_testing import AdjustedTest, adjusted
 from assay.evaluation.statistics import ALPHA, TIE, risk_in
 from assay.evaluation.unjudged import (
     DEEPEST,
@@ -62,7 +62,7 @@ PROBABLE = 0.7  # the sign is sure enough to be named, though not significant
 Equivalence = Literal["equivalent", "no worse", "worse", "not shown", "open"]
 RANKS: dict[Equivalence, int] = {"equivalent": 1, "no worse": 2, "worse": -1, "not shown": 0}
 # better and worse are significant; open where nothing is known about unjudged hits that decide it
-Found = Literal[
+ComparisonVerdict = Literal[
     "better", "worse", "probably better", "probably worse", "not significant", "open", ""
 ]
 
@@ -102,7 +102,7 @@ class Difference:
     residuals: tuple[float, float] | None = (
         None  # RBP: what the unknown could add, of the baseline and of the system
     )
-    verdict: Found = ""
+    verdict: ComparisonVerdict = ""
     sure: float | None = None
     doubt: Doubt | None = None  # None where nothing that counts is unjudged
     risk: RiskyQueries | None = None
@@ -126,7 +126,7 @@ class Moved:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Place:
+class BoardRow:
     """A system: its mean with the interval, and the letters it shares with those that it cannot be
     told from."""
 
@@ -138,7 +138,7 @@ class Place:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Versus:
+class BoardPair:
     """Two systems: `verdict` is of the first, the one with the higher mean, and adjusted for all
     pairs."""
 
@@ -151,7 +151,7 @@ class Versus:
     low_adjusted: float | None
     high_adjusted: float | None
     p_adjusted: float
-    verdict: Found
+    verdict: ComparisonVerdict
     sure: float | None  # that the mean change is above 0
     stands: float | None  # with everything judged; None where nothing is unjudged, or known of it
 
@@ -184,8 +184,8 @@ class SliceLead:
 class Leaderboard:
     measure: str
     n: int
-    places: list[Place]
-    pairs: list[Versus]
+    places: list[BoardRow]
+    pairs: list[BoardPair]
     slices: list[SliceLead]
 
 
@@ -236,8 +236,8 @@ def compare(
     if equivalence is not None and not 0 < equivalence < 1:
         raise InputError(f"a margin lies between 0 and 1, not {equivalence:g}")
     base = results[0]
-    tested: list[Tested] = []
-    apart: list[Tested] = []
+    tested: list[TestedChange] = []
+    apart: list[TestedChange] = []
     moved: list[Moved] = []
     for other, name in zip(results[1:], names[1:], strict=True):
         pair = Pair(
@@ -250,9 +250,9 @@ def compare(
         apart += _differences(pair, varied) if varied.ids else []
     heads = iter(adjusted([each.row.p for each in tested if each.row.key == headline]))
     rows = [
-        _in_state(decided(each, next(heads), equivalence), state)
+        _in_state(with_verdict(each, next(heads), equivalence), state)
         if each.row.key == headline
-        else _within(hold(each, informing), equivalence)
+        else _within(with_adjustment(each, informing), equivalence)
         for each, informing in zip(tested, _adjusted(tested), strict=True)
     ]
     return Comparison(
@@ -265,7 +265,9 @@ def compare(
         moved=moved,
         warnings=warnings,
         gold_status=_gold_status(results),
-        variants=[hold(each, held) for each, held in zip(apart, _adjusted(apart), strict=True)],
+        variants=[
+            with_adjustment(each, held) for each, held in zip(apart, _adjusted(apart), strict=True)
+        ],
         margin=equivalence,
         worst_case=worst_case,
     )
@@ -410,7 +412,7 @@ def _paired(base: Mapping[str, list[float]], other: Mapping[str, list[float]]) -
 # ── differences ───────────────────────────────────────────────────────────────────────────────────
 
 
-class Tested(NamedTuple):
+class TestedChange(NamedTuple):
     """A difference before it is adjusted for other tests, and the changes by query behind it."""
 
     row: Difference
@@ -423,13 +425,15 @@ class Tested(NamedTuple):
         return np.array(list(self.changes.values()), np.float64)[:, None]
 
 
-def _differences(pair: Pair, values: _Values) -> list[Tested]:
+def _differences(pair: Pair, values: _Values) -> list[TestedChange]:
     return [
         _difference(pair, values, place, could_flip=True) for place in range(len(pair.measures))
     ]
 
 
-def _difference(pair: Pair, values: _Values, place: int, *, could_flip: bool = False) -> Tested:
+def _difference(
+    pair: Pair, values: _Values, place: int, *, could_flip: bool = False
+) -> TestedChange:
     """One measure. Whether grades could turn it takes long to say, and is said on request."""
     key, measure = list(pair.measures.items())[place]
     before, after = values.left[:, place], values.right[:, place]
@@ -465,10 +469,10 @@ def _difference(pair: Pair, values: _Values, place: int, *, could_flip: bool = F
         p_randomization=float(statistics.randomization_test(moves)[0]) if pair.tests else None,
         p_wilcoxon=float(statistics.wilcoxon_test(moves)[0]) if pair.tests else None,
     )
-    return Tested(row, pair, dict(zip(values.ids, moves[:, 0].tolist(), strict=True)))
+    return TestedChange(row, pair, dict(zip(values.ids, moves[:, 0].tolist(), strict=True)))
 
 
-def hold(tested: Tested, held: Held) -> Difference:
+def with_adjustment(tested: TestedChange, held: AdjustedTest) -> Difference:
     """The difference adjusted for the tests that are made together."""
     (interval,) = statistics.change_intervals(
         tested.moves, level=held.level, worst_case=tested.pair.worst_case
@@ -482,7 +486,7 @@ def hold(tested: Tested, held: Held) -> Difference:
     )
 
 
-def _detectable(tested: Tested, held: Held) -> float | None:
+def _detectable(tested: TestedChange, held: AdjustedTest) -> float | None:
     row, moves = tested.row, tested.moves
     if row.spread is None or row.ties == row.n:
         return None
@@ -494,7 +498,7 @@ def _detectable(tested: Tested, held: Held) -> float | None:
     return statistics.detectable_change(row.spread, row.n, alpha=1 - held.level)
 
 
-def _adjusted(tested: Sequence[Tested]) -> list[Held]:
+def _adjusted(tested: Sequence[TestedChange]) -> list[AdjustedTest]:
     """The measures that inform are corrected over every measure and system: asking more questions
     raises the bar for each. The measure that decides is corrected over the systems alone."""
     return adjusted([each.row.p for each in tested])
@@ -505,7 +509,7 @@ def _with_bh(rows: Sequence[Difference]) -> list[Difference]:
     return [replace(row, p_bh=p) for row, p in zip(rows, corrected, strict=True)]
 
 
-def _beside(pair: Pair) -> Iterator[Tested]:
+def _beside(pair: Pair) -> Iterator[TestedChange]:
     """What a pass does not show: whether the first hit is right, and how high the first right one
     stands. Each over the questions that have it."""
     if not isinstance(pair.base, GoldenResults) or not isinstance(pair.other, GoldenResults):
@@ -577,7 +581,7 @@ def tested_pair(
     values: tuple[Mapping[str, float], Mapping[str, float]],
     measure: str,
     worst_case: bool,
-) -> Tested:
+) -> TestedChange:
     """The second of two results against the first, by one measure with these values by query."""
     key = _primary(measure, _shared_measures(pair))
     both = Pair(
@@ -607,10 +611,12 @@ def _primary(wanted: str, measures: Mapping[str, str]) -> str:
     return known[wanted.casefold()]
 
 
-def decided(tested: Tested, held: Held, margin: float | None = None) -> Difference:
+def with_verdict(
+    tested: TestedChange, held: AdjustedTest, margin: float | None = None
+) -> Difference:
     """The difference with its verdict, which the unjudged documents have a part in, and with what
     is said of the margin."""
-    row, pair = _within(hold(tested, held), margin), tested.pair
+    row, pair = _within(with_adjustment(tested, held), margin), tested.pair
     alpha, worst_case = 1 - held.level, pair.worst_case
     now = int(np.sign(row.difference)) if row.p_adjusted <= ALPHA else 0
     sure = float(statistics.chances_above(tested.moves, worst_case=worst_case)[0])
@@ -633,11 +639,11 @@ def decided(tested: Tested, held: Held, margin: float | None = None) -> Differen
         sure=None if unknown else sure,
         doubt=doubt,
         pool=pool,
-        risk=risk_in(tested.changes),
+        risk=None if worst_case else risk_in(tested.changes),
     )
 
 
-def verdict_of(now: int, sure: float, doubt: Doubt | None = None) -> Found:
+def verdict_of(now: int, sure: float, doubt: Doubt | None = None) -> ComparisonVerdict:
     """What is said of a change: `now` is its sign where it is significant, else 0; `sure` is the
     probability that it is above 0. A significant change whose sign the unjudged hits leave unsure
     is open; it is no more than probable where nothing is judged that one system alone returns."""

@@ -229,6 +229,13 @@ def intervals_of(gate: Gate, columns: Floats) -> list[statistics.Interval]:
     return statistics.mean_intervals(columns, level=level, exact=exact, worst_case=gate.worst_case)
 
 
+def may_be_narrow(gate: Gate, rows: Sequence[float]) -> bool:
+    """Whether the gate goes by an interval that is too narrow for some data: not those of the worst
+    case, nor the exact one of a rate."""
+    exact = gate.drop is None and all(value in (0.0, 1.0) for value in rows)
+    return gate.alpha is not None and not gate.worst_case and not exact
+
+
 def limits_of(gate: Gate) -> list[float]:
     """The limits of the gate; of one on a drop, the lowest change that is allowed."""
     return [-gate.drop] if gate.drop is not None else list(gate.stated(BOUNDS).values())
@@ -286,7 +293,10 @@ def undecidable(gate: Gate, n: int) -> str:
     needed = statistics.fewest_queries(lambda more: _can_pass(gate, name, limit, more), most=20_000)
     takes = f"it takes at least {needed}" if needed else "no number of queries is enough"
     sure = f"{name} = {limit:g} with significance {gate.alpha:g}"
-    return f"gate on {gate.measure}: {sure} cannot pass on {counted(n, 'query')}; {takes}"
+    cannot = (
+        "cannot clear an unchanged engine that is run again" if name in DROPS else "cannot pass"
+    )
+    return f"gate on {gate.measure}: {sure} {cannot} on {counted(n, 'query')}; {takes}"
 
 
 def _asked_limits(gate: Gate) -> list[tuple[str, float]]:

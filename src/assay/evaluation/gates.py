@@ -46,6 +46,7 @@ from assay.core.results import (
     rounded,
     worst,
 )
+from assay.core.types import counted
 from assay.evaluation.gate_values import (
     ALIASES,
     CLOSED,
@@ -65,6 +66,7 @@ from assay.evaluation.gate_values import (
     latency_mistake,
     level_of,
     limits_of,
+    may_be_narrow,
     measure_line,
     members,
     queries_needed,
@@ -243,7 +245,7 @@ def _check(gate: Gate, asked: _Asked) -> Check:
         message = head + cause
     rows = list(reading.rows.values())
     between = interval_of(gate, rows) if rows and not reading.identical else None
-    risk = risk_in(reading.rows) if between and gate.alpha is not None else None
+    risk = risk_in(reading.rows) if between and may_be_narrow(gate, rows) else None
     message += f". {_risk(risk)}" if risk is not None else ""
     return Check(
         gate=gate,
@@ -262,7 +264,7 @@ def _check(gate: Gate, asked: _Asked) -> Check:
 def _risk(risk: RiskyQueries) -> str:
     """Why the interval may be too narrow."""
     named = ", ".join(risk.queries[:NAMED]) + (", …" if len(risk.queries) > NAMED else "")
-    few = f"Only {len(risk.queries)} queries changed ({named})"
+    few = f"Only {counted(len(risk.queries), 'query')} changed ({named})"
     why = few if risk.kind == "ties" else f"One query makes most of the spread ({named})"
     return f"{why}, so the interval may be too narrow; worst_case = true is safer"
 

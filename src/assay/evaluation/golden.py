@@ -26,11 +26,13 @@ def evaluate_golden(
     k: int | None = None,
     min_score: float | None = None,
     language: str = "",
+    worst_case: bool = False,
 ) -> GoldenResults:
     """Pass or fail for every question. `k` and `min_score` override what the questions state;
-    `language` is that of the corpus. When and where it was scored is for the caller to add."""
+    `language` is that of the corpus, and `worst_case` asks for intervals that hold in the worst
+    case. When and where it was scored is for the caller to add."""
     outcomes = check_all(gold, answers, locate=locate, k=k, min_score=min_score, language=language)
-    scored = results(outcomes)
+    scored = results(outcomes, worst_case=worst_case)
     failed = int(scored.overall.get("n_failed") or 0)
     receipt = GoldenReceipt(
         measures=[PASS],

@@ -74,7 +74,8 @@ class Summary(NamedTuple):
     n: dict[str, int]
 
 
-def summarize(outcomes: Iterable[Outcome]) -> Summary:
+def summarize(outcomes: Iterable[Outcome], *, worst_case: bool = False) -> Summary:
+    """In the worst case rates have their exact interval, and means Gaffke's bound."""
     every = list(outcomes)
     answered = [outcome for outcome in every if outcome.failure != "error"]
     figures: Metrics = {"total": len(every), "n_failed": len(every) - len(answered)}
@@ -84,7 +85,7 @@ def summarize(outcomes: Iterable[Outcome]) -> Summary:
         asked = [outcome for outcome in answered if over(outcome)]
         successes, n[name] = sum(counts(outcome) for outcome in asked), len(asked)
         figures[name] = successes / n[name] if asked else None
-        intervals[name] = _bounds(statistics.rate_interval(successes, n[name]))
+        intervals[name] = _bounds(statistics.rate_interval(successes, n[name], exact=worst_case))
     means = {
         "mrr_at_k": [rr for outcome in answered if (rr := outcome.rr) is not None],
         "recall_at_k": [outcome.recall for outcome in answered if outcome.recall is not None],
@@ -95,7 +96,9 @@ def summarize(outcomes: Iterable[Outcome]) -> Summary:
         # statistics.mean is exact, so that the figure is the suite's runner's to the last bit
         figures[name] = mean(values) if values else None
         column = np.asarray(values, np.float64).reshape(-1, 1)
-        found = statistics.mean_intervals(column, ranged=name not in UNBOUNDED)
+        found = statistics.mean_intervals(
+            column, ranged=name not in UNBOUNDED, worst_case=worst_case
+        )
         intervals[name] = _bounds(found[0])
         n[name] = len(values)
     for names, values in ((TOP1, means["avg_top1_score"]), (LATENCY, means["avg_latency_ms"])):
@@ -137,13 +140,13 @@ def _percentiles(values: Sequence[float], names: Mapping[str, int]) -> Metrics:
 # ── the results ───────────────────────────────────────────────────────────────────────────────────
 
 
-def results(outcomes: Sequence[Outcome]) -> GoldenResults:
+def results(outcomes: Sequence[Outcome], *, worst_case: bool = False) -> GoldenResults:
     """The figures overall and by slice, and every question, under the names of the suite.
 
     Perturbed questions beside their parents are in the slices by perturbation alone: all other
     figures, and so the gates, are over the questions that people wrote."""
     base = base_of(outcomes)
-    overall = summarize(base)
+    overall = summarize(base, worst_case=worst_case)
     if variants := len(outcomes) - len(base):
         overall.figures["n_variants"] = variants
         overall.figures["n_failed"] = sum(outcome.failure == "error" for outcome in outcomes)
@@ -154,7 +157,10 @@ def results(outcomes: Sequence[Outcome]) -> GoldenResults:
             if name := name_of(outcome):
                 groups.setdefault(name, []).append(outcome)
         if groups or kind in ("category", "test_type"):
-            slices[kind] = {name: summarize(group) for name, group in sorted(groups.items())}
+            slices[kind] = {
+                name: summarize(group, worst_case=worst_case)
+                for name, group in sorted(groups.items())
+            }
     return GoldenResults(
         timestamp="",
         engine="",
@@ -164,6 +170,7 @@ def results(outcomes: Sequence[Outcome]) -> GoldenResults:
             for kind, names in slices.items()
         },
         failures=_failures(base),
+        worst_case=worst_case,
         intervals=Intervals(
             overall=overall.intervals,
             slices={

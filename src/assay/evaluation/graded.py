@@ -2,9 +2,8 @@
 their intervals, and the receipt.
 
 A mean is over the queries that have a value: one that the run lacks scores 0, one whose call failed
-or that has no relevant document is left out and says why. Beside each mean stand its interval (a
-bootstrap over queries, see `statistics`) and what the unjudged hits could do to it (see
-`unjudged`)."""
+or that has no relevant document is left out and says why. Beside each mean stand its interval (see
+`statistics`) and what the unjudged hits could do to it (see `unjudged`)."""
 
 from __future__ import annotations
 
@@ -42,7 +41,7 @@ from assay.evaluation.measures import (
     MEASURES,
     JudgedHits,
     Measure,
-    is_handed,
+    is_external,
     parse_measures,
     suite_of,
 )
@@ -69,14 +68,14 @@ def evaluate(
 ) -> ScoreSheet:
     """Score a run against a gold set; `assay.evaluate` tells what may be given and what comes."""
     wanted = parse_measures(str(measure) for measure in measures)
-    return score_sheet(prepare(run, gold), wanted, _handed(run, gold, wanted))
+    return score_sheet(prepare(run, gold), wanted, _external_values(run, gold, wanted))
 
 
-def _handed(
+def _external_values(
     run: Run | Scored, gold: GoldSet | Qrels, wanted: Sequence[Measure]
 ) -> dict[str, Floats]:
     """The values of measures that are not ours, which need the whole run."""
-    theirs = [str(measure) for measure in wanted if is_handed(measure)]
+    theirs = [str(measure) for measure in wanted if is_external(measure)]
     if not theirs:
         return {}
     gold_set = gold if isinstance(gold, GoldSet) else gold_from_dict(gold)
@@ -180,24 +179,25 @@ def graded_results(
     *,
     prepared: Prepared | None = None,
     keep: int | None = None,
+    worst_case: bool = False,
 ) -> GradedResults:
     """The scorecard, every query with its ranked ids and grades, and the receipt. When and where it
     was scored is for the caller to add.
 
     `keep` is how many hits of a query stay in the results, None for all. Who has joined the run
     with the gold set already gives what came of it as `prepared`; the run then needs no more hits
-    than are kept."""
+    than are kept. `worst_case` takes Gaffke's bound for the intervals."""
     with ThreadPoolExecutor(max_workers=1) as beside:
         card = beside.submit(gold_card, gold)  # hashes every judgment
         prepared = prepared or prepare(run, gold)
         wanted = parse_measures(measures)
-        sheet = score_sheet(prepared, wanted, _handed(run, gold, wanted))
+        sheet = score_sheet(prepared, wanted, _external_values(run, gold, wanted))
         lines = measure_lines(sheet.measures)
         keys = {line.measure: line.key for line in lines}
         closed = is_closed(gold)
         unjudged = {} if closed else readings(prepared, measures)
         entries = list(_entries(sheet, prepared, top_of(run, keep), gold, keys))
-        means = intervals(sheet, keys, gold)
+        means = _intervals(sheet, keys, gold, worst_case)
     kinds = dict.fromkeys(("type", "topic", *(each.kind for each in sheet.slices[1:])))
     receipt = GradedReceipt(
         measures=lines,
@@ -226,6 +226,7 @@ def graded_results(
         per_query=entries,
         receipt=receipt,
         intervals=means,
+        worst_case=worst_case,
     )
 
 
@@ -242,13 +243,16 @@ def _counts(sheet: ScoreSheet, gold: GoldSet) -> SliceCounts:
     return SliceCounts(overall=sheet.overall.n, slices=slices)
 
 
-def intervals(sheet: ScoreSheet, keys: Mapping[str, str], gold: GoldSet) -> Intervals:
+def _intervals(
+    sheet: ScoreSheet, keys: Mapping[str, str], gold: GoldSet, worst_case: bool
+) -> Intervals:
     """The 95% interval of every mean, overall and by slice."""
     overall: dict[str, Bounds] = {}
     slices: dict[str, dict[str, dict[str, Bounds]]] = {}
     scored = ~np.isnan(sheet.values).any(axis=1)
-    parts = [sheet.values[scored & _rows_of(sheet, each)] for each in sheet.slices]
-    for each, found in zip(sheet.slices, map(statistics.mean_intervals, parts), strict=True):
+    for each in sheet.slices:
+        values = sheet.values[scored & _rows_of(sheet, each)]
+        found = statistics.mean_intervals(values, worst_case=worst_case)
         bounds: dict[str, Bounds] = {
             keys[measure]: (None, None)
             if ir_measures_bridge.is_summed(measure)

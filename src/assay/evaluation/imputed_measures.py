@@ -1,4 +1,4 @@
-"""Measures with grades guessed for the unjudged hits, by the one belief about them.
+"""Measures with grades imputed for the unjudged hits, by the one belief about them.
 
 The top lists of one engine or two become one padded table; grades are drawn for every unjudged hit
 from the belief that the judged ones teach, and a measure is computed under each draw, by query. The
@@ -34,7 +34,9 @@ from assay.evaluation.relevance_model import COLUMNS, Belief, draw_chances, draw
 DEEPEST = 100  # a measure without a cutoff is looked at to this rank
 TOP = 5  # where both lists are judged to this rank, a difference is told as judged
 FEWEST = 20  # judged hits, below which nothing is known of the others
-FAIR = 0.05  # the least share of judged hits that are not relevant, unless they were picked
+FAIR = 0.05  # the least share of judged hits that are not relevant, unless they were listed
+UNLISTED = 0.05  # of a judged hit: what an unjudged one counts as not relevant in a listed set
+LOPSIDED = 1 / 3  # hits of one system alone judged less often than this part of the other's
 BLOCK_CELLS = 2_000_000
 SAMPLED_CELLS = 8_000_000  # hits of all samples together
 SEED = 20_260
@@ -80,30 +82,44 @@ class Table:
 
     @property
     def told_as_judged(self) -> bool:
-        """Whether the top of both lists is judged, so that nothing is guessed of the rest."""
+        """Whether the top of both lists is judged, so that nothing is imputed for the rest."""
         top = np.logical_or.reduce([ranks <= TOP for ranks in self.ranks])
         return len(self.ranks) == 2 and not bool((top & (self.grades == UNJUDGED)).any())
 
     @property
     def first(self) -> int:
-        """The judgments that it takes before anything can be said of the other hits. Where every
-        judged hit is relevant they were picked for it, and tell nothing of the rest: then those
-        alone count that were asked for."""
+        """The judgments that it takes before anything can be said of the other hits. Those that
+        were asked for alone count where every judged hit is relevant, or where a set lists what is
+        relevant and hardly any of it is a hit of one of the two systems alone: then nothing tells
+        a bad system from one whose results nobody looked at."""
         judged = (self.counts == 1) & (self.grades >= 0)
-        told = judged if (self.grades[judged] == 0).any() else judged & (self.asked == 1)
+        telling = (self.grades[judged] == 0).any() and not (self.listed and self.lopsided)
+        told = judged if telling else judged & (self.asked == 1)
         return min(max(FEWEST - int(told.sum()), 0), self.unjudged_hits)
 
     @property
-    def picked(self) -> bool:
-        """Whether what was judged before was judged because it is relevant: nearly all of it is.
-        Engines that find nothing else are rare, and sets that list what somebody knew are not.
-        Judging on request does not change how a set began, so such judgments do not count here."""
+    def listed(self) -> bool:
+        """Whether somebody listed what is relevant: nearly all that was judged before is. Engines
+        that find nothing else are rare, and sets that list what somebody knew are not. Judging on
+        request does not change how a set began, so such judgments do not count here."""
         before = self.grades[(self.grades >= 0) & (self.asked == 0)]
         return len(before) > 0 and float((before == 0).mean()) < FAIR
 
+    @property
+    def lopsided(self) -> bool:
+        """Whether the hits of one of two systems alone were judged far less often than those of the
+        other, before anybody was asked."""
+        if len(self.ranks) < 2:
+            return False
+        inside = [ranks <= self.depth for ranks in self.ranks]
+        own = (inside[0] & ~inside[1], inside[1] & ~inside[0])
+        before = (self.grades >= 0) & (self.asked == 0)
+        low, high = sorted((before[mine].sum() + 0.5) / (mine.sum() + 1) for mine in own)
+        return bool(low < LOPSIDED * high)
+
 
 @dataclass(frozen=True, kw_only=True)
-class Guess:
+class Imputed:
     """The unjudged hits as (query, place in the table), what is known of each, and grades drawn for
     them."""
 
@@ -223,35 +239,37 @@ def _chosen(table: Table) -> Floats:
 # ── guesses ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def guessed(table: Table, samples: int = 400, *, with_unseen: bool = False) -> Guess:
+def impute(table: Table, samples: int = 400, *, with_unseen: bool = False) -> Imputed:
     """Grades drawn for every unjudged hit, by what the judged ones teach; `with_unseen` also how
     many relevant documents are in no list."""
     spots, known = np.argwhere(table.grades == UNJUDGED), np.argwhere(table.grades >= 0)
     features = _features(table)
-    grades = table.grades[known[:, 0], known[:, 1]]
+    mine = features[spots[:, 0], spots[:, 1]]
+    # the values of one list depend on how much is relevant, which what was listed does not tell
+    rows = np.vstack([known, spots]) if table.listed and len(table.ranks) == 2 else known
+    grades = table.grades[rows[:, 0], rows[:, 1]]
     belief = learn(
-        features[known[:, 0], known[:, 1]],
-        known[:, 0],
-        grades,
+        features[rows[:, 0], rows[:, 1]],
+        rows[:, 0],
+        np.maximum(grades, 0),
+        np.where(grades == UNJUDGED, UNLISTED, 1.0),
         len(table.entries),
         table.top,
-        picked=table.picked,
     )
-    mine = features[spots[:, 0], spots[:, 1]]
     count = int(np.clip(SAMPLED_CELLS // max(len(spots), 1), 64, samples))
     rng = np.random.default_rng(SEED)
-    rows = np.arange(len(table.entries) if with_unseen else 0)
-    below = np.zeros((len(rows), len(COLUMNS)))
+    every = np.arange(len(table.entries) if with_unseen else 0)
+    below = np.zeros((len(every), len(COLUMNS)))
     below[:, 0] = 1 / np.log2(2 * _length(table) + 1.0) - MIDDLE
     chance = draw_chances(
-        belief, np.vstack([mine, below]), np.concatenate([spots[:, 0], rows]), count, rng
+        belief, np.vstack([mine, below]), np.concatenate([spots[:, 0], every]), count, rng
     )
     drawn = draw_grades(belief, chance[: len(spots)], rng)
     unseen, places = None, np.empty(0)
     if with_unseen:
         left = _places_below(table, count, rng)
         unseen, places = rng.binomial(left, chance[len(spots) :]), left.mean(axis=1)
-    return Guess(
+    return Imputed(
         spots=spots,
         features=mine,
         belief=belief,
@@ -310,7 +328,7 @@ def as_judged(table: Table, measure: Measure) -> list[Floats]:
     return measured(table, measure, np.arange(len(table.entries)), known)
 
 
-def sampled(table: Table, measure: Measure, guess: Guess) -> list[Floats]:
+def sampled(table: Table, measure: Measure, guess: Imputed) -> list[Floats]:
     """The measure of each system by query under every draw: [queries, samples] each."""
     spots, drawn, samples = guess.spots, guess.drawn, guess.samples
     found = [np.repeat(each[:, None], samples, axis=1) for each in as_judged(table, measure)]
@@ -345,7 +363,7 @@ def chance_above(means: Floats) -> float:
     return NORMAL.cdf(expected / spread)
 
 
-def unseen_grades(rows: Integers, guess: Guess, first: int | None = None) -> Integers | None:
+def unseen_grades(rows: Integers, guess: Imputed, first: int | None = None) -> Integers | None:
     """Those of the relevant documents in no list, best first: [queries * samples, some], of all
     samples or the first few."""
     if guess.unseen is None:

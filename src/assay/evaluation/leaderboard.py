@@ -24,14 +24,14 @@ from assay.core.results import Entry, GradedEntry, Results
 from assay.evaluation import statistics
 from assay.evaluation.changes import in_one_state
 from assay.evaluation.comparison import (
+    BoardPair,
+    BoardRow,
     Comparison,
     Leaderboard,
-    Place,
     SliceLead,
-    Versus,
-    decided,
     deciding_values,
     tested_pair,
+    with_verdict,
 )
 from assay.evaluation.gate_values import SLICES
 from assay.evaluation.multiple_testing import adjusted, slice_chances
@@ -59,7 +59,7 @@ def leaderboard(
         measure=comparison.headline,
         n=len(common),
         places=[
-            Place(
+            BoardRow(
                 system=names[at],
                 value=float(values[:, at].mean()),
                 low=bounds[at].low,
@@ -81,7 +81,7 @@ def _pairs(
     order: Sequence[int],
     tables: Sequence[Mapping[str, float]],
     comparison: Comparison,
-) -> list[Versus]:
+) -> list[BoardPair]:
     """All of them, the better first, over the queries that both have."""
     pairs = list(combinations(order, 2))
     tested = [
@@ -96,9 +96,9 @@ def _pairs(
     held = adjusted([each.row.p for each in tested])
     found = []
     for (better, worse), each, corrected in zip(pairs, tested, held, strict=True):
-        row = decided(each, corrected)
+        row = with_verdict(each, corrected)
         found.append(
-            Versus(
+            BoardPair(
                 system=names[better],
                 other=names[worse],
                 difference=row.difference,
@@ -116,7 +116,9 @@ def _pairs(
     return found
 
 
-def _letters(order: Sequence[int], names: Sequence[str], pairs: Sequence[Versus]) -> dict[int, str]:
+def _letters(
+    order: Sequence[int], names: Sequence[str], pairs: Sequence[BoardPair]
+) -> dict[int, str]:
     """Insert and absorb: a group that holds two systems that differ is split, and one that lies
     within another is dropped."""
     groups = [frozenset(order)]
@@ -148,7 +150,7 @@ def _letter(place: int) -> str:
     return chr(ord("a") + place) if place < 26 else f"({place + 1})"
 
 
-def _told(order: Sequence[int], names: Sequence[str], pairs: Sequence[Versus]) -> list[int]:
+def _told(order: Sequence[int], names: Sequence[str], pairs: Sequence[BoardPair]) -> list[int]:
     """The best, and those that unjudged documents leave no doubt about against it: what they could
     turn over all queries they could turn in a slice."""
     best = names[order[0]]

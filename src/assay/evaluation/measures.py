@@ -196,7 +196,7 @@ def _from_a_whole_run(hits: JudgedHits, measure: Measure) -> Floats:
     )
 
 
-def is_handed(measure: Measure) -> bool:
+def is_external(measure: Measure) -> bool:
     """Whether it is computed by ir_measures; see `handed`."""
     return measure.name not in OURS and MEASURES[measure.name].compute is _from_a_whole_run
 

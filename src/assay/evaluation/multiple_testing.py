@@ -26,7 +26,7 @@ FLIPS = 4_000  # assignments of signs
 
 
 @dataclass(frozen=True, kw_only=True)
-class Held:
+class AdjustedTest:
     """What one test of several is held to: its adjusted p, and `times`, the number of tests that
     its interval counts with."""
 
@@ -39,13 +39,13 @@ class Held:
         return 1 - ALPHA / self.times
 
 
-def adjusted(p_values: Sequence[float]) -> list[Held]:
+def adjusted(p_values: Sequence[float]) -> list[AdjustedTest]:
     """By Holm, in the order given. A test behind one that is not significant counts with as many
     tests as its adjusted p says."""
     corrected = statistics.holm(p_values)
     ranks = np.argsort(np.argsort(p_values, kind="stable"), kind="stable").tolist()
     return [
-        Held(p_adjusted=held, times=max(len(p_values) - rank, held / p if p > 0 else 1.0))
+        AdjustedTest(p_adjusted=held, times=max(len(p_values) - rank, held / p if p > 0 else 1.0))
         for p, held, rank in zip(p_values, corrected, ranks, strict=True)
     ]
 

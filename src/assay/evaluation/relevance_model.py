@@ -8,7 +8,8 @@ for the rest. At a rank of which a share s is judged, a judged hit has the contr
 unjudged one +s, so that both together are the rank as it is; hits that were judged because this
 belief asked for them count with the unjudged. How much worse the unjudged are is in doubt, by more
 for the difference of two systems than the judged hits tell, and each query has its own departures
-from all this. Where hits were picked because they are relevant, that doubt is wider still.
+from all this. Where somebody listed what is relevant, nothing is judged as not relevant; there an
+unjudged hit counts as a small part of one that is not, which tells what the lists favour.
 
 `learn` finds the posterior by Newton's steps and keeps its curvature (Laplace's approximation:
 MacKay 1992, "The evidence framework applied to classification networks"), so the doubt is kept and
@@ -34,9 +35,6 @@ COLUMNS = ("rank", "both", "side", "lean", "chosen", "chosen by side")
 # mean and spread of each coefficient before any judgment, the constant's first: in log-odds
 PRIOR_MEAN = np.array([0.0, 1.0, 0.5, 0.0, 0.0, -0.8, 0.0])
 PRIOR_SPREAD = np.array([1.0, 2.0, 1.0, 0.4, 0.7, 0.8, 0.7])
-# where the judged hits were picked because they are relevant: then how much more of them one system
-# returns says little of what is unjudged, so it is nearly all put down to how they were picked
-PICKED_SPREAD = np.array([1.0, 2.0, 1.0, 0.8, 0.7, 0.8, 2.0])
 # columns of the design whose coefficient each query has its own departure of, and their spreads
 OWN = (0, 4, 5)
 OWN_SPREAD = np.array([1.0, 0.7, 0.5])
@@ -63,27 +61,25 @@ def learn(
     features: Floats,
     query: Integers,
     grade: Integers,
+    weight: Floats,
     queries: int,
     top: int,
-    *,
-    picked: bool = False,
 ) -> Belief:
-    """From judged hits, one row each, in the order of COLUMNS; `top` is the highest grade, and
-    `picked` says that hits were judged because they are relevant."""
+    """From hits with a grade and the weight of each, one row each, in the order of COLUMNS; `top`
+    is the highest grade."""
     design = _design(features)
     mine = design[:, OWN]
     relevant = (grade > 0).astype(np.float64)
-    spread = PICKED_SPREAD if picked else PRIOR_SPREAD
-    precision, own_precision = spread**-2.0, np.diag(OWN_SPREAD**-2.0)
+    precision, own_precision = PRIOR_SPREAD**-2.0, np.diag(OWN_SPREAD**-2.0)
     coefficients, own = PRIOR_MEAN.copy(), np.zeros((queries, len(OWN)))
     for _ in range(ROUNDS):
         chance = _chance(design @ coefficients + (mine * own[query]).sum(axis=1))
-        weight = chance * (1 - chance)
-        whole = (design * weight[:, None]).T @ design + np.diag(precision)
-        inner = _summed(mine, mine * weight[:, None], query, queries) + own_precision
-        across = _summed(mine, design * weight[:, None], query, queries)
-        slope = design.T @ (relevant - chance) - precision * (coefficients - PRIOR_MEAN)
-        own_slope = _summed(mine, (relevant - chance)[:, None], query, queries)[:, :, 0]
+        curve, left = weight * chance * (1 - chance), weight * (relevant - chance)
+        whole = (design * curve[:, None]).T @ design + np.diag(precision)
+        inner = _summed(mine, mine * curve[:, None], query, queries) + own_precision
+        across = _summed(mine, design * curve[:, None], query, queries)
+        slope = design.T @ left - precision * (coefficients - PRIOR_MEAN)
+        own_slope = _summed(mine, left[:, None], query, queries)[:, :, 0]
         own_slope = own_slope - own @ own_precision
         # both steps at once: what the queries' own departures explain is taken out first
         inverse = np.linalg.inv(inner)
@@ -92,7 +88,7 @@ def learn(
         step = np.linalg.solve(whole, slope + np.einsum("qik,qi->k", follows, own_slope))
         coefficients = coefficients + step
         own = own + np.einsum("qij,qj->qi", inverse, own_slope) + follows @ step
-    counts = np.bincount(np.clip(grade, 0, top), minlength=top + 1)[1:] + 0.5
+    counts = np.bincount(np.clip(grade, 0, top), weight, minlength=top + 1)[1:] + 0.5
     return Belief(
         coefficients=coefficients,
         covariance=np.asarray(np.linalg.inv(whole), np.float64),

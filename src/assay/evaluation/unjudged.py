@@ -35,7 +35,7 @@ from assay.evaluation.measures import (
     Integers,
     JudgedHits,
     Measure,
-    is_handed,
+    is_external,
     parse_measure,
     parse_measures,
     rbp_residual,
@@ -44,6 +44,7 @@ from assay.evaluation.measures import (
 DENSE_CELLS = 500_000
 DEEPEST = 100  # for a difference, unjudged hits below this rank are left as they are
 ROUNDS = 10
+SHALLOWEST = 3  # ranks of a pool that is worth asking for (taste)
 EVERY = 5_000  # where no more gradings than this are possible, each is looked at
 BLIND = ("Judged", "Bpref")  # unjudged hits count for nothing in them, by definition
 
@@ -61,7 +62,7 @@ def unjudged(
 def readings(prepared: Prepared, measures: Iterable[str | Measure]) -> dict[str, Unjudged]:
     """The same from judged hits."""
     wanted = parse_measures(str(measure) for measure in measures)
-    own = [measure for measure in wanted if not is_handed(measure)]
+    own = [measure for measure in wanted if not is_external(measure)]
     blocks: dict[str, list[Floats]] = {str(measure): [] for measure in wanted}
     for rows, hits in pack(prepared):
         scorable = prepared.scorable[rows]
@@ -179,7 +180,7 @@ def could_overturn(
     wanted = parse_measure(measure)
     if wanted.name in BLIND or lead <= 0:
         return False
-    if is_handed(wanted):
+    if is_external(wanted):
         return True  # nobody has gone over its hits, so nothing is certain
     top = max((grade for entry in (*better, *worse) for grade in entry.judged), default=1)
     left = lead * len(better)
@@ -308,8 +309,9 @@ class PoolAdvice(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def pool_needed(first: Sequence[Entry], second: Sequence[Entry], deepest: int) -> PoolAdvice | None:
-    """The smallest depth to which some hit of two lists is unjudged, and the judgments that pool
-    both to it; None where both are judged to the `deepest` rank. It needs no model of such hits."""
+    """The smallest depth, from 3 on, to which some hit of two lists is unjudged, and the judgments
+    that pool both to it; None where both are judged to the `deepest` rank. It needs no model of
+    such hits."""
     others = {entry.query_id: entry for entry in second if not entry.error}
     missing: Counter[int] = Counter()  # by the best rank of a document
     for entry in first:
@@ -325,8 +327,8 @@ def pool_needed(first: Sequence[Entry], second: Sequence[Entry], deepest: int) -
         missing.update(rank for doc_id, rank in best.items() if doc_id not in judged)
     if not missing:
         return None
-    depth = min(missing)
-    return PoolAdvice(depth=depth, judgments=missing[depth])
+    depth = max(min(missing), min(SHALLOWEST, deepest))
+    return PoolAdvice(depth=depth, judgments=sum(missing[rank] for rank in range(1, depth + 1)))
 
 
 def unscored(results: Results) -> str:

@@ -22,7 +22,7 @@ from assay.evaluation.imputed_measures import (
     UNJUDGED,
     Table,
     as_judged,
-    guessed,
+    impute,
     measured,
     sampled,
     tabled,
@@ -34,7 +34,7 @@ from assay.evaluation.measures import (
     Integers,
     JudgedHits,
     Measure,
-    is_handed,
+    is_external,
     parse_measure,
 )
 from assay.evaluation.statistics import chances_above
@@ -102,7 +102,7 @@ def doubt_about(
     unjudged, judged = table.unjudged_hits, table.judged_hits
     if not unjudged or table.told_as_judged:
         return None
-    if is_handed(wanted):
+    if is_external(wanted):
         return Doubt(unjudged=unjudged, judged=judged, stands=None)
     rows = [row for row, entry in enumerate(table.entries) if entry.query_id in values]
     settled = [value for key, value in values.items() if key not in _ids(table)]
@@ -110,7 +110,9 @@ def doubt_about(
     known = not table.first
     # a value depends on what there is to find, a difference hardly
     moved = (
-        _guesses(table, wanted, with_unseen=second is None) if known else _extremes(table, wanted)
+        _imputed_moves(table, wanted, with_unseen=second is None)
+        if known
+        else _extremes(table, wanted)
     )
     if not np.abs(moved[rows]).max(initial=0.0) > 1e-12:
         return None  # both return them alike
@@ -159,14 +161,14 @@ class Spread:
 def believed_spread(entries: Sequence[Sequence[Entry]], measure: str) -> Spread:
     """Of the changes by query from the first to the second, the median over the draws."""
     wanted = parse_measure(measure)
-    if wanted.name in BLIND or is_handed(wanted):
+    if wanted.name in BLIND or is_external(wanted):
         return Spread(unjudged=0, hits=0, spread=None)
     table = tabled(entries[0], entries[1], wanted)
     hits = table.unjudged_hits + table.judged_hits
     if not table.unjudged_hits or table.first or len(table.entries) < 2:
         return Spread(unjudged=table.unjudged_hits, hits=hits, spread=None)
     start = as_judged(table, wanted)
-    moves = (start[1] - start[0])[:, None] + _guesses(table, wanted)
+    moves = (start[1] - start[0])[:, None] + _imputed_moves(table, wanted)
     spread = float(np.median(moves.std(axis=0, ddof=1)))
     return Spread(unjudged=table.unjudged_hits, hits=hits, spread=spread)
 
@@ -175,9 +177,9 @@ def _ids(table: Table) -> set[str]:
     return {entry.query_id for entry in table.entries}
 
 
-def _guesses(table: Table, measure: Measure, *, with_unseen: bool = False) -> Floats:
+def _imputed_moves(table: Table, measure: Measure, *, with_unseen: bool = False) -> Floats:
     """How each query's value moves under every draw: [queries, samples]."""
-    guess = guessed(table, with_unseen=with_unseen)
+    guess = impute(table, with_unseen=with_unseen)
     return _moves(as_judged(table, measure), sampled(table, measure, guess))
 
 

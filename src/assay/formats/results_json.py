@@ -15,7 +15,7 @@ import msgspec
 from assay import __version__
 from assay.core.errors import InputError
 from assay.core.files import read_bytes, read_json
-from assay.core.results import Results
+from assay.core.results import AnswerResults, Results
 from assay.core.results_file import from_json, refuse_unsound
 from assay.core.runs import run_from_results
 from assay.core.types import Hit, JsonObject, QueryResult, Run
@@ -74,6 +74,27 @@ def read_results(path: Path) -> Results:
         # Slices are one table inside the program; a file has a key for each kind.
         where = problem.where.replace(".slices[...]", _slice_key(raw))
         raise InputError(problem.message, where=where, hint=problem.hint) from error
+
+
+def is_answer_results(path: Path) -> bool:
+    """Whether a file holds the results of an answer check, by its `kind`."""
+    if not path.is_file():
+        return False
+    raw = read_json(path)
+    return isinstance(raw, dict) and raw.get("kind") == "answers"
+
+
+def read_answer_results(path: Path) -> AnswerResults:
+    """A results file that `assay answers check` wrote."""
+    raw = read_json(path)
+    _refuse_huge_numbers(raw, path)
+    hint = _newer_version_hint(raw) or "`assay answers check` writes such a file."
+    if not isinstance(raw, dict) or raw.get("kind") != "answers":
+        raise InputError("not the results of an answer check", where=str(path), hint=hint)
+    try:
+        return msgspec.convert(raw, AnswerResults)
+    except msgspec.ValidationError as error:
+        raise complaint(error, path, "$", hint) from error
 
 
 def _newer_version_hint(raw: object) -> str:

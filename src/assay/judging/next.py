@@ -45,11 +45,11 @@ from assay.evaluation.imputed_measures import (
     DEEPEST,
     NORMAL,
     Entries,
-    Guess,
+    Imputed,
     Table,
     as_judged,
     chance_above,
-    guessed,
+    impute,
     measured,
     sampled,
     tabled,
@@ -251,7 +251,7 @@ def next_to_judge(
     `threshold`? Over the queries that all have scored."""
     wanted = parse_measure(measure)
     table = tabled(first, second, wanted)
-    guess = _guess(table)
+    guess = _impute(table)
     stand = _state_of(table, wanted, guess, threshold)
     chance = chances(guess.belief, guess.features, guess.spots[:, 0])
     effects, extra = _effects(table, wanted, guess, chance)
@@ -286,15 +286,15 @@ def decision_state(
     """How sure the decision is now, without a plan what to judge."""
     wanted = parse_measure(measure)
     table = tabled(first, second, wanted)
-    return _state_of(table, wanted, _guess(table), threshold)
+    return _state_of(table, wanted, _impute(table), threshold)
 
 
-def _guess(table: Table) -> Guess:
+def _impute(table: Table) -> Imputed:
     """A value depends on relevant documents that are in no list, and a difference hardly."""
-    return guessed(table, with_unseen=len(table.ranks) == 1)
+    return impute(table, with_unseen=len(table.ranks) == 1)
 
 
-def _state_of(table: Table, measure: Measure, guess: Guess, threshold: float) -> DecisionState:
+def _state_of(table: Table, measure: Measure, guess: Imputed, threshold: float) -> DecisionState:
     if table.told_as_judged:
         before, after = as_judged(table, measure)
         change = float((after - before).sum()) / max(len(table.entries), 1) - threshold
@@ -309,14 +309,16 @@ def _state_of(table: Table, measure: Measure, guess: Guess, threshold: float) ->
     )
 
 
-def _distances(table: Table, measure: Measure, guess: Guess, threshold: float) -> Floats:
+def _distances(table: Table, measure: Measure, guess: Imputed, threshold: float) -> Floats:
     """Of the mean from the threshold, under every draw."""
     found = sampled(table, measure, guess)
     totals = (found[0] if len(found) == 1 else found[1] - found[0]).sum(axis=0)
     return np.asarray(totals / max(len(table.entries), 1) - threshold)
 
 
-def _effects(table: Table, measure: Measure, guess: Guess, chance: Floats) -> tuple[Floats, Floats]:
+def _effects(
+    table: Table, measure: Measure, guess: Imputed, chance: Floats
+) -> tuple[Floats, Floats]:
     """For each unjudged pair what being relevant changes, and the variance that its exact grade
     then adds: the measure is computed with every grade in turn while the query's other unjudged
     hits stay as drawn. Hits below the cutoff are not asked for."""
@@ -343,7 +345,7 @@ def _effects(table: Table, measure: Measure, guess: Guess, chance: Floats) -> tu
 
 
 def _ordered(
-    table: Table, measure: Measure, guess: Guess, chance: Floats, effects: Floats, extra: Floats
+    table: Table, measure: Measure, guess: Imputed, chance: Floats, effects: Floats, extra: Floats
 ) -> tuple[Integers, Floats]:
     """The plan; of one system it reckons with what a judgment teaches about documents that are in
     no list, since these lower the value."""

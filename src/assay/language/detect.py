@@ -44,6 +44,10 @@ ESTONIAN = "ning või mis kui ka see oli"
 ELSEWHERE = frozenset(" ".join((SWEDISH, GERMAN, FRENCH, SPANISH, ESTONIAN)).split()) - (
     english.STOP | finnish.STOP
 )
+OTHERS = {
+    code: frozenset(words.split())
+    for code, words in (("sv", SWEDISH), ("de", GERMAN), ("fr", FRENCH))
+}
 WORD = re.compile(r"[^\W\d_]+")
 FINNISH_SHAPE = re.compile(
     # a long vowel, or a case ending, in a word with the letters and the end of a Finnish one
@@ -71,6 +75,16 @@ def detect(texts: str | Iterable[str]) -> str:
     if votes[best] == votes[other] or votes[best] < ENOUGH or is_foreign(sample, best):
         return ""
     return best
+
+
+def detect_any(text: str) -> str:
+    """The language of a text, also where it has no analysis here: sv, de or fr."""
+    if known := detect(text):
+        return known
+    words = WORD.findall(text[:SAMPLE].lower())
+    votes = {code: sum(word in stop for word in words) for code, stop in OTHERS.items()}
+    best = max(votes, key=votes.__getitem__)
+    return best if votes[best] > ENOUGH * len(words) else ""
 
 
 def _votes(words: list[str]) -> dict[str, float]:

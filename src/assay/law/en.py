@@ -289,6 +289,9 @@ _RULES: tuple[tuple[Kind, re.Pattern[str], re.Pattern[str]], ...] = (
 # Of the federal tax code without its name: "a Section 501(c)(3) organization", "a 401(k) plan".
 _TAX = re.compile(r"501\(c\)|401\(k\)|403\(b\)|457\(b\)|527$")
 _DAY = re.compile(r"\b\d{1,2}\.\d{1,2}\.\d{4},?\s*$")  # "12.3.2021 § 45" is an item of minutes
+_YEAR_OF_INSTRUMENT = re.compile(
+    r"(?:Regulations\s|[Rr]egulation\s(?=\d{4}/))(?:1[6-9]|20)\d\d(?![\d(]|\.\d|-\d|\w)"
+)
 _POINTS = re.compile(rf",?\s+of\s+(?!the\s+Act){BACK}")
 _JOINT = re.compile(r"\s?(?:[,;]|,?\s(?P<and>and|or|&))\s$")
 _SMALL_SIGN = re.compile(r"sections?\s|§")
@@ -457,6 +460,8 @@ def _title_of_regulations(match: re.Match[str] | None) -> dict[str, str]:
 def _read_regulations(
     match: re.Match[str], head: re.Match[str], scheme: Scheme
 ) -> Iterator[Citation]:
+    if _YEAR_OF_INSTRUMENT.match(match.string, match.start()):
+        return  # "the Parental Leave Regulations 1999"; "Regulation (EU) 2016/679" has no such year
     groups = head.groupdict() | match.groupdict()
     of = groups.pop("of")
     titles = (value for key, value in groups.items() if value and key.startswith("title"))

@@ -197,6 +197,7 @@ _BEFORE = re.compile(
 _IN_TITLE = re.compile(r"(?:st[aä]|n),?$")
 _GIVEN_WORD = re.compile(r"[\wåäö-]+,?\s+$")
 _DAY = re.compile(r"\d{1,2}\.\d{1,2}\.\d{4},?\s*$")
+_DAY_REACH = 24  # characters: a date and the spaces after it
 # characters, by taste
 _ITS_REACH = 200  # "sen 3 momentti" is of a section named so near
 _REACH = 120  # how far back the law that belongs to a section may begin
@@ -371,7 +372,9 @@ def _is_meant(reading: _SpellingMatch) -> bool:
     that is all there is, or where a colon shows it ("RL 30:8"). "5 kpl 3" is a number of things,
     and "12.3.2021 § 45" an item of minutes."""
     if reading.kind in ("section", "moment"):
-        return reading.names_law or not _DAY.search(reading.match.string, 0, reading.start)
+        return reading.names_law or not _DAY.search(
+            reading.match.string, max(0, reading.start - _DAY_REACH), reading.start
+        )
     if reading.kind == "chapter":
         return reading.names_law and not reading.group("its")
     alone = is_all(reading.match.string, reading.start, reading.end)

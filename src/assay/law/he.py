@@ -106,7 +106,8 @@ NAMES = (
 )
 # the sign before the last letter, as it is and as people type it
 _MARK = r"(?:\"|''?)"
-_LETTER_YEAR = rf"ה?(?:תש[א-ת]{{0,2}}{_MARK}[א-ת]|תש[א-ת]{{1,3}})"
+# without its sign it is a year only beside the other one: "תשלום" is a word
+_LETTER_YEAR = rf"ה?(?:תש[א-ת]{{0,2}}{_MARK}[א-ת]|תש[א-ת]{{1,3}}(?=\s*-\s*(?:19|20)\d\d))"
 YEAR = (
     rf"(?:\s*,?\s*(?P<letters>{_LETTER_YEAR})(?:\s*-\s*(?P<year>(?:19|20)\d\d))?"
     r"|\s*,\s*(?P<alone>(?:18|19|20)\d\d))(?![א-ת\d])"
@@ -597,7 +598,7 @@ def _known_name_length(text: str, scheme: Scheme) -> int:
     lengths = [0]
     for words, keys in _names_by_length(scheme.laws).items():
         if pieces := re.match(rf"(?:\S+\s+){{{words - 1}}}\S+", text):
-            start = re.sub(r"[,:\"']+$", "", pieces[0])
+            start = _without_end(pieces[0])
             lengths += [len(start)] if key_of(start)._replace(year=0) in keys else []
     return max(lengths)
 
@@ -630,4 +631,13 @@ def _grammatical_name_length(text: str) -> int:
         if not goes_on and not _CONTINUES.match(word[0]):
             break
         kept.append(word)
-    return len(text[: kept[-1].end()].rstrip(" ,\"':"))
+    return len(_without_end(text[: kept[-1].end()]))
+
+
+def _without_end(name: str) -> str:
+    """A name without the marks after it, and without a bracket that closes what stands around it:
+    "(סעיף 6 לחוק חוזה הביטוח)"."""
+    trimmed = name.rstrip(" ,\"':.;")
+    if trimmed.endswith(")") and trimmed.count("(") < trimmed.count(")"):
+        return trimmed[:-1].rstrip(" ,\"':.;")
+    return trimmed

@@ -34,7 +34,7 @@ from assay.law.places import (
     squeezed,
 )
 from assay.law.spellings import SHORT_NAMES
-from assay.law.versions import holds_on, normal_date, normal_version, validity
+from assay.law.versions import cited_version, holds_on, normal_date, normal_version, validity
 
 DOC_KEYS = ("doc_id", "node_id", "document_id", "opinion_id", "id")
 LAW_NAME_KEYS = ("law", "law_name", "statute")  # names that people write
@@ -482,7 +482,7 @@ def label(place: Place, *, in_full: bool = False) -> str:
         f"table {written.table or place.table}" if place.table else "",
         f"row {written.row or place.row}" if place.row else "",
         f"column {written.column or place.column}" if place.column else "",
-        f"version {place.version}" if place.version and in_full else "",
+        f"version {cited_version(place.version)}" if place.version and in_full else "",
     ]
     return " ".join(word for word in words if word) or "?"
 

@@ -41,7 +41,7 @@ def parse(
         )
     tried = [first] if first in signs else []
     tried += [name for name, sign in signs.items() if name != first and sign.search(text)]
-    citations: list[Citation] = []
+    citations: dict[int, Citation] = {}  # by where each begins
     taken = bytearray(len(text))
     for name in [language] if language else tried:
         for citation in _module(name).parse(text, scheme):
@@ -49,13 +49,24 @@ def parse(
             if taken.find(1, start, end) >= 0:
                 if taken.find(0, start, end) < 0:  # it reads no more than the others
                     continue
-                there = [other for other in citations if other.start < end and start < other.end]
+                there = _overlapping(citations, taken, start, end)
                 if not all(_takes_in(citation, other, first) for other in there):
                     continue
-                citations = [other for other in citations if other not in there]
-            citations.append(citation)
+                for other in there:
+                    del citations[other.start]
+            citations[start] = citation
             taken[start:end] = b"\1" * (end - start)
-    return tuple(sorted(citations, key=lambda citation: citation.start))
+    return tuple(sorted(citations.values(), key=lambda citation: citation.start))
+
+
+def _overlapping(
+    citations: dict[int, Citation], taken: bytearray, start: int, end: int
+) -> list[Citation]:
+    """The citations that share a place with a new one: they begin inside it, or right before."""
+    begin = start
+    while begin > 0 and taken[begin - 1] and begin not in citations:
+        begin -= 1
+    return [citations[at] for at in range(begin, end) if at in citations]
 
 
 def _takes_in(citation: Citation, other: Citation, first: str) -> bool:

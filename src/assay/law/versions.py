@@ -51,6 +51,8 @@ EMPTY = re.compile(
     re.I,
 )
 LONGEST = 300  # characters of a text that only states its status (taste)
+# of Finlex: the year and the number of the act that amended it last
+AMENDED = re.compile(r"(?:fin@)?((?:19|20)\d\d)(\d{4})")
 FINNISH_DATE = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})")
 
 
@@ -69,6 +71,12 @@ def normal_version(value: object) -> str:
     """'fin@20230780' and '20230780' are one version."""
     text = "" if value is None else "".join(str(value).split()).casefold()
     return text.rpartition("@")[2]
+
+
+def cited_version(version: str) -> str:
+    """A version as people cite it: the amending act 780/2023 for '20230780' of Finlex."""
+    number = AMENDED.fullmatch(version)
+    return f"{int(number[2])}/{number[1]}" if number else version
 
 
 def status_of_text(text: str) -> str:

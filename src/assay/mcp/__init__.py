@@ -7,21 +7,24 @@ from importlib.metadata import PackageNotFoundError, version
 from assay.core.errors import InputError
 from assay.core.extras import need
 
-OLDEST = 2  # the first version of the SDK with the interface that `server` uses
+OLDEST = (1, 10)  # the first version of the SDK whose tools have schemas of their answers
 
 
-def _refuse_old_sdk() -> None:
+def _version() -> tuple[int, ...]:
+    """The version of the SDK that is installed; none if it has no metadata."""
     try:
         found = version("mcp")
     except PackageNotFoundError:
-        return
-    if int(found.partition(".")[0]) < OLDEST:
+        return ()
+    if (numbers := tuple(map(int, found.split(".")[:2]))) < OLDEST:
         raise InputError(
-            f"the package mcp has version {found}, and assay mcp needs {OLDEST} or newer",
-            hint="Give it an environment of its own: pipx install 'assay-ir[mcp]'. All other parts "
-            "of Assay work beside mcp 1.x.",
+            f"the package mcp has version {found}, and assay mcp needs "
+            f"{'.'.join(map(str, OLDEST))} or newer",
+            hint="Run pip install --upgrade 'assay-ir[mcp]', or give Assay an environment of its "
+            "own: pipx install 'assay-ir[mcp]'.",
         )
+    return numbers
 
 
 need("mcp", "the server for agents")
-_refuse_old_sdk()
+VERSION_ONE = _version()[:1] == (1,)

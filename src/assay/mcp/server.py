@@ -12,18 +12,16 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import fields, replace
-from typing import Annotated, Any, Literal, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 from urllib.parse import unquote
 
 import msgspec
-from mcp.server import MCPServer
-from mcp.server.mcpserver.exceptions import ResourceError, ToolError, UnexpectedToolError
-from mcp.shared.exceptions import MCPError
-from mcp.types import INVALID_PARAMS, CallToolResult, TextContent, Tool, ToolAnnotations
+from mcp.types import INVALID_PARAMS, CallToolResult, Tool, ToolAnnotations
 from pydantic import Field, ValidationError
 
 from assay import __version__
 from assay.core.errors import AssayError, InputError
+from assay.mcp import VERSION_ONE
 from assay.workbench.agents import TOOLS, WRITING
 from assay.workbench.agents.documents import SearchFilters
 from assay.workbench.agents.gold_sets import get_rubric
@@ -33,6 +31,19 @@ from assay.workbench.judging import gold_sets as gold
 from assay.workbench.project.service import Service
 from assay.workbench.scoring.history import known_engine
 from assay.workbench.searching import corpora
+
+if TYPE_CHECKING or not VERSION_ONE:
+    from mcp.server import MCPServer
+    from mcp.server.mcpserver.exceptions import ResourceError, ToolError, UnexpectedToolError
+    from mcp.shared.exceptions import MCPError
+else:
+    from assay.mcp.version_one import (
+        MCPError,
+        MCPServer,
+        ResourceError,
+        ToolError,
+        UnexpectedToolError,
+    )
 
 INSTRUCTIONS = (
     "Assay measures legal search and runs it. To find the law: list_corpora, then search in the "
@@ -47,6 +58,13 @@ INSTRUCTIONS = (
 
 Transport = Literal["stdio", "streamable-http"]
 
+READING_HINTS = {"readOnlyHint": True, "openWorldHint": False}
+WRITING_HINTS = {
+    "readOnlyHint": False,
+    "destructiveHint": False,
+    "idempotentHint": True,
+    "openWorldHint": False,
+}
 MOST_TEXT = 100_000  # characters of an argument
 MOST_QUOTED = 80  # characters of a wrong argument that an error repeats
 MOST_ERROR = 2_000  # characters of an error
@@ -71,8 +89,8 @@ def output_schema(function: Callable[..., msgspec.Struct]) -> dict[str, Any]:
 def as_result(answer: msgspec.Struct) -> CallToolResult:
     """An answer as structured content, and as text without the indentation that the SDK adds."""
     text = written(answer)
-    return CallToolResult(
-        content=[TextContent(type="text", text=text)], structured_content=json.loads(text)
+    return CallToolResult.model_validate(
+        {"content": [{"type": "text", "text": text}], "structuredContent": json.loads(text)}
     )
 
 
@@ -97,6 +115,7 @@ def _for_pydantic(hint: Any) -> Any:
 
 
 OUTPUT_SCHEMAS = {tool.__name__: output_schema(tool) for tool in TOOLS}
+ARGUMENTS = {tool.__name__: list(signature_without_service(tool).parameters) for tool in TOOLS}
 
 
 # ── the server ────────────────────────────────────────────────────────────────────────────────────
@@ -107,18 +126,18 @@ class Server(MCPServer[Any]):
 
     async def list_tools(self) -> list[Tool]:
         return [
-            tool.model_copy(update={"output_schema": OUTPUT_SCHEMAS[tool.name]})
+            Tool.model_validate(
+                tool.model_dump(by_alias=True) | {"outputSchema": OUTPUT_SCHEMAS[tool.name]}
+            )
             for tool in await super().list_tools()
         ]
 
     async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
-        tools = {
-            tool.name: list(tool.input_schema["properties"]) for tool in await self.list_tools()
-        }
-        if name not in tools:
-            raise ToolError(f"there is no tool {name[:MOST_QUOTED]!r}. Known: {', '.join(tools)}.")
-        takes = f"{name} takes {', '.join(tools[name])}."
-        unknown = [key for key in arguments if key not in tools[name]]
+        if name not in ARGUMENTS:
+            known = ", ".join(ARGUMENTS)
+            raise ToolError(f"there is no tool {name[:MOST_QUOTED]!r}. Known: {known}.")
+        takes = f"{name} takes {', '.join(ARGUMENTS[name])}."
+        unknown = [key for key in arguments if key not in ARGUMENTS[name]]
         if unknown:
             raise ToolError(f"unknown argument {unknown[0][:MOST_QUOTED]!r}. {takes}")
         if wrong := _unreadable(arguments):
@@ -166,10 +185,7 @@ def _wrong_argument(error: Any) -> str:
 def build_server(service: Service) -> Server:
     service = replace(service, opens_files=False)
     server = Server("assay", title="Assay", version=__version__, instructions=INSTRUCTIONS)
-    reading = ToolAnnotations(read_only_hint=True, open_world_hint=False)
-    writing = ToolAnnotations(
-        read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False
-    )
+    reading, writing = map(ToolAnnotations.model_validate, (READING_HINTS, WRITING_HINTS))
     for tool in TOOLS:
         server.add_tool(
             _callable_by_agents(tool, service),

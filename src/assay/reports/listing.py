@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from assay.corpus.disk import LinkedDocument
     from assay.engines.http_table import Preset
     from assay.engines.running import Trial
+    from assay.formats.benchmarks import BenchmarkCard, BenchmarkReport
     from assay.judging.labels import Dispute, Policy
     from assay.judging.machine import Spent
     from assay.judging.next import Decision
@@ -208,6 +209,8 @@ def import_summary(report: ImportReport) -> RenderableType:
     cited = ", ".join(f"{name} {count:,}" for name, count in report.citations.items())
     bad = ", ".join(f"{name} {count:,}" for name, count in report.problems.items()) or "none"
     what = f": {counted(report.documents, 'document')} {done} in {report.seconds:.1f} s"
+    if report.kept:
+        what += f"; {counted(report.kept, 'file')} had not changed"
     return Group(
         Text.assemble((report.name, "bold"), what),
         Text(f"citations: {cited}" if cited else "citations: none", style="dim"),
@@ -392,7 +395,8 @@ def decision_page(decision: Decision, limit: int) -> RenderableType:
     spread = f"{decision.expected:+.4f} ± {decision.deviation:.4f}"
     sure = "more than 99%" if decision.confidence > 0.99 else f"{decision.confidence:.0%}"
     head = Text(
-        f"With all results judged, {what} {of} is expected at {spread}; its sign is {sure} certain."
+        f"With all results judged, {what} {of} is expected at {spread}; "
+        f"on these queries its sign is {sure} certain."
     )
     shown = [Text(f"{decision.verdict}.")] if decision.verdict else []
     if decision.as_judged:
@@ -653,3 +657,28 @@ def _verdict(verdict: LastVerdict | None) -> Text:
         return Text("none yet")
     shown = STATUS.get(verdict.status, verdict.status), STYLES.get(verdict.status, "")
     return Text.assemble(shown, f", {verdict.at:%Y-%m-%d %H:%M} UTC, {verdict.results}")
+
+
+# ── public benchmarks ─────────────────────────────────────────────────────────────────────────────
+
+
+def benchmark_list(rows: Sequence[BenchmarkCard]) -> RenderableType:
+    return plain_table(rows, ("name", "title", "language", "licence", "size"))
+
+
+def benchmark_report(report: BenchmarkReport) -> RenderableType:
+    """The scores of an engine on a benchmark, and those of others."""
+    numbers = Numbers(Words("en"))
+    table = headed("measure", right=("value", "95% interval", "published"))
+    for score in report.scores:
+        others = "\n".join(
+            f"{each.value:.3f} {each.system} ({each.source}, {each.date})"
+            for each in score.published
+        )
+        span = numbers.span((score.low, score.high))
+        table.add_row(score.measure, numbers.decimal(score.value), span, others)
+    documents = f", {counted(report.documents, 'document')}" if report.documents else ""
+    head = f"{report.engine} on {report.card.title}: {counted(report.queries, 'query')}{documents}"
+    return Group(
+        Text(head), table, Text(f"Licence: {report.card.licence}. {report.card.home}", style="dim")
+    )

@@ -90,7 +90,7 @@ class _Graded:
         if report.stale:
             yield from (say("stale_brief", why=report.stale), "")
         yield from self._figures()
-        for note in filter(None, (report.wide, report.thresholds)):
+        for note in filter(None, (report.intervals_note, report.thresholds)):
             yield from ("", marked(note))
         yield from self._machine("####")
         yield from self._comparison()
@@ -176,7 +176,7 @@ class _Graded:
         for part in report.slices:
             yield from ("", f"## {part.title}", "")
             yield from self._by_measure([(row.name, row.n, row.figures) for row in part.rows])
-        for note in filter(None, (report.wide, report.thresholds)):
+        for note in filter(None, (report.intervals_note, report.thresholds)):
             yield from ("", marked(note))
         if report.baseline:
             yield from ("", say("in_brackets"))
@@ -337,8 +337,8 @@ class _Golden:
         head = [self.say("measure"), self.say("value"), self.say("interval")]
         head += [self.say("delta")] if with_change else []
         yield from _section(self.say("measures"), _table([*head, "n"], rows))
-        if self.report.wide:
-            yield from ("", marked(self.report.wide))
+        if self.report.intervals_note:
+            yield from ("", marked(self.report.intervals_note))
 
     def _bounds(self, key: str, bounds: Bounds) -> str:
         if not bounds or bounds[0] is None or bounds[1] is None:
@@ -596,8 +596,8 @@ def _details(pair: CommentedRun, texts: bool) -> Iterator[str]:
             yield f"- {NAMES[check.status]}: {marked(check.message)}"
     if report.proviso:
         yield f"- {marked(report.proviso)}"
-    if report.wide:
-        yield f"- {marked(report.wide)}"
+    if report.intervals_note:
+        yield f"- {marked(report.intervals_note)}"
     if pair.comparison is not None:
         yield from _doubtful(pair)
         yield from _broken(pair.comparison, texts)

@@ -217,7 +217,7 @@ class ReportView(msgspec.Struct, frozen=True, kw_only=True):
     changes: ChangesView | None = None
     findings: tuple[tuple[str, str], ...] = ()  # where, and what was found
     robustness: Robustness | None = None
-    wide: str = ""  # which intervals are too wide to be useful, as a sentence
+    intervals_note: str = ""  # for the worst case; which are too wide to be useful
     thresholds: str = ""  # the rubric's, as a sentence, where they are not the usual ones
     # of the verdict, where it rests on labels by machines or on one judge, or hides a failed MUST
     proviso: str = ""

@@ -132,8 +132,8 @@ def _footnotes(report: ReportView, say: Words, numbers: Numbers) -> Iterator[Tex
     if mrr is not None and mrr.measure != "RR":
         text = say("terminal.mrr", measure=mrr.measure, grade=mrr.params.get("rel"))
         yield Text(text, style="dim")
-    if report.wide:
-        yield Text(report.wide, style="yellow")
+    if report.intervals_note:
+        yield Text(report.intervals_note, style="yellow")
     if report.thresholds:
         yield Text(report.thresholds, style="dim")
     yield from _since_baseline(report, say)
@@ -307,8 +307,8 @@ def golden_card(report: ReportView) -> RenderableType:
         status = Text(say(f"statuses.{check.status}"), style=STATUS_STYLES[check.status])
         gates.add_row(status, check.message)
     shown: list[RenderableType] = [_golden_title(report, say), Text(), rates]
-    if report.wide:
-        shown.append(Text(report.wide, style="yellow"))
+    if report.intervals_note:
+        shown.append(Text(report.intervals_note, style="yellow"))
     shown += _since_baseline(report, say)
     if report.standing:
         shown.append(Text(say("gold_set_is", standing=report.standing), style="yellow"))

@@ -124,7 +124,7 @@ def _graded(results: GradedResults, comparison: Comparison | None, tell: Sentenc
         warnings=_comparison_warnings(comparison, tell),
         machine_estimate=results.machine_estimate,
         thresholds=_thresholds(receipt, tell.words),
-        wide=_wide(figures, tell.words),
+        intervals_note=_intervals_note(results, figures, tell.words),
         proviso=_proviso(results, tell),
         one_judge=results.verdict is not None and results.verdict.one_judge is not None,
     )
@@ -164,8 +164,8 @@ def _answers(comparison: Comparison | None, tell: Sentences) -> tuple[Comparison
 
 
 def heading(key: str, measure: str) -> str:
-    """A measure at the head of a column."""
-    return "MRR" if key == "mrr" else measure
+    """A measure at the head of a column. MRR has its threshold in its name where that is not 1."""
+    return "MRR" if key == "mrr" and measure == "RR" else measure
 
 
 def _measure_line(line: MeasureLine, words: Words) -> MeasureLine:
@@ -202,7 +202,7 @@ def _graded_slices(
         delta = results.baseline.slices.get(kind, {}) if results.baseline else {}
         rows = [
             SliceRow(
-                name=name,
+                name=words.slice_name(kind, name),
                 n=counts.get(name, 0),
                 figures=_figures(lines, means, bounds.get(name, {}), delta.get(name, {})),
             )
@@ -283,7 +283,9 @@ def _golden(
         changes=_changes(changes, tell) if changes is not None else None,
         findings=tuple((each.where, tell.finding(each)) for each in receipt.findings),
         robustness=results.robustness,
-        wide=_wide([figure for figure in figures if figure.key == RATES[0]], tell.words),
+        intervals_note=_intervals_note(
+            results, [figure for figure in figures if figure.key == RATES[0]], tell.words
+        ),
         proviso=_passed_but(results, tell),
     )
 
@@ -332,7 +334,7 @@ def _golden_slices(results: GoldenResults, words: Words) -> Iterator[SliceTable]
         bounds = results.intervals.slices.get(kind, {})
         rows = [
             SliceRow(
-                name=name,
+                name=words.slice_name(kind, name),
                 n=int(figures.get("total") or 0),
                 figures=tuple(
                     ReportFigure(
@@ -469,9 +471,12 @@ def _judge_next(verdict: Verdict | None) -> tuple[tuple[str, str], ...] | None:
     return tuple((pair.query_id, pair.doc_id) for pair in verdict.judge_next)
 
 
-def _wide(figures: Sequence[ReportFigure], words: Words) -> str:
+def _intervals_note(results: Results, figures: Sequence[ReportFigure], words: Words) -> str:
+    """That the intervals hold in the worst case, and which are too wide to be useful."""
+    notes = [words("intervals_worst_case")] if results.worst_case else []
     names = [figure.title for figure in figures if figure.too_wide]
-    return words("too_wide", names=", ".join(names)) if names else ""
+    notes += [words("too_wide", names=", ".join(names))] if names else []
+    return " ".join(notes)
 
 
 def _stale(baseline: Baseline | None, tell: Sentences) -> str:

@@ -42,7 +42,7 @@ from assay.reports.shapes import ComparisonAnswer
 from assay.reports.words import Words, page_table, page_words
 
 if TYPE_CHECKING:
-    from assay.evaluation.comparison import Comparison, Difference, Found
+    from assay.evaluation.comparison import Comparison, ComparisonVerdict, Difference
     from assay.evaluation.verdict_stability import Doubt
     from assay.review.backlog import Backlog
     from assay.search.why import Why as HitReasons
@@ -54,6 +54,7 @@ PRIMARY = ("ndcg@10", "pass_rate_total")  # the measures that a change is report
 BESIDE = ("top1_rate", "mrr_at_k")  # golden figures reported beside the pass rate when they fall
 FALL = 0.05  # the smallest such fall that is reported: taste
 ALPHA = 0.05  # the level of every test, as in evaluation
+SURE = 0.95  # beyond which a difference is not called probable, as in evaluation
 SHARES = ("share", "up", "down")  # facts of a reason that are written in per cent
 ERRORS = ("n_failed", "errors")  # measures of the gate on failed calls
 COMMAND = "assay gold next"
@@ -62,7 +63,7 @@ FIRST = 20  # judged hits below which nothing is predicted about the unjudged on
 SHOWN_RISKS = 3  # queries that a warning names
 FEWEST_QUERIES = 2  # that an interval takes
 SHOWN_MUSTS = 3  # failed questions that an answer names
-STATUSES: dict[Found, Status] = {"better": "pass", "worse": "fail"}
+STATUSES: dict[ComparisonVerdict, Status] = {"better": "pass", "worse": "fail"}
 
 
 class CitedPlace(NamedTuple):
@@ -213,7 +214,7 @@ class Sentences:
             _with_number(self.words("golden.page") + " {}", place.page),
             place.table,
             _with_number(self.words("golden.row") + " {}", place.row),
-            _with_number("({})", place.version),
+            _with_number("({})", _cited_version(place.version)),
         ]
         return inline(" ".join(word for word in cited if word)) or "?"
 
@@ -278,7 +279,7 @@ class Sentences:
         say = self.words
         at, version = entry.negative_rank, say("failures.other_version")
         if entry.as_of:
-            version = say("failures.not_in_force", day=entry.as_of)
+            version = say("failures.not_in_force", day=self.numbers.day(entry.as_of))
         evidence = [_listed(entry.stated.get("evidence"))]
         evidence += [_listed(place.get("evidence")) for place in entry.expected_any]
         terms = dict.fromkeys(str(term) for stated in evidence for term in stated)
@@ -398,15 +399,14 @@ class Sentences:
         return check.message.replace(key, name, 1)
 
     def check_of(self, results: Results, check: Check) -> str:
-        """The same with the interval of the figure, which the check of a golden set leaves out; the
-        facts beside the sentence hold the rest of it."""
-        open_ = check.value is None or check.status == "inconclusive"
-        if open_ or not isinstance(results, GoldenResults):
+        """The same; a golden set has its figures as its card has them, in per cent and points, and
+        a gate that goes by the value has the interval of the card."""
+        if check.value is None or not check.counts or not isinstance(results, GoldenResults):
             return self.check(check)
         gate = check.gate
-        whole = gate.slice == "overall" and is_rate(gate.measure) and check.interval is None
-        bounds = results.intervals.overall.get(gate.measure) if whole else None
-        ends = [end for end in bounds or () if end is not None]
+        by_value = gate.slice == "overall" and is_rate(gate.measure) and gate.alpha is None
+        bounds = results.intervals.overall.get(gate.measure) if by_value else None
+        ends = [end for end in bounds or () if end is not None] if gate.drop is None else []
         return self._check(check, self.numbers.percents(ends) if len(ends) == 2 else "")
 
     def _check(self, check: Check, between: str = "") -> str:
@@ -427,11 +427,11 @@ class Sentences:
             text = say("gate.measure_is", title=title, measure=measure, value=value)
         if between:
             text += say("gate.between", level=self.numbers.percent(0.95, 0), between=between)
-        text += self._between(check)
+        text += say("gate.identical") if check.is_identical else self._between(check)
         text += say("gate.wanted", limits=self._limits(check)) if check.limit_kind else ""
         if check.risk is not None:
             named, changed = named_queries(check.risk, say), len(check.risk.queries)
-            text += say(f"gate.risk_{check.risk.kind}", queries=named, changed=changed)
+            text += say.plural(f"gate.risk_{check.risk.kind}", changed, queries=named)
         if check.status != "inconclusive":
             return text
         if check.whys:
@@ -472,12 +472,17 @@ class Sentences:
     def _between(self, check: Check) -> str:
         if check.interval is None or check.level is None:
             return ""
-        ends = (rounded(end, check.gate.sides) for end in check.interval)
-        low, high = map(self.numbers.local, ends)
-        between = self.words("to", low=low, high=high)
-        return self.words(
-            "gate.between", level=self.numbers.percent(check.level, 0), between=between
-        )
+        level, gate = self.numbers.percent(check.level, 0), check.gate
+        if self.words.has("figures", gate.measure) and gate.drop is not None:
+            between = self.numbers.change_between(gate.measure, *check.interval)
+            unit = self.words("golden.points") if is_rate(gate.measure) else ""
+            return self.words("gate.between_changes", level=level, between=between, unit=unit)
+        if is_rate(gate.measure):
+            ends = [self.numbers.percent(end) for end in check.interval]
+        else:
+            ends = [self.numbers.local(rounded(end, gate.sides)) for end in check.interval]
+        between = self.words("to", low=ends[0], high=ends[1])
+        return self.words("gate.between", level=level, between=between)
 
     def _limits(self, check: Check) -> str:
         gate = check.gate
@@ -567,6 +572,12 @@ def _listed(stated: Any) -> list[Any]:
     return [stated] if stated else []
 
 
+def _cited_version(version: str) -> str:
+    from assay.law.versions import cited_version  # only for acts, which most reports are not of
+
+    return cited_version(version) if version else ""
+
+
 def _with_number(words: str, number: str) -> str:
     return words.format(number) if number else ""
 
@@ -599,9 +610,10 @@ def caveats(head: Difference, comparison: Comparison, tell: Sentences) -> str:
 
 
 def sureness(row: Difference, tell: Sentences) -> str:
-    """How sure it is which of two systems is better, in per cent."""
-    sure = 0.5 if row.sure is None else row.sure
-    return chance(max(sure, 1 - sure), tell)
+    """How sure it is which of two systems is better, in per cent: of what is called probable, 95 at
+    most, whatever the unjudged hits are predicted to add."""
+    sure = 0.5 if row.sure is None else max(row.sure, 1 - row.sure)
+    return f">{tell.numbers.percent(SURE, 0)}" if sure > SURE else tell.numbers.percent(sure, 0)
 
 
 def gold_change(head: Difference, comparison: Comparison, tell: Sentences) -> str:

@@ -96,7 +96,7 @@ class Bootstrapped(msgspec.Struct, frozen=True, kw_only=True):
     rejected: int  # queries that a chair has rejected
     of_other_cases: int  # labels that only decisions of another case support
     approval: Approval
-    diff: str
+    diff: str = ""  # of a dry run
 
 
 def bootstrap(
@@ -113,17 +113,20 @@ def bootstrap(
             "a gold set from logs is a .jsonl file", where=str(path), hint="Give gold-set.jsonl."
         )
     if dry_run:
-        return _plan(evidence, GoldRows(open_log(path), content_of(path)), options)[0]
+        outcome, lines, _ = _plan(evidence, GoldRows(open_log(path), content_of(path)), options)
+        diff = gold_jsonl.diff(path, content_of(path), gold_jsonl.assemble(lines))
+        return msgspec.structs.replace(outcome, dry_run=True, diff=diff)
     with open_rows(path) as rows:
         outcome, lines, groups = _plan(evidence, rows, options)
         others = {id: marks for id, marks in _of_other_cases(lines, groups).items() if marks}
+        del groups  # of a large log they take as much memory as the append does
         if outcome.changed or rows.edited:
             more = {OTHER_CASES: others} if others else {}
             at = now or datetime.now(UTC)
             act = rows.log.act(BOOTSTRAP, who="bootstrap", kind="citation", at=at, more=more)
             rows.commit(act, lines)
         _dismiss_lost(rows.log, {row.id for row in gold_jsonl.rows(lines)}, now)
-    return msgspec.structs.replace(outcome, dry_run=False)
+    return outcome
 
 
 def _dismiss_lost(log: Log, ids: Set[str], now: datetime | None) -> None:
@@ -148,11 +151,10 @@ def _plan(
     lines = merge(old, groups, past.issued, past.rejected, options.corpora, queued=past.queued)
     before = {row.id: row for row in gold_jsonl.rows(old) if row.source == "bootstrap"}
     after = {row.id: row for row in gold_jsonl.rows(lines) if row.source == "bootstrap"}
-    old_file, new_file = content_of(log.dataset), gold_jsonl.assemble(lines)
     outcome = Bootstrapped(
         path=str(log.dataset),
-        changed=old_file != new_file,
-        dry_run=True,
+        changed=content_of(log.dataset) != gold_jsonl.assemble(lines),
+        dry_run=False,
         added=len(after.keys() - before.keys()),
         removed=len(before.keys() - after.keys()),
         updated=sum(before[id] != after[id] for id in before.keys() & after.keys()),
@@ -161,7 +163,6 @@ def _plan(
         rejected=sum(group.key in past.rejected for group in groups),
         of_other_cases=sum(map(len, _of_other_cases(lines, groups).values())),
         approval=gold_jsonl.approval(gold_jsonl.rows(lines)),
-        diff=gold_jsonl.diff(log.dataset, old_file, new_file),
     )
     return outcome, lines, groups
 

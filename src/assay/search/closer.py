@@ -49,7 +49,7 @@ def features_of(
     late in its section a moment stands, unless a moment is named."""
     found: Signals = {"said": _worded(index, list(dict.fromkeys(words))[:MOST_WORDS], rows)}
     if index.asked is not None and index.asked.vectors is not None and "dense" in signals:
-        near = index.asked.nearest(asked_vector(index, text, []), rows)
+        near = index.asked.nearest(asked_vector(index, text), rows)
         found["close"] = np.where(np.isnan(near), signals["dense"][rows], near)
     if "citation" not in signals and any(index.sections):
         starts = index.section_starts

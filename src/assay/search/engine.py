@@ -11,7 +11,8 @@ that scores fall with rank; where it is low, the engine abstains.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property, lru_cache, partial
 
 import msgspec
@@ -35,8 +36,8 @@ from assay.search.asked_of_reports import towns_missing
 from assay.search.closer import look_closer
 from assay.search.elsewhere import Elsewhere
 from assay.search.index import Index
-from assay.search.looked_up import FEW_BESIDE, MANY_BESIDE, look_up
-from assay.search.profile import ROWS, Calibration
+from assay.search.looked_up import FEW_BESIDE, MANY_BESIDE, look_up, work_named
+from assay.search.profile import ROWS, Calibration, weighted
 from assay.search.reported import is_prose
 from assay.search.rows import passage_for, read, row_signals
 from assay.search.signals import (
@@ -61,6 +62,7 @@ USUAL_GAP = 1.0  # between the first two sections, where there is only one
 USUAL_ACT = 0.65  # the share of first hits of one act, where there is only one act
 NOT_IN_FORCE = 0.5  # what is left of the fused score of a provision that does not hold
 BEHIND = 0.999  # and at most so much of that of the version that does
+WORK = 3.0  # what it counts to be a passage of the work that a question names
 KNOWN_ITEM = 0.6  # what it means at least that the title, word or section asked for is here
 
 
@@ -116,6 +118,11 @@ class Engine(SearchEngine):
     def name(self) -> str:
         return self._name
 
+    def with_weights(self, weights: Mapping[str, object]) -> Engine:
+        """The engine on the same index, with other weights of its signals."""
+        index = replace(self._index, profile=weighted(self._index.profile, weights))
+        return Engine(index, self._name, self._lookup, self._standings)
+
     @property
     def is_by_words(self) -> bool:
         """Vectors are still to be made: until then words alone decide."""
@@ -147,8 +154,9 @@ class Engine(SearchEngine):
             return Hits.none()
         words: list[str] = []
         question = None
+        work = work_named(self._index, text)
         if self._index.profile.kind == "soft":
-            question = self._soft_question(text)
+            question = self._soft_question(text if work is None else work.rest)
             words = self._index.analyzer.words(question.text)
             signals = soft_signals(self._index, question)
             look_closer(self._index, signals, question.text, words, allowed)
@@ -158,8 +166,13 @@ class Engine(SearchEngine):
             wanted = text
             if "short" not in self._index.fields:  # opinions discuss what they set apart
                 wanted = without_excluded(text, self._index.profile.language).wanted
+            if work is not None:
+                wanted = work.rest
             signals = stem_signals(self._index, wanted, self._index.analyzer.terms(wanted), None)
             look_up(self._index, signals, text)
+        if work is not None:
+            signals["work"] = work.works
+            signals["fused"] = signals["fused"] + WORK * work.works
         if self._standings is not None:
             self._in_force_first(signals, text, as_of or today())
         hits = self._ranked(signals, top_k, allowed, explain, texts, words)

@@ -24,6 +24,7 @@ from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
 
+import msgspec
 import numpy as np
 
 from assay.core.errors import EngineError, InputError
@@ -37,11 +38,10 @@ from assay.language.analysis import (
 from assay.language.detect import detect, is_foreign, language_code
 from assay.language.finnish import irregular_forms, lemma_of_all
 from assay.search.act_names import ActNames, by_act
-from assay.search.arrays import Array, Floats
+from assay.search.arrays import Array, Floats, offsets_of
 from assay.search.dense import named_encoder
 from assay.search.encoding import encoded
 from assay.search.inverting import Inverter, bm25
-from assay.search.learned import LEARNED, document_vectors, word_vectors
 from assay.search.lexical import Bm25, Counts, TermCounter, count_terms, joined_counts, no_counts
 from assay.search.profile import REPORTS, ROWS, Profile, choose, read_alike, with_encoder
 from assay.search.reported import Marked, is_row, marked, page_texts
@@ -49,11 +49,13 @@ from assay.search.said import Said, said_in
 from assay.search.shown import Passages, joined, passages_of, taken
 from assay.search.soft import Lookalikes, SoftView, lookalikes
 from assay.search.views import Parts, View, body_length, section_starts, section_texts, view_of
+from assay.search.windows import LONG, SHARE, Windows, cut, later_parts, window_offsets
 from assay.search.written import Asked, Written, asked_of
 
 VIEWS = {"main": 1.0, "title": 0.3, "tags": 0.5, "section": 0.3}  # soft views and what each counts
 GRAM_K1 = 1.2  # BM25 over the n-grams of a view
 GRAM_B = 0.6
+TOGETHER = 3  # documents of one title, on average, from which on a title is the name of a work
 BLOCK = 2_000  # documents read at a time
 SAMPLE = 200  # documents that the language is told from
 Tick = Callable[[str, int, int], None]  # (what, done, of)
@@ -78,9 +80,11 @@ class Index:
     sections: list[str] = field(default_factory=list)  # of each document, as views.py writes it
     transitional: Array = field(default_factory=lambda: np.empty(0, np.bool_))
     marks: list[str] = field(default_factory=list)  # of each document of a report
-    word_vectors: Floats | None = None  # of index words, where they were learned from the corpus
     passages: Passages | None = None  # of longer texts
     said: Said | None = None  # of the prose of reports
+    windows: Windows | None = None  # where many documents are long
+    works: list[str] = field(default_factory=list)  # names that several documents share: titles
+    work_of: Array = field(default_factory=lambda: np.empty(0, np.int32))
     asked: Asked | None = None  # questions that were written for documents
     awaited: str = ""  # the encoder whose vectors are still missing
     is_older: bool = False  # built by a version that read texts in another way
@@ -189,7 +193,7 @@ class _Sources:
 @dataclass(frozen=True, kw_only=True)
 class Draft:
     """An index that can be searched by words, and what is left to encode: the texts of the rows
-    `fresh`; the others have `vectors` already."""
+    `fresh`, documents and then windows; the others have `vectors` already."""
 
     index: Index
     encoder: str = ""
@@ -209,7 +213,7 @@ def build(
     """An index of (document, digest) pairs, with the encoder that suits it or another one. Raises
     InputError on an empty corpus."""
     made = draft(documents, dense=dense, encoder=encoder, previous=previous, tick=tick)
-    return replace(made.index, vectors=vectors_of(made, None, tick))
+    return with_vectors(made.index, vectors_of(made, None, tick))
 
 
 def draft(
@@ -244,7 +248,7 @@ def _profile(documents: Iterable[Document]) -> tuple[Profile, int]:
     """The profile that suits them, and how many they are."""
     stated: Counter[str] = Counter()
     sample: list[str] = []
-    size = characters = asked = rows = 0
+    size = characters = asked = rows = long = 0
     for document in documents:
         if document.language.strip():
             stated[language_code(document.language)] += 1
@@ -252,6 +256,7 @@ def _profile(documents: Iterable[Document]) -> tuple[Profile, int]:
             view = view_of(document, dense=False)
             sample.append(f"{view.title} {view.body}"[:2_000])
         characters += body_length(document)
+        long += body_length(document) > LONG
         asked += any(document.fields.get(name) for name in ("question", "question_synthetic"))
         rows += is_row(document)
         size += 1
@@ -264,6 +269,8 @@ def _profile(documents: Iterable[Document]) -> tuple[Profile, int]:
     profile = choose(
         language, characters / size, size, opinions=asked > size / 2, reports=rows > size / 4
     )
+    if profile.kind != ROWS and asked <= size / 2 and long >= SHARE * size:
+        profile = msgspec.structs.replace(profile, windows=True)
     return profile, size
 
 
@@ -281,6 +288,8 @@ def _draft_stems(sources: _Sources) -> Draft:
     shown: list[Passages] = []
     sections: list[str] = []
     of_acts: list[str] = []
+    titles: list[str] = []
+    later: list[Parts] = []
     known = {digest: row for row, digest in enumerate(before.digests)} if before else {}
     for views, own_digests in sources.views():
         reuse = np.array([known.get(digest, -1) for digest in own_digests], np.int64)
@@ -291,6 +300,8 @@ def _draft_stems(sources: _Sources) -> Draft:
         texts += [view.dense for view in views] if profile.encoder else []
         sections += [view.section for view in views]
         of_acts += [view.act for view in views]
+        titles += [view.title for view in views]
+        later += reading.count_windows(views)
     index = Index(
         profile=profile,
         ids=ids,
@@ -298,11 +309,12 @@ def _draft_stems(sources: _Sources) -> Draft:
         fields=reading.fields(),
         counts=reading.counts(),
         passages=joined(shown),
+        windows=reading.windows(),
     )
     if any(sections):
         acts, act_of = by_act(of_acts)
         index = replace(index, sections=sections, acts=acts, act_of=act_of)
-    return _to_encode(sources, index, texts)
+    return _to_encode(sources, _with_works(index, titles), texts, later)
 
 
 class _Reading:
@@ -327,6 +339,26 @@ class _Reading:
                 letters_of, lambda word: grams([word], english.gram)
             )
         self._inverters = {name: Inverter(sources.spill, name) for name in self._counters}
+        self._sizes: list[int] = []  # how many windows each document has
+        self._window = TermCounter(english.tokens, english.token_terms)
+        self._windows = Inverter(sources.spill, "window")
+
+    def count_windows(self, views: Sequence[View]) -> list[Parts]:
+        """Count the windows of the next documents; what the encoder reads of them."""
+        if not self._profile.windows:
+            return []
+        cuts = [cut(view.body) for view in views]
+        self._sizes += map(len, cuts)
+        self._windows.add(self._window.count([text for texts in cuts for text in texts]))
+        pairs = zip(views, cuts, strict=True)
+        return [part for view, texts in pairs for part in later_parts(view, texts)]
+
+    def windows(self) -> Windows | None:
+        if not self._profile.windows:
+            return None
+        k1, b = self._profile.k1, self._profile.b
+        postings = self._windows.bm25(list(self._window.numbers), k1=k1, b=b)
+        return Windows(offsets=offsets_of(self._sizes), postings=postings)
 
     def count(self, views: Sequence[View], reuse: Array) -> None:
         texts = {"full": [f"{view.title} {view.body}" for view in views]}
@@ -391,15 +423,20 @@ def _draft_soft(sources: _Sources) -> Draft:
         digests += own_digests
     is_report = profile.kind == ROWS
     texts = _report_texts(views) if is_report else _view_texts(views)
+    cuts = [cut(view.body) for view in views] if profile.windows else []
+    if cuts:
+        texts["window"] = [text for own in cuts for text in own]
     counts, fields = _counted_views(texts, sources.language)
+    windows = None
+    if cuts:
+        windows = Windows(
+            offsets=window_offsets(cuts),
+            postings=fields.pop("window.grams"),
+            counts=counts.pop("window"),
+        )
     first = next(iter(counts.values()))
     more = (lemma_of_all, irregular_forms) if is_report and profile.language == "fi" else ()
     words = lookalikes(first.vocabulary, sources.language, *more)
-    learned: Floats | None = None
-    vectors: Floats | None = None
-    if profile.encoder == LEARNED:
-        learned = word_vectors(first, words)
-        vectors = document_vectors(first, learned)
     reports = [view.reported for view in views]
     may_say = is_report and profile.encoder == REPORTS.encoder  # others take long, or cost
     acts, act_of = by_act([view.act for view in views])
@@ -411,16 +448,28 @@ def _draft_soft(sources: _Sources) -> Draft:
         counts=counts,
         soft={name: SoftView(counted) for name, counted in counts.items()},
         words=words,
-        word_vectors=learned,
         transitional=np.array([view.is_transitional for view in views]),
         acts=acts,
         act_of=act_of,
         sections=[] if is_report else [view.section for view in views],
         marks=[view.reported.marks for view in views if view.reported],
-        vectors=vectors,
         said=said_in(reports, profile.encoder) if may_say else None,
+        windows=windows,
     )
-    return _to_encode(sources, index, [view.dense for view in views])
+    pairs = zip(views, cuts, strict=True) if cuts else ()
+    later = [part for view, own in pairs for part in later_parts(view, own)]
+    if not is_report:
+        index = _with_works(index, [view.title for view in views])
+    return _to_encode(sources, index, [view.dense for view in views], later)
+
+
+def _with_works(index: Index, titles: Sequence[str]) -> Index:
+    """The index with the titles that its documents share, where most do and they are of no act:
+    passages of one contract have its name."""
+    if any(index.sections) or len(titles) < TOGETHER * len(set(titles)):
+        return index
+    works, work_of = by_act(titles)
+    return replace(index, works=works, work_of=work_of)
 
 
 def _view_texts(views: Sequence[View]) -> dict[str, list[str]]:
@@ -468,23 +517,56 @@ def _counted_views(
 # ── vectors ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def _to_encode(sources: _Sources, index: Index, texts: Sequence[Parts]) -> Draft:
+def _to_encode(
+    sources: _Sources, index: Index, texts: Sequence[Parts], later: Sequence[Parts]
+) -> Draft:
     """The vectors of the index before are taken over for documents that it has. `texts` are those
-    of all documents."""
+    of all documents, `later` those of their windows after the first."""
     encoder = sources.profile.encoder
     if index.vectors is not None or not encoder:
         return Draft(index=index)
     before = sources.previous
-    is_same = before is not None and before.profile.encoder == encoder
-    kept = before.vectors if before is not None and is_same else None
+    kept = None
+    if before is not None and before.profile.encoder == encoder:
+        kept = all_vectors(before)
     reuse = np.array(_reuse(index.digests, before if kept is not None else None), np.int64)
+    if index.windows is not None:
+        reuse = np.concatenate([reuse, _reuse_windows(index.windows, reuse, before)])
     fresh = np.flatnonzero(reuse < 0)
     vectors = None
     if kept is not None:
         vectors = np.zeros((len(reuse), kept.shape[1]), np.float32)
         vectors[reuse >= 0] = kept[reuse[reuse >= 0]]
-    left = [texts[int(row)] for row in fresh]
+    every = [*texts, *later]
+    left = [every[int(row)] for row in fresh]
     return Draft(index=index, encoder=encoder, fresh=fresh, texts=left, vectors=vectors)
+
+
+def _reuse_windows(windows: Windows, reuse: Array, before: Index | None) -> Array:
+    """For each window after the first of its document, its row among all vectors before, or -1."""
+    old = before.windows if before is not None else None
+    if old is None or before is None or old.vectors is None:
+        return np.full(len(windows.later), -1)
+    starts = offsets_of(np.diff(old.offsets) - 1)
+    own = offsets_of(np.diff(windows.offsets) - 1)
+    document = reuse[windows.later]
+    place = np.arange(len(windows.later)) - own[windows.later]
+    return np.where(document < 0, -1, len(before) + starts[document] + place)
+
+
+def all_vectors(index: Index) -> Floats | None:
+    """Of documents, then of their windows after the first."""
+    if index.vectors is None or index.windows is None or index.windows.vectors is None:
+        return index.vectors
+    return np.concatenate([index.vectors, index.windows.vectors])
+
+
+def with_vectors(index: Index, vectors: Floats | None) -> Index:
+    """The index with vectors as `all_vectors` gives them."""
+    if vectors is None or index.windows is None or len(vectors) == len(index):
+        return replace(index, vectors=vectors)
+    windows = replace(index.windows, vectors=vectors[len(index) :])
+    return replace(index, vectors=vectors[: len(index)], windows=windows)
 
 
 def vectors_of(made: Draft, keep: Path | None, tick: Tick) -> Floats | None:

@@ -28,23 +28,26 @@ from assay.core.files import os_message, read_json, write_atomic
 from assay.language.analysis import analyzer
 from assay.search import written
 from assay.search.arrays import Array, Floats
-from assay.search.index import Index
+from assay.search.index import GRAM_K1, Index, all_vectors, with_vectors
 from assay.search.lexical import Bm25, Counts
 from assay.search.profile import Profile, as_now, with_encoder
 from assay.search.said import Said
 from assay.search.shown import Passages
 from assay.search.soft import Lookalikes, SoftView, unseen
+from assay.search.windows import Windows
 from assay.search.written import Asked
 
 # Grows with what an index holds, with how texts are read into it and with the weights that are kept
 # in it: tests/search/test_same_bytes.py tells when. One of an older format opens, and whoever
 # searches it is told to build it again.
-FORMAT = 15
+FORMAT = 16
 # 6 has no passages: the sentence to show is then found by reading; 7 has no written questions
-READABLE = (6, 7, 8, 9, 10, 11, 12, 13, 14, FORMAT)
+READABLE = (6, 7, 8, 9, 10, 11, 12, 13, 14, 15, FORMAT)
 MANIFEST = "index.json"
 VECTORS = "vectors"
 ASKED = "asked"
+WINDOW = "window"
+LEARNED = "learned"  # the encoder of an index up to format 15: vectors of the collection itself
 WRITTEN = "written.txt"  # the end mark of a data folder
 STALE = 3_600.0  # seconds after which a folder without the end mark is given up
 
@@ -176,16 +179,20 @@ def _arrays_of(index: Index) -> Arrays:
     for name, field in index.fields.items():
         arrays |= _postings(name, field)
     for name, counted in index.counts.items():
-        arrays[f"{name}.offsets"] = counted.offsets
-        arrays[f"{name}.counted"] = counted.terms
-        arrays[f"{name}.frequencies"] = counted.frequencies
+        arrays |= _counted(name, counted)
     if index.words is not None:
         arrays["gram.starts"] = index.words.starts
         arrays["gram.holders"] = index.words.holders
-    if index.vectors is not None:
-        arrays[VECTORS] = index.vectors
-    if index.word_vectors is not None:
-        arrays["word_vectors"] = index.word_vectors
+    vectors = all_vectors(index)
+    if vectors is not None:
+        arrays[VECTORS] = vectors
+    if index.windows is not None:
+        arrays |= _postings(WINDOW, index.windows.postings)
+        arrays[f"{WINDOW}.documents"] = index.windows.offsets
+        if index.windows.counts is not None:
+            arrays |= _counted(WINDOW, index.windows.counts)
+    if index.works:
+        arrays["work_of"] = index.work_of
     if len(index.transitional):
         arrays["transitional"] = index.transitional
     if index.asked is not None:
@@ -203,6 +210,14 @@ def _arrays_of(index: Index) -> Arrays:
             "passage.spans": index.passages.spans,
         }
     return arrays
+
+
+def _counted(name: str, counts: Counts) -> Arrays:
+    return {
+        f"{name}.offsets": counts.offsets,
+        f"{name}.counted": counts.terms,
+        f"{name}.frequencies": counts.frequencies,
+    }
 
 
 def _postings(name: str, field: Bm25) -> Arrays:
@@ -223,6 +238,10 @@ def _lists_of(index: Index) -> Lists:
     }
     if index.marks:
         lists["marks"] = index.marks
+    if index.works:
+        lists["works"] = index.works
+    if index.windows is not None:
+        lists[f"{WINDOW}.terms"] = list(index.windows.postings.numbers)
     for name, field in index.fields.items():
         lists[f"{name}.terms"] = list(field.numbers)
     if index.words is not None:
@@ -295,9 +314,12 @@ def _assembled(profile: Profile, arrays: Arrays, lists: Lists) -> Index:
     fields = {
         key.removesuffix(".terms"): _field(key.removesuffix(".terms"), profile, arrays, lists)
         for key in lists
-        if key.endswith(".terms") and key != f"{ASKED}.terms"
+        if key.endswith(".terms") and key not in (f"{ASKED}.terms", f"{WINDOW}.terms")
     }
     is_soft = profile.kind != "stems"
+    if profile.encoder == LEARNED:
+        profile = with_encoder(profile, "")
+        arrays.pop(VECTORS, None)
     awaited = "" if VECTORS in arrays else profile.encoder
     counts = {
         name: Counts(
@@ -307,8 +329,9 @@ def _assembled(profile: Profile, arrays: Arrays, lists: Lists) -> Index:
             arrays[f"{name}.frequencies"],
         )
         for name in (key.removesuffix(".offsets") for key in arrays if key.endswith(".offsets"))
+        if name != WINDOW
     }
-    return Index(
+    index = Index(
         profile=with_encoder(profile, "") if awaited else profile,
         awaited=awaited,
         ids=lists["ids"],
@@ -317,17 +340,34 @@ def _assembled(profile: Profile, arrays: Arrays, lists: Lists) -> Index:
         counts=counts,
         soft={name: SoftView(counted) for name, counted in counts.items()} if is_soft else {},
         words=_lookalikes(profile, arrays, lists) if is_soft else None,
-        vectors=arrays.get(VECTORS),
+        windows=_windows(profile, arrays, lists) if f"{WINDOW}.documents" in arrays else None,
+        works=lists.get("works", []),
+        work_of=arrays.get("work_of", np.empty(0, np.int32)),
         acts=lists["acts"],
         act_of=arrays["act_of"],
         sections=lists["sections"],
         marks=lists.get("marks", []),
         transitional=arrays.get("transitional", np.empty(0, np.bool_)),
-        word_vectors=arrays.get("word_vectors"),
         passages=_passages(arrays, lists) if "passage.words" in arrays else None,
         said=Said(arrays["said"], arrays["said.documents"]) if "said" in arrays else None,
         asked=_asked(profile, arrays, lists) if f"{ASKED}.documents" in arrays else None,
     )
+    return with_vectors(index, arrays.get(VECTORS))
+
+
+def _windows(profile: Profile, arrays: Arrays, lists: Lists) -> Windows:
+    offsets = arrays[f"{WINDOW}.documents"]
+    k1 = profile.k1 if profile.kind == "stems" else GRAM_K1
+    postings = replace(_field(WINDOW, profile, arrays, lists), documents=int(offsets[-1]), k1=k1)
+    counts = None
+    if f"{WINDOW}.offsets" in arrays:
+        counts = Counts(
+            lists["words"],
+            arrays[f"{WINDOW}.offsets"],
+            arrays[f"{WINDOW}.counted"],
+            arrays[f"{WINDOW}.frequencies"],
+        )
+    return Windows(offsets=offsets, postings=postings, counts=counts)
 
 
 def _field(name: str, profile: Profile, arrays: Arrays, lists: Lists) -> Bm25:

@@ -22,8 +22,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import Any
 
 import msgspec
+
+from assay.core.errors import InputError
+from assay.search.ranker import weights_of
 
 
 class Logistic(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,17 +84,26 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     # ones; "rows": the tables and prose of reports
     kind: str
     language: str
-    encoder: str = ""  # a name of dense.py, or "learned": from the collection itself
+    encoder: str = ""  # a name of dense.py; nothing where words alone decide
     k1: float = 1.2
     b: float = 0.75
     short: float = 0.0  # question, conclusion and summary fields
     characters: float = 0.0
     dense: float = 0.0
-    spread: bool = False  # the encoder's likeness, from 0 for the middle document to 1 for the best
+    # where the encoder's likeness begins to count: "" anywhere, "middle" above the middle document,
+    # "best" the same, scaled to 1 for the best document (true in an index of an older version)
+    spread: str | bool = ""
     feedback: float = 0.0  # likeness to the first eight hits
     citation: float = 0.5
     asked: float = 0.0  # questions that were written for documents, where there are any
+    windows: bool = False  # documents are long: their windows are compared too
     calibration: Calibration
+
+
+def _fitted(profile: Profile) -> Profile:
+    """The profile with its weights in ranker.json."""
+    weights: dict[str, Any] = weights_of(profile.name)
+    return msgspec.structs.replace(profile, **weights)
 
 
 OPINIONS = Profile(
@@ -100,11 +113,6 @@ OPINIONS = Profile(
     encoder="opinions-en-1",
     k1=2.5,
     b=0.9,
-    short=0.3,
-    dense=1.2,
-    feedback=0.6,
-    citation=0.2,
-    asked=1.0,
     calibration=Calibration(
         scope=Logistic(bias=-13.7, weights={"attained": 13.8, "dense": 20.7}),
         hit=Logistic(bias=-7.67, weights={"ratio": 7.94, "attained": 4.79, "dense": 1.48}),
@@ -115,11 +123,7 @@ GENERIC = Profile(
     kind="stems",
     language="en",
     encoder="minilm-l6",
-    short=0.3,
-    characters=1.0,
-    dense=1.0,
-    spread=True,
-    asked=1.0,
+    spread="best",
     calibration=Calibration(scope=Logistic(bias=-3.4, weights={"attained": 3.0, "dense": 9.0})),
 )
 # English that does not carry questions of its own: provisions above all
@@ -127,22 +131,21 @@ TEXTS = msgspec.structs.replace(
     GENERIC,
     name="texts",
     encoder="codes-en-1",
-    dense=2.0,
+    spread="middle",
     calibration=Calibration(
         scope=Logistic(bias=-10.3, weights={"attained": 1.9, "dense": 16.5, "known": 4.0})
     ),
+)
+_SOFT_WORDS = Calibration(
+    scope=Logistic(bias=-2.89, weights={"coverage": 6.64, "attained": 11.14}), power=0.3
 )
 SOFT = Profile(
     name="soft",
     kind="soft",
     language="",
-    encoder="learned",
     dense=0.3,
     citation=3.0,
-    calibration=Calibration(
-        scope=Logistic(bias=-3.0, weights={"coverage": 4.7, "attained": 0.4, "dense": 3.65}),
-        power=0.3,
-    ),
+    calibration=_SOFT_WORDS,
 )
 # Provisions: one model whether or not questions were written for an act, fitted on questions asked
 # with all written questions, with none, and with those of their own act left out
@@ -205,9 +208,6 @@ REPORTS = msgspec.structs.replace(
     ),
 )
 
-_SOFT_WORDS = Calibration(
-    scope=Logistic(bias=-2.89, weights={"coverage": 6.64, "attained": 11.14}), power=0.3
-)
 _STEM_WORDS = Calibration(scope=Logistic(bias=-2.8, weights={"attained": 14.0}))
 # What a score means without the encoder a profile was fitted with: other cosines mean other things,
 # so words decide.
@@ -236,6 +236,7 @@ BY_WORDS = {
         power=0.3,
     ),
 }
+OPINIONS, GENERIC, TEXTS = map(_fitted, (OPINIONS, GENERIC, TEXTS))
 OWN = {profile.language: profile for profile in (FINNISH, HEBREW)}
 
 
@@ -260,10 +261,26 @@ def with_encoder(profile: Profile, encoder: str) -> Profile:
     )
 
 
+# the weights that may be chosen for a collection; those of fields it lacks are 0 and stay 0
+CHOSEN = ("short", "characters", "dense", "feedback", "citation", "asked")
+
+
+def weighted(profile: Profile, weights: Mapping[str, object]) -> Profile:
+    """The profile with other weights of its signals."""
+    for name, weight in weights.items():
+        if name not in CHOSEN:
+            raise InputError(
+                f"the index has no setting {name} to choose", hint=f"It has: {', '.join(CHOSEN)}."
+            )
+        if isinstance(weight, bool) or not isinstance(weight, int | float) or weight < 0:
+            raise InputError(f"{name} is {weight!r}, expected a number from 0")
+    return msgspec.structs.replace(profile, **{name: float(w) for name, w in weights.items()})  # type: ignore[arg-type]
+
+
 def read_alike(one: Profile, other: Profile) -> bool:
     """Whether documents are read the same way for both, so that what was counted can be taken
     over; vectors can where the encoder is the same too."""
-    return (one.kind, one.language) == (other.kind, other.language)
+    return (one.kind, one.language, one.windows) == (other.kind, other.language, other.windows)
 
 
 def choose(
@@ -273,7 +290,7 @@ def choose(
     and long, else generic. Other English: texts. Anything else: words that look alike. `average`
     is in characters."""
     if reports:
-        own = REPORTS if language == "fi" else msgspec.structs.replace(REPORTS, encoder="learned")
+        own = REPORTS if language == "fi" else with_encoder(REPORTS, "")
         return msgspec.structs.replace(own, language=language)
     if language in OWN:
         return OWN[language]

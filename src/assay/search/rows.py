@@ -174,8 +174,8 @@ def _cosines(index: Index, asked: Question, text: str, similar: list[Similar]) -
     if index.vectors is None:
         return np.zeros(len(index))
     if index.said is None:
-        return cosines(index.vectors, asked_vector(index, text, similar)).astype(float)
-    vector = asked_vector(index, " ".join(asked.words), similar)
+        return cosines(index.vectors, asked_vector(index, text)).astype(float)
+    vector = asked_vector(index, " ".join(asked.words))
     near = cosines(index.vectors, vector).astype(float)
     near[index.said.documents] = -1.0
     np.maximum.at(near, index.said.documents, cosines(index.said.vectors, vector))
@@ -212,7 +212,7 @@ def passage_for(index: Index, question: Read, document: Document) -> tuple[str, 
         scores = np.maximum(scores, by_words)
     row = index.row_of.get(document.id, -1)
     if index.said is not None and (own := index.said.documents == row).sum() == len(sentences):
-        vector = asked_vector(index, " ".join(asked.words), question.similar)
+        vector = asked_vector(index, " ".join(asked.words))
         scores = scores + DENSE_SAID * cosines(index.said.vectors[own], vector)
     assert index.words is not None
     said = {

@@ -37,12 +37,12 @@ from assay.search.arrays import TINY, Array, Doubles, Floats, best_rows, cosines
 from assay.search.dense import named_encoder
 from assay.search.gathered import best_of_section, voted_act
 from assay.search.index import VIEWS, Index, is_citation, letters_of, question_terms
-from assay.search.learned import query_vector
 from assay.search.lexical import Bm25
 from assay.search.ranker import ranked, weights_of
 from assay.search.soft import Held, Similar
 from assay.search.thesaurus import Term, thesaurus
 from assay.search.views import ASKS_WHEN
+from assay.search.windows import Windows
 
 MAX_WORDS = 400  # different words of a question for which look-alikes and the passage are sought
 MAX_SPELLED = 40  # unknown words of a question that are read as their neighbours
@@ -81,6 +81,9 @@ def stem_signals(index: Index, text: str, words: list[str], vector: Floats | Non
     }
     signals["known"] = np.full(len(index), _held_share(words, full), np.float32)
     by_words = signals["full"]
+    if index.windows is not None:
+        postings = index.windows.postings
+        signals["windows"] = to_best(index.windows.best(postings.scores(postings.query(words))))
     for name, weight in (("short", profile.short), ("characters", profile.characters)):
         if name in index.fields and (name == "short" or text):
             field = index.fields[name]
@@ -89,7 +92,7 @@ def stem_signals(index: Index, text: str, words: list[str], vector: Floats | Non
             by_words = by_words + np.float32(weight) * signals[name]
     if index.vectors is not None and (text or vector is not None):
         query = vector if vector is not None else named_encoder(profile.encoder).queries([text])[0]
-        signals["dense"] = cosines(index.vectors, query)
+        signals["dense"] = _nearness(index, index.vectors, query)
         if profile.feedback:
             first = to_best(by_words) + np.float32(FIRST_DENSE) * signals["dense"]
             signals["feedback"] = _feedback(index.vectors, first)
@@ -108,12 +111,20 @@ def _fused(index: Index, signals: Signals) -> Array:
     for name in ("short", "characters", "dense", "feedback", "citation"):
         if name in signals:
             is_spread = name == "dense" and profile.spread
-            values = _spread(signals[name]) if is_spread else signals[name]
+            values = spread(signals[name], profile.spread) if is_spread else signals[name]
             fused = fused + np.float32(getattr(profile, name)) * values
+    if "windows" in signals:
+        fused = fused + signals["windows"]
     if "asked" in signals:
         needed = max(0.0, 1 - float(signals["attained"].max()) / WELL_HELD)
         fused = fused + np.float32(profile.asked * needed) * signals["asked"] ** 2
     return np.asarray(signals["full"] + fused)
+
+
+def _nearness(index: Index, vectors: Floats, query: Floats) -> Floats:
+    """The encoder's cosine with each document, or with its best window."""
+    own = cosines(vectors, query)
+    return own if index.windows is None else index.windows.nearest(own, query)
 
 
 def _citations_of(words: list[str], full: Bm25) -> list[int]:
@@ -145,10 +156,11 @@ def to_best(scores: Any) -> Any:
     return scores / best if best > 0 else scores
 
 
-def _spread(scores: Array) -> Array:
-    """From 0 for the middle document and all behind it to 1 for the best."""
-    middle = np.median(scores)
-    return np.asarray(np.maximum(scores - middle, 0) / max(float(scores.max() - middle), TINY))
+def spread(scores: Array, how: str | bool, middle: float | None = None) -> Array:
+    """From 0 for the middle document and all behind it; with "best" to 1 for the best."""
+    from_middle = scores - (np.median(scores) if middle is None else middle)
+    width = max(float(from_middle.max(initial=0.0)), TINY) if how != "middle" else 1.0
+    return np.asarray(np.maximum(from_middle, 0) / width)
 
 
 # ── spelling ──────────────────────────────────────────────────────────────────────────────────────
@@ -233,12 +245,15 @@ def soft_signals(index: Index, question: SoftQuestion) -> Signals:
     signals["known"] = np.full(len(index), _known(index, words, terms))
     by_words, signals["attained"] = _by_words(index, held)
     signals["words"] = to_best(by_words + _by_grams(index, language.terms(question.text)))
+    if index.windows is not None:
+        signals["windows"] = _by_windows(index.windows, similar, language.terms(question.text))
     if terms:
         signals["expanded"] = to_best(_by_terms(index, question.text, terms))
     if len(index.acts) > 1:
         signals |= _of_acts(index, question, words, terms, held["main"])
     if index.vectors is not None:
-        signals["dense"] = cosines(index.vectors, asked_vector(index, question.text, similar))
+        asked = asked_vector(index, question.text)
+        signals["dense"] = _nearness(index, index.vectors, asked)
         signals["beside"] = best_of_section(index, signals["dense"])
     if index.asked is not None:
         signals |= _by_questions(index, question.text, signals)
@@ -295,14 +310,25 @@ def _by_words(index: Index, held: dict[str, list[Held]]) -> tuple[Doubles, Doubl
     return total, share
 
 
+def _by_windows(windows: Windows, similar: Sequence[Similar], asked: list[str]) -> Doubles:
+    """By words and n-grams of each document's best window."""
+    scores, _ = windows.view.scores([windows.view.held(pair) for pair in similar])
+    by_grams = _gram_scores(windows.postings, asked)
+    return np.asarray(to_best(windows.best(to_best(scores) + to_best(by_grams))))
+
+
 def _by_grams(index: Index, asked: list[str]) -> Doubles:
     total = np.zeros(len(index))
     for name in index.soft:
         field = index.fields[f"{name}.grams"]
-        query = field.query(asked)
-        weights = {number: 1 + float(np.log(times)) for number, times in query.items()}
-        total = total + VIEWS[name] * to_best(field.scores(weights).astype(float))
+        total = total + VIEWS[name] * to_best(_gram_scores(field, asked))
     return total
+
+
+def _gram_scores(field: Bm25, asked: list[str]) -> Doubles:
+    query = field.query(asked)
+    weights = {number: 1 + float(np.log(times)) for number, times in query.items()}
+    return field.scores(weights).astype(float)
 
 
 def _by_terms(index: Index, text: str, terms: dict[str, list[Term]]) -> Doubles:
@@ -312,11 +338,9 @@ def _by_terms(index: Index, text: str, terms: dict[str, list[Term]]) -> Doubles:
     return _by_grams(index, index.analyzer.terms(f"{text} {meant}"))
 
 
-def asked_vector(index: Index, text: str, similar: list[Similar]) -> Floats:
-    """Of a question whose words stand for these index words."""
-    if index.word_vectors is None:
-        return np.asarray(named_encoder(index.profile.encoder).queries([text])[0])
-    return query_vector(index.word_vectors, similar)
+def asked_vector(index: Index, text: str) -> Floats:
+    """The vector of a question."""
+    return np.asarray(named_encoder(index.profile.encoder).queries([text])[0])
 
 
 def _asked(index: Index, text: str) -> Floats:

@@ -294,7 +294,7 @@ def _prepare_sqlite(connection: Any, _record: Any) -> None:
         "synchronous=FULL",  # what was committed outlives a power cut
         "foreign_keys=ON",
         "temp_store=MEMORY",
-        "cache_size=-65536",
+        "cache_size=-32768",
     ):
         connection.execute(f"PRAGMA {pragma}")
 

@@ -263,7 +263,11 @@ class Logs:
             query = query.where(search_logs.c.at >= since)
         if corpora:
             query = query.where(search_logs.c.corpus.in_(corpora))
-        return [Support(**row) for row in connection.execute(query).mappings()]
+        kept: dict[Any, Any] = {}  # one of equal values: a query has a row for each document
+        return [
+            Support(*(kept.setdefault(value, value) for value in row))
+            for row in connection.execute(query)
+        ]
 
     @reading
     def showings(

@@ -56,7 +56,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     case_id: str = ""
 
 
-class Feedback(msgspec.Struct, frozen=True, kw_only=True):
+class Feedback(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Why a document is believed right (or wrong: score 0) for one search, and where the belief
     comes from.
 
@@ -73,7 +73,7 @@ class Feedback(msgspec.Struct, frozen=True, kw_only=True):
     decision_id: str = ""
 
 
-class Support(msgspec.Struct, frozen=True, kw_only=True):
+class Support(msgspec.Struct, frozen=True, gc=False):
     """The feedback of one kind and score on one document for one spelling of a query, counted.
     `rank` is where the document stood, for kinds that need a correction for position."""
 

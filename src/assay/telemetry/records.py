@@ -20,6 +20,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from functools import partial
 from numbers import Real
+from operator import attrgetter
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 from uuid import UUID
 
@@ -51,6 +52,7 @@ MAX_NAME = 500  # characters of an id or a name: a database's index takes no mor
 _dice = random.Random()
 os.register_at_fork(after_in_child=_dice.seed)
 NAMES = ("id", "corpus", "practice_area", "engine", "case_id", "by")  # of a search
+_names_of = attrgetter(*NAMES)
 
 
 def check_names(record: SearchLog | Feedback) -> None:
@@ -59,8 +61,9 @@ def check_names(record: SearchLog | Feedback) -> None:
         for name in ("log_id", "doc_id", "by"):
             check_name(name, getattr(record, name))
         return
-    for name in NAMES:
-        check_name(name, getattr(record, name))
+    if max(map(len, _names_of(record))) > MAX_NAME:
+        for name, value in zip(NAMES, _names_of(record), strict=True):
+            check_name(name, value)
     for result in record.results:
         if len(result.doc_id) > MAX_NAME:
             check_name("doc_id", result.doc_id)
@@ -76,15 +79,25 @@ def shown(results: Sequence[Any]) -> tuple[Shown, ...]:
     up."""
     if not isinstance(results, list | tuple):
         raise TypeError(f"results are {type(results).__name__}, expected a list")
-    return tuple(_shown(item, rank) for rank, item in enumerate(results[:MAX_SHOWN], start=1))
+    return tuple(
+        [  # pairs of an id and a score, the usual kind, are read in place: the caller waits for it
+            Shown(item[0], rank, item[1])
+            if type(item) is tuple
+            and len(item) == 2
+            and type(item[0]) is str
+            and type(item[1]) is float
+            else _shown(item, rank)
+            for rank, item in enumerate(results[:MAX_SHOWN], start=1)
+        ]
+    )
 
 
 def _shown(item: Any, rank: int) -> Shown:
-    """One result. The usual kinds come first: this is most of what a caller waits for."""
+    """One result. The usual kinds come first."""
     if type(item) is str:
         return Shown(item, rank)
-    if type(item) is tuple and len(item) == 2 and type(item[0]) is str:
-        return Shown(item[0], rank, number(item[1]))
+    if type(item) is dict and type(doc_id := item.get("doc_id")) is str:
+        return Shown(doc_id, rank, number(item.get("score")))
     if isinstance(item, (str, UUID)):
         return Shown(str(item), rank)
     if isinstance(item, tuple) and len(item) == 2:

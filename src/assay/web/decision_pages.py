@@ -73,7 +73,12 @@ from assay.workbench.deciding.run_boards import (
     verdict_risk,
     verdict_today,
 )
-from assay.workbench.deciding.run_comparison import Duel, SliceChange, duel, lead_of
+from assay.workbench.deciding.run_comparison import (
+    RunComparison,
+    SliceChange,
+    compare_runs,
+    lead_of,
+)
 from assay.workbench.deciding.side_by_side import TwoRankings, two_rankings
 from assay.workbench.deciding.single_judge_risk import SingleJudgeRisk, second_judge_asked
 from assay.workbench.deciding.trend import Trend, trends_by_set
@@ -450,7 +455,7 @@ class TwoRuns(msgspec.Struct, frozen=True, kw_only=True):
     b: str = ""
 
 
-def _warnings(found: Duel, tell: Sentences) -> tuple[str, ...]:
+def _warnings(found: RunComparison, tell: Sentences) -> tuple[str, ...]:
     """The warnings of a comparison, without the one that the set changed: the page has it below
     the answer already."""
     compared = found.change.comparison
@@ -476,12 +481,12 @@ class OneQuery(TwoRuns, frozen=True, kw_only=True):
 def compare(request: Request) -> Response:
     asked, service = query(request, TwoRuns), service_of(request)
     if is_api(request):
-        return json(duel(service, asked.a, asked.b))
+        return json(compare_runs(service, asked.a, asked.b))
     known = run_page(service, limit=100).items
     if not asked.a or not asked.b:
         return decided_page(request, "choose.html", asked=asked, known=known, complaint="")
     try:
-        found = duel(service, asked.a, asked.b)
+        found = compare_runs(service, asked.a, asked.b)
     except InputError as error:
         status = 404 if isinstance(error, NotHere) else 400
         return decided_page(
@@ -534,7 +539,7 @@ def compare(request: Request) -> Response:
     )
 
 
-def _newest_pair(service: Service, found: Duel) -> str:
+def _newest_pair(service: Service, found: RunComparison) -> str:
     """The query of the comparison of the newest runs of both engines; empty where it is this one.
     Of one engine over time the newest stands against A."""
     newest: dict[str, str] = {}
@@ -671,7 +676,7 @@ def ask_second_judge(request: Request) -> Response:
     service, wanted = service_of(request), sent_as(request, SecondWanted)
     kept = kept_run(service, wanted.run)
     if wanted.other:
-        found = duel(service, wanted.other, kept.id).rests
+        found = compare_runs(service, wanted.other, kept.id).rests
     else:
         found = verdict_risk(service, kept, verdict_today(service, kept))
     asked, by = 0, user_of(request).name
@@ -779,7 +784,7 @@ DECIDE_ROUTES = [
     *page_and_call("/runs/{run}", show_run, GET, "reader", "One run", answer=RunToday),
     Guarded("/runs/{run}/report", run_report, GET, "reader", "The report of a run, as a file"),
     *page_and_call(
-        "/compare", compare, GET, "reader", "Two runs compared", answer=Duel, query=TwoRuns
+        "/compare", compare, GET, "reader", "Two runs compared", answer=RunComparison, query=TwoRuns
     ),
     *page_and_call(
         "/compare/query",

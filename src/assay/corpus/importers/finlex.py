@@ -1,4 +1,4 @@
-"""Import Finnish acts from JSON lines, one line and one document for each moment.
+"""Import Finnish acts from JSON lines or a JSON array, one document for each moment.
 
 Line: law, law_id ("410/2015"), finlex_version ("fin@20230780"), node_id, part, chapter, section_id
 ("110a"), section_title, moment, text, effective_from, in_force, tags, anchors, source."""
@@ -47,7 +47,7 @@ class FinlexMoment(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def units(source: str, options: Options) -> list[Unit]:
-    return files_below(source, (".jsonl",))
+    return files_below(source, (".jsonl", ".json"))
 
 
 def read(source: str, unit: Unit, options: Options) -> Iterator[Placed | Problem]:

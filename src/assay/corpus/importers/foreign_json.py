@@ -47,8 +47,11 @@ def _fields(kind: type[msgspec.Struct]) -> tuple[msgspec.structs.FieldInfo, ...]
 
 
 def iter_records(path: Path, kind: type[T]) -> Iterator[tuple[str, T | Problem]]:
-    """(file:line, record or problem). A line over the limit is skipped without being read into
-    memory."""
+    """(file:line, record or problem) of JSON lines; (file:number, …) of a `.json` file with an
+    array. A line over the limit is skipped without being read into memory."""
+    if path.suffix.lower() == ".json":
+        yield from _iter_array(path, kind)
+        return
     decode = msgspec.json.Decoder(kind).decode
     for where, line in iter_raw_lines(path):
         if isinstance(line, Problem):
@@ -63,6 +66,35 @@ def iter_records(path: Path, kind: type[T]) -> Iterator[tuple[str, T | Problem]]
         except UnicodeDecodeError as error:
             reason = f"not UTF-8: {error.reason}"
             yield where, Problem(code="bad-encoding", where=where, reason=reason)
+
+
+def _iter_array(path: Path, kind: type[T]) -> Iterator[tuple[str, T | Problem]]:
+    try:
+        if path.stat().st_size > 4 * MAX_LINE_BYTES:
+            size = path.stat().st_size / 2**20
+            reason = f"the file has {size:,.0f} MB: write one object a line, as .jsonl"
+            yield str(path), Problem(code="too-large", where=str(path), reason=reason)
+            return
+        rows = msgspec.json.decode(path.read_bytes().removeprefix(b"\xef\xbb\xbf"))
+    except OSError as error:
+        yield str(path), unreadable(path, error)
+        return
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        reason = f"not valid JSON: {error}"
+        yield str(path), Problem(code="bad-json", where=str(path), reason=reason)
+        return
+    if not isinstance(rows, list):
+        lists = [value for value in rows.values() if isinstance(value, list)]
+        rows = lists[0] if len(lists) == 1 else []
+    if not rows:
+        reason = "no array of records: expected [{…}, {…}]"
+        yield str(path), Problem(code="bad-record", where=str(path), reason=reason)
+    for number, row in enumerate(rows, start=1):
+        where = f"{path}:{number}"
+        try:
+            yield where, msgspec.convert(row, kind)
+        except msgspec.ValidationError as error:
+            yield where, Problem(code="bad-record", where=where, reason=str(error))
 
 
 def iter_raw_lines(path: Path) -> Iterator[tuple[str, bytes | Problem]]:

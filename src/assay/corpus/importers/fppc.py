@@ -34,6 +34,7 @@ S = TypeVar("S", bound=msgspec.Struct)
 Written = dict[str, Counter[tuple[str, str]]]
 SCHEME = Scheme(language="en", code="Gov. Code", regulation=r"18\d{3}")
 VERSION = 7
+WHOLE_SERIES = True  # a file number that no document carries does not exist
 OPTIONS: tuple[str, ...] = ()
 # Where the specification's coverage table finds each of its fields in a document.
 COVERAGE = {

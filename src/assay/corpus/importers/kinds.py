@@ -3,12 +3,16 @@
 An importer is one module with `SCHEME` (what its citations leave out), `VERSION` (raised when it
 reads differently), `units(source, options)`, the files to read, and `read(source, unit, options)`,
 a generator of documents and problems; a document may come with where it was read, (file:line,
-document). `OPTIONS` names the options it has; without it any is taken.
+document). `OPTIONS` names the options it has; without it any is taken. With `ISOLATED` files are
+read by a process with limits; with `INCREMENTAL` files that have not changed are not read again.
 """
 
 from __future__ import annotations
 
+import re
+import time
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Protocol, cast
 
@@ -17,14 +21,17 @@ import msgspec
 from assay.core import conninfo, plugins
 from assay.core.errors import InputError
 from assay.core.types import Document
+from assay.core.workers import note
 from assay.law.citation import Scheme
 
 KINDS = {
+    "documents": "assay.corpus.importers.documents",
     "fppc": "assay.corpus.importers.fppc",
     "akn": "assay.corpus.importers.akn",
     "finlex": "assay.corpus.importers.finlex",
     "report": "assay.corpus.importers.annual_report",
     "jsonl": "assay.corpus.importers.tabular",
+    "json": "assay.corpus.importers.tabular",
     "csv": "assay.corpus.importers.tabular",
     "parquet": "assay.corpus.importers.tabular",
     "postgres": "assay.corpus.importers.postgres_rows",
@@ -47,12 +54,15 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
 
 class Unit(msgspec.Struct, frozen=True, kw_only=True):
     """One file to read. `path` is relative to the source; `id` names a record that has no id of its
-    own."""
+    own. `refused` has what went over a limit of time or memory when it was read: the path of the
+    file, or of one inside it, and the reason. A `kept` file is taken from the corpus as it is."""
 
     path: str
     id: str = ""
     size: int = 0
     mtime_ns: int = 0
+    refused: dict[str, str] = {}
+    kept: bool = False
 
 
 class Importer(Protocol):
@@ -66,6 +76,26 @@ class Importer(Protocol):
     def read(
         self, source: str, unit: Unit, options: Options
     ) -> Iterator[Document | Placed | Problem]: ...
+
+
+class Reading(msgspec.Struct, frozen=True):
+    """What a process that reads files reports: the file it is at, and how many of its batch were
+    before it (-1 where that is not said)."""
+
+    path: str
+    done: int
+
+
+_last_told = [0.0]
+
+
+def now_reading(path: str, done: int = -1, *, within: bool = False) -> None:
+    """Report the file that is being read. It also shows that reading goes on: an importer reports
+    each file inside another one, and `within` a file a record is reported once a second."""
+    now = time.monotonic()
+    if not within or now - _last_told[0] > 1:
+        _last_told[0] = now
+        note(Reading(path, done))
 
 
 def refuse_unknown(kind: str, options: Options) -> None:
@@ -86,19 +116,84 @@ def importer(kind: str) -> Importer:
     return cast(Importer, plugins.load(IMPORTERS, kind))
 
 
+# ── the kind of a source, by its files ────────────────────────────────────────────────────────────
+
+# Endings that say it; those of documents are in blocks.READERS.
+BY_SUFFIX = {".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".xml": "akn", ".akn": "akn"}
+DOCUMENTS = tuple(".txt .text .md .markdown .html .htm .xhtml .docx .eml .pdf .zip".split())
+LOOKED_AT = 2_000  # files of a folder
+PEEKED = 65_536  # bytes of a file of JSON
+
+
+def guess_kind(source: str) -> str:
+    """The kind of a file or folder: by the endings of its files, and for JSON by the keys of a
+    record. A folder of several kinds is read as documents."""
+    if not conninfo.is_path(source):
+        return "postgres"
+    root = Path(source)
+    if root.is_file():
+        return _kind_of_file(root) or _refuse_kind(source)
+    if not root.is_dir():
+        raise InputError("no such file or folder", where=source, hint="Check the path.")
+    visible = (path for path in root.rglob("*") if path.is_file() and not _is_hidden(path, root))
+    first_of: dict[str, Path] = {}  # by suffix
+    counts: dict[str, int] = {}
+    for path in islice(visible, LOOKED_AT):
+        suffix = path.suffix.lower()
+        first_of.setdefault(suffix, path)
+        counts[suffix] = counts.get(suffix, 0) + 1
+    if not counts:
+        raise InputError("no files here", where=source, hint="Check the path.")
+    read_as_documents = sum(counts.get(suffix, 0) for suffix in DOCUMENTS)
+    others = {key: n for key, n in counts.items() if key in (*BY_SUFFIX, ".json", ".jsonl")}
+    if read_as_documents >= sum(others.values()):
+        return "documents" if read_as_documents else _refuse_kind(source)
+    return _kind_of_file(first_of[max(others, key=others.__getitem__)]) or "documents"
+
+
+def _kind_of_file(path: Path) -> str:
+    suffix = path.suffix.lower()
+    if suffix in (".jsonl", ".ndjson", ".json"):
+        return _kind_of_json(path)
+    return "documents" if suffix in DOCUMENTS else BY_SUFFIX.get(suffix, "")
+
+
+def _kind_of_json(path: Path) -> str:
+    """By the keys that the beginning of the file has."""
+    with path.open("rb") as stream:
+        head = stream.read(PEEKED).decode("utf-8", "replace")
+    keys = set(re.findall(r'"(\w+)"\s*:', head))
+    if {"law_id", "section_id"} <= keys:
+        return "finlex"
+    if path.suffix.lower() != ".json":
+        return "jsonl"
+    if {"pages", "page_num"} <= keys:
+        return "report"
+    is_array = head.lstrip("\ufeff \t\r\n").startswith("[")
+    return "json" if is_array else "fppc" if keys & {"year", "sections", "content"} else ""
+
+
+def _refuse_kind(source: str) -> str:
+    raise InputError(
+        "the kind of these documents cannot be told",
+        where=source,
+        hint=f"Give it before the path: {', '.join(plugins.names(IMPORTERS))}.",
+    )
+
+
 def files_below(source: str, suffixes: tuple[str, ...]) -> list[Unit]:
-    """The files of a source, one file or a folder, in name order; ids are the names without suffix,
-    made unique."""
+    """The files of a source, one file or a folder, in name order. Without suffixes all are taken.
+    Ids are the names without suffix, made unique."""
     root = Path(source)
     if not root.exists():
         where = source if conninfo.is_path(source) else ""  # an address may hold a password
         raise InputError("no such file or folder", where=where, hint="Check the path.")
     if root.is_file():
         return [_unit(root, root.name, root.stem)]
-    fitting = (path for path in root.rglob("*") if path.suffix.lower() in suffixes)
-    paths = sorted(path for path in fitting if not _is_hidden(path, root))
+    found = (path for path in root.rglob("*") if not path.is_dir() and not _is_hidden(path, root))
+    paths = sorted(path for path in found if not suffixes or path.suffix.lower() in suffixes)
     if not paths:
-        message = f"no file here ends with {' or '.join(suffixes)}"
+        message = f"no file here ends with {' or '.join(suffixes)}" if suffixes else "no files here"
         raise InputError(message, where=source, hint="Check the path and the kind.")
     seen: set[str] = set()
     units = []
@@ -124,4 +219,4 @@ def _unit(path: Path, relative: str, name: str) -> Unit:
 
 
 def _is_hidden(path: Path, root: Path) -> bool:
-    return any(name.startswith(".") for name in path.relative_to(root).parts)
+    return any(name.startswith((".", "~$")) for name in path.relative_to(root).parts)

@@ -1,11 +1,13 @@
-"""Import tables (JSON lines, CSV, Parquet) by a column mapping, one document for each row.
+"""Import tables (JSON lines or array, CSV, Parquet) by a column mapping, a document for each row.
 
 A mapping says which column is what: `{"id": "doc_no", "title": "heading", "text": "body", "date":
 "valid_from"}` reads `target: column`. Targets are a document's own fields (id, title, text,
 language, valid_from, valid_to, citations, aliases), its locator (section, moment, page, table, row,
 version), `fields.NAME` for a text to be searched apart, and `metadata.NAME`. Columns that are not
 mapped become metadata under their own names. Without a mapping, columns that have the names of
-targets are taken for them.
+targets are taken for them. A section with a list of `moments` (texts, or objects with a text and a
+number) gives one document for each; a provision without an id gets the one of its place,
+`act:section:moment`.
 
 Options: `map` (the mapping), `language`, `encoding` and `delimiter` (CSV).
 """
@@ -19,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+from msgspec.structs import replace
 
 from assay.core.errors import InputError
 from assay.core.files import MAX_LINE_BYTES
@@ -27,11 +30,13 @@ from assay.corpus.importers.foreign_json import iter_records, unreadable
 from assay.corpus.importers.kinds import Options, Placed, Problem, Unit, files_below, path_of
 from assay.language.detect import detect
 from assay.law.citation import PLAIN
+from assay.law.citing import title_of
+from assay.law.places import normal_section
 
 SCHEME = PLAIN
 VERSION = 1
 OPTIONS = ("map", "language", "encoding", "delimiter")
-SUFFIXES = (".jsonl", ".ndjson", ".csv", ".tsv", ".parquet")
+SUFFIXES = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet")
 TEXTS = ("id", "title", "text", "language", "valid_from", "valid_to")
 PLACES = tuple(name for name in Locator.__struct_fields__ if name != "doc_id")
 TARGETS = (*TEXTS, *PLACES, "citations", "aliases")
@@ -43,6 +48,7 @@ OTHER_NAMES = {
     "language": ("language", "lang"),
     "citations": ("citations", "cites"),
     "section": ("section", "section_id", "section_num"),
+    "chapter": ("chapter",),
     "moment": ("moment",),
     "page": ("page", "page_num"),
     "valid_from": ("valid_from", "effective_from", "date"),
@@ -72,11 +78,38 @@ def read(source: str, unit: Unit, options: Options) -> Iterator[Placed | Problem
         if isinstance(row, Problem):
             yield row
             continue
-        columns = tuple(row)
-        if columns not in mappings:
-            mappings[columns] = field_mapping(columns, given, first=not mappings)
-        made = document(row, mappings[columns], language, where)
-        yield made if isinstance(made, Problem) else (where, made)
+        for one in _provisions(row):
+            columns = tuple(one)
+            if columns not in mappings:
+                mappings[columns] = field_mapping(columns, given, first=not mappings)
+            made = document(one, mappings[columns], language, where)
+            yield made if isinstance(made, Problem) else (where, made)
+
+
+def _provisions(row: Row) -> Iterator[Row]:
+    """The moments of a row that lists them, with ids of their places; else the row itself."""
+    named = any(row.get(name) for name in OTHER_NAMES["id"])
+    act = row.get("law_id") or row.get("act") or row.get("law_key") or row.get("law")
+    section = next((row[name] for name in OTHER_NAMES["section"] if row.get(name)), None)
+    moments = row.get("moments")
+    if section is None or (named and not isinstance(moments, list)):
+        yield row
+        return
+    texts = moments if isinstance(moments, list) else [row]
+    for number, text in enumerate(texts, start=1):
+        given = text if isinstance(text, dict) else {"text": text}
+        one = {key: value for key, value in row.items() if key != "moments"} | given
+        if isinstance(moments, list):
+            one["moment"] = given.get("moment") or given.get("number") or number
+            one["section"] = normal_section(section)
+        if not named or isinstance(moments, list):
+            place = (act, row.get("chapter"), normal_section(section), one.get("moment"))
+            one["id"] = ":".join(_text(part) for part in place if part not in (None, ""))
+        if row.get("act") and not row.get("law") and row.get("title"):
+            one |= {"law": row["title"], "law_id": row["act"], "title": ""}
+            one |= {"section_title": row.get("heading") or ""}
+            one.pop("heading", None)
+        yield one
 
 
 def given_mapping(options: Options) -> Mapping[str, str]:
@@ -131,13 +164,15 @@ def document(row: Row, mapping: Mapping[str, str], language: str, where: str) ->
     named = {target[7:]: _text(cells[target]) for target in cells if target[:7] == "fields."}
     if places.get("section") and not metadata.get("section_title"):  # the heading of a provision
         named.setdefault("section_title", texts["title"])
-    return Document(
+    made = Document(
         **texts,
         fields={name: text for name, text in named.items() if text},
         locator=Locator(doc_id=texts["id"], page=int(page) if page else None, **places),
         citations=tuple(_list(cells.get("citations"))),
         metadata=metadata,
     )
+    is_provision = places.get("section") and metadata.get("law") and not made.title
+    return replace(made, title=title_of(made)) if is_provision else made
 
 
 def _no_id(column: str | None, columns: Sequence[str]) -> str:

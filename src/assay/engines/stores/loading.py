@@ -27,7 +27,6 @@ from assay.engines.indexed import index_folder, open_indexed
 from assay.language.analysis import analyzer, grams
 from assay.search import index_files
 from assay.search.index import GRAM_B, GRAM_K1, Index, letters_of
-from assay.search.learned import LEARNED
 from assay.search.lexical import MOST_COUNTED
 from assay.search.profile import Profile
 from assay.search.views import View, section_texts, view_of
@@ -77,7 +76,7 @@ def load_corpus(
             hint=f"Finish them first: assay index {corpus.name}",
         )
     _refuse_others(store, engine)
-    vectors = None if index.profile.encoder == LEARNED else index.vectors
+    vectors = index.vectors
     counted = _counted(corpus, index.profile, tick)
     about = _about(corpus, index, tuple(counted), vectors)
     store.begin(about)

@@ -8,6 +8,7 @@ changes the text that judges read, not the grades and not the version."""
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from importlib import resources
@@ -17,12 +18,14 @@ from typing import Literal
 import msgspec
 
 from assay.core.errors import InputError
-from assay.core.files import read_toml
+from assay.core.files import read_toml, write_atomic
 from assay.core.redaction import without_password
-from assay.core.types import Expected, Range, Targets
+from assay.core.types import Expected, GoldSet, Range, Targets
 from assay.formats.schema import complaint
 
-DEFAULT = "fppc-relevance-3"
+DEFAULT = "relevance-1"
+FPPC = "fppc-relevance-3"  # of sets in the format of the FPPC suite that name no rubric
+FPPC_TOPICS = {"conflicts_of_interest", "campaign_finance"}  # in the taxonomy of that suite
 ENDING = ".toml"
 PROJECT_FILE = "assay.toml"
 VERSION_DIGITS = 12
@@ -71,7 +74,8 @@ class Checklist(_Strict, frozen=True, kw_only=True):
 
 class Rubric(_Strict, frozen=True, kw_only=True):
     """`relevant_from` and `highly_relevant_from` are grades: those that count as relevant, and as
-    an answer. `unit` is what is judged, in a word. `rationale` says whether votes need one:
+    an answer. `unit` is what is judged, in a word, and `about` the collection that the rubric is
+    written for; that is no part of its version. `rationale` says whether votes need one:
     without a required one a vote is refused, without a wanted one it is flagged."""
 
     id: str
@@ -79,6 +83,7 @@ class Rubric(_Strict, frozen=True, kw_only=True):
     grades: tuple[Grade, ...]
     principle: str = ""
     unit: str = "document"
+    about: str = ""
     rationale: Literal["required", "wanted", "optional"] = "wanted"
     relevant_from: int = 0
     highly_relevant_from: int = 0
@@ -172,6 +177,7 @@ class AvailableRubric(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     origin: Origin
     path: str
+    about: str = ""
 
 
 def names() -> list[str]:
@@ -185,6 +191,36 @@ def load(name: str = DEFAULT) -> Rubric:
     if name not in names():
         raise InputError(f"unknown rubric {name!r}", hint=f"Known: {', '.join(names())}.")
     return read_rubric(_shipped(name))
+
+
+def of_set(gold: GoldSet, dataset: Path) -> Rubric:
+    """The rubric that a set is judged by: the one it names, else the default. A set of the FPPC
+    suite is known by its taxonomy."""
+    unnamed = FPPC if set(gold.taxonomy) >= FPPC_TOPICS else DEFAULT
+    return find(gold.rubric or unnamed, beside=dataset)
+
+
+def new(name: str, copied: str = DEFAULT) -> Path:
+    """Copy a rubric with its translations into the folder `rubrics` of the project, to be edited
+    under a name of its own."""
+    if not re.fullmatch(r"[\w][\w.-]*", name) or name.endswith(ENDING):
+        raise InputError(f"{name!r} is no name for a rubric", hint="Use letters, digits, dashes.")
+    folder = _project() / "rubrics"
+    path = folder / f"{name}{ENDING}"
+    if path.exists() or name in names():
+        raise InputError(f"there is a rubric {name!r} already", hint="Choose another name.")
+    source = next((Path(one.path) for one in available() if one.name == copied), None)
+    if source is None:
+        find(copied)  # says which there are
+        raise AssertionError
+    text = source.read_text(encoding="utf-8")
+    translations = sorted((source.parent / FOLDER).glob(f"{copied}.*{ENDING}"))
+    for file in translations:
+        language = file.name.removeprefix(f"{copied}.")
+        write_atomic(folder / FOLDER / f"{name}.{language}", file.read_bytes())
+    own = re.sub(r'(?m)^id = ".*"$', f'id = "{name}"', text, count=1)
+    write_atomic(path, re.sub(r"\A(?:#.*\n)+", f"# Copied from {copied}.\n", own))
+    return path
 
 
 def find(name: str, *, beside: Path | None = None) -> Rubric:
@@ -223,6 +259,15 @@ def available(*, beside: Path | None = None) -> list[AvailableRubric]:
     ]
 
 
+def described(beside: Path | None = None) -> list[AvailableRubric]:
+    """Every rubric that can be named, with what each is about."""
+    replace = msgspec.structs.replace
+    return [
+        replace(one, about=str(read_toml(Path(one.path)).get("about", "")))
+        for one in available(beside=beside)
+    ]
+
+
 def read_rubric(path: Path) -> Rubric:
     """A rubric from its file, read strictly."""
     tables = read_toml(path)
@@ -240,7 +285,8 @@ def read_rubric(path: Path) -> Rubric:
 def version(rubric: Rubric) -> str:
     """`id@hash` of the content: what is written otherwise but says the same has the same
     version."""
-    content = msgspec.json.encode(rubric, order="deterministic")
+    rules = msgspec.structs.replace(rubric, about="")
+    content = msgspec.json.encode(rules, order="deterministic")
     return f"{rubric.id}@{hashlib.sha256(content).hexdigest()[:VERSION_DIGITS]}"
 
 
@@ -353,7 +399,8 @@ def as_markdown(rubric: Rubric) -> str:
 
 def _page_lines(rubric: Rubric) -> Iterator[str]:
     yield f"# {rubric.title}"
-    yield from ("", f"Rubric `{rubric.id}`. A gold set names the rubric it was judged by.")
+    about = f", for {rubric.about}" if rubric.about else ""
+    yield from ("", f"Rubric `{rubric.id}`{about}. A gold set names the rubric it was judged by.")
     if rubric.principle:
         yield from ("", "## What counts", "", rubric.principle.strip())
     yield from ("", "## The scale")

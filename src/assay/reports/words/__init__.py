@@ -14,6 +14,7 @@ from assay.core.errors import UsageError
 
 LANGUAGES = ("en", "fi", "he")
 PAGES = Path(__file__).with_name("pages")
+NAMED_SLICES = ("type", "wording", "test_type")  # their usual names are those of the formats
 
 # Around a fact in a sentence of the other direction, so that its parts keep their order.
 ISOLATE, END = "\u2068", "\u2069"
@@ -133,6 +134,13 @@ class Words:
     def slice_kind(self, kind: str) -> str:
         known = table(self.language)["slices"]
         return str(known[kind][1] if kind in known else kind)
+
+    def slice_name(self, kind: str, name: str) -> str:
+        """A slice in words, if the formats define its name; topics and categories are the set's."""
+        if kind == "perturbation":
+            return name if self.is_english else self.perturbation(name)
+        known = table(self.language)["slice_names"] if kind in NAMED_SLICES else {}
+        return str(known.get(name, name))
 
     def perturbation(self, name: str) -> str:
         """In words, with the name that the ids of the variants end in."""

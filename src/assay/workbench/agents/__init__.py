@@ -27,5 +27,7 @@ TOOLS = (
     runs.compare_runs,
     runs.explain_score,
     runs.list_failures,
+    runs.tune_engine,
 )
-WRITING = (gold_sets.suggest_judgment, runs.run_evaluation)  # the tools that change anything
+# the tools that change anything
+WRITING = (gold_sets.suggest_judgment, runs.run_evaluation, runs.tune_engine)

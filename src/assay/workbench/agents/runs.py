@@ -20,7 +20,7 @@ from assay.core.results import (
 from assay.core.results_file import measure_to_json
 from assay.core.types import JsonObject
 from assay.evaluation.comparison import Comparison, Difference
-from assay.reports import evaluation_report, view
+from assay.reports import evaluation_report, tuning, view
 from assay.reports.numbers import decimal
 from assay.reports.wording import (
     CLOSE,
@@ -43,6 +43,8 @@ from assay.workbench.agents.short_answers import (
     written,
 )
 from assay.workbench.deciding.ship_gate import may_ship, ship_answer
+from assay.workbench.deciding.tune import tune
+from assay.workbench.project.config import CONFIG_NAME
 from assay.workbench.project.service import Service
 from assay.workbench.scoring import history
 from assay.workbench.scoring.engines import engine_kinds
@@ -182,6 +184,52 @@ def run_evaluation(
             if low is not None
         },
         failed=_failed_questions(results)[:MOST_FAILED],
+    )
+
+
+class Tuning(msgspec.Struct, frozen=True, kw_only=True):
+    """The result of a sweep. `honest` is the mean of the best setting on queries that it was not
+    chosen on, `low` and `high` its 95% interval; `apparent` flatters it by `optimism`. `p` is
+    corrected for the number of settings. `toml` is for assay.toml, where a setting is better."""
+
+    verdict: str
+    measure: str
+    settings: int
+    queries: int
+    current: float
+    apparent: float
+    honest: float
+    low: float | None
+    high: float | None
+    optimism: float
+    p: float
+    notes: list[str] = []
+    toml: str = ""
+
+
+def tune_engine(
+    service: Service,
+    name: Annotated[str, Meta(description="A table [tune.NAME] of assay.toml.")],
+) -> Tuning:
+    """Try the settings that a person configured for an engine, and say whether one is better than
+    the current one. Report the honest figure, not the apparent one. Calls are kept: a sweep that
+    takes too long goes on when it is called again."""
+    report = tune(name, config=service.project / CONFIG_NAME, home=service.home)
+    words, choice = Words("en"), report.choice
+    return Tuning(
+        verdict=tuning.headline(report, words),
+        measure=report.measure,
+        settings=len(report.trials),
+        queries=choice.queries,
+        current=round(choice.current_mean, 3),
+        apparent=round(choice.apparent, 3),
+        honest=round(choice.honest, 3),
+        low=rounded(choice.low),
+        high=rounded(choice.high),
+        optimism=round(choice.optimism, 3),
+        p=round(choice.p_adjusted, 3),
+        notes=list(tuning.notes(report, words)),
+        toml=tuning.toml(report) if choice.verdict == "better" else "",
     )
 
 

@@ -10,8 +10,13 @@ import msgspec
 from assay.core.errors import UsageError
 from assay.core.results import Results
 from assay.evaluation.comparison import Comparison, compare
-from assay.formats.results_json import read_results
+from assay.formats.results_json import is_answer_results, read_results
 from assay.workbench.judging.vote_totals import dataset_of, rulings_needed
+
+
+def are_answers(paths: Sequence[Path]) -> bool:
+    """Whether all files are results of answer checks."""
+    return all(is_answer_results(path) for path in paths)
 
 
 def compare_results(

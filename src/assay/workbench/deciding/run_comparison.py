@@ -25,7 +25,7 @@ from assay.core.results import (
 from assay.evaluation import statistics
 from assay.evaluation.changes import in_one_state
 from assay.evaluation.comparison import Comparison, Difference, compare
-from assay.evaluation.verdict_stability import is_closed
+from assay.evaluation.verdict_stability import SURE, is_closed
 from assay.judging.next import next_to_judge
 from assay.reports.view import FEW
 from assay.workbench.deciding.run_boards import (
@@ -44,11 +44,11 @@ from assay.workbench.scoring.history import KeptRun, kept_run
 
 __all__ = [
     "Change",
-    "Duel",
     "Lead",
     "QueryChange",
+    "RunComparison",
     "SliceChange",
-    "duel",
+    "compare_runs",
     "lead_by",
     "lead_of",
     "names_of",
@@ -99,7 +99,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     expected: float | None  # the change with unjudged documents guessed
 
 
-class Duel(msgspec.Struct, frozen=True, kw_only=True):
+class RunComparison(msgspec.Struct, frozen=True, kw_only=True):
     """The second run (`b`) against the first (`a`), and what the gates say of the second. What is
     said of either may rest on one judge."""
 
@@ -128,12 +128,12 @@ class Lead(msgspec.Struct, frozen=True, kw_only=True):
     sure: float | None = None
 
 
-def duel(service: Service, first: str, second: str) -> Duel:
+def compare_runs(service: Service, first: str, second: str) -> RunComparison:
     runs = _read_two_runs(service, first, second)
     verdict = verdict_today(service, runs[1])
     change = _known_change(service.store.address, runs)
     on = _change_risk(service, runs, change.outcome)
-    return Duel(
+    return RunComparison(
         a=line_of(runs[0], runs[0].results),
         b=line_of(runs[1], runs[1].results, verdict),
         names=names_of(runs),
@@ -177,7 +177,7 @@ def lead_by(names: tuple[str, str], head: Difference, judge: str = "") -> Lead:
 
 
 def _sure(head: Difference) -> float | None:
-    return None if head.sure is None else max(head.sure, 1 - head.sure)
+    return None if head.sure is None else min(max(head.sure, 1 - head.sure), SURE)
 
 
 def _change_risk(

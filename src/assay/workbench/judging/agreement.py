@@ -130,7 +130,7 @@ def judges_agreement(
     rubric is missing counts documents as relevant from grade 1."""
     gold = formats.read_gold(dataset)
     try:
-        rubric = rubrics.find(gold.rubric or rubrics.DEFAULT, beside=dataset)
+        rubric = rubrics.of_set(gold, dataset)
         relevant_from = rubric.relevant_from
     except InputError:
         relevant_from = 1

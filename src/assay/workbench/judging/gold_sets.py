@@ -149,7 +149,7 @@ def validate_gold(
     """The set, and what is wrong with it; errors first. Each row is checked against its own corpus
     where that is known, else against the one that is given: a name, or `ROWS=NAME`."""
     gold = formats.read_gold(dataset)
-    rules = rubrics.find(gold.rubric or rubrics.DEFAULT, beside=dataset)
+    rules = rubrics.of_set(gold, dataset)
     votes = read_votes(dataset)
     given = split_corpora(corpora) | ({ALL_ROWS: corpus} if corpus is not None else {})
     searched = corpora_of(gold, given)
@@ -297,8 +297,13 @@ def rubric_object(name: str = "") -> object:
     return {"version": rubrics.version(rubric)} | msgspec.to_builtins(rubric)
 
 
+def new_rubric(name: str, copied: str) -> Path:
+    """Copy a rubric into the project, to be edited."""
+    return rubrics.new(name, copied)
+
+
 def rubric_list(beside: Path | None = None) -> list[rubrics.AvailableRubric]:
-    return rubrics.available(beside=beside)
+    return rubrics.described(beside)
 
 
 # ── from logs ─────────────────────────────────────────────────────────────────────────────────────

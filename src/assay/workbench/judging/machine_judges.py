@@ -174,7 +174,7 @@ def plan_judging(
     have judged, and what is asked about each; with `again` also where no answer was usable."""
     settings = machine_named(config or Path(CONFIG_NAME), judge)
     gold = formats.read_gold(dataset)
-    rubric = rubrics.find(gold.rubric or rubrics.DEFAULT, beside=dataset)
+    rubric = rubrics.of_set(gold, dataset)
     votes = read_votes(dataset)
     _refuse_person(judge, votes)
     said = [*votes_of_labels(gold, book_of(votes)), *votes]

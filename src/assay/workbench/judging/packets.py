@@ -86,7 +86,7 @@ def write_packet(
     spare_judgments(output)
     gold = formats.read_gold(dataset)
     pool = _require_pool(dataset)
-    rubric = rubrics.find(gold.rubric or rubrics.DEFAULT, beside=dataset)
+    rubric = rubrics.of_set(gold, dataset)
     votes = read_votes(dataset)
     counts = read_policy(dataset).counts
     waiting = left_to_judge(pool, gold, votes, counts, judge.strip())
@@ -303,7 +303,7 @@ def _tasks(
 
 
 def _guide(dataset: Path, gold: GoldSet) -> Guide:
-    rubric = rubrics.find(gold.rubric or rubrics.DEFAULT, beside=dataset)
+    rubric = rubrics.of_set(gold, dataset)
     grades = sorted(rubric.grades, key=lambda grade: grade.value)
     return Guide(
         name=gold.name,
@@ -342,7 +342,7 @@ def draw_sample(
 def _write(dataset: Path, gold: GoldSet, drawn: Draw, output: Path, corpus: Path | None) -> None:
     if corpus is not None or pooled_corpus(dataset) is not None:
         pairs = [PooledPair(query_id=pair.query_id, doc_id=pair.doc_id) for pair in drawn.pairs]
-        rubric = rubrics.find(gold.rubric or rubrics.DEFAULT, beside=dataset)
+        rubric = rubrics.of_set(gold, dataset)
         texts = texts_of([pair.key for pair in pairs], dataset, corpus)
         write_atomic(output, writer_of(output)(make_packet(gold, rubric, pairs, texts), ""))
         return

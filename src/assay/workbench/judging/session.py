@@ -147,7 +147,7 @@ def open_session(dataset: Path) -> JudgingSession:
 
 def _read_session(dataset: Path) -> JudgingSession:
     gold = formats.read_gold(dataset)
-    rubric = rubrics.find(gold.rubric or rubrics.DEFAULT, beside=dataset)
+    rubric = rubrics.of_set(gold, dataset)
     stamps = _stamps(dataset, rubric.id)
     pool, log = read_pool(dataset), open_log(dataset)
     asked: dict[str, list[PooledPair]] = {}

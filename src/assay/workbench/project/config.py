@@ -15,6 +15,7 @@ from assay.core.files import read_toml
 from assay.core.results import Gate
 from assay.engines.engine_table import EngineConfig, read_tables
 from assay.evaluation.gates import mistake
+from assay.evaluation.search_space import TuneTable, read_tunes
 from assay.formats import is_irds
 from assay.judging import machine
 from assay.judging.machine import Machine
@@ -54,6 +55,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     judges: dict[str, Machine] = {}
     backlog: dict[str, BacklogSource] = {}
     logs: LogsSource | None = None
+    tune: dict[str, TuneTable] = {}
 
 
 class _File(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -65,6 +67,7 @@ class _File(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     judges: dict[str, Machine] = {}
     backlog: dict[str, BacklogSource] = {}
     logs: LogsSource | None = None
+    tune: object = {}
 
 
 def read_config(path: Path) -> Config:
@@ -83,8 +86,9 @@ def read_config(path: Path) -> Config:
         judges=file.judges,
         backlog={name: review_backlog.located(one, folder) for name, one in file.backlog.items()},
         logs=logs,
+        tune=read_tunes(file.tune, path),
     )
-    if not (config.gold or config.judges or config.engines or config.backlog or config.logs):
+    if not any(getattr(config, key) for key in config.__struct_fields__ if key != "gates"):
         require_pairs(config, path)
     _check_names(config, path)
     _check_judges(config, path)
@@ -152,6 +156,7 @@ def _check_names(config: Config, path: Path) -> None:
         ("engines", config.engines),
         ("judges", config.judges),
         ("backlog", config.backlog),
+        ("tune", config.tune),
     ):
         if bad := [name for name in names if not FILE_NAME.fullmatch(name)]:
             raise InputError(

@@ -273,5 +273,5 @@ def layout_files(layout: str) -> dict[str, str]:
     }
     files = {name: text.replace("CREATED", now) for name, text in found.items()}
     if layout == "fppc":
-        files[RUBRIC_PAGE] = rubrics.as_markdown(rubrics.load())
+        files[RUBRIC_PAGE] = rubrics.as_markdown(rubrics.load(rubrics.FPPC))
     return files

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from assay.core.errors import InputError
-from assay.core.files import iter_json_lines
+from assay.core.files import iter_json_lines, write_atomic
 from assay.corpus.citations import cite
 from assay.corpus.disk import Corpus, open_corpus
 from assay.corpus.lookup import corpus_named
@@ -26,14 +26,17 @@ from assay.telemetry.records import (
     feedback_from,
     infer_relevance_from_citations,
     logged_search,
+    redact,
     redacted,
     redactor,
     score_of,
     search_from,
     with_our_names,
 )
+from assay.telemetry.traces import answers_of, search_row, spans_of
 from assay.workbench.project.audit_trail import note
 from assay.workbench.project.config import CONFIG_NAME, read_config
+from assay.workbench.project.output_files import refuse_output
 from assay.workbench.project.service import Service
 
 __all__ = [
@@ -41,6 +44,7 @@ __all__ = [
     "ExternalLogs",
     "Imported",
     "ImportedFeedback",
+    "ImportedTraces",
     "Inferred",
     "Logged",
     "SentDecision",
@@ -52,6 +56,7 @@ __all__ = [
     "import_decisions",
     "import_feedback",
     "import_searches",
+    "import_traces",
     "log_searches",
     "purge",
     "record_decisions",
@@ -98,6 +103,56 @@ class Logged(msgspec.Struct, frozen=True, kw_only=True):
 
     ids: list[str]
     dropped: int
+
+
+class ImportedTraces(Imported, frozen=True, kw_only=True):
+    """What traces gave: `read` and `new` searches of so many `spans`, and `answers` written."""
+
+    spans: int
+    answers: int
+
+
+def import_traces(
+    service: Service,
+    path: Path,
+    *,
+    answers: Path | None = None,
+    redactions: Sequence[str | Redaction] = (),
+) -> ImportedTraces:
+    """Searches from the retriever spans of traces, which may be imported again; with `answers`, the
+    questions and answers are written there, one JSON object a line."""
+    rules = redactor(redactions)
+    spans = [
+        (f"{path}:{number}", span)
+        for number, row in iter_json_lines(path)
+        for span in spans_of(row, f"{path}:{number}")
+    ]
+    searches = [
+        redacted(logged_search(search_row(span), where), rules)
+        for where, span in spans
+        if span.kind == "RETRIEVER"
+    ]
+    if not searches:
+        raise InputError(
+            "there is no retriever span here",
+            where=str(path),
+            hint="A span is a retriever by openinference.span.kind or type: RETRIEVER.",
+        )
+    found = []
+    if answers is not None:
+        refuse_output(answers, path)
+        found = [
+            msgspec.structs.replace(
+                each, question=redact(each.question, rules), answer=redact(each.answer, rules)
+            )
+            for each in answers_of([span for _, span in spans])
+        ]
+        write_atomic(answers, b"".join(msgspec.json.encode(each) + b"\n" for each in found))
+    new = sum(
+        service.store.add_searches(searches[at : at + BATCH])
+        for at in range(0, len(searches), BATCH)
+    )
+    return ImportedTraces(read=len(searches), new=new, spans=len(spans), answers=len(found))
 
 
 def import_searches(

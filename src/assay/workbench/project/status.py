@@ -116,7 +116,7 @@ def _next_steps(
             return [f'assay search {corpora[0]} "…"', "assay init"]
         return ["assay init", "assay demo"]
     if not _names(tables, "gold"):
-        return ["assay gold init set.json --rubric fppc-relevance-2 --queries queries.txt"]
+        return ["assay gold init set.json --queries queries.txt"]
     if verdict is None:
         done = max(
             workspace().glob("results/*.json"), key=lambda path: path.stat().st_mtime, default=None

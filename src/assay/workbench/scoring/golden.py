@@ -67,7 +67,14 @@ def score_golden(gold: GoldSet, request: ScoreRequest, progress: Progress, say: 
     if not known and not any(hit.text for answer in answers for hit in answer.hits):
         warnings += _evidence_warnings(gold)
     results = golden_results(
-        gold, name, answers, known, k=request.k, min_score=request.min_score, findings=findings
+        gold,
+        name,
+        answers,
+        known,
+        k=request.k,
+        min_score=request.min_score,
+        findings=findings,
+        worst_case=request.worst_case,
     )
     return Scored(
         results=sign_results(results, signature_of(request)),
@@ -99,6 +106,7 @@ def golden_results(
     k: int | None = None,
     min_score: float | None = None,
     findings: Sequence[Finding] = (),
+    worst_case: bool = False,
 ) -> GoldenResults:
     """Pass or fail for every question; `findings` are those about the set itself."""
     results = evaluate_golden(
@@ -108,6 +116,7 @@ def golden_results(
         k=k,
         min_score=min_score,
         language=one_language(known.values()),
+        worst_case=worst_case,
     )
     receipt = msgspec.structs.replace(results.receipt, findings=list(findings))
     return msgspec.structs.replace(results, engine=engine, receipt=receipt)

@@ -33,7 +33,7 @@ from assay.core.types import GoldSet, Query, Run, Vote, counted, judgment_frame
 from assay.evaluation.graded import FAILED, evaluate, graded_results
 from assay.evaluation.judged import UNJUDGED_QUERY, Looked, look_up, prepare
 from assay.evaluation.loose_ids import near_misses, with_judged_ids
-from assay.evaluation.measures import Measure, is_handed, parse_measure, parse_measures
+from assay.evaluation.measures import Measure, is_external, parse_measure, parse_measures
 from assay.evaluation.prediction_powered import Estimates, estimate, lopsided, shift
 from assay.evaluation.receipts import measure_lines
 from assay.gold.rows import log_path
@@ -136,7 +136,9 @@ def _graded(
         where = str(request.run or run.engine)
         raise no_common_queries(gold, list(run.rows_by_query), where=where)
     keep = _hits_to_keep(request, measures)
-    graded = graded_results(run, gold, measures, prepared=prepared, keep=keep)
+    graded = graded_results(
+        run, gold, measures, prepared=prepared, keep=keep, worst_case=request.worst_case
+    )
     if request.with_machine_judgments:
         graded = with_machine_estimate(graded, run, gold, request.dataset)
     return run, graded
@@ -160,7 +162,7 @@ def _graded_run(
         # machine votes are on documents that need not be judged: they are looked for in all hits
         # and a measure that is not ours needs the whole run
         needs_all = request.with_machine_judgments or any(
-            is_handed(measure) for measure in parse_measures(measures)
+            is_external(measure) for measure in parse_measures(measures)
         )
         keep = None if needs_all or request.loose_ids else _hits_to_keep(request, measures)
         looked = look_up(request.run, gold, keep=keep)

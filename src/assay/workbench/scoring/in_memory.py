@@ -29,7 +29,7 @@ from assay.evaluation.comparison import Comparison as Comparison
 from assay.evaluation.golden_checks import results_of as results_of
 from assay.evaluation.graded import graded_results
 from assay.evaluation.judged import Qrels, Scored, gold_from_dict, look_up
-from assay.evaluation.measures import Measure, is_handed, parse_measures
+from assay.evaluation.measures import Measure, is_external, parse_measures
 from assay.evaluation.measures import parse_measure as parse_measure
 from assay.formats import detect_run
 from assay.formats import read_gold as read_gold
@@ -71,7 +71,7 @@ def graded_scored(
     wanted = parse_measures(measures)
     keep = max(DEFAULT_TOP_K, *(measure.cutoff or 0 for measure in wanted))
     if isinstance(run, Path):
-        needs_all = any(map(is_handed, wanted))
+        needs_all = any(map(is_external, wanted))
         looked = look_up(run, gold, keep=None if needs_all else keep)
         results = graded_results(looked.run, gold, measures, prepared=looked.prepared, keep=keep)
     else:
@@ -292,7 +292,7 @@ def evaluate(
     if not isinstance(run, Path | str):
         return graded.evaluate(run, known, measures)
     wanted = parse_measures(map(str, measures))
-    if any(map(is_handed, wanted)):  # they need the whole run
+    if any(map(is_external, wanted)):  # they need the whole run
         return graded.evaluate(read_run(run), known, wanted)
     gold_set = known if isinstance(known, GoldSet) else gold_from_dict(known)
     return graded.score_sheet(look_up(Path(run), gold_set, keep=0).prepared, wanted)

@@ -18,7 +18,7 @@ from assay.core.files import refuse_unwritable, write_atomic
 from assay.core.results import Entry, GoldenResults, GradedResults, MeasureLine, Metrics, Results
 from assay.core.results_file import encode, to_json
 from assay.core.types import Run
-from assay.formats.results_json import read_results
+from assay.formats.results_json import is_answer_results, read_results
 from assay.reports import ReportView, evaluation_report, render, view
 from assay.reports.words import Words
 from assay.workbench.project.output_files import refuse_output
@@ -39,6 +39,10 @@ def report_file(
     another results file, and `force` lets that be one on another gold set or corpus."""
     refuse_unwritable(output)
     check_language(language)
+    if is_answer_results(results_file):
+        from assay.workbench.scoring.answers import report_answers
+
+        return report_answers(results_file, output, language=language)
     results = read_results(results_file)
     if against is None:
         report = view(results, language=language)

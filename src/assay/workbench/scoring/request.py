@@ -72,6 +72,7 @@ class ScoreRequest(msgspec.Struct, frozen=True, kw_only=True):
     concurrency: int | None = None
     hits: int | Literal["all"] | None = None
     loose_ids: bool = False  # take ids that almost match a judged one for it
+    worst_case: bool = False  # intervals that hold even where a few queries fail completely
 
     @property
     def choice(self) -> EngineConfig:

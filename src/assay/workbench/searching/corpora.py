@@ -13,15 +13,17 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from assay.core.errors import AssayError, InputError, NotHere, UsageError
+from assay.core.errors import AssayError, InputError, NotHere
 from assay.core.files import write_atomic
 from assay.core.types import Document, Finding
 from assay.core.workspace import workspace
+from assay.corpus.build import Limits as Limits
 from assay.corpus.build import import_corpus as import_corpus
 from assay.corpus.citations import Resolved, cite
 from assay.corpus.disk import LinkedDocument, Manifest, list_corpora, open_corpus
 from assay.corpus.frozen import freeze
 from assay.corpus.importers.kinds import Problem
+from assay.corpus.importers.kinds import guess_kind as guess_kind
 from assay.corpus.lookup import corpus_named as corpus_named
 from assay.corpus.lookup import documents as documents
 from assay.corpus.lookup import is_corpus as is_corpus
@@ -44,18 +46,6 @@ if TYPE_CHECKING:
 
 
 # ── documents from memory ─────────────────────────────────────────────────────────────────────────
-
-
-def kind_of_source(source: str) -> str:
-    """By the ending, where that says it."""
-    kind = KINDS.get(Path(source).suffix.lower())
-    if kind is None:
-        raise InputError(
-            f"what kind of documents {source} holds cannot be told",
-            hint='Say it: kind="fppc", "akn", "finlex", "report", "jsonl", "csv", "parquet" or '
-            '"postgres".',
-        )
-    return kind
 
 
 def keep_documents(
@@ -241,7 +231,6 @@ def more_like(
 
 
 _UNUSUAL = re.compile(r"[^\w.-]|^[^\w]")
-KINDS = {".jsonl": "jsonl", ".csv": "csv", ".parquet": "parquet"}
 
 
 def corpus_at_hand(corpus: str, *, say: Say = lambda text: None) -> str:
@@ -251,14 +240,7 @@ def corpus_at_hand(corpus: str, *, say: Say = lambda text: None) -> str:
     path = Path(corpus)
     if not corpus or is_corpus(corpus) or not path.exists():
         return corpus  # an unknown name is the verb's to refuse
-    kind = "fppc" if path.is_dir() else KINDS.get(path.suffix.lower())
-    if kind is None:
-        raise UsageError(
-            "this file is no corpus",
-            where=corpus,
-            hint=f"Read as one are {', '.join(KINDS)}, a folder of opinions, and what "
-            "`assay corpus freeze` wrote; `assay corpus import` reads other kinds.",
-        )
+    kind = guess_kind(corpus)
     digest = hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:8]
     folder, name = workspace() / "files", f"{_UNUSUAL.sub('-', path.stem)}-{digest}"
     report = import_corpus(kind, path, name=name, home=folder)

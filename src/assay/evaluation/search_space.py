@@ -1,0 +1,179 @@
+"""The settings that a sweep tries: all combinations, or some drawn at random.
+
+A parameter has a list of values, or a range: `{ from = 0, to = 1, step = 0.25 }`; without a step
+any number between, whole ones where both ends are whole, with `log = true` evenly by magnitude.
+
+    [tune.prod]
+    rrf_k = [10, 30, 60, 100]
+    weight = { from = 0, to = 1, step = 0.25 }
+    budget = 40
+
+All other keys of the table are those of `TuneTable`; a parameter that has the name of one of them
+stands in `[tune.prod.parameters]`."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from assay.core.errors import InputError
+from assay.core.types import JsonObject
+from assay.engines.engine_table import converted
+
+KEYS = "See docs/tuning.md for the keys."
+HINT = "Give a list such as [10, 30, 60], or a range such as { from = 0, to = 1, step = 0.25 }."
+MOST_VALUES = 10_000  # of one parameter
+TRIES = 50  # draws for each setting before a small space counts as exhausted
+
+
+Search = Literal["", "grid", "random", "optuna"]
+
+
+class TuneTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What `[tune.NAME]` of assay.toml says. The engine is the one of this name unless `engine` or
+    `fuse`, a list of saved runs, says another; `gold` and `measure` are by default the first set
+    and what it is decided by. `budget` is the most settings that are tried. A setting that takes
+    longer than `max_p95_ms` or costs more than `max_cost` cannot win; `cost` has a price for each
+    value of a parameter, or for one unit of it. `current` is what fused runs use now."""
+
+    engine: str = ""
+    fuse: tuple[str, ...] = ()
+    gold: str = ""
+    measure: str = ""
+    search: Search = ""
+    budget: int = 40
+    seed: int = 0
+    max_p95_ms: float | None = None
+    max_cost: float | None = None
+    cost: dict[str, float | dict[str, float]] = {}
+    current: JsonObject = {}
+    parameters: JsonObject = {}
+
+
+def read_tunes(tables: object, file: Path) -> dict[str, TuneTable]:
+    """Every `[tune.NAME]` of a file, with the paths of saved runs made absolute."""
+    if not isinstance(tables, dict):
+        raise InputError("expected tables [tune.NAME]", where=f"{file}: tune", hint=KEYS)
+    return {name: _table(table, f"{file}: tune.{name}", file) for name, table in tables.items()}
+
+
+def _table(table: object, where: str, file: Path) -> TuneTable:
+    if not isinstance(table, dict):
+        raise InputError("expected a table", where=where, hint=KEYS)
+    own = {key: value for key, value in table.items() if key in TuneTable.__struct_fields__}
+    more = {key: value for key, value in table.items() if key not in own}
+    read = converted(own, TuneTable, where)
+    if read.budget < 1 or read.budget > MOST_VALUES:
+        raise InputError(f"the budget is from 1 to {MOST_VALUES:,}", where=f"{where}.budget")
+    parameters = {**more, **read.parameters}
+    if not parameters:
+        raise InputError("there is no parameter to tune", where=where, hint=HINT)
+    read_space(parameters, where)
+    folder = file.resolve().parent
+    runs = tuple(str(folder / path) for path in read.fuse)
+    return msgspec.structs.replace(read, parameters=parameters, fuse=runs)
+
+
+def cost_of(table: TuneTable, setting: Mapping[str, object]) -> float | None:
+    """The price of one query with this setting; None without prices."""
+    if not table.cost:
+        return None
+    total = 0.0
+    for name, price in table.cost.items():
+        value = setting.get(name)
+        if isinstance(price, dict):
+            total += price.get(str(value), 0.0)
+        elif isinstance(value, int | float):
+            total += price * value
+    return total
+
+
+class Range(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A range of numbers."""
+
+    low: float = msgspec.field(name="from")
+    high: float = msgspec.field(name="to")
+    step: float | None = None
+    log: bool = False
+
+    @property
+    def whole(self) -> bool:
+        return all(float(each).is_integer() for each in (self.low, self.high, self.step or 0))
+
+    def number(self, value: float) -> float | int:
+        return round(value) if self.whole else round(value, 12)
+
+
+Values = tuple[Any, ...] | Range
+Space = Mapping[str, Values]
+
+
+def read_space(parameters: Mapping[str, object], where: str) -> dict[str, Values]:
+    """The parameters of a table; a range with a step becomes its values."""
+    return {name: _values(given, f"{where}.{name}") for name, given in parameters.items()}
+
+
+def _values(given: object, where: str) -> Values:
+    if isinstance(given, list) and given:
+        if any(isinstance(each, dict | list) for each in given):
+            raise InputError("a value is a text, a number, true or false", where=where, hint=HINT)
+        return tuple(dict.fromkeys(given))
+    if not isinstance(given, dict):
+        raise InputError(f"{given!r} is neither a list nor a range", where=where, hint=HINT)
+    try:
+        read = msgspec.convert(given, Range)
+    except msgspec.ValidationError as error:
+        raise InputError(str(error).replace("`", ""), where=where, hint=HINT) from error
+    if not read.low < read.high or (read.step is not None and read.step <= 0):
+        raise InputError("a range goes up, in steps above 0", where=where, hint=HINT)
+    if read.log and (read.low <= 0 or read.step is not None):
+        raise InputError("log is for a range above 0 without a step", where=where, hint=HINT)
+    if read.step is None:
+        return read
+    count = math.floor((read.high - read.low) / read.step + 1e-9) + 1
+    if count > MOST_VALUES:
+        raise InputError(f"{count:,} values are too many", where=where, hint="Take larger steps.")
+    return tuple(read.number(read.low + at * read.step) for at in range(count))
+
+
+def size_of(space: Space) -> float:
+    """The number of settings; infinite where a range has no step."""
+    return math.prod(
+        len(values) if isinstance(values, tuple) else math.inf for values in space.values()
+    )
+
+
+def grid(space: Space) -> list[JsonObject]:
+    """Every combination."""
+    lists = [values if isinstance(values, tuple) else () for values in space.values()]
+    return [dict(zip(space, each, strict=True)) for each in itertools.product(*lists)]
+
+
+def drawn(space: Space, count: int, seed: int) -> list[JsonObject]:
+    """Different settings at random; all of them where there are no more."""
+    if size_of(space) <= count:
+        return grid(space)
+    rng = random.Random(seed)
+    found: dict[Sequence[object], JsonObject] = {}
+    for _ in range(count * TRIES):
+        setting = {name: _drawn(values, rng) for name, values in space.items()}
+        found.setdefault(tuple(setting.values()), setting)
+        if len(found) == count:
+            break
+    return list(found.values())
+
+
+def _drawn(values: Values, rng: random.Random) -> object:
+    if isinstance(values, tuple):
+        return rng.choice(values)
+    if values.log:
+        return values.number(math.exp(rng.uniform(math.log(values.low), math.log(values.high))))
+    if values.whole:
+        return rng.randint(int(values.low), int(values.high))
+    return values.number(rng.uniform(values.low, values.high))

@@ -1,0 +1,375 @@
+"""Files as people keep them: formats, sections, acts, archives, what cannot be read, changes."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from email.message import EmailMessage
+from io import BytesIO
+from pathlib import Path
+
+import docx
+import pytest
+
+from assay.core.types import Document
+from assay.corpus import import_corpus, open_corpus
+from assay.corpus.build import ImportReport, Limits
+from assay.corpus.importers.blocks import READERS
+from assay.corpus.importers.kinds import Problem, guess_kind
+from assay.corpus.importers.sections import find_sections
+from kit.commands import Assay
+
+MARKED = Path(__file__).parent / "data" / "marked"
+
+
+def imported(
+    folder: Path, **options: object
+) -> tuple[ImportReport, dict[str, Document], list[Problem]]:
+    home = folder.parent / "home"
+    report = import_corpus("documents", folder, name="c", home=home, options=options)  # type: ignore[arg-type]
+    corpus = open_corpus(home, "c")
+    return report, {document.id: document for document in corpus.iter()}, corpus.problems()
+
+
+# ── sections that were marked by hand ─────────────────────────────────────────────────────────────
+
+Marked = list[tuple[str, str]]  # title and text
+
+
+def unmarked(path: Path) -> tuple[str, Marked]:
+    """A document without its marks, and the sections that they state."""
+    source: list[str] = []
+    stated: list[tuple[str, list[str]]] = []
+    heading_lines = 0
+    for line in path.read_text(encoding="utf-8").split("\n"):
+        if mark := re.fullmatch(r"⟦(\d)\|(.*)⟧", line):
+            heading_lines = int(mark[1])
+            stated.append((mark[2], []))
+            continue
+        heading, bar, text = line.partition("¦")
+        source.append(heading + text)
+        if heading_lines:
+            heading_lines -= 1
+        elif stated:
+            stated[-1][1].append(text if bar else line)
+    return "\n".join(source), [(title, "\n".join(lines)) for title, lines in stated]
+
+
+def words(text: str) -> str:
+    """The words of a text, without markup, front matter and the foot of a page."""
+    text = re.sub(r"\A\s*---\n.*?\n---\n|<footer.*|<div class=\"footer\".*", "", text, flags=re.S)
+    return " ".join(re.findall(r"\w+", re.sub(r"<[^>]+>|&nbsp;", " ", text)))
+
+
+def test_the_sections_of_marked_documents_have_their_titles_and_texts() -> None:
+    right, wrong = 0, []
+    for path in sorted(MARKED.glob("*-*.*")):
+        source, stated = unmarked(path)
+        sections = find_sections(READERS[path.suffix](source.encode()).blocks)
+        found = {(one.heading.text if one.heading else "", words(one.text)) for one in sections}
+        for title, text in stated:
+            if words(text) and not title.startswith("^"):
+                is_right = (title, words(text)) in found
+                right += is_right
+                wrong += [] if is_right else [f"{path.name}: {title}"]
+    assert right + len(wrong) == 57
+    assert right / (right + len(wrong)) >= 0.95, wrong
+
+
+# ── formats ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def word_file(path: Path) -> None:
+    document = docx.Document()
+    document.core_properties.title = "Ferry memo"
+    document.add_paragraph("To the harbour board.")
+    document.add_heading("Facts", 1)
+    document.add_paragraph("The ferry sank in May.")
+    table = document.add_table(rows=2, cols=2)
+    for cell, text in zip(table._cells, ("Ship", "Year", "Aura", "2031"), strict=True):
+        cell.text = text
+    bold = document.add_paragraph()
+    bold.add_run("Advice").bold = True
+    document.add_heading("Advice", 1)
+    document.add_paragraph("Buy another.")
+    document.save(path)
+
+
+def test_a_word_file_gives_its_sections_with_readable_tables(tmp_path: Path) -> None:
+    folder = tmp_path / "memos"
+    folder.mkdir()
+    word_file(folder / "Ferry memo (final).docx")
+    _, found, problems = imported(folder)
+    assert problems == []
+    assert list(found) == ["Ferry-memo-final", "Ferry-memo-final:facts", "Ferry-memo-final:advice"]
+    facts = found["Ferry-memo-final:facts"]
+    assert facts.title == "Ferry memo – Facts"
+    assert "The ferry sank in May.\n\nShip | Year\nAura | 2031" in facts.text
+    assert facts.metadata["path"] == "Ferry memo (final).docx"
+    assert facts.language == "en"
+    assert facts.valid_from[:2] == "20"
+
+
+def mail(**attachments: bytes) -> bytes:
+    message = EmailMessage()
+    message["Subject"] = "Laituri"
+    message["From"] = "a@example.com"
+    message["To"] = "b@example.com"
+    message["Date"] = "Fri, 02 May 2031 10:00:00 +0300"
+    message.set_content("Hei,\n\nlaituri on korjattu ja lasku on liitteenä.\n")
+    for name, data in attachments.items():
+        message.add_attachment(
+            data, maintype="application", subtype="octet-stream", filename=name.replace("_", ".")
+        )
+    return message.as_bytes()
+
+
+def test_an_email_has_its_subject_date_people_and_attachments(tmp_path: Path) -> None:
+    folder = tmp_path / "mail"
+    folder.mkdir()
+    (folder / "one.eml").write_bytes(mail(bill_txt=b"Lasku: 40 euroa on maksettu."))
+    _, found, problems = imported(folder)
+    assert problems == []
+    letter = found["one"]
+    assert (letter.title, letter.valid_from, letter.language) == ("Laituri", "2031-05-02", "fi")
+    assert letter.metadata["from"] == "a@example.com"
+    assert found["one/bill"].text == "Lasku: 40 euroa on maksettu."
+
+
+def test_archives_and_folders_are_read_to_their_ends(tmp_path: Path) -> None:
+    folder = tmp_path / "all"
+    (folder / "deep" / "er").mkdir(parents=True)
+    (folder / "deep" / "er" / "note.txt").write_text("A note on ferries.")
+    (folder / ".hidden.txt").write_text("hidden")
+    inner = BytesIO()
+    with zipfile.ZipFile(inner, "w") as archive:
+        archive.writestr("b/one.html", "<h1>One</h1><p>First.</p>")
+    with zipfile.ZipFile(folder / "old.zip", "w") as archive:
+        archive.writestr("inner.zip", inner.getvalue())
+        archive.writestr("readme.md", "# Two\n\nSecond.")
+    _, found, problems = imported(folder)
+    assert problems == []
+    assert set(found) == {"deep/er/note", "old/inner/b/one", "old/readme"}
+    assert found["old/inner/b/one"].metadata["path"] == "old.zip/inner.zip/b/one.html"
+
+
+@pytest.mark.parametrize(
+    ("encoding", "text"),
+    [
+        ("utf-8", "Säännös"),
+        ("utf-16", "Säännös koskee lauttoja."),
+        ("cp1252", "Säännös koskee myös öljyä."),
+        ("cp1255", "חוק המעבורות חל על כל אגם"),
+    ],
+)
+def test_encodings_are_told_apart(tmp_path: Path, encoding: str, text: str) -> None:
+    folder = tmp_path / "texts"
+    folder.mkdir()
+    (folder / "a.txt").write_bytes(text.encode(encoding))
+    assert imported(folder)[1]["a"].text == text
+
+
+# ── what cannot be read ───────────────────────────────────────────────────────────────────────────
+
+
+def test_what_cannot_be_read_is_listed_with_the_reason_and_the_rest_goes_on(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "odd"
+    folder.mkdir()
+    (folder / "empty.txt").write_bytes(b"")
+    (folder / "broken.docx").write_bytes(b"PK\x03\x04 no")
+    (folder / "old.docx").write_bytes(b"\xd0\xcf\x11\xe0 locked")
+    (folder / "binary.txt").write_bytes(bytes(range(32)) * 100)
+    (folder / "picture.png").write_bytes(b"\x89PNG")
+    (folder / "broken.pdf").write_bytes(b"%PDF-1.7 nothing")
+    with zipfile.ZipFile(folder / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("zeros.txt", b"\0" * 8 * 2**20)
+    (folder / "good.txt").write_text("This one can be read.")
+    _, found, problems = imported(folder)
+    assert list(found) == ["good"]
+    reasons = {problem.where: (problem.code, problem.reason) for problem in problems}
+    assert reasons["empty.txt"] == ("unreadable", "the file is empty")
+    assert "password" in reasons["old.docx"][1]
+    assert reasons["binary.txt"][1] == "it is not text: it holds binary data"
+    assert reasons["picture.png"] == ("skipped", ".png files are not read")
+    assert "times its size: it may be a bomb" in reasons["bomb.zip"][1]
+    assert set(reasons) == {path.name for path in folder.iterdir()} - {"good.txt"}
+    assert all("\n" not in reason for _, reason in reasons.values())
+
+
+def test_a_file_that_takes_too_much_is_reported_and_the_rest_goes_on(tmp_path: Path) -> None:
+    folder = tmp_path / "heavy"
+    folder.mkdir()
+    (folder / "a.txt").write_text("First.")
+    (folder / "b.txt").write_text("x\n\n" * 4_000_000)  # each paragraph needs 100 bytes
+    (folder / "c.txt").write_text("Last.")
+    home = tmp_path / "home"
+    import_corpus(
+        "documents", folder, name="c", home=home, limits=Limits(seconds=60, megabytes=256)
+    )
+    corpus = open_corpus(home, "c")
+    assert {document.id for document in corpus.iter()} >= {"a", "c"}
+    assert [(problem.code, problem.where) for problem in corpus.problems()] == [("limit", "b.txt")]
+    assert "256 MB of memory" in corpus.problems()[0].reason
+
+
+# ── a second import ───────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_second_import_takes_only_what_changed(tmp_path: Path) -> None:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    for name in "abc":
+        (folder / f"{name}.md").write_text(f"# {name}\n\nText of {name}.")
+    (folder / "d.txt").write_bytes(b"")
+    imported(folder)
+    assert imported(folder)[0].unchanged
+    (folder / "b.md").write_text("# b\n\nAnother text of b.")
+    (folder / "c.md").unlink()
+    report, found, problems = imported(folder)
+    assert report.kept == 1
+    assert [document.text for document in found.values()] == [
+        "a\n\nText of a.",
+        "b\n\nAnother text of b.",
+    ]
+    assert [problem.where for problem in problems] == ["d.txt"]
+
+
+# ── acts ──────────────────────────────────────────────────────────────────────────────────────────
+
+FERRIES = """# Järvilauttalaki (77/2031)
+
+## 1 luku Yleiset säännökset
+
+### 1 § Soveltamisala
+
+Tätä lakia sovelletaan lauttoihin.
+
+Sitä ei sovelleta 110 a §:ssä tarkoitettuun soutuveneeseen.
+
+### 110 a § Soutuveneet
+
+Soutuvene on:
+
+1) vene; ja
+
+2) airot.
+
+Soutuveneen omistaja vastaa siitä.
+"""
+GOLDEN = """[{"id": "Q1", "category": "c", "must": true, "query": "kuka vastaa soutuveneestä",
+ "expected_any": [{"section": "110a", "moment": "2"}], "k": 5, "min_score": 0.0}]"""
+
+
+def test_an_act_in_markdown_gives_moments_with_places_that_resolve(
+    tmp_path: Path, assay_cli: Assay
+) -> None:
+    act = tmp_path / "jarvilauttalaki.md"
+    act.write_text(FERRIES, encoding="utf-8")
+    assert assay_cli("corpus", "import", act, "--name", "acts").code == 0
+    shown = assay_cli("corpus", "show", "acts", "77/2031:110a:1", "--json").json
+    assert shown["text"] == "Soutuvene on:\n\n1) vene; ja\n\n2) airot."
+    assert shown["locator"] | {} == {
+        "doc_id": "77/2031",
+        "chapter": "1",
+        "section": "110a",
+        "moment": "1",
+    }
+    assert shown["cited_by"] == ["77/2031:1:2"]
+    cited = assay_cli("cite", "järvilauttalain 110 a §:n 2 momentti", "--corpus", "acts", "--json")
+    assert [row["targets"] for row in cited.json] == [["77/2031:110a:2"]]
+    golden = tmp_path / "golden.json"
+    golden.write_text(GOLDEN, encoding="utf-8")
+    done = assay_cli("gold", "validate", golden, "--corpus", "acts")
+    assert done.code == 0, done.err
+    golden.write_text(GOLDEN.replace("110a", "111"), encoding="utf-8")
+    assert (
+        "111 § 2 mom. is not in the corpus"
+        in assay_cli("gold", "validate", golden, "--corpus", "acts").out
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "places"),
+    [
+        (
+            "he.md",
+            "# חוק המעבורות\n\n## פרק א': כללי\n\n### סעיף 1 – הגדרות\n\nבחוק זה –\n\n"
+            '"אגם" – מים;\n\n"סירה" – כלי שיט.\n\n### סעיף 2א – תחולה\n\n(א) אחד.\n\n(ב) שניים.\n',
+            [("1", None), ("2א", "א"), ("2א", "ב")],
+        ),
+        (
+            "en.md",
+            "# Ferries Act 2031\n\n## Part I General\n\n### Section 1 Definitions\n\n"
+            "In this Act a ferry is a ship.\n\n### Section 2. Licences\n\n"
+            "(1) No one runs a ferry without one.\n\n(2) It is granted by:\n\n(a) a town; or\n\n"
+            "(b) a county.\n",
+            [("1", None), ("2", "1"), ("2", "2")],
+        ),
+        (
+            "sv.md",
+            "# Lag (2031:115) om färjor\n\n## 1 kap. Inledning\n\n### 1 § Tillämpning\n\nEtt.\n\n"
+            "Två.\n\n## 2 kap. Tillstånd\n\n### 1 § Ansökan\n\nTre.\n",
+            [("1", "1"), ("1", "2"), ("1", "1")],
+        ),
+        (
+            "art.md",
+            "# Harbour Code\n\n### Article 3 – Fees\n\nOne.\n\n### Article 4 – Fines\n\nTwo.\n",
+            [("3", None), ("4", None)],
+        ),
+    ],
+)
+def test_acts_in_other_languages(
+    tmp_path: Path, name: str, text: str, places: list[tuple[str, str | None]]
+) -> None:
+    folder = tmp_path / "acts"
+    folder.mkdir()
+    (folder / name).write_text(text, encoding="utf-8")
+    _, found, problems = imported(folder)
+    locators = [one.locator for one in found.values() if one.locator and one.locator.section]
+    assert [(one.section, one.moment) for one in locators] == places
+    assert problems == []
+
+
+def test_acts_as_a_json_array(tmp_path: Path, assay_cli: Assay) -> None:
+    source = tmp_path / "act.json"
+    source.write_text(
+        '[{"act": "77/2031", "title": "Järvilauttalaki", "section": "110 a", "heading": "Veneet",'
+        ' "moments": ["Soutuvene on vene.", "Omistaja vastaa siitä."]}]',
+        encoding="utf-8",
+    )
+    assert guess_kind(str(source)) == "json"
+    assert assay_cli("corpus", "import", source, "--name", "acts").code == 0
+    shown = assay_cli("corpus", "show", "acts", "77/2031:110a:2", "--json").json
+    assert (shown["text"], shown["locator"]["moment"]) == ("Omistaja vastaa siitä.", "2")
+    cited = assay_cli("cite", "järvilauttalain 110 a §:n 2 momentti", "--corpus", "acts", "--json")
+    assert [row["targets"] for row in cited.json] == [["77/2031:110a:2"]]
+
+
+# ── the kind is guessed ───────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "kind"),
+    [
+        ("a.docx", "", "documents"),
+        ("a.csv", "id,text\n", "csv"),
+        ("a.xml", "<akomaNtoso/>", "akn"),
+        ("a.jsonl", '{"id": "1", "text": "x"}', "jsonl"),
+        ("a.jsonl", '{"law_id": "1/2031", "section_id": "1", "text": "x"}', "finlex"),
+        ("a.json", '{"pages": [{"page_num": 1}]}', "report"),
+        ("a.json", '{"id": "A-1", "year": 2031, "content": {}}', "fppc"),
+    ],
+)
+def test_the_kind_is_guessed(tmp_path: Path, name: str, text: str, kind: str) -> None:
+    (tmp_path / name).write_text(text)
+    assert guess_kind(str(tmp_path / name)) == kind
+    assert guess_kind(str(tmp_path)) == kind
+
+
+def test_a_kind_that_cannot_be_guessed_is_asked_for(tmp_path: Path, assay_cli: Assay) -> None:
+    (tmp_path / "a.xyz").write_text("x")
+    done = assay_cli("corpus", "import", tmp_path / "a.xyz", "--name", "c")
+    assert done.code == 2
+    assert "Give it before the path: documents, " in done.err
