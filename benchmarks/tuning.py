@@ -19,8 +19,8 @@ from assay import formats
 from assay.evaluation import search_space
 from assay.evaluation.fusion import fuse
 from assay.evaluation.graded import evaluate
-from assay.evaluation.statistics import mean_intervals
-from assay.evaluation.tuning import Floats, choose, choose_adaptive
+from assay.evaluation.statistics import Floats, mean_intervals
+from assay.evaluation.tuning import choose, choose_adaptive
 
 MEASURE = "nDCG@10"
 SETTINGS = 40

@@ -12,7 +12,8 @@ judged is made by selection, never at random: the pool of all engines or of both
 of three others, of one other, of the first of the two compared (a baseline that was judged when it
 was new), or what was published with the set (17 to 25% of the top tens, nearly all of it relevant).
 Depths are chosen so that a given share of the two top tens is judged. The settings of the belief
-were chosen on every second pair of engines; the tables are of the others.
+were chosen on every second pair of engines; the tables are of the others. UNLISTED and LOPSIDED
+were chosen with all pairs in view.
 """
 
 from __future__ import annotations

@@ -79,6 +79,9 @@ def test_ids_that_almost_match_are_said_and_can_be_accepted(tmp_path: Path, chan
     said = " ".join(strict.stderr.split())
     assert "almost match a judged id and count as not judged" in said
     assert "give --loose-ids" in said
+    finnish = " ".join(scorer(tmp_path, *SPOKEN, "--language", "fi").stderr.split())
+    assert "lasketaan arvioimattomiksi" in finnish
+    assert "judged id" not in finnish
     accepted = scorer(tmp_path, *SPOKEN, "--json", "--loose-ids")
     results = json.loads(accepted.stdout)
     assert results["overall"]["ndcg@10"] == 1.0

@@ -59,6 +59,6 @@ def test_mistakes_are_named() -> None:
         {"method": "rrf", "k": -1},
     ):
         with pytest.raises(InputError):
-            fused(**given)  # type: ignore[arg-type]
+            fused(**given)
     with pytest.raises(InputError, match="at least one"):
         fused("rrf", weights=[0.0, 0.0])

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from assay.evaluation import statistics, tuning
+from assay.evaluation.statistics import Floats
 from assay.evaluation.tuning import adjusted_p, choose, choose_adaptive, effects, held_out
 
 
-def drawn(rng: np.random.Generator, n: int, settings: int, better: float = 0.0) -> tuning.Floats:
+def drawn(rng: np.random.Generator, n: int, settings: int, better: float = 0.0) -> Floats:
     """Paired differences have a standard deviation of .10; setting 1 may be better."""
     values = rng.normal(0.5, 0.15, (n, 1)) + rng.normal(0, 0.1 / 2**0.5, (n, settings))
     values[:, 1] += better

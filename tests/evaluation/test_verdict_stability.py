@@ -420,3 +420,25 @@ def test_what_no_list_has_is_told_by_the_hits_at_its_end() -> None:
     assert np.array_equal(alone.drawn, beside.drawn)
     low, high = (sampled(rich, measure, each)[0].mean() for each in (beside, alone))
     assert low < high
+
+
+@pytest.mark.parametrize("better", [0, 1])
+def test_the_engine_that_returns_more_of_a_list_is_expected_to_be_better(better: int) -> None:
+    """Somebody listed what is relevant: two hits of one engine a query and one of the other, and
+    once a document that is not. What is not listed of the other is not given back to it."""
+    queries = [f"q{n}" for n in range(20)]
+    lists = [{query: [f"{name}{rank}" for rank in range(6)] for query in queries} for name in "ab"]
+    grades: Grades = {
+        query: {f"{'ab'[better]}0": 1, f"{'ab'[better]}1": 1, f"{'ba'[better]}0": 1}
+        for query in queries
+    }
+    grades["q0"]["a4"] = 0
+    pair = [scored(each, grades, rubric="r") for each in lists]
+    found = compare(pair, ["a", "b"], primary="nDCG@5").differences
+    (row,) = [each for each in found if each.verdict]
+    assert row.sure is not None
+    assert (row.sure > 0.7) == bool(better)
+    assert (row.sure < 0.3) != bool(better)
+    assert row.verdict.startswith("probably") or row.verdict in ("better", "worse")
+    assert row.pool is not None
+    assert row.pool.depth == 3

@@ -58,7 +58,7 @@ def make_world(folder: Path, home: Path) -> None:
 def _judged_set() -> None:
     """`set.json`, judged by two, with packets that are filled in."""
     dataset = Path("set.json")
-    init_gold(dataset, read_queries(Path("queries.txt")), rubric="fppc-relevance-2")
+    init_gold(dataset, read_queries(Path("queries.txt")), rubric="fppc-relevance-3")
     pool_gold(
         PoolRequest(
             dataset=dataset,

@@ -17,7 +17,7 @@ from assay.evaluation.measures import MEASURES
 from assay.formats.results_json import read_results
 from assay.judging.perturb import FAMILIES, PERTURBATIONS
 from assay.reports.numbers import Numbers
-from assay.reports.wording import Sentences
+from assay.reports.wording import Sentences, warning
 from assay.reports.words import (
     LANGUAGES,
     PAGES,
@@ -101,6 +101,17 @@ def test_english_sentences_of_the_results_are_known() -> None:
         for text in table("en")[section].values():
             if "{" not in text:
                 assert Words("fi").translated(section, str(text)) != text
+
+
+@pytest.mark.parametrize("language", ["fi", "he"])
+def test_every_warning_is_told_with_its_facts_in_every_language(language: str) -> None:
+    words = Words(language)
+    for key, sentence in table("en")["warnings"].items():
+        names = re.findall(r"\{(\w+)\}", sentence)
+        facts = {name: f"{n}-'x.json'" for n, name in enumerate(names)}
+        told = words.translated("warnings", warning(key, **facts))
+        assert told == words(f"warnings.{key}", **facts) != warning(key, **facts)
+    assert words.translated("warnings", "an unknown sentence") == "an unknown sentence"
 
 
 def test_figures_as_a_language_writes_them() -> None:

@@ -118,8 +118,8 @@ def langfuse(*, snake: bool) -> list[dict[str, Any]]:
     )
     times = ("2026-05-01 10:00:00.000000", "2026-05-01 10:00:00.250000")
     common = dict(zip((names[0], *names[2:]), ("t1", *times), strict=True))
-    found = {"input": {"query": "gift limits"}, "output": {"documents": documents}}
-    root = {"input": {"question": "gift limits?"}, "output": {"answer": "Fifty."}}
+    found: dict[str, Any] = {"input": {"query": "gift limits"}, "output": {"documents": documents}}
+    root: dict[str, Any] = {"input": {"question": "gift limits?"}, "output": {"answer": "Fifty."}}
     if snake:  # the export writes them as JSON inside JSON
         found = {key: json.dumps(value) for key, value in found.items()}
         root = {key: json.dumps(value) for key, value in root.items()}

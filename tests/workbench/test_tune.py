@@ -138,7 +138,9 @@ def test_a_killed_sweep_goes_on_without_repeating_a_call(assay_cli: Assay, tmp_p
         time.sleep(0.02)
     process.send_signal(signal.SIGKILL)
     process.wait()
-    time.sleep(0.3)  # its worker goes with it
+    size = -1
+    while size != (size := (tmp_path / "calls.txt").stat().st_size):
+        time.sleep(1)  # its worker goes with it
     kept = log.read_bytes()
     log.write_bytes(kept + b'{"key": "torn')  # what a kill in the middle of a write leaves
     answered = kept.count(b"\n")

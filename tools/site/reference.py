@@ -185,6 +185,7 @@ def _doc(value: Any) -> str:
 
 def configuration() -> str:
     from assay.engines.engine_table import Common, kind_names, kind_of
+    from assay.evaluation.search_space import TuneTable
     from assay.judging.machine import Machine
     from assay.review.backlog import BacklogSource
     from assay.telemetry.external_logs import LogsSource
@@ -211,6 +212,9 @@ def configuration() -> str:
         _keys(BacklogSource),
         "## [logs]\n\nThe [team's own search log](../search-logs.md).",
         _keys(LogsSource),
+        "## [tune.NAME]\n\nA [sweep over settings](../tuning.md). Every other key is a parameter: "
+        "a list of values, or a range.",
+        _keys(TuneTable),
     ]
     intro = (
         "Every key of the file. [Writing an assay.toml](../configuration.md) shows a whole file "

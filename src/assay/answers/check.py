@@ -107,7 +107,6 @@ class _Check:
         given = dict.fromkeys(one.place.law for one in self.passages if one.place)
         self.given_laws = list(given)
         self.context = Context(given=self.given_laws)
-        self._values: dict[str, set[tuple[str, float | str]]] = {}
         self._asked: list[tuple[Citation, Target]] | None = None
 
     def run(self) -> Checked:
@@ -448,24 +447,19 @@ class _Check:
         right: QuoteStatus,
         checkable: bool,
     ) -> QuoteFinding:
-        best, source = None, ""
-        for name, text in (
-            *self._raw_texts(cited),
-            *self._raw_passages(),
-            *self._raw_texts(resolved),
-        ):
-            near = nearest(quote.text, text)
-            if best is None or near.share > best.share:
-                best, source = near, name
+        best = nearest(
+            quote.text,
+            (*self._raw_texts(cited), *self._raw_passages(), *self._raw_texts(resolved)),
+        )
         long_words = sorted(set(words(" ".join(fragments(quote.text)))[1:]), key=len)[-3:]
-        if best is None or best.share < 0.9:
+        if best.share < 0.9:
             row = self.sources.search_text(pieces, long_words)
             if row is not None:
                 where = self.sources.id_of(row)
                 status: QuoteStatus = "other_source" if checkable else right
                 return self._quoted(quote, status, where, reason=f"it stands in {where}")
-        if best is not None and best.share >= ALIKE:
-            return self._quoted(quote, "altered", source, best.diff, reason=best.diff)
+        if best.share >= ALIKE:
+            return self._quoted(quote, "altered", best.source, best.diff, reason=best.diff)
         return self._quoted(quote, "nowhere", reason="no text of the corpus or passage has it")
 
     def _quoted(
@@ -537,7 +531,7 @@ class _Check:
             texts = texts or [one.passage.text for one in self.passages]
             if not texts:
                 continue
-            is_right = any(supports(self._values_of(text), figure) for text in texts)
+            is_right = any(supports(values_in(text), figure) for text in texts)
             is_right = is_right or self._in_question(figure)
             start, end = figure.start, figure.end
             status: FigureStatus = "supported" if is_right else "unsupported"
@@ -547,7 +541,7 @@ class _Check:
 
     def _in_question(self, figure: Figure) -> bool:
         question = self.answer.question
-        return bool(question) and supports(self._values_of(question[:LONGEST]), figure)
+        return bool(question) and supports(values_in(question[:LONGEST]), figure)
 
     def _figure_texts(self, cited: list[Resolved]) -> Iterator[str]:
         """The texts that a figure may stand in: the passages cited, those of the same document, and
@@ -560,11 +554,6 @@ class _Check:
             if not each.passages:
                 for target in each.targets:
                     yield from (self.sources.text(row) for row in target.rows[:60])
-
-    def _values_of(self, text: str) -> set[tuple[str, float | str]]:
-        if text not in self._values:
-            self._values[text] = values_in(text)
-        return self._values[text]
 
 
 _SIGNS = re.compile(

@@ -99,12 +99,19 @@ _SENTENCE_END = re.compile(
 )
 
 
+_STOP = re.compile(r"[.!?\n]")
+
+
 def sentence_ends(text: str, spans: list[tuple[int, int]]) -> list[int]:
     """Where the sentences of a text end; never inside one of the spans given. Markers after the
     full stop belong to the sentence before."""
     starts = [start for start, _ in spans]
     ends = []
-    for match in _SENTENCE_END.finditer(text):
+    stop = 0
+    for sign in _STOP.finditer(text):
+        if sign.start() < stop or not (match := _SENTENCE_END.match(text, sign.start())):
+            continue
+        stop = match.end()
         at = bisect_right(starts, match.start()) - 1
         if at >= 0 and match.start() < spans[at][1] - 1:
             continue

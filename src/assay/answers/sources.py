@@ -100,6 +100,7 @@ class Sources:
         self._folder = folder
         self._texts: OrderedDict[int, tuple[str, str]] = OrderedDict()
         self._located: OrderedDict[str, tuple[frozenset[int], Place | None]] = OrderedDict()
+        self._searched: OrderedDict[str, int | None] = OrderedDict()
         self._whole_series = corpus is not None and _declares_series(corpus)
 
     @property
@@ -467,6 +468,15 @@ class Sources:
         documents are passed over, and `pieces` its flat fragments."""
         if self.corpus is None or not longest:
             return None
+        key = "…".join(pieces)
+        if key not in self._searched:
+            self._searched[key] = self._search_text(pieces, longest)
+            if len(self._searched) > _KEPT_TEXTS:
+                self._searched.popitem(last=False)
+        return self._searched[key]
+
+    def _search_text(self, pieces: list[str], longest: list[str]) -> int | None:
+        assert self.corpus is not None
         conditions = [pl.col("text").str.contains(word, literal=True) for word in longest]
         texts = self.corpus.frame.with_row_index("row").select("row", "text")
         for condition in conditions:

@@ -6,7 +6,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
+from collections.abc import Iterable
 from difflib import SequenceMatcher
+from functools import lru_cache
 from typing import NamedTuple
 
 _POINTS = re.compile("[\u0591-\u05c7\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
@@ -21,6 +23,7 @@ ELLIPSIS = re.compile(
 _INSERTED = re.compile(r"\[([^\[\]]{1,60})\]")
 
 
+@lru_cache(maxsize=2_000)
 def flat(text: str) -> str:
     """The letters and digits of a text alone, in lower case; a decimal point is kept."""
     plain = _POINTS.sub("", unicodedata.normalize("NFKC", text))
@@ -56,19 +59,39 @@ class Nearest(NamedTuple):
 
     share: float
     diff: str
+    source: str = ""
 
 
 _MARGIN = 12  # words that may be missing from a quotation or be put into it
 NOTHING = Nearest(0.0, "")
+_COMPARED = 3  # texts that have most words of a quotation; the others are not compared with it
 
 
-def nearest(quote: str, text: str) -> Nearest:
-    """Find where most words of a quotation stand close together in a text, and compare there."""
-    quoted = [word for piece in fragments(quote) for word in words(piece)]
+@lru_cache(maxsize=500)
+def _folded(text: str) -> tuple[list[str], list[str], frozenset[str]]:
+    """The words of a text, the same in lower case, and each once."""
     source = words(text)
+    there = [word.casefold() for word in source]
+    return source, there, frozenset(there)
+
+
+def nearest(quote: str, texts: Iterable[tuple[str, str]]) -> Nearest:
+    """The text, of several with their names, that has most of a quotation in its order; the first
+    of those that are alike."""
+    quoted = [word for piece in fragments(quote) for word in words(piece)]
+    wanted = {word.casefold() for word in quoted}
+    unique = {text: name for name, text in reversed(list(texts))}
+    ranked = sorted(reversed(unique.items()), key=lambda one: -len(wanted & _folded(one[0])[2]))
+    found = (_nearest(quoted, text)._replace(source=name) for text, name in ranked[:_COMPARED])
+    return max(found, key=lambda one: one.share, default=NOTHING)
+
+
+def _nearest(quoted: list[str], text: str) -> Nearest:
+    """Find where most words of a quotation stand close together in a text, and compare there."""
+    source, there, _ = _folded(text)
     if not quoted or not source:
         return NOTHING
-    folded, there = [w.casefold() for w in quoted], [w.casefold() for w in source]
+    folded = [word.casefold() for word in quoted]
     begin = _densest(folded, there)
     window = there[begin : begin + len(folded) + _MARGIN + len(folded) // 2]
     matcher = SequenceMatcher(None, window, folded, autojunk=False)

@@ -25,6 +25,7 @@ from assay.core.errors import AssayError
 
 # command: the module under assay.cli and the function, or group of commands, in it
 COMMANDS = {
+    "start": "start:start",
     "init": "project:init",
     "index": "corpus:index",
     "search": "corpus:search",

@@ -23,7 +23,6 @@ def import_(
     kind: Annotated[
         str,
         typer.Argument(
-            metavar="[KIND]",
             help="documents, akn, finlex, fppc, report, jsonl, json, csv, parquet or postgres. "
             "If omitted, it is guessed from the files.",
         ),
@@ -31,9 +30,7 @@ def import_(
     name: Annotated[str, typer.Option(help="What the corpus is called.")],
     source: Annotated[
         str,
-        typer.Argument(
-            metavar="SOURCE", show_default=False, help="A file, a folder, or a database URL."
-        ),
+        typer.Argument(show_default=False, help="A file, a folder, or a database URL."),
     ] = "",
     map_: Annotated[
         list[str] | None,

@@ -349,7 +349,8 @@ def import_searches(
 
     with opened(store, create=True) as service:
         done = logs.import_searches(service, path, redactions=redact or ())
-    tell(done, f"{done.read} searches read, {done.new} new", json=json)
+    searches = "search" if done.read == 1 else "searches"
+    tell(done, f"{done.read} {searches} read, {done.new} new", json=json)
 
 
 @logs_app.command()

@@ -206,7 +206,8 @@ def _scored(
     scored = score(request, progress=searching, say=say)
     words = Words(language)
     for warning in scored.warnings:
-        say(words("command.warning", warning=warning), style="yellow")
+        told = words.translated("warnings", warning)
+        say(words("command.warning", warning=told), style="yellow")
     answer = to_json(scored.results) if json else None
     emit(answer, lambda: card(view(scored.results, language=language)), json=json)
     if report is not None:

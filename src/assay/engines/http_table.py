@@ -51,7 +51,7 @@ class HttpTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     `params` are added to the address. `hits` finds the list of hits; `id`, `score`, `title` and
     `text` are found in each hit. What `error` finds is an error, even if the status is good.
     `login` is a user and a password (`env:NAME` for USER:PASSWORD), `ca` a file of certificates to
-    trust. `parameters` are more placeholders, with their values."""
+    trust."""
 
     http: str = ""
     preset: str = ""
@@ -67,7 +67,7 @@ class HttpTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     error: str = ""
     login: str = ""
     ca: str = ""
-    parameters: dict[str, Any] = {}
+    parameters: dict[str, Any] = {}  # more placeholders, with their values
     example: str = ""  # of a preset: an address, for who has given none
 
 

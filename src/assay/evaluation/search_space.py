@@ -36,24 +36,21 @@ Search = Literal["", "grid", "random", "optuna"]
 
 
 class TuneTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What `[tune.NAME]` of assay.toml says. The engine is the one of this name unless `engine` or
-    `fuse`, a list of saved runs, says another; `gold` and `measure` are by default the first set
-    and what it is decided by. `budget` is the most settings that are tried. A setting that takes
-    longer than `max_p95_ms` or costs more than `max_cost` cannot win; `cost` has a price for each
-    value of a parameter, or for one unit of it. `current` is what fused runs use now."""
+    """What `[tune.NAME]` of assay.toml says, beside its parameters."""
 
-    engine: str = ""
-    fuse: tuple[str, ...] = ()
-    gold: str = ""
-    measure: str = ""
-    search: Search = ""
-    budget: int = 40
-    seed: int = 0
-    max_p95_ms: float | None = None
-    max_cost: float | None = None
+    engine: str = ""  # the engine to tune; by default the one called NAME
+    fuse: tuple[str, ...] = ()  # saved runs to fuse, in place of an engine
+    gold: str = ""  # the gold set; by default the first
+    measure: str = ""  # the measure that decides; by default that of the set
+    search: Search = ""  # by default the grid where it fits the budget, else random
+    budget: int = 40  # the most settings to try
+    seed: int = 0  # of random settings
+    max_p95_ms: float | None = None  # a slower setting cannot win
+    max_cost: float | None = None  # a dearer setting cannot win
+    # the price of one query: for each value of a parameter, or for one unit of it
     cost: dict[str, float | dict[str, float]] = {}
-    current: JsonObject = {}
-    parameters: JsonObject = {}
+    current: JsonObject = {}  # what fused runs use now
+    parameters: JsonObject = {}  # parameters whose names are keys of this table
 
 
 def read_tunes(tables: object, file: Path) -> dict[str, TuneTable]:

@@ -4,7 +4,8 @@ digits or in words of three languages, so that "viisi vuotta", "5 years" and "ח
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
+from functools import lru_cache
 from typing import NamedTuple
 
 from assay.language.hebrew import without_points
@@ -125,7 +126,8 @@ def figures_in(text: str) -> list[Figure]:
     return sorted(found, key=lambda one: one.start)
 
 
-def values_in(text: str) -> set[tuple[str, float | str]]:
+@lru_cache(maxsize=1_000)
+def values_in(text: str) -> frozenset[tuple[str, float | str]]:
     """The figures of a source, each as kind and value; a unit without a number is one of it, and a
     number without a unit has the kind "number"."""
     plain = without_points(text)
@@ -137,10 +139,10 @@ def values_in(text: str) -> set[tuple[str, float | str]]:
         if kind:
             values.add((kind, float(factor * _DUALS.get(unit[unit.lastgroup or 0], 1))))
     values |= {("number", value) for value in _words(plain)}
-    return values
+    return frozenset(values)
 
 
-def supports(values: set[tuple[str, float | str]], figure: Figure) -> bool:
+def supports(values: Set[tuple[str, float | str]], figure: Figure) -> bool:
     """Whether a figure stands among the values of a source. A number of a kind that the source has
     none of may stand there without its unit: a table, a list."""
     if (figure.kind, figure.value) in values:

@@ -794,22 +794,26 @@ def chance(value: float | None, tell: Sentences) -> str:
 # ── runs ──────────────────────────────────────────────────────────────────────────────────────────
 
 
+def warning(key: str, **facts: object) -> str:
+    """A warning about a run in English; `Words.translated` tells it in another language."""
+    return Words("en")(f"warnings.{key}", **facts)
+
+
 def run_warnings(counts: Mapping[str, int], *, golden: bool = False) -> Iterator[str]:
     """What to know before the figures of a run are trusted: queries that it lacks, has beside the
     gold set, or failed on."""
-    nouns, result = ("questions", "count as not passed") if golden else ("queries", "score 0")
-    expected = counts["n_expected"]
+    of_set = "_questions" if golden else ""
+    every = counts["n_expected"]
     if duplicates := counts.get("duplicates"):
-        yield f"duplicate hits were dropped, the first place was kept: {duplicates}"
+        yield warning("duplicates", n=duplicates)
     if retried := counts.get("retried"):
-        what = "1 query was" if retried == 1 else f"{retried} queries were"
-        yield f"{what} answered after a retry; their times are those of the last attempt"
+        yield warning("retried_one" if retried == 1 else "retried", n=retried)
     if missing := counts["n_missing"]:
-        yield f"{missing} of {expected} {nouns} are missing from the run and {result}"
+        yield warning(f"missing{of_set}", n=missing, all=every)
     if extra := counts["n_extra"]:
-        yield f"{extra} {nouns} of the run are not in the gold set and were ignored"
+        yield warning(f"extra{of_set}", n=extra)
     if failed := counts.get("n_failed"):
-        yield f"the engine failed on {failed} of {expected} {nouns}; they are not scored"
+        yield warning(f"failed{of_set}", n=failed, all=every)
 
 
 # ── search hits ───────────────────────────────────────────────────────────────────────────────────

@@ -6,6 +6,7 @@ page are in `pages/PAGE.CODE.toml`: keys without sections, a text or the two for
 
 from __future__ import annotations
 
+import re
 import tomllib
 from functools import cache
 from pathlib import Path
@@ -148,8 +149,24 @@ class Words:
         return f"{known[name]} ({name})" if name in known else name
 
     def translated(self, section: str, text: str) -> str:
-        """An English sentence that the results hold, in this language where it is a known one."""
+        """An English sentence that the results hold, in this language where it is a known one, with
+        the facts that it states."""
         if self.is_english:
             return text
-        keys = (key for key, known in table("en")[section].items() if known == text)
-        return next((str(table(self.language)[section][key]) for key in keys), text)
+        for key, known in table("en")[section].items():
+            here = str(table(self.language)[section][key])
+            if known == text:
+                return here
+            if found := _pattern(str(known)).fullmatch(text):
+                return here.format(**self.with_directions(**found.groupdict()))
+        return text
+
+
+@cache
+def _pattern(sentence: str) -> re.Pattern[str]:
+    """An English sentence of the table as a pattern, with a group for each of its facts."""
+    parts = re.split(r"\{([a-z]+)\}", sentence)
+    return re.compile(
+        "".join(f"(?P<{part}>.+?)" if n % 2 else re.escape(part) for n, part in enumerate(parts)),
+        re.DOTALL,
+    )

@@ -210,7 +210,7 @@ def _make(say: Say, now: datetime) -> None:
     say("pooling what three engines find for 21 queries")
     sample = source / "en" / "dataset.json"
     queries = [(str(sample), query) for query in formats.read_gold(sample).queries]
-    init_gold(SET, queries, rubric="fppc-relevance-2", taxonomy=sample)
+    init_gold(SET, queries, rubric="fppc-relevance-3", taxonomy=sample)
     pool_gold(PoolRequest(dataset=SET, engines=ON_ENGLISH, corpus=Path(ENGLISH), seed=7))
     say("two made-up judges vote, and the engines run, on four days")
     with open_service() as service:

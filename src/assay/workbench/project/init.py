@@ -143,7 +143,7 @@ def _configuration(answers: Answers) -> str:
         gold, path = _table_name(answers.dataset), answers.dataset
         is_golden = formats.read_gold(Path(path)).is_golden
         measure = "pass_rate_total" if is_golden else measure
-    name, engine = _engine(answers)
+    name, engine = engine_table(answers)
     tables = [
         "# `assay run` scores every engine on every gold set and decides the gates.",
         f"[gold.{gold}]\npath = {_toml_string(path)}",
@@ -160,7 +160,7 @@ def _table_name(path: str) -> str:
     return re.sub(r"[^\w]+", "-", Path(path).stem).strip("-") or "gold"
 
 
-def _engine(answers: Answers) -> tuple[str, str]:
+def engine_table(answers: Answers) -> tuple[str, str]:
     """The name of the table of the engine, and its keys."""
     engine = answers.engine
     if engine.startswith(("http://", "https://")):

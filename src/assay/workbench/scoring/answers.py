@@ -53,6 +53,7 @@ def check_file(
     as_of: str = "",
     mapping: Mapping[str, str] | None = None,
     dataset: Path | None = None,
+    gold: GoldSet | None = None,
     gates: Sequence[str] = (),
     output: Path | None = None,
     report: Path | None = None,
@@ -72,7 +73,7 @@ def check_file(
         read.answers,
         corpus=corpus,
         as_of=as_of,
-        gold=read_gold(dataset) if dataset is not None else None,
+        gold=read_gold(dataset) if dataset is not None else gold,
         gates=gates,
         name=name or path.stem,
         progress=progress,
@@ -168,9 +169,9 @@ def _authorities(
 
 
 @lru_cache(maxsize=4)
-def sources_of(corpus: str) -> Sources:
+def sources_of(corpus: str, home: Path | None = None) -> Sources:
     """The documents of a corpus, opened once."""
-    return Sources(corpus_named(corpus) if corpus else None)
+    return Sources(corpus_named(corpus, home) if corpus else None)
 
 
 def guard(
@@ -181,6 +182,7 @@ def guard(
     as_of: str = "",
     corpus: str = "",
     language: str = "",
+    home: Path | None = None,
 ) -> Checked:
     """Check one answer in a running service, against the passages alone or with a corpus."""
     given = tuple(
@@ -197,7 +199,7 @@ def guard(
         as_of=as_of,
         language=language,
     )
-    return check(asked, sources_of(corpus))
+    return check(asked, sources_of(corpus, home))
 
 
 def report_answers(path: Path, output: Path, *, language: str = "en") -> None:

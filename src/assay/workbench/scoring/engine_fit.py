@@ -12,6 +12,7 @@ from assay.core.results import GradedResults
 from assay.core.types import GoldSet
 from assay.engines.engine_table import EngineConfig
 from assay.engines.running import BASELINES
+from assay.reports.wording import warning
 
 if TYPE_CHECKING:  # corpora take long to load, and most engines search none of ours
     from assay.corpus.disk import Corpus
@@ -61,10 +62,7 @@ def check_documents_known(
     problem = f"no document that {results.engine} returned is known to {gold.name}"
     corpora = _corpora_holding(named, home)
     if not corpora:
-        yield (
-            f"{problem}: it may search others than the set is about, "
-            "and a figure of 0 tells nothing"
-        )
+        yield warning("other_documents", engine=results.engine, gold=gold.name)
     elif not _any_in(found, corpora):
         where = " and ".join(corpus.name for corpus in corpora)
         raise InputError(

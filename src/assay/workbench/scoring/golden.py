@@ -27,7 +27,7 @@ from assay.law.matching import (
     matches,
     one_language,
 )
-from assay.reports.wording import run_warnings
+from assay.reports.wording import run_warnings, warning
 from assay.workbench.deciding.baseline import read_baseline
 from assay.workbench.scoring.request import (
     DEFAULT_TOP_K,
@@ -148,8 +148,8 @@ def _evidence_warnings(gold: GoldSet) -> Iterable[str]:
         bool(checks.evidence or any(checks.evidence_of)) for checks in map(checks_of, gold.queries)
     )
     if asked:
-        who = "1 question asks" if asked == 1 else f"{asked} questions ask"
-        yield f"{who} for evidence, and the hits have no text to find it in; give --corpus"
+        key = "evidence_one" if asked == 1 else "evidence"
+        yield warning(key, n=asked)
 
 
 # ── places that questions expect ──────────────────────────────────────────────────────────────────

@@ -29,7 +29,7 @@ from assay.core.results import (
     Results,
 )
 from assay.core.runs import run_from_results
-from assay.core.types import GoldSet, Query, Run, Vote, counted, judgment_frame
+from assay.core.types import GoldSet, Query, Run, Vote, judgment_frame
 from assay.evaluation.graded import FAILED, evaluate, graded_results
 from assay.evaluation.judged import UNJUDGED_QUERY, Looked, look_up, prepare
 from assay.evaluation.loose_ids import near_misses, with_judged_ids
@@ -40,7 +40,7 @@ from assay.gold.rows import log_path
 from assay.gold.votes import current
 from assay.judging.labels import Policy, labels, read_policy
 from assay.judging.votes import read_votes
-from assay.reports.wording import run_warnings, why_not_estimated
+from assay.reports.wording import run_warnings, warning, why_not_estimated
 from assay.workbench.scoring.request import (
     DEFAULT_TOP_K,
     Progress,
@@ -97,18 +97,13 @@ def _log_warnings(gold: GoldSet, dataset: Path) -> Iterable[str]:
 
     since = votes_since(dataset, dataset.read_bytes())
     if since is None:
-        yield (
-            f"{dataset} is not as its log left it: somebody edited it, or it is behind; "
-            "the next command that writes to the set records the edit or writes the file again"
-        )
+        yield warning("edited", dataset=dataset)
     elif since and not gold.from_logs:
-        new = counted(since, "new judgment")
-        verb = "is" if since == 1 else "are"
-        yield f"{new} {verb} not counted yet: `assay gold merge {dataset}` updates the labels"
+        key = "not_counted_one" if since == 1 else "not_counted"
+        yield warning(key, n=since, command=f"assay gold merge {dataset}")
     if rulings := rulings_needed(dataset):
-        waiting = counted(rulings, "pair")
-        verb = "waits" if rulings == 1 else "wait"
-        yield f"{waiting} {verb} for a ruling: `assay gold adjudicate {dataset}` lists them"
+        key = "ruling_one" if rulings == 1 else "ruling"
+        yield warning(key, n=rulings, command=f"assay gold adjudicate {dataset}")
 
 
 def primary_of(request: ScoreRequest, gold: GoldSet, measures: Sequence[str]) -> str:
@@ -184,17 +179,12 @@ def _with_judged_ids(run: Run, gold: GoldSet) -> Looked:
 def _near_miss_warnings(results: GradedResults, gold: GoldSet) -> Iterable[str]:
     """Results that would be judged if their ids were written as in the gold set."""
     if accepted := results.receipt.counts.get("loose_ids"):
-        yield f"--loose-ids: {counted(accepted, 'id')} of the run taken for the judged ids"
+        yield warning("loose_ids", n=accepted)
     missed = list(near_misses(results, gold))
     if missed:
-        first, queries = missed[0], len({each.query_id for each in missed})
-        verb = "matches" if len(missed) == 1 else "match"
-        where = counted(queries, "query") if queries == 1 else f"{queries} queries"
-        yield (
-            f"{counted(len(missed), 'result')} of {where} almost {verb} a judged id and count as "
-            f"not judged: {first.returned!r} for {first.judged!r}. They differ in case, spaces, "
-            "dashes or invisible characters. If they are the same documents, give --loose-ids"
-        )
+        first, n = missed[0], len(missed)
+        written = {"returned": repr(first.returned), "judged": repr(first.judged)}
+        yield warning("near_miss", n=n, **written)
 
 
 def _cut_warnings(run: Run, measures: Sequence[str]) -> Iterable[str]:
@@ -206,11 +196,7 @@ def _cut_warnings(run: Run, measures: Sequence[str]) -> Iterable[str]:
         if kept and (measure.cutoff or kept + 1) > kept
     ]
     if deeper:
-        yield (
-            f"the saved results keep the top {kept} hits of each query, and more came: "
-            f"{', '.join(deeper)} look deeper and count the rest as not returned; score the run "
-            "itself, or save it with --hits all"
-        )
+        yield warning("cut", kept=kept, measures=", ".join(deeper))
 
 
 def _unjudged_warnings(results: Results, request: ScoreRequest) -> Iterable[str]:
@@ -218,19 +204,17 @@ def _unjudged_warnings(results: Results, request: ScoreRequest) -> Iterable[str]
     none."""
     unjudged = sum(entry.reason == UNJUDGED_QUERY for entry in results.per_query)
     if not results.receipt.gold.judgments:
-        yield (
-            "nothing is judged yet, so there are no figures; have the top of this and other "
-            f"engines judged: assay gold pool {request.dataset} {_engine_options(request)}"
-        )
+        command = f"assay gold pool {request.dataset} {_engine_options(request)}"
+        yield warning("nothing_judged", command=command)
     elif unjudged:
-        yield f"{unjudged} of {len(results.per_query)} queries have no judgments and no figures"
+        yield warning("unjudged", n=unjudged, all=len(results.per_query))
 
 
 def _empty_warnings(results: Results) -> Iterable[str]:
     """A wrong index or filter is no error of the engine, and gives nothing but zeros."""
     asked = results.receipt.counts["n_run"] - results.receipt.counts["n_failed"]
     if asked > 0 and not any(entry.num_results for entry in results.per_query):
-        yield "no query has a single hit: is it the right index, and is there anything in it?"
+        yield warning("empty")
 
 
 def _other_documents_warnings(

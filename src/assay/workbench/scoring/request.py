@@ -24,6 +24,7 @@ from assay.engines.engine_table import EngineConfig, called
 from assay.engines.engine_table import seconds_of as seconds_of  # for commands
 from assay.evaluation.graded import default_measures
 from assay.gold.rows import has_log
+from assay.reports.wording import warning
 
 if TYPE_CHECKING:  # most sets name no rubric
     from assay.judging.rubrics import Rubric
@@ -241,11 +242,11 @@ def rubric_warnings(gold: GoldSet, dataset: Path) -> Iterator[str]:
     """Warnings about the rubric and the votes of a set, before its figures are trusted."""
     rubric = rubric_of(gold, dataset)
     if rubric is None and gold.rubric:
-        yield f"the rubric {gold.rubric} of the set is not here: relevant is grade 1 or more"
+        yield warning("no_rubric", rubric=gold.rubric)
     used = set(gold.judgments["grade"].to_list())
     if rubric is not None and (lost := sorted(used - set(rubric.values))):
         grades = ", ".join(map(str, lost))
-        yield f"the rubric {rubric.id} has no grade {grades}, and the set does; see gold validate"
+        yield warning("no_grade", rubric=rubric.id, grades=grades)
     if stale := stale_count(dataset):
         yield f"{stale}: judge them again, or score what was judged"
 

@@ -1,0 +1,176 @@
+"""`assay start`: the guided way from own documents to a decision, made of ordinary commands."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from assay.cli.output import Json, emit, put, say
+from assay.core.errors import AssayError
+
+if TYPE_CHECKING:
+    from assay.workbench.project.start import StartAnswers, StartStep
+
+
+def start(
+    documents: Annotated[
+        str, typer.Argument(help="A file or folder of documents.", show_default="asked")
+    ] = "",
+    engine: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="An engine to compare: bm25, the name of the corpus (Assay's own), a Python file, "
+            "an address with {{query}}, or saved results. Repeat for more."
+        ),
+    ] = None,
+    judges: Annotated[str, typer.Option(help="The judges, such as ann,ben.")] = "",
+    pairs: Annotated[
+        int | None, typer.Option(min=1, help="Pairs for each judge.", show_default="60")
+    ] = None,
+    show: Annotated[
+        bool, typer.Option("--steps", help="Show all steps and where you are; run nothing.")
+    ] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Run each step that needs no answer.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Go from your documents to a decision between two engines. Each step is a command that is
+    shown before it runs. Leave with Ctrl-C; start again to go on."""
+    from msgspec.structs import replace
+
+    from assay.workbench.project import start as way
+
+    answers = way.known_answers()
+    if documents:
+        answers = replace(answers, documents=documents, corpus=way.corpus_name(documents))
+    if judges:
+        names = tuple(name.strip() for name in judges.split(",") if name.strip())
+        answers = replace(answers, judges=names)
+    if pairs:
+        answers = replace(answers, pairs=pairs)
+    if engine:
+        found = tuple(way.configure(one, answers.corpus) for one in engine)
+        answers = replace(answers, engines=found)
+    way.keep_answers(answers)
+    if show or json:
+        found_steps = way.steps(answers)
+        emit(found_steps, lambda: _listed(found_steps), json=json)
+        return
+    while (at := way.next_step(answers)) is not None:
+        number, step = at
+        say(f"\nStep {number} of {len(way.steps(answers))}: {step.title}", style="bold")
+        changed = _answered(step, answers)
+        if changed is None:
+            return
+        if changed != answers:
+            answers = changed
+            way.keep_answers(answers)
+            continue
+        if not _run(step, yes=yes):
+            return
+    say("\nDone. To judge more, fill in pairs.csv; `assay start --steps` lists every command.")
+
+
+def _listed(steps: list[StartStep]) -> str:
+    lines = []
+    for number, step in enumerate(steps, start=1):
+        lines.append(f"{'✓' if step.is_done else ' '} {number:2} {step.title}")
+        lines += [f"       {line}" for line in step.lines]
+    return "\n".join(lines)
+
+
+def _asks() -> bool:
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def _answered(step: StartStep, answers: StartAnswers) -> StartAnswers | None:
+    """The answers with the one that the step asks for; None where nobody can be asked."""
+    from msgspec.structs import replace
+
+    from assay.workbench.project import start as way
+
+    if not step.asks:
+        return answers
+    if not _asks():
+        say(f"next: {HOW[step.asks]}")
+        return None
+    if step.asks == "queries":
+        say("Paste them here, one a line, and end with an empty line.")
+        say(f"{way.save_queries(_pasted())} queries kept in {way.QUERIES}")
+        return replace(answers)
+    while True:
+        text = str(typer.prompt(HOW[step.asks], err=True, default=_usual(step, answers))).strip()
+        try:
+            if step.asks == "documents":
+                return replace(answers, documents=text, corpus=way.corpus_name(text))
+            parts = tuple(part.strip() for part in text.split(",") if part.strip())
+            if step.asks == "judges":
+                return replace(answers, judges=parts)
+            names = tuple(way.configure(part, answers.corpus) for part in parts)
+            return replace(answers, engines=names)
+        except AssayError as error:
+            say(f"{error}", style="red")
+
+
+HOW = {
+    "documents": "Where are your documents? (assay start FOLDER)",
+    "queries": "write queries.txt with one query a line, then: assay start",
+    "engines": "Which engines, with commas between? (assay start --engine A --engine B)",
+    "judges": "Who judges, with commas between? (assay start --judges ann,ben)",
+}
+
+
+def _usual(step: StartStep, answers: StartAnswers) -> str | None:
+    from assay.core import extras
+
+    usual = f"{answers.corpus},bm25" if extras.has("search") else "bm25"
+    return {"engines": usual, "judges": "ann,ben"}.get(step.asks)
+
+
+def _pasted() -> list[str]:
+    lines = []
+    for line in sys.stdin:
+        if not line.strip():
+            break
+        lines.append(line)
+    return lines
+
+
+def _run(step: StartStep, *, yes: bool) -> bool:
+    """Show the commands of a step and run them; whether the way goes on."""
+    from assay.workbench.project import start as way
+
+    if step.by_hand:
+        say(step.by_hand)
+    for line in step.lines:
+        put(line)
+    if not step.commands or (step.by_hand and not _asks()):
+        say("Then: assay start")
+        return False
+    if not yes:
+        if not _asks():
+            say("next: run it, or assay start --yes")
+            return False
+        if not typer.confirm("Run it?", default=True, err=True):
+            return False
+    for command in step.commands:
+        done = subprocess.run([sys.executable, "-m", "assay", *command], check=False)
+        if done.returncode not in (0, 1, 3):  # a check that fails or is open is an answer
+            return False
+    if step.commands[0][:2] == ("engines", "test"):
+        way.mark_tried()
+    if not _is_now_done(step):
+        say("This step is not done yet. Then: assay start")
+        return False
+    return True
+
+
+def _is_now_done(step: StartStep) -> bool:
+    from assay.workbench.project import start as way
+
+    now = way.steps(way.known_answers())
+    return any(one.title == step.title and one.is_done for one in now)

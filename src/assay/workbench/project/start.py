@@ -1,0 +1,286 @@
+"""`assay start`: the way from own documents to a decision between two engines, step by step.
+
+Every step is an ordinary command. Which steps are done is read from the files that they leave, so
+the way can be left and resumed at any time, and a step that somebody has done by hand is done. The
+answers to the questions are kept in the workspace, in `start.json`.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from assay import formats
+from assay.core import extras
+from assay.core.errors import AssayError
+from assay.core.files import write_atomic
+from assay.core.workspace import workspace
+from assay.corpus.lookup import corpus_named, is_corpus
+from assay.engines.indexed import is_indexed
+from assay.formats.query_lists import read_queries
+from assay.gold.log import open_log
+from assay.judging.pool import pool_path
+from assay.workbench.judging.rulings import dispute_count
+from assay.workbench.project.config import CONFIG_NAME
+
+SET = Path("set.json")
+QUERIES = Path("queries.txt")
+OPEN = Path("open.csv")
+NEXT = Path("pairs.csv")
+_UNSAFE = re.compile(r"[^\w.-]+")
+PAIRS = 60  # that a judge is asked for, by default: an hour
+
+
+class StartAnswers(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What has been answered so far."""
+
+    documents: str = ""
+    corpus: str = ""
+    engines: tuple[str, ...] = ()
+    judges: tuple[str, ...] = ()
+    pairs: int = PAIRS
+
+
+class StartStep(msgspec.Struct, frozen=True, kw_only=True):
+    """One step: its title, the commands that do it, and what a person does where no command can.
+    `asks` names the answer that is missing."""
+
+    title: str
+    commands: tuple[tuple[str, ...], ...] = ()
+    by_hand: str = ""
+    asks: str = ""
+    is_done: bool = False
+
+    @property
+    def lines(self) -> list[str]:
+        """The commands as they are typed."""
+        return [shlex.join(("assay", *command)) for command in self.commands]
+
+
+def known_answers() -> StartAnswers:
+    path = workspace() / "start.json"
+    return (
+        msgspec.json.decode(path.read_bytes(), type=StartAnswers)
+        if path.exists()
+        else (StartAnswers())
+    )
+
+
+def keep_answers(answers: StartAnswers) -> None:
+    folder = workspace()
+    folder.mkdir(parents=True, exist_ok=True)
+    write_atomic(folder / "start.json", msgspec.json.encode(answers))
+
+
+def corpus_name(documents: str) -> str:
+    """A name for the corpus of a folder: that of the folder."""
+    return re.sub(r"[^\w-]+", "-", Path(documents).resolve().stem).strip("-").lower() or "documents"
+
+
+def steps(answers: StartAnswers) -> list[StartStep]:
+    """The whole way, each step with whether it is done."""
+    return [
+        *_document_steps(answers),
+        *_question_steps(answers),
+        *_judging_steps(answers),
+        *_deciding_steps(answers),
+    ]
+
+
+def next_step(answers: StartAnswers) -> tuple[int, StartStep] | None:
+    """The number of the first step that is not done, and the step; None at the end."""
+    waiting = ((n, step) for n, step in enumerate(steps(answers), start=1) if not step.is_done)
+    return next(waiting, None)
+
+
+def _document_steps(answers: StartAnswers) -> list[StartStep]:
+    name = answers.corpus
+    is_here = bool(name) and is_corpus(name)
+    found = [
+        StartStep(
+            title="Import your documents",
+            commands=(("corpus", "import", answers.documents, "--name", name),) if name else (),
+            asks="" if name else "documents",
+            is_done=is_here,
+        )
+    ]
+    if extras.has("search"):
+        found.append(
+            StartStep(
+                title="Make them searchable",
+                commands=(("index", name),),
+                is_done=is_here and is_indexed(corpus_named(name, None), None),
+            )
+        )
+    return found
+
+
+def _question_steps(answers: StartAnswers) -> list[StartStep]:
+    has_set, has_list = SET.exists(), QUERIES.exists()
+    return [
+        StartStep(
+            title="Write the queries of your users, one a line, into queries.txt",
+            asks="queries",
+            by_hand="Twenty will do. People's own words are best.",
+            is_done=has_list or has_set,
+        ),
+        StartStep(
+            title="Make a gold set of them, with nothing judged yet",
+            commands=(("gold", "init", str(SET), "--queries", str(QUERIES)),),
+            is_done=has_set,
+        ),
+        StartStep(
+            title="Name the engines to compare",
+            asks="engines",
+            is_done=len(answers.engines) > 0,
+        ),
+        StartStep(
+            title="Try each engine on a query",
+            commands=tuple(
+                ("engines", "test", engine, _first_query()) for engine in _configured(answers)
+            ),
+            is_done=not _configured(answers) or (workspace() / "start-tried").exists(),
+        ),
+    ]
+
+
+def _configured(answers: StartAnswers) -> list[str]:
+    """The engines that `assay.toml` describes: the others are our own."""
+    if not Path(CONFIG_NAME).exists():
+        return []
+    from assay.workbench.project.config import read_config
+
+    return [name for name in read_config(Path(CONFIG_NAME)).engines if name in answers.engines]
+
+
+def _first_query() -> str:
+    try:
+        return next(iter(formats.read_gold(SET).queries)).text
+    except (AssayError, StopIteration):
+        return "test"
+
+
+def _engine_options(answers: StartAnswers) -> tuple[str, ...]:
+    return tuple(word for engine in answers.engines for word in ("--engine", engine))
+
+
+def _judging_steps(answers: StartAnswers) -> list[StartStep]:
+    has_votes = SET.exists() and bool(open_log(SET).votes())
+    packets = [(judge, Path(f"{judge}.html")) for judge in answers.judges]
+    received = sorted(str(path) for path in Path().glob("*votes.jsonl"))
+    judges = ",".join(answers.judges)
+    pooling = ("gold", "pool", str(SET), *_engine_options(answers), "--corpus", answers.corpus)
+    pooling += ("--depth", str(_depth(answers)), "--judges", judges, "--overlap", "1")
+    return [
+        StartStep(title="Name two judges", asks="judges", is_done=bool(answers.judges)),
+        StartStep(
+            title="Pool the top results of the engines",
+            commands=(pooling,),
+            is_done=pool_path(SET).exists(),
+        ),
+        StartStep(
+            title="Write a packet for each judge",
+            commands=tuple(
+                ("gold", "packet", str(SET), "--judge", judge, "-o", str(path))
+                for judge, path in packets
+            ),
+            is_done=has_votes or (bool(packets) and all(path.exists() for _, path in packets)),
+        ),
+        StartStep(
+            title="Bring the votes back, and see how far the judges agree",
+            commands=(("gold", "merge", str(SET), *received), ("gold", "agreement", str(SET)))
+            if received
+            else (),
+            by_hand=""
+            if received
+            else "Send each judge their .html file. They open it in a "
+            "browser and send back a file that ends in votes.jsonl: put it into this folder.",
+            is_done=has_votes,
+        ),
+        _ruling_step(has_votes=has_votes),
+    ]
+
+
+def _ruling_step(*, has_votes: bool) -> StartStep:
+    """The disagreements go to a file, and come back from it with a ruling each."""
+    is_written = OPEN.exists()
+    leave, back = ("-o", str(OPEN), "--blind"), ("--from", str(OPEN), "--by", "you")
+    return StartStep(
+        title="Rule where the judges disagree",
+        commands=(("gold", "adjudicate", str(SET), *(back if is_written else leave)),),
+        by_hand=f"Fill in grade and rationale in {OPEN} first." if is_written else "",
+        is_done=has_votes and dispute_count(SET) == 0,
+    )
+
+
+def _depth(answers: StartAnswers) -> int:
+    """How deep to look into each engine, for about as many pairs as a judge has time for: half of
+    what two engines return is the same."""
+    try:
+        queries = (
+            len(formats.read_gold(SET).queries) if SET.exists() else len(read_queries(QUERIES))
+        )
+    except AssayError:
+        queries = 20
+    per_query = answers.pairs / max(queries, 1)
+    return max(1, round(per_query / (1 + 0.5 * (len(answers.engines) - 1))))
+
+
+def _results(engine: str) -> str:
+    return f"results-{_UNSAFE.sub('-', engine)}.json"
+
+
+def _is_scored(answers: StartAnswers) -> bool:
+    return bool(answers.engines) and all(Path(_results(one)).exists() for one in answers.engines)
+
+
+def _deciding_steps(answers: StartAnswers) -> list[StartStep]:
+    results = [_results(engine) for engine in answers.engines]
+    scoring = tuple(
+        ("score", "--dataset", str(SET), "--engine", engine, "--corpus", answers.corpus, "-o", path)
+        for engine, path in zip(answers.engines, results, strict=True)
+    )
+    asked = ("gold", "next", *results, "-o", str(NEXT))
+    return [
+        StartStep(
+            title="Score and compare the engines",
+            commands=(*scoring, *((("compare", *results),) if len(results) > 1 else ())),
+            is_done=_is_scored(answers),
+        ),
+        StartStep(title="See what to judge next", commands=(asked,), is_done=NEXT.exists()),
+    ]
+
+
+def configure(engine: str, corpus: str) -> str:
+    """The name of an engine to compare. A Python file, an address or saved results get a table in
+    assay.toml; an indexed corpus and bm25 need none."""
+    if engine in (corpus, "bm25", "random") or is_corpus(engine):
+        return engine
+    from assay.workbench.project.init import Answers, engine_table
+
+    path = Path(CONFIG_NAME)
+    before = path.read_text(encoding="utf-8") if path.exists() else ""
+    if f"[engines.{engine}]" in before:
+        return engine
+    name, keys = engine_table(Answers(engine=engine, corpus=corpus))
+    taken = 2
+    while f"[engines.{name}]" in before:
+        name, taken = f"{name.rstrip('0123456789')}{taken}", taken + 1
+    gold = "" if "[gold." in before else f'[gold.set]\npath = "{SET}"\n\n'
+    write_atomic(path, f"{before}{gold}[engines.{name}]\n{keys}\n\n")
+    return name
+
+
+def mark_tried() -> None:
+    write_atomic(workspace() / "start-tried", "")
+
+
+def save_queries(lines: Sequence[str]) -> int:
+    """Keep pasted queries; how many there are."""
+    kept = [line.strip() for line in lines if line.strip()]
+    write_atomic(QUERIES, "".join(f"{line}\n" for line in kept))
+    return len(kept)

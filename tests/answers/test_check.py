@@ -1,0 +1,267 @@
+"""Generated answers are checked as a lawyer would: each status with a small made-up answer."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import assay
+from assay.cli import app
+from assay.core.results import AnswerEntry
+
+SAMPLES = Path(__file__).parents[2] / "samples"
+DEADLINE = "Oikaisuvaatimus on tehtävä 21 päivän kuluessa päätöksen tiedoksisaannista."
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture(autouse=True)
+def workspace(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ASSAY_HOME", str(home))
+    if not (home / "corpora" / "island").exists():
+        assay.import_corpus(SAMPLES / "fi" / "saaristokuntalaki.jsonl", "island", kind="finlex")
+        assay.import_corpus(SAMPLES / "en" / "opinions", "arden", kind="fppc")
+
+
+def checked(answer: str, passages: Any = (), **options: Any) -> AnswerEntry:
+    row = {"id": "1", "answer": answer, "retrieved": list(passages)}
+    row |= {key: options.pop(key) for key in ("question", "as_of") if key in options}
+    return assay.check_answers([row], **options).per_answer[0]
+
+
+def statuses(answer: str, **options: Any) -> dict[str, tuple[str, ...]]:
+    entry = checked(answer, **options)
+    return {one.text: (one.exists, one.name, one.pinpoint, one.in_force) for one in entry.citations}
+
+
+def test_a_finnish_citation_is_resolved_with_its_moment() -> None:
+    found = statuses(
+        "Ks. saaristokuntalain 33 §:n 2 momentti, saman pykälän 9 momentti, 34 § ja"
+        " saaristokuntalain 94 § sekä hallintolain 5 §.",
+        corpus="island",
+        as_of="2034-01-01",
+    )
+    assert found == {
+        "saaristokuntalain 33 §:n 2 momentti": ("found", "agrees", "exists", "in_force"),
+        "saman pykälän 9 momentti": ("found", "not_given", "missing", "unknown"),
+        "34 §": ("found", "not_given", "not_given", "in_force"),
+        "saaristokuntalain 94 §": ("not_found", "not_given", "not_given", "unknown"),
+        "hallintolain 5 §": ("outside", "not_given", "not_given", "unknown"),
+    }
+
+
+def test_law_that_has_not_come_into_force_says_so() -> None:
+    found = statuses("Ks. saaristokuntalain 33 §.", corpus="island", as_of="2030-01-01")
+    assert found["saaristokuntalain 33 §"][3] == "not_yet"
+
+
+def test_the_number_of_a_letter_decides_and_the_name_is_compared() -> None:
+    found = statuses(
+        "See the Stroud Advice Letter, No. A-23-101, the Marsh Advice Letter, No. A-23-101, and the"
+        " Nobody Advice Letter, No. A-23-777.",
+        corpus="arden",
+    )
+    assert [one[:2] for one in found.values()] == [
+        ("found", "agrees"),
+        ("found", "differs"),
+        ("not_found", "not_given"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("Under the Ferry Leave etc. Regulations 1999, regulation 10, she",
+         "Ferry Leave etc. Regulations 1999, regulation 10"),
+        ("The Equality Act 2010 applies", "Equality Act 2010"),
+        ("By s 15 of the Equality Act 2010 it", "s 15 of the Equality Act 2010"),
+        ("Under Article 8 ECHR it", "Article 8 ECHR"),
+        ("In [2010] UKSC 12 it", "[2010] UKSC 12"),
+        ("In Roe v. Wade, 410 U.S. 113 (1973) it", "Roe v. Wade, 410 U.S. 113 (1973)"),
+        ("Under Regulation (EU) 2016/679 it", "Regulation (EU) 2016/679"),
+        ("Ks. HE 268/2014 vp.", "HE 268/2014 vp"),
+        ("Ks. KHO 2019:25.", "KHO 2019:25"),
+        ("ראו ע\"א 1234/20 כהן נ' לוי.", "ע\"א 1234/20 כהן נ' לוי"),
+    ],
+)  # fmt: skip
+def test_an_authority_is_read_as_what_it_is(text: str, read: str) -> None:
+    (citation,) = checked(text).citations
+    assert (citation.text, citation.exists) == (read, "outside")
+    assert text[citation.start : citation.end] == read
+
+
+@pytest.mark.parametrize(
+    ("quote", "status"),
+    [
+        ("on tehtävä 21 päivän kuluessa päätöksen", "verbatim"),
+        ("on tehtävä 21 päi-\nvän kuluessa  päätöksen", "verbatim"),
+        ("Oikaisuvaatimus on tehtävä … päätöksen tiedoksisaannista", "ellipsis"),
+        ("on tehtävä 14 päivän kuluessa päätöksen", "altered"),
+        ("ei ole tehtävä 21 päivän kuluessa päätöksen", "altered"),
+        ("kissa istui hiljaa pitkän pöydän alla", "nowhere"),
+        ("21 päivän kuluessa", "too_short"),
+    ],
+)
+def test_a_quotation_is_compared_word_by_word(quote: str, status: str) -> None:
+    (found,) = checked(f"Laki sanoo: ”{quote}” [1].", [DEADLINE]).quotes
+    assert (found.text, found.status) == (quote, status)
+    assert bool(found.diff) == (status == "altered")
+
+
+def test_a_quotation_from_another_passage_names_it() -> None:
+    passages = [{"id": "a", "text": "Muuta."}, {"id": "b", "text": DEADLINE}]
+    (found,) = checked(f"Laki sanoo: ”{DEADLINE}” [1].", passages).quotes
+    assert (found.status, found.source) == ("other_source", "b")
+
+
+def test_a_reference_inside_a_quotation_is_not_listed() -> None:
+    text = "Laki sanoo: ”mitä 5 §:ssä tässä laissa säädetään” [1]."
+    assert [one.text for one in checked(text, ["x"]).citations] == ["[1]"]
+
+
+@pytest.mark.parametrize(
+    ("said", "status"),
+    [("21 päivän", "supported"), ("kolmen viikon", "supported"), ("14 päivän", "unsupported")],
+)
+def test_a_figure_is_looked_for_in_the_cited_text(said: str, status: str) -> None:
+    (figure,) = checked(f"Aikaa on {said} verran [1].", [DEADLINE]).figures
+    assert figure.status == status
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The retrieved passages do not answer this question.",
+        "Haettu aineisto ei vastaa kysymykseen.",
+        "המקורות שאותרו אינם משיבים על השאלה.",
+    ],
+)
+def test_a_refusal_is_recognised(text: str) -> None:
+    assert checked(text).refused
+    assert not checked("Yes, within 30 days [1].", ["30 days"]).refused
+
+
+def test_a_marker_beyond_the_passages_does_not_exist() -> None:
+    found = checked("One [1], two [1, 3], three 【2】.", ["a", "b"]).citations
+    assert [one.exists for one in found] == ["found", "not_found", "found"]
+
+
+@pytest.mark.parametrize("text", ["a " * 500_000, "[1]" * 10_000, "[" * 10_000, "\ud800x " * 999])
+def test_hostile_input_is_refused_or_done(text: str) -> None:
+    with contextlib.suppress(assay.InputError):
+        assert assay.guard(text, ["a"]).entry.citations == []
+
+
+# ── files ─────────────────────────────────────────────────────────────────────────────────────────
+
+QUESTION, ANSWER, CONTEXT = "How long?", "Thirty days [2].", "Thirty days."
+FORMATS: dict[str, Any] = {
+    "own.jsonl": {"id": "1", "question": QUESTION, "answer": ANSWER,
+                  "retrieved": [{"text": CONTEXT}]},
+    "ragas.json": [{"user_input": QUESTION, "response": ANSWER, "retrieved_contexts": [CONTEXT]}],
+    "deepeval.json": {"test_cases": [
+        {"input": QUESTION, "actual_output": ANSWER, "retrieval_context": [CONTEXT]}]},
+    "promptfoo.json": {"results": {"results": [
+        {"vars": {"question": QUESTION, "context": CONTEXT}, "response": {"output": ANSWER}}]}},
+    "langsmith.json": [
+        {"inputs": {"question": QUESTION}, "outputs": {"answer": ANSWER, "contexts": [CONTEXT]}}],
+    "messages.jsonl": {"messages": [
+        {"role": "user", "content": QUESTION}, {"role": "assistant", "content": ANSWER}],
+        "contexts": [CONTEXT]},
+    "trec.jsonl": {"topic_id": "1", "topic": QUESTION, "references": ["d1"],
+                   "answer": [{"text": ANSWER, "citations": [0]}]},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_files_of_other_tools_are_read(name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.write_text(json.dumps(FORMATS[name]), encoding="utf-8")
+    found = assay.check_answers(path)
+    markers = [one for one in found.per_answer[0].citations if one.text == "[2]"]
+    assert [one.exists for one in markers] == ["not_found"]
+    assert found.receipt.columns["answer"] in (
+        *("answer", "response", "actual_output", "response.output", "outputs.answer"),
+    )
+
+
+def test_a_table_is_read_and_a_column_can_be_named(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["q", "said", "contexts"])
+        writer.writerow([QUESTION, ANSWER, str([CONTEXT])])
+    with pytest.raises(assay.InputError, match="no column looks like the answer"):
+        assay.check_answers(path)
+    found = assay.check_answers(path, map={"answer": "said", "question": "q"})
+    assert found.per_answer[0].citations[0].exists == "not_found"
+
+
+def test_a_bad_row_is_named_and_nothing_is_written(tmp_path: Path) -> None:
+    path, output = tmp_path / "a.jsonl", tmp_path / "out.json"
+    path.write_text('{"id": "1", "answer": "x"}\n{"id": "2", "answer": 5}\n', encoding="utf-8")
+    done = CliRunner().invoke(app, ["answers", "check", str(path), "-o", str(output)])
+    assert isinstance(done.exception, assay.InputError)
+    assert f"{path}:2" in str(done.exception)
+    assert not output.exists()
+
+
+# ── the command ───────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_samples_fail_their_gates_and_every_report_is_written(tmp_path: Path) -> None:
+    output, runner = tmp_path / "results.json", CliRunner()
+    rows = [
+        json.loads(line)
+        for line in (SAMPLES / "answers" / "answers.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
+    finnish = tmp_path / "fi.jsonl"
+    lines = (json.dumps(row) for row in rows if row["language"] == "fi")
+    finnish.write_text("\n".join(lines), encoding="utf-8")
+    command = ["answers", "check", str(finnish), "--corpus", "island", "-o", str(output)]
+    done = runner.invoke(app, [*command, "--gate", "missing_citations=0"])
+    assert done.exit_code == 1
+    written = json.loads(output.read_text(encoding="utf-8"))
+    assert written["kind"] == "answers"
+    right, wrong = written["per_answer"]
+    assert set(right) == {"id", "refused", "citations", "quotes", "figures"}
+    assert {one["status"] for one in right["quotes"]} == {"verbatim"}
+    assert {one["exists"] for one in right["citations"]} == {"found"}
+    assert [one["text"] for one in wrong["citations"] if one["exists"] == "not_found"] == [
+        "saaristokuntalain 94 §:ssä",
+        "[3]",
+    ]
+    assert [one["status"] for one in wrong["quotes"]] == ["altered"]
+    assert [one["text"] for one in wrong["figures"] if one["status"] == "unsupported"] == [
+        "14 päivän"
+    ]
+    for suffix in (".html", ".md", ".xml", ".csv"):
+        report = tmp_path / f"report{suffix}"
+        assert runner.invoke(app, ["report", str(output), "-o", str(report)]).exit_code == 0
+        assert "94" in report.read_text(encoding="utf-8")
+    again = runner.invoke(app, ["compare", str(output), str(output), "--json"])
+    assert {one["difference"] for one in json.loads(again.stdout)} == {0.0}
+
+
+def test_required_authorities_tell_search_from_writing() -> None:
+    ids = [f"9001/2031:fin@20330042:{place}" for place in ("33:2", "33:4", "34:1", "9:1")]
+    gold = assay.GoldSet.from_dict({"1": dict.fromkeys(ids, 2)}, queries={"1": "Miten?"})
+    row = {
+        "id": "1",
+        "answer": "Ks. saaristokuntalain 33 §:n 2 momentti ja 34 §:n 1 momentti.",
+        "retrieved": [{"id": ids[0], "text": "x"}, {"id": ids[1], "text": "y"}],
+    }
+    (found,) = assay.check_answers([row], corpus="island", gold=gold).authorities
+    assert (found.recall, found.precision) == (0.5, 1.0)
+    assert found.not_retrieved == [ids[3]]
+    assert found.retrieved_not_cited == [ids[1]]
+    assert found.cited_not_retrieved == [ids[2]]

@@ -1,0 +1,30 @@
+"""`assay start`: every step is an ordinary command, and the way goes on where it was left."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kit.commands import Assay
+
+
+def test_the_way_is_shown_step_by_step_and_resumed(assay_cli: Assay, tmp_path: Path) -> None:
+    folder = tmp_path / "memos"
+    folder.mkdir()
+    for name in ("ferry", "quay", "bakery"):
+        (folder / f"{name}.txt").write_text(f"A memo on the {name} and its insurance.")
+    first = assay_cli("start", folder, "--engine", "bm25", "--judges", "ann,ben")
+    assert f"assay corpus import {folder} --name memos" in first.out
+    assert assay_cli("corpus", "import", folder, "--name", "memos").code == 0
+    steps = assay_cli("start", "--json").json
+    assert next(step["title"] for step in steps if step["is_done"]) == "Import your documents"
+    assert "write queries.txt" in assay_cli("start").err or steps[1]["title"].startswith(
+        "Make them"
+    )
+    Path("queries.txt").write_text("ferry insurance\nquay\n")
+    listed = assay_cli("start", "--steps").out
+    assert "assay gold init set.json --queries queries.txt" in listed
+    assert "assay gold pool set.json --engine bm25 --corpus memos" in listed
+    assert assay_cli("gold", "init", "set.json", "--queries", "queries.txt").code == 0
+    done = {step["title"]: step["is_done"] for step in assay_cli("start", "--json").json}
+    assert done["Make a gold set of them, with nothing judged yet"]
+    assert not done["Pool the top results of the engines"]
