@@ -62,7 +62,7 @@ def test_more_than_the_limit_is_refused(
     server.behave = lambda number, asked: Reply({"hits": [{"id": "a", "text": filler}]})
     outcome = assay_cli("engines", "test", "prod", "levy", "--config", "assay.toml", "--json")
     assert outcome.code == 4
-    assert "more than 64 MB" in outcome.json["wrong"][0]
+    assert "more than 1 MB" in outcome.json["wrong"][0]
 
 
 LIES = [

@@ -1,5 +1,5 @@
 """Opens the engine of a configuration and runs it on a gold set: in this process, in its own, on a
-cluster, or as several engines.
+cluster, or as several engines; and tries one query, for `assay engines test`.
 
 A Python module is somebody else's code: it runs in a process of its own, so that one that exits,
 crashes or hangs is an error of the engine, and never the end of the command. If a table routes each
@@ -15,9 +15,9 @@ from __future__ import annotations
 import contextlib
 import inspect
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -44,6 +44,9 @@ from assay.engines.python import (
     split_keywords,
     with_keywords,
 )
+
+if TYPE_CHECKING:
+    from assay.engines.http import HttpEngine, Request
 
 Say = Callable[[str], None]
 START = 300.0  # seconds that a module has to be imported and to make its engine
@@ -322,3 +325,131 @@ def _make_engine(
         reason = error_text(error)
         raise EngineError(f"the engine {name!r} could not be made: {reason}") from error
     return with_keywords(as_engine(made), asked_with)
+
+
+# ── a dry run of one query ────────────────────────────────────────────────────────────────────────
+
+
+MAX_SHOWN = 20_000  # characters of an answer that are kept
+
+
+class SentRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """A request as it may be shown, with secrets by their names."""
+
+    method: str
+    url: str
+    headers: dict[str, str]
+    body: str = ""
+
+
+class ReceivedAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    status: int
+    type: str
+    bytes: int
+    text: str
+
+
+class Trial(msgspec.Struct, frozen=True, kw_only=True):
+    """The outcome of one query. `wrong` has the errors that keep the engine from being measured,
+    `notes` what is worth a look."""
+
+    engine: str
+    kind: str
+    query: str
+    top_k: int
+    ok: bool
+    request: SentRequest | None = None
+    answer: ReceivedAnswer | None = None
+    millis: float | None = None
+    hits: list[Hit] = []
+    wrong: list[str] = []
+    notes: list[str] = []
+
+
+def try_engine(config: EngineConfig, query: str, top_k: int, known: Mapping[str, object]) -> Trial:
+    if config.kind:
+        from assay.engines.http import HttpEngine  # most engines need no HTTP client
+
+        with opened(config) as engine:
+            if isinstance(engine, HttpEngine):
+                return _try_over_http(engine, config, query, top_k, known)
+    return _try_any(config, query, top_k, known)
+
+
+def kind_word(config: EngineConfig) -> str:
+    """The word for the kind of an engine."""
+    if config.kind:
+        return config.kind
+    plain = {
+        "corpora": bool(config.routes),
+        "run": bool(config.run),
+        "search_module": bool(config.search_module),
+    }
+    return next((word for word, is_so in plain.items() if is_so), "engine")
+
+
+def _try_any(config: EngineConfig, query: str, top_k: int, known: Mapping[str, object]) -> Trial:
+    asked = Query(id="test", text=query, corpus=str(known.get("corpus", "")), extra=dict(known))
+    trial = Trial(engine=config.name, kind=kind_word(config), query=query, top_k=top_k, ok=False)
+    try:
+        _, (result,) = ask_engine(config, [asked], top_k=top_k)
+    except AllFailed as error:
+        return msgspec.structs.replace(trial, wrong=[error.first])
+    except EngineError as error:
+        return msgspec.structs.replace(trial, wrong=[str(error)])
+    return msgspec.structs.replace(
+        trial,
+        ok=True,
+        hits=list(result.hits),
+        millis=result.millis,
+        notes=[] if result.hits else ["there are no hits for this query"],
+    )
+
+
+def _try_over_http(
+    engine: HttpEngine, config: EngineConfig, query: str, top_k: int, known: Mapping[str, object]
+) -> Trial:
+    from assay.engines.http import RETRIED
+
+    request = engine.request(query, top_k, dict(known))
+    trial = Trial(
+        engine=config.name,
+        kind=config.kind,
+        query=query,
+        top_k=top_k,
+        ok=False,
+        request=_request_shown(engine, request),
+    )
+    try:
+        response = engine.send(request, config.calls.timeout, raising=False)
+    except AssayError as error:
+        return msgspec.structs.replace(trial, wrong=[str(error)])
+    reading = engine.read(response, top_k)
+    may_pass = response.status in RETRIED or reading.may_pass
+    again = config.calls.retries if may_pass else 0
+    passing = [f"this may pass: a run asks again up to {again} times"] if again else []
+    text = response.body[: 4 * MAX_SHOWN].decode("utf-8", "replace")
+    return msgspec.structs.replace(
+        trial,
+        ok=not reading.wrong,
+        answer=ReceivedAnswer(
+            status=response.status,
+            type=response.headers.get("content-type", ""),
+            bytes=len(response.body),
+            text=engine.masked(text)[:MAX_SHOWN],
+        ),
+        millis=response.millis,
+        hits=list(reading.hits),
+        wrong=list(reading.wrong),
+        notes=[*reading.notes, *passing],
+    )
+
+
+def _request_shown(engine: HttpEngine, request: Request) -> SentRequest:
+    body = (request.body or b"").decode("utf-8", "replace")
+    return SentRequest(
+        method=request.method,
+        url=engine.masked(request.url),
+        headers=engine.shown_headers(),
+        body=engine.masked(body),
+    )

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from assay.corpus.build import ImportReport
     from assay.corpus.citations import Resolved
     from assay.corpus.disk import LinkedDocument
-    from assay.engines.dry_run import Trial
     from assay.engines.http_table import Preset
+    from assay.engines.running import Trial
     from assay.evaluation.reliability import CalibrationReport, Reliability
     from assay.formats.benchmarks import BenchmarkCard, BenchmarkReport
     from assay.judging.labels import Dispute, Policy

@@ -10,10 +10,9 @@ import msgspec
 
 from assay.core import conninfo
 from assay.core.errors import InputError, UsageError
-from assay.engines.dry_run import Trial, kind_word, try_engine
 from assay.engines.engine_table import EngineConfig
 from assay.engines.http_table import HttpTable, Preset, presets
-from assay.engines.running import BASELINES
+from assay.engines.running import BASELINES, Trial, kind_word, try_engine
 from assay.engines.secrets import names_in
 from assay.workbench.project.config import CONFIG_NAME, Config, read_config, read_engine
 
