@@ -453,7 +453,7 @@ def found_page(
         unsure = bool(best) and not best.abstained
         hidden = filtering.what_is_hidden(opened.columns, best if unsure else [], filters)
         note = f"{note} {hidden}".lstrip()
-    note = f"{words_note(hits.unknown, hits.corrected or {})} {note}".strip()
+    note = f"{note} {words_note(hits.unknown, hits.corrected or {})}".strip()
     items = [_as_known(opened, hit) if day else hit for hit in found]
     if any(hit.status == ACT_ALONE for hit in items):
         note = f"{note} {UNDATED}".lstrip()
