@@ -50,7 +50,8 @@ HOME_STRENGTH = 0.001  # of the penalty on weights where one collection is fitte
 REFUSED = 0.04  # of the answered questions of a home collection
 SPREAD = 0.05  # least deviation by which evidence is scaled
 NOTHING = 1e-3  # a weight below it is none
-GOLDEN_SLOPE = 0.3
+FLAT = 0.7  # of the slope that is fitted
+GOLDEN_SLOPE = 0.43
 INSIDE = 0.6  # of the questions that people ask, those that a collection answers: taste
 HOME = {"law-fi-1": "six acts, with questions", "law-he-1": "73 acts, with questions"}
 HOME |= {"opinions-en-1": "opinions"}
@@ -74,6 +75,7 @@ RIGHT = (
     *("gap", "lead", "near", "near_ahead", "agree_near", "agree_words", "cover", "cover_ahead"),
     *("one_section", "names", "known", "unusual"),
 )
+# by words alone the first hit is the first by words, and says nothing more of the collection
 WORDS = ("known", "rarity", "cover", "cover_ahead", "agree_words", "names", "names_missing")
 
 
@@ -372,9 +374,20 @@ def fit_pair(
     asked: Sequence[Asked], answers: Sequence[str] = ANSWERS, right: Sequence[str] = RIGHT
 ) -> Pair:
     inside = [one for one in asked if one.right is not None and one.collection not in UNFIT]
+    is_right = [is_first_right(one) for one in inside]
     return Pair(
         answers=fit(asked, answers, [one.right is not None for one in asked], strength=0.01),
-        right=fit(inside, right, [is_first_right(one) for one in inside], strength=0.1),
+        right=flattened(fit(inside, right, is_right, strength=0.1), inside),
+    )
+
+
+def flattened(model: Logistic, asked: Sequence[Asked]) -> Logistic:
+    """The model with a smaller slope around its mean. It costs .007 of the mean ECE on collections
+    left out, and 4 to 10% more of the golden questions that are answered stay above .55."""
+    mean = float(np.mean([model.logit(one.evidence or {}) for one in asked]))
+    return Logistic(
+        bias=round((1 - FLAT) * mean + FLAT * model.bias, 4),
+        weights={name: round(FLAT * weight, 4) for name, weight in model.weights.items()},
     )
 
 
@@ -481,7 +494,7 @@ def main() -> None:
     asked = usable(read_cache(given.cache))
     table(asked)
     dense = fit_pair(asked)
-    words = fit_pair(asked, WORDS, WORDS)
+    words = fit_pair(asked, WORDS[:3] + WORDS[-2:], WORDS)
     models = Models(dense=dense, words=words, calibrations=calibrated(dense, asked))
     if not given.dry_run:
         WEIGHTS.write_bytes(msgspec.json.format(msgspec.json.encode(models), indent=1) + b"\n")

@@ -15,9 +15,8 @@ from assay.search.engine import Engine
 from assay.store import Store
 from assay.web.search_pages import doc_address, search_address
 from assay.workbench.project.service import Service
-from assay.workbench.searching import search
 from assay.workbench.searching.corpora import import_corpus, index_corpus
-from kit.corpora import HARM, HOSTILE, import_rows
+from kit.corpora import HARM, HOSTILE
 from kit.server import local_client
 
 EMPTY = ("", "   ", "\u200b", "?!")
@@ -88,15 +87,18 @@ def test_an_index_of_an_older_version_is_told(
     assert "assay index opinions" in text
 
 
-def test_so_many_that_seem_to_answer_are_not_counted(
-    client: TestClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked = {"corpus": "opinions", "q": "gift"}
-    assert "speak of this" not in client.get("/search", params=asked).text
-    monkeypatch.setattr(search, "MANY", 0)
-    text = client.get("/search", params=asked).text
-    assert "Many documents speak of this; the best come first" in text
+def test_without_calibration_the_order_is_shown_and_no_number(client: TestClient) -> None:
+    text = client.get("/search", params={"corpus": "opinions", "q": "gift"}).text
+    assert "The best matches come first" in text
     assert "probably answer" not in text
+    assert "<meter" not in text
+    assert "assay calibrate opinions" in text
+    text = client.get("/search", params={"corpus": "opinions", "q": "gift zzyzx"}).text
+    assert "No document has: zzyzx." in text
+    answer = client.get("/api/search", params={"corpus": "opinions", "q": "gift zzyzx"}).json()
+    assert answer["calibrated"] is False
+    assert answer["unknown"] == ["zzyzx"]
+    assert 0 < answer["results"][0]["score"] < 1
 
 
 def test_filters_that_leave_nothing_can_be_taken_off(client: TestClient) -> None:
@@ -253,27 +255,6 @@ def test_a_question_in_the_wrong_corpus_is_led_to_the_others(client: TestClient)
     assert all(client.get(address).status_code == 200 for address in others)
     by_language = client.get("/search", params={"q": "gift of travel", "lang": "en"}).text
     assert "Searched in opinions" in by_language.replace("\u2068", "").replace("\u2069", "")
-
-
-def test_a_refusal_names_the_law_that_may_answer(store: Store, tmp_path: Path) -> None:
-    """Where people's questions are known, the words of another subject are, too."""
-    text = "Kunnanvaltuusto päättää kunnan taloudesta ja verojen määrästä."
-    row = {"id": "1", "title": "Kuntalaki 14 §", "text": text, "language": "fi"}
-    import_rows(tmp_path, "law", [row])
-    asked = tmp_path / "asked.jsonl"
-    asked.write_text('{"id": "1", "questions": ["Kuka päättää kunnan veroista?"]}\n')
-    index_corpus("law", home=tmp_path, dense=False, questions=str(asked))
-    client = local_client(Service(store=store, home=tmp_path))
-    for query in ("kuka päättää perinnöstä ja testamentista", "testamentti"):
-        told = client.get("/search", params={"q": query, "lang": "fi"}).text
-        assert re.search("voi olla toisessa laissa, esimerkiksi: .?Perintökaari", told)
-        answer = client.get("/api/search", params={"q": query}).json()
-        assert answer["elsewhere"] == ["Perintökaari"]
-    cake = client.get("/search", params={"q": "kakku uunissa", "lang": "fi"}).text
-    assert "toisessa laissa" not in cake  # no act is about it
-    here = client.get("/search", params={"q": "kuka päättää veroista", "lang": "fi"}).text
-    assert "Vastaa kysymykseen:" in here
-    assert "Vastaa kysymykseen:" not in cake
 
 
 def test_what_is_less_likely_stands_apart(client: TestClient) -> None:

@@ -277,7 +277,7 @@ def search_page(answer: SearchAnswer, *, explain: bool = False) -> RenderableTyp
     if answer.abstained:
         unknown = "Nothing here seems to answer this question; the nearest are below."
         note = f"{note} The nearest are below." if note else unknown
-    note = f"{words_note(answer.unknown, answer.corrected)} {note}".strip()
+    note = f"{note} {words_note(answer.unknown, answer.corrected)}".strip()
     if note:
         lines += [Text(note, style="yellow"), Text()]
     shown = partial(_hit_lines, explain=explain, scored=answer.calibrated)

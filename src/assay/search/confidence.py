@@ -204,7 +204,8 @@ class Words(NamedTuple):
 def read_words(
     index: Index, words: Sequence[str], signals: Signals, guessed: Collection[str] = ()
 ) -> Words:
-    """`guessed` are words that were read in the place of unknown ones: they are half known."""
+    """`guessed` are words that were read in the place of unknown ones: they are half known, and as
+    rare as an unknown word."""
     asked = list(dict.fromkeys(words))[:MOST_WORDS]
     size = len(index)
     rarest = math.log1p((size + 0.5) / 0.5)
@@ -222,6 +223,7 @@ def read_words(
         known = np.array([min(1.0, max(shares, default=0.0)) for _, shares in similar])
         holding = np.array([_holding(index, *pair) for pair in similar], float)
     rarity = np.log1p((size - holding + 0.5) / (holding + 0.5)) / rarest
+    rarity[[word in guessed for word in asked]] = 1.0
     if "coverage" in signals:
         is_read = index.profile.kind == ROWS and "close" in signals  # by passages
         return Words(asked, known, rarity, signals["close" if is_read else "coverage"])

@@ -276,8 +276,9 @@ def _search_message(page: FoundPage, offset: int) -> str:
     if not page.items:
         return page.note or "Nothing was found; try other words or fewer filters."
     if page.answered is False:
-        return f"{page.note or 'Nothing in this corpus answers the question.'} {NEAREST}"
-    return page.note
+        nothing = page.note or "Nothing in this corpus answers the question."
+        return " ".join(filter(None, (nothing, page.words, NEAREST)))
+    return f"{page.note} {page.words}".strip()
 
 
 def _place_in_document(locator: Locator | None) -> Locator | None:

@@ -413,6 +413,7 @@ class FoundPage(msgspec.Struct, frozen=True, kw_only=True):
     next_offset: int | None
     answered: bool | None
     note: str = ""
+    words: str = ""  # which words no document has, or were read as another
     language: str = ""
     calibrated: bool = False
 
@@ -453,7 +454,6 @@ def found_page(
         unsure = bool(best) and not best.abstained
         hidden = filtering.what_is_hidden(opened.columns, best if unsure else [], filters)
         note = f"{note} {hidden}".lstrip()
-    note = f"{words_note(hits.unknown, hits.corrected or {})} {note}".strip()
     items = [_as_known(opened, hit) if day else hit for hit in found]
     if any(hit.status == ACT_ALONE for hit in items):
         note = f"{note} {UNDATED}".lstrip()
@@ -463,6 +463,7 @@ def found_page(
         next_offset=page.next_offset,
         answered=None if unsure else bool(hits) and not hits.abstained,
         note=note,
+        words=words_note(hits.unknown, hits.corrected or {}),
         language=opened.language,
         calibrated=hits.calibrated,
     )
