@@ -78,7 +78,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --ed
 
 $(VENV)/.plain: pyproject.toml | $(VENV)/bin/python
 	@echo "Installing assay"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable .
 	@touch $@
 
 $(VENV)/.base: pyproject.toml packages/models/pyproject.toml | $(VENV)/bin/python

@@ -269,8 +269,8 @@ def test_json_on_stdout_is_alone_whatever_the_engine_prints(
 
 def test_the_scorecard_shows_overall_types_and_topics(assay_cli: Assay) -> None:
     lines = assay_cli(*SCORE_MINE).out.splitlines()
-    header = next(line for line in lines if "MRR" in line)
-    assert header.split() == ["n", "MRR", "nDCG@10", "nDCG@5", "P@5", "P@10", "R@10", "R@20"]
+    header = next(line for line in lines if "nDCG@10" in line)
+    assert header.split() == ["n", "RR(rel=2)", "nDCG@10", "nDCG@5", "P@5", "P@10", "R@10", "R@20"]
     overall = next(line for line in lines if line.startswith("Overall"))
     assert overall.split()[1:3] == ["3", "0.333"]
     for name in ("keyword", "natural_language", "fact_pattern", "gifts"):
@@ -280,7 +280,7 @@ def test_the_scorecard_shows_overall_types_and_topics(assay_cli: Assay) -> None:
 def test_columns_are_aligned(assay_cli: Assay) -> None:
     """Every figure ends where its heading ends."""
     out = assay_cli(*SCORE_MINE).out
-    header = next(line for line in out.splitlines() if "MRR" in line)
+    header = next(line for line in out.splitlines() if "nDCG@10" in line)
     row = next(line for line in out.splitlines() if line.startswith("Overall"))
     assert len(header.rstrip()) == len(row.rstrip())
 

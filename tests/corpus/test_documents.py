@@ -329,6 +329,7 @@ def test_acts_in_other_languages(
     _, found, problems = imported(folder)
     locators = [one.locator for one in found.values() if one.locator and one.locator.section]
     assert [(one.section, one.moment) for one in locators] == places
+    assert all(":" in name and "." not in name for name in found)
     assert problems == []
 
 

@@ -401,9 +401,9 @@ def _read_batches(
 
 def _needs_worker(waiting: list[Batch]) -> bool:
     units = [unit for batch in waiting for unit in batch.units]
-    return any(unit.path.lower().endswith(COMPLEX) for unit in units) or (
-        sum(unit.size for unit in units) > SIMPLE_BYTES and all(unit.size > 0 for unit in units[:1])
-    )
+    is_isolated = bool(waiting) and getattr(importer(waiting[0].kind), "ISOLATED", False)
+    is_complex = is_isolated or any(unit.path.lower().endswith(COMPLEX) for unit in units)
+    return is_complex or sum(unit.size for unit in units) > SIMPLE_BYTES
 
 
 def _without_refused(batch: Batch, failure: Failure, limits: Limits) -> Batch:

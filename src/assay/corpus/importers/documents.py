@@ -203,7 +203,8 @@ class _Source(NamedTuple):
 def _documents(content: Content, file: _File, options: Options) -> Iterator[Document | Problem]:
     words = "\n".join(block.text for block in content.blocks[:200])[:20_000]
     if not words.strip() and not content.title:
-        yield _problem(file, "no-text", "it has no text")
+        if not content.notes:  # which say it already
+            yield _problem(file, "no-text", "it has no text")
         return
     by = str(options.get("by") or "")
     language = str(options.get("language") or "") or content.language or detect_any(words)
@@ -373,7 +374,8 @@ def _act_document(act: _Act, section: Section, moment: str, text: str) -> Docume
     status = status_of_text(text) or IN_FORCE
     schedule = f"schedule-{place.schedule}" if place.schedule else ""
     chapter = f"{place.chapter}l" if act.by_chapter and place.chapter else ""
-    own = schedule or (place.section or "" if moment else _section_id(section))
+    is_section = heading is not None and heading.kind in ("section", "number")
+    own = schedule or (place.section or "" if is_section else _section_id(section))
     title = heading.title if heading else ""
     metadata: dict[str, object] = {
         **source.metadata,

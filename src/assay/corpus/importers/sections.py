@@ -63,6 +63,7 @@ class Section(NamedTuple):
 
 # ── units, by language ────────────────────────────────────────────────────────────────────────────
 
+DEEPEST_HEADING = 3  # a marked heading below it is a line of its section, unless it is a unit
 LONGEST_TITLE = 110  # characters of a heading that is not marked as one (taste)
 LONGEST_LINE = 300  # characters of a line that are looked at
 _N = r"(?:1er|1re|\d{1,4}(?:[.–-]\d{1,3})*(?:\s?[a-zåäö](?![\w’'-]))?|[IVXLC]{1,7}(?:er|re)?|[A-Z])"
@@ -359,7 +360,7 @@ def _with_groups(blocks: Sequence[Block], found: dict[int, _Line]) -> dict[int, 
 def find_sections(blocks: Sequence[Block]) -> list[Section]:
     """The sections of a document in their order. A document without headings, or with one alone, is
     one section; a heading without text of its own is in the trail of those under it."""
-    marked = [place for place, block in enumerate(blocks) if block.level]
+    marked = [place for place, block in enumerate(blocks) if _is_heading(block)]
     headings = [marked_heading(blocks[place].text, blocks[place].level) for place in marked]
     if len(marked) < 2 or not any(one.kind == "section" for one in headings):
         written = _written_headings(blocks)
@@ -369,10 +370,15 @@ def find_sections(blocks: Sequence[Block]) -> list[Section]:
     return _cut(blocks, dict(zip(marked, (_Line(one) for one in headings), strict=True)))
 
 
+def _is_heading(block: Block) -> bool:
+    deep = block.level > DEEPEST_HEADING
+    return block.level > 0 and not (deep and unit_of(" ".join(block.text.split())) is None)
+
+
 def _cut_written(blocks: Sequence[Block], written: dict[int, _Line]) -> list[Section]:
     lines = dict(written)
     for place, block in enumerate(blocks):
-        if block.level and place not in lines:  # above whatever is found in the text
+        if _is_heading(block) and place not in lines:  # above whatever is found in the text
             heading = marked_heading(block.text, block.level)
             lines[place] = _Line(heading._replace(rank=block.level))
     return _cut(blocks, lines)

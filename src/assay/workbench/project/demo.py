@@ -74,9 +74,13 @@ def demo(output: Path, progress: Progress = show_no_progress) -> dict[str, Score
         requests["assay"] = ScoreRequest(dataset=dataset, engine=DEMO_CORPUS, configured=ours)
     *_, before, last = requests
     compared = output.with_name(f"{output.stem}-{Path(before).stem}.json")
-    requests[before] = msgspec.structs.replace(requests[before], output=compared)
+    for name, request in requests.items():  # one file each: what docs name is there
+        each = output.with_name(f"{output.stem}-{Path(name).stem}.json")
+        requests[name] = msgspec.structs.replace(request, output=each)
     requests[last] = msgspec.structs.replace(requests[last], output=output)
     scored = {name: score(request, progress=progress) for name, request in requests.items()}
+    if last == "bm25":  # without the extra `search`, it is the last
+        shutil.copyfile(output, output.with_name(f"{output.stem}-bm25.json"))
     report_file(output, output.with_suffix(".html"), against=compared)
     return scored
 
