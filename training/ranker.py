@@ -27,7 +27,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from assay.core.workspace import workspace
-from assay.search import closer, index, index_files, written
+from assay.search import document_questions, index, index_files, rerank_top
 from assay.search.arrays import best_rows
 from assay.search.engine import Engine
 from assay.search.signals import soft_signals
@@ -64,7 +64,9 @@ class Questions:
 
     def __init__(self, corpus: str, file: Path) -> None:
         built = index_files.load(workspace() / "indexes" / corpus)
-        self.full = index.with_questions(built, written.shipped(built.profile.language), [])
+        self.full = index.with_questions(
+            built, document_questions.shipped(built.profile.language), []
+        )
         self._sections: dict[int, list[int]] = defaultdict(list)
         sections = np.searchsorted(built.section_starts, np.arange(len(built)), side="right")
         for row, section in enumerate(sections.tolist()):
@@ -97,12 +99,14 @@ class Questions:
             return replace(self.full, asked=None)
         texts = [asked.texts[number] for number in keep]
         terms = partial(index.question_terms, self.full.profile)
-        counts = written.count_terms(texts, terms)
+        counts = document_questions.count_terms(texts, terms)
         return replace(
             self.full,
             asked=replace(
                 asked,
-                postings=written.bm25(counts, k1=written.K1, b=written.B),
+                postings=document_questions.bm25(
+                    counts, k1=document_questions.K1, b=document_questions.B
+                ),
                 documents=asked.documents[keep],
                 texts=texts,
                 vectors=None if asked.vectors is None else asked.vectors[keep],
@@ -115,7 +119,7 @@ class Questions:
         first = [best_rows(signals[n], most) for n, most in CANDIDATES.items() if n in signals]
         rows = np.unique(np.concatenate(first))
         words = here.analyzer.words(question.text)
-        near = closer.features_of(here, signals, question.text, words, rows)
+        near = rerank_top.features_of(here, signals, question.text, words, rows)
         known = {name: values[rows] for name, values in signals.items()} | near
         nothing = np.zeros(len(rows))
         return Asked(
@@ -225,7 +229,7 @@ def main() -> None:
             sys.stdout.write(f"without {name}: {left_out(asked, 'act', FOLDS, [name])}\n")
         return
     weights = fit(asked) / TEMPERATURE
-    file = Path(closer.__file__).parent / "data" / "ranker.json"
+    file = Path(rerank_top.__file__).parent / "data" / "ranker.json"
     known = json.loads(file.read_text(encoding="utf-8"))
     known[encoder] = {
         name: round(float(weight), 3)

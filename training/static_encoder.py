@@ -37,10 +37,10 @@ from torch.nn import functional
 from assay.corpus import open_corpus
 from assay.language.analysis import Analyzer, analyzer
 from assay.language.finnish import without_dots
+from assay.search.document_questions import shipped
 from assay.search.static import places
 from assay.search.thesaurus import thesaurus
 from assay.search.views import view_of
-from assay.search.written import shipped
 
 HIDDEN = 48
 NGRAMS = {"fi": (4, 5), "he": (3, 4)}

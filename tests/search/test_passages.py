@@ -17,7 +17,7 @@ from assay.language.analysis import English
 from assay.search import index, index_files, signals, snippets
 from assay.search.lexical import count_terms
 from assay.search.postings import bm25
-from assay.search.shown import passages_of, sentence_spans, shown_texts
+from assay.search.sentence_index import passages_of, sentence_spans, shown_texts
 
 QUESTIONS = (
     "May a mayor accept tickets to a concert as a gift?",

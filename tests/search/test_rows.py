@@ -15,9 +15,9 @@ from assay.language.analysis import analyzer
 from assay.language.finnish import irregular_forms, may_be_form
 from assay.search.dense import named_encoder
 from assay.search.engine import Engine
+from assay.search.fuzzy_bm25 import SAME_ROOT, lookalikes
 from assay.search.reports.cells import Cell, sentence
 from assay.search.reports.query import _terms, question_of, readings, similar_words
-from assay.search.soft import SAME_ROOT, lookalikes
 from assay.workbench.searching.corpora import search
 
 

@@ -11,7 +11,7 @@ import msgspec
 from assay.core.types import Document, Locator
 from assay.language.analysis import analyzer
 from assay.search import index, index_files, profile
-from assay.search.soft import lookalikes, word_grams
+from assay.search.fuzzy_bm25 import lookalikes, word_grams
 
 
 def test_grams_stand_in_an_order_of_their_own() -> None:

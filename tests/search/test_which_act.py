@@ -9,9 +9,9 @@ import pytest
 from assay.core.types import Document, Locator
 from assay.law.parse import Scheme, laws_named
 from assay.search import index
+from assay.search.document_questions import Written, asked_of
 from assay.search.engine import Engine
 from assay.search.signals import SoftQuestion, soft_signals
-from assay.search.written import Written, asked_of
 
 TEXTS = {
     "Kuntalaki": [

@@ -24,11 +24,11 @@ from assay.corpus.lookup import corpus_named
 from assay.search import encoding, index, index_files
 from assay.search.confidence import Calibration, models_of
 from assay.search.dense import SHIPPED, named_encoder
+from assay.search.document_questions import Written, read_written, shipped
 from assay.search.engine import Engine
 from assay.search.index import Index, Tick
 from assay.search.index_files import IndexProblem
 from assay.search.profile import ROWS, read_alike
-from assay.search.written import Written, read_written, shipped
 
 CALIBRATION = "calibration.json"  # beside the index: what was fitted to the corpus
 QUESTIONS = "questions.jsonl"  # beside the index: the questions of a file

@@ -12,9 +12,9 @@ from assay.law.citing import title_of
 from assay.law.parse import parse
 from assay.law.versions import marked
 from assay.search.engine import Engine, Hits
+from assay.search.hit_facts import Told, told
 from assay.search.reports.cells import Cell, cell_of, located
 from assay.search.snippets import with_words
-from assay.search.told import Told, told
 from assay.search.why import Why, less_likely, why_each
 
 Get = Callable[[str], Document]

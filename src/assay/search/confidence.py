@@ -32,10 +32,10 @@ import msgspec
 import numpy as np
 
 from assay.search.arrays import TINY, Array, best_rows, cosines
+from assay.search.fuzzy_bm25 import Lookalikes
 from assay.search.index import Index
 from assay.search.profile import OPINIONS, ROWS
 from assay.search.signals import Signals, asked_vector, similar_words, statutory_terms
-from assay.search.soft import Lookalikes
 
 ABSTAIN = 0.5  # the probability that the collection answers, below which the engine abstains
 LATER = 0.3  # the power of a later hit's share of the first ranking score

@@ -26,7 +26,6 @@ from assay.law.places import (
 )
 from assay.search import snippets
 from assay.search.arrays import Array, best_rows
-from assay.search.closer import look_closer
 from assay.search.confidence import (
     ABSTAIN,
     LATER,
@@ -49,6 +48,7 @@ from assay.search.reports import cells
 from assay.search.reports.fields import is_prose
 from assay.search.reports.query import towns_missing
 from assay.search.reports.rows import passage_for, read, row_signals
+from assay.search.rerank_top import look_closer
 from assay.search.signals import (
     Signals,
     SoftQuestion,

@@ -40,17 +40,17 @@ from assay.language.finnish import irregular_forms, lemma_of_all
 from assay.search.act_names import by_act
 from assay.search.arrays import Array, Floats, offsets_of
 from assay.search.dense import named_encoder
+from assay.search.document_questions import Asked, Written, asked_of
 from assay.search.encoding import encoded
+from assay.search.fuzzy_bm25 import Lookalikes, SoftView, lookalikes
 from assay.search.lexical import Bm25, Counts, TermCounter, count_terms, joined_counts, no_counts
 from assay.search.postings import Inverter, bm25
 from assay.search.profile import REPORTS, ROWS, Profile, choose, read_alike, with_encoder
 from assay.search.reports.fields import Marked, is_row, marked, page_texts
 from assay.search.reports.passages import Said, said_in
-from assay.search.shown import Passages, joined, passages_of, taken
-from assay.search.soft import Lookalikes, SoftView, lookalikes
+from assay.search.sentence_index import Passages, joined, passages_of, taken
 from assay.search.views import Parts, View, body_length, section_starts, section_texts, view_of
 from assay.search.windows import LONG, SHARE, Windows, cut, later_parts, window_offsets
-from assay.search.written import Asked, Written, asked_of
 
 VIEWS = {"main": 1.0, "title": 0.3, "tags": 0.5, "section": 0.3}  # soft views and what each counts
 GRAM_K1 = 1.2  # BM25 over the n-grams of a view

@@ -26,16 +26,16 @@ import numpy as np
 from assay.core.errors import AssayError, InputError
 from assay.core.files import os_message, read_json, write_atomic
 from assay.language.analysis import analyzer
-from assay.search import written
+from assay.search import document_questions
 from assay.search.arrays import Array, Floats
+from assay.search.document_questions import Asked
+from assay.search.fuzzy_bm25 import Lookalikes, SoftView, unseen
 from assay.search.index import GRAM_K1, Index, all_vectors, with_vectors
 from assay.search.lexical import Bm25, Counts
 from assay.search.profile import Profile, with_encoder
 from assay.search.reports.passages import Said
-from assay.search.shown import Passages
-from assay.search.soft import Lookalikes, SoftView, unseen
+from assay.search.sentence_index import Passages
 from assay.search.windows import Windows
-from assay.search.written import Asked
 
 # Grows with what an index holds, with how texts are read into it and with the weights that are kept
 # in it: tests/search/test_same_bytes.py tells when. One of an older format opens, and whoever
@@ -48,7 +48,7 @@ VECTORS = "vectors"
 ASKED = "asked"
 WINDOW = "window"
 LEARNED = "learned"  # the encoder of an index up to format 15: vectors of the collection itself
-WRITTEN = "written.txt"  # the end mark of a data folder
+WRITTEN = "document_questions.txt"  # the end mark of a data folder
 STALE = 3_600.0  # seconds after which a folder without the end mark is given up
 
 Arrays = dict[str, Array]
@@ -384,7 +384,7 @@ def _field(name: str, profile: Profile, arrays: Arrays, lists: Lists) -> Bm25:
 def _asked(profile: Profile, arrays: Arrays, lists: Lists) -> Asked:
     documents = arrays[f"{ASKED}.documents"]
     postings = replace(
-        _field(ASKED, profile, arrays, lists), documents=len(documents), k1=written.K1
+        _field(ASKED, profile, arrays, lists), documents=len(documents), k1=document_questions.K1
     )
     return Asked(
         postings=postings,

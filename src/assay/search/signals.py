@@ -9,8 +9,9 @@ judged sets; research has the figures. For short texts the weights are those of 
 **Two kinds.** `stem_signals` is for longer texts: BM25 over stems, over the fields that say the
 question and the answer, over character n-grams, the encoder's cosine, likeness to the first hits,
 and citations in common. `soft_signals` is for short texts in inflected languages: words that look
-alike (soft.py), n-grams, the thesaurus, which act is meant, the encoder, and provisions that the
-question names. Both also match it with questions that were written for documents (written.py).
+alike (fuzzy_bm25.py), n-grams, the thesaurus, which act is meant, the encoder, and provisions that
+the question names. Both also match it with questions that were written for documents
+(document_questions.py).
 
 **Feedback.** The first hits are taken for relevant and their centroid for a better question:
 Rocchio (1971) in the encoder's space. Each counts by the softmax of its score, so that a clear
@@ -31,11 +32,11 @@ from assay.law.he import is_called
 from assay.search.act_names import within
 from assay.search.arrays import TINY, Array, Doubles, Floats, best_rows, cosines
 from assay.search.dense import named_encoder
-from assay.search.gathered import best_of_section, voted_act
+from assay.search.fuzzy_bm25 import FEW, Held, Similar
 from assay.search.index import VIEWS, Index, is_citation, letters_of, question_terms
 from assay.search.lexical import Bm25
 from assay.search.ranker import ranked, weights_of
-from assay.search.soft import FEW, Held, Similar
+from assay.search.section_features import best_of_section, voted_act
 from assay.search.thesaurus import Term, thesaurus
 from assay.search.views import ASKS_WHEN
 from assay.search.windows import Windows

@@ -23,7 +23,7 @@ from assay.language.questions import is_filler
 from assay.search.act_names import ALIKE, alike, nearly
 from assay.search.arrays import Array, Floats
 from assay.search.index import Index, question_terms
-from assay.search.shown import (
+from assay.search.sentence_index import (
     END,
     FIRST_FIELDS,
     LEAST,

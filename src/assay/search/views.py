@@ -13,7 +13,7 @@ from assay.law.places import Cited, normal_chapter
 from assay.law.versions import status_of_text
 from assay.search.arrays import Array
 from assay.search.reports.fields import Reported, reported
-from assay.search.shown import shown_texts
+from assay.search.sentence_index import shown_texts
 
 # titles of provisions that say from when on an act applies
 TRANSITIONAL = re.compile(

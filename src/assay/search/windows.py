@@ -16,8 +16,8 @@ import msgspec
 import numpy as np
 
 from assay.search.arrays import Array, Floats, cosines, offsets_of
+from assay.search.fuzzy_bm25 import SoftView
 from assay.search.lexical import Bm25, Counts
-from assay.search.soft import SoftView
 from assay.search.views import Parts, View
 
 SIZE = 200  # words

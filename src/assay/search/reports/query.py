@@ -15,9 +15,9 @@ import numpy as np
 from assay.language.finnish import LIGHT, STOP, by_rule, is_form_of_name, may_be_form
 from assay.language.towns import former_in, is_governed, is_town, towns_in
 from assay.search.dense import named_encoder
+from assay.search.fuzzy_bm25 import Similar
 from assay.search.index import Index
 from assay.search.reports.columns import BUDGET, GROUP, OWN, YEAR, is_verb_of_kind, kinds_asked
-from assay.search.soft import Similar
 from assay.search.static import StaticEncoder
 
 MAX_WORDS = 60

@@ -1,8 +1,8 @@
 """Ranking in reports: rows of tables and passages of prose in one list.
 
 **Words.** A document has three fields: the label of a row, its context (headings, table, group,
-columns), and prose. A word of the question is compared with index words by their looks (soft.py),
-and its soft frequencies in the fields are added with weights, the label's the heaviest, before they
+columns), and prose. A word of the question is compared with index words by their looks
+(fuzzy_bm25.py), and its soft frequencies in the fields are added with weights, the label's the heaviest, before they
 saturate: BM25F (Robertson, Zaragoza & Taylor 2004). So a row that says a word in its label and
 another in its heading is as good as a paragraph that says both, and rows and prose stand on one
 scale, the share of the attainable score.
@@ -34,12 +34,12 @@ from assay.language.analysis import grams
 from assay.language.finnish import without_dots
 from assay.language.towns import FORMER
 from assay.search.arrays import TINY, Array, Doubles, best_rows, cosines
+from assay.search.fuzzy_bm25 import Similar
 from assay.search.index import Index
 from assay.search.reports.fields import PROSE, ROW, TABLE, is_prose, passages_of, sentences_in
 from assay.search.reports.query import Question, question_of, readings, similar_words
 from assay.search.reports.towns import of_towns
 from assay.search.signals import asked_vector
-from assay.search.soft import Similar
 
 FIELDS = {"label": 4.0, "context": 1.2, "body": 1.0, "page": 0.5}  # what a word counts in each
 LENGTHS = {"label": 0.5, "context": 0.3, "body": 0.75, "page": 0.0}  # how much its length counts

@@ -14,8 +14,8 @@ from assay.corpus.citations import OLDER, imported_by_older
 from assay.corpus.disk import list_corpora as corpus_names
 from assay.law.citing import citation_of
 from assay.reports.wording import told_why
+from assay.search.hit_facts import Told
 from assay.search.reports.cells import Cell
-from assay.search.told import Told
 from assay.workbench.agents.short_answers import Limit, Offset, cut, fitted, room_for, rounded
 from assay.workbench.project.service import Service
 from assay.workbench.searching import corpora

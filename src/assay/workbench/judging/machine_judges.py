@@ -48,7 +48,7 @@ from assay.judging.machine import (
 )
 from assay.judging.pool import pool_path, read_pool
 from assay.judging.votes import document_fingerprint, read_votes, votes_of_labels
-from assay.search.written import LONGEST, Written, read_written, shipped
+from assay.search.document_questions import LONGEST, Written, read_written, shipped
 from assay.workbench.judging import votes_to_labels
 from assay.workbench.judging.pool_documents import texts_of
 from assay.workbench.project.config import CONFIG_NAME, read_config

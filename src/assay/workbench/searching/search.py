@@ -23,8 +23,8 @@ from assay.law.versions import IN_FORCE as IN_FORCE
 from assay.reports.wording import words_note
 from assay.search.answers import FoundDocument as FoundDocument
 from assay.search.answers import found_documents, is_weak, note_of
+from assay.search.hit_facts import ANSWERS, QUESTIONS
 from assay.search.snippets import ROOM
-from assay.search.told import ANSWERS, QUESTIONS
 from assay.search.why import Why, less_likely
 from assay.workbench.project.service import Service
 from assay.workbench.searching import filters as filtering

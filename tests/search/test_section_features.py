@@ -7,7 +7,7 @@ import numpy as np
 from assay.core.types import Document, Locator
 from assay.search import index
 from assay.search.confidence import is_headed
-from assay.search.gathered import VOTING, best_of_section, voted_act
+from assay.search.section_features import VOTING, best_of_section, voted_act
 
 PLACES = [("A", "1", "1"), ("A", "1", "2"), ("A", "2", "1"), ("B", "1", "1"), ("B", "1", "2")]
 

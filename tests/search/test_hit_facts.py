@@ -16,7 +16,7 @@ from assay.engines.indexed import index_corpus
 from assay.reports.listing import search_page, shown_of
 from assay.search import index, snippets
 from assay.search.answers import FoundDocument, SearchAnswer
-from assay.search.told import Told, written_by
+from assay.search.hit_facts import Told, written_by
 from assay.workbench.searching import corpora
 
 
