@@ -68,11 +68,11 @@ def parsers() -> dict[str, tuple[Parser, list[bytes]]]:
     from assay import read_gold, read_run
     from assay.core.errors import InputError
     from assay.formats.ballots import read_ballots
-    from assay.workbench.judging.set_edits import read_queries
     from assay.formats.results_json import read_results
-    from assay.gold.upgrade import read_votes_file
     from assay.gold.log import read_acts
+    from assay.gold.upgrade import read_votes_file
     from assay.judging import rubrics
+    from assay.workbench.judging.set_edits import read_queries
     from assay.workbench.project.config import read_config
 
     def records(data: bytes) -> None:
@@ -222,9 +222,8 @@ def _answers(refusal: type[Exception]) -> Parser:
     import jmespath
     import msgspec
 
-    from assay.engines.http import read_hits
+    from assay.engines.http import Response, read_hits
     from assay.engines.http_table import Pattern
-    from assay.engines.http import Response
 
     found = {name: jmespath.compile(name) for name in ("id", "score", "title", "text", "error")}
     pattern = msgspec.structs.replace(

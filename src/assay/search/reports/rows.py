@@ -2,10 +2,10 @@
 
 **Words.** A document has three fields: the label of a row, its context (headings, table, group,
 columns), and prose. A word of the question is compared with index words by their looks
-(fuzzy_bm25.py), and its soft frequencies in the fields are added with weights, the label's the heaviest, before they
-saturate: BM25F (Robertson, Zaragoza & Taylor 2004). So a row that says a word in its label and
-another in its heading is as good as a paragraph that says both, and rows and prose stand on one
-scale, the share of the attainable score.
+(fuzzy_bm25.py), and its soft frequencies in the fields are added with weights, the label's the
+heaviest, before they saturate: BM25F (Robertson, Zaragoza & Taylor 2004). So a row that says a word
+in its label and another in its heading is as good as a paragraph that says both, and rows and prose
+stand on one scale, the share of the attainable score.
 
 **Readings.** A question says *taseen loppusumma* where accounts say *vastaavaa yhteensä*. Each row
 of data/fi.rows.tsv whose words are all in the question gives another reading of it, and a document
