@@ -289,9 +289,10 @@ def evidence(
     """What the first hit and the words of a question show.
 
     `here` and `missing`: how much the words tell that the collection has and has not, `known` the
-    share of the first; `rarity`: how much a word tells on average; `cover`: the share that the first hit has, and `cover_ahead` how much more that
-    is than in any other section. `lead` and `gap`: how far the first hit is above the mean document
-    and above the next section, in deviations of the ranking score. `near` and `near_ahead`: the
+    share of the first; `rarity`: how much a word tells on average. `cover`: the share that the
+    first hit has, and `cover_ahead` how much more that is than in any other section. `lead` and
+    `gap`: how far the first hit is above the mean document and above the next section, in
+    deviations of the ranking score. `near` and `near_ahead`: the
     same of the cosine. `agree_near`, `agree_words`: the reciprocal rank of its section by cosine
     and by words. `one_section`: the share of the first hits of its section. `unusual` and `about`:
     the best and the mean cosine against those of everyday questions. `asked`: how alike a question
