@@ -48,6 +48,7 @@ TOP = 10
 RIGHT_GRADE = 2  # the least grade of a hit that answers
 HOME_STRENGTH = 0.001  # of the penalty on weights where one collection is fitted
 REFUSED = 0.04  # of the answered questions of a home collection
+REFUSED_ELSEWHERE = 0.05  # and of a collection left out, on average in each language
 SPREAD = 0.05  # least deviation by which evidence is scaled
 NOTHING = 1e-3  # a weight below it is none
 FLAT = 0.7  # of the slope that is fitted
@@ -55,11 +56,13 @@ GOLDEN_SLOPE = 0.43
 INSIDE = 0.6  # of the questions that people ask, those that a collection answers: taste
 HOME = {"law-fi-1": "six acts, with questions", "law-he-1": "73 acts, with questions"}
 HOME |= {"opinions-en-1": "opinions"}
-AGAINST = {"rarity", "names_missing"}  # evidence against an answer
+AGAINST = {"rarity", "missing", "names_missing"}  # evidence against an answer
 MOST_OUTSIDE = 40  # questions of each other collection that are asked as outside ones
 MOST_INSIDE = 250  # questions of a collection that it answers
 ANSWERS = (
     "known",
+    "here",
+    "missing",
     "rarity",
     "cover",
     "gap",
@@ -121,6 +124,7 @@ COLLECTIONS = (
     Collection("made-up code, plain", "codes", "code-plain", "code-plain", "en", ENGLISH),
 )
 
+LANGUAGE = {collection.name: collection.language for collection in COLLECTIONS}
 UNFIT = {collection.name for collection in COLLECTIONS if collection.unfit}
 
 
@@ -304,8 +308,9 @@ def _ask_alone(
             previous=full,
             encoder=full.profile.encoder,
         )
-        some = random_.sample(list(outside), min(80, len(outside)))
-        some += [("another act", text) for text in random_.sample(others, min(25, len(others)))]
+        some = random_.sample(list(outside), min(MOST_OUTSIDE, len(outside)))
+        other = random_.sample(others, min(MOST_OUTSIDE // 2, len(others)))
+        some += [("another act", text) for text in other]
         alone = Engine(small, lookup=lookup)
         found += _ask_one(collection, alone, f"{collection.name}: {group}", own, some)
     return found
@@ -395,30 +400,69 @@ def probabilities(model: Logistic, asked: Sequence[Asked]) -> np.ndarray:
     return np.array([Scale().probability(model.logit(one.evidence or {})) for one in asked])
 
 
-def table(asked: Sequence[Asked]) -> None:
-    """How models fitted on all other kinds of collections do on each."""
-    say(
-        f"{'left out':26} {'n':>4} {'right':>5} {'AUC':>5} {'ECE':>5} {'mean':>5} "
-        f"{'refused':>7} {'outside':>7} {'refused':>7} {'AUC':>5}"
-    )
+class LeftOut(msgspec.Struct, frozen=True, kw_only=True):
+    """A collection under models that were fitted on all other kinds: logits that it answers."""
+
+    name: str
+    sure: np.ndarray
+    right: np.ndarray
+    inside: np.ndarray
+    outside: np.ndarray
+
+
+def left_out(asked: Sequence[Asked]) -> list[LeftOut]:
+    found = []
     for kind in dict.fromkeys(one.kind for one in asked):
         models = fit_pair([one for one in asked if one.kind != kind])
         of_kind = [one for one in asked if one.kind == kind]
         for name in dict.fromkeys(one.collection.partition(":")[0] for one in of_kind):
             here = [one for one in of_kind if one.collection.partition(":")[0] == name]
             inside = [one for one in here if one.right is not None]
-            outside = [one for one in here if one.right is None]
-            right = np.array([is_first_right(one) for one in inside])
-            sure = probabilities(models.right, inside)
-            ins, outs = (probabilities(models.answers, some) for some in (inside, outside))
-            scope = roc_auc_score([1] * len(ins) + [0] * len(outs), np.r_[ins, outs])
-            auc = roc_auc_score(right, sure)
-            say(
-                f"{name:26} {len(inside):4} {right.mean():5.2f} {auc:5.3f} "
-                f"{expected_error(sure, right):5.3f} {sure.mean():5.2f} "
-                f"{(ins < confidence.ABSTAIN).mean():7.3f} {len(outs):7} "
-                f"{(outs < confidence.ABSTAIN).mean():7.3f} {scope:5.3f}"
+            logits = np.array([models.answers.logit(one.evidence or {}) for one in here])
+            is_inside = np.array([one.right is not None for one in here])
+            found.append(
+                LeftOut(
+                    name=name,
+                    sure=probabilities(models.right, inside),
+                    right=np.array([is_first_right(one) for one in inside]),
+                    inside=logits[is_inside],
+                    outside=logits[~is_inside],
+                )
             )
+    return found
+
+
+def limits(found: Sequence[LeftOut]) -> dict[str, float]:
+    """The logit by language under which a collection left out refuses, on average, as many of the
+    questions that it answers as REFUSED_ELSEWHERE says. One number is fitted to each language."""
+    steps = np.arange(-6, 6, 0.01)
+    chosen = {}
+    for language in dict.fromkeys(LANGUAGE[one.name] for one in found):
+        here = [one for one in found if LANGUAGE[one.name] == language]
+        refused = np.mean([[(one.inside < step).mean() for step in steps] for one in here], axis=0)
+        most = int(np.searchsorted(refused, REFUSED_ELSEWHERE, side="right")) - 1
+        chosen[language] = round(float(steps[max(most, 0)]), 2)
+    return chosen
+
+
+def table(found: Sequence[LeftOut], limit: dict[str, float]) -> None:
+    """How models fitted on all other kinds of collections do on each."""
+    say(
+        f"{'left out':26} {'n':>4} {'right':>5} {'AUC':>5} {'ECE':>5} {'mean':>5} "
+        f"{'refused':>7} {'outside':>7} {'refused':>7} {'AUC':>5}"
+    )
+    for one in found:
+        least = limit[LANGUAGE[one.name]]
+        labels = [1] * len(one.inside) + [0] * len(one.outside)
+        scope = roc_auc_score(labels, np.r_[one.inside, one.outside])
+        say(
+            f"{one.name:26} {len(one.inside):4} {one.right.mean():5.2f} "
+            f"{roc_auc_score(one.right, one.sure):5.3f} "
+            f"{expected_error(one.sure, one.right):5.3f} {one.sure.mean():5.2f} "
+            f"{(one.inside < least).mean():7.3f} {len(one.outside):7} "
+            f"{(one.outside < least).mean():7.3f} {scope:5.3f}"
+        )
+    say(f"limits: {limit}")
 
 
 def calibrated(models: Pair, asked: Sequence[Asked]) -> dict[str, Calibration]:
@@ -492,10 +536,12 @@ def main() -> None:
             say(f"{collection.name}: {len(asked)} questions")
         return
     asked = usable(read_cache(given.cache))
-    table(asked)
+    found = left_out(asked)
+    limit = limits(found)
+    table(found, limit)
     dense = fit_pair(asked)
     words = fit_pair(asked, WORDS[:3] + WORDS[-2:], WORDS)
-    models = Models(dense=dense, words=words, calibrations=calibrated(dense, asked))
+    models = Models(dense=dense, words=words, limits=limit, calibrations=calibrated(dense, asked))
     if not given.dry_run:
         WEIGHTS.write_bytes(msgspec.json.format(msgspec.json.encode(models), indent=1) + b"\n")
         say(f"wrote {WEIGHTS.name}")

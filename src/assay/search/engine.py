@@ -405,7 +405,7 @@ class Engine(SearchEngine):
         hits = Hits()
         asked = read_words(self._index, words, signals, guessed)
         hits.evidence = evidence(self._index, asked, signals, allowed, self._everyday)
-        hits.answers, first = sureness(hits.evidence, self._calibration)
+        hits.answers, first = sureness(hits.evidence, self._calibration, self.language)
         hits.named = "named" in signals and bool(signals["named"][top[0]] > 0)
         if hits.named or is_headed(self._index, words, int(top[0])):
             hits.answers = max(hits.answers, KNOWN_ITEM)
