@@ -20,7 +20,7 @@ from assay.engines.indexed import open_indexed
 from assay.engines.stores import qdrant
 from assay.engines.stores.loading import load_corpus
 from assay.formats import read_gold
-from assay.search import index, signals
+from assay.search import engine, index, signals
 from assay.search.profile import OPINIONS
 from assay.testing import check_engine
 from assay.workbench.searching.corpora import import_corpus, index_corpus
@@ -106,7 +106,8 @@ def test_feedback_and_fields_count_as_on_our_own_index(
     """The profile of large collections of opinions, on the sample: every signal of it. Spelling is
     left to our own index, so it is left out here."""
     monkeypatch.setattr(index, "choose", lambda *about, **more: OPINIONS)
-    monkeypatch.setattr(signals, "_spelled", lambda words, field: words)
+    for module in (engine, signals):
+        monkeypatch.setattr(module, "spelled", lambda words, field: words)
     kind, settings = place
     store = external_store(kind, "there", settings)
     loaded = load_corpus("opinions", store, engine="there", home=as_if_large)

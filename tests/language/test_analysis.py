@@ -130,17 +130,6 @@ def test_hebrew_has_an_encoder_of_its_own() -> None:
     assert build(act(("מס", "מס הכנסה"), ("ערר", "ערר על שומה"), language="he")).profile == HEBREW
 
 
-def test_an_act_that_is_not_ahead_speaks_against_an_answer() -> None:
-    """In Hebrew the act that answers a question is mostly well ahead of all others."""
-    scope = HEBREW.calibration.scope
-    known = {"close": 0.35, "known": 0.2}
-    assert (
-        scope({**known, "act_ahead": 4.0})
-        > HEBREW.calibration.abstain
-        > scope({**known, "act_ahead": 0.3})
-    )
-
-
 def test_the_forms_of_the_finnish_thesaurus_are_of_this_thesaurus() -> None:
     """data/fi.forms.tsv is made from data/fi.tsv: every variant word is a form."""
     said, language = thesaurus("fi"), analyzer("fi")
@@ -148,10 +137,9 @@ def test_the_forms_of_the_finnish_thesaurus_are_of_this_thesaurus() -> None:
     assert said.expand(language.words("kvoorumin puuttuminen"))["kvoorumin"]
 
 
-def test_another_encoder_or_none_leaves_the_meaning_of_scores_to_the_words() -> None:
+def test_an_index_without_vectors_answers_by_words() -> None:
     bare = Engine(build(act(*SECTIONS), dense=False))
     assert bare._index.vectors is None
-    assert "dense" not in bare._index.profile.calibration.scope.weights
     hits = bare.search("Milloin talousarvio hyväksytään?")
     assert hits[0].doc_id == "a:1"
     assert not hits.abstained

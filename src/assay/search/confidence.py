@@ -150,7 +150,8 @@ def sureness(
     if fitted.own is not None and "unusual" in found:
         answers = fitted.own.logit(found)
     sure = fitted.answers.probability(answers)
-    if found.get("names_missing"):  # whatever else speaks for it
+    is_unknown = not found["known"] and not found["names"]  # what an encoder hears then is chance
+    if found["names_missing"] or is_unknown:  # whatever else speaks for it
         sure = min(sure, MISSING)
     return sure, fitted.right.probability(right)
 

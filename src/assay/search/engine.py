@@ -351,7 +351,7 @@ class Engine(SearchEngine):
         named = [section for section in cited if self._may_be_here(section)]
         here = np.array([is_place_named(section, named) for section in self._index.sections])
         beside = words_beside(asked.wanted, language)
-        if not here.any() and beside >= FEW_BESIDE + bool(named):  # more where the act is here
+        if not here.any() and beside >= (MANY_BESIDE if named else FEW_BESIDE):
             # what is cited is not here: its words are words like others
             return SoftQuestion(text=asked.wanted, excluded=asked.excluded)
         return SoftQuestion(
