@@ -52,8 +52,6 @@ ENDING = 2  # letters at the end that may differ in forms of one word
 USUAL_LIKENESS = 0.4  # of a question with one that was written for a document
 MISSING = 0.1  # that a collection answers a question on a section or year that is not here
 GUESSED = 0.5  # how well a word is known that was read as another
-SEEN = 5.0  # documents more that may have a word: one that few documents lack may be common
-MANY = 10_000  # documents in which a word that none has tells 1
 KNOWN = 0.5  # how alike an index word must be for a word of the question to be known
 SHIFT = 1.0  # the deviation of the shift of a corpus from none, before any of its questions is seen
 SLOPE = 0.3  # and of its slope from one
@@ -194,13 +192,12 @@ def _middle(values: Array) -> tuple[float, float]:
 
 
 class Words(NamedTuple):
-    """The different words of a question: how well each is known here, how much it tells (its
-    rarity, less in a small collection), and the rarity-weighted share of them that each document
-    has."""
+    """The different words of a question: how well each is known here, how rare it is from 0 to 1,
+    and the rarity-weighted share of them that each document has."""
 
     words: list[str]
     known: Array
-    telling: Array
+    rarity: Array
     cover: Array
 
     @property
@@ -232,17 +229,14 @@ def read_words(
         known = np.array([min(1.0, max(shares, default=0.0)) for _, shares in similar])
         holding = np.array([_holding(index, *pair) for pair in similar], float)
     rarity = np.log1p((size - holding + 0.5) / (holding + 0.5)) / rarest
-    is_guessed = [word in guessed for word in asked]
-    rarity[is_guessed] = 1.0
-    holding[is_guessed] = 0.0
-    telling = np.log1p((size - holding + SEEN) / (holding + SEEN)) / math.log1p(MANY / SEEN + 1)
+    rarity[[word in guessed for word in asked]] = 1.0
     if "coverage" in signals:
         is_read = index.profile.kind == ROWS and "close" in signals  # by passages
-        return Words(asked, known, telling, signals["close" if is_read else "coverage"])
+        return Words(asked, known, rarity, signals["close" if is_read else "coverage"])
     cover = np.zeros(size)
     for each, weight in zip(rows if index.words is None else (), rarity, strict=True):
         cover[each] += weight
-    return Words(asked, known, telling, cover / (rarity.sum() + TINY))
+    return Words(asked, known, rarity, cover / (rarity.sum() + TINY))
 
 
 def _holding(index: Index, numbers: Array, shares: Array) -> float:
@@ -289,8 +283,8 @@ def evidence(
 ) -> Evidence:
     """What the first hit and the words of a question show.
 
-    `here` and `missing`: how much the words tell that the collection has and has not, `known` the
-    share of the first; `rarity`: how much a word tells on average. `cover`: the share that the
+    `here` and `missing`: the rarity of the words that the collection has and has not, in all;
+    `known`: the share of the first; `rarity`: how rare a word is on average. `cover`: the share that the
     first hit has, and `cover_ahead` how much more that is than in any other section. `lead` and
     `gap`: how far the first hit is above the mean document and above the next section, in
     deviations of the ranking score. `near` and `near_ahead`: the
@@ -308,13 +302,13 @@ def evidence(
     own = section_of(index, first)
     chance = math.sqrt(2 * math.log(max(len(index), 2)))  # about the best of as many at random
     deviation = float(fused.std()) + TINY
-    total = float(words.telling.sum()) + TINY
-    here = float((words.telling * words.known).sum())
+    total = float(words.rarity.sum()) + TINY
+    here = float((words.rarity * words.known).sum())
     found = {
         "known": here / total,
         "here": here,
         "missing": total - here,
-        "rarity": float(words.telling.mean()) if len(words.telling) else 1.0,
+        "rarity": float(words.rarity.mean()) if len(words.rarity) else 1.0,
         "cover": float(words.cover[own].max()),
         "cover_ahead": _ahead(words.cover, own, allowed),
         "lead": (float(fused[first]) - float(fused.mean())) / deviation - chance,
