@@ -65,7 +65,7 @@ def test_an_everyday_question_to_a_manual_is_refused(manual: Index) -> None:
 def test_scores_are_marked_where_nothing_was_fitted_to_the_corpus(manual: Index) -> None:
     assert not asked(manual, "copy a file").calibrated
     bold = Calibration(answers=Scale(5.0, 1.0), right=Scale(2.0, 1.0), questions=30)
-    hits = Engine(manual, calibration=bold).search("how do I bake bread", 3, texts=False)
+    hits = Engine(manual, calibration=bold).search("how do I copy bread", 3, texts=False)
     assert hits.calibrated
     assert not hits.abstained  # this corpus answers nearly everything
     assert (hits[0].score or 0) > (asked(manual, "how do I bake bread")[0].score or 0)

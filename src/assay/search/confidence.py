@@ -148,7 +148,8 @@ def sureness(
     if fitted.own is not None and "unusual" in found:
         answers = fitted.own.logit(found)
     sure = fitted.answers.probability(answers)
-    is_unknown = not found["known"] and not found["names"]  # what an encoder hears then is chance
+    supported = found["known"] if "near" in found else found["cover"]
+    is_unknown = not supported and not found["names"]  # what an encoder hears then is chance
     if found["names_missing"] or is_unknown:  # whatever else speaks for it
         sure = min(sure, MISSING)
     return sure, fitted.right.probability(right)
@@ -284,17 +285,17 @@ def evidence(
     """What the first hit and the words of a question show.
 
     `here` and `missing`: the rarity of the words that the collection has and has not, in all;
-    `known`: the share of the first; `rarity`: how rare a word is on average. `cover`: the share that the
-    first hit has, and `cover_ahead` how much more that is than in any other section. `lead` and
-    `gap`: how far the first hit is above the mean document and above the next section, in
-    deviations of the ranking score. `near` and `near_ahead`: the
-    same of the cosine. `agree_near`, `agree_words`: the reciprocal rank of its section by cosine
-    and by words. `one_section`: the share of the first hits of its section. `unusual` and `about`:
-    the best and the mean cosine against those of everyday questions. `asked`: how alike a question
-    is that was written for one of the first hits, where there are any. `one_act` and
-    `act_gap`: how many of the first hits are of one act, and how far it is ahead of all others,
-    where there are several. `names`: the question names a
-    section, title or town that is here; `names_missing`: one that is not."""
+    `known`: the share of the first; `rarity`: how rare a word is on average. `cover`: the share
+    that the first hit has, and `cover_ahead` how much more that is than in any other section.
+    `lead` and `gap`: how far the first hit is above the mean document and above the next section,
+    in deviations of the ranking score. `near` and `near_ahead`: the same of the cosine.
+    `agree_near`, `agree_words`: the reciprocal rank of its section by cosine and by words.
+    `one_section`: the share of the first hits of its section. `unusual` and `about`: the best and
+    the mean cosine against those of everyday questions. `asked`: how alike a question is that was
+    written for one of the first hits, where there are any. `one_act` and `act_gap`: how many of the
+    first hits are of one act, and how far it is ahead of all others, where there are several.
+    `names`: the question names a section, title or town that is here; `names_missing`: one that is
+    not."""
     fused = signals["fused"]
     fused = fused if allowed is None else np.where(allowed, fused, 0.0)
     top = best_rows(fused, FIRST_HITS)
