@@ -12,6 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 import assay
+from assay.answers.measures import compare
 from assay.cli import app
 from assay.core.results import AnswerEntry
 
@@ -265,3 +266,33 @@ def test_required_authorities_tell_search_from_writing() -> None:
     assert found.not_retrieved == [ids[3]]
     assert found.retrieved_not_cited == [ids[1]]
     assert found.cited_not_retrieved == [ids[2]]
+
+
+def test_a_passage_without_an_id_is_known_by_its_text() -> None:
+    text = "Lain säännökset koskevat kuntaa, jonka valtioneuvosto on 3 §:n  mukaisesti nimennyt"
+    given = f"{text}\nsaaristokunnaksi."
+    found = checked("Ks. saaristokuntalain 2 § ja 33 §.", [given], corpus="island").citations
+    assert [one.retrieved for one in found] == ["retrieved", "neither"]
+
+
+def test_a_marker_leads_to_the_passage_of_its_own_number() -> None:
+    passages = ["yksi", {"id": "b", "text": "kaksi"}, "kolme"]
+    found = checked("A [3]. B [2]. C [3, 1].", passages).citations
+    assert [one.targets for one in found] == [["3"], ["b"], ["3", "1"]]
+
+
+def test_two_runs_are_compared_over_the_questions_that_a_check_averages_over() -> None:
+    def run(wrong: str) -> Any:
+        said = {"1": "A [1].", "2": wrong, "3": wrong, "4": "A [9]."}
+        asked = {"1": "x?", "2": "y?", "3": "y?", "4": "z?"}
+        return assay.check_answers(
+            [
+                {"id": id, "question": asked[id], "answer": answer, "retrieved": ["t"]}
+                for id, answer in said.items()
+            ]
+        )
+
+    a, b = run("A [9]."), run("A [1].")
+    change = next(one for one in compare(a, b) if one.measure == "citations_right")
+    assert (change.n, change.a, change.b) == (3, pytest.approx(1 / 3), pytest.approx(2 / 3))
+    assert (change.a, change.b) == (a.overall["citations_right"], b.overall["citations_right"])

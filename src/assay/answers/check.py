@@ -234,12 +234,13 @@ class _Check:
     def _marker(self, mention: Mention) -> Resolved:
         known = self.answer.passages is not None
         wanted = [number for number in mention.numbers if 1 <= number <= len(self.passages)]
-        passages = [self.passages[number - 1] for number in wanted]
-        passages += [one for one in self.passages if one.passage.id in mention.ids]
+        wanted += [n for n, one in enumerate(self.passages, 1) if one.passage.id in mention.ids]
+        numbered = {number: self.passages[number - 1] for number in wanted}
+        passages = list(numbered.values())
         rows = [row for one in passages for row in one.rows]
         in_force, why = self._in_force(passages)
         exists: Exists = "found"
-        if len(wanted) < len(mention.numbers):
+        if len(wanted) < len(mention.numbers) or (mention.ids and not wanted):
             exists = "not_found" if known else "outside"
             given = (
                 f"{len(self.passages)} passages were given" if known else "no passages are known"
@@ -252,9 +253,7 @@ class _Check:
             start=mention.start,
             end=mention.end,
             kind="marker",
-            targets=list(
-                dict.fromkeys(one.passage.id or str(n) for n, one in enumerate(passages, 1))
-            ),
+            targets=list(dict.fromkeys(one.passage.id or str(n) for n, one in numbered.items())),
             exists=exists,
             retrieved="retrieved" if passages and exists == "found" else "neither",
             in_force=in_force,

@@ -8,6 +8,7 @@ from collections import OrderedDict
 from collections.abc import Iterable
 from datetime import date
 from functools import cached_property
+from hashlib import blake2b
 from typing import NamedTuple
 
 import msgspec
@@ -142,16 +143,32 @@ class Sources:
     # ── passages ──
 
     def locate(self, passage: Passage) -> Located:
-        """Where a passage stands in the corpus, by its id: that of a document, an alias, act and
-        section with colons, or a citation."""
-        if self.corpus is None or not passage.id:
+        """Where a passage stands in the corpus, by its id (that of a document, an alias, act and
+        section with colons, or a citation), else by its text, where that is a document's."""
+        if self.corpus is None:
             return Located(passage=passage)
-        if passage.id not in self._located:
-            self._located[passage.id] = self._locate(passage.id)
-            if len(self._located) > 10 * _KEPT_TEXTS:
-                self._located.popitem(last=False)
-        rows, place = self._located[passage.id]
+        rows: frozenset[int] = frozenset()
+        place = None
+        if passage.id:
+            if passage.id not in self._located:
+                self._located[passage.id] = self._locate(passage.id)
+                if len(self._located) > 10 * _KEPT_TEXTS:
+                    self._located.popitem(last=False)
+            rows, place = self._located[passage.id]
+        if not rows and (same := self._by_text.get(_digest(passage.text))):
+            rows = frozenset(same)
+            place = self._place_of(same[0]) if len(same) == 1 else None
         return Located(passage=passage, rows=rows, place=place)
+
+    @cached_property
+    def _by_text(self) -> dict[bytes, list[int]]:
+        """The documents of every text, by its digest; a text of nothing is left out."""
+        assert self.corpus is not None
+        found: dict[bytes, list[int]] = {}
+        for row, (text,) in enumerate(self.corpus.frame.select("text").collect().iter_rows()):
+            if text.strip():
+                found.setdefault(_digest(text), []).append(row)
+        return found
 
     def _locate(self, doc_id: str) -> tuple[frozenset[int], Place | None]:
         assert self.corpus is not None
@@ -485,6 +502,10 @@ class Sources:
             if stands_in(pieces, flat(text)):
                 return int(row)
         return None
+
+
+def _digest(text: str) -> bytes:
+    return blake2b(" ".join(text.split()).encode(), digest_size=16).digest()
 
 
 def _declares_series(corpus: Corpus) -> bool:
