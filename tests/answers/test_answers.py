@@ -15,6 +15,8 @@ import assay
 from assay.answers.measures import compare
 from assay.cli import app
 from assay.core.results import AnswerEntry
+from assay.corpus.in_force import standings_of
+from assay.corpus.lookup import corpus_named
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 DEADLINE = "Oikaisuvaatimus on tehtävä 21 päivän kuluessa päätöksen tiedoksisaannista."
@@ -296,3 +298,20 @@ def test_two_runs_are_compared_over_the_questions_that_a_check_averages_over() -
     change = next(one for one in compare(a, b) if one.measure == "citations_right")
     assert (change.n, change.a, change.b) == (3, pytest.approx(1 / 3), pytest.approx(2 / 3))
     assert (change.a, change.b) == (a.overall["citations_right"], b.overall["citations_right"])
+
+
+def test_law_of_a_file_without_dates_is_not_said_to_be_in_force(tmp_path: Path) -> None:
+    folder = tmp_path / "files"
+    folder.mkdir()
+    act = "# Harbour Act 2031\n\n## 1 § Boats\n\nBoats pay.\n\n## 2 § Fees\n\nFees are due.\n"
+    (folder / "act.md").write_text(act)
+    memo = "---\ndate: 2030-01-01\n---\n# Memo\n\n## Fees\n\nFees of boats are due in May.\n"
+    (folder / "memo.md").write_text(memo)
+    assay.import_corpus(folder, "files")
+    corpus = corpus_named("files")
+    given = [{"id": one.id, "text": one.text} for one in corpus.iter()]
+    marks = " ".join(f"[{number}]" for number in range(1, len(given) + 1))
+    found = checked(f"A {marks}.", given, corpus="files").citations
+    assert {one.in_force for one in found} == {"unknown"}
+    standing = standings_of(str(corpus.data_folder))
+    assert {standing.status(row, "2034-01-01") for row in range(len(given))} == {""}
