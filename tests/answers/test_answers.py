@@ -315,3 +315,47 @@ def test_law_of_a_file_without_dates_is_not_said_to_be_in_force(tmp_path: Path) 
     assert {one.in_force for one in found} == {"unknown"}
     standing = standings_of(str(corpus.data_folder))
     assert {standing.status(row, "2034-01-01") for row in range(len(given))} == {""}
+
+
+@pytest.mark.parametrize(
+    ("answer", "refuses"),
+    [
+        ("En löydä annetuista lähteistä vastausta kysymykseen.", True),
+        ("Unable to determine from the passages.", True),
+        ("Kysymykseen ei voi vastata aineiston perusteella.", True),
+        ("Hallitus ei voi vastata tappiosta saaristokuntalain 110 §:n mukaan.", False),
+        ("A person unable to give consent may not sign.", False),
+    ],
+)
+def test_a_refusal_is_told_from_an_answer_that_denies(answer: str, refuses: bool) -> None:
+    assert checked(answer).refused == refuses
+
+
+def test_a_figure_whose_only_citation_is_not_there_is_unsupported() -> None:
+    (figure,) = checked("Aikaa on 21 päivän verran [7].", [DEADLINE]).figures
+    assert figure.status == "unsupported"
+
+
+def test_a_marker_like_the_ids_of_others_that_no_passage_has_is_not_found() -> None:
+    passages = [{"id": "harbour_act:1:1", "text": "x"}, {"id": "harbour_act:2:1", "text": "y"}]
+    found = checked("A [harbour_act:1:1]. B [harbour_act:77:1]. C [sic].", passages).citations
+    assert [(one.text, one.exists) for one in found] == [
+        ("[harbour_act:1:1]", "found"),
+        ("[harbour_act:77:1]", "not_found"),
+    ]
+
+
+def test_a_wrong_chapter_or_a_range_with_a_missing_end_is_said() -> None:
+    def why(answer: str) -> tuple[str, str]:
+        row = {"id": "1", "answer": answer, "retrieved": []}
+        results = assay.check_answers([row], corpus="island")
+        reasons = [note.reason for note in results.notes if note.check == "exists"]
+        return results.per_answer[0].citations[0].exists, " ".join(reasons)
+
+    exists, reason = why("Ks. saaristokuntalain 9 luvun 2 §.")
+    assert exists == "not_found"
+    assert "in chapter 1, not 9" in reason
+    exists, reason = why("Ks. saaristokuntalain 33–999 §.")
+    assert exists == "not_found"
+    assert reason.endswith("has no section 999")
+    assert why("Ks. saaristokuntalain 1–2 §.")[0] == "found"

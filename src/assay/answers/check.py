@@ -527,15 +527,18 @@ class _Check:
             texts = list(self._figure_texts(cited))
             if not texts and any(one.finding.exists == "outside" for one in cited):
                 continue  # what it cites cannot be looked at
-            texts = texts or [one.passage.text for one in self.passages]
-            if not texts:
+            nowhere = bool(cited) and all(one.finding.exists == "not_found" for one in cited)
+            if not texts and not nowhere:
+                texts = [one.passage.text for one in self.passages]
+            if not texts and not nowhere:
                 continue
             is_right = any(supports(values_in(text), figure) for text in texts)
             is_right = is_right or self._in_question(figure)
             start, end = figure.start, figure.end
             status: FigureStatus = "supported" if is_right else "unsupported"
             if not is_right:
-                self._note("figure", status, start, end, "the cited text does not have it")
+                why = "what it cites is not there" if nowhere else "the cited text does not have it"
+                self._note("figure", status, start, end, why)
             yield FigureFinding(text=self.text[start:end], start=start, end=end, status=status)
 
     def _in_question(self, figure: Figure) -> bool:

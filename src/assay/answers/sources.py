@@ -263,6 +263,8 @@ class Sources:
         if not having:
             return self._missing(tried, cited, citation)
         law = _best_law(having, cited)
+        if cited.to and law in named and not any(p.section == cited.to for p in having[law]):
+            return self._missing([law], cited._replace(section=cited.to), citation)
         if named and len(having) > 1:
             found = tuple(place.row for places in having.values() for place in places)
             titles = tuple(laws.titles[one] for one in having)
@@ -297,6 +299,12 @@ class Sources:
         title = self.resolver.laws.titles.get(law, law)
         place = Place(law, cited.schedule, cited.chapter, cited.section, _path(citation, cited))
         reason = f"{title} has no section {cited.section}"
+        there = self.resolver.laws.provisions(law, cited._replace(chapter=""))
+        if cited.chapter and (chapters := sorted({one.chapter for one in there if one.chapter})):
+            where = ", ".join(chapters)
+            reason = (
+                f"section {cited.section} of {title} is in chapter {where}, not {cited.chapter}"
+            )
         return Target(exists="not_found", law=law, place=place, reasons={"exists": reason})
 
     def _found(
