@@ -359,3 +359,10 @@ def test_a_wrong_chapter_or_a_range_with_a_missing_end_is_said() -> None:
     assert exists == "not_found"
     assert reason.endswith("has no section 999")
     assert why("Ks. saaristokuntalain 1–2 §.")[0] == "found"
+
+
+def test_an_act_by_another_number_is_named_with_its_own() -> None:
+    row = {"id": "1", "answer": "Ks. saaristokuntalain (123/2019) 33 §.", "retrieved": []}
+    (note,) = assay.check_answers([row], corpus="island").notes
+    assert "123/2019" in note.reason
+    assert "9001/2031" in note.reason

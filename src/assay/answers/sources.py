@@ -18,7 +18,7 @@ from assay.answers.records import Passage
 from assay.answers.texts import flat, stands_in
 from assay.core.errors import AssayError
 from assay.core.results import Exists, InForce, NameCheck, Pinpoint
-from assay.corpus.citations import ProvisionPlace, Resolver, resolver_of
+from assay.corpus.citations import ACT_NUMBER, ProvisionPlace, Resolver, resolver_of
 from assay.corpus.disk import Corpus
 from assay.corpus.importers.kinds import importer
 from assay.corpus.in_force import Standings, standings_of, today
@@ -244,7 +244,10 @@ class Sources:
             named = [short]
         if named is None:
             context.outside = True
-            return Target(reasons={"exists": "the act is not in the corpus"})
+            reason = "the act is not in the corpus"
+            if cited.law_id and (other := sorted(laws.laws_called(cited.law))):
+                reason = f"{reason} by the number {cited.law_id}; {cited.law} is {', '.join(other)}"
+            return Target(reasons={"exists": reason})
         if not named and citation.language == "en" and not context.laws:
             return Target(reasons={"exists": "no act of this corpus is named"})
         if not named and context.outside:
@@ -379,6 +382,8 @@ class Sources:
         if not _is_written(name, citation):
             return "not_given", ""
         number = citation.parts.get("id", "")
+        if number and number != law and ACT_NUMBER.fullmatch(law):
+            return "differs", f"{name} is {law}, and the answer numbers it {number}"
         if not number or number != law:
             return "agrees", ""
         called = self.resolver.laws.laws_called(name, citation.parts.get("year", ""))
