@@ -12,8 +12,11 @@ import pytest
 from typer.testing import CliRunner
 
 import assay
+from assay.answers.measures import compare
 from assay.cli import app
 from assay.core.results import AnswerEntry
+from assay.corpus.in_force import standings_of
+from assay.corpus.lookup import corpus_named
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 DEADLINE = "Oikaisuvaatimus on tehtävä 21 päivän kuluessa päätöksen tiedoksisaannista."
@@ -265,3 +268,101 @@ def test_required_authorities_tell_search_from_writing() -> None:
     assert found.not_retrieved == [ids[3]]
     assert found.retrieved_not_cited == [ids[1]]
     assert found.cited_not_retrieved == [ids[2]]
+
+
+def test_a_passage_without_an_id_is_known_by_its_text() -> None:
+    text = "Lain säännökset koskevat kuntaa, jonka valtioneuvosto on 3 §:n  mukaisesti nimennyt"
+    given = f"{text}\nsaaristokunnaksi."
+    found = checked("Ks. saaristokuntalain 2 § ja 33 §.", [given], corpus="island").citations
+    assert [one.retrieved for one in found] == ["retrieved", "neither"]
+
+
+def test_a_marker_leads_to_the_passage_of_its_own_number() -> None:
+    passages = ["yksi", {"id": "b", "text": "kaksi"}, "kolme"]
+    found = checked("A [3]. B [2]. C [3, 1].", passages).citations
+    assert [one.targets for one in found] == [["3"], ["b"], ["3", "1"]]
+
+
+def test_two_runs_are_compared_over_the_questions_that_a_check_averages_over() -> None:
+    def run(wrong: str) -> Any:
+        said = {"1": "A [1].", "2": wrong, "3": wrong, "4": "A [9]."}
+        asked = {"1": "x?", "2": "y?", "3": "y?", "4": "z?"}
+        return assay.check_answers(
+            [
+                {"id": id, "question": asked[id], "answer": answer, "retrieved": ["t"]}
+                for id, answer in said.items()
+            ]
+        )
+
+    a, b = run("A [9]."), run("A [1].")
+    change = next(one for one in compare(a, b) if one.measure == "citations_right")
+    assert (change.n, change.a, change.b) == (3, pytest.approx(1 / 3), pytest.approx(2 / 3))
+    assert (change.a, change.b) == (a.overall["citations_right"], b.overall["citations_right"])
+
+
+def test_law_of_a_file_without_dates_is_not_said_to_be_in_force(tmp_path: Path) -> None:
+    folder = tmp_path / "files"
+    folder.mkdir()
+    act = "# Harbour Act 2031\n\n## 1 § Boats\n\nBoats pay.\n\n## 2 § Fees\n\nFees are due.\n"
+    (folder / "act.md").write_text(act)
+    memo = "---\ndate: 2030-01-01\n---\n# Memo\n\n## Fees\n\nFees of boats are due in May.\n"
+    (folder / "memo.md").write_text(memo)
+    assay.import_corpus(folder, "files")
+    corpus = corpus_named("files")
+    given = [{"id": one.id, "text": one.text} for one in corpus.iter()]
+    marks = " ".join(f"[{number}]" for number in range(1, len(given) + 1))
+    found = checked(f"A {marks}.", given, corpus="files").citations
+    assert {one.in_force for one in found} == {"unknown"}
+    standing = standings_of(str(corpus.data_folder))
+    assert {standing.status(row, "2034-01-01") for row in range(len(given))} == {""}
+
+
+@pytest.mark.parametrize(
+    ("answer", "refuses"),
+    [
+        ("En löydä annetuista lähteistä vastausta kysymykseen.", True),
+        ("Unable to determine from the passages.", True),
+        ("Kysymykseen ei voi vastata aineiston perusteella.", True),
+        ("Hallitus ei voi vastata tappiosta saaristokuntalain 110 §:n mukaan.", False),
+        ("A person unable to give consent may not sign.", False),
+    ],
+)
+def test_a_refusal_is_told_from_an_answer_that_denies(answer: str, refuses: bool) -> None:
+    assert checked(answer).refused == refuses
+
+
+def test_a_figure_whose_only_citation_is_not_there_is_unsupported() -> None:
+    (figure,) = checked("Aikaa on 21 päivän verran [7].", [DEADLINE]).figures
+    assert figure.status == "unsupported"
+
+
+def test_a_marker_like_the_ids_of_others_that_no_passage_has_is_not_found() -> None:
+    passages = [{"id": "harbour_act:1:1", "text": "x"}, {"id": "harbour_act:2:1", "text": "y"}]
+    found = checked("A [harbour_act:1:1]. B [harbour_act:77:1]. C [sic].", passages).citations
+    assert [(one.text, one.exists) for one in found] == [
+        ("[harbour_act:1:1]", "found"),
+        ("[harbour_act:77:1]", "not_found"),
+    ]
+
+
+def test_a_wrong_chapter_or_a_range_with_a_missing_end_is_said() -> None:
+    def why(answer: str) -> tuple[str, str]:
+        row = {"id": "1", "answer": answer, "retrieved": []}
+        results = assay.check_answers([row], corpus="island")
+        reasons = [note.reason for note in results.notes if note.check == "exists"]
+        return results.per_answer[0].citations[0].exists, " ".join(reasons)
+
+    exists, reason = why("Ks. saaristokuntalain 9 luvun 2 §.")
+    assert exists == "not_found"
+    assert "in chapter 1, not 9" in reason
+    exists, reason = why("Ks. saaristokuntalain 33–999 §.")
+    assert exists == "not_found"
+    assert reason.endswith("has no section 999")
+    assert why("Ks. saaristokuntalain 1–2 §.")[0] == "found"
+
+
+def test_an_act_by_another_number_is_named_with_its_own() -> None:
+    row = {"id": "1", "answer": "Ks. saaristokuntalain (123/2019) 33 §.", "retrieved": []}
+    (note,) = assay.check_answers([row], corpus="island").notes
+    assert "123/2019" in note.reason
+    assert "9001/2031" in note.reason

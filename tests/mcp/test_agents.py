@@ -461,7 +461,8 @@ def test_the_date_of_an_act_is_not_that_of_its_sections() -> None:
             "text": "Kunnan alijäämä katetaan.",
         }
     )
-    found = standings(cast(Corpus, SimpleNamespace(frame=frame.lazy())))
+    manifest = SimpleNamespace(kind="finlex")
+    found = standings(cast(Corpus, SimpleNamespace(frame=frame.lazy(), manifest=manifest)))
     assert [found.is_dated(row) for row in range(4)] == [False, False, True, True]
 
 

@@ -234,12 +234,13 @@ class _Check:
     def _marker(self, mention: Mention) -> Resolved:
         known = self.answer.passages is not None
         wanted = [number for number in mention.numbers if 1 <= number <= len(self.passages)]
-        passages = [self.passages[number - 1] for number in wanted]
-        passages += [one for one in self.passages if one.passage.id in mention.ids]
+        wanted += [n for n, one in enumerate(self.passages, 1) if one.passage.id in mention.ids]
+        numbered = {number: self.passages[number - 1] for number in wanted}
+        passages = list(numbered.values())
         rows = [row for one in passages for row in one.rows]
         in_force, why = self._in_force(passages)
         exists: Exists = "found"
-        if len(wanted) < len(mention.numbers):
+        if len(wanted) < len(mention.numbers) or (mention.ids and not wanted):
             exists = "not_found" if known else "outside"
             given = (
                 f"{len(self.passages)} passages were given" if known else "no passages are known"
@@ -252,9 +253,7 @@ class _Check:
             start=mention.start,
             end=mention.end,
             kind="marker",
-            targets=list(
-                dict.fromkeys(one.passage.id or str(n) for n, one in enumerate(passages, 1))
-            ),
+            targets=list(dict.fromkeys(one.passage.id or str(n) for n, one in numbered.items())),
             exists=exists,
             retrieved="retrieved" if passages and exists == "found" else "neither",
             in_force=in_force,
@@ -528,15 +527,18 @@ class _Check:
             texts = list(self._figure_texts(cited))
             if not texts and any(one.finding.exists == "outside" for one in cited):
                 continue  # what it cites cannot be looked at
-            texts = texts or [one.passage.text for one in self.passages]
-            if not texts:
+            nowhere = bool(cited) and all(one.finding.exists == "not_found" for one in cited)
+            if not texts and not nowhere:
+                texts = [one.passage.text for one in self.passages]
+            if not texts and not nowhere:
                 continue
             is_right = any(supports(values_in(text), figure) for text in texts)
             is_right = is_right or self._in_question(figure)
             start, end = figure.start, figure.end
             status: FigureStatus = "supported" if is_right else "unsupported"
             if not is_right:
-                self._note("figure", status, start, end, "the cited text does not have it")
+                why = "what it cites is not there" if nowhere else "the cited text does not have it"
+                self._note("figure", status, start, end, why)
             yield FigureFinding(text=self.text[start:end], start=start, end=end, status=status)
 
     def _in_question(self, figure: Figure) -> bool:

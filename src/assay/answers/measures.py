@@ -124,6 +124,14 @@ def summary(
     return overall, Intervals(overall=intervals), each
 
 
+def shared_questions(questions: Mapping[str, str]) -> dict[str, str]:
+    """Each answer whose question has several answers, with the first of them."""
+    answers: dict[str, list[str]] = defaultdict(list)
+    for id, question in questions.items():
+        answers[question].append(id)
+    return {id: ids[0] for ids in answers.values() if len(ids) > 1 for id in ids}
+
+
 def by_question(
     each: Mapping[str, Metrics], name: str, questions: Mapping[str, str]
 ) -> dict[str, float]:
@@ -254,18 +262,21 @@ class AnswerChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def compare(a: AnswerResults, b: AnswerResults) -> list[AnswerChange]:
-    """Every measure of two runs, paired by answer; a measure that fewer than two answers have in
-    both runs is left out."""
+    """Every measure of two runs, paired by answer, with the answers to one question averaged first;
+    a measure that fewer than two questions have in both runs is left out."""
     changes = []
     for name in MEASURES:
-        pairs = {
-            id: (float(one), float(two))
+        both = [
+            id
             for id, figures in a.per_query.items()
-            if (one := figures.get(name)) is not None
-            and (two := b.per_query.get(id, {}).get(name)) is not None
-        }
-        if len(pairs) < 2:
+            if figures.get(name) is not None and b.per_query.get(id, {}).get(name) is not None
+        ]
+        before, after = (
+            by_question({id: run.per_query[id] for id in both}, name, a.questions) for run in (a, b)
+        )
+        if len(before) < 2:
             continue
+        pairs = {question: (before[question], after[question]) for question in before}
         moves = {id: two - one for id, (one, two) in pairs.items()}
         column = np.array([[move] for move in moves.values()])
         (interval,) = change_intervals(column)

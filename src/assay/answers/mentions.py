@@ -184,13 +184,27 @@ def _masked(text: str, spans: list[tuple[int, int]]) -> str:
 
 
 def _markers(text: str, ids: frozenset[str]) -> Iterator[Mention]:
-    for match in _MARKER.finditer(text):
+    """Markers by number or id. Where ids of passages are named, one of their shape that no passage
+    has is a marker too."""
+    found = list(_MARKER.finditer(text))
+    shapes = {_shape(match["id"]) for match in found if match["id"] in ids} - {"0"}
+    for match in found:
         start, end = match.span()
         listed = match["list"] or match["cjk"] or match["named"]
         if listed:
             yield Mention(start=start, end=end, kind="marker", numbers=_numbers(listed))
         elif named := _ids_in(match["id"], ids):
             yield Mention(start=start, end=end, kind="marker", ids=named)
+        elif _DIGIT.search(match["id"]) and _shape(match["id"]) in shapes:
+            yield Mention(start=start, end=end, kind="marker", ids=(match["id"],))
+
+
+_DIGIT = re.compile(r"\d")
+
+
+def _shape(id: str) -> str:
+    """An id with its numbers and words made alike: `a_b:1:1` is of the shape of `c_d:77:2`."""
+    return re.sub(r"[^\W\d_]+", "a", re.sub(r"\d+", "0", id))
 
 
 def _numbers(listed: str) -> tuple[int, ...]:

@@ -8,6 +8,7 @@ from collections import OrderedDict
 from collections.abc import Iterable
 from datetime import date
 from functools import cached_property
+from hashlib import blake2b
 from typing import NamedTuple
 
 import msgspec
@@ -17,7 +18,7 @@ from assay.answers.records import Passage
 from assay.answers.texts import flat, stands_in
 from assay.core.errors import AssayError
 from assay.core.results import Exists, InForce, NameCheck, Pinpoint
-from assay.corpus.citations import ProvisionPlace, Resolver, resolver_of
+from assay.corpus.citations import ACT_NUMBER, ProvisionPlace, Resolver, resolver_of
 from assay.corpus.disk import Corpus
 from assay.corpus.importers.kinds import importer
 from assay.corpus.in_force import Standings, standings_of, today
@@ -142,16 +143,32 @@ class Sources:
     # ── passages ──
 
     def locate(self, passage: Passage) -> Located:
-        """Where a passage stands in the corpus, by its id: that of a document, an alias, act and
-        section with colons, or a citation."""
-        if self.corpus is None or not passage.id:
+        """Where a passage stands in the corpus, by its id (that of a document, an alias, act and
+        section with colons, or a citation), else by its text, where that is a document's."""
+        if self.corpus is None:
             return Located(passage=passage)
-        if passage.id not in self._located:
-            self._located[passage.id] = self._locate(passage.id)
-            if len(self._located) > 10 * _KEPT_TEXTS:
-                self._located.popitem(last=False)
-        rows, place = self._located[passage.id]
+        rows: frozenset[int] = frozenset()
+        place = None
+        if passage.id:
+            if passage.id not in self._located:
+                self._located[passage.id] = self._locate(passage.id)
+                if len(self._located) > 10 * _KEPT_TEXTS:
+                    self._located.popitem(last=False)
+            rows, place = self._located[passage.id]
+        if not rows and (same := self._by_text.get(_digest(passage.text))):
+            rows = frozenset(same)
+            place = self._place_of(same[0]) if len(same) == 1 else None
         return Located(passage=passage, rows=rows, place=place)
+
+    @cached_property
+    def _by_text(self) -> dict[bytes, list[int]]:
+        """The documents of every text, by its digest; a text of nothing is left out."""
+        assert self.corpus is not None
+        found: dict[bytes, list[int]] = {}
+        for row, (text,) in enumerate(self.corpus.frame.select("text").collect().iter_rows()):
+            if text.strip():
+                found.setdefault(_digest(text), []).append(row)
+        return found
 
     def _locate(self, doc_id: str) -> tuple[frozenset[int], Place | None]:
         assert self.corpus is not None
@@ -227,7 +244,10 @@ class Sources:
             named = [short]
         if named is None:
             context.outside = True
-            return Target(reasons={"exists": "the act is not in the corpus"})
+            reason = "the act is not in the corpus"
+            if cited.law_id and (other := sorted(laws.laws_called(cited.law))):
+                reason = f"{reason} by the number {cited.law_id}; {cited.law} is {', '.join(other)}"
+            return Target(reasons={"exists": reason})
         if not named and citation.language == "en" and not context.laws:
             return Target(reasons={"exists": "no act of this corpus is named"})
         if not named and context.outside:
@@ -246,6 +266,8 @@ class Sources:
         if not having:
             return self._missing(tried, cited, citation)
         law = _best_law(having, cited)
+        if cited.to and law in named and not any(p.section == cited.to for p in having[law]):
+            return self._missing([law], cited._replace(section=cited.to), citation)
         if named and len(having) > 1:
             found = tuple(place.row for places in having.values() for place in places)
             titles = tuple(laws.titles[one] for one in having)
@@ -280,6 +302,12 @@ class Sources:
         title = self.resolver.laws.titles.get(law, law)
         place = Place(law, cited.schedule, cited.chapter, cited.section, _path(citation, cited))
         reason = f"{title} has no section {cited.section}"
+        there = self.resolver.laws.provisions(law, cited._replace(chapter=""))
+        if cited.chapter and (chapters := sorted({one.chapter for one in there if one.chapter})):
+            where = ", ".join(chapters)
+            reason = (
+                f"section {cited.section} of {title} is in chapter {where}, not {cited.chapter}"
+            )
         return Target(exists="not_found", law=law, place=place, reasons={"exists": reason})
 
     def _found(
@@ -354,6 +382,8 @@ class Sources:
         if not _is_written(name, citation):
             return "not_given", ""
         number = citation.parts.get("id", "")
+        if number and number != law and ACT_NUMBER.fullmatch(law):
+            return "differs", f"{name} is {law}, and the answer numbers it {number}"
         if not number or number != law:
             return "agrees", ""
         called = self.resolver.laws.laws_called(name, citation.parts.get("year", ""))
@@ -485,6 +515,10 @@ class Sources:
             if stands_in(pieces, flat(text)):
                 return int(row)
         return None
+
+
+def _digest(text: str) -> bytes:
+    return blake2b(" ".join(text.split()).encode(), digest_size=16).digest()
 
 
 def _declares_series(corpus: Corpus) -> bool:

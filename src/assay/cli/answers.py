@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from assay.cli.options import CORPUS
 from assay.cli.output import Json, emit, progress_bar, say
 from assay.core.errors import UsageError
 
@@ -33,9 +34,7 @@ def check(
     ],
     corpus: Annotated[
         str,
-        typer.Option(
-            help="The documents that citations lead to: a corpus by name, or a frozen file."
-        ),
+        typer.Option(help=f"The documents that citations lead to: {CORPUS}."),
     ] = "",
     as_of: Annotated[
         str, typer.Option(help="The date on which law must be in force, such as 2025-01-31.")
@@ -66,6 +65,7 @@ def check(
     from assay.core.results import EXIT
     from assay.reports.answers import card
     from assay.workbench.scoring.answers import check_file
+    from assay.workbench.searching.corpora import corpus_at_hand
 
     pairs = [pair.partition("=") for pair in map or ()]
     if any(not (target and column) for target, _, column in pairs):
@@ -73,7 +73,7 @@ def check(
     with progress_bar() as tick:
         results = check_file(
             answers,
-            corpus=corpus,
+            corpus=corpus_at_hand(corpus, say=say),
             as_of=as_of,
             dataset=dataset,
             mapping={target: column for target, _, column in pairs},

@@ -721,6 +721,7 @@ class AnswerResults(
     authorities: list[AuthorityEntry] = []
     intervals: Intervals = msgspec.field(default_factory=Intervals)
     per_query: dict[str, Metrics] = {}  # the figures of each answer, which two runs are compared by
+    questions: dict[str, str] = {}  # each answer whose question has several, with the first of them
     receipt: AnswerReceipt
     baseline: Baseline | None = None
     verdict: Verdict | None = None

@@ -505,7 +505,7 @@ def _not_in_force(corpus: Corpus, resolver: Resolver, rows: Iterable[int]) -> di
         return {}
     standing = standings_of(str(corpus.data_folder))
     every = {row: standing.status(row, today()) for row in provisions}
-    return {row: status for row, status in every.items() if status != IN_FORCE}
+    return {row: status for row, status in every.items() if status not in ("", IN_FORCE)}
 
 
 @lru_cache(maxsize=4)

@@ -49,6 +49,7 @@ class Standings:
     periods: list[tuple[str, str]]
     said: list[str]
     by_act: Mask  # only the day of the whole act is known, and not that of the provision
+    told: Mask  # a date or the source tells whether it is in force
 
     def holding(self, day: str) -> Mask:
         """The rows whose period includes a day. A text that says it is repealed is not looked at
@@ -57,12 +58,14 @@ class Standings:
         return np.array([holds_on(on, *period) for period in self.periods], bool)
 
     def status(self, row: int, day: str) -> str:
+        """Whether a provision is in force on a day; empty where nothing tells, and of what is no
+        provision."""
         if not self.provisions[row]:
             return ""
         begins, ends = self.periods[row]
         on = normal_date(day)
         if holds_on(on, begins, ends):
-            return self.said[row] or IN_FORCE
+            return self.said[row] or (IN_FORCE if self.told[row] else "")
         return NOT_YET if on[: len(begins)] < begins else SUPERSEDED
 
     def is_dated(self, row: int) -> bool:
@@ -102,22 +105,24 @@ def standings_of(data_folder: str) -> Standings:
 
 
 def standings(corpus: Corpus) -> Standings:
-    keys = ("law_id", "law", "chapter", "schedule", "in_force")
+    keys = ("law_id", "law", "chapter", "schedule", "in_force", "status")
     metadata = [pl.col("metadata").str.json_path_match(f"$.{key}").alias(key) for key in keys]
     place = [pl.col(f"locator.{name}") for name in ("doc_id", "section", "moment")]
     text = pl.when(pl.col("text").str.len_chars() <= LONGEST).then(pl.col("text")).otherwise(None)
     columns = ["valid_from", "valid_to", *metadata, *place, text.alias("said")]
     places: list[Hashable | None] = []
     laws: list[Hashable] = []
-    provisions, periods, said, denied = [], [], [], []
+    provisions, periods, said, denied, told = [], [], [], [], []
+    is_files = corpus.manifest.kind == "documents"  # whose sections are law in acts alone
     for row in corpus.frame.select(columns).collect().iter_rows(named=True):
         law = row["law_id"] or row["law"] or row["locator.doc_id"]
         steps = (row["schedule"], row["chapter"], row["locator.section"], row["locator.moment"])
-        is_provision = bool(row["locator.section"] or row["law"])
+        is_provision = bool(row["law"] or (row["locator.section"] and not is_files))
         provisions.append(is_provision)
         laws.append(law)
         places.append((law, *steps) if row["locator.section"] else None)
         periods.append((row["valid_from"] or "", row["valid_to"] or ""))
+        told.append(any(row[key] for key in ("valid_from", "valid_to", "in_force", "status")))
         denied.append(is_provision and row["in_force"] == "false")
         said.append(status_of_text(row["said"] or "") if is_provision else "")
     begun: dict[Hashable, set[str]] = {}
@@ -142,4 +147,5 @@ def standings(corpus: Corpus) -> Standings:
         periods=known,
         said=said,
         by_act=np.array([len(begun[law]) == 1 for law in laws], np.bool_),
+        told=np.array(told, bool),
     )

@@ -20,6 +20,7 @@ from assay.answers.measures import (
 )
 from assay.core.errors import InputError
 from assay.core.results import AnswerNote, AnswerResults
+from assay.formats.spreadsheet import guarded_row
 from assay.reports.junit import NOT_XML
 from assay.reports.words import Words
 
@@ -232,13 +233,8 @@ def _csv(results: AnswerResults, words: Words) -> str:
         for figure in entry.figures:
             place = ("figure", figure.start, figure.end, figure.text, *[""] * 5)
             rows.append((*place, figure.status, "", ""))
-        writer.writerows([_inert(cell) for cell in (entry.id, *row)] for row in rows)
+        writer.writerows(guarded_row((entry.id, *row)) for row in rows)
     return out.getvalue()
-
-
-def _inert(cell: object) -> str:
-    text = str(cell)
-    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
 
 
 def change_table(changes: Sequence[AnswerChange], language: str = "en") -> Any:

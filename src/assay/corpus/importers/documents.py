@@ -32,7 +32,7 @@ from assay.language.detect import detect_any
 from assay.law.citation import PLAIN
 from assay.law.citing import title_of
 from assay.law.places import normal_part
-from assay.law.versions import IN_FORCE, marked, status_of_text
+from assay.law.versions import marked, status_of_text
 
 SCHEME = PLAIN
 VERSION = 1
@@ -371,7 +371,7 @@ def _chapter_of(section: Section) -> str:
 def _act_document(act: _Act, section: Section, moment: str, text: str) -> Document:
     source, heading = act.source, section.heading
     place = _place(section, act.law_id, moment)
-    status = status_of_text(text) or IN_FORCE
+    status = status_of_text(text)  # a file does not say whether its act is in force
     schedule = f"schedule-{place.schedule}" if place.schedule else ""
     chapter = f"{place.chapter}l" if act.by_chapter and place.chapter else ""
     is_section = heading is not None and heading.kind in ("section", "number")

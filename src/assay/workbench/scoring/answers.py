@@ -18,6 +18,7 @@ from assay.answers.measures import (
     compare,
     decide,
     gate_of,
+    shared_questions,
     summary,
     unchecked_of,
 )
@@ -116,9 +117,8 @@ def check_all(
         progress("answers", number, len(listed))
     entries = [one.entry for one in checked]
     authorities = _authorities(listed, checked, gold, sources) if gold is not None else []
-    overall, intervals, each = summary(
-        entries, authorities, {one.id: one.question for one in listed if one.question}
-    )
+    questions = shared_questions({one.id: one.question for one in listed if one.question})
+    overall, intervals, each = summary(entries, authorities, questions)
     opened = sources.corpus
     receipt = msgspec.structs.replace(
         receipt or AnswerReceipt(),
@@ -139,6 +139,7 @@ def check_all(
         authorities=authorities,
         intervals=intervals,
         per_query=each,
+        questions=questions,
         receipt=receipt,
     )
     if not demands:
