@@ -133,7 +133,11 @@ def test_a_new_project_has_the_structure_of_the_specification(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path(".gitignore").write_text("*.tmp\n")
-    assert assay_cli("init", "--layout", "fppc").code == 0
+    named = assay_cli("init", "--layout", "fppc", "my-project")
+    assert (named.code, "takes no name" in named.err) == (2, True)
+    begun = assay_cli("init", "--layout", "fppc")
+    assert begun.code == 0
+    assert "next: assay gold add eval/dataset.json --query " in begun.err
     assert all((tmp_path / name).exists() for name in STRUCTURE)
     assert Path(".gitignore").read_text().splitlines() == ["*.tmp", "data/", ".assay/"]
     for name in ("src/scorer.py", "src/interface.py", "RELEVANCE_RUBRIC.md"):

@@ -332,7 +332,8 @@ run = assay.Run.from_dict(RUN)
         (lambda: assay.evaluate(RUN, GOLD).explain("q9"), "no query 'q9'"),
         (lambda: assay.next_to_judge(assay.evaluate(RUN, GOLD)), "nothing to decide"),
         (lambda: assay.open_corpus("nowhere"), "no corpus 'nowhere'"),
-        (lambda: assay.import_corpus("folder", "x"), "cannot be told"),
+        (lambda: assay.import_corpus("folder", "x"), "no such file or folder"),
+        (lambda: assay.import_corpus(_folder_of_images(), "x"), "cannot be told"),
         (lambda: assay.import_corpus([{"text": "x"}], "x"), "has no id"),
     ],
 )
@@ -340,6 +341,12 @@ def test_mistakes_get_a_sentence(folder: Path, call: Any, said: str) -> None:
     with pytest.raises(assay.AssayError, match=said.replace("[", r"\[")) as told:
         call()
     assert "polars" not in str(told.value).lower().replace("pandas or polars", "")
+
+
+def _folder_of_images() -> str:
+    Path("images").mkdir()
+    Path("images/scan.tiff").write_bytes(b"II*")
+    return "images"
 
 
 def test_whatever_is_given_the_error_is_ours(folder: Path) -> None:

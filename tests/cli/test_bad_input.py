@@ -595,7 +595,7 @@ def test_bad_corpus(
         (("--run", "good.run", "--engine", "bm25"), "exactly one of"),
         (("--engine", "bm25"), "needs --corpus"),
         (("--engine", "magic"), "unknown engine 'magic'"),
-        (("--engine", "my_engine.py"), "A Python module is a search_module, not an engine."),
+        (("--engine", "my_engine.py"), "Give the engine's Python file or module name."),
         (("--run", "good.run", "-m", "nDGC@10"), "unknown measure 'nDGC@10'"),
         (("--run", "good.run", "-m", "P@99999999999999999999"), "P@99999999999999999999"),
     ],

@@ -28,3 +28,12 @@ def test_the_way_is_shown_step_by_step_and_resumed(assay_cli: Assay, tmp_path: P
     done = {step["title"]: step["is_done"] for step in assay_cli("start", "--json").json}
     assert done["Make a gold set of them, with nothing judged yet"]
     assert not done["Pool the top results of the engines"]
+
+
+def test_no_engine_is_tried_before_one_is_named(assay_cli: Assay, tmp_path: Path) -> None:
+    (tmp_path / "memo.txt").write_text("A memo on the ferry.")
+    assert assay_cli("start", tmp_path / "memo.txt", "--steps").code == 0
+    done = {step["title"]: step["is_done"] for step in assay_cli("start", "--json").json}
+    assert not done["Name the engines to compare"]
+    assert not done["Try each engine on a query"]
+    assert "--judges ''" not in assay_cli("start", "--steps").out

@@ -298,3 +298,11 @@ def test_what_another_process_writes_is_left_alone(tmp_path: Path) -> None:
     (other / index_files.WRITTEN).touch()
     corpora.index_corpus("c", home=tmp_path, dense=False, fresh=True)
     assert not other.exists()
+
+
+def test_the_words_of_a_citation_are_not_missing(tmp_path: Path) -> None:
+    corpus(tmp_path, TEXTS)
+    corpora.index_corpus("c", home=tmp_path)
+    engine = corpora.open_indexed("c", home=tmp_path)
+    assert engine.search("Section 12 gifts zzyzx").unknown == ("zzyzx",)
+    assert engine.search("gifts 12 zzyzx").unknown == ("12", "zzyzx")

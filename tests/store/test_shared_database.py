@@ -53,7 +53,7 @@ def test_a_store_of_an_earlier_version_stays_where_it_is(
     log_one_search(assay_cli, in_public)
     done = log_one_search(assay_cli, postgres_url)
     assert (done.code, "new store" in done.err) == (0, False)
-    assert "1 searches read, 0 new" in done.err
+    assert "1 search read, 0 new" in done.err
     assert "search_logs" in tables(postgres_url, "public")
     assert not tables(postgres_url, "assay")
 

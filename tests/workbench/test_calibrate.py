@@ -88,6 +88,9 @@ def test_a_golden_run_warns_where_scores_are_not_calibrated(
     gold = written(tmp_path / "gold.json", [question(n, s) for n, s in enumerate(SUBJECTS)])
     told = assay_cli("score", "--dataset", gold, "--engine", corpus)
     assert "scores are not calibrated for this corpus" in told.err
+    assert "0 questions failed" not in told.err
+    told = assay_cli("score", "--dataset", gold, "--engine", corpus, "--language", "fi")
+    assert "pisteitä ei ole kalibroitu tälle aineistolle" in told.err
     assay_cli("calibrate", corpus, "--dataset", gold)
     told = assay_cli("score", "--dataset", gold, "--engine", corpus)
     assert "not calibrated" not in told.err

@@ -20,17 +20,20 @@ Corpus = Annotated[str, typer.Argument(help=f"The corpus: {CORPUS}.")]
 
 @app.command("import")
 def import_(
+    name: Annotated[str, typer.Option(help="What the corpus is called.")],
     kind: Annotated[
         str,
         typer.Argument(
-            help="documents, akn, finlex, fppc, report, jsonl, json, csv, parquet or postgres. "
-            "If omitted, it is guessed from the files.",
+            show_default=False,
+            help="documents, fppc, akn, finlex, report, jsonl, json, csv, parquet or postgres.",
         ),
-    ],
-    name: Annotated[str, typer.Option(help="What the corpus is called.")],
+    ] = "",
     source: Annotated[
         str,
-        typer.Argument(show_default=False, help="A file, a folder, or a database URL."),
+        typer.Argument(
+            show_default=False,
+            help="A file, a folder, or a database URL. Without KIND, the kind is guessed from it.",
+        ),
     ] = "",
     map_: Annotated[
         list[str] | None,
@@ -57,6 +60,8 @@ def import_(
     from assay.reports import listing
     from assay.workbench.searching import corpora
 
+    if not kind:
+        raise UsageError("no file or folder is given", hint="assay corpus import PATH --name NAME")
     if not source:
         kind, source = corpora.guess_kind(kind), kind
     options: dict[str, str | dict[str, str]] = dict(_pair(text) for text in option or ())

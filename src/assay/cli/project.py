@@ -80,6 +80,11 @@ def init(
     if layout:
         from assay.workbench.project.init import lay_out
 
+        if dataset or engine or corpus or ci or minimum is not None:
+            raise UsageError(
+                f"--layout {layout} takes no name, gold set or engine: it writes into this folder",
+                hint=f"In the folder of the project: assay init --layout {layout}",
+            )
         begun = lay_out(layout)
         emit(begun, lambda: "\n".join(begun.files), json=json)
         say(f"next: {begun.next}")

@@ -100,6 +100,8 @@ def summarize(outcomes: Iterable[Outcome], *, worst_case: bool = False) -> Summa
             column, ranged=name not in UNBOUNDED, worst_case=worst_case
         )
         intervals[name] = _bounds(found[0])
+        if name == "avg_latency_ms" and (low := intervals[name][0]) is not None:
+            intervals[name] = (max(low, 0.0), intervals[name][1])  # no time is below 0
         n[name] = len(values)
     for names, values in ((TOP1, means["avg_top1_score"]), (LATENCY, means["avg_latency_ms"])):
         figures |= _percentiles(values, names)

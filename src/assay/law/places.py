@@ -43,6 +43,7 @@ PART = re.compile(
 )
 MOMENT = re.compile(r"\(?(?:mom[^\W\d]*\.?)?(\d+)\.?\)?(?:mom\w*\.?)?")
 PAGE = re.compile(r"(?:s|p|sivu|page)\.?(\d+)")
+_WORDS = re.compile(r"\w+")
 BRACKETS = re.compile(r"\(([^()]+)\)")
 NO_NAME = "חוק"  # "the law", in Hebrew, which names none
 # the name of a law before a number that stands alone
@@ -141,6 +142,14 @@ def without_sections(text: str, language: str = "") -> str:
         pieces += [text[at : citation.start], read_citation(citation).law]
         at = citation.end
     return " ".join((*pieces, text[at:]))
+
+
+def words_of_sections(text: str, language: str = "") -> set[str]:
+    """The words in lower case that stand only in citations of sections, without the names of the
+    laws: "110", "mom" of "kuntalaki 110 § 2 mom."."""
+    cited = " ".join(citation.text for citation in citations_of_sections(text, language))
+    rest = without_sections(text, language)
+    return {*_WORDS.findall(cited.casefold())} - {*_WORDS.findall(rest.casefold())}
 
 
 def words_beside(text: str, language: str) -> int:

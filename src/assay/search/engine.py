@@ -23,6 +23,7 @@ from assay.law.places import (
     sections_named,
     without_sections,
     words_beside,
+    words_of_sections,
 )
 from assay.search import snippets
 from assay.search.arrays import Array, best_rows
@@ -238,10 +239,11 @@ class Engine(SearchEngine):
                 written.get(stem, stem): read_as.get(read, read) for stem, read in other.items()
             }
             hits.unknown = tuple(dict.fromkeys(written.get(stem, stem) for stem in hits.unknown))
+        cited = words_of_sections(text, language)
         hits.unknown = tuple(
             word
             for word in hits.unknown
-            if word not in hits.corrected and not is_filler(word, language)
+            if word not in hits.corrected and word not in cited and not is_filler(word, language)
         )
 
     def _of_reports(self, hits: Hits, text: str, texts: bool) -> None:

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from io import BytesIO
 from typing import Any, NamedTuple
 from zipfile import BadZipFile, ZipFile
 
 from assay.core.errors import InputError
 from assay.core.extras import imported
-from assay.corpus.importers.sections import Block
+from assay.corpus.importers.sections import Block, unit_of
 from assay.language.detect import language_code
+from assay.language.figures import figures_in
 
 MAX_TEXT_BYTES = 16 * 2**20  # of a file of text, which is a book of 8,000 pages
 MAX_EXPANDED = 512 * 2**20  # bytes that an archive or a Word file may unpack to
@@ -49,6 +50,13 @@ class Content(NamedTuple):
 
 _BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
+LONGEST_FIRST_LINE = 80  # characters of a first line that stands in for a title
+DATED_BLOCKS = 8  # at the beginning of a file, where it states its date
+_DATED = re.compile(
+    r"\s*(?:date|dated|published|issued|päivämäärä|päiväys|julkaistu|annettu|datum|תאריך|פורסם)"
+    r"(?:\s+on)?(?:\s*:\s*|\s+)",
+    re.IGNORECASE,
+)
 _BLANK = re.compile(r"\n[ \t\u00a0]*\n\s*")
 
 
@@ -109,7 +117,33 @@ def read_text(data: bytes) -> Content:
     text, notes = decode(data)
     blocks = tuple(Block(part.strip("\n")) for part in _BLANK.split(text) if part.strip())
     title = " ".join(blocks[0].text.split("\n")[0].split()) if blocks else ""
-    return Content(blocks, title=title[:200], notes=notes)
+    capitals = [_is_in_capitals(block) for block in blocks]
+    if capitals[:2] == [True, False] and sum(capitals) > 1 and unit_of(blocks[1].text) is None:
+        title = ""  # the first of several headings, with its text: the file's name tells more
+    return Content(blocks, title=_shortened(title), date=_stated_date(blocks), notes=notes)
+
+
+def _is_in_capitals(block: Block) -> bool:
+    return "\n" not in block.text and block.text.isupper() and unit_of(block.text) is None
+
+
+def _shortened(title: str) -> str:
+    """A line that stands in for a title, cut between words."""
+    if len(title) <= LONGEST_FIRST_LINE:
+        return title
+    return title[:LONGEST_FIRST_LINE].rsplit(" ", 1)[0].rstrip(" ,;:") + " …"
+
+
+def _stated_date(blocks: Sequence[Block]) -> str:
+    """The date that a line near the beginning states as that of the document."""
+    lines = (line for block in blocks[:DATED_BLOCKS] for line in block.text.split("\n"))
+    for line in lines:
+        if (stated := _DATED.match(line)) is not None:
+            rest = line[stated.end() :][:40]
+            found = (str(one.value) for one in figures_in(rest) if one.kind == "date")
+            if day := iso_date(rest) or iso_date(next(found, "")):
+                return day
+    return ""
 
 
 # ── Markdown ──────────────────────────────────────────────────────────────────────────────────────
@@ -229,7 +263,8 @@ def read_html(data: bytes) -> Content:
     return Content(
         blocks,
         title=" ".join((title.text() if title else "").split()) or " ".join(first.split()),
-        date=next(filter(None, (iso_date(stated.get(name, "")) for name in sorted(_DATES))), ""),
+        date=next(filter(None, (iso_date(stated.get(name, "")) for name in sorted(_DATES))), "")
+        or _stated_date(blocks),
         language=language_code((root.attributes.get("lang") or "") if root else ""),
         notes=notes,
     )
@@ -370,6 +405,9 @@ _HEADING_STYLE = re.compile(
 )
 
 
+TEMPLATE_DAY = "2013-12-23"  # of python-docx's template, which files made with it keep
+
+
 def read_docx(data: bytes) -> Content:
     """Word: paragraphs, headings by style, tables, footnotes; deleted text is left out."""
     docx = imported("docx", "reading Word files", "documents")
@@ -386,9 +424,12 @@ def read_docx(data: bytes) -> Content:
     blocks = tuple(_docx_blocks(document.element.body, levels, notes))
     stated = document.core_properties
     made = stated.modified or stated.created
+    if made and made.date().isoformat() == TEMPLATE_DAY:
+        made = None
     title = (stated.title or "").strip()
     if not title or title.lower() in ("word document", "document"):
-        title = next((" ".join(b.text.split()) for b in blocks if b.text.strip()), "")[:200]
+        first = next((b.text for b in blocks if b.text.strip()), "")
+        title = _shortened(" ".join(first.split()))
     return Content(
         blocks,
         title=title,

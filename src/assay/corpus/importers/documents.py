@@ -120,6 +120,9 @@ def _read_archive(
     for entry in sorted(entries, key=lambda entry: entry.filename):
         name = PurePosixPath(entry.filename.replace("\\", "/"))
         if any(part.startswith((".", "__MACOSX", "~$")) for part in name.parts):
+            outside = ".." in name.parts
+            reason = "its path leads out of the archive" if outside else "hidden files are not read"
+            yield _problem(_File(f"{file.path}/{name}", ""), "skipped", reason)
             continue
         inner = _File(
             f"{file.path}/{name}", _safe(f"{file.id}/{name.with_suffix('')}"), file.depth + 1

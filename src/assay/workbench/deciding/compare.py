@@ -32,6 +32,11 @@ def compare_results(
     more also have a leaderboard."""
     if len(paths) < 2:
         raise UsageError("give at least two results files to compare")
+    if answers := [path for path in paths if is_answer_results(path)]:
+        raise UsageError(
+            f"{answers[0]} has the results of an answer check, and the others have not",
+            hint="Compare results of one kind.",
+        )
     results = [read_results(path) for path in paths]
     found = compare_with_leaderboard(
         results,

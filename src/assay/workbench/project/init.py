@@ -242,7 +242,7 @@ ENDING = ".txt"
 GROWING = (".gitignore", "scripts/SCRIPTS.md")  # lines are added to those that are there
 # layout -> the next command
 LAYOUTS = {
-    "fppc": "assay gold add eval/dataset.json",
+    "fppc": "assay gold add eval/dataset.json --query 'TEXT OF A QUERY'",
     "harness": "python scripts/eval_gold_bootstrap.py",
 }
 RUBRIC_PAGE = "RELEVANCE_RUBRIC.md"

@@ -143,7 +143,8 @@ def _question_steps(answers: StartAnswers) -> list[StartStep]:
             commands=tuple(
                 ("engines", "test", engine, _first_query()) for engine in _configured(answers)
             ),
-            is_done=not _configured(answers) or (workspace() / "start-tried").exists(),
+            is_done=bool(answers.engines)
+            and (not _configured(answers) or (workspace() / "start-tried").exists()),
         ),
     ]
 
@@ -174,7 +175,7 @@ def _judging_steps(answers: StartAnswers) -> list[StartStep]:
     received = sorted(str(path) for path in Path().glob("*votes.jsonl"))
     judges = ",".join(answers.judges)
     pooling = ("gold", "pool", str(SET), *_engine_options(answers), "--corpus", answers.corpus)
-    pooling += ("--depth", str(_depth(answers)), "--judges", judges, "--overlap", "1")
+    pooling += ("--depth", str(_depth(answers)), "--judges", judges or "ann,ben", "--overlap", "1")
     return [
         StartStep(title="Name two judges", asks="judges", is_done=bool(answers.judges)),
         StartStep(

@@ -11,7 +11,7 @@ import msgspec
 from assay import formats
 from assay.core.errors import InputError, UsageError
 from assay.core.results import GoldenResults
-from assay.core.types import Finding, GoldSet, QueryResult, counted
+from assay.core.types import Finding, GoldSet, QueryResult
 from assay.corpus.lookup import documents
 from assay.engines.running import searched
 from assay.evaluation.expectations import check_expectations
@@ -150,10 +150,8 @@ def _calibration_warnings(
     if any(answer.calibrated is False for answer in answers):
         low = sum(entry.failure == "low_score" for entry in results.per_query)
         name = corpus.name if corpus else "CORPUS"
-        yield (
-            f"scores are not calibrated for this corpus; {counted(low, 'question')} failed on the "
-            f"score alone; run assay calibrate {name} --dataset QUESTIONS"
-        )
+        key = {0: "uncalibrated", 1: "uncalibrated_one"}.get(low, "uncalibrated_failed")
+        yield warning(key, n=low, corpus=name)
 
 
 def _evidence_warnings(gold: GoldSet) -> Iterable[str]:
