@@ -73,7 +73,7 @@ def subsets(values: Floats) -> tuple[Floats, Floats]:
 
 
 def gaffke(values: Floats) -> tuple[Floats, Floats]:
-    return worst_case.bounds(values[:, :40], 0.95, worst_case.CHANGE)
+    return worst_case.worst_case_bounds(values[:, :40], 0.95, worst_case.CHANGE)
 
 
 METHODS: dict[str, Method] = {

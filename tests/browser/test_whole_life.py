@@ -250,7 +250,7 @@ def rule_on_three(chair: Person, dataset: Path) -> None:
     """One key for each: the card of the judge who is right. Then the labels of the set."""
     chair.open("/agreement/letters")
     expect(chair.page.locator(".facts-first")).to_contain_text("agree on 85% of 20")
-    expect(chair.page.locator("h2").first).to_have_text("3 documents need a ruling")
+    expect(chair.page.locator("h2").first).to_have_text("3 pairs need a ruling")
     chair.press("j")
     for left in (3, 2, 1):
         expect(chair.page.locator("main > p").first).to_contain_text(f"1 of {left}")
@@ -259,7 +259,7 @@ def rule_on_three(chair: Person, dataset: Path) -> None:
         right = [place for place in range(2) if "דנה" in cards.nth(place).inner_text()]
         chair.press("as"[right[0]])
     chair.page.wait_for_url("**/agreement/letters")
-    expect(chair.page.locator("h2").first).to_have_text("No documents need a ruling.")
+    expect(chair.page.locator("h2").first).to_have_text("No pairs need a ruling.")
     chair.press("m")
     expect(chair.page.locator("#told")).to_contain_text("20 labels from 43 votes")
     assert {doc: grade for (_, doc), grade in labels(dataset).items()} == {

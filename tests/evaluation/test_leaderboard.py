@@ -70,7 +70,7 @@ def test_a_slice_of_four_is_drawn_towards_the_rest() -> None:
     odd = next(s for s in found.slices if s.slice == "type:odd" and s.system == "other")
     assert odd.difference == pytest.approx(0.175)
     assert odd.shrunk < odd.difference / 2
-    assert not odd.told
+    assert not odd.is_shown
 
 
 def test_slices_that_truly_differ_are_told() -> None:
@@ -79,7 +79,7 @@ def test_slices_that_truly_differ_are_told() -> None:
     base = np.full(100, 0.5)
     moves = np.concatenate([rng.normal(-0.2, 0.1, 50), rng.normal(0.15, 0.1, 50)])
     found = board({"base": base, "other": base + moves, "third": base - 0.3}, types)
-    told = {s.slice: s.shrunk for s in found.slices if s.told and s.system == "other"}
+    told = {s.slice: s.shrunk for s in found.slices if s.is_shown and s.system == "other"}
     assert told["type:keyword"] < 0 < told["type:fact"]
 
 

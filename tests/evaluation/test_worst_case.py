@@ -77,7 +77,7 @@ def test_raising_a_value_never_lowers_a_bound(
     columns = np.array([twentieths, raised], float).T / 20
     for scale in (worst_case.SHARE, worst_case.CHANGE):
         on_scale = columns * (scale[1] - scale[0]) + scale[0]
-        for before, after in worst_case.bounds(on_scale, level, scale):
+        for before, after in worst_case.worst_case_bounds(on_scale, level, scale):
             assert after >= before - 1e-8
 
 

@@ -46,8 +46,7 @@ def test_a_report_and_a_comparison_say_names_that_people_use(
     again = assay_cli("score", "--run", "one.run", "--baseline", "two.json", *given, "one.json")
     assert "vs baseline: nDCG@10: +" in " ".join(again.out.split())
     compared = assay_cli("compare", "two.json", "one.json").out
-    assert "MRR" in compared
-    assert "RR(rel" not in compared
+    assert "RR(rel=2)" in compared
     assay_cli("report", "one.json", "--against", "two.json", "-o", "r.html")
     page = (tmp_path / "r.html").read_text().partition("how-made")[0].partition('"receipt"')[0]
     shown = page.partition("<main")[2].partition("<pre")[0]

@@ -89,15 +89,15 @@ def test_a_ruling_and_a_policy_that_labels_it_end_the_wait(
 ) -> None:
     path = scored(assay_cli, tmp_path)
     disagree(path)
-    told = "Judges disagree on 1 document of the gold set, which needs a ruling."
+    told = "Judges disagree on 1 pair of the gold set, which needs a ruling."
     score = ("score", "--dataset", path, "--run", "a.trec")
     assert told in assay_cli("compare", "a.json", "b.json").out
-    assert "1 pair waits for a ruling" in assay_cli(*score).err
+    assert "1 pair needs a ruling" in assay_cli(*score).err
     assert assay_cli("compare", "a.json", "b.json", "--json").json["rulings"] == 1
     done = assay_cli("gold", "policy", path, "senior", "--senior", "ada")
     assert done.code == 0, done.err
     again = assay_cli(*score)
-    assert "waits for a ruling" not in again.err
+    assert "needs a ruling" not in again.err
     assert told not in assay_cli("compare", "a.json", "b.json").out
     found = assay_cli("gold", "next", "a.json", "b.json", "--json")
     assert found.code == 0, found.err

@@ -277,7 +277,7 @@ def run(
     on: On = "",
     json: Json = False,
 ) -> None:
-    """Score every gold set of assay.toml on every engine of it, compare with baselines, and decide
+    """Score every gold set in assay.toml with every engine, compare with baselines, and decide
     the gates."""
     from assay.core import cluster
     from assay.reports.terminal import run_summary

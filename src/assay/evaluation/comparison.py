@@ -176,7 +176,7 @@ class SliceLead:
     p: float
 
     @property
-    def told(self) -> bool:
+    def is_shown(self) -> bool:
         return self.p <= ALPHA and self.difference * self.shrunk > 0
 
 

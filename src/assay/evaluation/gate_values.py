@@ -25,11 +25,11 @@ from assay.core.results import (
 )
 from assay.core.types import counted
 from assay.evaluation import statistics
-from assay.evaluation import worst_case as gaffke
 from assay.evaluation.changes import alike, figure_values, questions, slice_of
 from assay.evaluation.golden_figures import FIGURES, RATES
 from assay.evaluation.measures import did_you_mean, is_share, parse_measure
 from assay.evaluation.statistics import Floats
+from assay.evaluation.worst_case import CHANGE, SHARE, worst_case_bounds
 
 SLICES = ("type", "topic", "wording", "category", "corpus", "practice_area", "language")
 
@@ -273,12 +273,12 @@ def queries_needed(
 def _worst_case_shows(gate: Gate, values: Floats, limit: float, power: float) -> bool:
     """Whether so many queries of this kind show it."""
     level = statistics.level_for_power(level_of(gate), power)
-    scale = gaffke.CHANGE if gate.drop is not None else gaffke.SHARE
-    low, high = gaffke.bounds(values[:, None], level, scale)
+    scale = CHANGE if gate.drop is not None else SHARE
+    low, high = worst_case_bounds(values[:, None], level, scale)
     return not low[0] < limit < high[0]
 
 
-QUIET = 0.02  # the spread of an engine that is run again: the least change to reckon with
+QUIET = 0.02  # the spread of an engine that is run again: the least change to allow for
 
 
 def undecidable(gate: Gate, n: int) -> str:
@@ -309,7 +309,7 @@ def _can_pass(gate: Gate, name: str, limit: float, n: int) -> bool:
         return False
     if name in DROPS:
         if gate.worst_case:
-            return float(gaffke.bounds(np.zeros((n, 1)), level, gaffke.CHANGE)[0][0]) > -limit
+            return float(worst_case_bounds(np.zeros((n, 1)), level, CHANGE)[0][0]) > -limit
         error = statistics.standard_error(QUIET, n)
         return statistics.t_quantile((1 + level) / 2, n - 1) * error < limit
     clear = limit if name == "minimum" else 1 - limit
@@ -330,7 +330,7 @@ def doubt_of(said: str, kind: str, **facts: float) -> Doubt:
     return said, Why(kind=kind, facts=facts)
 
 
-def told(gate: Gate, value: float) -> str:
+def format_value(gate: Gate, value: float) -> str:
     """A figure for the message."""
     return rounded(value, gate.holds, decimals_of(gate))
 

@@ -56,6 +56,7 @@ from assay.evaluation.gate_values import (
     by_query,
     decimals_of,
     doubt_of,
+    format_value,
     golden_by_question,
     golden_figure,
     golden_mistake,
@@ -71,7 +72,6 @@ from assay.evaluation.gate_values import (
     members,
     queries_needed,
     spread_of,
-    told,
     too_few_judged,
 )
 from assay.evaluation.golden_figures import FIGURES
@@ -289,7 +289,7 @@ def _golden_reading(gate: Gate, results: GoldenResults, asked: _Asked) -> tuple[
         return held, _golden_drop(held, title, value, asked)
     missing = tuple(_golden_doubts(held, results))
     rows = golden_by_question(held, results) if gate.alpha is not None else {}
-    said = f"{title} is {told(gate, value)}{spread_of(gate, rows)}. "
+    said = f"{title} is {format_value(gate, value)}{spread_of(gate, rows)}. "
     return held, _Reading(
         title=title,
         said=f"{said}Required: {_golden_limit(gate)}",
@@ -414,7 +414,7 @@ def _mean_reading(gate: Gate, title: str, value: float | None, rows: dict[str, f
         return _Reading(title=title, missing=NO_VALUE)
     wanted = " and ".join(LIMITS[name].format(bound) for name, bound in gate.stated(BOUNDS).items())
     spread = " ms" if gate.measure in LATENCY else spread_of(gate, rows)
-    said = f"{title}: {told(gate, value)}{spread}. Required: {wanted or 'enough evidence'}"
+    said = f"{title}: {format_value(gate, value)}{spread}. Required: {wanted or 'enough evidence'}"
     return _Reading(title=title, said=said, value=value, holds=gate.holds(value), rows=rows)
 
 
@@ -477,7 +477,7 @@ def _unjudged(gate: Gate, line: MeasureLine, holds: bool, asked: _Asked) -> Iter
     entries = [graded[0].per_query, now] if then is not None else [now]
     values = by_query(gate, asked.results, then, line.key)
     doubt = doubt_about(
-        entries, line.measure, values, lambda columns: _told(gate, columns), 1 if holds else -1
+        entries, line.measure, values, lambda columns: _outcomes(gate, columns), 1 if holds else -1
     )
     if doubt is None or not doubt.is_open:
         return
@@ -497,7 +497,7 @@ def _unjudged(gate: Gate, line: MeasureLine, holds: bool, asked: _Asked) -> Iter
     yield doubt_of(said, "unjudged", **facts, **ends)
 
 
-def _told(gate: Gate, columns: Floats) -> Integers:
+def _outcomes(gate: Gate, columns: Floats) -> Integers:
     """What the gate says of each column of values by query: 1 holds, -1 fails, 0 cannot be told."""
     means = columns.mean(axis=0)
     bounds = limits_of(gate)

@@ -33,7 +33,7 @@ from typing import Any, Literal
 import numpy as np
 
 from assay.core.results import WIDE, RiskyQueries
-from assay.evaluation import worst_case as gaffke
+from assay.evaluation.worst_case import CHANGE, SHARE, worst_case_bounds, worst_case_chances
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 Risk = Literal["", "ties", "extreme"]
@@ -96,7 +96,7 @@ def _mean_interval(
         return _student(values, level)
     values = np.clip(values, 0.0, 1.0)
     if worst_case:
-        low, high = (float(end[0]) for end in gaffke.bounds(values[:, None], level, gaffke.SHARE))
+        low, high = (float(end[0]) for end in worst_case_bounds(values[:, None], level, SHARE))
     elif ((values == 0) | (values == 1)).all():
         rate = rate_interval(int(values.sum()), n, level=level, exact=exact)
         low, high = rate.low or 0.0, 1.0 if rate.high is None else rate.high
@@ -200,7 +200,7 @@ def change_intervals(
     lows, highs, ranged = means - half, means + half, _ranged(changes)
     lows[ranged], highs[ranged] = np.maximum(lows[ranged], -1), np.minimum(highs[ranged], 1)
     if worst_case and ranged.any():
-        lows[ranged], highs[ranged] = gaffke.bounds(changes[:, ranged], level, gaffke.CHANGE)
+        lows[ranged], highs[ranged] = worst_case_bounds(changes[:, ranged], level, CHANGE)
     return [
         Interval(low=low, high=high, n=n, level=level, note=_note(n, high - low))
         for low, high in zip(lows.tolist(), highs.tolist(), strict=True)
@@ -217,7 +217,7 @@ def change_tests(changes: Floats, *, at: float = 0.0, worst_case: bool = False) 
     found = np.array([2 * t_cdf(-ratio, n - 1) for ratio in ratios])
     ranged = _ranged(changes)
     if worst_case and ranged.any():
-        above = gaffke.chances_above(changes[:, ranged], at, gaffke.CHANGE)
+        above = worst_case_chances(changes[:, ranged], at, CHANGE)
         found[ranged] = 2 * np.minimum(above, 1 - above)
     return found
 
@@ -231,7 +231,7 @@ def chances_above(changes: Floats, *, at: float = 0.0, worst_case: bool = False)
     found = np.array([t_cdf(ratio, n - 1) for ratio in _ratios(changes, at).tolist()])
     ranged = _ranged(changes)
     if worst_case and ranged.any():
-        found[ranged] = gaffke.chances_above(changes[:, ranged], at, gaffke.CHANGE)
+        found[ranged] = worst_case_chances(changes[:, ranged], at, CHANGE)
     return found
 
 

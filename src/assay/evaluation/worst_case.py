@@ -34,14 +34,14 @@ PATIENT = 8  # steps
 NORMAL = NormalDist()
 
 
-def bounds(values: Floats, level: float, scale: Scale) -> tuple[Floats, Floats]:
+def worst_case_bounds(values: Floats, level: float, scale: Scale) -> tuple[Floats, Floats]:
     """The bounds of the mean of each column."""
     z, means = NORMAL.inv_cdf((1 + level) / 2), values.mean(axis=0)
     lows, highs = _bound(values, scale[0], -z), _bound(values, scale[1], z)
     return np.minimum(lows, means), np.maximum(highs, means)
 
 
-def chances_above(values: Floats, at: float, scale: Scale) -> Floats:
+def worst_case_chances(values: Floats, at: float, scale: Scale) -> Floats:
     """The probability that the mean of each column is above `at`: as far from a half as the bound
     nearer to `at` allows, and a half where both ends of every interval lie around it."""
     places = np.full(values.shape[1], at)

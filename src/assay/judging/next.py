@@ -347,7 +347,7 @@ def _effects(
 def _ordered(
     table: Table, measure: Measure, guess: Imputed, chance: Floats, effects: Floats, extra: Floats
 ) -> tuple[Integers, Floats]:
-    """The plan; of one system it reckons with what a judgment teaches about documents that are in
+    """The plan; of one system it allows for what a judgment teaches about documents that are in
     no list, since these lower the value."""
     if guess.unseen is None:
         return plan(guess.belief, guess.features, guess.spots[:, 0], chance, effects, extra)

@@ -219,7 +219,7 @@ def _cell_of(value: float) -> int:
 
 
 def _slice_leads(board: Leaderboard) -> Iterator[Text]:
-    told = [each for each in board.slices if each.told]
+    told = [each for each in board.slices if each.is_shown]
     if not board.slices:
         return
     best = board.places[0].system

@@ -163,7 +163,7 @@ class Sentences:
         return (self.words("differ_note"),)
 
     def rulings(self, count: int) -> tuple[str, ...]:
-        """How many documents of the set need a ruling, as a warning; empty where none does."""
+        """How many pairs of the set need a ruling, as a warning; empty where none does."""
         return (self.words.plural("rulings_needed", count),) if count else ()
 
     def stale(self, why: str) -> str:

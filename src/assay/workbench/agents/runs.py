@@ -168,7 +168,7 @@ def run_evaluation(
     return Evaluation(
         run_id=run.id,
         summary=summary_of(results),
-        may_ship=may_ship(service, run).told,
+        may_ship=may_ship(service, run).summarize(),
         engine=run.engine,
         gold=gold,
         gold_status=results.receipt.gold.status or "not recorded",
@@ -294,7 +294,7 @@ def compare_runs(
     """Is one run better than another? The verdict in words comes first. Report it as it is: "open"
     means that there are too few judgments, and "not significant" does not mean "equal"."""
     found = history.compare_runs(service, run_ids, force=force)
-    ships = [may_ship(service, kept_run(service, each)).told for each in run_ids[1:]]
+    ships = [may_ship(service, kept_run(service, each)).summarize() for each in run_ids[1:]]
     deciding = [row for row in found.differences if row.measure == found.headline]
     others = [row for row in found.differences if row.measure != found.headline]
     verdict_says = "different gold sets" if found.gold_changed else ""
@@ -565,7 +565,7 @@ def report_of(service: Service, run_id: str) -> str:
     kept = kept_run(service, run_id)
     ship = may_ship(service, kept)
     results = msgspec.structs.replace(kept.results, verdict=ship.verdict)
-    parts = [ship.told, evaluation_report(view(results))]
+    parts = [ship.summarize(), evaluation_report(view(results))]
     if isinstance(results, GradedResults) and results.receipt.measures:
         lines = results.receipt.measures[:3]
         head = ["query", "judged of the first 10", *(line.measure for line in lines)]

@@ -197,11 +197,11 @@ def _change_risk(
 def _outcome_by(runs: tuple[KeptRun, KeptRun]) -> Callable[[Sequence[Results]], ComparisonOutcome]:
     """What the comparison says of two results of these engines."""
 
-    def told(results: Sequence[Results]) -> ComparisonOutcome:
+    def find_outcome(results: Sequence[Results]) -> ComparisonOutcome:
         found = compare(list(results), names_of(runs), force=True)
         return _outcome(_head(found))
 
-    return told
+    return find_outcome
 
 
 def names_of(runs: Sequence[KeptRun]) -> tuple[str, str]:

@@ -32,8 +32,7 @@ class ShipAnswer(msgspec.Struct, frozen=True, kw_only=True):
     gates: tuple[str, ...] = ()
     verdict: Verdict | None = None
 
-    @property
-    def told(self) -> str:
+    def summarize(self) -> str:
         return " ".join([self.text, *self.gates[:SHOWN]])
 
 
