@@ -163,7 +163,7 @@ def test_a_gate_says_how_many_judgments_it_takes(home: Path) -> None:
             results = msgspec.structs.replace(run.results, per_query=entries)
             return may_ship(
                 service, msgspec.structs.replace(run, id=f"{more}", results=results)
-            ).told
+            ).summarize()
 
         said = re.search(r"that takes (\d+) more judgments of these results", why(0))
         assert said
