@@ -27,7 +27,7 @@ from assay.core.results import (
     rounded,
 )
 from assay.evaluation import gate_values, statistics
-from assay.evaluation.gates import NO_BASELINE, _told, decide, is_golden_measure, mistake
+from assay.evaluation.gates import NO_BASELINE, _outcomes, decide, is_golden_measure, mistake
 
 
 def graded(
@@ -272,7 +272,7 @@ def test_a_bound_inside_the_interval_decides_nothing_and_one_at_its_end_does() -
         assert check.level == pytest.approx(0.9)
         assert "(90% interval 0." in check.message
         told_ = {"pass": 1, "fail": -1, "inconclusive": 0}[status]
-        assert _told(gate, np.array(values)[:, None]).tolist() == [told_]
+        assert _outcomes(gate, np.array(values)[:, None]).tolist() == [told_]
     assert gate_values.margins(Gate(**P, minimum=0.5, significance=0.1), results) == pytest.approx(
         (np.mean(values) - low, high - np.mean(values))
     )
@@ -288,16 +288,16 @@ def test_a_bound_inside_the_interval_decides_nothing_and_one_at_its_end_does() -
 def test_what_a_gate_says_of_columns_is_what_it_says_of_results() -> None:
     """By the value alone, as a bound or a drop, at its very end; and sure of it, by intervals."""
     columns = np.array([[0.2, 0.5, 0.5 - ROUNDING, 0.5 - 2e-9, 0.9]])
-    assert _told(Gate(**P, minimum=0.5), columns).tolist() == [-1, 1, 1, -1, 1]
-    assert _told(Gate(**P, maximum=0.5), columns).tolist() == [1, 1, 1, 1, -1]
+    assert _outcomes(Gate(**P, minimum=0.5), columns).tolist() == [-1, 1, 1, -1, 1]
+    assert _outcomes(Gate(**P, maximum=0.5), columns).tolist() == [1, 1, 1, 1, -1]
     moves = np.array([[-0.2, -0.1, -0.1 - ROUNDING, -0.1 - 2e-9, 0.3]])
-    assert _told(Gate(**P, max_drop=0.1), moves).tolist() == [-1, 1, 1, -1, 1]
+    assert _outcomes(Gate(**P, max_drop=0.1), moves).tolist() == [-1, 1, 1, -1, 1]
     many = np.column_stack([np.full(60, 0.9), np.tile([0.4, 0.6], 30), np.full(60, 0.1)])
     for more in ({"significance": 0.05}, {"worst_case": True}):
-        assert _told(Gate(**P, minimum=0.5, **more), many).tolist() == [1, 0, -1]
+        assert _outcomes(Gate(**P, minimum=0.5, **more), many).tolist() == [1, 0, -1]
         band = Gate(**P, minimum=0.1, maximum=0.97, **more)
-        assert _told(band, many).tolist() == [1, 1, 0]
-        assert _told(Gate(**P, max_drop=0.4, **more), many - 0.9).tolist() == [1, 0, -1]
+        assert _outcomes(band, many).tolist() == [1, 1, 0]
+        assert _outcomes(Gate(**P, max_drop=0.4, **more), many - 0.9).tolist() == [1, 0, -1]
 
 
 def test_levels() -> None:
