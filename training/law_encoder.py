@@ -158,7 +158,7 @@ def slip(word, rnd):
 
 
 class Data:
-    def __init__(self, path, language, device):
+    def __init__(self, path, language, device, more=()):
         begun = time.time()
         raw = json.loads(lzma.decompress(Path(path).read_bytes()))
         rows = raw["sections"]
@@ -213,6 +213,8 @@ class Data:
             np.int64,
         )
         self.dev = [(put(words_of(q)[:FACTS]), p) for q, p in raw["dev"]]
+        for text in more:
+            put(words_of(text))
         self.acts = np.unique([row[0] for row in rows], return_inverse=True)[1]
         heads = [row[3].lower().strip() for row in rows]
         number = np.unique(heads, return_inverse=True)[1]
@@ -572,6 +574,26 @@ def neighbours(every, batches, data, device):
     batches.near = np.concatenate(out)
 
 
+def packed(vectors):
+    """int8 rows with one scale each."""
+    scale = np.abs(vectors).max(1, keepdims=True) / 127 + 1e-9
+    return np.round(vectors / scale).astype(np.int8), scale.astype(np.float32)
+
+
+def save(model, often, out):
+    """Write the weights into four files of at most 16 MB; `law_export.py` reads them."""
+    state = {name: value.detach().cpu().numpy() for name, value in model.state_dict().items()}
+    out.mkdir(parents=True, exist_ok=True)
+    rows, row_scale = packed(state.pop("rows")[:ROWS])
+    own, own_scale = packed(state.pop("own.weight")[: len(often) + FIRST])
+    np.savez_compressed(out / "rows.npz", rows=rows, row_scale=row_scale)
+    np.savez_compressed(out / "own.npz", words=np.array(often), own=own, own_scale=own_scale)
+    names = sorted(state, key=lambda name: -state[name].size)
+    for number in range(2):
+        half = {name: state[name].astype(np.float16) for name in names[number::2]}
+        np.savez(out / f"net-{number}.npz", **half)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("data")
@@ -676,36 +698,7 @@ def main():
         if step % 1500 == 0:
             evaluate(model, data, device, f"step {step}")
     evaluate(model, data, device, f"end {step}")
-    state = {name: value.detach().cpu() for name, value in model.state_dict().items()}
-    out = Path(args.out)
-    out.mkdir(parents=True, exist_ok=True)
-    torch.save(state, out / f"{args.language}.pt")
-    half = {
-        name: value.to(torch.float16).numpy()
-        for name, value in state.items()
-        if name not in ("rows", "own.weight")
-    }
-    parts, sizes = [{}, {}], [0, 0]
-    for name, value in sorted(half.items(), key=lambda pair: -pair[1].nbytes):
-        least = sizes.index(min(sizes))
-        parts[least][name] = value
-        sizes[least] += value.nbytes
-    for number, part in enumerate(parts):
-        np.savez(out / f"{args.language}-{args.layers}-net-{number}.npz", **part)
-
-    def packed(v):
-        v = v.numpy()
-        s = np.abs(v).max(1, keepdims=True) / 127 + 1e-9
-        return {"rows": np.round(v / s).astype(np.int8), "scale": s.astype(np.float32)}
-
-    np.savez_compressed(
-        out / f"{args.language}-{args.layers}-rows.npz", **packed(state["rows"][:-1])
-    )
-    np.savez_compressed(
-        out / f"{args.language}-{args.layers}-own.npz",
-        words=np.array(data.often),
-        **packed(state["own.weight"]),
-    )
+    save(model, data.often, Path(args.out))
 
 
 if __name__ == "__main__":

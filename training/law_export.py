@@ -1,6 +1,6 @@
-"""Write the files of law-fi-1 or law-he-1 from weights of law_encoder.py; several are averaged.
+"""Write the files of law-fi-1 or law-he-1 from the folders of law_encoder.py; several are averaged.
 
-python law_export.py --language fi --out FOLDER OUT/fi.pt [OUT2/fi.pt ...]
+python law_export.py --language fi --out FOLDER OUT [OUT2 ...]
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import torch
 import torch.nn.functional as F
-from law_encoder import FIRST, HEADS, NGRAMS, ROWS, WIDTH, Network
+from law_encoder import HEADS, NGRAMS, WIDTH, Network, packed
 from onnxruntime.quantization import QuantType, quantize_dynamic
 from torch import Tensor, nn
 
@@ -62,11 +62,23 @@ def write_layers(state: dict[str, Tensor], path: Path) -> None:
         )
 
 
-def packed(vectors: Tensor) -> tuple[np.ndarray, np.ndarray]:
-    """int8 rows with one scale each."""
-    values = vectors.numpy()
-    scale = np.abs(values).max(1, keepdims=True) / 127 + 1e-9
-    return np.round(values / scale).astype(np.int8), scale.astype(np.float32)
+def weights(folders: list[Path]) -> tuple[dict[str, np.ndarray], list[str]]:
+    """The mean of the weights that `law_encoder.save` wrote, and the frequent words."""
+    states = []
+    for folder in folders:
+        state: dict[str, np.ndarray] = {}
+        for name in ("net-0", "net-1", "rows", "own"):
+            with np.load(folder / f"{name}.npz") as stored:
+                state.update(stored)
+        words = state.pop("words").tolist()
+        for name in ("rows", "own"):
+            scale = state.pop("row_scale" if name == "rows" else "own_scale")
+            state[name] = state[name].astype(np.float32) * scale
+        states.append(state)
+    mean = {
+        name: np.mean([one[name].astype(np.float32) for one in states], axis=0) for name in state
+    }
+    return mean, words
 
 
 def main() -> None:
@@ -75,21 +87,21 @@ def main() -> None:
     parser.add_argument("--language", choices=NGRAMS, required=True)
     parser.add_argument("--out", type=Path, required=True)
     args = parser.parse_args()
-    states = [torch.load(path, map_location="cpu") for path in args.weights]
-    state = {name: torch.stack([one[name] for one in states]).mean(0) for name in states[0]}
-    frequent = np.load(args.weights[0].parent / f"{args.language}-6-own.npz")["words"].tolist()
+    state, frequent = weights(args.weights)
     name = f"law-{args.language}-1"
-    write_layers(state, args.out / f"{name}.onnx")
-    rows, row_scale = packed(state["rows"][:ROWS])
-    own, own_scale = packed(state["own.weight"][: len(frequent) + FIRST])
+    write_layers(
+        {name: torch.from_numpy(value) for name, value in state.items()}, args.out / f"{name}.onnx"
+    )
+    rows, row_scale = packed(state["rows"])
+    own, own_scale = packed(state["own"])
     np.savez(
         args.out / f"{name}.words.npz",
         rows=rows,
         row_scale=row_scale,
         own=own,
         own_scale=own_scale,
-        map=state["map.weight"].numpy().astype(np.float16),
-        bias=state["map.bias"].numpy(),
+        map=state["map.weight"].astype(np.float16),
+        bias=state["map.bias"],
     )
     (args.out / f"{name}.words.txt").write_text("\n".join(frequent) + "\n", encoding="utf-8")
     about = {

@@ -1,0 +1,238 @@
+"""Train law-fi-1 or law-he-1 further on lay questions over many fields of law, on one GPU.
+
+Starts from shipped weights (`--init`, written by `law_weights.py`), goes on with the pairs of
+`law_encoder.py`, and adds questions that people would type, each beside the section that answers
+it, among other sections of the same act.
+
+    python law_questions.py fi.json.xz --questions fi.questions.json --init fi-init.npz \
+        --language fi --seconds 150 --out OUT
+
+The questions file has `train` and `dev`: lists of [question, number of the section in the data].
+Acts of dev questions are held out by `law_data.py`. After each setting the script prints how many
+dev questions find their section first and within five, among the sections of the dev acts (alone)
+and of these and the home acts (beside).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import math
+import time
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from law_encoder import (
+    DOC,
+    FIRST,
+    FREQUENT,
+    PAD,
+    QMARK,
+    QUERY,
+    ROW_WIDTH,
+    ROWS,
+    Batches,
+    Data,
+    Encoder,
+    evaluate,
+    gather_docs,
+    neighbours,
+    save,
+    words_of,
+)
+from torch import nn
+
+SIBLINGS = 4  # other sections of the act beside each question
+WAYS = (0.5, 0.75, 1.0)  # from the shipped weights to the trained ones
+log = logging.getLogger("questions")
+
+
+def initial(model: Encoder, data: Data, path: str) -> None:
+    """Put the shipped weights into the model; frequent words are found by name."""
+    stored = dict(np.load(path))
+    frequent = {word: row for row, word in enumerate(stored.pop("frequent").tolist())}
+    rows = stored.pop("rows").astype(np.float32) * stored.pop("row_scale")
+    own = stored.pop("own").astype(np.float32) * stored.pop("own_scale")
+    scales = {name: stored.pop(name) for name in list(stored) if name.endswith(":scale")}
+    state = {}
+    for name, value in stored.items():
+        state[name] = torch.from_numpy(value.astype(np.float32) * scales.get(f"{name}:scale", 1))
+    model.load_state_dict(state, strict=False)
+    data.often = list(frequent)
+    number = np.full(len(data.words) + FIRST, FREQUENT + FIRST, np.int64)
+    number[:FIRST] = np.arange(FIRST)
+    for at, word in enumerate(data.words):
+        if word in frequent:
+            number[at + FIRST] = frequent[word] + FIRST
+    with torch.no_grad():
+        model.rows[:ROWS] = torch.from_numpy(rows).to(model.rows.device)
+        model.own.weight[: len(own)] = torch.from_numpy(own).to(model.rows.device)
+        model.own.weight[-1] = 0
+    model.number = torch.from_numpy(number).to(model.rows.device)
+
+
+class Questions:
+    """Lay questions as ids, and the sections beside them."""
+
+    def __init__(self, data: Data, pairs: list[list], device: str, rng) -> None:
+        known = {word: at + FIRST for at, word in enumerate(data.words)}
+        self.data, self.device, self.rng = data, device, rng
+        self.ids = np.zeros((len(pairs), QUERY), np.int64)
+        for row, (text, _) in enumerate(pairs):
+            ids = [known[word] for word in words_of(text) if word in known][: QUERY - 1]
+            self.ids[row, : len(ids) + 1] = [QMARK, *ids]
+        self.section = np.array([number for _, number in pairs])
+        order = np.argsort(data.acts, kind="stable")
+        first = np.searchsorted(data.acts[order], np.arange(data.acts.max() + 2))
+        self.act = [order[a:b] for a, b in pairwise(first)]
+
+    def batch(self, size: int):
+        rng = self.rng
+        chosen = rng.choice(len(self.ids), min(size, len(self.ids)), replace=False)
+        ids = self.ids[chosen].copy()
+        lost = (rng.random(ids.shape) < 0.12) & ((ids != PAD).sum(1) > 4)[:, None]
+        lost[:, 0] = False
+        ids[lost] = PAD
+        own = self.section[chosen]
+        near = [rng.choice(self.act[self.data.acts[n]], SIBLINGS) for n in own]
+        numbers = np.concatenate([own, np.concatenate(near)])
+        t = torch.from_numpy(numbers).to(self.device)
+        n = len(numbers)
+        with_title = torch.from_numpy((rng.random(n) < 0.85).astype(np.int64)).to(self.device)
+        with_head = torch.from_numpy((rng.random(n) < 0.85).astype(np.int64)).to(self.device)
+        zero = torch.zeros_like(t)
+        docs = gather_docs(self.data, self.data.doc, t, with_title, with_head, zero, zero, DOC)
+        return torch.from_numpy(ids).to(self.device), docs, t
+
+
+def measured(model, data, dev: Questions, device: str) -> dict[str, float]:
+    """First and within five, dense alone."""
+    model.eval()
+    acts = {data.acts[n] for n in dev.section}
+    alone = np.flatnonzero(np.isin(data.acts, list(acts)))
+    beside = np.concatenate([alone, np.flatnonzero(data.flag == 2)])
+    out = {}
+    with torch.no_grad():
+        vectors = []
+        for part in torch.from_numpy(beside).to(device).split(4096):
+            one, zero = torch.ones_like(part), torch.zeros_like(part)
+            vectors.append(model(gather_docs(data, data.doc, part, one, one, zero, zero, DOC))[0])
+        docs = torch.cat(vectors)
+        scores = (model(torch.from_numpy(dev.ids).to(device))[0] @ docs.T).cpu().numpy()
+    for name, pool in (("alone", alone), ("beside", beside)):
+        part = scores[:, : len(pool)]
+        own = part[np.arange(len(part)), np.searchsorted(alone, dev.section)]
+        rank = (part > own[:, None]).sum(1)
+        out[f"{name} first"], out[f"{name} five"] = (rank < 1).mean(), (rank < 5).mean()
+    model.train()
+    return out
+
+
+def figures(found: dict[str, float]) -> str:
+    return ", ".join(f"{name} {value:.3f}" for name, value in found.items())
+
+
+def train(model, data, asked: Questions, args, batch: int, rate: float, share: float, device: str):
+    scale = nn.Parameter(torch.tensor(math.log(30.0), device=device))
+    batches = Batches(data, device, args.batch, args.facts)
+    groups = [
+        {"params": [p for n, p in model.named_parameters() if n != "rows"], "weight_decay": 0.02},
+        {"params": [model.rows, scale], "weight_decay": 0.0},
+    ]
+    optimiser = torch.optim.AdamW(groups, lr=rate, betas=(0.9, 0.98), fused=device == "cuda")
+    neighbours(evaluate(model, data, device, "before"), batches, data, device)
+    begun, step = time.time(), 0
+    while (progress := (time.time() - begun) / args.seconds) < 1:
+        for group in optimiser.param_groups:
+            group["lr"] = rate * min(1, step / 100) * max(0.02, 1 - progress)
+        q, d, number, heads, headid = batches.short()
+        long = batches.long()
+        ids, docs, where = asked.batch(batch)
+        vectors = model(q, d, ids, docs, *(long[:2] if long else ()))
+        s = scale.exp().clamp(max=60)
+        n = len(number)
+        eye = torch.eye(n, dtype=torch.bool, device=device)
+        skip = ((number[:, None] == number[None]) | (heads[:, None] == headid[None])) & ~eye
+        scores = (vectors[0] @ vectors[1].T * s).masked_fill(skip, -1e4)
+        target = torch.arange(n, device=device)
+        loss = F.cross_entropy(scores, target) + 0.5 * F.cross_entropy(scores.T, target)
+        own = torch.arange(len(ids), device=device)
+        every = torch.cat([where, number])
+        skip = where[: len(ids), None] == every[None]
+        skip[own, own] = False
+        said = vectors[2] @ torch.cat([vectors[3], vectors[1]]).T * s
+        loss = loss + share * F.cross_entropy(said.masked_fill(skip, -1e4), own)
+        if long:
+            f = torch.arange(len(long[2]), device=device)
+            every = torch.cat([long[2], number])
+            skip = long[2][:, None] == every[None]
+            skip[f, f] = False
+            fact = vectors[4] @ torch.cat([vectors[5], vectors[1]]).T * s
+            fact = fact.masked_fill(skip, -1e4)
+            loss = loss + args.facts / args.batch * 2.0 * F.cross_entropy(fact, f)
+        optimiser.zero_grad(set_to_none=True)
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimiser.step()
+        step += 1
+        if step % 200 == 0:
+            log.info("step %d, loss %.3f", step, loss.item())
+    evaluate(model, data, device, f"after {step} steps")
+
+
+def settings(text: str) -> tuple[int, float, float]:
+    """`128:2e-4:0.3` is 128 questions a batch, rate 2e-4, weight .3."""
+    batch, rate, share = text.split(":")
+    return int(batch), float(rate), float(share)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("data")
+    parser.add_argument("--questions", type=Path, required=True)
+    parser.add_argument("--init", required=True)
+    parser.add_argument("--language", required=True)
+    parser.add_argument("--seconds", type=float, default=150, help="of each setting")
+    parser.add_argument("--batch", type=int, default=1536)
+    parser.add_argument("--facts", type=int, default=192)
+    parser.add_argument("--try", dest="tries", type=settings, nargs="+", required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    args = parser.parse_args()
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    torch.manual_seed(0)
+    torch.backends.cuda.matmul.allow_tf32 = True
+    asked = json.loads(args.questions.read_text())
+    data = Data(
+        args.data, args.language, device, [text for part in asked.values() for text, _ in part]
+    )
+    data.doc_np = data.doc.cpu().numpy().astype(np.int64)
+    rng = np.random.default_rng(0)
+    train_set = Questions(data, asked["train"], device, rng)
+    dev = Questions(data, asked["dev"], device, rng)
+    best = 0.0
+    for number, (batch, rate, share) in enumerate(args.tries):
+        model = Encoder(data, torch.zeros(ROWS, ROW_WIDTH), 6).to(device)
+        initial(model, data, args.init)
+        shipped = {name: value.clone() for name, value in model.state_dict().items()}
+        if number == 0:
+            log.info("as shipped: %s", figures(measured(model, data, dev, device)))
+        train(model, data, train_set, args, batch, rate, share, device)
+        trained = {name: value.clone() for name, value in model.state_dict().items()}
+        for way in WAYS:
+            mixed = {name: shipped[name] * (1 - way) + trained[name] * way for name in shipped}
+            model.load_state_dict(mixed)
+            found = measured(model, data, dev, device)
+            log.info("%s, %.2f of the way: %s", (batch, rate, share), way, figures(found))
+            evaluate(model, data, device, "courts")
+            if way == 1 and sum(found.values()) > best:
+                best = sum(found.values())
+                save(model, data.often, args.out)
+
+
+if __name__ == "__main__":
+    main()
