@@ -139,9 +139,10 @@ def figures(found: dict[str, float]) -> str:
 def train(model, data, asked: Questions, args, batch: int, rate: float, share: float, device: str):
     scale = nn.Parameter(torch.tensor(math.log(30.0), device=device))
     batches = Batches(data, device, args.batch, args.facts)
+    model.rows.requires_grad_(False)  # n-grams: too few questions to change them
     groups = [
         {"params": [p for n, p in model.named_parameters() if n != "rows"], "weight_decay": 0.02},
-        {"params": [model.rows, scale], "weight_decay": 0.0},
+        {"params": [scale], "weight_decay": 0.0},
     ]
     optimiser = torch.optim.AdamW(groups, lr=rate, betas=(0.9, 0.98), fused=device == "cuda")
     neighbours(evaluate(model, data, device, "before"), batches, data, device)
