@@ -49,13 +49,13 @@ class Tuned:
         self.optimism = report.choice.optimism
 
     def __str__(self) -> str:
-        return printed(tuning.terminal(self.report))
+        return printed(tuning.terminal(tuning.view(self.report)))
 
     def __repr__(self) -> str:
-        return f"Tuned on {self.report.gold}: {tuning.headline(self.report, Words('en'))}"
+        return f"Tuned on {self.report.gold}: {tuning.view(self.report).headline}"
 
     def _repr_html_(self) -> str:
-        return tuning.page(self.report)
+        return tuning.page(tuning.view(self.report))
 
     @property
     def toml(self) -> str:

@@ -30,12 +30,11 @@ from assay.engines.running import failed_process, is_indexed_name, opened, quiet
 Tick = Callable[[], None]
 
 
-class KeptCall(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One answered call: its key, the ranked ids with their scores, and how long it took."""
+class KeptCall(msgspec.Struct, frozen=True):
+    """One answered call."""
 
     key: str
-    hits: tuple[tuple[str, float | None], ...] = ()
-    millis: float | None = None
+    result: QueryResult
 
 
 class CallFile:
@@ -44,7 +43,7 @@ class CallFile:
 
     def __init__(self, path: Path, engine: str, top_k: int) -> None:
         self.path, self._engine, self._top_k = path, engine, top_k
-        self._kept: dict[str, KeptCall] = {}
+        self._kept: dict[str, QueryResult] = {}
         path.parent.mkdir(parents=True, exist_ok=True)
         written = path.read_bytes() if path.exists() else b""
         whole = written[: written.rfind(b"\n") + 1]
@@ -59,7 +58,7 @@ class CallFile:
                     where=str(path),
                     hint="Delete the file, or run again with --fresh: the calls are made anew.",
                 ) from error
-            self._kept[call.key] = call
+            self._kept[call.key] = call.result
 
     def key(self, parameters: Mapping[str, object], query: Query) -> str:
         """Of one call: the engine, its parameters, the query and the number of hits."""
@@ -68,31 +67,30 @@ class CallFile:
         return hashlib.blake2b(written, digest_size=16).hexdigest()
 
     def get(self, parameters: Mapping[str, object], query: Query) -> QueryResult | None:
-        call = self._kept.get(self.key(parameters, query))
-        if call is None:
-            return None
-        hits = tuple(Hit(doc_id=doc_id, score=score) for doc_id, score in call.hits)
-        return QueryResult(query_id=query.id, hits=hits, millis=call.millis)
+        result = self._kept.get(self.key(parameters, query))
+        return result and msgspec.structs.replace(result, query_id=query.id)
 
     def add(self, parameters: Mapping[str, object], query: Query, result: QueryResult) -> None:
-        hits = tuple((str(hit.doc_id), hit.score) for hit in result.hits)
-        call = KeptCall(self.key(parameters, query), hits, result.millis)
+        call = KeptCall(self.key(parameters, query), result)
         with self.path.open("ab") as stream:
             stream.write(msgspec.json.encode(call) + b"\n")
-        self._kept[call.key] = call
+        self._kept[call.key] = result
 
 
 class Sweep(msgspec.Struct, frozen=True, kw_only=True):
     """An engine to ask with many settings. `fingerprint` tells it from the same engine with other
-    code, another index or another table; `path` is the file of calls."""
+    code, another index or another table; `path` is the file of calls. `whole_hits` are kept for
+    golden questions, which look at more than ids and scores."""
 
     config: EngineConfig
     fingerprint: str
     path: Path
     top_k: int
+    whole_hits: bool = False
 
     def calls(self) -> CallFile:
-        return CallFile(self.path, self.fingerprint, self.top_k)
+        engine = f"{self.fingerprint} whole" if self.whole_hits else self.fingerprint
+        return CallFile(self.path, engine, self.top_k)
 
 
 def ask_settings(
@@ -157,15 +155,20 @@ def ask_missing(
 
     def keep(query: Query, result: QueryResult) -> None:
         if result.error is None:
-            calls.add(setting, query, result)
+            calls.add(setting, query, result if sweep.whole_hits else _ids_and_scores(result))
         else:
             errors[query.id] = result.error
         tick()
 
     config = with_parameters(sweep.config, setting)
-    with stdout_to_stderr(), _opened_once(config) as engine:
+    with stdout_to_stderr(), _opened_once(config, sweep.whole_hits) as engine:
         QueryRunner(engine, sweep.top_k, config.calls).all(missing, list, keep)
     return errors
+
+
+def _ids_and_scores(result: QueryResult) -> QueryResult:
+    hits = tuple(Hit(doc_id=hit.doc_id, score=hit.score) for hit in result.hits)
+    return msgspec.structs.replace(result, hits=hits)
 
 
 def _answers(
@@ -194,11 +197,11 @@ def _ask_in_worker(
 # ── Assay's own index, which is opened once for all settings ──────────────────────────────────────
 
 
-def _opened_once(config: EngineConfig) -> Any:
+def _opened_once(config: EngineConfig, whole_hits: bool) -> Any:
     if config.engine is None or not is_indexed_name(config.engine):
         return opened(config)
     engine = _own_engine(config.engine).with_weights(config.parameters)
-    return nullcontext(with_keywords(engine, {"texts": False}))
+    return nullcontext(engine if whole_hits else with_keywords(engine, {"texts": False}))
 
 
 @lru_cache(maxsize=1)

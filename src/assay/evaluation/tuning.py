@@ -223,8 +223,10 @@ def adjusted_p(changes: Floats, column: int, *, seed: int = statistics.SEED) -> 
     seen = float(np.abs(_ratios(changes.sum(axis=0), squares, n))[column])
     signs = rng.choice([-1.0, 1.0], (FLIPS, n))
     largest = np.abs(_ratios(signs @ changes, squares, n)).max(axis=1)
-    reached = (int((largest >= seen - 1e-9).sum()) + 1) / (FLIPS + 1)
-    return p, max(p, reached)
+    times = int((largest >= seen - 1e-9).sum())
+    if times == 0:  # the flips are too few to tell p from 0: then every setting counts
+        return p, min(p * changes.shape[1], 1 / (FLIPS + 1))
+    return p, max(p, (times + 1) / (FLIPS + 1))
 
 
 def _ratios(sums: Floats, squares: Floats, n: int) -> Floats:
@@ -284,7 +286,8 @@ def _effect(
         return None
     means = {group: part.mean(axis=1) for group, part in by_group.items()}
     best = max(means, key=lambda group: float(means[group].mean()))
-    worst = min(means, key=lambda group: float(means[group].mean()))
+    others = (group for group in means if group != best)
+    worst = min(others, key=lambda group: float(means[group].mean()))
     in_use = next(
         (own for at, own in zip(rows, groups, strict=True) if settings[at][name] == used), worst
     )
