@@ -35,6 +35,7 @@ TEXTS = ("text", "content", "page_content", "pageContent")
 LISTS = ("documents", "results", "nodes", "hits")
 TRACES = ("context.trace_id", "context", "trace_id", "traceId")  # how a span names its trace
 PARENTS = ("parent_id", "parentSpanId", "parentObservationId", "parent_observation_id")
+STATES = ("status_code", "level", "status.code", "status.status_code")
 RETRIEVED = re.compile(r"retrieval\.documents\.(\d+)\.document\.(.+)")
 
 
@@ -161,7 +162,7 @@ def _span(row: Mapping[str, Any]) -> Span:
     )
     has_own = "input" in row or "output" in row
     output = _decoded(row.get("output")) if has_own else value("output.value")
-    failed = value("status_code", "level", "status.code") in ("ERROR", 2, "STATUS_CODE_ERROR")
+    failed = value(*STATES) in ("ERROR", 2, "STATUS_CODE_ERROR")
     said = value("status_message", "statusMessage", "status.message")
     return Span(
         trace=str(value("context.trace_id", "trace_id", "traceId") or ""),

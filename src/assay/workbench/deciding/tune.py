@@ -23,14 +23,14 @@ import numpy as np
 from assay import __version__, formats
 from assay.core.errors import EngineError, InputError, NotHere, UsageError
 from assay.core.extras import need
-from assay.core.files import sha256_of, write_atomic
+from assay.core.files import write_atomic
 from assay.core.fingerprints import module_fingerprint
 from assay.core.results import GradedResults, Pair, Results
 from assay.core.results_file import encode, to_json
 from assay.core.runs import run_from_results
 from assay.core.types import GoldSet, JsonObject, Query, QueryResult
 from assay.core.workspace import workspace
-from assay.corpus.lookup import corpus_named, is_corpus
+from assay.corpus.lookup import is_corpus
 from assay.engines.calling import ask_all
 from assay.engines.engine_table import EngineConfig
 from assay.engines.python import as_engine, error_text
@@ -50,7 +50,7 @@ from assay.judging.next import Decision, next_to_judge
 from assay.reports import tuning as shown
 from assay.workbench.judging.next import write_pairs
 from assay.workbench.project.config import CONFIG_NAME, Config, read_config
-from assay.workbench.scoring.request import measures_of_set, sign_results, signature
+from assay.workbench.scoring.request import inputs_of, measures_of_set, sign_results, signature
 
 if TYPE_CHECKING:
     from assay.law.matching import Known
@@ -62,7 +62,12 @@ PRIMARY = "nDCG@10"
 PASS_RATE = "pass_rate_total"
 HALVES = 2  # of the queries, for the studies of an adaptive search
 MOST_PAIRS = 1_000  # to judge next
-OUTPUTS = (".html", ".csv", ".toml", ".json")
+OUTPUTS: dict[str, Callable[[TuneReport, str], bytes | str]] = {
+    ".html": lambda report, language: shown.page(shown.view(report, language)),
+    ".csv": lambda report, language: shown.trials_csv(report),
+    ".toml": lambda report, language: shown.toml(report) + "\n",
+    ".json": lambda report, language: encode(report),
+}
 RUNNING = "running.json"
 SECONDS = 1.0  # between two notes of how far a sweep is
 
@@ -484,14 +489,10 @@ def _fingerprint(engine: EngineConfig) -> str:
     documents. How it is called is no part of it."""
     table = msgspec.to_builtins(engine)
     own = {key: value for key, value in table["own"].items() if key != "parameters"}
-    parts: list[object] = [__version__, engine.kind, own, engine.engine, engine.corpus]
+    documents = msgspec.to_builtins(inputs_of(None, None, engine))
+    parts: list[object] = [__version__, engine.kind, own, engine.engine, documents]
     if engine.search_module:
         parts.append(module_fingerprint(engine.search_module, Path(engine.folder)))
-    for named in (engine.engine, engine.corpus):
-        if named and is_corpus(named):
-            parts.append(corpus_named(named).fingerprint)
-        elif named and Path(named).is_file():
-            parts.append(sha256_of(Path(named)))
     return hashlib.sha256(msgspec.json.encode(parts, order="sorted")).hexdigest()
 
 
@@ -602,10 +603,4 @@ def refuse_output(path: Path) -> None:
 def write_output(report: TuneReport, path: Path, language: str = "en") -> None:
     """The result as a report, a table of trials, the best setting as TOML, or JSON."""
     refuse_output(path)
-    made: dict[str, Callable[[], bytes | str]] = {
-        ".html": lambda: shown.page(shown.view(report, language)),
-        ".csv": lambda: shown.trials_csv(report),
-        ".toml": lambda: shown.toml(report) + "\n",
-        ".json": lambda: encode(report),
-    }
-    write_atomic(path, made[path.suffix]())
+    write_atomic(path, OUTPUTS[path.suffix](report, language))
