@@ -311,7 +311,7 @@ def _trial(
     errors = [answer.error for answer in answers if answer.error is not None]
     times = [answer.millis for answer in answers if answer.millis is not None]
     p95 = float(np.percentile(times, 95)) if times else None
-    cost = search_space.cost_of(table, parameters)
+    cost = table.cost_of(parameters)
     excluded = ""
     if errors:
         excluded = f"failed on {len(errors)} of {len(answers)} queries: {errors[0]}"
