@@ -127,7 +127,7 @@ def read_space(parameters: Mapping[str, object], where: str) -> dict[str, Values
 
 def _values(given: object, where: str) -> Values:
     try:
-        read = msgspec.convert(given, list[str | float | bool] | Range)  # type: ignore[arg-type]
+        read = msgspec.convert(given, list[str | float | bool] | Range)
     except msgspec.ValidationError as error:
         problem = str(error).replace("`", "")
         if not isinstance(given, dict):
@@ -151,7 +151,8 @@ def size_of(space: Space) -> float:
 def drawn(space: Space, count: int, seed: int) -> list[JsonObject]:
     """Different settings at random; all combinations where there are no more."""
     if size_of(space) <= count:
-        return [dict(zip(space, each, strict=True)) for each in itertools.product(*space.values())]
+        lists = [values for values in space.values() if isinstance(values, tuple)]
+        return [dict(zip(space, each, strict=True)) for each in itertools.product(*lists)]
     rng = random.Random(seed)
     found: dict[tuple[object, ...], JsonObject] = {}
     for _ in range(count * TRIES):

@@ -225,7 +225,7 @@ def adjusted_p(changes: Floats, column: int, *, seed: int = statistics.SEED) -> 
     largest = np.abs(_ratios(signs @ changes, squares, n)).max(axis=1)
     times = int((largest >= seen - 1e-9).sum())
     if times == 0:  # the flips are too few to tell p from 0: then every setting counts
-        return p, min(p * changes.shape[1], 1 / (FLIPS + 1))
+        return p, max(p, min(p * changes.shape[1], 1 / (FLIPS + 1)))
     return p, max(p, (times + 1) / (FLIPS + 1))
 
 

@@ -155,8 +155,9 @@ def _notes(report: TuneReport, words: Words) -> Iterator[str]:
     """What to know before the setting is used."""
     excluded = [trial for trial in report.trials if trial.excluded]
     if excluded:
-        why = "; ".join(f"{setting_text(t.parameters)}: {t.excluded}" for t in excluded[:LISTED])
-        yield f"{words.plural('tune.excluded', len(excluded))}: {why}"
+        why = (f"{setting_text(trial.parameters)}: {trial.excluded}" for trial in excluded[:LISTED])
+        lines = [f"{words.plural('tune.excluded', len(excluded))}:", *map(words.isolated, why)]
+        yield "\n".join([*lines, "…"] if len(excluded) > LISTED else lines)
     current, winner = report.trials[report.choice.current], _winner(report)
     if winner.unjudged > current.unjudged:
         yield words("tune.more_unjudged", winner=winner.unjudged, current=current.unjudged)

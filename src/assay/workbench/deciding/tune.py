@@ -19,13 +19,14 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
+from msgspec.json import decode
 
 from assay import __version__, formats
 from assay.core.errors import EngineError, InputError, NotHere, UsageError
 from assay.core.extras import need
 from assay.core.files import write_atomic
 from assay.core.fingerprints import module_fingerprint
-from assay.core.results import GradedResults, Pair, Results
+from assay.core.results import GoldenResults, GradedResults, Pair, Results
 from assay.core.results_file import encode, to_json
 from assay.core.runs import run_from_results
 from assay.core.types import GoldSet, JsonObject, Query, QueryResult
@@ -103,14 +104,12 @@ def sweep_state(home: Path | None, name: str) -> SweepState:
 
 
 def _state(folder: Path) -> SweepState:
-    report, running = (
-        msgspec.json.decode(path.read_bytes(), type=shape) if path.exists() else None
-        for path, shape in (
-            (folder / "tune.json", TuneReport),
-            (folder / RUNNING, SweepProgress),
-        )
+    result, running = folder / "tune.json", folder / RUNNING
+    return SweepState(
+        name=folder.name,
+        report=decode(result.read_bytes(), type=TuneReport) if result.exists() else None,
+        running=decode(running.read_bytes(), type=SweepProgress) if running.exists() else None,
     )
-    return SweepState(name=folder.name, report=report, running=running)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,10 +132,13 @@ class TuneSet:
 
     def results(self, answers: Answers) -> Results:
         if self.gold.is_golden:
-            from assay.workbench.scoring.golden import golden_results
-
-            return golden_results(self.gold, "tuned", answers, self.places)
+            return self._golden(answers)
         return graded_results(run_from_results("tuned", answers), self.gold, [self.measure])
+
+    def _golden(self, answers: Answers) -> GoldenResults:
+        from assay.workbench.scoring.golden import golden_results
+
+        return golden_results(self.gold, "tuned", answers, self.places)
 
     def values(self, answers: Answers) -> Floats:
         """The measure of every query; NaN where it has none. Variants of a golden question are not
@@ -144,13 +146,13 @@ class TuneSet:
         if not self.gold.is_golden:
             run = run_from_results("tuned", answers)
             return np.asarray(evaluate(run, self.gold, [self.measure]).values[:, 0], np.float64)
-        entries = {entry.query_id: entry for entry in self.results(answers).per_query}
-        return np.array(
-            [
-                np.nan if entry.perturbation and entry.parent in entries else float(entry.passed)
-                for entry in (entries[query] for query in self.gold.query_ids)
-            ]
-        )
+        known = set(self.gold.query_ids)
+        passed = {
+            entry.query_id: float(entry.passed)
+            for entry in self._golden(answers).per_query
+            if not (entry.perturbation and entry.parent in known)
+        }
+        return np.array([passed.get(query, np.nan) for query in self.gold.query_ids])
 
     def unjudged(self, answers: Answers) -> int:
         """How many of the hits that the measure looks at have no judgment."""
@@ -209,8 +211,8 @@ def tune(
     if decision := judge_next(report, results, on.gold):
         report = msgspec.structs.replace(report, judge_next=decision.pairs)
         write_pairs(decision, folder / "judge-next.csv")
-    for file in ("trials.csv", "report.html", "tune.json"):
-        write_output(report, folder / file)
+    for output in ("trials.csv", "report.html", "tune.json"):
+        write_output(report, folder / output)
     (folder / RUNNING).unlink(missing_ok=True)
     return report
 
