@@ -30,53 +30,6 @@ from assay.engines.running import failed_process, is_indexed_name, opened, quiet
 Tick = Callable[[], None]
 
 
-class KeptCall(msgspec.Struct, frozen=True):
-    """One answered call."""
-
-    key: str
-    result: QueryResult
-
-
-class CallFile:
-    """The calls of a sweep in a file, one line each. A line that was cut short by a kill is
-    dropped."""
-
-    def __init__(self, path: Path, engine: str, top_k: int) -> None:
-        self.path, self._engine, self._top_k = path, engine, top_k
-        self._kept: dict[str, QueryResult] = {}
-        path.parent.mkdir(parents=True, exist_ok=True)
-        written = path.read_bytes() if path.exists() else b""
-        whole = written[: written.rfind(b"\n") + 1]
-        if len(whole) < len(written):
-            os.truncate(path, len(whole))
-        for line in whole.splitlines():
-            try:
-                call = msgspec.json.decode(line, type=KeptCall)
-            except msgspec.DecodeError as error:
-                raise InputError(
-                    f"a call cannot be read: {error}",
-                    where=str(path),
-                    hint="Delete the file, or run again with --fresh: the calls are made anew.",
-                ) from error
-            self._kept[call.key] = call.result
-
-    def key(self, parameters: Mapping[str, object], query: Query) -> str:
-        """Of one call: the engine, its parameters, the query and the number of hits."""
-        parts = [self._engine, sorted(parameters.items()), query.text, known_of(query), self._top_k]
-        written = msgspec.json.encode(parts, order="sorted")
-        return hashlib.blake2b(written, digest_size=16).hexdigest()
-
-    def get(self, parameters: Mapping[str, object], query: Query) -> QueryResult | None:
-        result = self._kept.get(self.key(parameters, query))
-        return result and msgspec.structs.replace(result, query_id=query.id)
-
-    def add(self, parameters: Mapping[str, object], query: Query, result: QueryResult) -> None:
-        call = KeptCall(self.key(parameters, query), result)
-        with self.path.open("ab") as stream:
-            stream.write(msgspec.json.encode(call) + b"\n")
-        self._kept[call.key] = result
-
-
 class Sweep(msgspec.Struct, frozen=True, kw_only=True):
     """An engine to ask with many settings. `fingerprint` tells it from the same engine with other
     code, another index or another table; `path` is the file of calls. `whole_hits` are kept for
@@ -88,9 +41,66 @@ class Sweep(msgspec.Struct, frozen=True, kw_only=True):
     top_k: int
     whole_hits: bool = False
 
-    def calls(self) -> CallFile:
-        engine = f"{self.fingerprint} whole" if self.whole_hits else self.fingerprint
-        return CallFile(self.path, engine, self.top_k)
+    def key(self, parameters: Mapping[str, object], query: Query) -> str:
+        """Of one call."""
+        engine = [self.fingerprint, self.whole_hits, self.top_k, sorted(parameters.items())]
+        written = msgspec.json.encode([engine, query.text, known_of(query)], order="sorted")
+        return hashlib.blake2b(written, digest_size=16).hexdigest()
+
+
+class KeptCall(msgspec.Struct, frozen=True):
+    """One answered call."""
+
+    key: str
+    result: QueryResult
+
+
+class CallFile:
+    """The calls of a sweep in a file, one line each. A line that was cut short by a kill is
+    dropped."""
+
+    def __init__(self, sweep: Sweep) -> None:
+        self._sweep = sweep
+        path = sweep.path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        written = path.read_bytes() if path.exists() else b""
+        whole = written[: written.rfind(b"\n") + 1]
+        if len(whole) < len(written):
+            os.truncate(path, len(whole))
+        try:
+            calls = [msgspec.json.decode(line, type=KeptCall) for line in whole.splitlines()]
+        except msgspec.DecodeError as error:
+            raise InputError(
+                f"a call cannot be read: {error}",
+                where=str(path),
+                hint="Delete the file, or run again with --fresh: the calls are made anew.",
+            ) from error
+        self._kept = {call.key: call.result for call in calls}
+
+    def get(self, parameters: Mapping[str, object], query: Query) -> QueryResult | None:
+        result = self._kept.get(self._sweep.key(parameters, query))
+        return result and msgspec.structs.replace(result, query_id=query.id)
+
+    def add(self, parameters: Mapping[str, object], query: Query, result: QueryResult) -> None:
+        if not self._sweep.whole_hits:
+            hits = tuple(Hit(doc_id=hit.doc_id, score=hit.score) for hit in result.hits)
+            result = msgspec.structs.replace(result, hits=hits)
+        call = KeptCall(self._sweep.key(parameters, query), result)
+        with self._sweep.path.open("ab") as stream:
+            stream.write(msgspec.json.encode(call) + b"\n")
+        self._kept[call.key] = result
+
+    def answers(
+        self, parameters: Mapping[str, object], queries: Sequence[Query], errors: Mapping[str, str]
+    ) -> list[QueryResult]:
+        """Of one setting; an error under the empty id is that of all queries without an answer."""
+        return [
+            self.get(parameters, query)
+            or QueryResult(
+                query_id=query.id, error=errors.get(query.id) or errors.get("") or "never asked"
+            )
+            for query in queries
+        ]
 
 
 def ask_settings(
@@ -100,9 +110,8 @@ def ask_settings(
     *,
     tick: Tick = lambda: None,
 ) -> Iterator[tuple[int, list[QueryResult]]]:
-    """(number of the setting, its answers) for each setting, those that are known first. What
-    stops a whole setting is the error of each of its queries that has no answer."""
-    calls = sweep.calls()
+    """(number of the setting, its answers) for each setting, those that are known first."""
+    calls = CallFile(sweep)
     settings = [{**sweep.config.parameters, **setting} for setting in settings]
     waiting = []
     for number, setting in enumerate(settings):
@@ -110,24 +119,20 @@ def ask_settings(
         for _ in range(known):
             tick()
         if known == len(queries):
-            yield number, _answers(calls, setting, queries, {})
+            yield number, calls.answers(setting, queries, {})
         else:
             waiting.append(number)
     if sweep.config.search_module is None:
         for number in waiting:
             try:
-                errors = ask_missing(sweep, settings[number], queries, calls, tick)
+                errors = _ask_missing(sweep, settings[number], queries, calls, tick)
             except AssayError as problem:
                 errors = {"": str(problem)}
-            yield number, _answers(calls, settings[number], queries, errors)
+            yield number, calls.answers(settings[number], queries, errors)
         return
-    home = str(workspace().resolve())
+    home, quiet = str(workspace().resolve()), quiet_of(sweep.config)
     jobs = [
-        Job(
-            _ask_in_worker,
-            (sweep, settings[number], tuple(queries), home),
-            quiet=quiet_of(sweep.config),
-        )
+        Job(_ask_in_worker, (sweep, settings[number], tuple(queries), home), quiet=quiet)
         for number in waiting
     ]
 
@@ -135,27 +140,25 @@ def ask_settings(
         if made:
             tick()
 
-    with closing(run_jobs(jobs, at_once=1, heard=heard)) as answers:
-        for place, answer in answers:
+    with closing(run_jobs(jobs, at_once=1, heard=heard)) as found:
+        for place, answer in found:
             if isinstance(answer, Failure):
                 answer = {"": str(answer.error or failed_process(answer))}
-            setting = settings[waiting[place]]
-            yield waiting[place], _answers(sweep.calls(), setting, queries, answer)
+            number = waiting[place]
+            yield number, CallFile(sweep).answers(settings[number], queries, answer)
 
 
-def ask_missing(
+def _ask_missing(
     sweep: Sweep, setting: JsonObject, queries: Sequence[Query], calls: CallFile, tick: Tick
 ) -> dict[str, str]:
     """Make the calls of one setting that are not in the file; {query: error} of those that
     failed."""
     missing = [query for query in queries if calls.get(setting, query) is None]
     errors: dict[str, str] = {}
-    if not missing:
-        return errors
 
     def keep(query: Query, result: QueryResult) -> None:
         if result.error is None:
-            calls.add(setting, query, result if sweep.whole_hits else _ids_and_scores(result))
+            calls.add(setting, query, result)
         else:
             errors[query.id] = result.error
         tick()
@@ -166,23 +169,6 @@ def ask_missing(
     return errors
 
 
-def _ids_and_scores(result: QueryResult) -> QueryResult:
-    hits = tuple(Hit(doc_id=hit.doc_id, score=hit.score) for hit in result.hits)
-    return msgspec.structs.replace(result, hits=hits)
-
-
-def _answers(
-    calls: CallFile, setting: JsonObject, queries: Sequence[Query], errors: Mapping[str, str]
-) -> list[QueryResult]:
-    """The answers of a setting; an error under the empty id is that of all other queries."""
-
-    def failed(query: Query) -> QueryResult:
-        why = errors.get(query.id) or errors.get("") or "the call was not made"
-        return QueryResult(query_id=query.id, error=why)
-
-    return [calls.get(setting, query) or failed(query) for query in queries]
-
-
 def _ask_in_worker(
     sweep: Sweep, setting: JsonObject, queries: Sequence[Query], home: str
 ) -> dict[str, str]:
@@ -191,7 +177,7 @@ def _ask_in_worker(
     if sweep.config.folder:
         os.chdir(sweep.config.folder)
     note(0)
-    return ask_missing(sweep, setting, queries, sweep.calls(), lambda: note(1))
+    return _ask_missing(sweep, setting, queries, CallFile(sweep), lambda: note(1))
 
 
 # ── Assay's own index, which is opened once for all settings ──────────────────────────────────────

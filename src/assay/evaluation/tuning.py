@@ -110,7 +110,6 @@ class TuneReport(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     engine: str = ""
     fused: list[str] = []
     judge_next: list[Pair] = []
-    seconds: float = 0.0
     folder: str = ""
 
 

@@ -68,7 +68,6 @@ class BenchmarkCard(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     top_k: int | None = None
     files: tuple[str, ...] = ()
     base: str = ""
-    checksums: dict[str, str] = {}
     sets: dict[str, tuple[str, str]] = {}
     published: tuple[PublishedScore, ...] = ()
 

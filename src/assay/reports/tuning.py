@@ -283,7 +283,7 @@ def _places(values: Sequence[object]) -> list[float]:
     """Where the values stand on an axis: numbers by their order, others as they come."""
     known = list(dict.fromkeys(values))
     if all(isinstance(each, int | float) for each in known):
-        known.sort()  # type: ignore[call-overload]
+        known.sort()
     return [known.index(each) / max(len(known) - 1, 1) for each in values]
 
 

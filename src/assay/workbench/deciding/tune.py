@@ -194,13 +194,11 @@ def tune(
         current = {"method": "rrf", "rrf_k": RRF_K, **weights, **table.current}
     else:
         ask, current = _ask_engine(engine, folder, on, tick), dict(engine.parameters)
-    started = time.monotonic()
     report, results = sweep(name, on, table, current, ask, study_log=folder / "optuna.log")
     report = msgspec.structs.replace(
         report,
         engine=table.engine or name,
         fused=[Path(path).stem for path in table.fuse],
-        seconds=time.monotonic() - started,
         folder=str(folder),
     )
     signed_by = signature(dataset, None, engine)
