@@ -357,7 +357,9 @@ def test_agents_and_python_get_the_same_answer(assay_cli: Assay, tmp_path: Path)
     tuned = assay.tune("mine")
     assert (told.honest, told.optimism) == (tuned.honest, tuned.optimism) == (1.0, 0.0)
     assert tuned.toml == told.toml
-    assert tuned.to_frame().height == told.settings == 5
+    frame = tuned.to_frame()
+    assert frame.height == told.settings == 5
+    assert frame["mean"].max() == 1.0
 
 
 def test_a_setting_that_cannot_be_made_in_python_is_reported() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
@@ -66,8 +64,8 @@ class Tuned:
         """A row a setting: its parameters, mean, change, unjudged results, time and cost."""
         import polars as pl
 
-        rows = csv.DictReader(io.StringIO(tuning.trials_csv(self.report)))
-        return pl.DataFrame(list(rows), infer_schema_length=None)
+        head, *rows = tuning.trial_rows(self.report)
+        return pl.DataFrame(rows, schema=head, orient="row", strict=False)
 
 
 def tune(

@@ -320,17 +320,21 @@ def _value(value: object) -> str:
     return f'"{escaped}"'
 
 
-def trials_csv(report: TuneReport) -> str:
-    """Every setting, one row each, with what was measured."""
+def trial_rows(report: TuneReport) -> list[list[object]]:
+    """Every setting with what was measured, after a row of names."""
     names = _parameters(report)
+    rows: list[list[object]] = [["setting", *names, *MEASURED]]
+    for trial in report.trials:
+        values = [trial.parameters.get(name) for name in names]
+        rows.append([trial.number, *values, *(getattr(trial, name) for name in MEASURED)])
+    return rows
+
+
+def trials_csv(report: TuneReport) -> str:
     stream = io.StringIO(newline="")
     writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(["setting", *names, *MEASURED])
-    for trial in report.trials:
-        values = [trial.parameters.get(name, "") for name in names]
-        found = [getattr(trial, name) for name in MEASURED]
-        row = [trial.number, *values, *("" if each is None else each for each in found)]
-        writer.writerow(guarded_row(map(str, row)))
+    for row in trial_rows(report):
+        writer.writerow(guarded_row("" if each is None else str(each) for each in row))
     return stream.getvalue()
 
 
