@@ -18,7 +18,7 @@ def show_sweep(request: Request) -> Response:
     if is_api(request):
         return json(state)
     seen = tuning.view(state.report, language_for(request)) if state.report else None
-    return decided_page(request, "tune.html", state=state, seen=seen, body=tuning.body)
+    return decided_page(request, "sweep.html", state=state, seen=seen, body=tuning.body)
 
 
 def sweep_trials(request: Request) -> Response:
