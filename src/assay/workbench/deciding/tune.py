@@ -130,21 +130,21 @@ class TuneSet:
             return max(query.k or DEFAULT_K for query in self.gold.queries)
         return parse_measure(self.measure).cutoff or 0
 
-    def results(self, answers: Answers) -> Results:
+    def results(self, answers: Answers, name: str) -> Results:
         if self.gold.is_golden:
-            return self._golden(answers)
-        return graded_results(run_from_results("tuned", answers), self.gold, [self.measure])
+            return self._golden(answers, name)
+        return graded_results(run_from_results(name, answers), self.gold, [self.measure])
 
-    def _golden(self, answers: Answers) -> GoldenResults:
+    def _golden(self, answers: Answers, name: str = "") -> GoldenResults:
         from assay.workbench.scoring.golden import golden_results
 
-        return golden_results(self.gold, "tuned", answers, self.places)
+        return golden_results(self.gold, name, answers, self.places)
 
     def values(self, answers: Answers) -> Floats:
         """The measure of every query; NaN where it has none. Variants of a golden question are not
         questions of their own."""
         if not self.gold.is_golden:
-            run = run_from_results("tuned", answers)
+            run = run_from_results("", answers)
             return np.asarray(evaluate(run, self.gold, [self.measure]).values[:, 0], np.float64)
         known = set(self.gold.query_ids)
         passed = {
@@ -158,7 +158,7 @@ class TuneSet:
         """How many of the hits that the measure looks at have no judgment."""
         if self.gold.is_golden:
             return 0
-        joined, depth = prepare(run_from_results("tuned", answers), self.gold), self.depth or 10
+        joined, depth = prepare(run_from_results("", answers), self.gold), self.depth or 10
         looked_at = int(np.minimum(joined.returned, depth)[joined.scorable].sum())
         judged = joined.scorable[joined.hit_query] & (joined.hit_rank <= depth)
         return looked_at - int(judged.sum())
@@ -279,15 +279,14 @@ def sweep(
         proposed = search_space.drawn(space, table.budget, table.seed)
     settings = _distinct([{}, *proposed], current)
     answers = list(ask(list(settings.values()), on.gold.queries))
-    trials = [
-        _trial(number, {**current, **setting}, own, on, table)
-        for number, (setting, own) in enumerate(zip(settings.values(), answers, strict=True))
-    ]
-    values = np.stack([on.values(own) for own in answers], axis=1)
     numbers = {key: number for number, key in enumerate(settings)}
     seen = [(rows, [numbers[_key(each, current)] for each in tried]) for rows, tried in studies]
-    report = _decide(name, on, search, values, trials, seen)
-    return report, {number: on.results(answers[number]) for number in report.finalists}
+    parameters = [{**current, **setting} for setting in settings.values()]
+    report = _decide(name, on, table, search, parameters, answers, seen)
+    results = {
+        number: on.results(answers[number], f"{name}-{number}") for number in report.finalists
+    }
+    return report, results
 
 
 def _distinct(settings: Sequence[JsonObject], current: JsonObject) -> dict[bytes, JsonObject]:
@@ -305,77 +304,75 @@ def _key(setting: JsonObject, current: JsonObject) -> bytes:
     return msgspec.json.encode(plain, order="sorted")
 
 
-def _trial(
-    number: int, parameters: JsonObject, answers: Answers, on: TuneSet, table: TuneTable
-) -> Trial:
-    errors = [answer.error for answer in answers if answer.error is not None]
-    times = [answer.millis for answer in answers if answer.millis is not None]
-    p95 = float(np.percentile(times, 95)) if times else None
-    cost = table.cost_of(parameters)
-    excluded = ""
-    if errors:
-        excluded = f"failed on {len(errors)} of {len(answers)} queries: {errors[0]}"
-    elif table.max_p95_ms is not None and p95 is not None and p95 > table.max_p95_ms:
-        excluded = f"p95 of {p95:.0f} ms is above {table.max_p95_ms:g} ms"
-    elif table.max_cost is not None and cost is not None and cost > table.max_cost:
-        excluded = f"the cost of {cost:g} is above {table.max_cost:g}"
-    return Trial(
-        number=number,
-        parameters=parameters,
-        mean=None,
-        unjudged=on.unjudged(answers),
-        p95_ms=p95,
-        cost=cost,
-        failed=len(errors),
-        excluded=excluded,
-    )
-
-
 def _decide(
     name: str,
     on: TuneSet,
+    table: TuneTable,
     search: Search,
-    values: Floats,
-    trials: list[Trial],
+    parameters: Sequence[JsonObject],
+    answers: Sequence[Answers],
     studies: Sequence[tuple[list[int], list[int]]],
 ) -> TuneReport:
-    answered = np.array([not trial.failed for trial in trials])
+    errors = [[answer.error for answer in own if answer.error is not None] for own in answers]
+    answered = np.array([not own for own in errors])
     if not answered[0]:
-        raise EngineError(f"the current setting {trials[0].excluded}")
+        raise EngineError(f"the current setting failed: {errors[0][0]}")
+    values = np.stack([on.values(own) for own in answers], axis=1)
     kept = ~np.isnan(values[:, answered]).any(axis=1)
     if kept.sum() < 2:
         raise InputError("fewer than two queries have a score", hint="Judge more of them.")
-    allowed = np.array([not trial.excluded for trial in trials])
     # a setting that failed has gaps; it cannot win, and its values are not read
     scored = np.where(answered, values, 0.0)[kept]
+    means = scored.mean(axis=0).tolist()
+    trials = []
+    for number, own in enumerate(answers):
+        times = [answer.millis for answer in own if answer.millis is not None]
+        p95 = float(np.percentile(times, 95)) if times else None
+        cost = table.cost_of(parameters[number])
+        trial = Trial(
+            number=number,
+            parameters=parameters[number],
+            mean=means[number] if answered[number] else None,
+            difference=means[number] - means[0] if answered[number] else None,
+            unjudged=on.unjudged(own),
+            p95_ms=p95,
+            cost=cost,
+            failed=len(errors[number]),
+            excluded=_excluded(errors[number], len(own), p95, cost, table),
+        )
+        trials.append(trial)
+    allowed = np.array([not trial.excluded for trial in trials])
     if studies:
         places = {row: place for place, row in enumerate(np.flatnonzero(kept).tolist())}
         seen = [([places[row] for row in rows if row in places], own) for rows, own in studies]
         choice = tuning.choose_adaptive(scored, seen, allowed=allowed)
     else:
         choice = tuning.choose(scored, allowed=allowed)
-    means = scored.mean(axis=0).tolist()
-    told = [
-        msgspec.structs.replace(trial, mean=mean, difference=mean - means[0])
-        if not trial.failed
-        else trial
-        for trial, mean in zip(trials, means, strict=True)
-    ]
-    whole = [trial for trial in told if not trial.failed]
-    ranked = sorted(whole, key=lambda trial: -(trial.mean or 0))
-    best = [trial.number for trial in ranked if not trial.excluded][:FINALISTS]
+    tried = [setting for setting, good in zip(parameters, answered, strict=True) if good]
+    best = sorted(np.flatnonzero(allowed).tolist(), key=lambda number: -means[number])[:FINALISTS]
     return TuneReport(
         name=name,
         gold=on.gold.name,
         measure=on.measure,
         search=search,
         choice=choice,
-        trials=told,
-        effects=tuning.effects(
-            scored[:, answered], [trial.parameters for trial in whole], told[0].parameters
-        ),
+        trials=trials,
+        effects=tuning.effects(scored[:, answered], tried, parameters[0]),
         finalists=list(dict.fromkeys([0, choice.winner, *best])),
     )
+
+
+def _excluded(
+    errors: Sequence[str], queries: int, p95: float | None, cost: float | None, table: TuneTable
+) -> str:
+    """Why a setting cannot win; empty where it can."""
+    if errors:
+        return f"failed on {len(errors)} of {queries} queries: {errors[0]}"
+    if table.max_p95_ms is not None and p95 is not None and p95 > table.max_p95_ms:
+        return f"p95 of {p95:.0f} ms is above {table.max_p95_ms:g} ms"
+    if table.max_cost is not None and cost is not None and cost > table.max_cost:
+        return f"the cost of {cost:g} is above {table.max_cost:g}"
+    return ""
 
 
 def judge_next(
