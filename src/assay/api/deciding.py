@@ -65,7 +65,7 @@ class Tuned:
         import polars as pl
 
         head, *rows = tuning.trial_rows(self.report)
-        return pl.DataFrame(rows, schema=head, orient="row", strict=False)
+        return pl.DataFrame(rows, schema=[*map(str, head)], orient="row", strict=False)
 
 
 def tune(
