@@ -135,7 +135,7 @@ def _figures(report: TuneReport, words: Words) -> list[TuneFigure]:
     )
     best = setting_text(_winner(report).parameters)
     moved = choice.gain if crossed else choice.apparent - choice.current_mean
-    stays = choice.winner == choice.current
+    stays = choice.winner == 0
     rows = (
         ("current", numbers.decimal(choice.current_mean), ""),
         ("apparent", numbers.decimal(choice.apparent), words("tune.apparent_note", setting=best)),
@@ -158,7 +158,7 @@ def _notes(report: TuneReport, words: Words) -> Iterator[str]:
         why = (f"{setting_text(trial.parameters)}: {trial.excluded}" for trial in excluded[:LISTED])
         lines = [f"{words.plural('tune.excluded', len(excluded))}:", *map(words.isolated, why)]
         yield "\n".join([*lines, "…"] if len(excluded) > LISTED else lines)
-    current, winner = report.trials[report.choice.current], _winner(report)
+    current, winner = report.trials[0], _winner(report)
     if winner.unjudged > current.unjudged:
         yield words("tune.more_unjudged", winner=winner.unjudged, current=current.unjudged)
     if report.judge_next:
