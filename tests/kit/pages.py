@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 from assay.reports import render, view
 from assay.web.app import TABLES, Serving, prepare
+from assay.workbench.deciding.tune import tune
 from assay.workbench.judging.packets import write_packet
 from assay.workbench.judging.rulings import open_disputes
 from assay.workbench.project import demo, people
@@ -70,6 +71,9 @@ def make_project(folder: Path) -> None:
             text = render(view(results, language=language), ".html")
             Path(f"report-{language}.html").write_text(text, encoding="utf-8")
         write_packet(gold_path(service, SET), Path("packet.html"), judge="Dana", limit=5)
+        with Path("assay.toml").open("a") as config:
+            config.write(f"[tune.assay]\ngold = '{SET}'\ncharacters = [0, 1]\ncitation = [0, 1]\n")
+        tune("assay")
 
 
 @contextmanager
@@ -109,6 +113,7 @@ def pages_of(team: Team) -> list[Shown]:
         Shown("/runs/{run}/report", (team.folder / "report-he.html").as_uri()),
         Shown("/runs/jobs/{job}", "/runs/jobs/none"),
         Shown("/runs/again", f"/runs/again?set={gold}&jobs=none"),
+        Shown("/tune/{sweep}", "/tune/assay"),
         Shown("/compare", f"/compare?{compared}"),
         Shown("/compare/query", f"/compare/query?{compared}&query={quote(query)}"),
         Shown("/search", "/search"),

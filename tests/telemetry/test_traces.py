@@ -138,8 +138,13 @@ def langfuse(*, snake: bool) -> list[dict[str, Any]]:
         otlp(),
         langfuse(snake=False),
         langfuse(snake=True),
+        [{"data": phoenix(flat=True), "next_cursor": None}],
+        [langfuse(snake=False)],
     ],
-    ids=["phoenix", "nested", "dataframe", "otlp", "langfuse", "langfuse-export"],
+    ids=[
+        *("phoenix", "nested", "dataframe", "otlp", "langfuse", "langfuse-export"),
+        *("phoenix-rest", "langfuse-list"),
+    ],
 )
 def test_a_retriever_span_is_a_search_and_its_trace_an_answer(
     assay_cli: Assay, tmp_path: Path, rows: list[dict[str, Any]]
@@ -162,6 +167,34 @@ def test_a_retriever_span_is_a_search_and_its_trace_an_answer(
     assert search.millis == pytest.approx(250)
 
 
+def test_a_passage_is_known_by_the_document_of_its_metadata(
+    assay_cli: Assay, tmp_path: Path
+) -> None:
+    """LangChain gives passages without ids: OpenInference writes their metadata as JSON in a text,
+    Langfuse as it is, from JavaScript with the text as pageContent."""
+    (retriever, chain) = phoenix(flat=True)
+    kept = {"openinference.span.kind": "RETRIEVER", "input.value": "gift limits"}
+    for at, source in enumerate(("a.pdf", "b.pdf")):
+        name = f"retrieval.documents.{at}.document"
+        kept |= {f"{name}.content": "text", f"{name}.metadata": json.dumps({"source": source})}
+    javascript = langfuse(snake=False)
+    javascript[0] |= {
+        "id": "s9",
+        "traceId": "t9",
+        "input": "gift limits",
+        "output": [
+            {"pageContent": "text", "metadata": {"source": name}} for name in ("a.pdf", "b.pdf")
+        ],
+    }
+    rows = [{**retriever, "attributes": kept}, chain, javascript[0]]
+    (tmp_path / "spans.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert assay_cli("logs", "traces", "spans.jsonl", "--answers", "a.jsonl").code == 0
+    with open_service() as service:
+        found = service.store.searches(["s2", "s9"])
+    assert [[each.doc_id for each in one.results] for one in found] == [["a.pdf", "b.pdf"]] * 2
+    assert [one.query for one in found] == ["gift limits"] * 2
+
+
 def test_names_are_hidden_in_searches_and_answers(assay_cli: Assay, tmp_path: Path) -> None:
     rows = phoenix(flat=True)
     rows[0]["attributes"]["input.value"] = "gifts to ann@example.com"
@@ -178,7 +211,8 @@ def test_names_are_hidden_in_searches_and_answers(assay_cli: Assay, tmp_path: Pa
     ("line", "said"),
     [
         ('{"query": "no span"}', "this is no span of a trace"),
-        ("[]", "a line is no object"),
+        ("3", "this is no span of a trace"),
+        ("[]", "there is no retriever span here"),
         (json.dumps(phoenix(flat=True)[1]), "there is no retriever span here"),
     ],
 )

@@ -6,6 +6,7 @@ import gzip
 import http.server
 import json
 import math
+import random
 import tarfile
 import threading
 from collections.abc import Callable, Iterator
@@ -125,6 +126,48 @@ def test_legalbench_rag_counts_characters(assay_cli: Assay, tmp_path: Path) -> N
         assert found[f"span recall@{depth}"] == pytest.approx(sum(recalls) / 2, abs=1e-9)
 
 
+def test_legalbench_rag_weighs_its_data_sets_alike_as_its_script_does(
+    assay_cli: Assay, tmp_path: Path
+) -> None:
+    """Its benchmark.py gives each test the weight 1 / tests of the data set; run_benchmark.py then
+    takes the mean of value * weight / mean weight. Lines end in CRLF: its script reads text."""
+    rng = random.Random(5)
+    files = tmp_path / "files"
+    (files / "benchmarks").mkdir(parents=True)
+    text = "".join("ab\r\n" for _ in range(700))  # 2,100 characters as text
+    answers: dict[str, list[str]] = {}
+    tests: dict[str, list[dict[str, Any]]] = {}
+    for name, count in (("cuad", 5), ("maud", 2)):
+        (files / "corpus" / name).mkdir(parents=True)
+        (files / "corpus" / name / "a.txt").write_bytes(text.encode())
+        tests[name] = []
+        for number in range(count):
+            start = rng.randrange(1_500)
+            span = [start, start + rng.randrange(1, 600)]
+            snippet = {"file_path": f"{name}/a.txt", "span": span, "answer": ""}
+            tests[name].append({"query": f"{name} {number}", "snippets": [snippet]})
+            chunks = [f"{name}/a.txt#{at}-{min(at + 500, 2_100)}" for at in range(0, 2_100, 500)]
+            answers[f"{name} {number}"] = rng.sample(chunks, 5)
+        (files / f"benchmarks/{name}.json").write_text(json.dumps({"tests": tests[name]}))
+    answering(tmp_path, answers)
+    found = scores(assay_cli, "legalbench-rag", "--path", "files")
+    weights = [1 / len(own) for own in tests.values() for _ in own]
+    for depth in (1, 2, 4):
+        precisions, recalls = [], []
+        for test in (each for own in tests.values() for each in own):
+            (snippet,) = test["snippets"]
+            low, high = snippet["span"]
+            spans = [benchmarks.span_of(each) for each in answers[test["query"]][:depth]]
+            common = sum(max(0, min(s[2], high) - max(s[1], low)) for s in spans if s)
+            precisions.append(common / sum(s[2] - s[1] for s in spans if s))
+            recalls.append(common / (high - low))
+        for kind, values in (("precision", precisions), ("recall", recalls)):
+            average = sum(weights) / len(weights)
+            scaled = [v * w / average for v, w in zip(values, weights, strict=True)]
+            expected = sum(scaled) / len(scaled)
+            assert found[f"span {kind}@{depth}"] == pytest.approx(expected, abs=1e-9)
+
+
 def test_spans_by_hand() -> None:
     answers = [("f", 10, 20), ("g", 0, 5)]
     assert span_precision_recall([("f", 0, 15)], answers) == (5 / 15, 5 / 15)
@@ -147,6 +190,7 @@ def test_coliee_is_a_macro_average_of_sets(assay_cli: Assay, tmp_path: Path) -> 
     files = tmp_path / "files"
     files.mkdir()
     (files / "riteval_H1_en.xml").write_text(COLIEE)
+    (files / "riteval_H1_jp.xml").write_text(COLIEE.replace("one", "in Japanese"))
     code = "Part I\nArticle 1 One.\nMore.\nArticle 2 Two.\nArticle 3-2 Three.\n"
     (files / "civil_code_en-1to724-2.txt").write_text(code)
     answering(tmp_path, {"one": ["2", "1"], "two": ["1"]})
@@ -159,8 +203,9 @@ def test_coliee_is_a_macro_average_of_sets(assay_cli: Assay, tmp_path: Path) -> 
 
 
 def bsard(folder: Path) -> None:
-    (folder / "articles.csv").write_text('id,reference,article\n1,r,"a, b"\n2,r,c\n3,r,d\n')
-    (folder / "questions_test.csv").write_text('id,question,article_ids\n7,one,"1,3"\n8,two,2\n')
+    (folder / "articles_fr.csv").write_text('id,reference,article\n1,r,"a, b"\n2,r,c\n3,r,d\n')
+    (folder / "questions_fr_train.csv").write_text("id,question,article_ids\n9,three,3\n")
+    (folder / "questions_fr_test.csv").write_text('id,question,article_ids\n7,one,"1,3"\n8,two,2\n')
 
 
 def gerdalir(folder: Path) -> None:
@@ -193,9 +238,16 @@ def stard(folder: Path) -> None:
 
 
 def clerc(folder: Path) -> None:
-    (folder / "collection.doc.tsv").write_text("1\tfirst\n2\tsecond\n3\tthird\n")
-    (folder / "test.queries.tsv").write_text("7\tone\n8\ttwo\n")
-    (folder / "qrels-doc.test.tsv").write_text("7\t0\t1\t1\n7\t0\t3\t1\n8\t0\t2\t1\n")
+    for name in ("collection", "queries", "qrels"):
+        (folder / name).mkdir()
+    with gzip.open(folder / "collection/collection.doc.tsv.gz", "wt") as stream:
+        stream.write("1\tfirst\n2\tsecond\n3\tthird\n")
+    for variant in ("all-removed.direct", "single-removed.indirect"):
+        (folder / f"queries/test.{variant}.tsv").write_text("7\tnot this\n8\tnor this\n")
+    (folder / "queries/test.single-removed.direct.tsv").write_text("7\tone\n8\ttwo\n")
+    (folder / "qrels/qrels-doc.test.indirect.tsv").write_text("7\t0\t2\t1\n")
+    qrels = "7\t0\t1\t1\n7\t0\t3\t1\n8\t0\t2\t1\n"
+    (folder / "qrels/qrels-doc.test.direct.tsv").write_text(qrels)
 
 
 @pytest.mark.parametrize(
@@ -223,6 +275,57 @@ def test_each_format_is_read(
         assert found[measure] == pytest.approx(value, abs=1e-9), measure
 
 
+def average_precision(truths: set[str], found: list[str]) -> float:
+    """As BSARD's evaluator: precision at every right rank, over all that is right."""
+    at = [len(truths & set(found[: i + 1])) / (i + 1) for i, d in enumerate(found) if d in truths]
+    return sum(at) / len(truths)
+
+
+def test_published_formulas_of_rankings_give_the_same(assay_cli: Assay, tmp_path: Path) -> None:
+    """MAP, MRR and recall as BSARD's evaluator.py, recall, hits and MRR of the first three as
+    STARD's test.py has them, on rankings at random."""
+    rng = random.Random(7)
+    numbers = [str(n) for n in range(1, 41)]
+    asked = {str(n): set(rng.sample(numbers, rng.randint(1, 6))) for n in range(100, 112)}
+    given = {f"asked {key}": rng.sample(numbers, 30) for key in asked}
+    answering(tmp_path, given)
+    (tmp_path / "bsard").mkdir()
+    articles = "".join(f"{n},r,text\n" for n in numbers)
+    (tmp_path / "bsard/articles.csv").write_text(f"id,reference,article\n{articles}")
+    rows = "".join(f'{key},asked {key},"{",".join(own)}"\n' for key, own in asked.items())
+    (tmp_path / "bsard/questions_test.csv").write_text(f"id,question,article_ids\n{rows}")
+    (tmp_path / "stard").mkdir()
+    lines(
+        tmp_path / "stard/corpus.jsonl",
+        [{"id": int(n), "name": n, "content": "x"} for n in numbers],
+    )
+    queries = [
+        {"query_id": int(key), "问题": f"asked {key}", "match_id": [*map(int, own)]}
+        for key, own in asked.items()
+    ]
+    (tmp_path / "stard/queries.json").write_text(json.dumps(queries))
+
+    def mean(of: Callable[[set[str], list[str]], float]) -> float:
+        return sum(of(own, given[f"asked {key}"]) for key, own in asked.items()) / len(asked)
+
+    def reciprocal(own: set[str], found: list[str]) -> float:
+        return max([1 / (i + 1) if d in own else 0.0 for i, d in enumerate(found)])
+
+    bsard_found = scores(assay_cli, "bsard", "--path", "bsard")
+    assert bsard_found["AP@100"] == pytest.approx(mean(average_precision), abs=1e-9)
+    assert bsard_found["RR@100"] == pytest.approx(mean(reciprocal), abs=1e-9)
+    recall = mean(lambda own, found: len(own & set(found)) / len(own))
+    assert bsard_found["R@100"] == pytest.approx(recall, abs=1e-9)
+    stard_found = scores(assay_cli, "stard", "--path", "stard")
+    first = {
+        "R@3": mean(lambda own, found: sum(d in found[:3] for d in own) / len(own)),
+        "Success@3": mean(lambda own, found: float(bool(own & set(found[:3])))),
+        "RR@3": mean(lambda own, found: reciprocal(own, found[:3])),
+    }
+    for measure, value in first.items():
+        assert stard_found[measure] == pytest.approx(value, abs=1e-9), measure
+
+
 def test_squad_has_its_contexts_as_documents(assay_cli: Assay, tmp_path: Path) -> None:
     (tmp_path / "files").mkdir()
     squad(tmp_path / "files")
@@ -244,7 +347,12 @@ def test_bm25_reads_the_documents_itself_and_others_scores_stand_beside(
 def test_the_list_has_licence_and_size(assay_cli: Assay) -> None:
     rows = {row["name"]: row for row in assay_cli("benchmark", "list", "--json").json}
     assert all(row["licence"] and row["size"] and row["home"] for row in rows.values())
-    assert set(benchmarks.READERS) == {card.reader for card in benchmarks.cards().values()}
+    assert set(benchmarks.READERS) - {"irds"} == {
+        card.reader for card in benchmarks.cards().values()
+    }
+    scalr = rows["mleb-scalr"]
+    assert scalr["home"] == "https://huggingface.co/datasets/isaacus/mleb-scalr"
+    assert scalr["base"] == f"{scalr['home']}/resolve/main/"
 
 
 def test_mistakes_are_named(assay_cli: Assay, tmp_path: Path) -> None:
@@ -261,7 +369,7 @@ def test_mistakes_are_named(assay_cli: Assay, tmp_path: Path) -> None:
     assert empty.code == 2
     assert "queries.json" in empty.err
     clerc(tmp_path / "files")
-    (tmp_path / "files/qrels-doc.test.tsv").write_text("7\t0\tgone\t1\n")
+    (tmp_path / "files/qrels/qrels-doc.test.direct.tsv").write_text("7\t0\tgone\t1\n")
     gone = run("clerc", "--engine", "mine", "--path", "files")
     assert gone.code == 2
     assert "'gone'" in gone.err
@@ -329,3 +437,22 @@ def test_a_download_goes_on_where_it_stopped_and_is_checked(
     assert broken.code == 2
     assert "expected" in broken.err
     assert "moved aside" in broken.err
+
+
+def test_any_set_of_ir_datasets_is_run_with_its_documents(assay_cli: Assay, tmp_path: Path) -> None:
+    ir_datasets = pytest.importorskip("ir_datasets")
+    from ir_datasets.datasets.base import Dataset
+    from ir_datasets.formats import TrecQrels, TsvDocs, TsvQueries
+    from ir_datasets.util import LocalDownload
+
+    (tmp_path / "docs.tsv").write_text("d1\tgift of travel\nd2\tlobbying fees\n")
+    (tmp_path / "queries.tsv").write_text("1\ttravel\n2\tfees\n")
+    (tmp_path / "qrels.txt").write_text("1 0 d1 1\n2 0 d2 1\n2 0 gone 1\n")
+    parts = [LocalDownload(tmp_path / name) for name in ("docs.tsv", "queries.tsv", "qrels.txt")]
+    made = Dataset(TsvDocs(parts[0]), TsvQueries(parts[1]), TrecQrels(parts[2], {1: "relevant"}))
+    ir_datasets.registry._registered["made-up/test"] = made
+    outcome = assay_cli("benchmark", "run", "irds:made-up/test", "--engine", "bm25", "--json")
+    assert outcome.code == 0, outcome.err
+    assert (outcome.json["queries"], outcome.json["documents"]) == (2, 2)
+    found = {row["measure"]: row["value"] for row in outcome.json["scores"]}
+    assert found["RR"] == 1.0

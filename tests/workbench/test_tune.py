@@ -14,12 +14,15 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from markupsafe import escape
 
 import assay
+from assay.reports.words import LANGUAGES, Words
 from assay.workbench.agents.runs import tune_engine
 from assay.workbench.project.service import open_service
 from kit.commands import Assay
 from kit.search_server import Asked, Reply, search_server
+from kit.server import local_client
 
 QUERIES = [f"q{number:02}" for number in range(24)]
 GOLD = {
@@ -354,7 +357,9 @@ def test_agents_and_python_get_the_same_answer(assay_cli: Assay, tmp_path: Path)
     tuned = assay.tune("mine")
     assert (told.honest, told.optimism) == (tuned.honest, tuned.optimism) == (1.0, 0.0)
     assert tuned.toml == told.toml
-    assert tuned.to_frame().height == told.settings == 5
+    frame = tuned.to_frame()
+    assert frame.height == told.settings == 5
+    assert frame["mean"].max() == 1.0
 
 
 def test_a_setting_that_cannot_be_made_in_python_is_reported() -> None:
@@ -367,3 +372,86 @@ def test_a_setting_that_cannot_be_made_in_python_is_reported() -> None:
     tuned = assay.tune(make, gold, {"depth": [2, 3]}, measure="RR")
     assert (tuned.verdict, tuned.best) == ("better", {"depth": 2})
     assert "ValueError: three" in tuned.report.trials[2].excluded
+
+
+# ── golden questions ──────────────────────────────────────────────────────────────────────────────
+
+QUESTIONS = [
+    {
+        "id": query,
+        "query": f"question {query}",
+        "must": False,
+        "expected_any": [{"doc_id": f"{query}-good"}],
+        "k": 1,
+        "min_score": 0,
+    }
+    for query in QUERIES
+]
+
+
+def test_golden_questions_are_tuned_by_their_pass_rate(assay_cli: Assay, tmp_path: Path) -> None:
+    (tmp_path / "golden.json").write_text(json.dumps(QUESTIONS))
+    table = PYTHON.replace('measure = "P(rel=1)@1"', 'gold = "golden.json"')
+    configure(tmp_path, table)
+    outcome = assay_cli("tune", "mine")
+    assert outcome.code == 0, outcome.err
+    assert "better than what you run: depth = 6" in outcome.out
+    assert "24 questions" in outcome.out
+    found = json.loads((tmp_path / ".assay/tune/mine/tune.json").read_text())
+    assert found["measure"] == "pass_rate_total"
+    assert (found["choice"]["current_mean"], found["choice"]["honest"]) == (pytest.approx(1 / 3), 1)
+    winner = json.loads((tmp_path / ".assay/tune/mine/winner.json").read_text())
+    assert winner["overall"]["pass_rate_total"] == 1.0
+    made = len(calls(tmp_path))
+    assert assay_cli("tune", "mine").code == 0
+    assert len(calls(tmp_path)) == made
+    configure(tmp_path, table + 'measure = "nDCG@10"\n')
+    refused = assay_cli("tune", "mine")
+    assert refused.code == 2
+    assert "tuned by their pass rate" in refused.err
+
+
+# ── the page ──────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_page_shows_the_verdict_and_the_settings(
+    assay_cli: Assay, tmp_path: Path, language: str
+) -> None:
+    configure(tmp_path, PYTHON)
+    assert assay_cli("tune", "mine").code == 0
+    with open_service(config=tmp_path / "assay.toml") as service:
+        client = local_client(service)
+        page = client.get(f"/tune/mine?lang={language}").text
+        listed = client.get(f"/runs?lang={language}").text
+        table = client.get("/api/tune/mine/trials.csv")
+        state = client.get("/api/tune/mine").json()
+        missing = client.get("/tune/none")
+    headline = escape(Words(language)("tune.better", setting="depth = 6, boost = 0"))
+    assert headline in page
+    assert headline in listed
+    assert "[engines.mine.parameters]" in page
+    assert table.text == (tmp_path / ".assay/tune/mine/trials.csv").read_text()
+    assert (state["report"]["choice"]["verdict"], state["running"]) == ("better", None)
+    assert missing.status_code == 404
+
+
+def test_a_page_shows_how_far_a_sweep_is(assay_cli: Assay, tmp_path: Path) -> None:
+    configure(tmp_path, PYTHON)
+    command = [sys.executable, "-m", "assay", "tune", "mine"]
+    process = subprocess.Popen(command, cwd=tmp_path, env={**os.environ, "SLOW": "0.2"})
+    try:
+        deadline = time.monotonic() + 60
+        while not (tmp_path / ".assay/tune/mine/running.json").exists():
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        with open_service(config=tmp_path / "assay.toml") as service:
+            client = local_client(service)
+            running = client.get("/api/tune/mine").json()["running"]
+            page = client.get("/tune/mine").text
+    finally:
+        process.kill()
+        process.wait()
+    assert 0 < running["done"] < running["of"] == 5 * len(QUERIES)
+    assert f"of {running['of']} calls are answered" in page
+    assert "assay tune mine" in page

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
@@ -49,13 +47,13 @@ class Tuned:
         self.optimism = report.choice.optimism
 
     def __str__(self) -> str:
-        return printed(tuning.terminal(self.report))
+        return printed(tuning.terminal(tuning.view(self.report)))
 
     def __repr__(self) -> str:
-        return f"Tuned on {self.report.gold}: {tuning.headline(self.report, Words('en'))}"
+        return f"Tuned on {self.report.gold}: {tuning.view(self.report).headline}"
 
     def _repr_html_(self) -> str:
-        return tuning.page(self.report)
+        return tuning.page(tuning.view(self.report))
 
     @property
     def toml(self) -> str:
@@ -66,8 +64,8 @@ class Tuned:
         """A row a setting: its parameters, mean, change, unjudged results, time and cost."""
         import polars as pl
 
-        rows = csv.DictReader(io.StringIO(tuning.trials_csv(self.report)))
-        return pl.DataFrame(list(rows), infer_schema_length=None)
+        head, *rows = tuning.trial_rows(self.report)
+        return pl.DataFrame(rows, schema=[*map(str, head)], orient="row", strict=False)
 
 
 def tune(

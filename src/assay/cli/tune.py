@@ -33,7 +33,7 @@ def tune(
 ) -> None:
     """Try many settings of an engine and say which to use. The winner is measured on queries that
     it was not chosen on, and compared with the current setting, corrected for the number tried."""
-    from assay.reports.tuning import terminal
+    from assay.reports.tuning import terminal, view
     from assay.reports.words import Words
     from assay.workbench.deciding.tune import refuse_output, tune, write_output
 
@@ -46,7 +46,7 @@ def tune(
     except KeyboardInterrupt:
         say("interrupted; the calls are kept, and the same command goes on from here")
         raise typer.Exit(130) from None
-    emit(report, lambda: terminal(report, language), json=json)
+    emit(report, lambda: terminal(view(report, language)), json=json)
     say(words("tune.files", folder=report.folder))
     if output is not None:
         write_output(report, output, language)

@@ -30,69 +30,77 @@ from assay.engines.running import failed_process, is_indexed_name, opened, quiet
 Tick = Callable[[], None]
 
 
-class KeptCall(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One answered call: its key, the ranked ids with their scores, and how long it took."""
+class Sweep(msgspec.Struct, frozen=True, kw_only=True):
+    """An engine to ask with many settings. `fingerprint` tells it from the same engine with other
+    code, another index or another table; `path` is the file of calls. `whole_hits` are kept for
+    golden questions, which look at more than ids and scores."""
+
+    config: EngineConfig
+    fingerprint: str
+    path: Path
+    top_k: int
+    whole_hits: bool = False
+
+    def key(self, parameters: Mapping[str, object], query: Query) -> str:
+        """Of one call."""
+        engine = [self.fingerprint, self.whole_hits, self.top_k, sorted(parameters.items())]
+        written = msgspec.json.encode([engine, query.text, known_of(query)], order="sorted")
+        return hashlib.blake2b(written, digest_size=16).hexdigest()
+
+
+class KeptCall(msgspec.Struct, frozen=True):
+    """One answered call."""
 
     key: str
-    hits: tuple[tuple[str, float | None], ...] = ()
-    millis: float | None = None
+    result: QueryResult
 
 
 class CallFile:
     """The calls of a sweep in a file, one line each. A line that was cut short by a kill is
     dropped."""
 
-    def __init__(self, path: Path, engine: str, top_k: int) -> None:
-        self.path, self._engine, self._top_k = path, engine, top_k
-        self._kept: dict[str, KeptCall] = {}
+    def __init__(self, sweep: Sweep) -> None:
+        self._sweep = sweep
+        path = sweep.path
         path.parent.mkdir(parents=True, exist_ok=True)
         written = path.read_bytes() if path.exists() else b""
         whole = written[: written.rfind(b"\n") + 1]
         if len(whole) < len(written):
             os.truncate(path, len(whole))
-        for line in whole.splitlines():
-            try:
-                call = msgspec.json.decode(line, type=KeptCall)
-            except msgspec.DecodeError as error:
-                raise InputError(
-                    f"a call cannot be read: {error}",
-                    where=str(path),
-                    hint="Delete the file, or run again with --fresh: the calls are made anew.",
-                ) from error
-            self._kept[call.key] = call
-
-    def key(self, parameters: Mapping[str, object], query: Query) -> str:
-        """Of one call: the engine, its parameters, the query and the number of hits."""
-        parts = [self._engine, sorted(parameters.items()), query.text, known_of(query), self._top_k]
-        written = msgspec.json.encode(parts, order="sorted")
-        return hashlib.blake2b(written, digest_size=16).hexdigest()
+        try:
+            calls = [msgspec.json.decode(line, type=KeptCall) for line in whole.splitlines()]
+        except msgspec.DecodeError as error:
+            raise InputError(
+                f"a call cannot be read: {error}",
+                where=str(path),
+                hint="Delete the file, or run again with --fresh: the calls are made anew.",
+            ) from error
+        self._kept = {call.key: call.result for call in calls}
 
     def get(self, parameters: Mapping[str, object], query: Query) -> QueryResult | None:
-        call = self._kept.get(self.key(parameters, query))
-        if call is None:
-            return None
-        hits = tuple(Hit(doc_id=doc_id, score=score) for doc_id, score in call.hits)
-        return QueryResult(query_id=query.id, hits=hits, millis=call.millis)
+        result = self._kept.get(self._sweep.key(parameters, query))
+        return result and msgspec.structs.replace(result, query_id=query.id)
 
     def add(self, parameters: Mapping[str, object], query: Query, result: QueryResult) -> None:
-        hits = tuple((str(hit.doc_id), hit.score) for hit in result.hits)
-        call = KeptCall(self.key(parameters, query), hits, result.millis)
-        with self.path.open("ab") as stream:
+        if not self._sweep.whole_hits:
+            hits = tuple(Hit(doc_id=hit.doc_id, score=hit.score) for hit in result.hits)
+            result = msgspec.structs.replace(result, hits=hits)
+        call = KeptCall(self._sweep.key(parameters, query), result)
+        with self._sweep.path.open("ab") as stream:
             stream.write(msgspec.json.encode(call) + b"\n")
-        self._kept[call.key] = call
+        self._kept[call.key] = result
 
-
-class Sweep(msgspec.Struct, frozen=True, kw_only=True):
-    """An engine to ask with many settings. `fingerprint` tells it from the same engine with other
-    code, another index or another table; `path` is the file of calls."""
-
-    config: EngineConfig
-    fingerprint: str
-    path: Path
-    top_k: int
-
-    def calls(self) -> CallFile:
-        return CallFile(self.path, self.fingerprint, self.top_k)
+    def answers(
+        self, parameters: Mapping[str, object], queries: Sequence[Query], errors: Mapping[str, str]
+    ) -> list[QueryResult]:
+        """Of one setting; an error under the empty id is that of all queries without an answer."""
+        return [
+            self.get(parameters, query)
+            or QueryResult(
+                query_id=query.id, error=errors.get(query.id) or errors.get("") or "never asked"
+            )
+            for query in queries
+        ]
 
 
 def ask_settings(
@@ -102,9 +110,8 @@ def ask_settings(
     *,
     tick: Tick = lambda: None,
 ) -> Iterator[tuple[int, list[QueryResult]]]:
-    """(number of the setting, its answers) for each setting, those that are known first. What
-    stops a whole setting is the error of each of its queries that has no answer."""
-    calls = sweep.calls()
+    """(number of the setting, its answers) for each setting, those that are known first."""
+    calls = CallFile(sweep)
     settings = [{**sweep.config.parameters, **setting} for setting in settings]
     waiting = []
     for number, setting in enumerate(settings):
@@ -112,24 +119,20 @@ def ask_settings(
         for _ in range(known):
             tick()
         if known == len(queries):
-            yield number, _answers(calls, setting, queries, {})
+            yield number, calls.answers(setting, queries, {})
         else:
             waiting.append(number)
     if sweep.config.search_module is None:
         for number in waiting:
             try:
-                errors = ask_missing(sweep, settings[number], queries, calls, tick)
+                errors = _ask_missing(sweep, settings[number], queries, calls, tick)
             except AssayError as problem:
                 errors = {"": str(problem)}
-            yield number, _answers(calls, settings[number], queries, errors)
+            yield number, calls.answers(settings[number], queries, errors)
         return
-    home = str(workspace().resolve())
+    home, quiet = str(workspace().resolve()), quiet_of(sweep.config)
     jobs = [
-        Job(
-            _ask_in_worker,
-            (sweep, settings[number], tuple(queries), home),
-            quiet=quiet_of(sweep.config),
-        )
+        Job(_ask_in_worker, (sweep, settings[number], tuple(queries), home), quiet=quiet)
         for number in waiting
     ]
 
@@ -137,23 +140,21 @@ def ask_settings(
         if made:
             tick()
 
-    with closing(run_jobs(jobs, at_once=1, heard=heard)) as answers:
-        for place, answer in answers:
+    with closing(run_jobs(jobs, at_once=1, heard=heard)) as found:
+        for place, answer in found:
             if isinstance(answer, Failure):
                 answer = {"": str(answer.error or failed_process(answer))}
-            setting = settings[waiting[place]]
-            yield waiting[place], _answers(sweep.calls(), setting, queries, answer)
+            number = waiting[place]
+            yield number, CallFile(sweep).answers(settings[number], queries, answer)
 
 
-def ask_missing(
+def _ask_missing(
     sweep: Sweep, setting: JsonObject, queries: Sequence[Query], calls: CallFile, tick: Tick
 ) -> dict[str, str]:
     """Make the calls of one setting that are not in the file; {query: error} of those that
     failed."""
     missing = [query for query in queries if calls.get(setting, query) is None]
     errors: dict[str, str] = {}
-    if not missing:
-        return errors
 
     def keep(query: Query, result: QueryResult) -> None:
         if result.error is None:
@@ -163,21 +164,9 @@ def ask_missing(
         tick()
 
     config = with_parameters(sweep.config, setting)
-    with stdout_to_stderr(), _opened_once(config) as engine:
+    with stdout_to_stderr(), _opened_once(config, sweep.whole_hits) as engine:
         QueryRunner(engine, sweep.top_k, config.calls).all(missing, list, keep)
     return errors
-
-
-def _answers(
-    calls: CallFile, setting: JsonObject, queries: Sequence[Query], errors: Mapping[str, str]
-) -> list[QueryResult]:
-    """The answers of a setting; an error under the empty id is that of all other queries."""
-
-    def failed(query: Query) -> QueryResult:
-        why = errors.get(query.id) or errors.get("") or "the call was not made"
-        return QueryResult(query_id=query.id, error=why)
-
-    return [calls.get(setting, query) or failed(query) for query in queries]
 
 
 def _ask_in_worker(
@@ -188,17 +177,17 @@ def _ask_in_worker(
     if sweep.config.folder:
         os.chdir(sweep.config.folder)
     note(0)
-    return ask_missing(sweep, setting, queries, sweep.calls(), lambda: note(1))
+    return _ask_missing(sweep, setting, queries, CallFile(sweep), lambda: note(1))
 
 
 # ── Assay's own index, which is opened once for all settings ──────────────────────────────────────
 
 
-def _opened_once(config: EngineConfig) -> Any:
+def _opened_once(config: EngineConfig, whole_hits: bool) -> Any:
     if config.engine is None or not is_indexed_name(config.engine):
         return opened(config)
     engine = _own_engine(config.engine).with_weights(config.parameters)
-    return nullcontext(with_keywords(engine, {"texts": False}))
+    return nullcontext(engine if whole_hits else with_keywords(engine, {"texts": False}))
 
 
 @lru_cache(maxsize=1)

@@ -16,7 +16,7 @@ from __future__ import annotations
 import itertools
 import math
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -30,7 +30,6 @@ KEYS = "See docs/tuning.md for the keys."
 HINT = "Give a list such as [10, 30, 60], or a range such as { from = 0, to = 1, step = 0.25 }."
 MOST_VALUES = 10_000  # of one parameter
 TRIES = 50  # draws for each setting before a small space counts as exhausted
-
 
 Search = Literal["", "grid", "random", "optuna"]
 
@@ -52,6 +51,17 @@ class TuneTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     current: JsonObject = {}  # what fused runs use now
     parameters: JsonObject = {}  # parameters whose names are keys of this table
 
+    def cost_of(self, setting: Mapping[str, object]) -> float | None:
+        """The price of one query with this setting; None without prices."""
+        total = 0.0
+        for name, price in self.cost.items():
+            value = setting.get(name)
+            if isinstance(price, dict):
+                total += price.get(str(value), 0.0)
+            elif isinstance(value, int | float):
+                total += price * value
+        return total if self.cost else None
+
 
 def read_tunes(tables: object, file: Path) -> dict[str, TuneTable]:
     """Every `[tune.NAME]` of a file, with the paths of saved runs made absolute."""
@@ -64,31 +74,15 @@ def _table(table: object, where: str, file: Path) -> TuneTable:
     if not isinstance(table, dict):
         raise InputError("expected a table", where=where, hint=KEYS)
     own = {key: value for key, value in table.items() if key in TuneTable.__struct_fields__}
-    more = {key: value for key, value in table.items() if key not in own}
     read = converted(own, TuneTable, where)
-    if read.budget < 1 or read.budget > MOST_VALUES:
+    if not 1 <= read.budget <= MOST_VALUES:
         raise InputError(f"the budget is from 1 to {MOST_VALUES:,}", where=f"{where}.budget")
-    parameters = {**more, **read.parameters}
+    parameters = {key: table[key] for key in table if key not in own} | read.parameters
     if not parameters:
         raise InputError("there is no parameter to tune", where=where, hint=HINT)
     read_space(parameters, where)
-    folder = file.resolve().parent
-    runs = tuple(str(folder / path) for path in read.fuse)
+    runs = tuple(str(file.resolve().parent / path) for path in read.fuse)
     return msgspec.structs.replace(read, parameters=parameters, fuse=runs)
-
-
-def cost_of(table: TuneTable, setting: Mapping[str, object]) -> float | None:
-    """The price of one query with this setting; None without prices."""
-    if not table.cost:
-        return None
-    total = 0.0
-    for name, price in table.cost.items():
-        value = setting.get(name)
-        if isinstance(price, dict):
-            total += price.get(str(value), 0.0)
-        elif isinstance(value, int | float):
-            total += price * value
-    return total
 
 
 class Range(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -99,12 +93,27 @@ class Range(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     step: float | None = None
     log: bool = False
 
+    def __post_init__(self) -> None:
+        if not self.low < self.high or (self.step is not None and self.step <= 0):
+            raise ValueError("a range goes up, in steps above 0")
+        if self.log and (self.low <= 0 or self.step is not None):
+            raise ValueError("log is for a range above 0 without a step")
+        if self.step is not None and (self.high - self.low) / self.step >= MOST_VALUES:
+            raise ValueError("there are too many values: take larger steps")
+
     @property
     def whole(self) -> bool:
         return all(float(each).is_integer() for each in (self.low, self.high, self.step or 0))
 
     def number(self, value: float) -> float | int:
         return round(value) if self.whole else round(value, 12)
+
+    def drawn(self, rng: random.Random) -> float | int:
+        if self.log:
+            return self.number(math.exp(rng.uniform(math.log(self.low), math.log(self.high))))
+        if self.whole:
+            return rng.randint(int(self.low), int(self.high))
+        return self.number(rng.uniform(self.low, self.high))
 
 
 Values = tuple[Any, ...] | Range
@@ -117,60 +126,41 @@ def read_space(parameters: Mapping[str, object], where: str) -> dict[str, Values
 
 
 def _values(given: object, where: str) -> Values:
-    if isinstance(given, list) and given:
-        if any(isinstance(each, dict | list) for each in given):
-            raise InputError("a value is a text, a number, true or false", where=where, hint=HINT)
-        return tuple(dict.fromkeys(given))
-    if not isinstance(given, dict):
-        raise InputError(f"{given!r} is neither a list nor a range", where=where, hint=HINT)
     try:
-        read = msgspec.convert(given, Range)
+        read = msgspec.convert(given, list[str | float | bool] | Range)
     except msgspec.ValidationError as error:
-        raise InputError(str(error).replace("`", ""), where=where, hint=HINT) from error
-    if not read.low < read.high or (read.step is not None and read.step <= 0):
-        raise InputError("a range goes up, in steps above 0", where=where, hint=HINT)
-    if read.log and (read.low <= 0 or read.step is not None):
-        raise InputError("log is for a range above 0 without a step", where=where, hint=HINT)
-    if read.step is None:
-        return read
-    count = math.floor((read.high - read.low) / read.step + 1e-9) + 1
-    if count > MOST_VALUES:
-        raise InputError(f"{count:,} values are too many", where=where, hint="Take larger steps.")
-    return tuple(read.number(read.low + at * read.step) for at in range(count))
+        problem = str(error).replace("`", "")
+        if not isinstance(given, dict):
+            problem = f"{given!r} is neither a list nor a range"
+        raise InputError(problem, where=where, hint=HINT) from error
+    if isinstance(read, Range):
+        if read.step is None:
+            return read
+        count = math.floor((read.high - read.low) / read.step + 1e-9) + 1
+        return tuple(read.number(read.low + at * read.step) for at in range(count))
+    if not read:
+        raise InputError("the list is empty", where=where, hint=HINT)
+    return tuple(dict.fromkeys(given))  # type: ignore[call-overload]  # 10 stays a whole number
 
 
 def size_of(space: Space) -> float:
     """The number of settings; infinite where a range has no step."""
-    return math.prod(
-        len(values) if isinstance(values, tuple) else math.inf for values in space.values()
-    )
-
-
-def grid(space: Space) -> list[JsonObject]:
-    """Every combination."""
-    lists = [values if isinstance(values, tuple) else () for values in space.values()]
-    return [dict(zip(space, each, strict=True)) for each in itertools.product(*lists)]
+    return math.prod(math.inf if isinstance(each, Range) else len(each) for each in space.values())
 
 
 def drawn(space: Space, count: int, seed: int) -> list[JsonObject]:
-    """Different settings at random; all of them where there are no more."""
+    """Different settings at random; all combinations where there are no more."""
     if size_of(space) <= count:
-        return grid(space)
+        lists = [values for values in space.values() if isinstance(values, tuple)]
+        return [dict(zip(space, each, strict=True)) for each in itertools.product(*lists)]
     rng = random.Random(seed)
-    found: dict[Sequence[object], JsonObject] = {}
+    found: dict[tuple[object, ...], JsonObject] = {}
     for _ in range(count * TRIES):
-        setting = {name: _drawn(values, rng) for name, values in space.items()}
+        setting = {
+            name: values.drawn(rng) if isinstance(values, Range) else rng.choice(values)
+            for name, values in space.items()
+        }
         found.setdefault(tuple(setting.values()), setting)
         if len(found) == count:
             break
     return list(found.values())
-
-
-def _drawn(values: Values, rng: random.Random) -> object:
-    if isinstance(values, tuple):
-        return rng.choice(values)
-    if values.log:
-        return values.number(math.exp(rng.uniform(math.log(values.low), math.log(values.high))))
-    if values.whole:
-        return rng.randint(int(values.low), int(values.high))
-    return values.number(rng.uniform(values.low, values.high))

@@ -72,13 +72,12 @@ class ParameterEffect(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Choice(msgspec.Struct, frozen=True, kw_only=True):
-    """The winner of a sweep and what it is worth. Settings are numbers of trials. `honest` is the
-    mean on queries that the choice did not see, with its interval; `gain` the same for the change
+    """The winner of a sweep, by the number of its trial, and what it is worth. `honest` is the mean
+    on queries that the choice did not see, with its interval; `gain` the same for the change
     against the current setting. `low_change` to `high_change` is the interval of the winner's
     change, corrected for the settings tried; `counts_as` says as how many settings they count."""
 
     winner: int
-    current: int
     verdict: TuneVerdict
     queries: int
     apparent: float
@@ -110,54 +109,51 @@ class TuneReport(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     engine: str = ""
     fused: list[str] = []
     judge_next: list[Pair] = []
-    seconds: float = 0.0
     folder: str = ""
 
 
-def choose(values: Floats, *, current: int = 0, allowed: Booleans | None = None) -> Choice:
+def choose(values: Floats, *, allowed: Booleans | None = None) -> Choice:
     """The honest choice among settings that were fixed before a query was looked at. `values` are
-    [query, setting], without gaps; a setting that is not `allowed` cannot win."""
-    order = _candidates(values, current, allowed)
+    [query, setting], without gaps, the current setting first; one that is not `allowed` cannot
+    win."""
+    order = _candidates(values, allowed)
     kept = values[:, order]
     best = _best(kept)
     tested = adjusted_p(kept[:, 1:] - kept[:, :1], best - 1) if best else (1.0, 1.0)
-    return _choice(values, held_out(kept), order[best], current, tested)
+    return _choice(values, held_out(kept), order[best], tested)
 
 
 def choose_adaptive(
     values: Floats,
     studies: Sequence[tuple[Sequence[int], Sequence[int]]],
     *,
-    current: int = 0,
     allowed: Booleans | None = None,
 ) -> Choice:
     """The honest choice of a search that looked at queries. A study is (the rows that it saw, the
     settings that it tried); its winner is measured on the rows that it did not see."""
-    order = _candidates(values, current, allowed)
+    order = _candidates(values, allowed)
     unseen = np.full(len(values), np.nan)
     for rows, tried in studies:
-        known = [each for each in order if each == current or each in set(tried)]
+        known = [each for each in order if each == 0 or each in set(tried)]
         seen = np.zeros(len(values), bool)
         seen[list(rows)] = True
         best = known[_best(values[seen][:, known])]
         unseen[~seen] = values[~seen, best]
     winner = order[_best(values[:, order])]
-    p = float(statistics.change_tests((unseen - values[:, current])[:, None])[0])
-    return _choice(values, unseen, winner, current, (p, p), crossed=True)
+    p = float(statistics.change_tests((unseen - values[:, 0])[:, None])[0])
+    return _choice(values, unseen, winner, (p, p), crossed=True)
 
 
-def _candidates(values: Floats, current: int, allowed: Booleans | None) -> list[int]:
-    """The settings that may win, the current one first, so that it wins a tie. The current one may
-    always stay."""
+def _candidates(values: Floats, allowed: Booleans | None) -> list[int]:
+    """The settings that may win. The current one may always stay, and wins a tie."""
     others = range(values.shape[1]) if allowed is None else np.flatnonzero(allowed).tolist()
-    return [current, *(each for each in others if each != current)]
+    return [0, *(each for each in others if each)]
 
 
 def _choice(
     values: Floats,
     unseen: Floats,
     winner: int,
-    current: int,
     tested: tuple[float, float],
     *,
     crossed: bool = False,
@@ -166,13 +162,12 @@ def _choice(
     counts_as = p_adjusted / p if p > 0 else 1.0
     apparent = float(values[:, winner].mean())
     honest = statistics.mean_intervals(unseen[:, None])[0]
-    gained = unseen - values[:, current]
-    moved = gained if crossed else values[:, winner] - values[:, current]
+    gained = unseen - values[:, 0]
+    moved = gained if crossed else values[:, winner] - values[:, 0]
     change = statistics.change_intervals(moved[:, None], level=1 - ALPHA / counts_as)[0]
-    better = winner != current and p_adjusted <= ALPHA and float(moved.mean()) > 0
+    better = winner != 0 and p_adjusted <= ALPHA and float(moved.mean()) > 0
     return Choice(
         winner=winner,
-        current=current,
         verdict="better" if better else "none",
         queries=len(values),
         apparent=apparent,
@@ -180,7 +175,7 @@ def _choice(
         low=honest.low,
         high=honest.high,
         optimism=apparent - float(unseen.mean()),
-        current_mean=float(values[:, current].mean()),
+        current_mean=float(values[:, 0].mean()),
         gain=float(gained.mean()),
         low_change=change.low,
         high_change=change.high,
@@ -223,8 +218,10 @@ def adjusted_p(changes: Floats, column: int, *, seed: int = statistics.SEED) -> 
     seen = float(np.abs(_ratios(changes.sum(axis=0), squares, n))[column])
     signs = rng.choice([-1.0, 1.0], (FLIPS, n))
     largest = np.abs(_ratios(signs @ changes, squares, n)).max(axis=1)
-    reached = (int((largest >= seen - 1e-9).sum()) + 1) / (FLIPS + 1)
-    return p, max(p, reached)
+    times = int((largest >= seen - 1e-9).sum())
+    if times == 0:  # the flips are too few to tell p from 0: then every setting counts
+        return p, max(p, min(p * changes.shape[1], 1 / (FLIPS + 1)))
+    return p, max(p, (times + 1) / (FLIPS + 1))
 
 
 def _ratios(sums: Floats, squares: Floats, n: int) -> Floats:
@@ -284,7 +281,8 @@ def _effect(
         return None
     means = {group: part.mean(axis=1) for group, part in by_group.items()}
     best = max(means, key=lambda group: float(means[group].mean()))
-    worst = min(means, key=lambda group: float(means[group].mean()))
+    others = (group for group in means if group != best)
+    worst = min(others, key=lambda group: float(means[group].mean()))
     in_use = next(
         (own for at, own in zip(rows, groups, strict=True) if settings[at][name] == used), worst
     )

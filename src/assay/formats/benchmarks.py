@@ -6,12 +6,13 @@ and judgments, which `prepare` writes as a BEIR folder with `corpus.jsonl`.
 | mleb | `corpus.jsonl`, `queries.jsonl` (_id, text), `default.jsonl` (query-id, corpus-id, score) |
 | legal_rag_bench | `corpus.jsonl` (id, text), `qa.jsonl` (id, question, relevant_passage_id) |
 | legalbench_rag | `benchmarks/*.json` (tests: query, snippets of file_path and span), `corpus/` |
-| coliee | `*.xml` (pairs with id, articles in t1, the question in t2), a text of articles |
-| bsard | `articles.csv` (id, article), `questions_test.csv` (id, question, article_ids) |
-| gerdalir | `collection.tsv` (d_id, passage), `queries.test.tsv`, `qrels.test.tsv`, also with .gz |
+| coliee | `*_en.xml` (pairs with id, articles in t1, the question in t2), a text of articles |
+| bsard | `articles*.csv` (id, article), `questions*_test.csv` (id, question, article_ids) |
+| gerdalir | `collection.tsv` (d_id, passage), queries and qrels of the test half, also with .gz |
 | squad | a JSON of SQuAD: contexts are documents, and each question has its own |
 | stard | `queries.json` (query_id, 问题, match_id), `corpus.jsonl` (id, name, content) |
-| clerc | `*collection*.tsv`, `*queries*.tsv` and `*qrels*.tsv` in the manner of MS MARCO |
+| clerc | `collection.doc.tsv.gz`, `queries/test.*.direct.tsv`, `qrels-doc.test.direct.tsv` |
+| irds | none of its own: ir_datasets has them |
 
 A document of LegalBench-RAG is cut into passages of CHUNK characters, whose ids say where they
 stand: `cuad/a.txt#500-1000`. An engine with passages of its own gives ids of the same form."""
@@ -22,7 +23,7 @@ import csv
 import gzip
 import io
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,7 @@ import msgspec
 
 from assay.core.errors import InputError
 from assay.core.files import iter_json_lines, read_bytes, read_json, read_toml, write_atomic
+from assay.formats import irds
 
 CHUNK = 500  # characters of a passage of LegalBench-RAG, as its naive splitter has
 PASSAGE = re.compile(r"(.+)#(\d+)-(\d+)")
@@ -52,7 +54,8 @@ class PublishedScore(msgspec.Struct, frozen=True, kw_only=True):
 
 class BenchmarkCard(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What is known of a benchmark: how it is read and measured, its licence and size, where its
-    publisher has it, and what others scored."""
+    publisher has it, and what others scored. `sets` are [place, size] by name where several are
+    published alike: {} in `home` and `base` stands for the place."""
 
     name: str = ""
     title: str
@@ -65,7 +68,7 @@ class BenchmarkCard(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     top_k: int | None = None
     files: tuple[str, ...] = ()
     base: str = ""
-    checksums: dict[str, str] = {}
+    sets: dict[str, tuple[str, str]] = {}
     published: tuple[PublishedScore, ...] = ()
 
 
@@ -105,25 +108,40 @@ class BenchmarkReport(msgspec.Struct, frozen=True, kw_only=True):
 
 @cache
 def cards() -> dict[str, BenchmarkCard]:
-    tables = read_toml(Path(__file__).with_name("benchmarks.toml"))
-    named = {name: {"name": name, **dict(table)} for name, table in tables.items()}  # type: ignore[call-overload]
-    return msgspec.convert(named, dict[str, BenchmarkCard])
+    """The card of every benchmark, by name."""
+    file = Path(__file__).with_name("benchmarks.toml")
+    found: dict[str, BenchmarkCard] = {}
+    for name, card in msgspec.convert(read_toml(file), dict[str, BenchmarkCard]).items():
+        # a set that has no card of its own is read from a folder
+        files = () if card.sets else card.files
+        home = card.home.format("")
+        found[name] = msgspec.structs.replace(card, name=name, home=home, files=files, sets={})
+        for key, (place, size) in card.sets.items():
+            found[f"{name}-{key}"] = msgspec.structs.replace(
+                card,
+                name=f"{name}-{key}",
+                title=f"{card.title}, {key.replace('-', ' ')}",
+                size=size,
+                home=card.home.format(place),
+                base=card.base.format(place),
+                sets={},
+            )
+    return found
 
 
-def prepare(reader: str, source: Path, folder: Path) -> BenchmarkData:
+def prepare(reader: str, source: Path, folder: Path) -> None:
     """Read the publisher's files and write queries.jsonl, qrels/test.tsv and corpus.jsonl."""
     data = READERS[reader](source)
     if not data.queries or not data.grades:
         raise InputError("there are no judged queries", where=str(source))
     known = {doc_id for doc_id, _, _ in data.documents}
-    missing = [pair for pair in data.grades if pair[1] not in known]
-    if missing:
-        query, document = missing[0]
-        raise InputError(
-            f"query {query!r} names document {document!r}, which the collection does not have",
-            where=str(source),
-            hint="Are all files of the benchmark there, and of one version?",
-        )
+    for query, document in data.grades:
+        if document not in known:
+            raise InputError(
+                f"query {query!r} names document {document!r}, which the collection does not have",
+                where=str(source),
+                hint="Are all files of the benchmark there, and of one version?",
+            )
     judged = {query for query, _ in data.grades}
     _write_lines(
         folder / "queries.jsonl",
@@ -135,19 +153,17 @@ def prepare(reader: str, source: Path, folder: Path) -> BenchmarkData:
     _write_lines(folder / "corpus.jsonl", documents)
     if data.spans:
         write_atomic(folder / SPANS, msgspec.json.encode(data.spans))
-    return data
 
 
-def _write_lines(path: Path, rows: Iterator[dict[str, str]]) -> None:
+def _write_lines(path: Path, rows: Iterable[dict[str, str]]) -> None:
     write_atomic(path, b"".join(msgspec.json.encode(row) + b"\n" for row in rows))
 
 
 def read_spans(folder: Path) -> dict[str, list[Span]]:
     """The spans that answer each query; none for a benchmark without spans."""
     path = folder / SPANS
-    return (
-        msgspec.json.decode(path.read_bytes(), type=dict[str, list[Span]]) if path.exists() else {}
-    )
+    written = path.read_bytes() if path.exists() else b"{}"
+    return msgspec.json.decode(written, type=dict[str, list[Span]])
 
 
 def span_of(doc_id: str) -> Span | None:
@@ -156,11 +172,11 @@ def span_of(doc_id: str) -> Span | None:
     return (match[1], int(match[2]), int(match[3])) if match else None
 
 
-# ── the readers ───────────────────────────────────────────────────────────────────────────────────
+# ── files ─────────────────────────────────────────────────────────────────────────────────────────
 
 
 def _one(folder: Path, *patterns: str) -> Path:
-    """The one file that a pattern finds, at any depth; the first pattern that finds any counts."""
+    """The first file of the first pattern that finds any, at any depth."""
     for pattern in patterns:
         found = sorted(path for path in folder.rglob(pattern) if path.is_file())
         if found:
@@ -173,47 +189,46 @@ def _one(folder: Path, *patterns: str) -> Path:
 
 
 def _rows(path: Path, *keys: str) -> Iterator[dict[str, Any]]:
-    for number, row in iter_json_lines(path):
-        if not isinstance(row, dict) or any(key not in row for key in keys):
-            raise InputError(f"expected an object with {', '.join(keys)}", where=f"{path}:{number}")
+    """The rows of a CSV file, or of JSON lines, which all have these keys."""
+    rows: Iterable[tuple[int, Any]] = iter_json_lines(path)
+    if path.suffix == ".csv":
+        text = read_bytes(path).decode("utf-8-sig")
+        rows = enumerate(csv.DictReader(io.StringIO(text, newline="")), start=2)
+    for number, row in rows:
+        if not isinstance(row, dict) or any(row.get(key) is None for key in keys):
+            raise InputError(f"expected {', '.join(keys)}", where=f"{path}:{number}")
         yield row
 
 
-def _tsv(path: Path, fields: int) -> Iterator[list[str]]:
+def _fields(path: Path, least: int) -> Iterator[list[str]]:
+    """The fields of a file with tabs, which may be packed."""
     content = gzip.decompress(read_bytes(path)) if path.suffix == ".gz" else read_bytes(path)
     for number, line in enumerate(io.StringIO(content.decode("utf-8"), newline="\n"), start=1):
         row = line.rstrip("\r\n").split("\t")
         if row == [""]:
             continue
-        if len(row) < fields:
-            raise InputError(f"expected {fields} fields with tabs", where=f"{path}:{number}")
+        if len(row) < least:
+            raise InputError(f"expected {least} fields with tabs", where=f"{path}:{number}")
         yield row
 
 
-def _csv(path: Path, *keys: str) -> Iterator[dict[str, str]]:
-    reader = csv.DictReader(io.StringIO(read_bytes(path).decode("utf-8-sig"), newline=""))
-    lacking = [key for key in keys if key not in (reader.fieldnames or ())]
-    if lacking:
-        raise InputError(f"there is no column {lacking[0]}", where=str(path))
-    yield from reader
+# ── the readers ───────────────────────────────────────────────────────────────────────────────────
 
 
 def _mleb(folder: Path) -> BenchmarkData:
+    queries = _rows(_one(folder, "queries.jsonl"), "_id", "text")
+    corpus = _rows(_one(folder, "corpus.jsonl"), "_id", "text")
     qrels = _rows(_one(folder, "default.jsonl"), "query-id", "corpus-id", "score")
     return BenchmarkData(
-        queries={r["_id"]: r["text"] for r in _rows(_one(folder, "queries.jsonl"), "_id", "text")},
-        documents=[
-            (row["_id"], str(row.get("title") or ""), row["text"])
-            for row in _rows(_one(folder, "corpus.jsonl"), "_id", "text")
-        ],
+        queries={row["_id"]: row["text"] for row in queries},
+        documents=[(row["_id"], str(row.get("title") or ""), row["text"]) for row in corpus],
         grades={(r["query-id"], r["corpus-id"]): int(r["score"]) for r in qrels if r["score"] > 0},
     )
 
 
 def _legal_rag_bench(folder: Path) -> BenchmarkData:
-    questions = list(
-        _rows(_one(folder, "qa.jsonl", "test.jsonl"), "id", "question", "relevant_passage_id")
-    )
+    wanted = ("id", "question", "relevant_passage_id")
+    questions = list(_rows(_one(folder, "qa.jsonl", "test.jsonl"), *wanted))
     documents = [
         (str(row["id"]), str(row.get("title") or ""), str(row["text"]))
         for row in _rows(_one(folder, "corpus.jsonl"), "id", "text")
@@ -242,23 +257,19 @@ def _legalbench_rag(folder: Path) -> BenchmarkData:
             spans[key] = [(each["file_path"], *map(int, each["span"])) for each in test["snippets"]]
     corpus = root.parent / "corpus"
     documents: list[tuple[str, str, str]] = []
+    by_file: dict[str, list[tuple[int, int]]] = {}
     for name in sorted({file for own in spans.values() for file, _, _ in own}):
         if not (corpus / name).resolve().is_relative_to(corpus.resolve()):
             raise InputError(f"{name!r} is not a file of the corpus", where=str(root))
-        text = read_bytes(corpus / name).decode("utf-8")
-        documents += [
-            (f"{name}#{at}-{min(at + CHUNK, len(text))}", name, text[at : at + CHUNK])
-            for at in range(0, len(text), CHUNK)
-        ]
-    by_file: dict[str, list[Span]] = {}
-    for doc_id, name, _ in documents:
-        if span := span_of(doc_id):
-            by_file.setdefault(name, []).append(span)
+        # its script opens files as text, where the end of a line is one character
+        text = io.StringIO(read_bytes(corpus / name).decode("utf-8"), newline=None).read()
+        by_file[name] = [(at, min(at + CHUNK, len(text))) for at in range(0, len(text), CHUNK)]
+        documents += [(f"{name}#{at}-{end}", name, text[at:end]) for at, end in by_file[name]]
     grades = {
         (key, f"{file}#{low}-{high}"): 1
         for key, own in spans.items()
         for file, first, last in own
-        for _, low, high in by_file[file]
+        for low, high in by_file[file]
         if min(high, last) > max(low, first)
     }
     return BenchmarkData(queries=queries, documents=documents, grades=grades, spans=spans)
@@ -267,9 +278,8 @@ def _legalbench_rag(folder: Path) -> BenchmarkData:
 def _coliee(folder: Path) -> BenchmarkData:
     from defusedxml import ElementTree
 
-    code = read_bytes(_one(folder, "civil_code*en*.txt", "civil_code*.txt", "*.txt")).decode(
-        "utf-8"
-    )
+    path = _one(folder, "civil_code*en*.txt", "civil_code*.txt", "*.txt")
+    code = read_bytes(path).decode("utf-8-sig")
     starts = [*ARTICLE.finditer(code)]
     ends = [match.start() for match in starts[1:]] + [len(code)]
     articles = {
@@ -277,7 +287,8 @@ def _coliee(folder: Path) -> BenchmarkData:
     }
     queries: dict[str, str] = {}
     grades: dict[tuple[str, str], int] = {}
-    for path in sorted(folder.rglob("*.xml")):
+    # the Japanese pairs have the same ids
+    for path in sorted(folder.rglob("*_en.xml")) or sorted(folder.rglob("*.xml")):
         for pair in ElementTree.fromstring(read_bytes(path)).iter("pair"):
             key, relevant = str(pair.get("id")), pair.findtext("t1") or ""
             queries[key] = (pair.findtext("t2") or "").strip()
@@ -287,15 +298,12 @@ def _coliee(folder: Path) -> BenchmarkData:
 
 
 def _bsard(folder: Path) -> BenchmarkData:
-    questions = list(
-        _csv(_one(folder, "questions_test.csv", "*test*.csv"), "id", "question", "article_ids")
-    )
+    asked = _one(folder, "questions*_test.csv", "*test*.csv")
+    questions = list(_rows(asked, "id", "question", "article_ids"))
+    articles = _rows(_one(folder, "articles*.csv"), "id", "article")
     return BenchmarkData(
         queries={row["id"]: row["question"] for row in questions},
-        documents=[
-            (row["id"], row.get("reference") or "", row["article"])
-            for row in _csv(_one(folder, "articles.csv"), "id", "article")
-        ],
+        documents=[(row["id"], row.get("reference") or "", row["article"]) for row in articles],
         grades={
             (row["id"], article.strip()): 1
             for row in questions
@@ -307,10 +315,12 @@ def _bsard(folder: Path) -> BenchmarkData:
 
 def _gerdalir(folder: Path) -> BenchmarkData:
     texts: dict[str, list[str]] = {}
-    for document, passage, *_ in _tsv(_one(folder, "collection.tsv", "collection.tsv.gz"), 2):
+    for document, passage, *_ in _fields(_one(folder, "collection.tsv", "collection.tsv.gz"), 2):
         texts.setdefault(document, []).append(passage)
-    queries = _tsv(_one(folder, "queries*test*.tsv*", "*test*queries*.tsv*"), 2)
-    qrels = _tsv(_one(folder, "qrels*test*.tsv*", "*test*qrels*.tsv*"), 2)
+    queries, qrels = (
+        _fields(_one(folder, f"*{name}*test*.tsv*", f"*test*{name}*.tsv*", f"{name}/*test*"), 2)
+        for name in ("queries", "qrels")
+    )
     return BenchmarkData(
         queries={query: text for query, text, *_ in queries},
         documents=[(document, "", "\n".join(parts)) for document, parts in texts.items()],
@@ -319,11 +329,10 @@ def _gerdalir(folder: Path) -> BenchmarkData:
 
 
 def _squad(folder: Path) -> BenchmarkData:
-    path = folder if folder.is_file() else _one(folder, "*.json")
     queries: dict[str, str] = {}
     documents: dict[str, str] = {}  # text -> id
     grades: dict[tuple[str, str], int] = {}
-    for article in read_json(path)["data"]:
+    for article in read_json(folder if folder.is_file() else _one(folder, "*.json"))["data"]:
         for paragraph in article["paragraphs"]:
             key = documents.setdefault(paragraph["context"], f"d{len(documents) + 1}")
             for question in paragraph["qas"]:
@@ -336,22 +345,38 @@ def _squad(folder: Path) -> BenchmarkData:
 def _stard(folder: Path) -> BenchmarkData:
     # the script of the benchmark leaves out questions that are not text
     rows = [row for row in read_json(_one(folder, "queries.json")) if isinstance(row["问题"], str)]
+    articles = _rows(_one(folder, "corpus.jsonl"), "id", "name", "content")
     return BenchmarkData(
         queries={str(row["query_id"]): row["问题"] for row in rows},
-        documents=[
-            (str(row["id"]), row["name"], row["content"])
-            for row in _rows(_one(folder, "corpus.jsonl"), "id", "name", "content")
-        ],
+        documents=[(str(row["id"]), row["name"], row["content"]) for row in articles],
         grades={(str(row["query_id"]), str(each)): 1 for row in rows for each in row["match_id"]},
     )
 
 
 def _clerc(folder: Path) -> BenchmarkData:
-    qrels = _tsv(_one(folder, "*qrels*.tsv*"), 4)
+    documents = _fields(_one(folder, "collection.doc*.tsv*", "*collection*.tsv*"), 2)
+    queries = _one(
+        folder, "test.single-removed.direct.tsv*", "test.*.direct.tsv*", "*queries*.tsv*"
+    )
+    qrels = _fields(_one(folder, "qrels-doc.test.direct.tsv*", "*qrels*test*.tsv*"), 4)
     return BenchmarkData(
-        queries={query: text for query, text, *_ in _tsv(_one(folder, "*queries*.tsv*"), 2)},
-        documents=[(key, "", text) for key, text, *_ in _tsv(_one(folder, "*collection*.tsv*"), 2)],
+        queries={query: text for query, text, *_ in _fields(queries, 2)},
+        documents=[(key, "", text) for key, text, *_ in documents],
         grades={(query, doc): int(grade) for query, _, doc, grade, *_ in qrels if int(grade) > 0},
+    )
+
+
+def _irds(source: Path) -> BenchmarkData:
+    gold = irds.read_gold(source)
+    documents = list(irds.read_documents(source))
+    known = {key for key, _, _ in documents}
+    columns = (gold.judgments[name].to_list() for name in ("query_id", "doc_id", "grade"))
+    return BenchmarkData(
+        queries={query.id: query.text for query in gold.queries},
+        documents=documents,
+        grades={
+            (query, doc): grade for query, doc, grade in zip(*columns, strict=True) if doc in known
+        },
     )
 
 
@@ -365,4 +390,5 @@ READERS: dict[str, Callable[[Path], BenchmarkData]] = {
     "squad": _squad,
     "stard": _stard,
     "clerc": _clerc,
+    "irds": _irds,
 }

@@ -1,10 +1,11 @@
-"""Read the queries and judgments of an ir_datasets data set: `irds:NAME`, as in `--dataset
-irds:beir/scifact/test`. Its documents are not read."""
+"""Read the queries, judgments and documents of an ir_datasets data set: `irds:NAME`, as in
+`--dataset irds:beir/scifact/test`."""
 
 from __future__ import annotations
 
 import logging
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,12 @@ def read_gold(path: Path | str) -> GoldSet:
     # of a pair that is judged twice the last word counts, as in the tools that read these files
     judgments = judgments.unique(["query_id", "doc_id"], keep="last", maintain_order=True)
     return GoldSet(name=name.replace("/", "-"), queries=queries, judgments=judgments)
+
+
+def read_documents(path: Path | str) -> Iterator[tuple[str, str, str]]:
+    """(id, title, text) of every document."""
+    for document in _load_dataset(str(path).removeprefix(START)).docs_iter():
+        yield document.doc_id, str(getattr(document, "title", "") or ""), _text(document)
 
 
 def _load_dataset(name: str) -> Any:

@@ -1,5 +1,5 @@
-"""The result of a sweep: on a terminal, as a page, as a table of trials, and the best setting as
-TOML to paste."""
+"""The result of a sweep as one `TuneView`, which the terminal, the HTML report and the workbench
+show; the table of trials as CSV, and the best setting as TOML to paste."""
 
 from __future__ import annotations
 
@@ -24,13 +24,14 @@ from assay.reports.words import Words
 LISTED = 10  # settings on a terminal
 WIDE = 5  # parameters that a table on a terminal has room for
 SHADES = " ░▒▓█"
-STRONGEST = 60  # per cent of colour: the figure on it stays readable
 AXES = 8  # of the parallel view
+WIDTH, HEIGHT, MARGIN = 980, 200, 60  # of the parallel view
 BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
+MEASURED = ("mean", "difference", "unjudged", "p95_ms", "cost", "failed", "excluded")
 
 
 @dataclass(frozen=True)
-class SummaryRow:
+class TuneFigure:
     """One figure of the result, with a note."""
 
     label: str
@@ -39,145 +40,251 @@ class SummaryRow:
 
 
 @dataclass(frozen=True)
+class EffectLine:
+    """What one parameter does, in words and as a drawing."""
+
+    parameter: str
+    best: str
+    against: str
+    change: str
+    interval: str
+    mark: Markup
+
+
+@dataclass(frozen=True)
 class HeatMap:
-    """The mean of all settings by the values of two parameters, each with its share of the range
-    in per cent."""
+    """The mean of all settings by the values of two parameters, each with its shade: 0 is the
+    lowest mean, 4 the highest."""
 
-    first: str
-    second: str
+    title: str
     columns: list[str]
-    rows: list[tuple[str, list[tuple[float | None, int]]]]
+    rows: list[tuple[str, list[tuple[str, int]]]]
 
 
-# ── the same for every place ──────────────────────────────────────────────────────────────────────
+@dataclass(frozen=True, kw_only=True)
+class TuneView:
+    """The result of a sweep as people read it, in their language. `head` and `lines` are the table
+    of settings, the best first, with the parameters that vary from the second column on."""
+
+    language: str
+    is_better: bool
+    title: str
+    headline: str
+    basis: str
+    figures: list[TuneFigure]
+    notes: list[str]
+    toml: str
+    effects: list[EffectLine]
+    heat: HeatMap | None
+    parallel: Markup | None
+    varied: int
+    head: list[str]
+    lines: list[list[str]]
+
+
+def view(report: TuneReport, language: str = "en") -> TuneView:
+    words = Words(language)
+    numbers, choice = Numbers(words), report.choice
+    is_golden = words.has("figures", report.measure)
+    measure = words.figure(report.measure) if is_golden else report.measure
+    varied = [
+        name for name in _parameters(report) if any(e.parameter == name for e in report.effects)
+    ]
+    head, lines = _table(report, varied, words)
+    is_better = choice.verdict == "better"
+    best = setting_text(_winner(report).parameters)
+    heat = _heat_map(report, varied, words) if len(varied) == 2 else None
+    return TuneView(
+        language=language,
+        is_better=is_better,
+        title=words("tune.title", name=report.name, gold=report.gold),
+        headline=words("tune.better", setting=best) if is_better else words("tune.none"),
+        basis=words(
+            "tune.basis",
+            measure=measure,
+            gold=report.gold,
+            queries=words.counted(choice.queries, "question" if is_golden else "query"),
+            settings=words.plural("tune.settings", len(report.trials)),
+            search=words(f"tune.{report.search}"),
+        ),
+        figures=_figures(report, words),
+        notes=list(_notes(report, words)),
+        toml=toml(report),
+        effects=_effect_lines(report, numbers),
+        heat=heat,
+        parallel=_parallel(report, varied, words) if len(varied) > 2 else None,
+        varied=len(varied),
+        head=head,
+        lines=lines,
+    )
 
 
 def setting_text(parameters: Mapping[str, object]) -> str:
     return ", ".join(f"{name} = {shown(value)}" for name, value in parameters.items()) or "–"
 
 
-def headline(report: TuneReport, words: Words) -> str:
-    if report.choice.verdict == "none":
-        return words("tune.none")
-    return words("tune.better", setting=setting_text(_winner(report).parameters))
-
-
-def basis(report: TuneReport, words: Words) -> str:
-    return words(
-        "tune.basis",
-        measure=report.measure,
-        gold=report.gold,
-        queries=words.counted(report.choice.queries, "query"),
-        settings=words.plural("tune.settings", len(report.trials)),
-        search=words(f"tune.{report.search}"),
-    )
-
-
-def summary(report: TuneReport, words: Words) -> list[SummaryRow]:
+def _figures(report: TuneReport, words: Words) -> list[TuneFigure]:
     numbers, choice = Numbers(words), report.choice
-    facts = {
-        "span": numbers.change_span(choice.low_change, choice.high_change),
-        "settings": words.plural("tune.settings", len(report.trials)),
-        "counts": numbers.decimal(choice.counts_as, 1),
-        "p": numbers.p_value(choice.p_adjusted),
-    }
     crossed = report.search == "optuna"
-    corrected = words("tune.change_note_crossed" if crossed else "tune.change_note", **facts)
-    winner = setting_text(_winner(report).parameters)
-    stays = choice.winner == choice.current
+    corrected = words(
+        "tune.change_note_crossed" if crossed else "tune.change_note",
+        span=numbers.change_span(choice.low_change, choice.high_change),
+        settings=words.plural("tune.settings", len(report.trials)),
+        counts=numbers.decimal(choice.counts_as, 1),
+        p=numbers.p_value(choice.p_adjusted),
+    )
+    best = setting_text(_winner(report).parameters)
     moved = choice.gain if crossed else choice.apparent - choice.current_mean
-    return [
-        SummaryRow(words("tune.current"), numbers.decimal(choice.current_mean), ""),
-        SummaryRow(
-            words("tune.apparent"),
-            numbers.decimal(choice.apparent),
-            words("tune.apparent_note", setting=winner),
-        ),
-        SummaryRow(
-            words("tune.honest"),
+    stays = choice.winner == 0
+    rows = (
+        ("current", numbers.decimal(choice.current_mean), ""),
+        ("apparent", numbers.decimal(choice.apparent), words("tune.apparent_note", setting=best)),
+        (
+            "honest",
             numbers.decimal(choice.honest),
             words("tune.honest_note", span=numbers.span((choice.low, choice.high))),
         ),
-        SummaryRow(
-            words("tune.optimism"), numbers.signed(choice.optimism), words("tune.optimism_note")
-        ),
-        SummaryRow(words("tune.gain"), numbers.signed(choice.gain), words("tune.gain_note")),
-        SummaryRow(
-            words("tune.change"), numbers.signed(moved), words("tune.stays") if stays else corrected
-        ),
-    ]
+        ("optimism", numbers.signed(choice.optimism), words("tune.optimism_note")),
+        ("gain", numbers.signed(choice.gain), words("tune.gain_note")),
+        ("change", numbers.signed(moved), words("tune.stays") if stays else corrected),
+    )
+    return [TuneFigure(words(f"tune.{key}"), value, note) for key, value, note in rows]
 
 
-def notes(report: TuneReport, words: Words) -> Iterator[str]:
+def _notes(report: TuneReport, words: Words) -> Iterator[str]:
     """What to know before the setting is used."""
     excluded = [trial for trial in report.trials if trial.excluded]
     if excluded:
-        why = "; ".join(f"{setting_text(t.parameters)}: {t.excluded}" for t in excluded[:LISTED])
-        yield f"{words.plural('tune.excluded', len(excluded))}: {why}"
-    current, winner = report.trials[report.choice.current], _winner(report)
+        why = (f"{setting_text(trial.parameters)}: {trial.excluded}" for trial in excluded[:LISTED])
+        lines = [f"{words.plural('tune.excluded', len(excluded))}:", *map(words.isolated, why)]
+        yield "\n".join([*lines, "…"] if len(excluded) > LISTED else lines)
+    current, winner = report.trials[0], _winner(report)
     if winner.unjudged > current.unjudged:
         yield words("tune.more_unjudged", winner=winner.unjudged, current=current.unjudged)
     if report.judge_next:
-        how = words("tune.judge_how", file=f"{report.folder}/judge-next.csv")
+        how = words("tune.judge_how", file=words.isolated(f"{report.folder}/judge-next.csv"))
         yield f"{words.plural('tune.judge', len(report.judge_next))}. {how}"
 
 
-def toml(report: TuneReport) -> str:
-    """The best setting as a table of assay.toml."""
-    table = (
-        f"tune.{_key(report.name)}.current"
-        if report.fused
-        else (f"engines.{_key(report.engine)}.parameters")
-    )
-    lines = [f"{_key(name)} = {_value(v)}" for name, v in _winner(report).parameters.items()]
-    return "\n".join([f"[{table}]", *lines])
+def _effect_lines(report: TuneReport, numbers: Numbers) -> list[EffectLine]:
+    ends = [abs(end) for each in report.effects for end in (each.low, each.high) if end]
+    reach = max(ends, default=1.0)
+    return [
+        EffectLine(
+            each.parameter,
+            each.best,
+            each.against,
+            numbers.signed(each.difference),
+            numbers.change_span(each.low, each.high),
+            change_mark(each.difference, each.low, each.high, reach),
+        )
+        for each in report.effects
+    ]
 
 
-def trials_csv(report: TuneReport) -> str:
-    """Every setting, one row each, with what was measured."""
-    names = _parameters(report)
-    measured = ("mean", "difference", "unjudged", "p95_ms", "cost", "failed", "excluded")
-    stream = io.StringIO(newline="")
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(["setting", *names, *measured])
-    for trial in report.trials:
-        values = [trial.parameters.get(name, "") for name in names]
-        found = [getattr(trial, name) for name in measured]
-        row = [trial.number, *values, *("" if each is None else each for each in found)]
-        writer.writerow(guarded_row(map(str, row)))
-    return stream.getvalue()
+def _table(
+    report: TuneReport, names: Sequence[str], words: Words
+) -> tuple[list[str], list[list[str]]]:
+    """The settings, the best first; a column that no setting has a value for is left out."""
+    numbers = Numbers(words)
+    trials = sorted(report.trials, key=lambda t: (t.mean is None, -(t.mean or 0.0), t.number))
+    columns = {
+        "mean": [numbers.decimal(trial.mean) for trial in trials],
+        "difference": [numbers.signed(trial.difference) for trial in trials],
+    }
+    if any(trial.unjudged for trial in trials):
+        columns["unjudged"] = [numbers.whole(trial.unjudged) for trial in trials]
+    if any(trial.p95_ms is not None for trial in trials):
+        times = (trial.p95_ms for trial in trials)
+        columns["p95"] = ["–" if ms is None else numbers.whole(round(ms)) for ms in times]
+    if any(trial.cost is not None for trial in trials):
+        columns["cost"] = [numbers.local(f"{trial.cost:g}") for trial in trials]
+    head = [words("tune.number"), *names, *(words(f"tune.{key}") for key in columns)]
+    lines = [
+        [str(trial.number), *(shown(trial.parameters.get(name, "–")) for name in names), *measured]
+        for trial, measured in zip(trials, zip(*columns.values(), strict=True), strict=True)
+    ]
+    return head, lines
 
 
-def heat_map(report: TuneReport) -> HeatMap | None:
-    """For two parameters that vary."""
-    names = [effect.parameter for effect in report.effects]
-    if len(names) != 2:
-        return None
-    first, second = sorted(names, key=_parameters(report).index)
-    trials = [t for t in report.trials if first in t.parameters and second in t.parameters]
-    trials = [trial for trial in trials if trial.mean is not None]
-    axes = [grouped([trial.parameters[name] for trial in trials]) for name in (first, second)]
+def _heat_map(report: TuneReport, names: Sequence[str], words: Words) -> HeatMap:
+    numbers, (first, second) = Numbers(words), names
+    trials = _complete(report, names)
+    axes = [grouped([trial.parameters[name] for trial in trials]) for name in names]
     cells: dict[tuple[str, str], list[float]] = {}
     for row, column, trial in zip(*axes, trials, strict=True):
         cells.setdefault((row, column), []).append(trial.mean or 0.0)
     means = {at: sum(each) / len(each) for at, each in cells.items()}
     low, high = min(means.values()), max(means.values())
 
-    def cell(row: str, column: str) -> tuple[float | None, int]:
+    def cell(row: str, column: str) -> tuple[str, int]:
         mean = means.get((row, column))
-        share = 0 if mean is None else round(STRONGEST * (mean - low) / max(high - low, 1e-12))
-        return mean, share
+        share = 0.0 if mean is None else (mean - low) / max(high - low, 1e-12)
+        return numbers.decimal(mean), round(share * (len(SHADES) - 1))
 
-    given = [[trial.parameters[name] for trial in trials] for name in (first, second)]
-    lines, columns = (_in_order(*each) for each in zip(axes, given, strict=True))
-    rows = [(line, [cell(line, column) for column in columns]) for line in lines]
-    return HeatMap(first, second, columns, rows)
+    rows, columns = (
+        _in_order(axis, [trial.parameters[name] for trial in trials])
+        for axis, name in zip(axes, names, strict=True)
+    )
+    title = words("tune.means", first=first, second=second)
+    return HeatMap(title, columns, [(row, [cell(row, each) for each in columns]) for row in rows])
+
+
+def _parallel(report: TuneReport, names: Sequence[str], words: Words) -> Markup:
+    """An axis for each parameter and one for the mean; a line for each setting, the best on top."""
+    names = names[:AXES]
+    trials = sorted(_complete(report, names), key=lambda trial: trial.mean or 0.0)
+    means = [trial.mean or 0.0 for trial in trials]
+    places = [_places([trial.parameters[name] for trial in trials]) for name in names]
+    places.append([(mean - means[0]) / max(means[-1] - means[0], 1e-12) for mean in means])
+    step = (WIDTH - 2 * MARGIN) / len(names)
+    shapes = []
+    for at, name in enumerate([*names, words("tune.mean")]):
+        x = MARGIN + at * step
+        shapes.append(
+            f'<line x1="{x:.0f}" y1="20" x2="{x:.0f}" y2="{HEIGHT}" stroke="var(--line)"/>'
+            f'<text x="{x:.0f}" y="12" text-anchor="middle" font-size="13" '
+            f'fill="var(--soft)">{escape(short(name, 16))}</text>'
+        )
+    for number, trial in enumerate(trials):
+        points = " ".join(
+            f"{MARGIN + at * step:.0f},{HEIGHT - (HEIGHT - 20) * axis[number]:.1f}"
+            for at, axis in enumerate(places)
+        )
+        strength = 0.12 + 0.88 * places[-1][number] ** 2
+        shapes.append(
+            f'<polyline points="{points}" fill="none" stroke="var(--dot)" stroke-width="1.5" '
+            f'opacity="{strength:.2f}"><title>{escape(setting_text(trial.parameters))}: '
+            f"{Numbers(words).decimal(trial.mean)}</title></polyline>"
+        )
+    label = escape(words("tune.parallel"))
+    return Markup(
+        f'<svg viewBox="0 0 {WIDTH} {HEIGHT + 15}" role="img" aria-label="{label}">'
+        f"{''.join(shapes)}</svg>"
+    )
+
+
+def _complete(report: TuneReport, names: Sequence[str]) -> list[Trial]:
+    """The settings that were measured and have all of these parameters."""
+    return [
+        trial
+        for trial in report.trials
+        if trial.mean is not None and all(name in trial.parameters for name in names)
+    ]
 
 
 def _in_order(groups: Sequence[str], values: Sequence[object]) -> list[str]:
     """The groups of a parameter, those of numbers by size."""
     places = dict(zip(reversed(groups), reversed(_places(values)), strict=True))
     return sorted(dict.fromkeys(groups), key=lambda group: places[group])
+
+
+def _places(values: Sequence[object]) -> list[float]:
+    """Where the values stand on an axis: numbers by their order, others as they come."""
+    known = list(dict.fromkeys(values))
+    if all(isinstance(each, int | float) for each in known):
+        known.sort()
+    return [known.index(each) / max(len(known) - 1, 1) for each in values]
 
 
 def _winner(report: TuneReport) -> Trial:
@@ -188,25 +295,16 @@ def _parameters(report: TuneReport) -> list[str]:
     return list(dict.fromkeys(name for trial in report.trials for name in trial.parameters))
 
 
-def _ranked(report: TuneReport) -> list[Trial]:
-    return sorted(report.trials, key=lambda t: (t.mean is None, -(t.mean or 0.0), t.number))
+# ── files ─────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _line(trial: Trial, names: Sequence[str], numbers: Numbers) -> list[str]:
-    return [
-        str(trial.number),
-        *(shown(trial.parameters.get(name, "–")) for name in names),
-        numbers.decimal(trial.mean),
-        numbers.signed(trial.difference),
-        str(trial.unjudged),
-        "–" if trial.p95_ms is None else numbers.local(f"{trial.p95_ms:,.0f}"),
-        "–" if trial.cost is None else f"{trial.cost:g}",
-    ]
-
-
-def _head(words: Words, names: Sequence[str]) -> list[str]:
-    measured = ("mean", "difference", "unjudged", "p95", "cost")
-    return [words("tune.number"), *names, *(words(f"tune.{name}") for name in measured)]
+def toml(report: TuneReport) -> str:
+    """The best setting as a table of assay.toml."""
+    place = f"tune.{_key(report.name)}.current"
+    if not report.fused:
+        place = f"engines.{_key(report.engine)}.parameters"
+    lines = [f"{_key(name)} = {_value(v)}" for name, v in _winner(report).parameters.items()]
+    return "\n".join([f"[{place}]", *lines])
 
 
 def _key(name: str) -> str:
@@ -222,124 +320,76 @@ def _value(value: object) -> str:
     return f'"{escaped}"'
 
 
-# ── terminal ──────────────────────────────────────────────────────────────────────────────────────
+def trial_rows(report: TuneReport) -> list[list[object]]:
+    """Every setting with what was measured, after a row of names."""
+    names = _parameters(report)
+    rows: list[list[object]] = [["setting", *names, *MEASURED]]
+    for trial in report.trials:
+        values = [trial.parameters.get(name) for name in names]
+        rows.append([trial.number, *values, *(getattr(trial, name) for name in MEASURED)])
+    return rows
 
 
-def terminal(report: TuneReport, language: str = "en") -> RenderableType:
-    words = Words(language)
-    numbers = Numbers(words)
-    style = "bold green" if report.choice.verdict == "better" else "bold yellow"
+def trials_csv(report: TuneReport) -> str:
+    stream = io.StringIO(newline="")
+    writer = csv.writer(stream, lineterminator="\n")
+    for row in trial_rows(report):
+        writer.writerow(guarded_row("" if each is None else str(each) for each in row))
+    return stream.getvalue()
+
+
+# ── terminal and HTML ─────────────────────────────────────────────────────────────────────────────
+
+
+def terminal(seen: TuneView) -> RenderableType:
+    words = Words(seen.language)
     figures = plain()
-    for row in summary(report, words):
+    for row in seen.figures:
         figures.add_row(f"  {row.label}", row.value, row.note)
     parts: list[RenderableType] = [
-        Text(headline(report, words), style=style),
-        Text(basis(report, words), style="dim"),
+        Text(seen.headline, style="bold green" if seen.is_better else "bold yellow"),
+        Text(seen.basis, style="dim"),
         Text(),
         figures,
-        *(Text(f"\n{note}", style="yellow") for note in notes(report, words)),
+        *(Text(f"\n{note}", style="yellow") for note in seen.notes),
     ]
-    if report.effects:
+    if seen.effects:
         names = ("parameter", "best", "against")
         table = headed(
             *(words(f"tune.{name}") for name in names),
             right=(words("tune.effect"), words("tune.effect_interval")),
         )
-        for effect in report.effects:
-            span = numbers.change_span(effect.low, effect.high)
-            change = numbers.signed(effect.difference)
-            table.add_row(effect.parameter, effect.best, effect.against, change, span)
+        for each in seen.effects:
+            table.add_row(each.parameter, each.best, each.against, each.change, each.interval)
         parts += [Text(), table, Text(words("tune.effects_note"), style="dim")]
-    if heat := heat_map(report):
-        grid = headed("", right=heat.columns)
-        for name, cells in heat.rows:
-            shades = (
-                f"{numbers.decimal(mean)} {SHADES[round(share * (len(SHADES) - 1) / STRONGEST)]}"
-                for mean, share in cells
-            )
-            grid.add_row(name, *shades)
-        title = words("tune.means", first=heat.first, second=heat.second)
-        parts += [Text(f"\n{title}"), grid]
-    varied = [name for name in _parameters(report) if name in {e.parameter for e in report.effects}]
-    listed = headed(right=_head(words, varied if len(varied) <= WIDE else []))
-    for trial in _ranked(report)[:LISTED]:
-        listed.add_row(*_line(trial, varied if len(varied) <= WIDE else [], numbers))
+    if seen.heat:
+        grid = headed("", right=seen.heat.columns)
+        for name, cells in seen.heat.rows:
+            grid.add_row(name, *(f"{mean} {SHADES[shade]}" for mean, shade in cells))
+        parts += [Text(f"\n{seen.heat.title}"), grid]
+    # too many parameters for a terminal are left to the files
+    from_column = 1 if seen.varied <= WIDE else 1 + seen.varied
+    listed = headed(right=[seen.head[0], *seen.head[from_column:]])
+    for line in seen.lines[:LISTED]:
+        listed.add_row(line[0], *line[from_column:])
     parts += [Text(), listed]
-    if report.choice.verdict == "better":
-        parts += [Text(f"\n{words('tune.paste')}"), Text(toml(report), style="bold")]
+    if seen.is_better:
+        parts += [Text(f"\n{words('tune.paste')}"), Text(seen.toml, style="bold")]
     return Group(*parts)
 
 
-# ── page ──────────────────────────────────────────────────────────────────────────────────────────
+def page(seen: TuneView) -> str:
+    """One self-contained file."""
+    return _rendered("tune.html.j2", seen)
 
 
-def page(report: TuneReport, language: str = "en") -> str:
-    words = Words(language)
-    numbers, names = Numbers(words), _parameters(report)
-    reach = max(
-        [abs(end) for each in report.effects for end in (each.low, each.high) if end] or [1.0]
-    )
-    heat = heat_map(report)
-    return (
-        template_environment()
-        .get_template("tune.html.j2")
-        .render(
-            report=report,
-            words=words,
-            t=_Marked(words),
-            n=numbers,
-            headline=headline(report, words),
-            basis=basis(report, words),
-            rows=summary(report, words),
-            notes=list(notes(report, words)),
-            toml=toml(report),
-            effects=[
-                (each, change_mark(each.difference, each.low, each.high, reach))
-                for each in report.effects
-            ],
-            heat=heat,
-            parallel=_parallel(report) if heat is None and len(report.effects) > 2 else "",
-            head=_head(words, names),
-            lines=[_line(trial, names, numbers) for trial in _ranked(report)],
-        )
-    )
+def body(seen: TuneView, copy: str = "") -> Markup:
+    """What the report and the workbench have in common; `copy` names the button that copies the
+    TOML."""
+    return Markup(_rendered("tune_body.html.j2", seen, copy))
 
 
-def _parallel(report: TuneReport) -> Markup:
-    """An axis for each parameter and one for the mean; a line for each setting."""
-    names = [effect.parameter for effect in report.effects][:AXES]
-    trials = [trial for trial in reversed(_ranked(report)) if trial.mean is not None]
-    trials = [trial for trial in trials if all(name in trial.parameters for name in names)]
-    means = [trial.mean or 0.0 for trial in trials]
-    low, high = min(means), max(means)
-    step = 900 / max(len(names), 1)
-    places = [_places([trial.parameters[name] for trial in trials]) for name in names]
-    places.append([(mean - low) / max(high - low, 1e-12) for mean in means])
-    shapes = []
-    for at, name in enumerate([*names, report.measure]):
-        x = 40 + at * step
-        shapes.append(f'<line x1="{x:.0f}" y1="20" x2="{x:.0f}" y2="200" stroke="var(--line)"/>')
-        shapes.append(
-            f'<text x="{x:.0f}" y="12" text-anchor="middle" font-size="12" '
-            f'fill="var(--soft)">{escape(short(name, 16))}</text>'
-        )
-    for number, trial in enumerate(trials):
-        points = " ".join(
-            f"{40 + at * step:.0f},{200 - 180 * axis[number]:.1f}" for at, axis in enumerate(places)
-        )
-        strength = 0.12 + 0.88 * places[-1][number] ** 2
-        shapes.append(
-            f'<polyline points="{points}" fill="none" stroke="var(--dot)" stroke-width="1.5" '
-            f'opacity="{strength:.2f}"><title>{escape(setting_text(trial.parameters))}: '
-            f"{trial.mean:.3f}</title></polyline>"
-        )
-    return Markup(f'<svg viewBox="0 0 980 215" role="img">{"".join(shapes)}</svg>')
-
-
-def _places(values: Sequence[object]) -> list[float]:
-    """Where the values stand on an axis: numbers by their order, others as they come."""
-    if all(isinstance(each, int | float) for each in values):
-        order = sorted({float(each) for each in values})  # type: ignore[arg-type]
-        return [order.index(float(each)) / max(len(order) - 1, 1) for each in values]  # type: ignore[arg-type]
-    known = list(dict.fromkeys(map(str, values)))
-    return [known.index(str(each)) / max(len(known) - 1, 1) for each in values]
+def _rendered(template: str, seen: TuneView, copy: str = "") -> str:
+    words = Words(seen.language)
+    made = template_environment().get_template(template)
+    return made.render(view=seen, words=words, t=_Marked(words), copy=copy)

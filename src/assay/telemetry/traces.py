@@ -31,9 +31,11 @@ IDS = (
     *("metadata.doc_id", "metadata.document_id", "doc_id", "document_id", "id", "node_id"),
     *("metadata.id", "metadata.source"),
 )
-TEXTS = ("text", "content", "page_content")
+TEXTS = ("text", "content", "page_content", "pageContent")
 LISTS = ("documents", "results", "nodes", "hits")
+TRACES = ("context.trace_id", "context", "trace_id", "traceId")  # how a span names its trace
 PARENTS = ("parent_id", "parentSpanId", "parentObservationId", "parent_observation_id")
+STATES = ("status_code", "level", "status.code", "status.status_code")
 RETRIEVED = re.compile(r"retrieval\.documents\.(\d+)\.document\.(.+)")
 
 
@@ -71,19 +73,17 @@ class TracedAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def spans_of(row: Any, where: str) -> Iterator[Span]:
-    """The spans of one line."""
-    if not isinstance(row, dict):
-        raise InputError("a line is no object", where=where, hint=HINT)
-    if "resourceSpans" in row:
-        for resource in row["resourceSpans"]:
-            for scope in resource.get("scopeSpans", ()):
-                for span in scope.get("spans", ()):
-                    yield _otlp(span)
-    elif "type" in row and ("traceId" in row or "trace_id" in row):
-        found = {key: _decoded(row.get(key)) for key in ("input", "output")}
-        yield _span(row, **found)
-    elif any(key in row for key in ("context", "context.trace_id", "traceId", "trace_id")):
-        yield _otlp(row) if isinstance(row.get("attributes"), list) else _openinference(row)
+    """The spans of one line, which may be a list of them, or the answer of an API."""
+    if isinstance(row, dict) and "resourceSpans" in row:
+        scopes = [each for one in row["resourceSpans"] for each in one.get("scopeSpans", ())]
+        row = [span for scope in scopes for span in scope.get("spans", ())]
+    elif isinstance(row, dict) and isinstance(row.get("data"), list):
+        row = row["data"]
+    if isinstance(row, list):
+        for each in row:
+            yield from spans_of(each, where)
+    elif isinstance(row, dict) and any(key in row for key in TRACES):
+        yield _span(row)
     else:
         raise InputError("this is no span of a trace", where=where, hint=HINT)
 
@@ -145,15 +145,25 @@ def text_of(value: Any, keys: Sequence[str]) -> str:
 # ── the exports ───────────────────────────────────────────────────────────────────────────────────
 
 
-def _span(values: Mapping[str, Any], **known: Any) -> Span:
-    """A span from attributes by their dotted names; `known` are those that an export names in its
-    own way."""
+def _span(row: Mapping[str, Any]) -> Span:
+    """A span of any export. Only Langfuse has an input and an output beside its attributes."""
+    if isinstance(row.get("attributes"), list):  # of OTLP
+        listed = {each["key"]: each.get("value") or {} for each in row["attributes"]}
+        own = {key: next(iter(value.values()), None) for key, value in listed.items()}
+        row = {**row, "attributes": own}
+    flat = {key.removeprefix("attributes."): value for key, value in _flattened(row, "")}
 
     def value(*names: str) -> Any:
-        return next((values[name] for name in names if values.get(name) is not None), None)
+        return next((flat[name] for name in names if flat.get(name) not in (None, "")), None)
 
-    start, end = value("start_time", "startTime"), value("end_time", "endTime")
-    failed = value("status_code", "level") == "ERROR"
+    start, end = (
+        value(f"{name}_time", f"{name}Time") or _moment(value(f"{name}TimeUnixNano"))
+        for name in ("start", "end")
+    )
+    has_own = "input" in row or "output" in row
+    output = _decoded(row.get("output")) if has_own else value("output.value")
+    failed = value(*STATES) in ("ERROR", 2, "STATUS_CODE_ERROR")
+    said = value("status_message", "statusMessage", "status.message")
     return Span(
         trace=str(value("context.trace_id", "trace_id", "traceId") or ""),
         id=str(value("context.span_id", "span_id", "spanId", "id") or ""),
@@ -162,32 +172,11 @@ def _span(values: Mapping[str, Any], **known: Any) -> Span:
         name=str(value("name") or ""),
         start=str(start or ""),
         millis=_millis(start, end),
-        input=known.get("input", value("input.value")),
-        output=known.get("output", value("output.value")),
-        documents=tuple(_documents(known.get("output", _retrieved(values)))),
-        error=str(value("status_message", "statusMessage") or "failed") if failed else "",
+        input=_decoded(row.get("input")) if has_own else value("input.value"),
+        output=output,
+        documents=tuple(_documents(output if has_own else _retrieved(flat))),
+        error=str(said or "failed") if failed else "",
     )
-
-
-def _otlp(span: Mapping[str, Any]) -> Span:
-    attributes = {
-        each["key"]: next(iter(each.get("value", {}).values()), None)
-        for each in span.get("attributes", ())
-    }
-    status = span.get("status") or {}
-    failed = status.get("code") in (2, "STATUS_CODE_ERROR")
-    times = {
-        "start_time": _nanos(span.get("startTimeUnixNano")),
-        "end_time": _nanos(span.get("endTimeUnixNano")),
-        "status_code": "ERROR" if failed else "",
-        "status_message": status.get("message"),
-    }
-    return _span({**span, **attributes, **times})
-
-
-def _openinference(row: Mapping[str, Any]) -> Span:
-    flat = _flattened(row, "")
-    return _span({key.removeprefix("attributes."): value for key, value in flat})
 
 
 def _flattened(value: Any, path: str) -> Iterator[tuple[str, Any]]:
@@ -238,8 +227,8 @@ def _decoded(value: Any) -> Any:
     return value
 
 
-def _nanos(value: Any) -> str:
-    number = int(value) if str(value or "").isdigit() else 0
+def _moment(nanos: Any) -> str:
+    number = int(nanos) if str(nanos or "").isdigit() else 0
     return datetime.fromtimestamp(number / 1e9, UTC).isoformat() if number else ""
 
 

@@ -62,6 +62,7 @@ from assay.web.page_frame import HERE, error_page, is_api, json, language_for, m
 from assay.web.people_pages import PEOPLE_ROUTES
 from assay.web.review_pages import REVIEW_ROUTES
 from assay.web.search_pages import SEARCH_ROUTES
+from assay.web.tune_pages import TUNE_ROUTES
 from assay.workbench.judging.page import open_set_for_judging
 from assay.workbench.project import logs, people
 from assay.workbench.project.service import Service
@@ -69,6 +70,7 @@ from assay.workbench.project.service import Service
 TABLES: tuple[list[Guarded], ...] = (
     API_ROUTES,
     DECIDE_ROUTES,
+    TUNE_ROUTES,
     SEARCH_ROUTES,
     PEOPLE_ROUTES,
     JUDGE_ROUTES,

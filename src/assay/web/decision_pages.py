@@ -15,7 +15,7 @@ from starlette.responses import RedirectResponse, Response
 from assay.core.errors import AssayError, InputError, NotHere
 from assay.core.results import BOUNDS, DROPS, Results, Verdict
 from assay.core.types import Page
-from assay.reports import ReportView, render, view
+from assay.reports import ReportView, render, tuning, view
 from assay.reports.drawings import (
     ChartLine,
     ChartPoint,
@@ -82,6 +82,7 @@ from assay.workbench.deciding.run_comparison import (
 from assay.workbench.deciding.side_by_side import TwoRankings, two_rankings
 from assay.workbench.deciding.single_judge_risk import SingleJudgeRisk, second_judge_asked
 from assay.workbench.deciding.trend import Trend, trends_by_set
+from assay.workbench.deciding.tune import sweep_states
 from assay.workbench.judging.vote_totals import rulings_needed, set_standing
 from assay.workbench.project.cache import computed
 from assay.workbench.project.home import Overview, overview, run_risk
@@ -360,6 +361,10 @@ def list_runs(request: Request) -> Response:
         },
         trends=trends,
         listed=listed,
+        sweeps=[
+            (state, tuning.view(state.report, language_for(request)) if state.report else None)
+            for state in sweep_states(service.home)
+        ],
         choices=choices(service),
         jobs=[job for job in queue_of(request).jobs() if not job.is_over],
         complaint="",

@@ -4,7 +4,8 @@ for (const button of document.querySelectorAll("[data-copy]")) {
   if (!navigator.clipboard) continue;
   button.hidden = false;
   button.addEventListener("click", async () => {
-    await navigator.clipboard.writeText(document.getElementById(button.dataset.copy).value);
+    const from = document.getElementById(button.dataset.copy);
+    await navigator.clipboard.writeText(from.value ?? from.textContent);
     button.textContent = button.dataset.done;
     assay.say(button.dataset.done);
   });

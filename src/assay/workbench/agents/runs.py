@@ -215,9 +215,9 @@ def tune_engine(
     the current one. Report the honest figure, not the apparent one. Calls are kept: a sweep that
     takes too long goes on when it is called again."""
     report = tune(name, config=service.project / CONFIG_NAME, home=service.home)
-    words, choice = Words("en"), report.choice
+    seen, choice = tuning.view(report), report.choice
     return Tuning(
-        verdict=tuning.headline(report, words),
+        verdict=seen.headline,
         measure=report.measure,
         settings=len(report.trials),
         queries=choice.queries,
@@ -228,8 +228,8 @@ def tune_engine(
         high=rounded(choice.high),
         optimism=round(choice.optimism, 3),
         p=round(choice.p_adjusted, 3),
-        notes=list(tuning.notes(report, words)),
-        toml=tuning.toml(report) if choice.verdict == "better" else "",
+        notes=seen.notes,
+        toml=seen.toml if choice.verdict == "better" else "",
     )
 
 

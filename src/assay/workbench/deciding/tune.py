@@ -2,9 +2,9 @@
 say honestly which to use.
 
 The files of a sweep are in the workspace, under `tune/NAME`: the calls that were answered, the
-studies of Optuna, and after the last setting the result (tune.json), the trials (trials.csv), the
-page (report.html), and the results of the current setting and of the winner, for `assay compare`
-and `assay gold next`."""
+studies of Optuna, while it runs how far it is (running.json), and after the last setting the result
+(tune.json), the trials (trials.csv), the report (report.html), and the results of the current
+setting and of the winner, for `assay compare` and `assay gold next`."""
 
 from __future__ import annotations
 
@@ -12,32 +12,37 @@ import hashlib
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
+from msgspec.json import decode
 
 from assay import __version__, formats
-from assay.core.errors import EngineError, InputError, UsageError
+from assay.core.errors import EngineError, InputError, NotHere, UsageError
 from assay.core.extras import need
-from assay.core.files import sha256_of, write_atomic
+from assay.core.files import write_atomic
 from assay.core.fingerprints import module_fingerprint
-from assay.core.results import GradedResults, Pair
+from assay.core.results import GoldenResults, GradedResults, Pair, Results
 from assay.core.results_file import encode, to_json
 from assay.core.runs import run_from_results
-from assay.core.types import GoldSet, JsonObject, Query, QueryResult, Run
+from assay.core.types import GoldSet, JsonObject, Query, QueryResult
 from assay.core.workspace import workspace
-from assay.corpus.lookup import corpus_named, is_corpus
+from assay.corpus.lookup import is_corpus
 from assay.engines.calling import ask_all
 from assay.engines.engine_table import EngineConfig
 from assay.engines.python import as_engine, error_text
+from assay.engines.running import searched
 from assay.engines.sweep import Sweep, ask_settings
 from assay.evaluation import search_space, tuning
 from assay.evaluation.fusion import RRF_K, fuse
 from assay.evaluation.graded import default_measures, evaluate, graded_results
 from assay.evaluation.judged import prepare
 from assay.evaluation.measures import parse_measure
-from assay.evaluation.receipts import is_closed, latency
+from assay.evaluation.receipts import is_closed
 from assay.evaluation.search_space import Search, Space, TuneTable, read_space
 from assay.evaluation.statistics import Floats
 from assay.evaluation.tuning import FINALISTS, Trial
@@ -46,15 +51,117 @@ from assay.judging.next import Decision, next_to_judge
 from assay.reports import tuning as shown
 from assay.workbench.judging.next import write_pairs
 from assay.workbench.project.config import CONFIG_NAME, Config, read_config
-from assay.workbench.scoring.request import measures_of_set, sign_results, signature
+from assay.workbench.scoring.request import inputs_of, measures_of_set, sign_results, signature
+
+if TYPE_CHECKING:
+    from assay.law.matching import Known
 
 Tick = Callable[[str, int, int], None]  # what, done, of
-# the settings that were asked, as runs by number, with the error of each that has none
-Ask = Callable[[Sequence[JsonObject], Sequence[Query]], Iterator[Run]]
+Answers = list[QueryResult]
+Ask = Callable[[Sequence[JsonObject], Sequence[Query]], Iterator[Answers]]  # by setting, in order
 PRIMARY = "nDCG@10"
+PASS_RATE = "pass_rate_total"
 HALVES = 2  # of the queries, for the studies of an adaptive search
 MOST_PAIRS = 1_000  # to judge next
-OUTPUTS = (".html", ".csv", ".toml", ".json")
+OUTPUTS: dict[str, Callable[[TuneReport, str], bytes | str]] = {
+    ".html": lambda report, language: shown.page(shown.view(report, language)),
+    ".csv": lambda report, language: shown.trials_csv(report),
+    ".toml": lambda report, language: shown.toml(report) + "\n",
+    ".json": lambda report, language: encode(report),
+}
+RUNNING = "running.json"
+SECONDS = 1.0  # between two notes of how far a sweep is
+
+
+class SweepProgress(msgspec.Struct, frozen=True, kw_only=True):
+    """How many calls of a running sweep are answered, and when the last one was. A sweep that was
+    killed leaves it behind."""
+
+    done: int
+    of: int
+    at: datetime
+
+
+class SweepState(msgspec.Struct, frozen=True, kw_only=True):
+    """A sweep in the workspace: its last result, and how far it is if it runs."""
+
+    name: str
+    report: TuneReport | None
+    running: SweepProgress | None
+
+
+def sweep_states(home: Path | None) -> list[SweepState]:
+    """Every sweep of the workspace, by name."""
+    folders = (workspace(home) / "tune").glob("*/")
+    return [state for path in sorted(folders) if (state := _state(path)).report or state.running]
+
+
+def sweep_state(home: Path | None, name: str) -> SweepState:
+    found = {state.name: state for state in sweep_states(home)}
+    if name not in found:
+        raise NotHere(f"there is no sweep {name!r} here", hint=f"Run it: assay tune {name}")
+    return found[name]
+
+
+def _state(folder: Path) -> SweepState:
+    result, running = folder / "tune.json", folder / RUNNING
+    return SweepState(
+        name=folder.name,
+        report=decode(result.read_bytes(), type=TuneReport) if result.exists() else None,
+        running=decode(running.read_bytes(), type=SweepProgress) if running.exists() else None,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class TuneSet:
+    """A gold set to tune on, the measure that decides, and for golden questions the place of every
+    document of the corpus."""
+
+    gold: GoldSet
+    measure: str
+    places: Mapping[str, Known]
+
+    @property
+    def depth(self) -> int:
+        """How many hits of a query count."""
+        if self.gold.is_golden:
+            from assay.evaluation.golden_checks import DEFAULT_K
+
+            return max(query.k or DEFAULT_K for query in self.gold.queries)
+        return parse_measure(self.measure).cutoff or 0
+
+    def results(self, answers: Answers, name: str) -> Results:
+        if self.gold.is_golden:
+            return self._golden(answers, name)
+        return graded_results(run_from_results(name, answers), self.gold, [self.measure])
+
+    def _golden(self, answers: Answers, name: str = "") -> GoldenResults:
+        from assay.workbench.scoring.golden import golden_results
+
+        return golden_results(self.gold, name, answers, self.places)
+
+    def values(self, answers: Answers) -> Floats:
+        """The measure of every query; NaN where it has none. Variants of a golden question are not
+        questions of their own."""
+        if not self.gold.is_golden:
+            run = run_from_results("", answers)
+            return np.asarray(evaluate(run, self.gold, [self.measure]).values[:, 0], np.float64)
+        known = set(self.gold.query_ids)
+        passed = {
+            entry.query_id: float(entry.passed)
+            for entry in self._golden(answers).per_query
+            if not (entry.perturbation and entry.parent in known)
+        }
+        return np.array([passed.get(query, np.nan) for query in self.gold.query_ids])
+
+    def unjudged(self, answers: Answers) -> int:
+        """How many of the hits that the measure looks at have no judgment."""
+        if self.gold.is_golden:
+            return 0
+        joined, depth = prepare(run_from_results("", answers), self.gold), self.depth or 10
+        looked_at = int(np.minimum(joined.returned, depth)[joined.scorable].sum())
+        judged = joined.scorable[joined.hit_query] & (joined.hit_rank <= depth)
+        return looked_at - int(judged.sum())
 
 
 def tune(
@@ -71,41 +178,41 @@ def tune(
     file = config or Path(CONFIG_NAME)
     read = read_config(file)
     if name not in read.tune:
-        known = ", ".join(read.tune) or "none"
-        raise InputError(
-            f"there is no table [tune.{name}]", where=str(file), hint=f"The file has: {known}."
-        )
+        raise _unknown(f"table [tune.{name}]", read.tune, str(file))
     table = read.tune[name]
     if budget is not None:
         table = msgspec.structs.replace(table, budget=budget)
-    dataset, measure = _gold_and_measure(read, table, gold, file)
-    folder = folder_of(name, home)
+    engine = EngineConfig(name=name) if table.fuse else _engine_of(read, table, name, file)
+    dataset, on = _set_of(read, table, gold, file, engine)
+    folder = workspace(home) / "tune" / name
     if fresh:
         shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True, exist_ok=True)
-    judged = _read_gold(dataset)
     if table.fuse:
-        engine, ask = EngineConfig(name=name), _ask_fused(table)
+        ask = _ask_fused(table)
         weights = dict.fromkeys((Path(path).stem for path in table.fuse), 1)
         current = {"method": "rrf", "rrf_k": RRF_K, **weights, **table.current}
     else:
-        engine = _engine_of(read, table, name, file)
-        current = dict(engine.parameters)
-        ask = _ask_engine(engine, folder, _depth(engine, measure), tick)
-    started = time.monotonic()
-    report = sweep(name, judged, measure, table, current, ask, study_log=folder / "optuna.log")
+        ask, current = _ask_engine(engine, folder, on, tick), dict(engine.parameters)
+    report, results = sweep(name, on, table, current, ask, study_log=folder / "optuna.log")
     report = msgspec.structs.replace(
         report,
         engine=table.engine or name,
         fused=[Path(path).stem for path in table.fuse],
-        seconds=time.monotonic() - started,
         folder=str(folder),
     )
-    return _write(report, judged, dataset, engine, ask, folder)
-
-
-def folder_of(name: str, home: Path | None = None) -> Path:
-    return workspace(home) / "tune" / name
+    signed_by = signature(dataset, None, engine)
+    for one, number in (("current", 0), ("winner", report.choice.winner)):
+        signed: Results = sign_results(results[number], signed_by)
+        write_atomic(folder / f"{one}.json", encode(to_json(signed)))
+    (folder / "judge-next.csv").unlink(missing_ok=True)
+    if decision := judge_next(report, results, on.gold):
+        report = msgspec.structs.replace(report, judge_next=decision.pairs)
+        write_pairs(decision, folder / "judge-next.csv")
+    for output in ("trials.csv", "report.html", "tune.json"):
+        write_output(report, folder / output)
+    (folder / RUNNING).unlink(missing_ok=True)
+    return report
 
 
 def tune_made(
@@ -122,24 +229,21 @@ def tune_made(
 ) -> TuneReport:
     """A sweep in this process over engines that `make(**setting)` gives; the current setting is
     `current`, or without it `make()`."""
-    usual = default_measures(gold)
-    deciding = str(parse_measure(measure or (PRIMARY if PRIMARY in usual else usual[0])))
+    on = TuneSet(gold=gold, measure=_deciding(gold, measure, default_measures), places={})
     table = TuneTable(parameters=parameters, budget=budget, search=search, seed=seed)
-    depth = max(top_k, parse_measure(deciding).cutoff or 0)
-    used = dict(current or {})
+    used, depth = dict(current or {}), max(top_k, on.depth)
 
-    def ask(settings: Sequence[JsonObject], queries: Sequence[Query]) -> Iterator[Run]:
+    def ask(settings: Sequence[JsonObject], queries: Sequence[Query]) -> Iterator[Answers]:
         for setting in settings:
             try:
                 engine = as_engine(make(**{**used, **setting}))
-                _, answers = ask_all(engine, queries, top_k=depth)
+                yield ask_all(engine, queries, top_k=depth)[1]
             except Exception as error:  # reported by setting
                 why = getattr(error, "first", "") or error_text(error)
-                answers = [QueryResult(query_id=query.id, error=why) for query in queries]
-            yield run_from_results("tuned", answers, top_k=depth)
+                yield [QueryResult(query_id=query.id, error=why) for query in queries]
 
     name = getattr(make, "__name__", "engine")
-    report = sweep(name, gold, deciding, table, used, ask)
+    report, _ = sweep(name, on, table, used, ask)
     return msgspec.structs.replace(report, engine=name)
 
 
@@ -148,219 +252,231 @@ def tune_made(
 
 def sweep(
     name: str,
-    gold: GoldSet,
-    measure: str,
+    on: TuneSet,
     table: TuneTable,
     current: JsonObject,
     ask: Ask,
     *,
     study_log: Path | None = None,
-) -> TuneReport:
-    """Try the settings of a table and decide. The first setting is the current one."""
-    space = read_space(table.parameters, f"tune.{name}")
-    search: Search = table.search or (
-        "grid" if search_space.size_of(space) <= table.budget else "random"
-    )
-    if search == "grid" and search_space.size_of(space) > table.budget:
+) -> tuple[TuneReport, dict[int, Any]]:
+    """Try the settings of a table and decide. The first setting is the current one. With the report
+    come the results of the finalists, by number."""
+    where = f"tune.{name}"
+    space = read_space(table.parameters, where)
+    size = search_space.size_of(space)
+    search: Search = table.search or ("grid" if size <= table.budget else "random")
+    if search == "grid" and size > table.budget:
         raise InputError(
-            f"the grid has {search_space.size_of(space):,.0f} settings, and the budget is "
-            f"{table.budget}",
-            where=f"tune.{name}",
+            f"the grid has {size:,.0f} settings, and the budget is {table.budget}",
+            where=where,
             hint='Raise the budget, or draw some of them: search = "random".',
         )
     studies: list[tuple[list[int], list[JsonObject]]] = []
     if search == "optuna":
-        studies = _studies(name, space, table, gold, measure, ask, study_log)
+        studies = _studies(name, space, table, on, ask, study_log)
         proposed = [setting for _, tried in studies for setting in tried]
-    elif search == "grid":
-        proposed = search_space.grid(space)
     else:
         proposed = search_space.drawn(space, table.budget, table.seed)
     settings = _distinct([{}, *proposed], current)
-    runs = list(ask(settings, gold.queries))
-    values = np.stack([_values(run, gold, measure) for run in runs], axis=1)
-    trials = [
-        _trial(number, {**current, **setting}, run, gold, measure, table)
-        for number, (setting, run) in enumerate(zip(settings, runs, strict=True))
-    ]
-    return _decide(
-        name, gold, measure, search, values, trials, studies=_numbered(studies, settings, current)
-    )
+    answers = list(ask(list(settings.values()), on.gold.queries))
+    numbers = {key: number for number, key in enumerate(settings)}
+    seen = [(rows, [numbers[_key(each, current)] for each in tried]) for rows, tried in studies]
+    parameters = [{**current, **setting} for setting in settings.values()]
+    report = _decide(name, on, table, search, parameters, answers, seen)
+    results = {
+        number: on.results(answers[number], f"{name}-{number}") for number in report.finalists
+    }
+    return report, results
 
 
-def _distinct(settings: Sequence[JsonObject], current: JsonObject) -> list[JsonObject]:
-    """The settings, each once; one that is the current setting is that."""
+def _distinct(settings: Sequence[JsonObject], current: JsonObject) -> dict[bytes, JsonObject]:
+    """The settings by key, each once; one that is the current setting is that."""
     known: dict[bytes, JsonObject] = {}
     for setting in settings:
-        known.setdefault(_key({**current, **setting}), setting)
-    return list(known.values())
+        known.setdefault(_key(setting, current), setting)
+    return known
 
 
-def _key(setting: JsonObject) -> bytes:
+def _key(setting: JsonObject, current: JsonObject) -> bytes:
     """What tells settings apart: 60 and 60.0 are one."""
-    plain = {name: float(value) if type(value) is int else value for name, value in setting.items()}
+    whole = {**current, **setting}.items()
+    plain = {name: float(value) if type(value) is int else value for name, value in whole}
     return msgspec.json.encode(plain, order="sorted")
-
-
-def _values(run: Run, gold: GoldSet, measure: str) -> Floats:
-    return np.asarray(evaluate(run, gold, [measure]).values[:, 0], np.float64)
-
-
-def _trial(
-    number: int, parameters: JsonObject, run: Run, gold: GoldSet, measure: str, table: TuneTable
-) -> Trial:
-    errors = run.queries["error"].drop_nulls().to_list() if "error" in run.queries else []
-    times, cost = latency(run), search_space.cost_of(table, parameters)
-    p95 = times.p95 if times is not None else None
-    excluded = ""
-    if errors:
-        excluded = f"failed on {len(errors)} of {len(gold.queries)} queries: {errors[0]}"
-    elif table.max_p95_ms is not None and p95 is not None and p95 > table.max_p95_ms:
-        excluded = f"p95 of {p95:.0f} ms is above {table.max_p95_ms:g} ms"
-    elif table.max_cost is not None and cost is not None and cost > table.max_cost:
-        excluded = f"the cost of {cost:g} is above {table.max_cost:g}"
-    return Trial(
-        number=number,
-        parameters=parameters,
-        mean=None,
-        unjudged=_unjudged(run, gold, parse_measure(measure).cutoff or 10),
-        p95_ms=p95,
-        cost=cost,
-        failed=len(errors),
-        excluded=excluded,
-    )
-
-
-def _unjudged(run: Run, gold: GoldSet, depth: int) -> int:
-    """How many of the hits that the measure looks at have no judgment."""
-    joined = prepare(run, gold)
-    looked_at = int(np.minimum(joined.returned, depth)[joined.scorable].sum())
-    return looked_at - int((joined.scorable[joined.hit_query] & (joined.hit_rank <= depth)).sum())
 
 
 def _decide(
     name: str,
-    gold: GoldSet,
-    measure: str,
+    on: TuneSet,
+    table: TuneTable,
     search: Search,
-    values: Floats,
-    trials: list[Trial],
-    *,
+    parameters: Sequence[JsonObject],
+    answers: Sequence[Answers],
     studies: Sequence[tuple[list[int], list[int]]],
 ) -> TuneReport:
-    answered = np.array([not trial.failed for trial in trials])
+    errors = [[answer.error for answer in own if answer.error is not None] for own in answers]
+    answered = np.array([not own for own in errors])
     if not answered[0]:
-        raise EngineError(f"the current setting {trials[0].excluded}")
+        raise EngineError(f"the current setting failed: {errors[0][0]}")
+    values = np.stack([on.values(own) for own in answers], axis=1)
     kept = ~np.isnan(values[:, answered]).any(axis=1)
     if kept.sum() < 2:
         raise InputError("fewer than two queries have a score", hint="Judge more of them.")
-    allowed = np.array([not trial.excluded for trial in trials])
     # a setting that failed has gaps; it cannot win, and its values are not read
     scored = np.where(answered, values, 0.0)[kept]
+    means = scored.mean(axis=0).tolist()
+    trials = []
+    for number, own in enumerate(answers):
+        times = [answer.millis for answer in own if answer.millis is not None]
+        p95 = float(np.percentile(times, 95)) if times else None
+        cost = table.cost_of(parameters[number])
+        trial = Trial(
+            number=number,
+            parameters=parameters[number],
+            mean=means[number] if answered[number] else None,
+            difference=means[number] - means[0] if answered[number] else None,
+            unjudged=on.unjudged(own),
+            p95_ms=p95,
+            cost=cost,
+            failed=len(errors[number]),
+            excluded=_excluded(errors[number], len(own), p95, cost, table),
+        )
+        trials.append(trial)
+    allowed = np.array([not trial.excluded for trial in trials])
     if studies:
         places = {row: place for place, row in enumerate(np.flatnonzero(kept).tolist())}
         seen = [([places[row] for row in rows if row in places], own) for rows, own in studies]
         choice = tuning.choose_adaptive(scored, seen, allowed=allowed)
     else:
         choice = tuning.choose(scored, allowed=allowed)
-    means = scored.mean(axis=0).tolist()
-    told = [
-        msgspec.structs.replace(trial, mean=mean, difference=mean - means[0])
-        if not trial.failed
-        else trial
-        for trial, mean in zip(trials, means, strict=True)
-    ]
-    whole = [trial for trial in told if not trial.failed]
-    ranked = sorted(whole, key=lambda trial: -(trial.mean or 0))
-    finalists = [trial.number for trial in ranked if not trial.excluded][:FINALISTS]
+    tried = [setting for setting, good in zip(parameters, answered, strict=True) if good]
+    best = sorted(np.flatnonzero(allowed).tolist(), key=lambda number: -means[number])[:FINALISTS]
     return TuneReport(
         name=name,
-        gold=gold.name,
-        measure=measure,
-        search=search or "grid",
+        gold=on.gold.name,
+        measure=on.measure,
+        search=search,
         choice=choice,
-        trials=told,
-        effects=tuning.effects(
-            scored[:, [trial.number for trial in whole]],
-            [trial.parameters for trial in whole],
-            told[0].parameters,
-        ),
-        finalists=list(dict.fromkeys([0, choice.winner, *finalists])),
+        trials=trials,
+        effects=tuning.effects(scored[:, answered], tried, parameters[0]),
+        finalists=list(dict.fromkeys([0, choice.winner, *best])),
     )
 
 
-# ── who is asked ──────────────────────────────────────────────────────────────────────────────────
+def _excluded(
+    errors: Sequence[str], queries: int, p95: float | None, cost: float | None, table: TuneTable
+) -> str:
+    """Why a setting cannot win; empty where it can."""
+    if errors:
+        return f"failed on {len(errors)} of {queries} queries: {errors[0]}"
+    if table.max_p95_ms is not None and p95 is not None and p95 > table.max_p95_ms:
+        return f"p95 of {p95:.0f} ms is above {table.max_p95_ms:g} ms"
+    if table.max_cost is not None and cost is not None and cost > table.max_cost:
+        return f"the cost of {cost:g} is above {table.max_cost:g}"
+    return ""
 
 
-def _gold_and_measure(config: Config, table: TuneTable, gold: str, file: Path) -> tuple[Path, str]:
+def judge_next(
+    report: TuneReport, results: Mapping[int, GradedResults], gold: GoldSet
+) -> Decision | None:
+    """The judgments expected to settle which of the finalists is best, those that matter most
+    first; None where all is judged, and for golden questions, which need no judgments."""
+    if gold.is_golden or is_closed(gold):
+        return None
+    winner = results[report.choice.winner].per_query
+    decision: Decision | None = None
+    pairs: dict[tuple[str, str], Pair] = {}
+    for number in set(results) - {report.choice.winner}:
+        decision = next_to_judge(results[number].per_query, winner, measure=report.measure)
+        for pair in decision.pairs[: decision.needed]:
+            known = pairs.get((pair.query_id, pair.doc_id))
+            if known is None or pair.narrowing > known.narrowing:
+                pairs[pair.query_id, pair.doc_id] = pair
+    ordered = sorted(pairs.values(), key=lambda pair: -pair.narrowing)[:MOST_PAIRS]
+    return msgspec.structs.replace(decision, pairs=ordered) if decision and ordered else None
+
+
+# ── what is tuned ─────────────────────────────────────────────────────────────────────────────────
+
+
+def _unknown(what: str, known: Mapping[str, object], where: str, hint: str = "") -> InputError:
+    names = ", ".join(known) or "none"
+    return InputError(f"there is no {what}", where=where, hint=f"The file has: {names}. {hint}")
+
+
+def _set_of(
+    config: Config, table: TuneTable, gold: str, file: Path, engine: EngineConfig
+) -> tuple[Path, TuneSet]:
     wanted = gold or table.gold or next(iter(config.gold), "")
     if wanted not in config.gold and not Path(wanted).exists():
-        known = ", ".join(config.gold) or "none"
-        raise InputError(
-            f"there is no gold set {wanted!r}", where=str(file), hint=f"The file has: {known}."
-        )
+        raise _unknown(f"gold set {wanted!r}", config.gold, str(file))
     settings = config.gold.get(wanted)
     path = Path(settings.path) if settings is not None else Path(wanted)
-    judged = _read_gold(path)
+    judged = formats.read_gold(path)
     stated = table.measure or (settings.primary if settings is not None else "")
-    stated = stated or (judged.targets.primary if judged.targets else "")
-    usual = measures_of_set(judged, path)
-    return path, str(parse_measure(stated or (PRIMARY if PRIMARY in usual else usual[0])))
+    measure = _deciding(judged, stated, lambda gold: measures_of_set(gold, path))
+    places: Mapping[str, Known] = {}
+    if judged.is_golden and (corpus := searched(engine)):
+        from assay.workbench.scoring.golden import places_in
+
+        places = places_in(corpus)
+    return path, TuneSet(gold=judged, measure=measure, places=places)
 
 
-def _read_gold(path: Path) -> GoldSet:
-    gold = formats.read_gold(path)
+def _deciding(gold: GoldSet, stated: str, usual_of: Callable[[GoldSet], tuple[str, ...]]) -> str:
+    """The measure that decides: of golden questions always the pass rate."""
     if gold.is_golden:
-        raise InputError(
-            "a sweep needs graded judgments, and this is a set of golden questions",
-            where=str(path),
-            hint="Name a graded set: --gold NAME.",
-        )
-    return gold
+        if stated not in ("", PASS_RATE):
+            raise InputError(
+                f"golden questions are tuned by their pass rate, not by {stated}",
+                hint="Leave the measure out.",
+            )
+        return PASS_RATE
+    stated = stated or (gold.targets.primary if gold.targets else "")
+    usual = () if stated else usual_of(gold)
+    return str(parse_measure(stated or (PRIMARY if PRIMARY in usual else usual[0])))
 
 
 def _engine_of(config: Config, table: TuneTable, name: str, file: Path) -> EngineConfig:
-    wanted = table.engine or name
+    wanted, where = table.engine or name, f"{file}: tune.{name}"
     engine = config.engines.get(wanted)
     if engine is None and is_corpus(wanted):
         engine = EngineConfig(name=wanted, engine=wanted)
     if engine is None:
-        known = ", ".join(config.engines) or "none"
-        raise InputError(
-            f"there is no engine {wanted!r}",
-            where=f"{file}: tune.{name}",
-            hint=f'The file has: {known}. Another name is given with engine = "NAME".',
-        )
+        hint = 'Another name is given with engine = "NAME".'
+        raise _unknown(f"engine {wanted!r}", config.engines, where, hint)
     if engine.run or engine.routes:
         what = "a saved run" if engine.run else "a table of corpora"
         raise InputError(
             f"{wanted!r} is {what}, which has no parameters",
-            where=f"{file}: tune.{name}",
+            where=where,
             hint="Saved runs are fused with fuse = [...]; of corpora, tune each engine.",
         )
     return engine
 
 
-def _depth(engine: EngineConfig, measure: str) -> int:
-    return max(engine.top_k, parse_measure(measure).cutoff or 0)
-
-
-def _ask_engine(engine: EngineConfig, folder: Path, top_k: int, tick: Tick) -> Ask:
+def _ask_engine(engine: EngineConfig, folder: Path, on: TuneSet, tick: Tick) -> Ask:
     asked = Sweep(
-        config=engine, fingerprint=_fingerprint(engine), path=folder / "calls.jsonl", top_k=top_k
+        config=engine,
+        fingerprint=_fingerprint(engine),
+        path=folder / "calls.jsonl",
+        top_k=max(engine.top_k, on.depth),
+        whole_hits=on.gold.is_golden,
     )
 
-    def ask(settings: Sequence[JsonObject], queries: Sequence[Query]) -> Iterator[Run]:
-        done, of = 0, len(settings) * len(queries)
+    def ask(settings: Sequence[JsonObject], queries: Sequence[Query]) -> Iterator[Answers]:
+        done, of, noted = 0, len(settings) * len(queries), 0.0
 
         def one() -> None:
-            nonlocal done
+            nonlocal done, noted
             done += 1
             tick("searching", done, of)
+            if time.monotonic() - noted > SECONDS:
+                noted = time.monotonic()
+                now = SweepProgress(done=done, of=of, at=datetime.now(UTC))
+                write_atomic(folder / RUNNING, msgspec.json.encode(now))
 
         found = dict(ask_settings(asked, settings, queries, tick=one))
-        for number in range(len(settings)):
-            yield run_from_results(f"{engine.name}-{number}", found[number], top_k=top_k)
+        yield from (found[number] for number in range(len(settings)))
 
     return ask
 
@@ -370,19 +486,17 @@ def _fingerprint(engine: EngineConfig) -> str:
     documents. How it is called is no part of it."""
     table = msgspec.to_builtins(engine)
     own = {key: value for key, value in table["own"].items() if key != "parameters"}
-    parts: list[object] = [__version__, engine.kind, own, engine.engine, engine.corpus]
+    documents = msgspec.to_builtins(inputs_of(None, None, engine))
+    parts: list[object] = [__version__, engine.kind, own, engine.engine, documents]
     if engine.search_module:
         parts.append(module_fingerprint(engine.search_module, Path(engine.folder)))
-    for named in (engine.engine, engine.corpus):
-        if named and is_corpus(named):
-            parts.append(corpus_named(named).fingerprint)
-        elif named and Path(named).is_file():
-            parts.append(sha256_of(Path(named)))
     return hashlib.sha256(msgspec.json.encode(parts, order="sorted")).hexdigest()
 
 
 def _ask_fused(table: TuneTable) -> Ask:
     """Fuse the saved runs: a parameter with the name of a run is its weight."""
+    from assay.evaluation.golden_checks import results_of
+
     runs = [formats.read_run(Path(path)) for path in table.fuse]
     names = [Path(path).stem for path in table.fuse]
     unknown = [key for key in table.parameters if key not in (*names, "method", "rrf_k")]
@@ -393,17 +507,16 @@ def _ask_fused(table: TuneTable) -> Ask:
             hint=f"Parameters are method, rrf_k, and the weights of {', '.join(names)}.",
         )
 
-    def ask(settings: Sequence[JsonObject], queries: Sequence[Query]) -> Iterator[Run]:
-        for number, setting in enumerate(settings):
+    def ask(settings: Sequence[JsonObject], queries: Sequence[Query]) -> Iterator[Answers]:
+        for setting in settings:
             given: Mapping[str, object] = {**table.current, **setting}
-            weights = [_number(given.get(name, 1.0), name) for name in names]
-            yield fuse(
+            fused = fuse(
                 runs,
                 method=str(given.get("method", "rrf")),
                 k=_number(given.get("rrf_k", RRF_K), "rrf_k"),
-                weights=weights,
-                name=f"fused-{number}",
+                weights=[_number(given.get(name, 1.0), name) for name in names],
             )
+            yield results_of(fused)
 
     return ask
 
@@ -418,13 +531,7 @@ def _number(value: object, name: str) -> float:
 
 
 def _studies(
-    name: str,
-    space: Space,
-    table: TuneTable,
-    gold: GoldSet,
-    measure: str,
-    ask: Ask,
-    log: Path | None,
+    name: str, space: Space, table: TuneTable, on: TuneSet, ask: Ask, log: Path | None
 ) -> list[tuple[list[int], list[JsonObject]]]:
     """Two studies, each on half of the queries: (the rows it saw, the settings it tried). The
     studies are kept in a file, and go on from there."""
@@ -434,33 +541,34 @@ def _studies(
     from optuna.storages.journal import JournalFileBackend
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    order = np.random.default_rng(table.seed).permutation(len(gold.queries)).tolist()
+    every = on.gold.queries
+    order = np.random.default_rng(table.seed).permutation(len(every)).tolist()
     storage = JournalStorage(JournalFileBackend(str(log))) if log is not None else None
+    finished = (optuna.trial.TrialState.COMPLETE, optuna.trial.TrialState.PRUNED)
     found = []
     for half in range(HALVES):
         rows = sorted(order[half::HALVES])
-        queries = [gold.queries[row] for row in rows]
+        queries = [every[row] for row in rows]
         # another space, seed or set of queries is another study
-        parts = [name, half, table.parameters, table.seed, measure, [each.text for each in queries]]
-        digest = hashlib.sha256(msgspec.json.encode(parts)).hexdigest()[:16]
+        texts = [query.text for query in queries]
+        parts = [name, half, table.parameters, table.seed, on.measure, texts]
         study = optuna.create_study(
             direction="maximize",
             storage=storage,
-            study_name=f"{name}-{digest}",
+            study_name=hashlib.sha256(msgspec.json.encode(parts)).hexdigest(),
             load_if_exists=True,
             sampler=optuna.samplers.TPESampler(
                 seed=table.seed + half, n_startup_trials=max(3, table.budget // 6)
             ),
         )
-        finished = (optuna.trial.TrialState.COMPLETE, optuna.trial.TrialState.PRUNED)
 
         def objective(
             trial: optuna.Trial, rows: list[int] = rows, queries: list[Query] = queries
         ) -> float:
             setting = {key: _suggested(trial, key, values) for key, values in space.items()}
-            (run,) = ask([setting], queries)
-            values = _values(run, gold, measure)[rows]
-            if not np.isfinite(values).any() or run.queries["error"].drop_nulls().len():
+            (answers,) = ask([setting], queries)
+            values = on.values(answers)[rows]
+            if not np.isfinite(values).any() or any(answer.error for answer in answers):
                 raise optuna.TrialPruned  # it failed, which the last sweep reports
             return float(np.nanmean(values))
 
@@ -470,57 +578,14 @@ def _studies(
     return found
 
 
-def _suggested(trial: object, name: str, values: search_space.Values) -> object:
+def _suggested(trial: Any, name: str, values: search_space.Values) -> object:
     if isinstance(values, tuple):
-        return trial.suggest_categorical(name, values)  # type: ignore[attr-defined]
-    if values.whole:
-        low, high = int(values.low), int(values.high)
-        return trial.suggest_int(name, low, high, log=values.log)  # type: ignore[attr-defined]
-    return trial.suggest_float(name, values.low, values.high, log=values.log)  # type: ignore[attr-defined]
-
-
-def _numbered(
-    studies: Sequence[tuple[list[int], list[JsonObject]]],
-    settings: Sequence[JsonObject],
-    current: JsonObject,
-) -> list[tuple[list[int], list[int]]]:
-    number = {_key({**current, **setting}): at for at, setting in enumerate(settings)}
-    return [
-        (rows, [number[_key({**current, **setting})] for setting in tried])
-        for rows, tried in studies
-    ]
+        return trial.suggest_categorical(name, values)
+    suggest = trial.suggest_int if values.whole else trial.suggest_float
+    return suggest(name, values.number(values.low), values.number(values.high), log=values.log)
 
 
 # ── the files of a result ─────────────────────────────────────────────────────────────────────────
-
-
-def _write(
-    report: TuneReport,
-    gold: GoldSet,
-    dataset: Path,
-    engine: EngineConfig,
-    ask: Ask,
-    folder: Path,
-) -> TuneReport:
-    """The report with the judgments that would change the choice, and its files."""
-    given = [_given(report.trials[number], report.trials[0]) for number in report.finalists]
-    results = {
-        number: graded_results(run, gold, [report.measure])
-        for number, run in zip(report.finalists, ask(given, gold.queries), strict=True)
-    }
-    decision = _judge_next(report, results, gold)
-    (folder / "judge-next.csv").unlink(missing_ok=True)
-    if decision is not None:
-        report = msgspec.structs.replace(report, judge_next=decision.pairs)
-        write_pairs(decision, folder / "judge-next.csv")
-    signed_by = signature(dataset, None, engine)
-    for name, number in (("current", 0), ("winner", report.choice.winner)):
-        signed = sign_results(results[number], signed_by)
-        write_atomic(folder / f"{name}.json", encode(to_json(signed)))
-    write_atomic(folder / "trials.csv", shown.trials_csv(report))
-    write_atomic(folder / "report.html", shown.page(report))
-    write_atomic(folder / "tune.json", encode(report))
-    return report
 
 
 def refuse_output(path: Path) -> None:
@@ -533,37 +598,6 @@ def refuse_output(path: Path) -> None:
 
 
 def write_output(report: TuneReport, path: Path, language: str = "en") -> None:
-    """The result as a page, a table of trials, the best setting as TOML, or JSON."""
+    """The result as a report, a table of trials, the best setting as TOML, or JSON."""
     refuse_output(path)
-    made: dict[str, Callable[[], bytes | str]] = {
-        ".html": lambda: shown.page(report, language),
-        ".csv": lambda: shown.trials_csv(report),
-        ".toml": lambda: shown.toml(report) + "\n",
-        ".json": lambda: encode(report),
-    }
-    write_atomic(path, made[path.suffix]())
-
-
-def _given(trial: Trial, current: Trial) -> JsonObject:
-    """The parameters of a trial as it was asked: the current setting names none."""
-    return {} if trial.number == current.number else trial.parameters
-
-
-def _judge_next(
-    report: TuneReport, results: Mapping[int, GradedResults], gold: GoldSet
-) -> Decision | None:
-    """The judgments expected to settle which of the finalists is best, those that matter most
-    first; None where all is judged."""
-    decision: Decision | None = None
-    winner = results[report.choice.winner].per_query
-    pairs: dict[tuple[str, str], Pair] = {}
-    for number, other in results.items():
-        if number == report.choice.winner or is_closed(gold):
-            continue
-        decision = next_to_judge(other.per_query, winner, measure=report.measure)
-        for pair in decision.pairs[: decision.needed]:
-            known = pairs.get((pair.query_id, pair.doc_id))
-            if known is None or pair.narrowing > known.narrowing:
-                pairs[pair.query_id, pair.doc_id] = pair
-    ordered = sorted(pairs.values(), key=lambda pair: -pair.narrowing)[:MOST_PAIRS]
-    return msgspec.structs.replace(decision, pairs=ordered) if decision and ordered else None
+    write_atomic(path, OUTPUTS[path.suffix](report, language))

@@ -1,13 +1,14 @@
 """`assay benchmark`: public benchmarks in one command. The files come from the publisher, or from a
 folder; they are read once, kept as a BEIR folder in the workspace, and scored like any gold set.
 
-A download goes on where it stopped. The hashes of the files are kept, checked against those of the
-card where it has any, and against the kept ones every time after."""
+A download goes on where it stopped. The hashes of the files are kept, and checked every time
+after."""
 
 from __future__ import annotations
 
 import tarfile
 import urllib.request
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -36,7 +37,8 @@ HASHES = "checksums.json"
 SPAN_DEPTHS = (1, 2, 4, 8, 16, 32, 64)  # as the paper of LegalBench-RAG has them
 BLOCK = 1 << 20
 TIMEOUT = 60.0  # seconds without a byte
-ANY = BenchmarkCard(title="a set of ir_datasets", home="https://ir-datasets.com")
+ANY = BenchmarkCard(title="a set of ir_datasets", home="https://ir-datasets.com", reader="irds")
+WITH_DOCUMENTS = ("bm25", "random", "assay")  # engines that read those of the benchmark
 
 Tick = Callable[[str, int, int], None]  # what, done, of
 
@@ -65,12 +67,16 @@ def run_benchmark(
         known = ", ".join(benchmarks.cards())
         hint = f"Known: {known}, and {IRDS}ID of ir_datasets."
         raise UsageError(f"there is no benchmark {name!r}", hint=hint)
-    folder = Path(name) if card is ANY else _prepared(name, card, path, tick, say)
+    plain_name = name.replace(":", "-").replace("/", "-")
+    if card is ANY and engine not in WITH_DOCUMENTS:
+        folder = Path(name)
+    else:
+        folder = _prepared(name, workspace() / "benchmarks" / plain_name, card, path, tick, say)
     corpus = folder / "corpus.jsonl"
     request = ScoreRequest(
         dataset=folder,
-        name=name if card is not ANY else "",
-        engine=_indexed(name, corpus, say) if engine == "assay" else engine,
+        name=name,
+        engine=_indexed(plain_name, corpus, say) if engine == "assay" else engine,
         corpus=corpus if engine in ("bm25", "random") else None,
         measures=card.measures,
         top_k=top_k or card.top_k,
@@ -112,12 +118,15 @@ def _own_scores(
     """The measures that a benchmark defines for itself, by its own arithmetic."""
     values: dict[str, list[float]] = {}
     if spans := benchmarks.read_spans(folder):
+        # each of its data sets counts the same, however many questions it has
+        sets = Counter(entry.query_id.rpartition("-")[0] for entry in results.per_query)
         for entry in results.per_query:
             found = [span for hit in entry.results if (span := benchmarks.span_of(hit))]
+            weight = len(results.per_query) / len(sets) / sets[entry.query_id.rpartition("-")[0]]
             for depth in SPAN_DEPTHS:
                 both = span_precision_recall(found[:depth], spans[entry.query_id])
                 for kind, value in zip(("precision", "recall"), both, strict=True):
-                    values.setdefault(f"span {kind}@{depth}", []).append(value)
+                    values.setdefault(f"span {kind}@{depth}", []).append(weight * value)
     elif card.reader == "coliee":
         judgments = formats.read_gold(folder).judgments
         for entry in results.per_query:
@@ -145,24 +154,28 @@ def _indexed(name: str, corpus: Path, say: Say) -> str:
 # ── the data ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def _prepared(name: str, card: BenchmarkCard, path: Path | None, tick: Tick, say: Say) -> Path:
+def _prepared(
+    name: str, folder: Path, card: BenchmarkCard, path: Path | None, tick: Tick, say: Say
+) -> Path:
     """The folder of the benchmark in the workspace, read from the publisher's files where it is not
     there yet, or where they changed."""
-    folder = workspace() / "benchmarks" / name
+    is_ready = (folder / "queries.jsonl").exists()
     source = path or folder / "files"
-    if path is None and not (folder / "queries.jsonl").exists():
+    if card is ANY:
+        source = Path(name)
+    elif path is None and not is_ready:
         _download(card, source, _kept_hashes(source), tick, say)
-    if path is not None and not path.exists():
+    elif path is not None and not path.exists():
         raise InputError("no such folder", where=str(path))
     hashes = _hashes(source)
-    if not (folder / "queries.jsonl").exists() or hashes != _kept_hashes(folder):
+    if not is_ready or hashes != _kept_hashes(folder):
         benchmarks.prepare(card.reader, source, folder)
         write_json(folder / HASHES, hashes)
     return folder
 
 
 def _hashes(source: Path) -> dict[str, str]:
-    files = sorted(source.rglob("*")) if source.is_dir() else [source]
+    files = [source] if source.is_file() else sorted(source.rglob("*"))
     return {
         each.relative_to(source).as_posix(): sha256_of(each)
         for each in files
@@ -185,15 +198,15 @@ def _download(
             "--path FOLDER.",
         )
     say(f"{card.title}: {card.size}; licence: {card.licence}; from {card.home}")
-    folder.mkdir(parents=True, exist_ok=True)
     for name in card.files:
         target = folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
         if not target.exists():
             fetch(card.base + name, target, tick)
         digest = sha256_of(target)
-        expected = card.checksums.get(name) or known.get(name, digest)
+        expected = known.get(name, digest)
         if digest != expected:
-            target.rename(target.with_name(f"{name}.damaged"))
+            target.rename(target.with_name(f"{target.name}.damaged"))
             raise InputError(
                 f"the file has the hash {digest[:12]}, expected {expected[:12]}",
                 where=str(target),
