@@ -106,7 +106,9 @@ class _Check:
         self.notes: list[AnswerNote] = []
         given = dict.fromkeys(one.place.law for one in self.passages if one.place)
         self.given_laws = list(given)
-        self.context = Context(given=self.given_laws)
+        places = [one.place for one in self.passages if one.place]
+        cited = {place.section: place.law for place in places}
+        self.context = Context(given=self.given_laws, cited=cited)
         self._asked: list[tuple[Citation, Target]] | None = None
 
     def run(self) -> Checked:
@@ -205,6 +207,8 @@ class _Check:
         for target in targets:
             if target.law:
                 self._remember(target.law)
+                if target.place:
+                    self.context.cited[target.place.section] = target.law
                 self.context.last = target.place if target.place and target.place.section else None
         passages = [one for one in self.passages if any(_covers(one, t) for t in targets)]
         return self._prose(mention, targets, passages)

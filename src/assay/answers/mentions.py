@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -146,6 +146,8 @@ _MARKER = re.compile(
     r"|\[(?P<id>[^\[\]\n]{2,120})\]"
 )
 _RANGE = re.compile(r"(\d{1,3})\s?[–-]\s?(\d{1,3})")
+# "[2017] UKSC 51 at [66]": a paragraph of the judgment
+_JUDGMENT = re.compile(r"\d\)?,?\s(?:\([A-Z]\w+\),?\s)?at\s$|\bparas?\.?\s$|\]\s?(?:[-–]|and)\s?$")
 _YEAR_BEFORE = re.compile(r"\s[A-Z]")
 _UNREADABLE = re.compile(
     r"§+(?:\s?[?x_]+)?|\[(?:\?+|citation needed|source needed|lähde puuttuu|חסר מקור)\]"
@@ -158,12 +160,12 @@ def find_mentions(
 ) -> list[Mention]:
     """Every citation of an answer in its order. References inside a quotation's own words are left
     out; `ids` are those of the passages, which a marker may name."""
-    plain = _masked(text, [(quote.start, quote.end) for quote in quotes])
+    plain, places = _unadorned(_masked(text, [(quote.start, quote.end) for quote in quotes]))
     markers = list(_markers(plain, ids))
     plain = _masked(plain, [(one.start, one.end) for one in markers])
     prose = _prose(plain, language, scheme)
     taken = sorted((one.start, one.end) for one in (*markers, *prose))
-    covered = bytearray(len(text) + 1)
+    covered = bytearray(len(plain) + 1)
     for start, end in taken:
         covered[start:end] = b"\1" * (end - start)
     lost = [
@@ -171,7 +173,29 @@ def find_mentions(
         for match in _UNREADABLE.finditer(plain)
         if covered.find(1, match.start(), match.end()) < 0
     ]
-    return sorted((*markers, *prose, *lost), key=lambda one: one.start)
+    found = sorted((*markers, *prose, *lost), key=lambda one: one.start)
+    if len(plain) == len(text):
+        return found
+    return [
+        msgspec.structs.replace(one, start=places[one.start], end=places[one.end - 1] + 1)
+        for one in found
+    ]
+
+
+_ADORNMENT = re.compile("[*\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]+")
+
+
+def _unadorned(text: str) -> tuple[str, Sequence[int]]:
+    """A text without emphasis (**Act**) and the invisible marks of direction, which stand in the
+    midst of citations, and the place in the answer of each character that is left."""
+    if not _ADORNMENT.search(text):
+        return text, range(len(text))
+    places: list[int] = []
+    at = 0
+    for mark in _ADORNMENT.finditer(text):
+        places += range(at, mark.start())
+        at = mark.end()
+    return _ADORNMENT.sub("", text), [*places, *range(at, len(text))]
 
 
 def _masked(text: str, spans: list[tuple[int, int]]) -> str:
@@ -191,8 +215,10 @@ def _markers(text: str, ids: frozenset[str]) -> Iterator[Mention]:
     for match in found:
         start, end = match.span()
         listed = match["list"] or match["cjk"] or match["named"]
-        if listed:
+        if listed and not _JUDGMENT.search(text, max(0, start - 20), start):
             yield Mention(start=start, end=end, kind="marker", numbers=_numbers(listed))
+        elif listed:
+            continue
         elif named := _ids_in(match["id"], ids):
             yield Mention(start=start, end=end, kind="marker", ids=named)
         elif _DIGIT.search(match["id"]) and _shape(match["id"]) in shapes:
@@ -255,6 +281,7 @@ _NAME_BEFORE = re.compile(
 MOST_ACTS = 1_000  # named in one answer
 _LONGEST_MENTION = 400  # characters
 _AFTER_ACT = re.compile(r",?\s+\(?$")
+_BEFORE_ACT = re.compile(r",?\s(?:of|in|under|to)\s(?:the\s)?$")
 
 
 def _prose(text: str, language: str, scheme: Scheme) -> list[Mention]:
@@ -267,6 +294,8 @@ def _prose(text: str, language: str, scheme: Scheme) -> list[Mention]:
     found += [_outside(one) for one in outside]
     found.sort(key=lambda one: one.start)
     found = sorted([*found, *_subsections(masked, found)], key=lambda one: one.start)
+    if language == "en":
+        found = _with_short_words(masked, found)
     return _with_acts(text, found)
 
 
@@ -393,6 +422,44 @@ def _title_start(text: str, at: int, law: str) -> int:
     return begin
 
 
+_SHORT_NUMBER = r"\d{1,4}[A-Z]{0,3}(?![\w/]|[.:]\d)(?:\(\w{1,4}\))*"
+_SHORT_ACT = r"[A-Z][A-Za-z&]*[A-Z]{1,6}(?:\s(?:19|20)\d\d)?(?!\w)"
+_SHORT = re.compile(
+    rf"(?<![\w.§-])(?:(?P<act>{_SHORT_ACT}),?\s)?(?:[Ss]s?\.?|[Ss]ections?|[Rr]egs?\.?|[Rr]egulations?)\s?"
+    rf"(?P<section>{_SHORT_NUMBER})"
+    rf"(?:(?:,\s|\s?[-–]\s?|\s(?:and|or|to)\s)(?:{_SHORT_NUMBER}|(?:\(\w{{1,4}}\))+))*"
+    rf"(?:\s(?:of\s(?:the\s)?)?(?P<after>{_SHORT_ACT}))?"
+)
+
+
+def _with_short_words(text: str, mentions: list[Mention]) -> list[Mention]:
+    """The mentions with those of English that write an act in capitals or a section by one letter:
+    "ERA s. 104", "ss 139-141 ERA 1996", "reg 12(1)(b)"."""
+    found = list(mentions)
+    for match in _SHORT.finditer(text):
+        act = match["after"] or match["act"] or ""
+        low = bisect_right(found, match.start(), key=lambda one: one.end)
+        high = bisect_right(found, match.end() - 1, key=lambda one: one.start)
+        inside = found[low:high]
+        if any(one.start < match.start() or match.end() < one.end for one in inside):
+            continue
+        if inside and (not act or any("code" in one.parts for m in inside for one in m.citations)):
+            continue
+        section, _, sub = match["section"].partition("(")
+        parts = {"section": section, "sub": sub and f"({sub}", "code": act}
+        citation = Citation(
+            text=match[0],
+            start=match.start(),
+            end=match.end(),
+            kind="statute",
+            language="en",
+            normal=" ".join(match[0].split()),
+            parts={key: value for key, value in parts.items() if value},
+        )
+        found[low:high] = [_outside(citation)]
+    return found
+
+
 def _with_acts(text: str, mentions: list[Mention]) -> list[Mention]:
     """The mentions with the acts that the text names by title and year: alone, or as what the
     section right after them is of ("… Regulations 1999, regulation 10")."""
@@ -407,6 +474,7 @@ def _with_acts(text: str, mentions: list[Mention]) -> list[Mention]:
         if any(not (start <= one.start and one.end <= end) for one in around):
             continue
         after = next((one for one in near if 0 <= one.start - end <= 3), None)
+        before = next((one for one in near if 0 < start - one.end <= 9), None)
         parts = _act_parts(title, year)
         act = Citation(
             text=text[start:end],
@@ -427,6 +495,18 @@ def _with_acts(text: str, mentions: list[Mention]) -> list[Mention]:
             kept[kept.index(after)] = msgspec.structs.replace(
                 after, start=start, citations=citations
             )
+        elif (
+            before is not None
+            and _BEFORE_ACT.fullmatch(text, before.end, start)
+            and all(_is_bare(one) and "code" not in one.parts for one in before.citations)
+        ):
+            citations = tuple(
+                msgspec.structs.replace(one, kind="statute", parts={**one.parts, **parts})
+                for one in before.citations
+            )
+            kept[kept.index(before)] = msgspec.structs.replace(
+                before, end=end, citations=citations
+            )
         else:
             kept.append(
                 Mention(start=start, end=end, kind="prose", citations=(act,), names_act=True)
@@ -440,7 +520,7 @@ _FINNISH_ACT = re.compile(
     re.IGNORECASE,
 )
 _HEBREW_ACT = re.compile(
-    r"(?<![א-ת\"'])(?P<prefix>[ובלמשהכ]{0,2})(?P<name>(?:חוק|פקודת|תקנות|צו)(?:-יסוד:?)?\s[^\n.;:?!\[\]·]{2,110}?),?\s"
+    r"(?<![א-ת\"'])(?P<prefix>[ובלמשהכ]{0,2})(?P<name>(?:חוק|פקודת|תקנות|צו)(?:-יסוד:?)?\s[^\n.;:?!\[\]·]{2,110}?(?:\s\[נוסח\s[א-ת]{3,5}\])?),?\s"
     r"(?P<year>ה?תש[א-ת]{0,2}[\"״'׳]{1,2}[א-ת]\s?[-–־]\s?(?:19|20)\d\d)"
 )
 

@@ -24,7 +24,7 @@ from assay.corpus.importers.kinds import importer
 from assay.corpus.in_force import Standings, standings_of, today
 from assay.language.detect import detect
 from assay.law.citation import PLAIN, Citation, Scheme
-from assay.law.he import ONLY
+from assay.law.he import ONLY, THE_LAW, THIS
 from assay.law.parse import laws_named, parse
 from assay.law.places import BRACKETS, Cited, read_citation
 from assay.law.spellings import SHORT_NAMES
@@ -86,6 +86,7 @@ class Context(msgspec.Struct):
     given: list[str] = []
     last: Place | None = None  # the place cited last
     outside: bool = False  # the law named last is not in the corpus
+    cited: dict[str, str] = {}  # by section that was cited or given, its law
 
 
 # ── a corpus ──────────────────────────────────────────────────────────────────────────────────────
@@ -102,6 +103,7 @@ class Sources:
         self._texts: OrderedDict[int, tuple[str, str]] = OrderedDict()
         self._located: OrderedDict[str, tuple[frozenset[int], Place | None]] = OrderedDict()
         self._searched: OrderedDict[str, int | None] = OrderedDict()
+        self._chapters_of: dict[str, frozenset[str]] = {}
         self._whole_series = corpus is not None and _declares_series(corpus)
 
     @property
@@ -238,6 +240,9 @@ class Sources:
         if "authority" in citation.parts:
             return Target(reasons={"exists": "the corpus has no documents of this kind"})
         laws = self.resolver.laws
+        if citation.parts.get("law") in (THE_LAW, THIS):  # the one that the answer is about
+            parts = {key: value for key, value in citation.parts.items() if key != "law"}
+            citation = msgspec.structs.replace(citation, parts=parts)
         named = laws.laws_cited(citation)
         cited = _with_context(read_citation(citation), citation, context)
         if named is None and (short := self._short_name(citation, context)):
@@ -250,7 +255,9 @@ class Sources:
             return Target(reasons={"exists": reason})
         if not named and citation.language == "en" and not context.laws:
             return Target(reasons={"exists": "no act of this corpus is named"})
-        if not named and context.outside:
+        if not named and context.outside and cited.section in context.cited:
+            named = [context.cited[cited.section]]
+        elif not named and context.outside:
             return Target(reasons={"exists": "the act named before it is not in the corpus"})
         tried = named or [*reversed(context.laws), *context.given]
         tried = list(dict.fromkeys(tried))
@@ -292,8 +299,19 @@ class Sources:
         """A chapter, a schedule or an act as a whole."""
         if len(named) != 1:
             return Target(exists="ambiguous" if tried else "outside")
+        chapters = self._chapters(named[0])
+        if cited.chapter and chapters and cited.chapter not in chapters:
+            title = self.resolver.laws.titles.get(named[0], named[0])
+            reason = f"{title} has no chapter {cited.chapter}"
+            return Target(exists="not_found", law=named[0], reasons={"exists": reason})
         place = Place(named[0], cited.schedule, cited.chapter, "")
         return Target(exists="found", law=named[0], place=place, name="agrees")
+
+    def _chapters(self, law: str) -> frozenset[str]:
+        if law not in self._chapters_of:
+            places = self.resolver.laws.places.values()
+            self._chapters_of[law] = frozenset(at.chapter for at in places if at.law == law) - {""}
+        return self._chapters_of[law]
 
     def _missing(self, tried: list[str], cited: Cited, citation: Citation) -> Target:
         if not tried:

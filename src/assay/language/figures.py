@@ -63,6 +63,7 @@ _UNITS = {
     r"|tilikau(?:si|tta|den|deksi|teen)"
     r"|שנה|שנים|שנתיים|שנות|שנת",
     "percent": r"%|percent|per\scent|prosent(?:ti|tia|in|issa|iksi|illa|eissa)|אחוז(?:ים|י)?",
+    "agorot": r"אגורות|אג'|cents?(?!\w)|senttiä",
     "money": r"euro(?:a|n|s|ina|ksi)?(?!\w)|€|dollars?|pounds?|USD|EUR|NIS|₪"
     r"|שקל(?:ים)?(?:\sחדשים)?|ש\"ח|ש״ח",
 }
@@ -86,7 +87,7 @@ _NUMBERED = re.compile(
     re.IGNORECASE,
 )
 _SPELLED = re.compile(
-    rf"(?<!\w)(?P<words>(?:{_WORD}[\s-]){{0,2}}?{_WORD})[\s\u00a0־-](?:(?:{_UNIT})(?![^\W\d_]))",
+    rf"(?<!\w)(?P<words>(?:{_WORD}[\s-]){{0,2}}?{_WORD})[\s\u00a0־-]ה?(?:(?:{_UNIT})(?![^\W\d_]))",
     re.IGNORECASE,
 )
 _ANY_UNIT = re.compile(rf"(?<![^\W\d_])[והבלמשכ]{{0,2}}(?:{_UNIT})(?![^\W\d_])", re.IGNORECASE)

@@ -31,6 +31,10 @@ _NEUTRAL = (
     rf"[\[(](?:1[89]|20)\d\d[\])]\s(?:\d{{1,2}}\s)?{_COURT}(?:\s(?:Civ|Crim|Admin|Ch|Fam|Comm|TCC"
     rf"|Pat|QB|KB|IPEC|AAC|LC|TCC|IAC))?\s\d{{1,5}}(?:\s\([A-Z][A-Za-z]{{1,8}}\))?{_PINPOINT}"
 )
+_OLD_REPORT = (
+    r"[(\[]1[6-9]\d\d[)\]]\s(?:LR\s)?\d{1,3}\s(?:Exch|Ex|ER|App\s?Cas|Ch\s?D|QBD|CB|HL|KB|Ch|"
+    r"TLR|LT|QB|Eq|CPD|B\s?&\s?S|H\s?&\s?[CN]|M\s?&\s?W|Ch\s?App)\s\d{1,4}(?![\d/])"
+)
 _US = (
     r"(?<![\w.$])\d{1,4}\s(?:U\.\s?S\.|S\.\s?Ct\.|L\.\s?Ed\.(?:\s?2d)?|F\.(?:\s?(?:2d|3d|4th))?"
     r"|F\.\s?Supp\.(?:\s?[23]d)?|F\.\s?App(?:'|’)x\.?|B\.R\.|Fed\.\s?Cl\."
@@ -52,7 +56,7 @@ _PREPARATORY = (
 _EU_NUMBER = r"(?:\d{4}/\d{1,4}|\d{1,4}/\d{2,4})"
 _BODY = r"(?:EU|EC|EEC|EY|ETY|EUR?atom|האיחוד האירופי)"
 _ARTICLE_EN = (
-    r"(?:Art(?:icles?|s?\.)\s\d{1,3}[a-z]?(?:\(\w{1,4}\)){0,3}"
+    r"(?:Art(?:icles?|s?\.?)\s\d{1,3}[a-z]?(?:\(\w{1,4}\)){0,3}"
     r"(?:\s(?:and|to|–|-)\s\d{1,3}(?:\(\w{1,4}\)){0,3})?)"
 )
 _ARTICLE_FI = (
@@ -85,7 +89,10 @@ _PATTERNS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
     ("case", re.compile(r"(?<![\w-])ECLI:[A-Z]{2}:[A-Z]{2,8}:\d{4}:[\w.:]*\w")),
     ("case", re.compile(r"(?<![\w-])[CTF]-\d{1,4}/\d{2}(?:\sP)?(?![\d/])")),
     ("case", re.compile(_FINNISH_CASE)),
+    ("case", re.compile(_OLD_REPORT)),
     ("statute", re.compile(_PREPARATORY)),
+    ("statute", re.compile(r"(?<![\w./])S\.?\s?I\.?\s(?:No\.?\s)?(?:19|20)\d\d/\d{1,5}(?![\d/])")),
+    ("statute", re.compile(rf"(?<![\w/]){_EU_NUMBER}/(?:EU|EC|EEC|EY|ETY)(?!\w)")),
     (
         "statute",
         re.compile(

@@ -211,7 +211,7 @@ ONLY = "only"  # the schedule of a law that is named without a number
 REGULATION = "תקנה"
 REGULATIONS = ("תקנות", "צו", "כללי", "הוראות")  # what has regulations for sections
 UNITS = {
-    **dict.fromkeys(("סעיף", "סעיפים", "סעיפי", "ס'", "סס'", "סע'"), "סעיף"),
+    **dict.fromkeys(("סעיף", "סעיף קטן", "סעיפים", "סעיפי", "ס'", "סס'", "סע'"), "סעיף"),
     **dict.fromkeys(('ס"ק', 'ס"ס', "סעיפים קטנים"), "סעיף"),
     **dict.fromkeys(("תקנה", "תקנות"), "תקנה"),
     "פרט": "פרט",
@@ -276,6 +276,7 @@ _SCHEDULE_FIRST = re.compile(
     r"\s*[,:-]?\s*$"
 )
 _FIRST_WORD = re.compile(rf"(?<![א-ת])[{PREFIX_LETTERS}]{{0,2}}?(?P<law>{_LAW_WORD}|{SHORT_ALONE})")
+_UNNAMED = re.compile(r"ה?(?:חוק|פקודה|תקנות|צו)[.,;:)]")  # "לחוק. המוטב זכאי": the name is left out
 _DEFINES = re.compile(r"\s*\(\s*להלן\s*[:,-]?\s*(?P<name>[^()]{2,45}?)\s*\)")
 _CONTINUES = re.compile(r"^(?:[הו][א-ת\"']+,?)$")
 # words that no name of a law goes on with
@@ -563,6 +564,8 @@ def _definitions(plain: str, scheme: Scheme) -> dict[str, NamedLaw]:
 
 def _read_law_name(text: str, scheme: Scheme) -> NamedLaw:
     """Read the name of a law at the start of a text, with its brackets and its year."""
+    if _UNNAMED.match(text):
+        return NamedLaw()
     short, length = full_name(text)
     if not short:
         length = (
