@@ -529,20 +529,19 @@ class _Check:
         for figure in figures_in("".join(plain)):
             cited = _of_sentence(resolved, ends, figure.start, figure.end)
             texts = list(self._figure_texts(cited))
-            if not texts and any(one.finding.exists == "outside" for one in cited):
-                continue  # what it cites cannot be looked at
-            nowhere = bool(cited) and all(one.finding.exists == "not_found" for one in cited)
-            if not texts and not nowhere:
-                texts = [one.passage.text for one in self.passages]
-            if not texts and not nowhere:
-                continue
+            # a sentence that cites nothing goes on from the citation before it
+            before = cited or [one for one in resolved if one.finding.end <= figure.start][-1:]
+            is_missing = all(one.finding.exists == "not_found" for one in before)
+            if before and (is_missing or not cited and list(self._figure_texts(before))):
+                texts = texts or [one.passage.text for one in self.passages]
+            if not texts:
+                continue  # nothing is cited, or what cannot be looked at
             is_right = any(supports(values_in(text), figure) for text in texts)
             is_right = is_right or self._in_question(figure)
             start, end = figure.start, figure.end
             status: FigureStatus = "supported" if is_right else "unsupported"
             if not is_right:
-                why = "what it cites is not there" if nowhere else "the cited text does not have it"
-                self._note("figure", status, start, end, why)
+                self._note("figure", status, start, end, "the cited text does not have it")
             yield FigureFinding(text=self.text[start:end], start=start, end=end, status=status)
 
     def _in_question(self, figure: Figure) -> bool:

@@ -504,9 +504,7 @@ def _with_acts(text: str, mentions: list[Mention]) -> list[Mention]:
                 msgspec.structs.replace(one, kind="statute", parts={**one.parts, **parts})
                 for one in before.citations
             )
-            kept[kept.index(before)] = msgspec.structs.replace(
-                before, end=end, citations=citations
-            )
+            kept[kept.index(before)] = msgspec.structs.replace(before, end=end, citations=citations)
         else:
             kept.append(
                 Mention(start=start, end=end, kind="prose", citations=(act,), names_act=True)

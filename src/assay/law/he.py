@@ -276,7 +276,9 @@ _SCHEDULE_FIRST = re.compile(
     r"\s*[,:-]?\s*$"
 )
 _FIRST_WORD = re.compile(rf"(?<![א-ת])[{PREFIX_LETTERS}]{{0,2}}?(?P<law>{_LAW_WORD}|{SHORT_ALONE})")
-_UNNAMED = re.compile(r"ה?(?:חוק|פקודה|תקנות|צו)[.,;:)]")  # "לחוק. המוטב זכאי": the name is left out
+_UNNAMED = re.compile(
+    r"ה?(?:חוק|פקודה|תקנות|צו)[.,;:)]"
+)  # "לחוק. המוטב זכאי": the name is left out
 _DEFINES = re.compile(r"\s*\(\s*להלן\s*[:,-]?\s*(?P<name>[^()]{2,45}?)\s*\)")
 _CONTINUES = re.compile(r"^(?:[הו][א-ת\"']+,?)$")
 # words that no name of a law goes on with
