@@ -273,6 +273,7 @@ _OWN_UNIT = {
     "en": re.compile(r"[\d(]"),
     "he": re.compile(r"[\d(]"),
 }
+_OWN_CODE = re.compile(r"\s[A-Z]\w|\.[A-Z]|§")  # "and 42 USC 1983" is no item of the list before it
 _SIGN_AT_END = re.compile(r"(?:§\S*|luku\w*|luvu\w*|moment\w*|mom\.?|koh[td]a\w*|artikla\w*)$")
 _NAME_BEFORE = re.compile(
     r"(?P<name>[A-Z][A-Za-z’'-]*[a-z](?:\s[A-Z][A-Za-z’'-]*[a-z])?)\s(?:[Aa]dvice\s)?(?:[Ll]etter|[Oo]pinion)"
@@ -293,7 +294,8 @@ def _prose(text: str, language: str, scheme: Scheme) -> list[Mention]:
     found = [_mention(masked, group) for group in groups]
     found += [_outside(one) for one in outside]
     found.sort(key=lambda one: one.start)
-    found = sorted([*found, *_subsections(masked, found)], key=lambda one: one.start)
+    further = _by_colon(masked, found) if language == "fi" else _subsections(masked, found)
+    found = sorted([*found, *further], key=lambda one: one.start)
     if language == "en":
         found = _with_short_words(masked, found)
     return _with_acts(text, found)
@@ -329,7 +331,7 @@ def _continues(text: str, before: Citation, one: Citation) -> bool:
         return False
     if one.language == "fi":
         return not _SIGN_AT_END.search(before.text)
-    return bool(_OWN_UNIT["en"].match(one.text))
+    return bool(_OWN_UNIT["en"].match(one.text)) and not _OWN_CODE.search(one.text)
 
 
 def _mention(text: str, group: list[Citation]) -> Mention:
@@ -409,6 +411,28 @@ def _subsections(text: str, taken: list[Mention]) -> Iterator[Mention]:
                 parts={"sub": match["sub"]},
             )
             yield _outside(citation)
+
+
+_COLON = re.compile(
+    r"(?<=\()(?P<chapter>\d{1,2}):(?P<section>\d{1,2}(?:\s?[a-z])?)\.(?P<moment>\d{1,2})(?=[,;)])"
+)
+
+
+def _by_colon(text: str, taken: list[Mention]) -> Iterator[Mention]:
+    """Moments in brackets without the act that was cited before by chapters: "(5:27.4)"."""
+    has_chapters = any("chapter" in one.parts for m in taken for one in m.citations)
+    for match in _COLON.finditer(text) if has_chapters else ():
+        yield _outside(
+            Citation(
+                text=match[0],
+                start=match.start(),
+                end=match.end(),
+                kind="statute",
+                language="fi",
+                normal=match[0],
+                parts={key: "".join(value.split()) for key, value in match.groupdict().items()},
+            )
+        )
 
 
 def _title_start(text: str, at: int, law: str) -> int:
@@ -518,7 +542,8 @@ _FINNISH_ACT = re.compile(
     re.IGNORECASE,
 )
 _HEBREW_ACT = re.compile(
-    r"(?<![א-ת\"'])(?P<prefix>[ובלמשהכ]{0,2})(?P<name>(?:חוק|פקודת|תקנות|צו)(?:-יסוד:?)?\s[^\n.;:?!\[\]·]{2,110}?(?:\s\[נוסח\s[א-ת]{3,5}\])?),?\s"
+    r"(?<![א-ת\"'])(?P<prefix>[ובלמשהכ]{0,2})(?P<name>(?:חוק|פקודת|תקנות|צו)(?:-יסוד:?)?\s"
+    r"(?:(?!\s[ובלמשהכ]{0,2}(?:חוק|פקודת|תקנות)\s)[^\n.;:?!\[\]·]){2,110}?(?:\s\[נוסח\s[א-ת]{3,5}\])?),?\s"
     r"(?P<year>ה?תש[א-ת]{0,2}[\"״'׳]{1,2}[א-ת]\s?[-–־]\s?(?:19|20)\d\d)"
 )
 

@@ -276,20 +276,19 @@ _SCHEDULE_FIRST = re.compile(
     r"\s*[,:-]?\s*$"
 )
 _FIRST_WORD = re.compile(rf"(?<![א-ת])[{PREFIX_LETTERS}]{{0,2}}?(?P<law>{_LAW_WORD}|{SHORT_ALONE})")
-_UNNAMED = re.compile(
-    r"ה?(?:חוק|פקודה|תקנות|צו)[.,;:)]"
-)  # "לחוק. המוטב זכאי": the name is left out
 _DEFINES = re.compile(r"\s*\(\s*להלן\s*[:,-]?\s*(?P<name>[^()]{2,45}?)\s*\)")
 _CONTINUES = re.compile(r"^(?:[הו][א-ת\"']+,?)$")
 # words that no name of a law goes on with
 _NO_NAME = re.compile(
     r"^(?:של|על|אשר|לא|או|כי|גם|אם|אינו|הוא|היא|הם|זה|זו|יש|אין|וכן|כאמור|כפי|לפי|ביום|בדבר|לעני?ין"
+    r"|(?:עוסק|דן|דנ|שומר|מאפשר|מגדיר|חל|מטיל|פוטר|מתיר|אוסר|מחייב|מסמיך|מפרט|מונה|מסדיר|מעניק|מוסיף"
+    r"|מתייחס|מבהיר|מגביל|מתנה|מציין|דורש|נוגע|כולל|מבטל|מחריג|שולל|מבחין|ניתן|רשאי|חייב|זכאי)(?:ת|ים|ות)?"
     r"|יחול\w*|יהיה|יהיו|יראו|ייחשב\w*|קובע\w*|מורה|נקבע|שהוחל\w*|שנחקק\w*|שעניינ\w*|בידי|בשל)$"
 )
 _CONSTRUCT = re.compile(r"(?:י|ת|ות)$")
 # "the law", "the said law"; "law" alone where no name follows
 _POINTER = re.compile(
-    r"(?:החוק|ה?פקודה|התקנות|הצו|(?:חוק|תקנות|צו)(?=\s*(?:$|[,)(])|\s+ה?(?:נ\"ל|אמור\w?)(?![א-ת])"
+    r"(?:החוק|ה?פקודה|התקנות|הצו|(?:חוק|תקנות|צו)(?=\s*(?:$|[.,;:)(·]|-\s)|\s+ה?(?:נ\"ל|אמור\w?)(?![א-ת])"
     rf"|\s+זה(?![א-ת])|\s+(?:{_NO_NAME.pattern[1:-1]})(?![א-ת])))"
     r"(?:\s+(?:ה?נ\"ל|ה?אמור\w?|ה?זה|זה|זו|אלה|העיקרי\w?)(?![א-ת]))?|אותו\s+ה?חוק|אותה\s+פקודה"
 )
@@ -566,8 +565,6 @@ def _definitions(plain: str, scheme: Scheme) -> dict[str, NamedLaw]:
 
 def _read_law_name(text: str, scheme: Scheme) -> NamedLaw:
     """Read the name of a law at the start of a text, with its brackets and its year."""
-    if _UNNAMED.match(text):
-        return NamedLaw()
     short, length = full_name(text)
     if not short:
         length = (

@@ -67,7 +67,12 @@ def _faults(results: AnswerResults) -> list[AnswerNote]:
 
 
 def _fault(note: AnswerNote, words: Words) -> tuple[str, str, str, str]:
-    return note.id, words(f"answers.fault_{note.value}"), note.text, note.reason
+    return note.id, words(f"answers.fault_{note.value}"), note.text, reason_of(note, words)
+
+
+def reason_of(note: AnswerNote, words: Words) -> str:
+    """The reason behind a finding, in the language of a report."""
+    return words(f"answers.reason_{note.why}", **note.facts) if note.why else note.reason
 
 
 def card(results: AnswerResults, language: str = "en") -> Any:
