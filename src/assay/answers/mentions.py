@@ -447,7 +447,7 @@ def _title_start(text: str, at: int, law: str) -> int:
 
 
 _SHORT_NUMBER = r"\d{1,4}[A-Z]{0,3}(?![\w/]|[.:]\d)(?:\(\w{1,4}\))*"
-_SHORT_ACT = r"[A-Z][A-Za-z&]*[A-Z]{1,6}(?:\s(?:19|20)\d\d)?(?!\w)"
+_SHORT_ACT = r"[A-Z][A-Za-z&]{0,10}[A-Z]{1,6}(?:\s(?:19|20)\d\d)?(?!\w)"
 _SHORT = re.compile(
     rf"(?<![\w.§-])(?:(?P<act>{_SHORT_ACT}),?\s)?(?:[Ss]s?\.?|[Ss]ections?|[Rr]egs?\.?|[Rr]egulations?)\s?"
     rf"(?P<section>{_SHORT_NUMBER})"
