@@ -255,6 +255,27 @@ def test_the_samples_fail_their_gates_and_every_report_is_written(tmp_path: Path
     assert {one["difference"] for one in json.loads(again.stdout)} == {0.0}
 
 
+@pytest.mark.parametrize(
+    ("language", "reason", "gate"),
+    [
+        ("fi", "ei ole pykälää 94", "Viittauksia, joiden kohdetta ei ole"),
+        ("he", "אין סעיף", "אזכורים של מה שאינו קיים"),
+    ],
+)
+def test_findings_are_explained_in_the_language_of_the_report(
+    tmp_path: Path, language: str, reason: str, gate: str
+) -> None:
+    answers, report = tmp_path / "answers.jsonl", tmp_path / "report.md"
+    answers.write_text(json.dumps({"id": "1", "answer": "Ks. saaristokuntalain 94 §."}))
+    options = ["--corpus", "island", "--gate", "missing_citations=0", "--language", language]
+    done = CliRunner().invoke(
+        app, ["answers", "check", str(answers), *options, "--report", str(report)]
+    )
+    for text in (done.stdout, report.read_text(encoding="utf-8")):
+        assert reason in text
+        assert gate in text
+
+
 GATES = """
 [[gates]]
 measure = "missing_citations"

@@ -14,6 +14,7 @@ from assay.language.detect import detect
 from assay.law.authorities import acts_named, authorities, case_start
 from assay.law.citation import Citation, Scheme
 from assay.law.parse import law_name, parse
+from assay.law.short_forms import numbered_acts, short_forms
 
 # ── quotations ────────────────────────────────────────────────────────────────────────────────────
 
@@ -294,10 +295,7 @@ def _prose(text: str, language: str, scheme: Scheme) -> list[Mention]:
     found = [_mention(masked, group) for group in groups]
     found += [_outside(one) for one in outside]
     found.sort(key=lambda one: one.start)
-    further = _by_colon(masked, found) if language == "fi" else _subsections(masked, found)
-    found = sorted([*found, *further], key=lambda one: one.start)
-    if language == "en":
-        found = _with_short_words(masked, found)
+    found = _with_short_forms(masked, found, language)
     return _with_acts(text, found)
 
 
@@ -380,9 +378,6 @@ _PARAGRAPH = re.compile(
     r"(?<![א-ת])[ובלמשהכ]{0,2}(?:פסקת\s+משנה|פסקה|פסקאות|סעיף\s+קטן|ס\"ק|ס״ק)\s+\((?P<step>\w{1,3})\)"
     r"\s+(?:של\s+)?$"
 )
-_SUBSECTION = re.compile(
-    r"(?<![א-ת])[בלמשהכ]{0,2}(?:סעיף\s+קטן|סעיפים\s+קטנים|ס\"ק|ס״ק)\s+(?P<sub>\(\w{1,3}\)(?:\(\w{1,3}\))*)"
-)
 
 
 def _with_paragraph(text: str, start: int, group: list[Citation]) -> list[Citation]:
@@ -395,44 +390,24 @@ def _with_paragraph(text: str, start: int, group: list[Citation]) -> list[Citati
     return [msgspec.structs.replace(first, start=lead.start(), parts=parts)]
 
 
-def _subsections(text: str, taken: list[Mention]) -> Iterator[Mention]:
-    """Subsections that Hebrew names without their section: that of the one cited before."""
-    starts = [one.start for one in taken]
-    for match in _SUBSECTION.finditer(text):
-        before = bisect_right(starts, match.end()) - 1
-        if before < 0 or taken[before].end <= match.start():
-            citation = Citation(
-                text=match[0],
-                start=match.start(),
-                end=match.end(),
-                kind="statute",
-                language="he",
-                normal=match[0],
-                parts={"sub": match["sub"]},
-            )
-            yield _outside(citation)
-
-
-_COLON = re.compile(
-    r"(?<=\()(?P<chapter>\d{1,2}):(?P<section>\d{1,2}(?:\s?[a-z])?)\.(?P<moment>\d{1,2})(?=[,;)])"
-)
-
-
-def _by_colon(text: str, taken: list[Mention]) -> Iterator[Mention]:
-    """Moments in brackets without the act that was cited before by chapters: "(5:27.4)"."""
-    has_chapters = any("chapter" in one.parts for m in taken for one in m.citations)
-    for match in _COLON.finditer(text) if has_chapters else ():
-        yield _outside(
-            Citation(
-                text=match[0],
-                start=match.start(),
-                end=match.end(),
-                kind="statute",
-                language="fi",
-                normal=match[0],
-                parts={key: "".join(value.split()) for key, value in match.groupdict().items()},
-            )
-        )
+def _with_short_forms(text: str, mentions: list[Mention], language: str) -> list[Mention]:
+    """The mentions with those in short forms, which take the place of a part that was read without
+    its act ("section 99" of "section 99 ERA")."""
+    if language == "fi" and not any(
+        "chapter" in c.parts for one in mentions for c in one.citations
+    ):
+        return mentions
+    found = list(mentions)
+    for short in short_forms(text, language):
+        low = bisect_right(found, short.start, key=lambda one: one.end)
+        high = bisect_right(found, short.end - 1, key=lambda one: one.start)
+        inside = found[low:high]
+        names_act = any("code" in one.parts for each in inside for one in each.citations)
+        if inside and (names_act or "code" not in short.parts):
+            continue
+        if all(short.start <= one.start and one.end <= short.end for one in inside):
+            found[low:high] = [_outside(short)]
+    return found
 
 
 def _title_start(text: str, at: int, law: str) -> int:
@@ -446,49 +421,11 @@ def _title_start(text: str, at: int, law: str) -> int:
     return begin
 
 
-_SHORT_NUMBER = r"\d{1,4}[A-Z]{0,3}(?![\w/]|[.:]\d)(?:\(\w{1,4}\))*"
-_SHORT_ACT = r"[A-Z][A-Za-z&]{0,10}[A-Z]{1,6}(?:\s(?:19|20)\d\d)?(?!\w)"
-_SHORT = re.compile(
-    rf"(?<![\w.§-])(?:(?P<act>{_SHORT_ACT}),?\s)?(?:[Ss]s?\.?|[Ss]ections?|[Rr]egs?\.?|[Rr]egulations?)\s?"
-    rf"(?P<section>{_SHORT_NUMBER})"
-    rf"(?:(?:,\s|\s?[-–]\s?|\s(?:and|or|to)\s)(?:{_SHORT_NUMBER}|(?:\(\w{{1,4}}\))+))*"
-    rf"(?:\s(?:of\s(?:the\s)?)?(?P<after>{_SHORT_ACT}))?"
-)
-
-
-def _with_short_words(text: str, mentions: list[Mention]) -> list[Mention]:
-    """The mentions with those of English that write an act in capitals or a section by one letter:
-    "ERA s. 104", "ss 139-141 ERA 1996", "reg 12(1)(b)"."""
-    found = list(mentions)
-    for match in _SHORT.finditer(text):
-        act = match["after"] or match["act"] or ""
-        low = bisect_right(found, match.start(), key=lambda one: one.end)
-        high = bisect_right(found, match.end() - 1, key=lambda one: one.start)
-        inside = found[low:high]
-        if any(one.start < match.start() or match.end() < one.end for one in inside):
-            continue
-        if inside and (not act or any("code" in one.parts for m in inside for one in m.citations)):
-            continue
-        section, _, sub = match["section"].partition("(")
-        parts = {"section": section, "sub": sub and f"({sub}", "code": act}
-        citation = Citation(
-            text=match[0],
-            start=match.start(),
-            end=match.end(),
-            kind="statute",
-            language="en",
-            normal=" ".join(match[0].split()),
-            parts={key: value for key, value in parts.items() if value},
-        )
-        found[low:high] = [_outside(citation)]
-    return found
-
-
 def _with_acts(text: str, mentions: list[Mention]) -> list[Mention]:
     """The mentions with the acts that the text names by title and year: alone, or as what the
     section right after them is of ("… Regulations 1999, regulation 10")."""
     kept = list(mentions)
-    acts = sorted((*acts_named(text), *_numbered_acts(text)), key=lambda act: act[2])
+    acts = sorted((*acts_named(text), *numbered_acts(text)), key=lambda act: act[2])
     for title, year, start, end in acts[:MOST_ACTS]:
         first = bisect_right([one.start for one in kept], start - _LONGEST_MENTION)
         near = kept[first : first + 2 * _LONGEST_MENTION]
@@ -535,26 +472,6 @@ def _with_acts(text: str, mentions: list[Mention]) -> list[Mention]:
             )
         kept.sort(key=lambda one: one.start)
     return kept
-
-
-_FINNISH_ACT = re.compile(
-    r"(?<![\w-])[\wåäö-]*(?:lak[i]\w{0,3}|lai\w{1,4}|asetu\w{1,6}|kaar\w{1,4})\s\((?P<id>\d{1,4}/\d{4})\)",
-    re.IGNORECASE,
-)
-_HEBREW_ACT = re.compile(
-    r"(?<![א-ת\"'])(?P<prefix>[ובלמשהכ]{0,2})(?P<name>(?:חוק|פקודת|תקנות|צו)(?:-יסוד:?)?\s"
-    r"(?:(?!\s[ובלמשהכ]{0,2}(?:חוק|פקודת|תקנות)\s)[^\n.;:?!\[\]·]){2,110}?(?:\s\[נוסח\s[א-ת]{3,5}\])?),?\s"
-    r"(?P<year>ה?תש[א-ת]{0,2}[\"״'׳]{1,2}[א-ת]\s?[-–־]\s?(?:19|20)\d\d)"
-)
-
-
-def _numbered_acts(text: str) -> Iterator[tuple[str, str, int, int]]:
-    """Acts that Finnish names with their number, and Hebrew with their year."""
-    for match in _FINNISH_ACT.finditer(text):
-        yield match[0].partition(" (")[0], match["id"], match.start(), match.end()
-    for match in _HEBREW_ACT.finditer(text):
-        start = match.start() + match["prefix"].startswith("ו")
-        yield match["name"].rstrip(" ,"), match["year"], start, match.end()
 
 
 def _act_parts(title: str, year: str) -> dict[str, str]:

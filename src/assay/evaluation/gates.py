@@ -417,7 +417,7 @@ def _answer_reading(gate: Gate, results: AnswerResults) -> tuple[Gate, _Reading]
         said = f"{n} questions, {gate.min_queries} needed"
         doubts.append(doubt_of(said, "few_questions", n=n, needed=gate.min_queries))
     if gate.measure in OF_CITATIONS and not results.overall["citations"]:
-        doubts.append(doubt_of("no citation was found in any answer", "evidence"))
+        doubts.append(doubt_of("no citation was found in any answer", "no_citations"))
     found, checked = (int(results.overall[key] or 0) for key in ("citations", "citations_checked"))
     if gate.measure in OF_CITATIONS and checked < found:
         said = f"{reading.said} ({found - checked} of {found} citations could not be checked)"
