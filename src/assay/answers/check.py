@@ -568,7 +568,7 @@ class _Check:
             # a sentence that cites nothing goes on from the citation before it
             before = cited or [one for one in resolved if one.finding.end <= figure.start][-1:]
             is_missing = all(one.finding.exists == "not_found" for one in before)
-            if before and (is_missing or (not cited and list(self._figure_texts(before)))):
+            if before and (is_missing or (not cited and any(self._figure_texts(before)))):
                 texts = texts or [one.passage.text for one in self.passages]
             if not texts:
                 continue  # nothing is cited, or what cannot be looked at

@@ -181,10 +181,10 @@ def gate_of(text: str) -> Gate:
             f"{text!r} is no gate on answers",
             hint=f"Write NAME=0 or NAME>=0.8: {', '.join(MEASURES)}.",
         )
-    lowest = match["sign"] in (">=", "≥") or match["name"] in (*SHARES, *AUTHORITIES)
-    gate = Gate(
-        measure=match["name"], **{"minimum" if lowest else "maximum": float(match["limit"])}
-    )
+    limit = float(match["limit"])
+    gate = Gate(measure=match["name"], maximum=limit)
+    if match["sign"] in (">=", "≥") or match["name"] in ANSWER_SHARES:
+        gate = Gate(measure=match["name"], minimum=limit)
     wrong, hint = answer_mistake(gate)
     if wrong:
         raise InputError(wrong, hint=hint)
