@@ -276,6 +276,47 @@ def test_findings_are_explained_in_the_language_of_the_report(
         assert gate in text
 
 
+@pytest.mark.parametrize(
+    ("language", "text", "found"),
+    [
+        ("en", "See **s 18(4)** of the **Ferry Act 2030**.", ["s 18(4)** of the **Ferry Act 2030"]),
+        (
+            "en",
+            "See ERA s. 104, ss 139-141 ERA 1996 and SI 1999/3312.",
+            ["ERA s. 104", "ss 139-141 ERA 1996", "SI 1999/3312"],
+        ),
+        (
+            "en",
+            "Regulation 10 of the Harbour Dues etc. Regulations 2031 applies.",
+            ["Regulation 10 of the Harbour Dues etc. Regulations 2031"],
+        ),
+        (
+            "en",
+            "R (A) v B [2017] UKSC 51 at [66] decides it.",
+            ["R (A) v B [2017] UKSC 51 at [66]"],
+        ),
+        ("en", "See 28 U.S.C. § 1331 and 42 USC 1983.", ["28 U.S.C. § 1331", "42 USC 1983"]),
+        (
+            "fi",
+            "OYL 5:3 ja vaatimus (5:27.4) sekä 2 momentin 1–3 kohtia.",
+            ["OYL 5:3", "5:27.4", "2 momentin 1–3 kohtia"],
+        ),
+        ("fi", "Ks. direktiivi 2014/24/EU.", ["direktiivi 2014/24/EU"]),
+        (
+            "he",
+            'סעיף\u200f 7(א) לחוק המעבורות, תש"ץ–2030 וסעיף קטן 9(ב) לחוק. אחר כך הכול',
+            ['סעיף\u200f 7(א) לחוק המעבורות, תש"ץ–2030', "סעיף קטן 9(ב) לחוק"],
+        ),
+    ],
+)
+def test_citations_are_read_as_models_write_them(
+    language: str, text: str, found: list[str]
+) -> None:
+    row = {"id": "1", "answer": text, "language": language}
+    (entry,) = assay.check_answers([row]).per_answer
+    assert [one.text for one in entry.citations] == found
+
+
 GATES = """
 [[gates]]
 measure = "missing_citations"
@@ -327,6 +368,15 @@ def test_a_gate_on_answers_that_could_not_hold_is_refused(
     monkeypatch.chdir(tmp_path)
     done = CliRunner().invoke(app, ["answers", "check", "a.jsonl"])
     assert "gates[0]" in str(done.exception)
+
+
+def test_a_section_after_another_act_is_that_of_its_passage() -> None:
+    passages = [{"id": "9001/2031:33:2", "text": "x"}]
+    answer = "Ks. saaristokuntalain 33 §, rikoslain 3 luvun 2 §. Lisäksi 33 §:n 2 momentti."
+    row = {"id": "1", "answer": answer, "retrieved": passages}
+    (entry,) = assay.check_answers([row], corpus="island").per_answer
+    assert [one.exists for one in entry.citations] == ["found", "outside", "found"]
+    assert entry.citations[2].retrieved == "retrieved"
 
 
 def test_required_authorities_tell_search_from_writing() -> None:

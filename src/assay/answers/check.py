@@ -625,7 +625,10 @@ def _is_cut(text: str) -> bool:
 def _covers(passage: Located, target: Target) -> bool:
     """Whether a passage lies in the place that is cited, or around it."""
     if target.place is not None and passage.place is not None:
-        return target.exists != "not_found" and target.place.meets(passage.place)
+        if target.exists == "not_found" or target.place.meets(passage.place):
+            return target.exists != "not_found"
+        # a range of sections has its first as its place
+        return target.pinpoint != "missing" and bool(passage.rows & set(target.rows))
     return bool(passage.rows & set(target.rows))
 
 
