@@ -21,7 +21,15 @@ from assay.answers.mentions import (
     language_of,
     sentence_ends,
 )
-from assay.answers.records import LONGEST, MOST_CITED, MOST_GIVEN, MOST_PASSAGES, Answer
+from assay.answers.records import (
+    LONGEST,
+    MOST_CITED,
+    MOST_GIVEN,
+    MOST_PASSAGES,
+    Answer,
+    Reason,
+    because,
+)
 from assay.answers.refusals import refusal_in
 from assay.answers.sources import Context, Located, Sources, Target
 from assay.answers.texts import flat, fragments, nearest, stands_in, words
@@ -106,7 +114,9 @@ class _Check:
         self.notes: list[AnswerNote] = []
         given = dict.fromkeys(one.place.law for one in self.passages if one.place)
         self.given_laws = list(given)
-        self.context = Context(given=self.given_laws)
+        places = [one.place for one in self.passages if one.place]
+        cited = {place.section: place.law for place in places}
+        self.context = Context(given=self.given_laws, cited=cited)
         self._asked: list[tuple[Citation, Target]] | None = None
 
     def run(self) -> Checked:
@@ -127,7 +137,7 @@ class _Check:
         refused = refusal_in(sentences, cites=bool(resolved))
         if refused:
             at = self.text.find(refused)
-            self._note("refused", "yes", at, at + len(refused), "")
+            self._note("refused", "yes", at, at + len(refused), None)
         entry = AnswerEntry(
             id=self.answer.id,
             refused=bool(refused),
@@ -143,7 +153,7 @@ class _Check:
         value: str,
         start: int,
         end: int,
-        reason: str,
+        reason: Reason | None,
         *,
         candidates: Iterable[str] = (),
     ) -> None:
@@ -155,7 +165,8 @@ class _Check:
                 start=start,
                 end=end,
                 text=self.text[start:end],
-                reason=reason,
+                why=reason.why if reason else "",
+                facts=reason.facts if reason else {},
                 is_fault=value in FAULTS.get(check, ()),
                 candidates=list(candidates),
             )
@@ -199,12 +210,14 @@ class _Check:
             return self._marker(mention)
         if not mention.citations:
             finding = self._finding(mention, [], "unreadable")
-            self._note("exists", "unreadable", mention.start, mention.end, "")
+            self._note("exists", "unreadable", mention.start, mention.end, None)
             return Resolved(mention, [], [], finding)
         targets = [self.sources.target(one, self.context) for one in mention.citations]
         for target in targets:
             if target.law:
                 self._remember(target.law)
+                if target.place:
+                    self.context.cited[target.place.section] = target.law
                 self.context.last = target.place if target.place and target.place.section else None
         passages = [one for one in self.passages if any(_covers(one, t) for t in targets)]
         return self._prose(mention, targets, passages)
@@ -242,9 +255,8 @@ class _Check:
         exists: Exists = "found"
         if len(wanted) < len(mention.numbers) or (mention.ids and not wanted):
             exists = "not_found" if known else "outside"
-            given = (
-                f"{len(self.passages)} passages were given" if known else "no passages are known"
-            )
+            n = str(len(self.passages))
+            given = because("passages", n=n) if known else because("no_passages")
             self._note("exists", exists, mention.start, mention.end, given)
         if why:
             self._note("in_force", in_force, mention.start, mention.end, why)
@@ -260,20 +272,24 @@ class _Check:
         )
         return Resolved(mention, [Target(exists=exists, rows=tuple(rows))], passages, finding)
 
-    def _in_force(self, passages: list[Located]) -> tuple[InForce, str]:
+    def _in_force(self, passages: list[Located]) -> tuple[InForce, Reason | None]:
         """One passage of several that is not in force is enough to say so."""
         answers = [self.sources.in_force(sorted(one.rows), self.as_of) for one in passages]
-        return min(answers, key=lambda one: _FORCE_ORDER.index(one[0]), default=("unknown", ""))
+        return min(answers, key=lambda one: _FORCE_ORDER.index(one[0]), default=("unknown", None))
 
     def _prose(self, mention: Mention, targets: list[Target], passages: list[Located]) -> Resolved:
-        start, end = mention.start, mention.end
+        start, end = self._with_addressee(mention, targets)
         exists = min((one.exists for one in targets), key=_EXISTS_ORDER.index)
         name: NameCheck = min((one.name for one in targets), key=_NAME_ORDER.index)
         pinpoint: Pinpoint = min((one.pinpoint for one in targets), key=_PINPOINT_ORDER.index)
         if mention.page is not None and exists == "found":
             pinpoint = self.sources.page_check(targets[0].rows[0], mention.page)
             if pinpoint == "missing":
-                self._note("pinpoint", pinpoint, start, end, f"it has no page {mention.page}")
+                self._note(
+                    "pinpoint", pinpoint, start, end, because("no_page", page=str(mention.page))
+                )
+        if start < mention.start:
+            name = "agrees"
         if exists == "not_found":
             name, why = self._other_act(targets)
             if why:
@@ -300,15 +316,31 @@ class _Check:
         )
         return Resolved(mention, targets, passages, finding)
 
-    def _time(self, targets: list[Target], pinpoint: str, exists: str) -> tuple[InForce, str]:
-        if exists not in ("found", "ambiguous") or pinpoint == "missing":
-            return "unknown", ""
-        if any(one.repealed for one in targets):
-            return "no_longer", "the text says that it is repealed"
-        answers = [self.sources.in_force(one.rows, self.as_of) for one in targets]
-        return min(answers, key=lambda one: _FORCE_ORDER.index(one[0]), default=("unknown", ""))
+    def _with_addressee(self, mention: Mention, targets: list[Target]) -> tuple[int, int]:
+        """The span of a letter with the name right before its number, where that is whom it was
+        written to: "Neandross (A-21-039)"."""
+        head = self.text[max(0, mention.start - 40) : mention.start]
+        name = _ADDRESSEE.search(head)
+        letters = self.sources.resolver.letters
+        is_bare = targets[0].exists == "found" and targets[0].name == "not_given"
+        if not (name and is_bare and mention.citations and mention.citations[0].kind == "letter"):
+            return mention.start, mention.end
+        if not letters.is_addressed_to(targets[0].rows[0], name["name"]):
+            return mention.start, mention.end
+        closes = name[0].endswith("(") and self.text[mention.end : mention.end + 1] == ")"
+        return mention.start - len(head) + name.start(), mention.end + closes
 
-    def _other_act(self, targets: list[Target]) -> tuple[NameCheck, str]:
+    def _time(
+        self, targets: list[Target], pinpoint: str, exists: str
+    ) -> tuple[InForce, Reason | None]:
+        if exists not in ("found", "ambiguous") or pinpoint == "missing":
+            return "unknown", None
+        if any(one.repealed for one in targets):
+            return "no_longer", because("repealed")
+        answers = [self.sources.in_force(one.rows, self.as_of) for one in targets]
+        return min(answers, key=lambda one: _FORCE_ORDER.index(one[0]), default=("unknown", None))
+
+    def _other_act(self, targets: list[Target]) -> tuple[NameCheck, Reason | None]:
         """A section that the named act does not have, and that a passage of another act is: the
         name is wrong."""
         for target in targets:
@@ -319,8 +351,8 @@ class _Check:
                 if there.meets(one.place._replace(schedule="")):
                     titles = self.sources.resolver.laws.titles
                     named, other = titles.get(target.law, ""), titles.get(one.place.law, "")
-                    return "differs", f"{named} has no such section; {other} has, and was retrieved"
-        return "not_given", ""
+                    return "differs", because("section_of", law=named, other=other)
+        return "not_given", None
 
     def _names_beside_markers(self, resolved: list[Resolved]) -> list[Resolved]:
         """The citations in their order. One that was not retrieved, right before a marker of a
@@ -343,8 +375,7 @@ class _Check:
                 and finding.retrieved != "retrieved"
                 and self._same_section(one.targets, after.passages)
             ):
-                reason = "the passage that the marker means is the same section of another act"
-                self._note("name", "differs", finding.start, finding.end, reason)
+                self._note("name", "differs", finding.start, finding.end, because("same_section"))
                 one = one._replace(finding=msgspec.structs.replace(finding, name="differs"))
             changed.append(one)
         return changed
@@ -434,7 +465,9 @@ class _Check:
             if stands_in(pieces, text):
                 if not checkable:
                     return self._quoted(quote, right, source)
-                return self._quoted(quote, "other_source", source, reason=f"it stands in {source}")
+                return self._quoted(
+                    quote, "other_source", source, because("stands_in", source=source)
+                )
         return self._not_verbatim(quote, pieces, cited, resolved, right, checkable)
 
     def _not_verbatim(
@@ -456,13 +489,20 @@ class _Check:
             if row is not None:
                 where = self.sources.id_of(row)
                 status: QuoteStatus = "other_source" if checkable else right
-                return self._quoted(quote, status, where, reason=f"it stands in {where}")
+                return self._quoted(quote, status, where, because("stands_in", source=where))
         if best.share >= ALIKE:
-            return self._quoted(quote, "altered", best.source, best.diff, reason=best.diff)
-        return self._quoted(quote, "nowhere", reason="no text of the corpus or passage has it")
+            return self._quoted(
+                quote, "altered", best.source, because("free", text=best.diff), best.diff
+            )
+        return self._quoted(quote, "nowhere", "", because("no_text"))
 
     def _quoted(
-        self, quote: Quote, status: QuoteStatus, source: str = "", diff: str = "", reason: str = ""
+        self,
+        quote: Quote,
+        status: QuoteStatus,
+        source: str = "",
+        reason: Reason | None = None,
+        diff: str = "",
     ) -> QuoteFinding:
         if status in FAULTS["quote"]:
             self._note("quote", status, quote.start, quote.end, reason)
@@ -525,20 +565,19 @@ class _Check:
         for figure in figures_in("".join(plain)):
             cited = _of_sentence(resolved, ends, figure.start, figure.end)
             texts = list(self._figure_texts(cited))
-            if not texts and any(one.finding.exists == "outside" for one in cited):
-                continue  # what it cites cannot be looked at
-            nowhere = bool(cited) and all(one.finding.exists == "not_found" for one in cited)
-            if not texts and not nowhere:
-                texts = [one.passage.text for one in self.passages]
-            if not texts and not nowhere:
-                continue
+            # a sentence that cites nothing goes on from the citation before it
+            before = cited or [one for one in resolved if one.finding.end <= figure.start][-1:]
+            is_missing = all(one.finding.exists == "not_found" for one in before)
+            if before and (is_missing or (not cited and any(self._figure_texts(before)))):
+                texts = texts or [one.passage.text for one in self.passages]
+            if not texts:
+                continue  # nothing is cited, or what cannot be looked at
             is_right = any(supports(values_in(text), figure) for text in texts)
             is_right = is_right or self._in_question(figure)
             start, end = figure.start, figure.end
             status: FigureStatus = "supported" if is_right else "unsupported"
             if not is_right:
-                why = "what it cites is not there" if nowhere else "the cited text does not have it"
-                self._note("figure", status, start, end, why)
+                self._note("figure", status, start, end, because("not_in_cited"))
             yield FigureFinding(text=self.text[start:end], start=start, end=end, status=status)
 
     def _in_question(self, figure: Figure) -> bool:
@@ -570,6 +609,7 @@ _SHORT_LETTER = re.compile(
     r"\b(?P<name>(?!The|This|That|In|An?\b|Advice|Our|Your|Each|Such)[A-Z][A-Za-z’'-]*[a-z])"
     r"\s(?:[Aa]dvice\s)?(?:[Ll]etter|[Oo]pinion)\b(?!,?\s+No\.)"
 )
+_ADDRESSEE = re.compile(r"\b(?P<name>[A-Z][A-Za-z’'-]*[a-z])(?:,\s|\s\()$")
 _CASE_NAME = re.compile(r"\sv\.?\s[A-Z]")
 
 
@@ -585,7 +625,10 @@ def _is_cut(text: str) -> bool:
 def _covers(passage: Located, target: Target) -> bool:
     """Whether a passage lies in the place that is cited, or around it."""
     if target.place is not None and passage.place is not None:
-        return target.exists != "not_found" and target.place.meets(passage.place)
+        if target.exists == "not_found" or target.place.meets(passage.place):
+            return target.exists != "not_found"
+        # a range of sections has its first as its place
+        return target.pinpoint != "missing" and bool(passage.rows & set(target.rows))
     return bool(passage.rows & set(target.rows))
 
 

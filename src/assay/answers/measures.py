@@ -1,5 +1,5 @@
 """Count what the check of answers found: totals, the share of each answer that is right, required
-authorities, abstention, gates, and the comparison of two runs. Support and nuggets of judged
+authorities, abstention, and the comparison of two runs. Support and nuggets of judged
 answers are at the end.
 
 Citations of one answer are not independent, so that every interval is over answers, and answers to
@@ -17,19 +17,17 @@ import numpy as np
 
 from assay.core.errors import InputError
 from assay.core.results import (
+    ANSWER_COUNTS,
+    ANSWER_SHARES,
     AnswerEntry,
     AnswerNote,
     AnswerResults,
     AuthorityEntry,
-    Check,
     Gate,
     Intervals,
     Metrics,
-    Status,
-    Verdict,
-    Why,
-    worst,
 )
+from assay.evaluation.gate_values import answer_mistake, answers_by_question
 from assay.evaluation.statistics import change_intervals, change_tests, mean_intervals
 
 # Counts that a gate can hold at 0, each with the check and the values that it counts.
@@ -47,9 +45,8 @@ QUOTE_COUNTS = {
     "quotes_found_nowhere": {"nowhere"},
 }
 FAULTS = tuple({**COUNTS, **QUOTE_COUNTS, "unsupported_figures": ()}.keys() - {"not_retrieved"})
-SHARES = ("citations_right", "quotes_right", "figures_right", "faultless")
-AUTHORITIES = ("authority_recall", "authority_precision")
-MEASURES = (*COUNTS, *QUOTE_COUNTS, "unsupported_figures", *SHARES, *AUTHORITIES)
+SHARES, AUTHORITIES = ANSWER_SHARES[:4], ANSWER_SHARES[4:]
+MEASURES = (*ANSWER_COUNTS, *ANSWER_SHARES)
 
 
 def figures_of(entry: AnswerEntry, authority: AuthorityEntry | None = None) -> Metrics:
@@ -113,7 +110,7 @@ def summary(
     }
     intervals = {}
     for name in MEASURES:
-        values = by_question(each, name, questions or {})
+        values = answers_by_question(each, name, questions or {})
         if name in (*SHARES, *AUTHORITIES):
             overall[name] = fmean(values.values()) if values else None
             if len(values) > 1:
@@ -130,18 +127,6 @@ def shared_questions(questions: Mapping[str, str]) -> dict[str, str]:
     for id, question in questions.items():
         answers[question].append(id)
     return {id: ids[0] for ids in answers.values() if len(ids) > 1 for id in ids}
-
-
-def by_question(
-    each: Mapping[str, Metrics], name: str, questions: Mapping[str, str]
-) -> dict[str, float]:
-    """The values of a measure, one a question; answers without a value are left out."""
-    grouped: dict[str, list[float]] = defaultdict(list)
-    for id, figures in each.items():
-        value = figures.get(name)
-        if value is not None:
-            grouped[questions.get(id) or id].append(float(value))
-    return {question: fmean(values) for question, values in grouped.items()}
 
 
 # ── required authorities, abstention ──────────────────────────────────────────────────────────────
@@ -197,51 +182,13 @@ def gate_of(text: str) -> Gate:
             hint=f"Write NAME=0 or NAME>=0.8: {', '.join(MEASURES)}.",
         )
     limit = float(match["limit"])
-    if match["name"] in (*SHARES, *AUTHORITIES):
-        if limit > 1:
-            raise InputError(f"{match['name']} is a share, from 0 to 1; got {limit:g}")
-        return Gate(measure=match["name"], minimum=limit, significance=0.05)
-    if match["sign"] in (">=", "≥"):
-        raise InputError(f"{match['name']} counts faults: set the most that may be, as in NAME=0")
-    return Gate(measure=match["name"], maximum=limit)
-
-
-def decide(results: AnswerResults, gates: Sequence[Gate]) -> Verdict:
-    """Pass or fail by each gate. A count decides by itself; where citations could not be checked
-    none of them is known to be right, and a share is inconclusive where its limit lies inside the
-    interval."""
-    checks = [_check(gate, results) for gate in gates]
-    prints = {"corpus": results.receipt.corpus_fingerprint}
-    return Verdict(status=worst(checks), checks=checks, fingerprints=prints)
-
-
-def _check(gate: Gate, results: AnswerResults) -> Check:
-    value = results.overall.get(gate.measure)
-    if value is None or not results.overall["answers"]:
-        message = f"{gate.measure}: no answer has a value"
-        return Check(gate=gate, status="inconclusive", value=None, message=message)
-    if gate.maximum is not None:
-        holds = gate.holds(value)
-        message = f"{gate.measure} {value:g}, at most {gate.maximum:g} wanted"
-        if not results.overall["citations"] and gate.measure in COUNTS:
-            why = [Why(kind="evidence")]
-            text = f"{message}; no citation was found in any answer"
-            return Check(gate=gate, status="inconclusive", value=value, message=text, whys=why)
-        return Check(gate=gate, status="pass" if holds else "fail", value=value, message=message)
-    low, high = results.intervals.overall.get(gate.measure, (None, None))
-    limit = gate.minimum or 0.0
-    message = f"{gate.measure} {value:.3f}, at least {limit:g} wanted"
-    interval = (low, high) if low is not None and high is not None else None
-    status: Status = "inconclusive"
-    if interval is None:
-        message += "; too few answers for an interval"
-    elif interval[0] < limit <= interval[1]:
-        message += "; the interval includes that limit"
-    else:
-        status = "pass" if interval[0] >= limit else "fail"
-    return Check(
-        gate=gate, status=status, value=value, message=message, interval=interval, level=0.95
-    )
+    gate = Gate(measure=match["name"], maximum=limit)
+    if match["sign"] in (">=", "≥") or match["name"] in ANSWER_SHARES:
+        gate = Gate(measure=match["name"], minimum=limit)
+    wrong, hint = answer_mistake(gate)
+    if wrong:
+        raise InputError(wrong, hint=hint)
+    return gate
 
 
 # ── two runs ──────────────────────────────────────────────────────────────────────────────────────
@@ -272,7 +219,8 @@ def compare(a: AnswerResults, b: AnswerResults) -> list[AnswerChange]:
             if figures.get(name) is not None and b.per_query.get(id, {}).get(name) is not None
         ]
         before, after = (
-            by_question({id: run.per_query[id] for id in both}, name, a.questions) for run in (a, b)
+            answers_by_question({id: run.per_query[id] for id in both}, name, a.questions)
+            for run in (a, b)
         )
         if len(before) < 2:
             continue

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -14,6 +14,7 @@ from assay.language.detect import detect
 from assay.law.authorities import acts_named, authorities, case_start
 from assay.law.citation import Citation, Scheme
 from assay.law.parse import law_name, parse
+from assay.law.short_forms import numbered_acts, short_forms
 
 # ── quotations ────────────────────────────────────────────────────────────────────────────────────
 
@@ -146,6 +147,8 @@ _MARKER = re.compile(
     r"|\[(?P<id>[^\[\]\n]{2,120})\]"
 )
 _RANGE = re.compile(r"(\d{1,3})\s?[–-]\s?(\d{1,3})")
+# "[2017] UKSC 51 at [66]": a paragraph of the judgment
+_JUDGMENT = re.compile(r"\d\)?,?\s(?:\([A-Z]\w+\),?\s)?at\s$|\bparas?\.?\s$|\]\s?(?:[-–]|and)\s?$")
 _YEAR_BEFORE = re.compile(r"\s[A-Z]")
 _UNREADABLE = re.compile(
     r"§+(?:\s?[?x_]+)?|\[(?:\?+|citation needed|source needed|lähde puuttuu|חסר מקור)\]"
@@ -158,12 +161,12 @@ def find_mentions(
 ) -> list[Mention]:
     """Every citation of an answer in its order. References inside a quotation's own words are left
     out; `ids` are those of the passages, which a marker may name."""
-    plain = _masked(text, [(quote.start, quote.end) for quote in quotes])
+    plain, places = _unadorned(_masked(text, [(quote.start, quote.end) for quote in quotes]))
     markers = list(_markers(plain, ids))
     plain = _masked(plain, [(one.start, one.end) for one in markers])
     prose = _prose(plain, language, scheme)
     taken = sorted((one.start, one.end) for one in (*markers, *prose))
-    covered = bytearray(len(text) + 1)
+    covered = bytearray(len(plain) + 1)
     for start, end in taken:
         covered[start:end] = b"\1" * (end - start)
     lost = [
@@ -171,7 +174,29 @@ def find_mentions(
         for match in _UNREADABLE.finditer(plain)
         if covered.find(1, match.start(), match.end()) < 0
     ]
-    return sorted((*markers, *prose, *lost), key=lambda one: one.start)
+    found = sorted((*markers, *prose, *lost), key=lambda one: one.start)
+    if len(plain) == len(text):
+        return found
+    return [
+        msgspec.structs.replace(one, start=places[one.start], end=places[one.end - 1] + 1)
+        for one in found
+    ]
+
+
+_ADORNMENT = re.compile("[*\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]+")
+
+
+def _unadorned(text: str) -> tuple[str, Sequence[int]]:
+    """A text without emphasis (**Act**) and the invisible marks of direction, which stand in the
+    midst of citations, and the place in the answer of each character that is left."""
+    if not _ADORNMENT.search(text):
+        return text, range(len(text))
+    places: list[int] = []
+    at = 0
+    for mark in _ADORNMENT.finditer(text):
+        places += range(at, mark.start())
+        at = mark.end()
+    return _ADORNMENT.sub("", text), [*places, *range(at, len(text))]
 
 
 def _masked(text: str, spans: list[tuple[int, int]]) -> str:
@@ -191,8 +216,10 @@ def _markers(text: str, ids: frozenset[str]) -> Iterator[Mention]:
     for match in found:
         start, end = match.span()
         listed = match["list"] or match["cjk"] or match["named"]
-        if listed:
+        if listed and not _JUDGMENT.search(text, max(0, start - 20), start):
             yield Mention(start=start, end=end, kind="marker", numbers=_numbers(listed))
+        elif listed:
+            continue
         elif named := _ids_in(match["id"], ids):
             yield Mention(start=start, end=end, kind="marker", ids=named)
         elif _DIGIT.search(match["id"]) and _shape(match["id"]) in shapes:
@@ -247,6 +274,7 @@ _OWN_UNIT = {
     "en": re.compile(r"[\d(]"),
     "he": re.compile(r"[\d(]"),
 }
+_OWN_CODE = re.compile(r"\s[A-Z]\w|\.[A-Z]|§")  # "and 42 USC 1983" is no item of the list before it
 _SIGN_AT_END = re.compile(r"(?:§\S*|luku\w*|luvu\w*|moment\w*|mom\.?|koh[td]a\w*|artikla\w*)$")
 _NAME_BEFORE = re.compile(
     r"(?P<name>[A-Z][A-Za-z’'-]*[a-z](?:\s[A-Z][A-Za-z’'-]*[a-z])?)\s(?:[Aa]dvice\s)?(?:[Ll]etter|[Oo]pinion)"
@@ -255,6 +283,7 @@ _NAME_BEFORE = re.compile(
 MOST_ACTS = 1_000  # named in one answer
 _LONGEST_MENTION = 400  # characters
 _AFTER_ACT = re.compile(r",?\s+\(?$")
+_BEFORE_ACT = re.compile(r",?\s(?:of|in|under|to)\s(?:the\s)?$")
 
 
 def _prose(text: str, language: str, scheme: Scheme) -> list[Mention]:
@@ -266,7 +295,7 @@ def _prose(text: str, language: str, scheme: Scheme) -> list[Mention]:
     found = [_mention(masked, group) for group in groups]
     found += [_outside(one) for one in outside]
     found.sort(key=lambda one: one.start)
-    found = sorted([*found, *_subsections(masked, found)], key=lambda one: one.start)
+    found = _with_short_forms(masked, found, language)
     return _with_acts(text, found)
 
 
@@ -300,7 +329,7 @@ def _continues(text: str, before: Citation, one: Citation) -> bool:
         return False
     if one.language == "fi":
         return not _SIGN_AT_END.search(before.text)
-    return bool(_OWN_UNIT["en"].match(one.text))
+    return bool(_OWN_UNIT["en"].match(one.text)) and not _OWN_CODE.search(one.text)
 
 
 def _mention(text: str, group: list[Citation]) -> Mention:
@@ -349,9 +378,6 @@ _PARAGRAPH = re.compile(
     r"(?<![א-ת])[ובלמשהכ]{0,2}(?:פסקת\s+משנה|פסקה|פסקאות|סעיף\s+קטן|ס\"ק|ס״ק)\s+\((?P<step>\w{1,3})\)"
     r"\s+(?:של\s+)?$"
 )
-_SUBSECTION = re.compile(
-    r"(?<![א-ת])[בלמשהכ]{0,2}(?:סעיף\s+קטן|סעיפים\s+קטנים|ס\"ק|ס״ק)\s+(?P<sub>\(\w{1,3}\)(?:\(\w{1,3}\))*)"
-)
 
 
 def _with_paragraph(text: str, start: int, group: list[Citation]) -> list[Citation]:
@@ -364,22 +390,24 @@ def _with_paragraph(text: str, start: int, group: list[Citation]) -> list[Citati
     return [msgspec.structs.replace(first, start=lead.start(), parts=parts)]
 
 
-def _subsections(text: str, taken: list[Mention]) -> Iterator[Mention]:
-    """Subsections that Hebrew names without their section: that of the one cited before."""
-    starts = [one.start for one in taken]
-    for match in _SUBSECTION.finditer(text):
-        before = bisect_right(starts, match.end()) - 1
-        if before < 0 or taken[before].end <= match.start():
-            citation = Citation(
-                text=match[0],
-                start=match.start(),
-                end=match.end(),
-                kind="statute",
-                language="he",
-                normal=match[0],
-                parts={"sub": match["sub"]},
-            )
-            yield _outside(citation)
+def _with_short_forms(text: str, mentions: list[Mention], language: str) -> list[Mention]:
+    """The mentions with those in short forms, which take the place of a part that was read without
+    its act ("section 99" of "section 99 ERA")."""
+    if language == "fi" and not any(
+        "chapter" in c.parts for one in mentions for c in one.citations
+    ):
+        return mentions
+    found = list(mentions)
+    for short in short_forms(text, language):
+        low = bisect_right(found, short.start, key=lambda one: one.end)
+        high = bisect_right(found, short.end - 1, key=lambda one: one.start)
+        inside = found[low:high]
+        names_act = any("code" in one.parts for each in inside for one in each.citations)
+        if inside and (names_act or "code" not in short.parts):
+            continue
+        if all(short.start <= one.start and one.end <= short.end for one in inside):
+            found[low:high] = [_outside(short)]
+    return found
 
 
 def _title_start(text: str, at: int, law: str) -> int:
@@ -397,7 +425,7 @@ def _with_acts(text: str, mentions: list[Mention]) -> list[Mention]:
     """The mentions with the acts that the text names by title and year: alone, or as what the
     section right after them is of ("… Regulations 1999, regulation 10")."""
     kept = list(mentions)
-    acts = sorted((*acts_named(text), *_numbered_acts(text)), key=lambda act: act[2])
+    acts = sorted((*acts_named(text), *numbered_acts(text)), key=lambda act: act[2])
     for title, year, start, end in acts[:MOST_ACTS]:
         first = bisect_right([one.start for one in kept], start - _LONGEST_MENTION)
         near = kept[first : first + 2 * _LONGEST_MENTION]
@@ -407,6 +435,7 @@ def _with_acts(text: str, mentions: list[Mention]) -> list[Mention]:
         if any(not (start <= one.start and one.end <= end) for one in around):
             continue
         after = next((one for one in near if 0 <= one.start - end <= 3), None)
+        before = next((one for one in near if 0 < start - one.end <= 9), None)
         parts = _act_parts(title, year)
         act = Citation(
             text=text[start:end],
@@ -427,31 +456,22 @@ def _with_acts(text: str, mentions: list[Mention]) -> list[Mention]:
             kept[kept.index(after)] = msgspec.structs.replace(
                 after, start=start, citations=citations
             )
+        elif (
+            before is not None
+            and _BEFORE_ACT.fullmatch(text, before.end, start)
+            and all(_is_bare(one) and "code" not in one.parts for one in before.citations)
+        ):
+            citations = tuple(
+                msgspec.structs.replace(one, kind="statute", parts={**one.parts, **parts})
+                for one in before.citations
+            )
+            kept[kept.index(before)] = msgspec.structs.replace(before, end=end, citations=citations)
         else:
             kept.append(
                 Mention(start=start, end=end, kind="prose", citations=(act,), names_act=True)
             )
         kept.sort(key=lambda one: one.start)
     return kept
-
-
-_FINNISH_ACT = re.compile(
-    r"(?<![\w-])[\wåäö-]*(?:lak[i]\w{0,3}|lai\w{1,4}|asetu\w{1,6}|kaar\w{1,4})\s\((?P<id>\d{1,4}/\d{4})\)",
-    re.IGNORECASE,
-)
-_HEBREW_ACT = re.compile(
-    r"(?<![א-ת\"'])(?P<prefix>[ובלמשהכ]{0,2})(?P<name>(?:חוק|פקודת|תקנות|צו)(?:-יסוד:?)?\s[^\n.;:?!\[\]·]{2,110}?),?\s"
-    r"(?P<year>ה?תש[א-ת]{0,2}[\"״'׳]{1,2}[א-ת]\s?[-–־]\s?(?:19|20)\d\d)"
-)
-
-
-def _numbered_acts(text: str) -> Iterator[tuple[str, str, int, int]]:
-    """Acts that Finnish names with their number, and Hebrew with their year."""
-    for match in _FINNISH_ACT.finditer(text):
-        yield match[0].partition(" (")[0], match["id"], match.start(), match.end()
-    for match in _HEBREW_ACT.finditer(text):
-        start = match.start() + match["prefix"].startswith("ו")
-        yield match["name"].rstrip(" ,"), match["year"], start, match.end()
 
 
 def _act_parts(title: str, year: str) -> dict[str, str]:

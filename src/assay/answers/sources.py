@@ -14,7 +14,7 @@ from typing import NamedTuple
 import msgspec
 import polars as pl
 
-from assay.answers.records import Passage
+from assay.answers.records import Passage, Reason, because
 from assay.answers.texts import flat, stands_in
 from assay.core.errors import AssayError
 from assay.core.results import Exists, InForce, NameCheck, Pinpoint
@@ -24,7 +24,7 @@ from assay.corpus.importers.kinds import importer
 from assay.corpus.in_force import Standings, standings_of, today
 from assay.language.detect import detect
 from assay.law.citation import PLAIN, Citation, Scheme
-from assay.law.he import ONLY
+from assay.law.he import ONLY, THE_LAW, THIS
 from assay.law.parse import laws_named, parse
 from assay.law.places import BRACKETS, Cited, read_citation
 from assay.law.spellings import SHORT_NAMES
@@ -62,7 +62,7 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     pinpoint: Pinpoint = "not_given"
     name: NameCheck = "not_given"
     repealed: bool = False  # the text says so of the item that is cited
-    reasons: dict[str, str] = {}
+    reasons: dict[str, Reason] = {}
     candidates: tuple[str, ...] = ()
 
 
@@ -86,6 +86,7 @@ class Context(msgspec.Struct):
     given: list[str] = []
     last: Place | None = None  # the place cited last
     outside: bool = False  # the law named last is not in the corpus
+    cited: dict[str, str] = {}  # by section that was cited or given, its law
 
 
 # ── a corpus ──────────────────────────────────────────────────────────────────────────────────────
@@ -102,6 +103,7 @@ class Sources:
         self._texts: OrderedDict[int, tuple[str, str]] = OrderedDict()
         self._located: OrderedDict[str, tuple[frozenset[int], Place | None]] = OrderedDict()
         self._searched: OrderedDict[str, int | None] = OrderedDict()
+        self._chapters_of: dict[str, frozenset[str]] = {}
         self._whole_series = corpus is not None and _declares_series(corpus)
 
     @property
@@ -224,7 +226,7 @@ class Sources:
     def target(self, citation: Citation, context: Context) -> Target:
         """Where a citation leads. A law that it leaves out is taken from the context."""
         if self.corpus is None:
-            return Target(reasons={"exists": "no corpus was given"})
+            return Target(reasons={"exists": because("no_corpus")})
         if citation.normal in self.resolver.aliases:
             rows = tuple(self.resolver.aliases[citation.normal])
             return Target(exists="found" if len(rows) == 1 else "ambiguous", rows=rows)
@@ -232,26 +234,32 @@ class Sources:
             return self._letter(citation)
         if citation.kind in ("statute", "regulation") and self.resolver.laws.places:
             return self._statute(citation, context)
-        return Target(reasons={"exists": f"no {citation.kind} is a document of this corpus"})
+        return Target(reasons={"exists": because("no_kind")})
 
     def _statute(self, citation: Citation, context: Context) -> Target:
         if "authority" in citation.parts:
-            return Target(reasons={"exists": "the corpus has no documents of this kind"})
+            return Target(reasons={"exists": because("no_kind")})
         laws = self.resolver.laws
+        if citation.parts.get("law") in (THE_LAW, THIS):  # the one that the answer is about
+            parts = {key: value for key, value in citation.parts.items() if key != "law"}
+            citation = msgspec.structs.replace(citation, parts=parts)
         named = laws.laws_cited(citation)
         cited = _with_context(read_citation(citation), citation, context)
         if named is None and (short := self._short_name(citation, context)):
             named = [short]
         if named is None:
             context.outside = True
-            reason = "the act is not in the corpus"
+            reason = because("not_in_corpus")
             if cited.law_id and (other := sorted(laws.laws_called(cited.law))):
-                reason = f"{reason} by the number {cited.law_id}; {cited.law} is {', '.join(other)}"
+                others = ", ".join(other)
+                reason = because("numbered", number=cited.law_id, name=cited.law, other=others)
             return Target(reasons={"exists": reason})
         if not named and citation.language == "en" and not context.laws:
-            return Target(reasons={"exists": "no act of this corpus is named"})
-        if not named and context.outside:
-            return Target(reasons={"exists": "the act named before it is not in the corpus"})
+            return Target(reasons={"exists": because("no_act")})
+        if not named and context.outside and cited.section in context.cited:
+            named = [context.cited[cited.section]]
+        elif not named and context.outside:
+            return Target(reasons={"exists": because("outside_before")})
         tried = named or [*reversed(context.laws), *context.given]
         tried = list(dict.fromkeys(tried))
         if not cited.section and cited.moment and context.last is not None:
@@ -292,22 +300,31 @@ class Sources:
         """A chapter, a schedule or an act as a whole."""
         if len(named) != 1:
             return Target(exists="ambiguous" if tried else "outside")
+        chapters = self._chapters(named[0])
+        if cited.chapter and chapters and cited.chapter not in chapters:
+            title = self.resolver.laws.titles.get(named[0], named[0])
+            reason = because("no_chapter", law=title, chapter=cited.chapter)
+            return Target(exists="not_found", law=named[0], reasons={"exists": reason})
         place = Place(named[0], cited.schedule, cited.chapter, "")
         return Target(exists="found", law=named[0], place=place, name="agrees")
 
+    def _chapters(self, law: str) -> frozenset[str]:
+        if law not in self._chapters_of:
+            places = self.resolver.laws.places.values()
+            self._chapters_of[law] = frozenset(at.chapter for at in places if at.law == law) - {""}
+        return self._chapters_of[law]
+
     def _missing(self, tried: list[str], cited: Cited, citation: Citation) -> Target:
         if not tried:
-            return Target(exists="ambiguous", reasons={"exists": "no act is named"})
+            return Target(exists="ambiguous", reasons={"exists": because("unnamed")})
         law = tried[0]
         title = self.resolver.laws.titles.get(law, law)
         place = Place(law, cited.schedule, cited.chapter, cited.section, _path(citation, cited))
-        reason = f"{title} has no section {cited.section}"
+        reason = because("no_section", law=title, section=cited.section)
         there = self.resolver.laws.provisions(law, cited._replace(chapter=""))
         if cited.chapter and (chapters := sorted({one.chapter for one in there if one.chapter})):
-            where = ", ".join(chapters)
-            reason = (
-                f"section {cited.section} of {title} is in chapter {where}, not {cited.chapter}"
-            )
+            at = {"section": cited.section, "chapter": cited.chapter}
+            reason = because("other_chapter", law=title, chapters=", ".join(chapters), **at)
         return Target(exists="not_found", law=law, place=place, reasons={"exists": reason})
 
     def _found(
@@ -334,7 +351,7 @@ class Sources:
         reasons = {}
         if pinpoint == "missing":
             below_it = _printed(path) + (f" {cited.item}" if cited.item and not path[1:] else "")
-            reasons["pinpoint"] = f"the section is there, and {below_it.strip()} is not in it"
+            reasons["pinpoint"] = because("no_item", item=below_it.strip())
         name, why = self._law_name(law, citation)
         if why:
             reasons["name"] = why
@@ -376,21 +393,21 @@ class Sources:
         there = [repealed for repealed in walked if repealed is not None]
         return ("exists" if there else "missing"), bool(there) and all(there)
 
-    def _law_name(self, law: str, citation: Citation) -> tuple[NameCheck, str]:
+    def _law_name(self, law: str, citation: Citation) -> tuple[NameCheck, Reason | None]:
         """Whether the name of a law agrees with the number that it stands beside."""
         name = citation.parts.get("law") or citation.parts.get("code", "")
         if not _is_written(name, citation):
-            return "not_given", ""
+            return "not_given", None
         number = citation.parts.get("id", "")
         if number and number != law and ACT_NUMBER.fullmatch(law):
-            return "differs", f"{name} is {law}, and the answer numbers it {number}"
+            return "differs", because("number_differs", name=name, law=law, number=number)
         if not number or number != law:
-            return "agrees", ""
+            return "agrees", None
         called = self.resolver.laws.laws_called(name, citation.parts.get("year", ""))
         title = self.resolver.laws.titles.get(law, law)
         if law in called or (not called and _share_a_word(name, title)):
-            return "agrees", ""
-        return "differs", f"{number} is {title}, and the answer calls it {name}"
+            return "agrees", None
+        return "differs", because("name_differs", number=number, title=title, name=name)
 
     def _letter(self, citation: Citation) -> Target:
         """A letter or an opinion: the number decides, and the name is compared with it."""
@@ -416,7 +433,7 @@ class Sources:
             return Target(
                 exists="ambiguous",
                 rows=rows,
-                reasons={"exists": resolution.reason},
+                reasons={"exists": because("free", text=resolution.reason)},
                 candidates=tuple(self.id_of(row) for row in rows[:10]),
             )
         if citation.kind == "opinion":
@@ -424,8 +441,8 @@ class Sources:
             if by_name.status == "resolved":
                 return Target(exists="found", rows=by_name.rows, name="agrees")
         if self._whole_series and self._is_nowhere(citation, given):
-            return Target(exists="not_found", reasons={"exists": resolution.reason})
-        return Target(reasons={"exists": resolution.reason})
+            return Target(exists="not_found", reasons={"exists": because("series")})
+        return Target(reasons={"exists": because("free", text=resolution.reason)})
 
     def _is_nowhere(self, citation: Citation, given: str) -> bool:
         """Whether a whole series does not have a number: other numbers of its year are here, and
@@ -439,13 +456,13 @@ class Sources:
         key = (citation.parts["year"], citation.parts["number"])
         return key[0] in letters.years and not letters.claims.get(key)
 
-    def _addressee(self, row: int, given: str) -> tuple[NameCheck, str]:
+    def _addressee(self, row: int, given: str) -> tuple[NameCheck, Reason | None]:
         if not given:
-            return "not_given", ""
+            return "not_given", None
         if self.resolver.letters.is_named(row, given):
-            return "agrees", ""
+            return "agrees", None
         title = self.corpus.at(row).title if self.corpus is not None else ""
-        return "differs", f"the number is that of {title}, and the answer names {given}"
+        return "differs", because("addressee", title=title, name=given)
 
     def page_check(self, row: int, page: int) -> Pinpoint:
         assert self.corpus is not None
@@ -456,11 +473,11 @@ class Sources:
 
     # ── law in time ──
 
-    def in_force(self, target_rows: Iterable[int], day: str) -> tuple[InForce, str]:
+    def in_force(self, target_rows: Iterable[int], day: str) -> tuple[InForce, Reason | None]:
         """Whether documents are in force on a day: one that is, is enough."""
         rows = list(target_rows)
         if not rows or self.corpus is None:
-            return "unknown", ""
+            return "unknown", None
         on = day or today()
         statuses = [self.standings.status(row, on) for row in rows]
         if any(statuses):
@@ -468,18 +485,22 @@ class Sources:
         written = {self.corpus.at(row).valid_from or "" for row in rows}
         later = [at for at in written if at and at > on[: len(at)]]
         if day and later and len(later) == len(written):
-            return "not_yet", f"it is dated {min(later)}"
-        return "unknown", ""
+            return "not_yet", because("dated", day=min(later))
+        return "unknown", None
 
-    def _provisions_in_force(self, rows: list[int], statuses: list[str]) -> tuple[InForce, str]:
+    def _provisions_in_force(
+        self, rows: list[int], statuses: list[str]
+    ) -> tuple[InForce, Reason | None]:
         if IN_FORCE in statuses:
-            return "in_force", ""
+            return "in_force", None
         begins, ends = self.standings.periods[rows[0]]
         if all(status == NOT_YET for status in statuses):
-            return "not_yet", f"in force from {begins}" if begins else ""
+            return "not_yet", because("from", day=begins) if begins else None
         after = self._successor(rows[0])
-        since = f"since {ends}" if ends else "the text says that it is repealed"
-        return "no_longer", f"{since}; replaced by {after}" if after else since
+        why = because("since", day=ends) if ends else because("repealed")
+        if after:
+            why = because(f"{why.why}_replaced", **why.facts, other=after)
+        return "no_longer", why
 
     def _successor(self, row: int) -> str:
         places = self.standings.places

@@ -48,7 +48,10 @@ def check(
     ] = None,
     gate: Annotated[
         list[str] | None,
-        typer.Option(help="A gate: missing_citations=0 or authority_recall>=0.8. Repeat for more."),
+        typer.Option(
+            help="A gate: missing_citations=0 or authority_recall>=0.8. Repeat for more. "
+            "By default, the gates on answers in assay.toml."
+        ),
     ] = None,
     name: Annotated[str, typer.Option(help="The system that wrote the answers.")] = "",
     output: Annotated[
@@ -64,7 +67,7 @@ def check(
     Without --corpus, only the passages are looked at."""
     from assay.core.results import EXIT
     from assay.reports.answers import card
-    from assay.workbench.scoring.answers import check_file
+    from assay.workbench.scoring.answers import check_file, configured_gates
     from assay.workbench.searching.corpora import corpus_at_hand
 
     pairs = [pair.partition("=") for pair in map or ()]
@@ -77,7 +80,7 @@ def check(
             as_of=as_of,
             dataset=dataset,
             mapping={target: column for target, _, column in pairs},
-            gates=gate or (),
+            gates=gate or configured_gates(),
             output=output,
             report=report,
             language=language,

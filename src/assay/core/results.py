@@ -675,6 +675,8 @@ class AnswerNote(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     end: int = always(0)
     text: str = always("")
     reason: str = always("")
+    why: str = ""  # the key of the reason in reports/words (`answers.reason_WHY`), and its facts
+    facts: dict[str, str] = {}
     is_fault: bool = always(False)
     candidates: list[str] = []
 
@@ -728,6 +730,17 @@ class AnswerResults(
     recorded: Recorded | None = None
     cache_key: str = ""
 
+
+# The measures of answers: counts of faults, and shares that have an interval over questions.
+ANSWER_COUNTS = (
+    *("missing_citations", "unreadable_citations", "wrong_names", "missing_pinpoints"),
+    *("not_in_force", "not_retrieved", "altered_quotes", "misattributed_quotes"),
+    *("quotes_found_nowhere", "unsupported_figures"),
+)
+ANSWER_SHARES = (
+    *("citations_right", "quotes_right", "figures_right", "faultless"),
+    *("authority_recall", "authority_precision"),
+)
 
 Results = GradedResults | GoldenResults
 Entry = GradedEntry | GoldenEntry

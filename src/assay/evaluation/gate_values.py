@@ -4,12 +4,16 @@ is asked, and again where a gate is decided."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from statistics import fmean
 
 import numpy as np
 
 from assay.core.errors import InputError
 from assay.core.results import (
+    ANSWER_COUNTS,
+    ANSWER_SHARES,
     BOUNDS,
     DECIMALS,
     DROPS,
@@ -391,6 +395,38 @@ def golden_mistake(gate: Gate) -> Mistake:
         said = f"{named}: {sure[0]} needs a value for every question, and {measure} has none"
         return said, f"It is for {', '.join(BY_QUESTION)}."
     return "", ""
+
+
+def answer_mistake(gate: Gate) -> Mistake:
+    """Of a gate on answers."""
+    if gate.measure not in (*ANSWER_COUNTS, *ANSWER_SHARES):
+        known = ", ".join((*ANSWER_COUNTS, *ANSWER_SHARES))
+        return f"answers have no measure {gate.measure!r}", f"They have {known}."
+    foreign = [*gate.stated((*DROPS, "min_judged")), *(["unjudged"] if gate.unjudged else [])]
+    if foreign := [*foreign, *(["slice"] if gate.slice != "overall" else [])]:
+        return f"{foreign[0]} is for gold sets, and {gate.measure} is a measure of answers", ""
+    if gate.measure in ANSWER_COUNTS:
+        if unfit := [*gate.stated(("minimum",)), *_surely(gate)]:
+            return (
+                f"{gate.measure} counts faults, which {unfit[0]} cannot be asked of",
+                "Set maximum.",
+            )
+    elif beyond := [limit for limit in gate.stated(BOUNDS).values() if not 0 <= limit <= 1]:
+        return f"{gate.measure} is a share, from 0 to 1; got {beyond[0]:g}", ""
+    return "", ""
+
+
+def answers_by_question(
+    each: Mapping[str, Metrics], measure: str, questions: Mapping[str, str]
+) -> dict[str, float]:
+    """The values of a measure, one a question: those of answers to one question are averaged, and
+    answers without a value are left out."""
+    grouped: dict[str, list[float]] = defaultdict(list)
+    for id, figures in each.items():
+        value = figures.get(measure)
+        if value is not None:
+            grouped[questions.get(id) or id].append(float(value))
+    return {question: fmean(values) for question, values in grouped.items()}
 
 
 def latency_mistake(gate: Gate) -> Mistake:

@@ -1,13 +1,13 @@
-"""(results, gates, baseline) -> Verdict: the one decision, for graded and golden sets alike.
+"""(results, gates, baseline) -> Verdict: the one decision, for graded and golden sets and answers.
 
 A gate passes, fails, or is inconclusive, and never passes quietly. With `significance` it is
 decided by the interval of the mean, or of the mean change, that cards and comparisons print: it
 passes or fails where the limit lies outside. One exception: an engine that returns the same
 documents in the same order as the baseline did passes a gate on a drop outright.
 
-How a figure is read differs by the kind of set (a mean over graded queries, a rate of golden
-questions); `_graded_reading` and `_golden_reading` are the two places that know. What follows from
-a reading is decided once, in `_check`.
+How a figure is read differs by the kind of results (a mean over graded queries, a rate of golden
+questions, a count or share of answers); `_graded_reading`, `_golden_reading` and `_answer_reading`
+know. What follows from a reading is decided once, in `_decided`.
 
 A golden set for which nobody has asked for gates is held to the policy of its suite, A to D. Of
 these only what can be told counts: a first run has no baseline for D, a saved run no latency for C,
@@ -27,12 +27,15 @@ import numpy as np
 
 from assay.core.errors import InputError
 from assay.core.results import (
+    ANSWER_COUNTS,
+    ANSWER_SHARES,
     BOUNDS,
     COUNT_AS_WRONG,
     DROPS,
     EVIDENCE,
     LIMITS,
     ROUNDING,
+    AnswerResults,
     Check,
     Gate,
     GoldenResults,
@@ -52,6 +55,8 @@ from assay.evaluation.gate_values import (
     CLOSED,
     LATENCY,
     Doubt,
+    answer_mistake,
+    answers_by_question,
     beyond_scale,
     by_query,
     decimals_of,
@@ -87,6 +92,7 @@ DEFAULT_POLICY = (
 
 RECORD = "assay score --update-baseline"
 NAMED = 3  # queries that a warning names
+OF_CITATIONS = ANSWER_COUNTS[:6]
 NO_VALUE = (("there is no value", Why(kind="no_value")),)
 NO_BASELINE = f"no baseline to compare with; write one with {RECORD}, and name it in assay.toml"
 
@@ -110,7 +116,7 @@ class _Reading:
 
 
 def decide(
-    results: Results,
+    results: Results | AnswerResults,
     gates: Sequence[Gate] = (),
     baseline: Results | None = None,
     *,
@@ -123,6 +129,10 @@ def decide(
     for gate in gates:
         if wrong := mistake(gate):
             raise InputError(f"gate on {gate.measure}: {wrong}")
+    if isinstance(results, AnswerResults):
+        checks = [_decided(*_answer_reading(gate, results)) for gate in gates]
+        prints = {"corpus": results.receipt.corpus_fingerprint}
+        return Verdict(status=worst(checks), checks=checks, fingerprints=prints)
     asked = _Asked(results=results, baseline=baseline, stale=stale, by_default=by_default)
     policy = DEFAULT_POLICY if by_default else gates
     checks = [_check(part, asked) for gate in policy for part in _parts(gate, results)]
@@ -204,6 +214,11 @@ def mistake(gate: Gate) -> str:
     return ""
 
 
+def is_answer_measure(name: str) -> bool:
+    """Whether a gate on this measure is about answers."""
+    return name in (*ANSWER_COUNTS, *ANSWER_SHARES)
+
+
 def is_golden_measure(name: str) -> bool:
     """Whether a gate on this measure is about golden sets."""
     return name in FIGURES
@@ -233,9 +248,12 @@ def _parts(gate: Gate, results: Results) -> Iterator[Gate]:
 
 def _check(gate: Gate, asked: _Asked) -> Check:
     if isinstance(asked.results, GoldenResults):
-        gate, reading = _golden_reading(gate, asked.results, asked)
-    else:
-        reading = _graded_reading(gate, asked.results, asked)
+        return _decided(*_golden_reading(gate, asked.results, asked))
+    return _decided(gate, _graded_reading(gate, asked.results, asked))
+
+
+def _decided(gate: Gate, reading: _Reading) -> Check:
+    """What follows from a reading, for every kind of results."""
     status: Status = "pass" if reading.holds else "fail"
     message = reading.said
     whys = reading.missing or reading.doubts
@@ -376,6 +394,35 @@ def _refuse_golden(gate: Gate, results: GoldenResults) -> None:
             if known
             else "The questions state no category, test_type or language.",
         )
+
+
+# ── measures of answers ───────────────────────────────────────────────────────────────────────────
+
+
+def _answer_reading(gate: Gate, results: AnswerResults) -> tuple[Gate, _Reading]:
+    """A count decides by itself, if any citation was found; a share goes by its interval over
+    questions, since the citations of one answer are not independent."""
+    _refuse(*answer_mistake(gate))
+    title, value = gate.name or gate.measure, results.overall.get(gate.measure)
+    if value is None or not results.overall["answers"]:
+        return gate, _Reading(title=title, missing=NO_VALUE)
+    rows: dict[str, float] = {}
+    if gate.measure in ANSWER_SHARES:
+        gate = msgspec.structs.replace(gate, significance=gate.alpha or 0.05)
+        rows = answers_by_question(results.per_query, gate.measure, results.questions)
+    reading = _mean_reading(gate, title, float(value), rows)
+    doubts = list(_unsure(gate, rows)) if rows else []
+    n = len(rows) or int(results.overall["answers"])
+    if gate.min_queries is not None and n < gate.min_queries:
+        said = f"{n} questions, {gate.min_queries} needed"
+        doubts.append(doubt_of(said, "few_questions", n=n, needed=gate.min_queries))
+    if gate.measure in OF_CITATIONS and not results.overall["citations"]:
+        doubts.append(doubt_of("no citation was found in any answer", "no_citations"))
+    found, checked = (int(results.overall[key] or 0) for key in ("citations", "citations_checked"))
+    if gate.measure in OF_CITATIONS and checked < found:
+        said = f"{reading.said} ({found - checked} of {found} citations could not be checked)"
+        reading = replace(reading, said=said)
+    return gate, replace(reading, doubts=tuple(doubts))
 
 
 # ── measures of graded sets ───────────────────────────────────────────────────────────────────────

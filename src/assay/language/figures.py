@@ -63,6 +63,7 @@ _UNITS = {
     r"|tilikau(?:si|tta|den|deksi|teen)"
     r"|שנה|שנים|שנתיים|שנות|שנת",
     "percent": r"%|percent|per\scent|prosent(?:ti|tia|in|issa|iksi|illa|eissa)|אחוז(?:ים|י)?",
+    "agorot": r"אגורות|אג'|cents?(?!\w)|senttiä",
     "money": r"euro(?:a|n|s|ina|ksi)?(?!\w)|€|dollars?|pounds?|USD|EUR|NIS|₪"
     r"|שקל(?:ים)?(?:\sחדשים)?|ש\"ח|ש״ח",
 }
@@ -86,7 +87,7 @@ _NUMBERED = re.compile(
     re.IGNORECASE,
 )
 _SPELLED = re.compile(
-    rf"(?<!\w)(?P<words>(?:{_WORD}[\s-]){{0,2}}?{_WORD})[\s\u00a0־-](?:(?:{_UNIT})(?![^\W\d_]))",
+    rf"(?<!\w)(?P<words>(?:{_WORD}[\s-]){{0,2}}?{_WORD})[\s\u00a0־-]ה?(?:(?:{_UNIT})(?![^\W\d_]))",
     re.IGNORECASE,
 )
 _ANY_UNIT = re.compile(rf"(?<![^\W\d_])[והבלמשכ]{{0,2}}(?:{_UNIT})(?![^\W\d_])", re.IGNORECASE)
@@ -116,9 +117,35 @@ _DATE = re.compile(
 )
 
 
+_PARTS = {
+    **dict.fromkeys(("half", "halves", "puolet", "puolta", "מחצית"), 2),
+    **dict.fromkeys(("third", "thirds", "kolmas", "kolmannes", "kolmannek", "שליש", "שלישים"), 3),
+    **dict.fromkeys(("quarter", "quarters", "fourth", "fourths", "neljäs", "רבע", "רבעים"), 4),
+    **dict.fromkeys(("fifth", "fifths", "viides"), 5),
+    **dict.fromkeys(("tenth", "tenths", "kymmenes"), 10),
+}
+_FRACTION = re.compile(
+    r"(?<!\w)(?:(?P<en>one|two|three|four)[\s-](?P<en_of>half|halves|thirds?|quarters?|fourths?|fifths?"
+    r"|tenths?)(?!\sparty|\w)"
+    r"|(?:(?P<fi>yksi|yhden|yhtä|kaksi|kahden|kahta|kolme|kolmen|neljä|neljän)\s)?"
+    r"(?:(?P<fi_of>kolmas|neljäs|viides|kymmenes)osa\w*|(?P<fi_part>kolmannek)s\w+|(?P<fi_half>puolet))(?!\w)"
+    r"|(?:(?P<he>שני|שלושה)[\s־-])?[בלמהכו]?(?P<he_of>מחצית|שלישים|שליש|רבעים|רבע)(?!\w))",
+    re.IGNORECASE,
+)
+
+
+def _fractions(text: str) -> Iterator[Figure]:
+    """Shares of a whole, as percentages: "kaksi kolmasosaa", "one half", "שני שלישים"."""
+    for match in _FRACTION.finditer(text):
+        many = match["en"] or match["fi"] or match["he"]
+        part = match["en_of"] or match["fi_of"] or match["fi_part"] or match["fi_half"]
+        of = _PARTS[(part or match["he_of"]).lower()]
+        yield Figure("percent", round(100 * (_value(many or "one") or 1) / of, 1), *match.span())
+
+
 def figures_in(text: str) -> list[Figure]:
     """Every figure of a text, in order. A unit alone ("within a year") is no figure here."""
-    found = list(_dates(text))
+    found = [*_dates(text), *_fractions(text)]
     taken = [(one.start, one.end) for one in found]
     for one in (*_numbered(text), *_spelled(text)):
         if not any(start < one.end and one.start < end for start, end in taken):

@@ -31,6 +31,11 @@ _NEUTRAL = (
     rf"[\[(](?:1[89]|20)\d\d[\])]\s(?:\d{{1,2}}\s)?{_COURT}(?:\s(?:Civ|Crim|Admin|Ch|Fam|Comm|TCC"
     rf"|Pat|QB|KB|IPEC|AAC|LC|TCC|IAC))?\s\d{{1,5}}(?:\s\([A-Z][A-Za-z]{{1,8}}\))?{_PINPOINT}"
 )
+_INSTRUMENT = r"(?<![\w./])S\.?\s?I\.?\s(?:No\.?\s)?(?:19|20)\d\d/\d{1,5}(?![\d/])"
+_OLD_REPORT = (
+    r"[(\[]1[6-9]\d\d[)\]]\s(?:LR\s)?\d{1,3}\s(?:Exch|Ex|ER|App\s?Cas|Ch\s?D|QBD|CB|HL|KB|Ch|"
+    r"TLR|LT|QB|Eq|CPD|B\s?&\s?S|H\s?&\s?[CN]|M\s?&\s?W|Ch\s?App)\s\d{1,4}(?![\d/])"
+)
 _US = (
     r"(?<![\w.$])\d{1,4}\s(?:U\.\s?S\.|S\.\s?Ct\.|L\.\s?Ed\.(?:\s?2d)?|F\.(?:\s?(?:2d|3d|4th))?"
     r"|F\.\s?Supp\.(?:\s?[23]d)?|F\.\s?App(?:'|’)x\.?|B\.R\.|Fed\.\s?Cl\."
@@ -52,7 +57,7 @@ _PREPARATORY = (
 _EU_NUMBER = r"(?:\d{4}/\d{1,4}|\d{1,4}/\d{2,4})"
 _BODY = r"(?:EU|EC|EEC|EY|ETY|EUR?atom|האיחוד האירופי)"
 _ARTICLE_EN = (
-    r"(?:Art(?:icles?|s?\.)\s\d{1,3}[a-z]?(?:\(\w{1,4}\)){0,3}"
+    r"(?:Art(?:icles?|s?\.?)\s\d{1,3}[a-z]?(?:\(\w{1,4}\)){0,3}"
     r"(?:\s(?:and|to|–|-)\s\d{1,3}(?:\(\w{1,4}\)){0,3})?)"
 )
 _ARTICLE_FI = (
@@ -62,7 +67,7 @@ _ARTICLE_FI = (
 _EU_ACT = (
     rf"(?:(?:Council|Commission|European)\s)?(?:[Rr]egulation|[Dd]irective|[Dd]ecision)\s"
     rf"(?:\({_BODY}(?:,\sEuratom)?\)\s(?:No\.?\s)?{_EU_NUMBER}|(?:No\.?\s)?{_EU_NUMBER}/{_BODY})"
-    rf"|[\w-]*(?:asetu(?:s|ks\w{{1,4}})|direktiivi\w{{0,4}}|päätö(?:s|ks\w{{1,4}}))\s"
+    rf"|[\w-]{{0,60}}(?:asetu(?:s|ks\w{{1,4}})|direktiivi\w{{0,4}}|päätö(?:s|ks\w{{1,4}}))\s"
     rf"(?:\({_BODY}(?:,\s\w+)?\)\s(?:N:o\s)?{_EU_NUMBER}|(?:N:o\s)?{_EU_NUMBER}/{_BODY})"
     rf"|[הבלמוש]{{0,2}}(?:תקנה|תקנת|תקנות|דירקטיבה|דירקטיבת|רגולציה|רגולציית)\s"
     rf"(?:\({_BODY}\)\s)?{_EU_NUMBER}(?:/{_BODY})?"
@@ -78,39 +83,42 @@ _TREATY_FI = (
     r"|Euroopan\s+ihmisoikeussopimuksen|(?:EU:n|Euroopan\s+unionin)\s+perusoikeuskirjan"
     r"|(?:EIS|EIOS)(?::n)?)"
 )
-# The kinds in the order in which they are tried at one place: the longest reading is kept.
-_PATTERNS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
-    ("case", re.compile(_NEUTRAL)),
-    ("case", re.compile(_US)),
-    ("case", re.compile(r"(?<![\w-])ECLI:[A-Z]{2}:[A-Z]{2,8}:\d{4}:[\w.:]*\w")),
-    ("case", re.compile(r"(?<![\w-])[CTF]-\d{1,4}/\d{2}(?:\sP)?(?![\d/])")),
-    ("case", re.compile(_FINNISH_CASE)),
-    ("statute", re.compile(_PREPARATORY)),
+# Each kind with signs of which a text that has one holds at least one; of overlapping readings the
+# longest is kept.
+_PATTERNS: tuple[tuple[Kind, tuple[str, ...], re.Pattern[str]], ...] = (
+    ("case", ("[1", "[2", "(1", "(2"), re.compile(_NEUTRAL)),
+    ("case", (".",), re.compile(_US)),
+    ("case", ("ECLI",), re.compile(r"(?<![\w-])ECLI:[A-Z]{2}:[A-Z]{2,8}:\d{4}:[\w.:]*\w")),
+    ("case", ("C-", "T-", "F-"), re.compile(r"(?<![\w-])[CTF]-\d{1,4}/\d{2}(?:\sP)?(?![\d/])")),
+    ("case", ("KO", "HO", "AO", "TT", "VakO"), re.compile(_FINNISH_CASE)),
+    ("case", ("(1", "[1"), re.compile(_OLD_REPORT)),
+    ("statute", ("/19", "/20"), re.compile(_PREPARATORY)),
+    ("statute", ("SI", "S.I", "S. I"), re.compile(_INSTRUMENT)),
+    ("statute", ("/E",), re.compile(rf"(?<![\w/]){_EU_NUMBER}/(?:EU|EC|EEC|EY|ETY)(?!\w)")),
     (
         "statute",
+        ("/",),
         re.compile(
             rf"(?:(?<!\w){_ARTICLE_EN}\s(?:of\s)?(?:the\s)?)?(?<!\w)(?:{_EU_ACT})"
             rf"(?:,?\s(?:{_ARTICLE_EN}|{_ARTICLE_FI}))?"
         ),
     ),
-    ("statute", re.compile(rf"(?<!\w){_ARTICLE_EN}\s(?:of\s)?(?:the\s)?{_NAMED_TREATY}(?!\w)")),
-    ("statute", re.compile(rf"(?<!\w){_NAMED_TREATY},?\s{_ARTICLE_EN}")),
-    ("statute", re.compile(rf"(?<!\w){_TREATY_FI}\s{_ARTICLE_FI}")),
-)
-# a sign that one of the patterns may be there, so that most texts are looked through once
-_SIGN = re.compile(
-    r"[\[(](?:1[89]|20)\d\d|\d\s[A-Z][\w.]*\.|ECLI|-\d+/\d\d|HO|KO|AO|TT|\bHE\s|"
-    r"V[MLK]\s\d|Art|artikla|/\d{2,4}|GDPR|ECHR"
+    (
+        "statute",
+        ("Art",),
+        re.compile(rf"(?<!\w){_ARTICLE_EN}\s(?:of\s)?(?:the\s)?{_NAMED_TREATY}(?!\w)"),
+    ),
+    ("statute", ("Art",), re.compile(rf"(?<!\w){_NAMED_TREATY},?\s{_ARTICLE_EN}")),
+    ("statute", ("artikla",), re.compile(rf"(?<!\w){_TREATY_FI}\s{_ARTICLE_FI}")),
 )
 
 
 def authorities(text: str, language: str) -> Iterator[Citation]:
     """Every authority of these kinds in a text; of overlapping readings the longest."""
-    if not _SIGN.search(text):
-        return
     found = [
         (match.start(), match.end(), kind)
-        for kind, pattern in _PATTERNS
+        for kind, signs, pattern in _PATTERNS
+        if any(sign in text for sign in signs)
         for match in pattern.finditer(text)
     ]
     end_before = 0

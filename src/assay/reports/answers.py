@@ -22,6 +22,7 @@ from assay.core.errors import InputError
 from assay.core.results import AnswerNote, AnswerResults
 from assay.formats.spreadsheet import guarded_row
 from assay.reports.junit import NOT_XML
+from assay.reports.wording import Sentences
 from assay.reports.words import Words
 
 SHOWN = 30  # faults on a card; the results file has all
@@ -67,7 +68,12 @@ def _faults(results: AnswerResults) -> list[AnswerNote]:
 
 
 def _fault(note: AnswerNote, words: Words) -> tuple[str, str, str, str]:
-    return note.id, words(f"answers.fault_{note.value}"), note.text, note.reason
+    return note.id, words(f"answers.fault_{note.value}"), note.text, reason_of(note, words)
+
+
+def reason_of(note: AnswerNote, words: Words) -> str:
+    """The reason behind a finding, in the language of a report."""
+    return words(f"answers.reason_{note.why}", **note.facts) if note.why else note.reason
 
 
 def card(results: AnswerResults, language: str = "en") -> Any:
@@ -100,7 +106,7 @@ def card(results: AnswerResults, language: str = "en") -> Any:
     for check in results.verdict.checks if results.verdict else ():
         style = {"pass": "green", "fail": "red"}.get(check.status, "yellow")
         status = words(f"statuses.{check.status}")
-        parts.append(Text(f"{status}: {check.message}", style=style))
+        parts.append(Text(f"{status}: {Sentences(words).check(check)}", style=style))
     return Group(*parts)
 
 
@@ -123,7 +129,7 @@ def _markdown(results: AnswerResults, words: Words) -> str:
     if results.verdict:
         lines += ["", f"### {words('answers.gates')}", ""]
         lines += [
-            f"- **{words(f'statuses.{check.status}')}**: {_cell(check.message)}"
+            f"- **{words(f'statuses.{check.status}')}**: {_cell(Sentences(words).check(check))}"
             for check in results.verdict.checks
         ]
     lines += ["", f"### {words('answers.faults')}", ""]
@@ -160,7 +166,7 @@ def _html(results: AnswerResults, words: Words) -> str:
     )
     checks = "".join(
         f"<li class={check.status}>{escape(words(f'statuses.{check.status}'))}: "
-        f"{escape(check.message)}</li>"
+        f"{escape(Sentences(words).check(check))}</li>"
         for check in (results.verdict.checks if results.verdict else ())
     )
     heads = "".join(
@@ -191,7 +197,7 @@ def _junit(results: AnswerResults, words: Words) -> str:
     for check in results.verdict.checks if results.verdict else ():
         case = ElementTree.SubElement(suite, "testcase", classname="gates", name=check.title)
         if tag := tags.get(check.status):
-            ElementTree.SubElement(case, tag, message=_xml(check.message))
+            ElementTree.SubElement(case, tag, message=_xml(Sentences(words).check(check)))
     faults = faults_of(results)
     passes = results.verdict is not None and results.verdict.status == "pass"
     for entry in results.per_answer:

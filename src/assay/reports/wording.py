@@ -14,6 +14,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from assay.core.results import (
+    ANSWER_COUNTS,
+    ANSWER_SHARES,
     BOUNDS,
     DROPS,
     FEWEST,
@@ -374,7 +376,9 @@ class Sentences:
         return gate.name
 
     def gate_measure(self, check: Check) -> str:
-        name = self.words.figure(check.gate.measure)
+        measure = check.gate.measure
+        of_answers = measure in (*ANSWER_COUNTS, *ANSWER_SHARES)
+        name = self.words(f"answers.{measure}") if of_answers else self.words.figure(measure)
         if check.gate.slice == "overall":
             return name
         kind, _, slice_name = check.gate.slice.partition(":")

@@ -14,7 +14,8 @@ from assay.core.errors import Declined, InputError
 from assay.core.files import read_toml
 from assay.core.results import Gate
 from assay.engines.engine_table import EngineConfig, read_tables
-from assay.evaluation.gates import mistake
+from assay.evaluation.gate_values import answer_mistake
+from assay.evaluation.gates import is_answer_measure, mistake
 from assay.evaluation.search_space import TuneTable, read_tunes
 from assay.formats import is_irds
 from assay.judging import machine
@@ -43,6 +44,10 @@ class GateConfig(Gate, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     gold: str = ""
     engine: str = ""
+
+
+def plain_gate(gate: GateConfig) -> Gate:
+    return Gate(**{field: getattr(gate, field) for field in Gate.__struct_fields__})
 
 
 class Config(msgspec.Struct, frozen=True, kw_only=True):
@@ -88,7 +93,8 @@ def read_config(path: Path) -> Config:
         logs=logs,
         tune=read_tunes(file.tune, path),
     )
-    if not any(getattr(config, key) for key in config.__struct_fields__ if key != "gates"):
+    other = any(getattr(config, key) for key in config.__struct_fields__ if key != "gates")
+    if not other and not any(is_answer_measure(gate.measure) for gate in config.gates):
         require_pairs(config, path)
     _check_names(config, path)
     _check_judges(config, path)
@@ -175,10 +181,20 @@ def _check_names(config: Config, path: Path) -> None:
     _check_gates(config, path)
 
 
+def gates_on_answers(config: Config) -> list[Gate]:
+    """The gates that `assay answers check` decides by."""
+    return [plain_gate(gate) for gate in config.gates if is_answer_measure(gate.measure)]
+
+
 def _check_gates(config: Config, path: Path) -> None:
     for number, gate in enumerate(config.gates):
         if wrong := mistake(gate):
             raise InputError(wrong, where=f"{path}: gates[{number}]", hint=KEYS)
+        if is_answer_measure(gate.measure):
+            wrong, hint = answer_mistake(gate)
+            if wrong or gate.gold or gate.engine:
+                wrong = wrong or "a gate on answers names no gold set and no engine"
+                raise InputError(wrong, where=f"{path}: gates[{number}]", hint=hint)
         for kind, name, known in (
             ("gold set", gate.gold, config.gold),
             ("engine", gate.engine, config.engines),

@@ -16,7 +16,6 @@ from assay.answers.measures import (
     AnswerChange,
     authority_of,
     compare,
-    decide,
     gate_of,
     shared_questions,
     summary,
@@ -32,16 +31,19 @@ from assay.core.results import (
     AnswerReceipt,
     AnswerResults,
     AuthorityEntry,
+    Gate,
     GoldCard,
     InputFile,
 )
 from assay.core.results_file import encode
 from assay.core.types import GoldSet
 from assay.corpus.lookup import corpus_named
+from assay.evaluation.gates import decide
 from assay.formats import read_gold
 from assay.formats.results_json import read_answer_results
-from assay.reports.answers import render
+from assay.reports.answers import reason_of, render
 from assay.reports.words import Words
+from assay.workbench.project.config import CONFIG_NAME, gates_on_answers, read_config
 from assay.workbench.project.output_files import refuse_output
 
 Progress = Callable[[str, int, int], None]
@@ -55,7 +57,7 @@ def check_file(
     mapping: Mapping[str, str] | None = None,
     dataset: Path | None = None,
     gold: GoldSet | None = None,
-    gates: Sequence[str] = (),
+    gates: Sequence[str | Gate] = (),
     output: Path | None = None,
     report: Path | None = None,
     language: str = "en",
@@ -94,7 +96,7 @@ def check_all(
     corpus: str = "",
     as_of: str = "",
     gold: GoldSet | None = None,
-    gates: Sequence[str] = (),
+    gates: Sequence[str | Gate] = (),
     name: str = "answers",
     progress: Progress = lambda *_: None,
     receipt: AnswerReceipt | None = None,
@@ -102,7 +104,7 @@ def check_all(
     """Check answers that are at hand."""
     if as_of and not is_day(as_of):
         raise UsageError(f"{as_of!r} is not a date", hint="Write it as 2025-01-31.")
-    demands = [gate_of(text) for text in gates]
+    demands = [one if isinstance(one, Gate) else gate_of(one) for one in gates]
     listed = [one if isinstance(one, Answer) else answer_of(dict(one)) for one in answers]
     for answer in listed:
         if answer.as_of and not is_day(answer.as_of):
@@ -113,7 +115,7 @@ def check_all(
     sources = sources_of(corpus)
     checked = []
     for number, answer in enumerate(listed, 1):
-        checked.append(check(answer, sources, as_of))
+        checked.append(_explained(check(answer, sources, as_of)))
         progress("answers", number, len(listed))
     entries = [one.entry for one in checked]
     authorities = _authorities(listed, checked, gold, sources) if gold is not None else []
@@ -200,7 +202,24 @@ def guard(
         as_of=as_of,
         language=language,
     )
-    return check(asked, sources_of(corpus, home))
+    return _explained(check(asked, sources_of(corpus, home)))
+
+
+def _explained(checked: Checked) -> Checked:
+    """The findings with their reasons in English; reports say them in other languages."""
+    notes = [
+        msgspec.structs.replace(note, reason=reason_of(note, _ENGLISH)) if note.why else note
+        for note in checked.notes
+    ]
+    return checked._replace(notes=notes)
+
+
+_ENGLISH = Words("en")
+
+
+def configured_gates(config: Path = Path(CONFIG_NAME)) -> list[Gate]:
+    """The gates on answers in the `[[gates]]` of a configuration; none where there is no file."""
+    return gates_on_answers(read_config(config)) if config.exists() else []
 
 
 def report_answers(path: Path, output: Path, *, language: str = "en") -> None:

@@ -35,7 +35,7 @@ from assay.evaluation.gate_values import (
     latency_mistake,
     undecidable,
 )
-from assay.evaluation.gates import is_golden_measure
+from assay.evaluation.gates import is_answer_measure, is_golden_measure
 from assay.evaluation.golden_figures import FIGURES
 from assay.evaluation.measures import did_you_mean, parse_measure, parse_measures
 from assay.evaluation.receipts import measure_lines
@@ -43,7 +43,13 @@ from assay.formats.results_json import read_results
 from assay.reports import render
 from assay.reports.view import GOLDEN_SLICES
 from assay.workbench.deciding.baseline import read_baseline
-from assay.workbench.project.config import Config, GateConfig, GoldConfig, require_pairs
+from assay.workbench.project.config import (
+    Config,
+    GateConfig,
+    GoldConfig,
+    plain_gate,
+    require_pairs,
+)
 from assay.workbench.scoring import report
 from assay.workbench.scoring.request import measures_of_set, request_for, rubric_of
 from assay.workbench.scoring.score import score, verdict_on
@@ -223,7 +229,7 @@ def _with_verdict(
     if outcome.results is None:
         return outcome
     is_golden = isinstance(outcome.results, GoldenResults)
-    gates = [_plain_gate(gate) for gate in config.gates if _gate_applies(gate, outcome, every)]
+    gates = [plain_gate(gate) for gate in config.gates if _gate_applies(gate, outcome, every)]
     if not gates and not is_golden:
         return replace(outcome, results=msgspec.structs.replace(outcome.results, verdict=None))
     baseline = config.gold[outcome.gold].baseline
@@ -241,7 +247,8 @@ def _refuse_idle_gates(config: Config, file: Path, every: Sequence[Outcome]) -> 
     """A gate that holds for nothing that was run would pass whatever the results are. One that may
     be for a pair that failed is left: the failure is told."""
     for number, gate in enumerate(config.gates):
-        if not any(_gate_applies(gate, outcome, every) for outcome in every):
+        idle = not any(_gate_applies(gate, outcome, every) for outcome in every)
+        if idle and not is_answer_measure(gate.measure):  # `assay answers check` decides by those
             raise InputError(
                 f"the gate on {gate.measure} applies to no pair of gold set and engine here",
                 where=f"{file}: gates[{number}]",
@@ -253,6 +260,8 @@ def _gate_applies(gate: GateConfig, outcome: Outcome, every: Sequence[Outcome]) 
     """A gate that names no gold set is for the sets that have its measure; where all sets are of
     one kind it is for them, so that a measure written wrong is refused and not passed over."""
     if gate.gold not in ("", outcome.gold) or gate.engine not in ("", outcome.engine):
+        return False
+    if is_answer_measure(gate.measure):
         return False
     kinds = {
         isinstance(other.results, GoldenResults) for other in every if other.results is not None
@@ -268,15 +277,11 @@ def gates_on(config: Config, gold: str, engine: str, results: Results) -> list[G
     outcome = Outcome(gold=gold, engine=engine, results=results, cached=False)
     golden = isinstance(results, GoldenResults)
     return [
-        _plain_gate(gate)
+        plain_gate(gate)
         for gate in config.gates
         if _gate_applies(gate, outcome, [outcome])
         and (gate.gold or gate.measure in ALIASES or is_golden_measure(gate.measure) == golden)
     ]
-
-
-def _plain_gate(gate: GateConfig) -> Gate:
-    return Gate(**{field: getattr(gate, field) for field in Gate.__struct_fields__})
 
 
 # ── checking gates before anything is scored ──────────────────────────────────────────────────────
@@ -326,7 +331,7 @@ def _sets_of(gate: GateConfig, golden: dict[str, bool]) -> Iterator[str]:
     all."""
     one_kind = len(set(golden.values())) == 1
     for name, is_golden in golden.items():
-        if gate.gold not in ("", name):
+        if gate.gold not in ("", name) or is_answer_measure(gate.measure):
             continue
         any_kind = gate.gold or one_kind or gate.measure in ALIASES
         if any_kind or is_golden_measure(gate.measure) == is_golden:
