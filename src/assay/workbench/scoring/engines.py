@@ -14,7 +14,7 @@ from assay.core import conninfo
 from assay.core.errors import EngineError, InputError, UsageError
 from assay.engines.engine_table import EngineConfig
 from assay.engines.http_table import HttpTable, Preset, complete, mistake, pattern_of, presets
-from assay.engines.mapping import Mapping, Proposal, guess_mapping
+from assay.engines.mapping import Proposal, guess_mapping
 from assay.engines.running import BASELINES, Trial, kind_word, try_engine
 from assay.engines.secrets import names_in
 from assay.workbench.project.config import CONFIG_NAME, Config, read_config, read_engine
@@ -130,9 +130,10 @@ def propose_table(
     *,
     answer: bytes | None = None,
     top_k: int = 10,
-    chosen: Mapping | None = None,
+    chosen: abc.Mapping[str, str] | None = None,
 ) -> Proposal:
-    """A table for the service at an address. It is asked once, unless its `answer` is given."""
+    """A table for the service at an address. It is asked once, unless its `answer` is given.
+    `chosen` are paths of its mapping that are not to be guessed."""
     from assay.engines.http import HttpEngine, Response, decode_json, read_hits
 
     preset = _preset_at(address)
@@ -152,7 +153,7 @@ def propose_table(
     decoded, wrong, _ = decode_json(response)
     if wrong:
         raise EngineError(wrong)
-    mapping = guess_mapping(decoded, **(chosen.keys if chosen else {}))
+    mapping = guess_mapping(decoded, **(chosen or {}))
     stated = msgspec.to_builtins(complete(HttpTable(preset=preset)))
     keys = {"preset": preset} if preset else {}
     keys |= {"http": address or "http://HOST/PATH?q={{query}}"}
