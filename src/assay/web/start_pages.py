@@ -20,6 +20,7 @@ from assay.workbench.project import start as way
 from assay.workbench.project.service import reopened
 from assay.workbench.scoring.engines import propose_table
 
+ENDS = 5.0  # seconds that a process may take to end after its step is done
 MOST_SHOWN = 20_000  # characters at the end of an output
 # the pages that do a step as well, or show what came of it
 ALSO = {
@@ -92,6 +93,8 @@ def run_step(request: Request) -> Response:
     state = request.app.state
     with _starting:
         ran: StepRun | None = getattr(state, "step_run", None)
+        if ran is not None:
+            ran.thread.join(ENDS)
         at = way.next_step(way.known_answers())
         is_next = at is not None and at[1].key == form(request).text("step")
         if at and is_next and at[1].commands and (ran is None or not ran.thread.is_alive()):
