@@ -66,7 +66,10 @@ def start(
             way.keep_answers(answers)
         elif not _run(step, yes=yes):
             return
-    say("\nDone. To judge more, fill in pairs.csv; `assay start --steps` lists every command.")
+    say(
+        "\nDone. To judge more, fill in pairs.csv, then: assay gold merge set.json pairs.csv --judge "
+        "NAME. `assay start --steps` lists every command."
+    )
 
 
 def _listed(steps: list[StartStep]) -> str:
@@ -142,14 +145,7 @@ def _run(step: StartStep, *, yes: bool) -> bool:
             return False
     if not way.run_commands(step):
         return False
-    if not _is_now_done(step):
+    now = next(one for one in way.steps(way.known_answers()) if one.key == step.key)
+    if now == step:
         say("This step is not done yet. Then: assay start")
-        return False
-    return True
-
-
-def _is_now_done(step: StartStep) -> bool:
-    from assay.workbench.project import start as way
-
-    now = way.steps(way.known_answers())
-    return any(one.key == step.key and one.is_done for one in now)
+    return now != step

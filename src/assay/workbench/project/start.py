@@ -7,6 +7,7 @@ answers to the questions are kept in the workspace, in `start.json`.
 
 from __future__ import annotations
 
+import csv
 import re
 import shlex
 import subprocess
@@ -222,13 +223,18 @@ def _all_judged(answers: StartAnswers) -> bool:
 def _ruling_step(*, has_votes: bool) -> StartStep:
     """The disagreements go to a file, and come back from it with a ruling each."""
     is_written = OPEN.exists()
-    leave, back = ("-o", str(OPEN), "--blind"), ("--from", str(OPEN), "--by", "you")
+    leave, back = ("-o", str(OPEN), "--blind"), ("--from", str(OPEN), "--by", "chair")
     return StartStep(
         key="rulings",
         commands=(("gold", "adjudicate", str(SET), *(back if is_written else leave)),),
-        by_hand="rulings" if is_written else "",
+        by_hand="rulings" if is_written and not _is_filled_in(OPEN) else "",
         is_done=has_votes and dispute_count(SET) == 0,
     )
+
+
+def _is_filled_in(file: Path) -> bool:
+    with file.open(encoding="utf-8-sig", newline="") as lines:
+        return all(row.get("grade") for row in csv.DictReader(lines))
 
 
 def _depth(answers: StartAnswers) -> int:
