@@ -238,8 +238,8 @@ def _is_filled_in(file: Path) -> bool:
 
 
 def _depth(answers: StartAnswers) -> int:
-    """How deep to look into each engine, for about as many pairs as a judge has time for: half of
-    what two engines return is the same."""
+    """How deep to look into each engine, for at least about as many pairs as a judge has time for:
+    most of what two engines have on top is often the same."""
     try:
         queries = (
             len(formats.read_gold(SET).queries) if SET.exists() else len(read_queries(QUERIES))
@@ -247,7 +247,7 @@ def _depth(answers: StartAnswers) -> int:
     except AssayError:
         queries = 20
     per_query = answers.pairs / max(queries, 1)
-    return max(1, ceil(per_query / (1 + 0.5 * (len(answers.engines) - 1))))
+    return max(1, ceil(per_query / (1 + 0.3 * (len(answers.engines) - 1))))
 
 
 def _results(engine: str) -> str:
