@@ -14,6 +14,7 @@ from assay.reports.words import LANGUAGES, page_table
 from assay.web.app import create_app
 from assay.workbench.project import people
 from assay.workbench.project.service import open_service
+from kit.commands import Assay
 from kit.server import Access, local_client, take_token
 
 FOUND = {"took": 1, "data": {"found": [{"slug": "lease", "rank": 0.9, "heading": "A lease"}]}}
@@ -49,7 +50,7 @@ def run(client: TestClient, key: str) -> None:
     assert step(client) != key, client.get("/start").text
 
 
-def test_the_page_runs_each_command_and_shows_it(project: Path) -> None:
+def test_the_page_runs_each_command_and_shows_it(project: Path, assay_cli: Assay) -> None:
     with open_service() as service:
         client = local_client(service)
         assert 'href="/start"' in client.get("/").text
@@ -72,6 +73,17 @@ def test_the_page_runs_each_command_and_shows_it(project: Path) -> None:
         assert "set" in client.get("/judge").text, "the new set is open at once"
         assert client.post("/start/run", data={"step": "pool"}).status_code == 303
         assert step(client) == "votes", "a step that is not the next one does not run"
+        pairs = json.loads(Path("set.pool.json").read_text())["pairs"]
+        rows = [f"{pair['query_id']},{pair['doc_id']},2,It names it." for pair in pairs]
+        Path("grades.csv").write_text("\n".join(["query_id,doc_id,grade,rationale", *rows]))
+        assert assay_cli("gold", "merge", "set.json", "grades.csv", "--judge", "ann").code == 0
+        assert step(client) == "votes", "ben has not judged yet"
+        assert assay_cli("gold", "merge", "set.json", "grades.csv", "--judge", "ben").code == 0
+        assert step(client) == "compare"
+        run(client, "compare")
+        run(client, "next")
+        assert step(client) == ""
+        assert Path("pairs.csv").exists()
 
 
 def test_a_server_with_accounts_runs_nothing(project: Path) -> None:

@@ -53,6 +53,7 @@ def _start_page(request: Request, complaint: str = "", written: str = "") -> Res
         request,
         "start.html",
         400 if complaint else 200,
+        words=("decide",),
         steps=way.steps(answers),
         at=way.next_step(answers),
         usual=way.usual_answer,

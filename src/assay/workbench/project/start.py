@@ -215,7 +215,8 @@ def _judging_steps(answers: StartAnswers) -> list[StartStep]:
 
 def _all_judged(answers: StartAnswers) -> bool:
     """Whether every judge has graded every pair that was dealt to them, on the pages."""
-    pool, voted = read_pool(SET), {(*vote.pair, vote.judge) for vote in open_log(SET).votes()}
+    pool, votes = read_pool(SET), open_log(SET).votes()
+    voted = {(vote.query_id, vote.doc_id, vote.judge) for vote in votes}
     pairs = pool.pairs if pool else ()
     return all((*pair.key, judge) in voted for pair in pairs for judge in pair.judges)
 

@@ -159,7 +159,7 @@ def propose_table(
     keys |= {"http": address or "http://HOST/PATH?q={{query}}"}
     keys |= {key: path for key, path in mapping.keys.items() if not preset or stated[key] != path}
     lines = [f"{key} = {msgspec.json.encode(text).decode()}" for key, text in keys.items()]
-    completed = complete(HttpTable(**keys))
+    completed = complete(msgspec.convert(keys, HttpTable))
     reading = read_hits(response, pattern_of(completed, f"engines.{PROPOSED}"), top_k)
     return Proposal(
         name=PROPOSED,
