@@ -265,7 +265,8 @@ def _deciding_steps(answers: StartAnswers) -> list[StartStep]:
         ("score", "--dataset", str(SET), "--engine", engine, "--corpus", answers.corpus, "-o", path)
         for engine, path in zip(answers.engines, results, strict=True)
     )
-    asked = ("gold", "next", *results, "-o", str(NEXT))
+    alone = ("--threshold", "0.5") if len(results) == 1 else ()  # without another to compare with
+    asked = ("gold", "next", *results, *alone, "-o", str(NEXT))
     return [
         StartStep(
             key="compare",
