@@ -410,7 +410,7 @@ def test_a_hebrew_act_with_bare_numbers_gives_moments(tmp_path: Path) -> None:
     act = tmp_path / "law" / "marinas.md"
     act.parent.mkdir()
     act.write_text(
-        "# חוק המעגנים, התשפ\"ד–2024\n\n### 1. הגדרות\n\n(א) מעגן הוא מקום קשירה.\n\n"
+        '# חוק המעגנים, התשפ"ד–2024\n\n### 1. הגדרות\n\n(א) מעגן הוא מקום קשירה.\n\n'
         "(ב) רציף הוא חלק ממעגן.\n\n### 2. אגרה\n\nהאגרה תשולם לפי סעיף 1(א).\n"
     )
     _, documents, _ = imported(act)
