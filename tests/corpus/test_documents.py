@@ -404,3 +404,15 @@ def test_a_kind_that_cannot_be_guessed_is_asked_for(tmp_path: Path, assay_cli: A
     done = assay_cli("corpus", "import", tmp_path / "a.xyz", "--name", "c")
     assert done.code == 2
     assert "Give it before the path: documents, " in done.err
+
+
+def test_a_hebrew_act_with_bare_numbers_gives_moments(tmp_path: Path) -> None:
+    act = tmp_path / "law" / "marinas.md"
+    act.parent.mkdir()
+    act.write_text(
+        '# חוק המעגנים, התשפ"ד–2024\n\n### 1. הגדרות\n\n(א) מעגן הוא מקום קשירה.\n\n'
+        "(ב) רציף הוא חלק ממעגן.\n\n### 2. אגרה\n\nהאגרה תשולם לפי סעיף 1(א).\n"
+    )
+    _, documents, _ = imported(act)
+    assert list(documents) == ["marinas:1:א", "marinas:1:ב", "marinas:2"]
+    assert documents["marinas:1:ב"].title.startswith("סעיף 1(ב) לחוק המעגנים")

@@ -127,6 +127,8 @@ def pages_of(team: Team) -> list[Shown]:
         Shown("/invite/{token}", "/invite/none", ""),
         Shown("/me", "/me"),
         Shown("/people", "/people"),
+        Shown("/start", "/start"),
+        Shown("/start/map", "/start/map"),
         Shown("/people/history", "/people/history"),
         Shown("/judge", "/judge", "judge"),
         Shown("/judge/{set}", f"/judge/{gold}"),

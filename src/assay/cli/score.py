@@ -401,10 +401,17 @@ def show_presets(
 
 @engines_app.command("test")
 def try_out(
-    name: Annotated[str, typer.Argument(help="The engine, as its table is called.")],
+    name: Annotated[
+        str,
+        typer.Argument(help="The engine, as its table is called; or an address with {{query}}."),
+    ],
     query: Annotated[str, typer.Argument(help="What to search for.")],
     config: ConfigFile = None,
     top_k: Annotated[int, typer.Option(min=1, help="How many results to ask for.")] = 10,
+    response: Annotated[
+        Path | None,
+        typer.Option(help="With an address: propose a table for this answer, and ask nothing."),
+    ] = None,
     corpus: Annotated[str, typer.Option(help="Ask as a row of this corpus would.")] = "",
     practice_area: Annotated[
         str, typer.Option(help="Ask as a row of this practice area would.")
@@ -416,10 +423,16 @@ def try_out(
     filters: Annotated[str, typer.Option(help="Ask as a row with these filters would; JSON.")] = "",
     json: Json = False,
 ) -> None:
-    """Ask one query. Show the request, the answer, what was read from it, and what is wrong."""
-    from assay.reports.listing import trial
+    """Ask one query. Show the request, the answer, what was read from it, and what is wrong. For an
+    address, propose the table to write into assay.toml."""
+    from assay.reports.listing import proposal, trial
     from assay.workbench.scoring import engines
 
+    if name.startswith(("http://", "https://")):
+        answer = response.read_bytes() if response else None
+        proposed = engines.propose_table(name, query, answer=answer, top_k=top_k)
+        emit(proposed, lambda: proposal(proposed), json=json)
+        sys.exit(4 if proposed.wrong else 0)
     fields = {
         "corpus": corpus,
         "practice_area": practice_area,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from typing import TYPE_CHECKING, Annotated
 
@@ -45,16 +44,12 @@ def start(
     from assay.workbench.project import start as way
 
     answers = way.known_answers()
-    if documents:
-        answers = replace(answers, documents=documents, corpus=way.corpus_name(documents))
-    if judges:
-        names = tuple(name.strip() for name in judges.split(",") if name.strip())
-        answers = replace(answers, judges=names)
+    given = {"documents": documents, "judges": judges, "engines": ",".join(engine or ())}
+    for asked, text in given.items():
+        if text:
+            answers = way.answered(answers, asked, text)
     if pairs:
         answers = replace(answers, pairs=pairs)
-    if engine:
-        found = tuple(way.configure(one, answers.corpus) for one in engine)
-        answers = replace(answers, engines=found)
     way.keep_answers(answers)
     if show or json:
         found_steps = way.steps(answers)
@@ -63,16 +58,18 @@ def start(
     while (at := way.next_step(answers)) is not None:
         number, step = at
         say(f"\nStep {number} of {len(way.steps(answers))}: {step.title}", style="bold")
-        changed = _answered(step, answers)
-        if changed is None:
-            return
-        if changed != answers:
+        if step.asks:
+            changed = _answered(step, answers)
+            if changed is None:
+                return
             answers = changed
             way.keep_answers(answers)
-            continue
-        if not _run(step, yes=yes):
+        elif not _run(step, yes=yes):
             return
-    say("\nDone. To judge more, fill in pairs.csv; `assay start --steps` lists every command.")
+    say(
+        "\nDone. To judge more, fill in pairs.csv, then: assay gold merge set.json pairs.csv "
+        "--judge NAME. `assay start --steps` lists every command."
+    )
 
 
 def _listed(steps: list[StartStep]) -> str:
@@ -89,29 +86,24 @@ def _asks() -> bool:
 
 def _answered(step: StartStep, answers: StartAnswers) -> StartAnswers | None:
     """The answers with the one that the step asks for; None where nobody can be asked."""
-    from msgspec.structs import replace
-
     from assay.workbench.project import start as way
 
-    if not step.asks:
-        return answers
     if not _asks():
         say(f"next: {HOW[step.asks]}")
         return None
-    if step.asks == "queries":
-        say("Paste them here, one a line, and end with an empty line.")
-        say(f"{way.save_queries(_pasted())} queries kept in {way.QUERIES}")
-        return replace(answers)
     while True:
-        text = str(typer.prompt(HOW[step.asks], err=True, default=_usual(step, answers))).strip()
+        if step.asks == "queries":
+            say("Paste them here, one a line, and end with an empty line; or: logs")
+            if not (text := _pasted()):
+                return None
+        else:
+            text = str(
+                typer.prompt(
+                    HOW[step.asks], err=True, default=way.usual_answer(step, answers) or None
+                )
+            )
         try:
-            if step.asks == "documents":
-                return replace(answers, documents=text, corpus=way.corpus_name(text))
-            parts = tuple(part.strip() for part in text.split(",") if part.strip())
-            if step.asks == "judges":
-                return replace(answers, judges=parts)
-            names = tuple(way.configure(part, answers.corpus) for part in parts)
-            return replace(answers, engines=names)
+            return way.answered(answers, step.asks, text)
         except AssayError as error:
             say(f"{error}", style="red")
 
@@ -124,28 +116,22 @@ HOW = {
 }
 
 
-def _usual(step: StartStep, answers: StartAnswers) -> str | None:
-    from assay.core import extras
-
-    usual = f"{answers.corpus},bm25" if extras.has("search") else "bm25"
-    return {"engines": usual, "judges": "ann,ben"}.get(step.asks)
-
-
-def _pasted() -> list[str]:
+def _pasted() -> str:
     lines = []
     for line in sys.stdin:
         if not line.strip():
             break
         lines.append(line)
-    return lines
+    return "".join(lines)
 
 
 def _run(step: StartStep, *, yes: bool) -> bool:
     """Show the commands of a step and run them; whether the way goes on."""
+    from assay.reports.words import page_words
     from assay.workbench.project import start as way
 
     if step.by_hand:
-        say(step.by_hand)
+        say(page_words("en", "start")[f"by_hand {step.by_hand}"])
     for line in step.lines:
         put(line)
     if not step.commands or (step.by_hand and not _asks()):
@@ -157,20 +143,9 @@ def _run(step: StartStep, *, yes: bool) -> bool:
             return False
         if not typer.confirm("Run it?", default=True, err=True):
             return False
-    for command in step.commands:
-        done = subprocess.run([sys.executable, "-m", "assay", *command], check=False)
-        if done.returncode not in (0, 1, 3):  # a check that fails or is open is an answer
-            return False
-    if step.commands[0][:2] == ("engines", "test"):
-        way.mark_tried()
-    if not _is_now_done(step):
-        say("This step is not done yet. Then: assay start")
+    if not way.run_commands(step):
         return False
-    return True
-
-
-def _is_now_done(step: StartStep) -> bool:
-    from assay.workbench.project import start as way
-
-    now = way.steps(way.known_answers())
-    return any(one.title == step.title and one.is_done for one in now)
+    now = next(one for one in way.steps(way.known_answers()) if one.key == step.key)
+    if now == step:
+        say("This step is not done yet. Then: assay start")
+    return now != step

@@ -55,6 +55,7 @@ from assay.engines.http_table import (
     pattern_of,
     with_keys,
 )
+from assay.engines.mapping import fields_of, lists_in, number
 from assay.engines.secrets import filled, hidden, names_in, values_of
 
 SHOWN = 300  # characters of what a server says of an error; taste
@@ -271,9 +272,7 @@ def wait_of(value: str) -> float | None:
 # ── reading an answer ─────────────────────────────────────────────────────────────────────────────
 
 KEYS_SHOWN = 12  # keys of an answer in a message; taste
-NAMES = ("id", "_id", "doc_id", "document_id", "objectID", "docid", "key", "uuid")
 CLOSED_BY = {b"{": b"}", b"[": b"]"}
-LISTS = ("hits", "results", "docs", "documents", "items", "value", "children", "data", "candidates")
 
 
 class AnswerReading(msgspec.Struct, frozen=True, kw_only=True):
@@ -293,7 +292,7 @@ def not_read(why: str) -> AnswerReading:
 def read_hits(response: Response, pattern: Pattern, top_k: int) -> AnswerReading:
     """The hits of an answer. If there are more than `top_k`, the first documents count: a table may
     ask for many passages to get enough documents."""
-    answer, wrong, cut_short = _decode_json(response)
+    answer, wrong, cut_short = decode_json(response)
     if wrong:
         return AnswerReading(wrong=(wrong,), may_pass=cut_short)
     if pattern.error is not None and (said := _evaluate(pattern.error, answer)):
@@ -311,7 +310,7 @@ def read_hits(response: Response, pattern: Pattern, top_k: int) -> AnswerReading
         if len(found) > top_k and any(hit.doc_id == doc_id for hit in hits):
             continue
         said = _evaluate(pattern.score, item) if pattern.score is not None else None
-        score = _number(said)
+        score = number(said)
         if said is not None and score is None:
             return not_read(
                 f"score = {_text(pattern.score)} finds {_shorten(said)} at rank {rank}, "
@@ -322,7 +321,7 @@ def read_hits(response: Response, pattern: Pattern, top_k: int) -> AnswerReading
     return AnswerReading(hits=tuple(hits), notes=notes)
 
 
-def _decode_json(response: Response) -> tuple[Any, str, bool]:
+def decode_json(response: Response) -> tuple[Any, str, bool]:
     """The JSON of an answer; or its mistake, and whether it was cut short."""
     for text in (response.body, _respelled(response)):
         try:
@@ -383,17 +382,6 @@ def _id(value: Any) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
-def _number(value: Any) -> float | None:
-    """The number, which some servers write as a text."""
-    if not isinstance(value, int | float | str) or isinstance(value, bool):
-        return None
-    try:
-        number = float(value)
-    except (ValueError, OverflowError):
-        return None
-    return number if math.isfinite(number) else None
-
-
 def _hit(doc_id: str, score: float | None, pattern: Pattern, item: Any) -> Hit:
     return Hit(
         doc_id=doc_id,
@@ -439,7 +427,7 @@ def _no_list(pattern: Pattern, answer: Any, found: Any) -> str:
         )
     what = "nothing" if found is None else f"{_shorten(found)}, which is no list,"
     here = "" if found is None else _keys(found) if isinstance(found, dict) else ""
-    likely = _lists_in(answer)
+    likely = lists_in(answer)
     try_it = f" Perhaps hits = {likely[0]!r}?" if likely else ""
     return (
         f"hits = {_text(pattern.hits)} finds {what} in the answer. {here or _keys(answer)}{try_it}"
@@ -458,32 +446,11 @@ def _is_null(pattern: Pattern, answer: Any) -> bool:
 def _no_id(pattern: Pattern, item: Any, rank: int) -> str:
     found = _evaluate(pattern.id, item)
     what = "nothing" if found is None else f"{_shorten(found)}, which is no id,"
-    likely = [name for name in NAMES if isinstance(item, dict) and _id(item.get(name))]
-    likely += ["@"] if _id(item) else []
+    likely = [one.path for one in fields_of([item]) if one.part == "id"]
     if isinstance(found, list) and found and _id(found[0]):
         likely = [f"{pattern.id.expression}[0]"]
     try_it = f" Perhaps id = {likely[0]!r}?" if likely else ""
     return f"id = {_text(pattern.id)} finds {what} at rank {rank}. {_keys(item)}{try_it}"
-
-
-def _lists_in(answer: Any, path: str = "", depth: int = 0) -> list[str]:
-    """The paths to possible lists of hits, the likely ones first."""
-    if isinstance(answer, list) and depth == 0:
-        return ["@"]
-    if not isinstance(answer, dict) or depth > 3:
-        return []
-    here, below = [], []
-    for name, value in answer.items():
-        plain = name.isascii() and name.isidentifier()
-        step = name if plain else msgspec.json.encode(name).decode()
-        place = f"{path}.{step}" if path else step
-        if isinstance(value, list) and (not value or isinstance(value[0], dict | str)):
-            here.append((name not in LISTS, place))
-        below += _lists_in(value, place, depth + 1)
-    return [place for _, place in sorted(here, key=lambda pair: pair[0])] + below
-
-
-SCORES = ("score", "_score", "relevance", "similarity", "rank_score")  # usual names
 
 
 def _notes(hits: list[Hit], pattern: Pattern, found: list[Any], top_k: int) -> list[str]:
@@ -501,8 +468,8 @@ def _notes(hits: list[Hit], pattern: Pattern, found: list[Any], top_k: int) -> l
         )
     if pattern.score is not None and hits and all(hit.score is None for hit in hits):
         notes.append(f"score = {_text(pattern.score)} finds nothing: the hits have no scores")
-    if pattern.score is None and hits and isinstance(found[0], dict):
-        key = next((key for key in SCORES if _number(found[0].get(key)) is not None), "")
+    if pattern.score is None and hits:
+        key = next((one.path for one in fields_of(found) if one.part == "score"), "")
         notes += [f'the hits have no scores: write score = "{key}" to read theirs'] if key else []
     scores = [hit.score for hit in hits if hit.score is not None]
     if any(later > earlier for earlier, later in pairwise(scores)):

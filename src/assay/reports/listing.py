@@ -15,7 +15,7 @@ import msgspec
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from assay.core.types import Finding, Labelling, counted
+from assay.core.types import Finding, Hit, Labelling, counted
 from assay.law.versions import mark_of
 from assay.reports.grids import Hanging, headed, plain
 from assay.reports.numbers import Numbers
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from assay.corpus.citations import Resolved
     from assay.corpus.disk import LinkedDocument
     from assay.engines.http_table import Preset
+    from assay.engines.mapping import Proposal
     from assay.engines.running import Trial
     from assay.evaluation.reliability import CalibrationReport, Reliability
     from assay.formats.benchmarks import BenchmarkCard, BenchmarkReport
@@ -520,11 +521,26 @@ def trial(trial: Trial) -> RenderableType:
         parts += _section("Answer", [f"{trial.millis:.1f} ms"])
     if trial.ok:
         parts += [Text(f"Read: {len(trial.hits)} of at most {trial.top_k} hits", style="bold")]
-        parts += [_hits(trial)] if trial.hits else []
+        parts += [_hits(trial.hits)] if trial.hits else []
     parts += [Text(f"note: {note}", style="yellow") for note in trial.notes]
     parts += [Text(f"wrong: {wrong}", style="red") for wrong in trial.wrong]
     if trial.ok:
         parts.append(Text(f"{trial.engine} can be measured", style="green"))
+    return Group(*parts)
+
+
+def proposal(proposed: Proposal) -> RenderableType:
+    """The table to paste, what it reads, and what else could be read."""
+    lines = [f"[engines.{proposed.name}]", *proposed.table.splitlines()]
+    parts = [*_section("Write into assay.toml", lines)]
+    table = headed("path", "in the first result", "used as", "or as")
+    for one in proposed.mapping.fields:
+        used = [part for part, path in proposed.mapping.keys.items() if path == one.path]
+        others = [part for part in one.parts if part not in used]
+        table.add_row(one.path, one.example, ", ".join(used), ", ".join(others))
+    parts += [table, *([_hits(proposed.hits)] if proposed.hits else [])]
+    parts += [Text(f"note: {note}", style="yellow") for note in proposed.notes]
+    parts += [Text(f"wrong: {wrong}", style="red") for wrong in proposed.wrong]
     return Group(*parts)
 
 
@@ -544,9 +560,9 @@ def _body(text: str) -> list[str]:
     return laid.splitlines()
 
 
-def _hits(trial: Trial) -> RenderableType:
+def _hits(hits: Sequence[Hit]) -> RenderableType:
     table = headed("rank", "id", "score", "title")
-    for rank, hit in enumerate(trial.hits, start=1):
+    for rank, hit in enumerate(hits, start=1):
         score = "" if hit.score is None else f"{hit.score:.4g}"
         table.add_row(str(rank), hit.doc_id, score, hit.title)
     return table

@@ -62,6 +62,7 @@ from assay.web.page_frame import HERE, error_page, is_api, json, language_for, m
 from assay.web.people_pages import PEOPLE_ROUTES
 from assay.web.review_pages import REVIEW_ROUTES
 from assay.web.search_pages import SEARCH_ROUTES
+from assay.web.start_pages import START_ROUTES
 from assay.web.tune_pages import TUNE_ROUTES
 from assay.workbench.judging.page import open_set_for_judging
 from assay.workbench.project import logs, people
@@ -75,6 +76,7 @@ TABLES: tuple[list[Guarded], ...] = (
     PEOPLE_ROUTES,
     JUDGE_ROUTES,
     REVIEW_ROUTES,
+    START_ROUTES,
 )
 
 SHORTEST = 16  # characters of a secret that is given from outside

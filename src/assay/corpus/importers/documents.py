@@ -218,7 +218,7 @@ def _documents(content: Content, file: _File, options: Options) -> Iterator[Docu
     source = _Source(file.id, title, content.date, language, stated)
     is_mail = bool(content.people) and not by
     sections = [] if by == "file" or is_mail else find_sections(content.blocks)
-    if by == "moment" or (not by and _is_act(title, sections)):
+    if by == "moment" or (not by and _is_act(title, sections, language)):
         yield from _act_documents(source, sections)
     elif len(sections) > 1:
         yield from _section_documents(source, sections)
@@ -328,8 +328,10 @@ UNFINISHED = (":", ";", ",", "–", "—")  # what follows belongs to the same m
 COUNTED = ("fi", "sv", "fr")  # where moments are counted; elsewhere one is cited by its number
 
 
-def _is_act(title: str, sections: list[Section]) -> bool:
-    numbered = sum(one.heading is not None and one.heading.kind == "section" for one in sections)
+def _is_act(title: str, sections: list[Section], language: str) -> bool:
+    """In Hebrew the sections of an act have numbers alone."""
+    kinds = ("section", "number") if language == "he" else ("section",)
+    numbered = sum(one.heading is not None and one.heading.kind in kinds for one in sections)
     return numbered > 1 and bool(_LAW.search(title))
 
 

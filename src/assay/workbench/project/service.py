@@ -13,7 +13,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
@@ -115,6 +115,14 @@ def open_service(
         if recorder is not None:
             recorder.close()
         opened.close()
+
+
+def reopened(service: Service) -> Service:
+    """The service with the gold sets and the configuration that the project has now."""
+    path = service.project / CONFIG_NAME
+    config = read_config(path) if path.exists() else service.config
+    sets = sets_of(config, tuple(service.gold_sets.values()), service.project, service.store)
+    return replace(service, config=config, gold_sets=sets)
 
 
 def attach_past(store: Store, paths: Iterable[Path]) -> None:

@@ -7,31 +7,39 @@ answers to the questions are kept in the workspace, in `start.json`.
 
 from __future__ import annotations
 
+import csv
 import re
 import shlex
+import subprocess
+import sys
 from collections.abc import Sequence
+from math import ceil
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from assay import formats
 from assay.core import extras
-from assay.core.errors import AssayError
+from assay.core.errors import AssayError, InputError
 from assay.core.files import write_atomic
 from assay.core.workspace import workspace
 from assay.corpus.lookup import corpus_named, is_corpus
 from assay.engines.indexed import is_indexed
 from assay.gold.log import open_log
-from assay.judging.pool import pool_path
+from assay.judging.pool import pool_path, read_pool
+from assay.reports.words import page_words
 from assay.workbench.judging.rulings import dispute_count
 from assay.workbench.judging.set_edits import read_queries
-from assay.workbench.project.config import CONFIG_NAME
+from assay.workbench.project.config import CONFIG_NAME, read_config
+from assay.workbench.scoring.engines import propose_table
 
 SET = Path("set.json")
 QUERIES = Path("queries.txt")
 OPEN = Path("open.csv")
 NEXT = Path("pairs.csv")
 _UNSAFE = re.compile(r"[^\w.-]+")
+LOGS = "logs"  # the queries are taken from the search log
 PAIRS = 60  # that a judge is asked for, by default: an hour
 
 
@@ -40,16 +48,19 @@ class StartAnswers(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
     documents: str = ""
     corpus: str = ""
+    queries: str = str(QUERIES)  # or LOGS
     engines: tuple[str, ...] = ()
     judges: tuple[str, ...] = ()
     pairs: int = PAIRS
 
 
 class StartStep(msgspec.Struct, frozen=True, kw_only=True):
-    """One step: its title, the commands that do it, and what a person does where no command can.
-    `asks` names the answer that is missing."""
+    """One step: the commands that do it, and what a person does where no command can. `asks` names
+    the answer that is missing. Its words are in `reports/words/pages/start.*.toml`, by `key` and
+    `by_hand`."""
 
-    title: str
+    key: str
+    title: str = ""
     commands: tuple[tuple[str, ...], ...] = ()
     by_hand: str = ""
     asks: str = ""
@@ -83,12 +94,14 @@ def corpus_name(documents: str) -> str:
 
 def steps(answers: StartAnswers) -> list[StartStep]:
     """The whole way, each step with whether it is done."""
-    return [
+    found = [
         *_document_steps(answers),
         *_question_steps(answers),
         *_judging_steps(answers),
         *_deciding_steps(answers),
     ]
+    words = page_words("en", "start")
+    return [replace(step, title=words[f"step {step.key}"]) for step in found]
 
 
 def next_step(answers: StartAnswers) -> tuple[int, StartStep] | None:
@@ -102,7 +115,7 @@ def _document_steps(answers: StartAnswers) -> list[StartStep]:
     is_here = bool(name) and is_corpus(name)
     found = [
         StartStep(
-            title="Import your documents",
+            key="documents",
             commands=(("corpus", "import", answers.documents, "--name", name),) if name else (),
             asks="" if name else "documents",
             is_done=is_here,
@@ -111,7 +124,7 @@ def _document_steps(answers: StartAnswers) -> list[StartStep]:
     if extras.has("search"):
         found.append(
             StartStep(
-                title="Make them searchable",
+                key="index",
                 commands=(("index", name),),
                 is_done=is_here and is_indexed(corpus_named(name, None), None),
             )
@@ -123,39 +136,36 @@ def _question_steps(answers: StartAnswers) -> list[StartStep]:
     has_set, has_list = SET.exists(), QUERIES.exists()
     return [
         StartStep(
-            title="Write the queries of your users, one a line, into queries.txt",
+            key="queries",
             asks="queries",
-            by_hand="Twenty will do. People's own words are best.",
-            is_done=has_list or has_set,
+            is_done=has_list or has_set or answers.queries == LOGS,
         ),
         StartStep(
-            title="Make a gold set of them, with nothing judged yet",
-            commands=(("gold", "init", str(SET), "--queries", str(QUERIES)),),
+            key="set",
+            commands=(("gold", "init", str(SET), "--queries", answers.queries),),
             is_done=has_set,
         ),
         StartStep(
-            title="Name the engines to compare",
+            key="engines",
             asks="engines",
             is_done=len(answers.engines) > 0,
         ),
         StartStep(
-            title="Try each engine on a query",
+            key="try",
             commands=tuple(
-                ("engines", "test", engine, _first_query()) for engine in _configured(answers)
+                ("engines", "test", engine, _first_query()) for engine in _can_try(answers)
             ),
             is_done=bool(answers.engines)
-            and (not _configured(answers) or (workspace() / "start-tried").exists()),
+            and (not _can_try(answers) or (workspace() / "start-tried").exists()),
         ),
     ]
 
 
-def _configured(answers: StartAnswers) -> list[str]:
-    """The engines that `assay.toml` describes: the others are our own."""
-    if not Path(CONFIG_NAME).exists():
-        return []
-    from assay.workbench.project.config import read_config
-
-    return [name for name in read_config(Path(CONFIG_NAME)).engines if name in answers.engines]
+def _can_try(answers: StartAnswers) -> list[str]:
+    """The engines that can be asked one query: not the baselines."""
+    path = Path(CONFIG_NAME)
+    described = read_config(path).engines if path.exists() else {}
+    return [name for name in answers.engines if name in described or is_corpus(name)]
 
 
 def _first_query() -> str:
@@ -177,14 +187,14 @@ def _judging_steps(answers: StartAnswers) -> list[StartStep]:
     pooling = ("gold", "pool", str(SET), *_engine_options(answers), "--corpus", answers.corpus)
     pooling += ("--depth", str(_depth(answers)), "--judges", judges or "ann,ben", "--overlap", "1")
     return [
-        StartStep(title="Name two judges", asks="judges", is_done=bool(answers.judges)),
+        StartStep(key="judges", asks="judges", is_done=bool(answers.judges)),
         StartStep(
-            title="Pool the top results of the engines",
+            key="pool",
             commands=(pooling,),
             is_done=pool_path(SET).exists(),
         ),
         StartStep(
-            title="Write a packet for each judge",
+            key="packets",
             commands=tuple(
                 ("gold", "packet", str(SET), "--judge", judge, "-o", str(path))
                 for judge, path in packets
@@ -192,35 +202,45 @@ def _judging_steps(answers: StartAnswers) -> list[StartStep]:
             is_done=has_votes or (bool(packets) and all(path.exists() for _, path in packets)),
         ),
         StartStep(
-            title="Bring the votes back, and see how far the judges agree",
+            key="votes",
             commands=(("gold", "merge", str(SET), *received), ("gold", "agreement", str(SET)))
             if received
             else (),
-            by_hand=""
-            if received
-            else "Send each judge their .html file. They open it in a "
-            "browser and send back a file that ends in votes.jsonl: put it into this folder.",
-            is_done=has_votes,
+            by_hand="" if received else "votes",
+            is_done=has_votes and (bool(received) or _all_judged(answers)),
         ),
         _ruling_step(has_votes=has_votes),
     ]
 
 
+def _all_judged(answers: StartAnswers) -> bool:
+    """Whether every judge has graded every pair that was dealt to them, on the pages."""
+    pool, votes = read_pool(SET), open_log(SET).votes()
+    voted = {(vote.query_id, vote.doc_id, vote.judge) for vote in votes}
+    pairs = pool.pairs if pool else ()
+    return all((*pair.key, judge) in voted for pair in pairs for judge in pair.judges)
+
+
 def _ruling_step(*, has_votes: bool) -> StartStep:
     """The disagreements go to a file, and come back from it with a ruling each."""
     is_written = OPEN.exists()
-    leave, back = ("-o", str(OPEN), "--blind"), ("--from", str(OPEN), "--by", "you")
+    leave, back = ("-o", str(OPEN), "--blind"), ("--from", str(OPEN), "--by", "chair")
     return StartStep(
-        title="Rule where the judges disagree",
+        key="rulings",
         commands=(("gold", "adjudicate", str(SET), *(back if is_written else leave)),),
-        by_hand=f"Fill in grade and rationale in {OPEN} first." if is_written else "",
+        by_hand="rulings" if is_written and not _is_filled_in(OPEN) else "",
         is_done=has_votes and dispute_count(SET) == 0,
     )
 
 
+def _is_filled_in(file: Path) -> bool:
+    with file.open(encoding="utf-8-sig", newline="") as lines:
+        return all(row.get("grade") for row in csv.DictReader(lines))
+
+
 def _depth(answers: StartAnswers) -> int:
-    """How deep to look into each engine, for about as many pairs as a judge has time for: half of
-    what two engines return is the same."""
+    """How deep to look into each engine, for at least about as many pairs as a judge has time for:
+    most of what two engines have on top is often the same."""
     try:
         queries = (
             len(formats.read_gold(SET).queries) if SET.exists() else len(read_queries(QUERIES))
@@ -228,7 +248,7 @@ def _depth(answers: StartAnswers) -> int:
     except AssayError:
         queries = 20
     per_query = answers.pairs / max(queries, 1)
-    return max(1, round(per_query / (1 + 0.5 * (len(answers.engines) - 1))))
+    return max(1, ceil(per_query / (1 + 0.3 * (len(answers.engines) - 1))))
 
 
 def _results(engine: str) -> str:
@@ -245,14 +265,15 @@ def _deciding_steps(answers: StartAnswers) -> list[StartStep]:
         ("score", "--dataset", str(SET), "--engine", engine, "--corpus", answers.corpus, "-o", path)
         for engine, path in zip(answers.engines, results, strict=True)
     )
-    asked = ("gold", "next", *results, "-o", str(NEXT))
+    alone = ("--threshold", "0.5") if len(results) == 1 else ()  # without another to compare with
+    asked = ("gold", "next", *results, *alone, "-o", str(NEXT))
     return [
         StartStep(
-            title="Score and compare the engines",
+            key="compare",
             commands=(*scoring, *((("compare", *results),) if len(results) > 1 else ())),
             is_done=_is_scored(answers),
         ),
-        StartStep(title="See what to judge next", commands=(asked,), is_done=NEXT.exists()),
+        StartStep(key="next", commands=(asked,), is_done=NEXT.exists()),
     ]
 
 
@@ -267,7 +288,11 @@ def configure(engine: str, corpus: str) -> str:
     before = path.read_text(encoding="utf-8") if path.exists() else ""
     if f"[engines.{engine}]" in before:
         return engine
-    name, keys = engine_table(Answers(engine=engine, corpus=corpus))
+    if engine.startswith(("http://", "https://")):
+        proposed = propose_table(engine, _first_query())
+        name, keys = proposed.name, proposed.table
+    else:
+        name, keys = engine_table(Answers(engine=engine, corpus=corpus))
     taken = 2
     while f"[engines.{name}]" in before:
         name, taken = f"{name.rstrip('0123456789')}{taken}", taken + 1
@@ -276,12 +301,53 @@ def configure(engine: str, corpus: str) -> str:
     return name
 
 
-def mark_tried() -> None:
-    write_atomic(workspace() / "start-tried", "")
+def run_commands(step: StartStep, output: int | None = None) -> bool:
+    """Run the commands of a step, here or with their output in a file; whether none failed."""
+    for command in step.commands:
+        done = subprocess.run(
+            [sys.executable, "-m", "assay", *command],
+            check=False,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+        )
+        if done.returncode not in (0, 1, 3):  # a check that fails or is open is an answer
+            return False
+    if step.key == "try":
+        write_atomic(workspace() / "start-tried", "")
+    return True
 
 
 def save_queries(lines: Sequence[str]) -> int:
-    """Keep pasted queries; how many there are."""
+    """Keep pasted queries, if there are any; how many there are."""
     kept = [line.strip() for line in lines if line.strip()]
-    write_atomic(QUERIES, "".join(f"{line}\n" for line in kept))
+    if kept:
+        write_atomic(QUERIES, "".join(f"{line}\n" for line in kept))
     return len(kept)
+
+
+def answered(answers: StartAnswers, asked: str, text: str) -> StartAnswers:
+    """The answers with one more: what a person wrote."""
+    parts = tuple(part.strip() for part in text.split(",") if part.strip())
+    if asked == "documents":
+        path = Path(text.strip()).expanduser()
+        if not text.strip() or not path.exists():
+            raise InputError(f"there is no file or folder {text.strip()!r}")
+        return replace(answers, documents=str(path), corpus=corpus_name(str(path)))
+    if asked == "queries":
+        if text.strip() == LOGS:
+            return replace(answers, queries=LOGS)
+        if not save_queries(text.splitlines()):
+            raise InputError("no queries", hint="Write one on each line.")
+        return answers
+    if not parts:
+        raise InputError("nothing was named", hint="Write the names with commas between.")
+    if asked == "judges":
+        return replace(answers, judges=parts)
+    return replace(answers, engines=tuple(configure(part, answers.corpus) for part in parts))
+
+
+def usual_answer(step: StartStep, answers: StartAnswers) -> str:
+    """What a step proposes, where it asks for something."""
+    engines = f"{answers.corpus},bm25" if extras.has("search") else "bm25"
+    return {"engines": engines, "judges": "ann,ben"}.get(step.asks, "")

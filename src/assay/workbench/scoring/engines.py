@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import re
+from collections import abc
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import msgspec
 
 from assay.core import conninfo
-from assay.core.errors import InputError, UsageError
+from assay.core.errors import EngineError, InputError, UsageError
 from assay.engines.engine_table import EngineConfig
-from assay.engines.http_table import HttpTable, Preset, presets
+from assay.engines.http_table import HttpTable, Preset, complete, mistake, pattern_of, presets
+from assay.engines.mapping import Proposal, guess_mapping
 from assay.engines.running import BASELINES, Trial, kind_word, try_engine
 from assay.engines.secrets import names_in
 from assay.workbench.project.config import CONFIG_NAME, Config, read_config, read_engine
@@ -95,7 +98,7 @@ def try_named(
     *,
     config: Path | None = None,
     top_k: int = 10,
-    known: Mapping[str, object] | None = None,
+    known: abc.Mapping[str, object] | None = None,
 ) -> Trial:
     """Ask one query of an engine that has a name, and show every step."""
     known = known or {}
@@ -116,6 +119,66 @@ def try_named(
     if engine.routes:
         engine = _route(engine, str(known.get("corpus", "")))
     return try_engine(engine, query, top_k, known)
+
+
+PROPOSED = "service"  # the name of its table
+
+
+def propose_table(
+    address: str,
+    query: str,
+    *,
+    answer: bytes | None = None,
+    top_k: int = 10,
+    chosen: abc.Mapping[str, str] | None = None,
+) -> Proposal:
+    """A table for the service at an address. It is asked once, unless its `answer` is given.
+    `chosen` are paths of its mapping that are not to be guessed."""
+    from assay.engines.http import HttpEngine, Response, decode_json, read_hits
+
+    preset = _preset_at(address)
+    table = HttpTable(http=address, preset=preset)
+    if address:
+        key, said = mistake(table)
+        if said:
+            raise InputError(said, where=key, hint="Or give an answer of it with --response FILE.")
+    if answer is not None:
+        response = Response(status=200, headers={}, body=answer, millis=0.0)
+    else:
+        engine = HttpEngine(PROPOSED, table)
+        try:
+            response = engine.send(engine.request(query, top_k, {}), 30.0)
+        finally:
+            engine.close()
+    decoded, wrong, _ = decode_json(response)
+    if wrong:
+        raise EngineError(wrong)
+    mapping = guess_mapping(decoded, **(chosen or {}))
+    stated = msgspec.to_builtins(complete(HttpTable(preset=preset)))
+    keys = {"preset": preset} if preset else {}
+    keys |= {"http": address or "http://HOST/PATH?q={{query}}"}
+    keys |= {key: path for key, path in mapping.keys.items() if not preset or stated[key] != path}
+    lines = [f"{key} = {msgspec.json.encode(text).decode()}" for key, text in keys.items()]
+    completed = complete(msgspec.convert(keys, HttpTable))
+    reading = read_hits(response, pattern_of(completed, f"engines.{PROPOSED}"), top_k)
+    return Proposal(
+        name=PROPOSED,
+        table="\n".join(lines),
+        mapping=mapping,
+        hits=list(reading.hits),
+        wrong=list(reading.wrong),
+        notes=list(reading.notes),
+    )
+
+
+def _preset_at(address: str) -> str:
+    """The preset whose address has this form: OpenSearch and Elasticsearch are asked alike."""
+    path = urlsplit(address).path
+    for name, preset in presets().items():
+        form = re.escape(urlsplit(preset.example).path)
+        if re.fullmatch(re.sub(r"[A-Z_]{3,}", "[^/]+", form), path):
+            return name
+    return ""
 
 
 def _route(engine: EngineConfig, corpus: str) -> EngineConfig:
