@@ -89,9 +89,9 @@ def row_signals(index: Index, text: str, lookup: Lookup | None = None) -> Signal
     signals["oneself"] = np.full(size, float(asked.for_oneself))
     if index.vectors is not None:
         signals["dense"] = _cosines(index, asked, text, similar)
-        is_prose = index.marked.kinds == PROSE
-        signals["dense_prose"] = np.where(is_prose, np.maximum(signals["dense"], 0.0), 0.0)
-        signals["dense_rows"] = np.where(is_prose, 0.0, np.maximum(signals["dense"], 0.0))
+        on_prose = index.marked.kinds == PROSE
+        signals["dense_prose"] = np.where(on_prose, np.maximum(signals["dense"], 0.0), 0.0)
+        signals["dense_rows"] = np.where(on_prose, 0.0, np.maximum(signals["dense"], 0.0))
     signals["year"] = _years(index, asked)
     has_year = signals["year"] > 0
     signals["holds"] = has_year & _holds(index, asked)
