@@ -53,9 +53,11 @@ SPREAD = 0.05  # least deviation by which evidence is scaled
 NOTHING = 1e-3  # a weight below it is none
 FLAT = 0.7  # of the slope that is fitted
 GOLDEN_SLOPE = 0.43
+REPORT_SLOPE = 0.3
+REPORT_REFUSED = 0.02  # with a report left out this refuses 5% of what it answers
 INSIDE = 0.6  # of the questions that people ask, those that a collection answers: taste
-HOME = {"law-fi-1": "six acts, with questions", "law-he-1": "73 acts, with questions"}
-HOME |= {"opinions-en-1": "opinions"}
+HOME = {"law-fi-1": ("six acts, with questions",), "law-he-1": ("73 acts, with questions",)}
+HOME |= {"opinions-en-1": ("opinions",), "static-fi-1": ("reports", "each report")}
 AGAINST = {"rarity", "missing", "names_missing"}  # evidence against an answer
 MOST_OUTSIDE = 40  # questions of each other collection that are asked as outside ones
 MOST_INSIDE = 250  # questions of a collection that it answers
@@ -470,29 +472,34 @@ def calibrated(models: Pair, asked: Sequence[Asked]) -> dict[str, Calibration]:
     slope of `right` is not fitted: golden sets state least scores of .55 and .60, and the scores of
     questions that are answered stay above them."""
     found = {}
-    for encoder, name in HOME.items():
-        here = [one for one in asked if one.collection == name]
+    for encoder, home in HOME.items():
+        name = home[0]
+        here = [one for one in asked if one.collection.partition(":")[0] in home]
         inside = [one for one in here if one.right is not None]
         if not inside:
             continue
         right = np.array([is_first_right(one) for one in inside])
+        if name == "reports":  # what is asked often stands on a page that nobody expected, too
+            right |= np.array([bool(one.right and any(one.right[:2])) for one in inside])
         logits = np.array([models.right.logit(one.evidence or {}) for one in inside])
         share = float(right.mean())
-        shift = float(np.log(share / (1 - share)) - GOLDEN_SLOPE * logits.mean())
-        scale = Scale(round(shift, 4), GOLDEN_SLOPE)
+        slope = REPORT_SLOPE if name == "reports" else GOLDEN_SLOPE
+        shift = float(np.log(share / (1 - share)) - slope * logits.mean())
+        scale = Scale(round(shift, 4), slope)
         if name == "opinions":
             scale = confidence.fit_scale(logits, right)
         answered = [one.right is not None for one in here]
         names = sorted({name for one in here for name in one.evidence or {}})
         own = fit(here, names, answered, strength=HOME_STRENGTH, free=True)
         scope = np.array([own.logit(one.evidence or {}) for one in here])
-        least = float(np.quantile(scope[answered], REFUSED))
+        refusal = REPORT_REFUSED if name == "reports" else REFUSED
+        least = float(np.quantile(scope[answered], refusal))
         own = msgspec.structs.replace(own, bias=round(own.bias - least, 4))
         found[encoder] = Calibration(own=own, right=scale, questions=len(inside))
         sure = np.array([scale.probability(float(logit)) for logit in logits])
         refused = (scope < least)[~np.array(answered)].mean()
         say(
-            f"{name}, calibrated: ECE {expected_error(sure, right):.3f}, refused {REFUSED}, "
+            f"{name}, calibrated: ECE {expected_error(sure, right):.3f}, refused {refusal}, "
             f"outside refused {refused:.3f}"
         )
     return found

@@ -36,6 +36,14 @@ FOLDS = 6
 OTHERS = 80  # questions of other acts, asked where a fold's acts have no written questions
 CANDIDATES = {"fused": 40, "dense": 25, "words": 25, "questions": 15}
 NEGATIVE = {"later", "excluded", "place"}
+NEGATIVE |= {
+    "no_year",
+    "not_held",
+    "other_accounts",
+    "unasked_group",
+    "other_column",
+    "whole_table",
+}
 NAMES = (
     *("words", "expanded", "asked_by", "subject", "dense", "beside"),
     *("questions", "unasked", "votes", "unvoted", "later", "excluded", "said", "close", "place"),
@@ -149,7 +157,10 @@ class Questions:
 
 
 def fit(
-    asked: Sequence[Asked], without: Sequence[str] = (), names: Sequence[str] = NAMES
+    asked: Sequence[Asked],
+    without: Sequence[str] = (),
+    names: Sequence[str] = NAMES,
+    strength: float = STRENGTH,
 ) -> np.ndarray:
     """The weights under which the right candidates are most likely; `without` some features."""
     used = [one for one in asked if one.right.any() and not one.right.all()]
@@ -168,7 +179,7 @@ def fit(
         hit = np.add.reduceat(likely * right, starts[:-1]) + 1e-12
         slope = matrix.T @ (likely / total[group] - likely * right / hit[group]) / len(used)
         value = float(np.mean(np.log(total) - np.log(hit)))
-        return value + STRENGTH * weights @ weights, slope + 2 * STRENGTH * weights
+        return value + strength * weights @ weights, slope + 2 * strength * weights
 
     bounds = [
         (0.0, 0.0)

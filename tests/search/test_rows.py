@@ -202,6 +202,7 @@ def test_what_the_reports_do_not_answer(engine: Engine, question: str) -> None:
         ("Mikä oli Lapuan kirjaston budjetti?", "figure", True, ""),
         ("Miksi Lapuan kirjaston budjetti ylittyi?", "text", False, "budjetti"),
         ("Montako asukasta tuli osallistuvaan budjetointiin?", "figure", False, "budjetointiin"),
+        ("Montako hanketta asukasbudjetilla tehtiin?", "figure", False, "asukasbudjetilla"),
         ("Mistä Lapua hankki maata?", "text", False, "maata"),
         ("Kenellä on Lapualla oikeus nostaa lainaa?", "text", False, "lainaa"),
         ("Minkä kuntien kanssa Lapua toimii?", "text", False, "kuntien"),

@@ -34,7 +34,7 @@ import numpy as np
 from assay.search.arrays import TINY, Array, best_rows, cosines
 from assay.search.fuzzy_bm25 import Lookalikes
 from assay.search.index import Index
-from assay.search.profile import OPINIONS, ROWS
+from assay.search.profile import OPINIONS, REPORTS, ROWS
 from assay.search.signals import Signals, asked_vector, similar_words, statutory_terms
 
 ABSTAIN = 0.5  # the probability that the collection answers, below which the engine abstains
@@ -57,6 +57,7 @@ SHIFT = 1.0  # the deviation of the shift of a corpus from none, before any of i
 SLOPE = 0.3  # and of its slope from one
 LEAST_SLOPE = 0.1  # more evidence never means less
 STEPS = 20
+READ = ("least", "said", "plain", "close", "oneself")  # signals of reports that are evidence
 Evidence = dict[str, float]
 
 
@@ -131,10 +132,10 @@ def models_of(index: Index) -> str:
 
 
 def calibration_of(index: Index) -> Calibration | None:
-    """The shipped calibration: of advisory opinions, and where questions were written for every act
-    of an index."""
+    """The shipped calibration: of advisory opinions, of annual reports, and where questions were
+    written for every act of an index."""
     is_home = index.asked is not None and any(index.acts) and bool(index.act_is_asked.all())
-    if not is_home and index.profile.name != OPINIONS.name:
+    if not is_home and index.profile.name not in (OPINIONS.name, REPORTS.name):
         return None
     return shipped().calibrations.get(index.profile.encoder)
 
@@ -294,6 +295,8 @@ def evidence(
     the mean cosine against those of everyday questions. `asked`: how alike a question is that was
     written for one of the first hits, where there are any. `one_act` and `act_gap`: how many of the
     first hits are of one act, and how far it is ahead of all others, where there are several.
+    Of reports, READ: how well the least known word is known; how many words the closest passage
+    says, and which share of them, and of their rarity; and whether somebody asks for himself.
     `names`: the question names a section, title or town that is here; `names_missing`: one that is
     not."""
     fused = signals["fused"]
@@ -334,6 +337,8 @@ def evidence(
         found["one_act"] = float(act[top[:ACT_HITS]].mean()) - USUAL_ACT
         ahead = max(0.0, _ahead(fused, act, allowed)) / deviation
         found["act_gap"] = math.log1p(4 * ahead) - USUAL_ACT_GAP
+    if index.profile.kind == ROWS:
+        found |= {name: float(signals[name][first]) for name in READ if name in signals}
     found |= _names(signals, top)
     return {name: float(np.clip(value, -4.0, 8.0)) for name, value in found.items()}
 

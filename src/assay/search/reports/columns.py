@@ -30,8 +30,8 @@ GROUP = re.compile(
     re.I,
 )
 OWN = re.compile(r"\b(?:emo)?(?:kaupun[gk]i|kunta|kunna)(?:n|lla|t|na|ssa|sta)?(?![\wäö])", re.I)
-# but not *osallistuva budjetointi*, which is something that people do
-BUDGET = re.compile(r"budjet(?!oin[tn])|talousarvio|\bTA\b|määräraha|budget", re.I)
+# but not *osallistuva budjetointi* or *asukasbudjetti*, which are something that people do
+BUDGET = re.compile(r"(?<!asukas)budjet(?!oin[tn])|talousarvio|\bTA\b|määräraha|budget", re.I)
 _WORD = re.compile(r"[^\W\d_]+")
 # a kind of column, how a heading says it, and how a question does
 KINDS = tuple(

@@ -1,5 +1,9 @@
 """Ranking in reports: rows of tables and passages of prose in one list.
 
+**Features.** A score is a weighted sum of features, as for other documents (ranker.py).
+`training/reports_ranker.py` fits the weights, one set for questions that ask for a text and one for
+all others.
+
 **Words.** A document has three fields: the label of a row, its context (headings, table, group,
 columns), and prose. A word of the question is compared with index words by their looks
 (fuzzy_bm25.py), and its soft frequencies in the fields are added with weights, the label's the
@@ -12,9 +16,8 @@ of data/fi.rows.tsv whose words are all in the question gives another reading of
 counts by the reading that fits it best.
 
 **What is not a word.** A town that is named is a filter: figures of another town are no answer. A
-town that has no report here leaves what names it. A year, the accounts of the group or of the town
-alone, and the budget multiply: a row without the asked year is hardly an answer, one of the group
-where nobody asked for the group a little less.
+town that has no report here leaves what names it. That a document lacks the asked year or budget,
+or is of other accounts than those that are asked for, counts against it.
 
 **Spread.** The rows of one table look alike, and a reader wants to see where else a figure stands:
 each further hit of a table and of a page counts a little less than the one before.
@@ -36,7 +39,8 @@ from assay.language.towns import FORMER
 from assay.search.arrays import TINY, Array, Doubles, best_rows, cosines
 from assay.search.fuzzy_bm25 import Similar
 from assay.search.index import Index
-from assay.search.reports.fields import PROSE, ROW, TABLE, is_prose, passages_of, sentences_in
+from assay.search.ranker import ranked, weights_of
+from assay.search.reports.fields import PROSE, TABLE, is_prose, passages_of, sentences_in
 from assay.search.reports.query import Question, question_of, readings, similar_words
 from assay.search.reports.towns import of_towns
 from assay.search.signals import asked_vector
@@ -44,28 +48,12 @@ from assay.search.signals import asked_vector
 FIELDS = {"label": 4.0, "context": 1.2, "body": 1.0, "page": 0.5}  # what a word counts in each
 LENGTHS = {"label": 0.5, "context": 0.3, "body": 0.75, "page": 0.0}  # how much its length counts
 K1 = 1.2
-PRECISE = 0.15  # more for a label that says nothing else than what is asked for
-OF_SUBJECT = 0.1  # more for a table that is about nothing else than what is asked for
-GRAMS = 0.5  # what n-grams count beside words
 READ = 0.95  # what a reading counts beside the question as it is
-DENSE = 0.3  # the encoder on prose
-DENSE_SAID = 0.5  # the same, by passages
-DENSE_ROWS = 0.05
-NO_YEAR = 0.2
 RECENT = 4  # years that the prose of a report looks back
-OTHER_ACCOUNTS = 0.6  # the town's where the group is asked for, and the other way round
-UNASKED_GROUP = 0.85
-NO_BUDGET = 0.75  # no column of the kind that is asked for
-OTHER_MOMENT = 0.85  # what stands at the start of a year, where nobody asks for that
 SAYS_BUDGET = 0.6  # of a question, from where on a sentence on a budget says it
-# what each kind of document counts where a figure is asked for, a text, or keywords are given
-BY_KIND = {
-    "figure": {ROW: 1.0, TABLE: 0.9, PROSE: 0.85},
-    "text": {ROW: 0.8, TABLE: 0.8, PROSE: 1.0},
-    "": {ROW: 1.0, TABLE: 0.9, PROSE: 0.95},
-}
 ONLY_REPORT = 0.5  # as if it had been named, in part
 OWN_WORDS = 0.5  # of a sentence, where one is to be shown
+OWN_VECTOR = 0.5
 SPREAD = 40  # first hits that are spread
 NO_NAME = 0.4  # what says all but the name that is asked for
 SAME_NAME = 0.7  # how alike a name must be
@@ -87,37 +75,34 @@ def row_signals(index: Index, text: str, lookup: Lookup | None = None) -> Signal
     here = of_towns(index, asked, FIELDS)
     fields = _Fields(index, asked)
     size = len(index)
-    best = np.zeros(size)
-    attained = np.zeros(size)
-    coverage = np.zeros(size)
+    signals: Signals = {
+        name: np.zeros(size) for name in ("attained", "coverage", "grams", "about", "named")
+    }
     every = list(readings(asked.words, asked.light, asked.parts))
     for number, reading in enumerate(every):
-        words = tuple(reading)
-        read = fields.scores(reading)
         share = 1.0 if not number else READ
-        better = share * read.attained > attained
-        attained = np.where(better, share * read.attained, attained)
-        coverage = np.maximum(coverage, share * read.coverage)
-        fit = read.attained + GRAMS * fields.by_grams(words) + PRECISE * read.precision
-        fit = fit + OF_SUBJECT * read.of_subject
-        best = np.maximum(best, share * fit)
-    signals: Signals = {"coverage": coverage, "attained": attained, "named": np.zeros(size)}
-    fused = best
+        for name, values in fields.features(reading).items():
+            signals[name] = np.maximum(signals[name], share * values)
     similar = [fields.similar(word) for word in asked.words]
     signals["least"] = np.full(size, _least_known(asked, similar))
-    signals["said"] = np.minimum(MOST_SAID, coverage * len(asked.words))
+    signals["said"] = np.minimum(MOST_SAID, signals["coverage"] * len(asked.words))
     signals["oneself"] = np.full(size, float(asked.for_oneself))
     if index.vectors is not None:
         signals["dense"] = _cosines(index, asked, text, similar)
-        dense = DENSE if index.said is None else DENSE_SAID
-        weight = np.where(index.marked.kinds == PROSE, dense, DENSE_ROWS)
-        fused = fused + weight * np.maximum(signals["dense"], 0.0)
-    signals["fit"] = _fit(index, asked)
+        on_prose = index.marked.kinds == PROSE
+        signals["dense_prose"] = np.where(on_prose, np.maximum(signals["dense"], 0.0), 0.0)
+        signals["dense_rows"] = np.where(on_prose, 0.0, np.maximum(signals["dense"], 0.0))
     signals["year"] = _years(index, asked)
-    signals["holds"] = (signals["year"] > 0) & _holds(index, asked)
-    fused = fused * signals["fit"] * np.where(signals["holds"], 1.0, NO_YEAR)
+    has_year = signals["year"] > 0
+    signals["holds"] = has_year & _holds(index, asked)
+    signals["no_year"] = 1.0 - signals["year"]
+    signals["not_held"] = has_year & ~signals["holds"]
+    signals |= _other(index, asked)
+    kind = "text" if asked.asks == "text" else "figure"
+    fused = np.maximum(0.0, ranked(signals, weights_of(f"reports-{kind}")))
     signals["town"] = np.full(size, _town(index, asked, here))
-    signals["fused"] = _spread(index, np.where(here, fused, 0.0))
+    signals["in_town"] = here
+    signals["fused"] = spread(index, np.where(here, fused, 0.0))
     if lookup is not None:
         signals |= {name: np.zeros(size) for name in ("close", "plain", "said")}
         for row in best_rows(signals["fused"], LOOKED_AT):
@@ -213,7 +198,7 @@ def passage_for(index: Index, question: Read, document: Document) -> tuple[str, 
     row = index.row_of.get(document.id, -1)
     if index.said is not None and (own := index.said.documents == row).sum() == len(sentences):
         vector = asked_vector(index, " ".join(asked.words))
-        scores = scores + DENSE_SAID * cosines(index.said.vectors[own], vector)
+        scores = scores + OWN_VECTOR * cosines(index.said.vectors[own], vector)
     assert index.words is not None
     said = {
         index.words.words[n]
@@ -227,21 +212,12 @@ def passage_for(index: Index, question: Read, document: Document) -> tuple[str, 
 
 
 @dataclass(frozen=True)
-class _Read:
-    attained: Doubles
-    coverage: Doubles
-    precision: Doubles  # how much of a label is asked for, where the rest of the question fits
-    of_subject: Doubles  # the same of what a table is about
-
-
-@dataclass(frozen=True)
 class _Word:
-    """A word of a question: how often and whether it stands in each document, in its label, and how
-    rare it is."""
+    """A word of a question: how often and whether it stands in each document, in what its table is
+    about, and how rare it is."""
 
     frequency: Doubles
     presence: Doubles
-    in_label: Doubles
     in_subject: Doubles
     rarity: float
 
@@ -258,34 +234,29 @@ class _Fields:
     def similar(self, word: str) -> Similar:
         return similar_words(self._index, word, self.asked.meant.get(word, ()))
 
-    def scores(self, words: Mapping[str, float]) -> _Read:
-        """`words` are those of a reading, and what each counts."""
+    def features(self, words: Mapping[str, float]) -> Signals:
+        """`words` are those of a reading, and what each counts. `about` is how much of what a table
+        is about is asked for, where the rest of the question fits."""
         size = len(self._index)
-        scores = np.zeros(size)
-        covered = np.zeros(size)
-        in_label, in_subject = np.zeros(size), np.zeros(size)
+        scores, covered, in_subject = np.zeros(size), np.zeros(size), np.zeros(size)
         total = TINY
         for word, share in words.items():
             found = self._word(word)
             weight = share * found.rarity
             scores += weight * found.frequency / (found.frequency + K1)
             covered += weight * found.presence
-            in_label += found.in_label
             in_subject += found.in_subject
             total += weight
         most = FIELDS["label"] / (FIELDS["label"] + K1)  # a label that is the word alone
         coverage = covered / total
-        return _Read(
-            attained=np.minimum(1.0, scores / total / most),
-            coverage=coverage,
-            precision=coverage * self._share_of("label", in_label),
-            of_subject=coverage * self._share_of("subject", in_subject),
-        )
-
-    def _share_of(self, name: str, asked: Doubles) -> Doubles:
-        """Of the words of a field, those that are asked for; an older index lacks some fields."""
-        field = self._index.soft.get(name)
-        return asked if field is None else np.minimum(1.0, asked / np.maximum(field.different, 1))
+        subject = self._index.soft.get("subject")  # not in an older index
+        different = np.ones(size) if subject is None else np.maximum(subject.different, 1)
+        return {
+            "attained": np.minimum(1.0, scores / total / most),
+            "coverage": coverage,
+            "grams": self.by_grams(tuple(words)),
+            "about": coverage * np.minimum(1.0, in_subject / different),
+        }
 
     def _word(self, word: str) -> _Word:
         if word in self._known:
@@ -294,7 +265,6 @@ class _Fields:
         similar = self.similar(word)
         frequency = np.zeros(len(index))
         presence = np.zeros(len(index))
-        in_label = presence
         subject = index.soft.get("subject")
         in_subject = presence if subject is None else np.minimum(1.0, subject.frequency(similar))
         for name, weight in FIELDS.items():
@@ -303,11 +273,10 @@ class _Fields:
                 norm = index.soft[name].lengths * LENGTHS[name] + 1 - LENGTHS[name]
                 frequency += weight * own / norm
                 presence = np.maximum(presence, np.minimum(1.0, own))
-                in_label = presence if name == "label" else in_label
         held = float(presence.sum())
         size = len(index)
         rarity = float(np.log1p((size - held + 0.5) / (held + 0.5)))
-        self._known[word] = _Word(frequency, presence, in_label, in_subject, rarity)
+        self._known[word] = _Word(frequency, presence, in_subject, rarity)
         return self._known[word]
 
     def close(
@@ -425,31 +394,29 @@ def _holds(index: Index, asked: Question) -> Array:
     return holds
 
 
-def _fit(index: Index, asked: Question) -> Doubles:
+def _other(index: Index, asked: Question) -> Signals:
+    """What is of other accounts than those that are asked for, of the group where nobody asked for
+    a group, rows without a column, or of another moment, than is asked for, and tables, which
+    hold the answer in one of their rows."""
     marks = index.marked
-    by_kind = BY_KIND[asked.asks]
-    fit = np.select(
-        [index.marked.kinds == ROW, index.marked.kinds == TABLE],
-        [by_kind[ROW], by_kind[TABLE]],
-        by_kind[PROSE],
-    )
-    if asked.group:
-        fit = fit * np.where(marks.group, 1.0, OTHER_ACCOUNTS)
-    else:
-        less = OTHER_ACCOUNTS if asked.own else UNASKED_GROUP
-        fit = fit * np.where(marks.group & ~marks.own, less, 1.0)
-    if asked.budget:
-        fit = fit * np.where(marks.budget | (index.marked.kinds == PROSE), 1.0, NO_BUDGET)
+    is_group = marks.group & ~marks.own
+    nothing = np.zeros(len(index), bool)
+    is_table = marks.kinds != PROSE
+    other = is_table & ~marks.budget if asked.budget else nothing
+    for kind in asked.kinds & marks.with_kind.keys():
+        other = other | (is_table & ~marks.with_kind[kind])
     if not asked.at_start:
-        fit = fit * np.where(marks.at_start, OTHER_MOMENT, 1.0)
-    for kind in asked.kinds:
-        has = marks.with_kind.get(kind)
-        if has is not None:
-            fit = fit * np.where(has | (index.marked.kinds == PROSE), 1.0, NO_BUDGET)
-    return np.asarray(fit)
+        other = other | marks.at_start
+    is_unasked = asked.asks != "text" and not asked.group and not asked.own
+    return {
+        "other_accounts": ~marks.group if asked.group else is_group & asked.own,
+        "unasked_group": is_group & is_unasked,
+        "other_column": other,
+        "whole_table": marks.kinds == TABLE,
+    }
 
 
-def _spread(index: Index, fused: Doubles) -> Doubles:
+def spread(index: Index, fused: Doubles) -> Doubles:
     """The first hits, with less for each further one of the same table or page."""
     spread = fused.copy()
     left = [int(row) for row in best_rows(fused, SPREAD)]
