@@ -27,7 +27,7 @@ function source(read) {
   let at = 0;
   for (const [start, end] of read.marks.length ? read.marks : read.near ? [read.near] : []) {
     if (start < at) continue;
-    law.append(text.slice(at, start), reading.make(read.marks.length ? "mark" : "span", text.slice(start, end), "place"));
+    law.append(text.slice(at, start), reading.make(read.marks.length ? "mark" : "span", text.slice(start, end), "spot"));
     at = end;
   }
   law.append(text.slice(at));
@@ -37,8 +37,9 @@ function source(read) {
 
 function opened(box) {
   box.setAttribute("aria-busy", "false");
-  const place = box.querySelector(".place");
-  box.scrollTop = place ? place.getBoundingClientRect().top - box.getBoundingClientRect().top - box.clientHeight / 3 : 0;
+  const law = box.querySelector(".law"), spot = box.querySelector(".spot");
+  box.scrollTop = 0;
+  if (spot) law.scrollTop = spot.getBoundingClientRect().top - law.getBoundingClientRect().top - law.clientHeight / 3;
   if (begun && narrow.matches) requestAnimationFrame(() => box.scrollIntoView({ block: "start" }));
   begun = true;
 }

@@ -82,7 +82,7 @@ class ShownSentence(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ShownClaim(msgspec.Struct, frozen=True, kw_only=True):
-    """A claim to judge, with the chips of its sentence."""
+    """A claim to judge, with the chips of its sentence; on the answer as a whole, the faults."""
 
     id: str
     claim: Claim
@@ -144,12 +144,12 @@ def _claim(
     if document is None or not kind_of(document):
         return None
     claim = msgspec.convert(document.metadata["claim"], Claim)
-    low, high = record.sentences[claim.sentence] if claim.sentence >= 0 else (0, 0)
-    mine = [
-        chip
-        for chip in chips
-        if low <= chip.start < high and (chip.kind != "citation" or chip.claim == doc_id)
-    ]
+    if claim.kind == "support":
+        low, high = record.sentences[claim.sentence]
+        here = [chip for chip in chips if low <= chip.start < high]
+        mine = [chip for chip in here if chip.kind != "citation" or chip.claim == doc_id]
+    else:
+        mine = [chip for chip in chips if chip.tone == "bad" and claim.kind != "nugget"]
     title = document.citations[0] if document.citations else ""
     return ShownClaim(id=doc_id, claim=claim, text=document.title, title=title, chips=mine)
 
@@ -403,6 +403,9 @@ def answer_set(service: Service, name: str, judge: str) -> AnswerSet:
     )
 
 
+_MARKER = re.compile(r"[\[\]【】\d,\s]*")
+
+
 def _authorities(cited: Iterable[tuple[int, Chip]]) -> list[Authority]:
     """One row for each source and finding. A citation without a source is its own row; a bare
     marker of a passage that nobody has is none."""
@@ -412,10 +415,13 @@ def _authorities(cited: Iterable[tuple[int, Chip]]) -> list[Authority]:
         key = (title or chip.text, chip.value)
         known = found.get(key)
         answers = [*(known.answers if known else []), number]
-        prose = chip.text if not re.fullmatch(r"[\[\]【】\d,\s]*", chip.text) else ""
+        is_marker = _MARKER.fullmatch(chip.text) is not None
+        if is_marker and not title:
+            continue
+        keeps = known is not None and (is_marker or not _MARKER.fullmatch(known.text))
         found[key] = Authority(
             title=title or chip.text,
-            text=(known.text if known else "") or prose,
+            text=known.text if known is not None and keeps else chip.text,
             value=chip.value,
             answers=list(dict.fromkeys(answers)),
         )

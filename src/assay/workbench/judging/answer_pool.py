@@ -119,7 +119,7 @@ def pool_answers(
     prepared.sort(key=lambda one: one.query.id)
     rules = rubric_found_again(RUBRIC, output)
     gold = GoldSet(
-        name=output.stem,
+        name=output.stem.replace("-", " ").capitalize(),
         version="1",
         created_at=now_in_utc(),
         rubric=rules.id,
