@@ -24,9 +24,7 @@ def reading(browser: Any, url: str, dataset: Path, name: str, said: list[str]) -
     return page
 
 
-def test_findings_come_first_and_are_stepped_through(
-    browser: Any, url: str, dataset: Path
-) -> None:
+def test_findings_come_first_and_are_stepped_through(browser: Any, url: str, dataset: Path) -> None:
     said: list[str] = []
     page = reading(browser, url, dataset, "first", said)
     faults = page.locator(".fault .tag").all_inner_texts()

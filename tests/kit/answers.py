@@ -21,8 +21,8 @@ ANSWERS: list[dict[str, Any]] = [
     {
         "id": "first",
         "question": f"How long is the notice? {HOSTILE}",
-        "answer": "The notice must be sent “at least thirty days before the meeting to every member”"
-        f" [1]. The fee is 40 euros [2]. Nobody objects [7]. {HOSTILE} That is all.",
+        "answer": "The notice must be sent “at least thirty days before the meeting to every"
+        f" member” [1]. The fee is 40 euros [2]. Nobody objects [7]. {HOSTILE} That is all.",
         "retrieved": [{"id": "n-1", "text": NOTICE}, {"id": "f-1", "text": FEE}],
     },
     {

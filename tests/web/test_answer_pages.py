@@ -131,7 +131,12 @@ def test_machine_votes_enter_through_the_correction(tmp_path: Path) -> None:
     """On 12 answers people and the machine judge alike, on 28 more the machine alone. The estimate
     uses both, and what people checked is said."""
     rows = [
-        {**ANSWERS[1], "id": f"a{n}", "question": f"What is fee {n}?", "answer": f"Fee {n} is due [1]."}
+        {
+            **ANSWERS[1],
+            "id": f"a{n}",
+            "question": f"What is fee {n}?",
+            "answer": f"Fee {n} is due [1].",
+        }
         for n in range(40)
     ]
     (tmp_path / "many.jsonl").write_text("\n".join(map(json.dumps, rows)))
@@ -190,7 +195,9 @@ def test_every_page_in_every_language_escapes_and_names_no_model(
     assert "secret-model" in chair.text
 
 
-def test_the_words_of_a_quotation_are_marked_in_the_source(client: TestClient, dataset: Path) -> None:
+def test_the_words_of_a_quotation_are_marked_in_the_source(
+    client: TestClient, dataset: Path
+) -> None:
     claim = by_kind(claims(dataset)["first"])["support"][0]
     asked = {"set": "drafts", "query": query_of(claim), "doc": claim.id}
     read = client.get("/api/judge/document", params=asked).json()

@@ -108,7 +108,9 @@ def pool(
         Path | None,
         typer.Option(help="Points that answers should make, vital or okay (nuggetizer JSONL)."),
     ] = None,
-    judges: Annotated[str, typer.Option(help="Who judges, as in anna,bertil. Default: anybody.")] = "",
+    judges: Annotated[
+        str, typer.Option(help="Who judges, as in anna,bertil. Default: anybody.")
+    ] = "",
     overlap: Annotated[float, typer.Option(help="The share of answers that two judge.")] = 0.0,
     json: Json = False,
 ) -> None:

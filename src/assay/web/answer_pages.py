@@ -12,12 +12,12 @@ from assay.workbench.judging.answer_figures import judged_answers
 from assay.workbench.judging.answer_page import answer_set, answer_sets
 from assay.workbench.project.service import gold_path
 
-WORDS = ("answers",)
+WORDS = ("answer_set",)
 
 
 def list_answer_sets(request: Request) -> Response:
     sets = answer_sets(service_of(request), user_of(request).name)
-    return page(request, "answers.html", sets=sets)
+    return page(request, "answers.html", words=WORDS, sets=sets)
 
 
 def show_answer_set(request: Request) -> Response:
@@ -27,9 +27,7 @@ def show_answer_set(request: Request) -> Response:
     chair = is_chair(request)
     figures = judged_answers(gold_path(service, name), service.home) if chair else None
     first = next((row.id for row in shown.answers if row.judged < row.asked), "")
-    return page(
-        request, "answer_set.html", words=WORDS, shown=shown, first=first, figures=figures
-    )
+    return page(request, "answer_set.html", shown=shown, first=first, figures=figures)
 
 
 ANSWER_ROUTES = [

@@ -140,7 +140,7 @@ def show_query(request: Request) -> Response:
     return page(
         request,
         "answer.html" if answer else "judge.html",
-        words=(*WORDS, "answers") if answer else (),
+        words=(*WORDS, "answer_set") if answer else (),
         answer=answer,
         shown=shown,
         rubric=rubric,

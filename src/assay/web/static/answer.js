@@ -23,6 +23,9 @@ function point(sentence, chip = null) {
 function source(read) {
   const law = reading.make("div", "", "law"), text = read.row.text;
   law.dir = "auto";
+  law.tabIndex = 0;  // it scrolls
+  law.setAttribute("role", "region");
+  law.setAttribute("aria-label", read.facts[0] || read.row.doc_id);
   if (read.language) law.lang = read.language;
   let at = 0;
   for (const [start, end] of read.marks.length ? read.marks : read.near ? [read.near] : []) {

@@ -141,7 +141,8 @@ def values_of(
         values |= {"support_precision": precision, "support_recall": recall}
     if is_judged["nugget"] and kinds["nugget"]:
         values |= nugget_recall(
-            ("vital" if claims[id].vital else "okay", ASSIGNED[grades[id]]) for id in kinds["nugget"]
+            ("vital" if claims[id].vital else "okay", ASSIGNED[grades[id]])
+            for id in kinds["nugget"]
         )
     for kind in ("correct", "grounded"):
         if kinds[kind] and is_judged[kind]:
@@ -179,10 +180,8 @@ def _system(name: str, judged: Sequence[_Judged]) -> JudgedSystem:
 
 
 def _figure(measure: str, judged: Sequence[_Judged]) -> JudgedFigure:
-    people, machines = (
-        _by_question((one.question, values[measure]) for one in judged for values in (one[side],))
-        for side in (1, 2)
-    )
+    people = _by_question((one.question, one.people[measure]) for one in judged)
+    machines = _by_question((one.question, one.machines[measure]) for one in judged)
     both = [question for question in people if question in machines]
     others = [question for question in machines if question not in people]
     figure = JudgedFigure(value=None, people=len(people), questions=len(people) + len(others))
@@ -203,10 +202,10 @@ def _figure(measure: str, judged: Sequence[_Judged]) -> JudgedFigure:
     if not people:
         return replace(figure, reason=reason or "nothing to measure is judged")
     (bounds,) = mean_intervals(np.array([[value] for value in people.values()]))
-    interval = None
-    if bounds.low is not None and bounds.high is not None:
-        interval = (bounds.low, bounds.high)
-    return replace(figure, value=fmean(people.values()), interval=interval, reason=reason)
+    mean = replace(figure, value=fmean(people.values()), reason=reason)
+    if bounds.low is None or bounds.high is None:
+        return mean
+    return replace(mean, interval=(bounds.low, bounds.high))
 
 
 def _by_question(values: Iterable[tuple[str, float | None]]) -> dict[str, float]:

@@ -426,5 +426,3 @@ def _authorities(cited: Iterable[tuple[int, Chip]]) -> list[Authority]:
             answers=list(dict.fromkeys(answers)),
         )
     return sorted(found.values(), key=lambda one: one.title.casefold())
-
-

@@ -137,7 +137,7 @@ def pool_answers(
         claims=sum(len(one.documents) - 1 for one in prepared),
         settled=sum(each.is_fault for each in cited),
         without_text=sum(not each.claim and not each.is_fault for each in cited),
-        nuggets=sum("nugget" == kind_of(each) for one in prepared for each in one.documents),
+        nuggets=sum(kind_of(each) == "nugget" for one in prepared for each in one.documents),
     )
 
 
@@ -337,8 +337,9 @@ def _sentences(text: str, entry: AnswerEntry) -> list[tuple[int, int]]:
     """The sentences as the check of quotations has them; what has no letter is none."""
     if entry.refused and not entry.citations:
         return []
-    spans = sorted((one.start, one.end) for one in (*entry.citations, *entry.quotes))
-    ends = sentence_ends(text, spans)
+    spans = [(one.start, one.end) for one in entry.citations]
+    spans += [(one.start, one.end) for one in entry.quotes]
+    ends = sentence_ends(text, sorted(spans))
     bounds = zip([0, *ends], ends, strict=False)
     return [(a, b) for a, b in bounds if any(letter.isalpha() for letter in text[a:b])]
 
