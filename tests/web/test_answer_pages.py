@@ -251,3 +251,35 @@ def test_what_cannot_be_prepared_is_refused(dataset: Path, tmp_path: Path) -> No
     plain = tmp_path / "plain.json"
     plain.write_text('{"queries": []}')
     assert "no set of answers" in refused("score", str(plain))
+
+
+def test_home_counts_what_is_to_judge_and_runs_no_engine_on_answers(client: TestClient) -> None:
+    home = client.get("/", headers={"x-role": "chair"}).text
+    assert '<a href="/answers">' in home.partition("<main")[0]
+    assert 'href="/judge" id="waits" data-n="10"' in home
+    assert "drafts" not in home.partition("<main")[2]
+
+
+def test_citations_that_a_trec_run_states_beside_its_sentences(tmp_path: Path) -> None:
+    row = {
+        "topic_id": "t1",
+        "topic": "What is the fee?",
+        "references": [{"docid": "f-1", "text": "The fee is 40 euros."}],
+        "answer": [
+            {"text": "The fee is 40 euros.", "citations": [0]},
+            {"text": "Nobody likes it.", "citations": []},
+        ],
+    }
+    (tmp_path / "trec.jsonl").write_text(json.dumps(row))
+    results, dataset = tmp_path / "results.json", tmp_path / "drafts.json"
+    run("answers", "check", str(tmp_path / "trec.jsonl"), "-o", str(results))
+    run("answers", "pool", str(results), "-o", str(dataset))
+    (listed,) = claims(dataset).values()
+    assert [claim.title for claim in by_kind(listed)["support"]] == ["The fee is 40 euros."]
+
+
+def test_the_same_answers_twice_are_refused(dataset: Path, tmp_path: Path) -> None:
+    results = str(tmp_path / "results.json")
+    arguments = ["answers", "pool", results, results, "-o", str(tmp_path / "other.json")]
+    error = CliRunner().invoke(app, arguments).exception
+    assert "Name each system" in str(error)

@@ -102,7 +102,7 @@ def pool(
         list[Path], typer.Argument(help="Results of `assay answers check`, of one system or more.")
     ],
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="The set to make, such as judging/answers.json.")
+        Path, typer.Option("--output", "-o", help="The set to make, such as drafts.json.")
     ],
     nuggets: Annotated[
         Path | None,

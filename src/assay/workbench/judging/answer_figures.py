@@ -24,9 +24,10 @@ from assay.evaluation.prediction_powered import estimate
 from assay.evaluation.statistics import mean_intervals
 from assay.gold.votes import Pair, current
 from assay.judging.labels import read_policy
+from assay.judging.pool import is_answer_set
 from assay.judging.votes import read_votes
 from assay.workbench.judging.answer_page import record_of
-from assay.workbench.judging.answer_pool import AnswerRecord, Claim, is_answer_set, kind_of
+from assay.workbench.judging.answer_pool import AnswerRecord, Claim, kind_of
 from assay.workbench.judging.session import open_session
 from assay.workbench.scoring.graded import Grades, grades_by_machines, grades_by_people
 from assay.workbench.searching.open_corpora import reader_of

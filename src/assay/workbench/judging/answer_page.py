@@ -6,22 +6,23 @@ Nothing here says which system wrote an answer."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from difflib import SequenceMatcher
 
 import msgspec
 
 from assay.core.errors import AssayError, NotHere
-from assay.core.results import AnswerNote, CitationFinding, QuoteFinding
+from assay.core.results import CitationFinding, FigureFinding, QuoteFinding
 from assay.core.types import Document
 from assay.judging.passages import passages
+from assay.judging.pool import is_answer_set
 from assay.workbench.judging.answer_pool import (
     ANSWER,
     AnswerRecord,
     Claim,
     SourceText,
-    is_answer_set,
     kind_of,
+    stands_in,
 )
 from assay.workbench.judging.session import open_session
 from assay.workbench.project.service import Service, gold_path
@@ -73,7 +74,6 @@ class Piece(msgspec.Struct, frozen=True, kw_only=True):
 
     text: str
     chip: Chip | None = None
-    ends: bool = True  # whether the chip is shown after this piece
 
 
 class ShownSentence(msgspec.Struct, frozen=True, kw_only=True):
@@ -145,8 +145,8 @@ def _claim(
         return None
     claim = msgspec.convert(document.metadata["claim"], Claim)
     if claim.kind == "support":
-        low, high = record.sentences[claim.sentence]
-        here = [chip for chip in chips if low <= chip.start < high]
+        sentence = record.sentences[claim.sentence]
+        here = [chip for chip in chips if stands_in(chip.start, chip.end, sentence)]
         mine = [chip for chip in here if chip.kind != "citation" or chip.claim == doc_id]
     else:
         mine = [chip for chip in chips if chip.tone == "bad" and claim.kind != "nugget"]
@@ -158,7 +158,8 @@ def _chips(record: AnswerRecord) -> Iterator[Chip]:
     """Every finding that has a chip, in the order of the answer."""
     entry = record.entry
     claims = {one.citation: one for one in record.cited}
-    found: list[tuple[int, int, object]] = [
+    reasons = {(note.check, note.start): note.reason for note in reversed(record.notes)}
+    found: list[tuple[int, int, CitationFinding | QuoteFinding | FigureFinding]] = [
         (one.start, place, one) for place, one in enumerate(entry.citations)
     ]
     found += [(one.start, -1, one) for one in entry.quotes]
@@ -167,7 +168,7 @@ def _chips(record: AnswerRecord) -> Iterator[Chip]:
         if isinstance(one, CitationFinding):
             cited = claims.get(place)
             source = record.sources.get(cited.source) if cited is not None else None
-            checks = list(_checks(one, record.notes))
+            checks = list(_checks(one, reasons))
             worst = next((line.value for line in checks if line.tone == "bad"), one.exists)
             claim = cited.claim if cited is not None else ""
             yield Chip(
@@ -183,14 +184,14 @@ def _chips(record: AnswerRecord) -> Iterator[Chip]:
             )
         else:
             kind = "quote" if isinstance(one, QuoteFinding) else "figure"
-            value: str = one.status  # type: ignore[attr-defined]
-            reason = "" if kind == "quote" else _reason(record.notes, kind, one)
+            value: str = one.status
+            reason = "" if kind == "quote" else reasons.get((kind, one.start), "")
             yield Chip(
                 number=number,
                 kind=kind,
-                text=one.text,  # type: ignore[attr-defined]
-                start=one.start,  # type: ignore[attr-defined]
-                end=one.end,  # type: ignore[attr-defined]
+                text=one.text,
+                start=one.start,
+                end=one.end,
                 value=value,
                 checks=[CheckLine(check=kind, value=value, reason=reason)],
                 source=record.sources.get(getattr(one, "source", "")),
@@ -198,17 +199,14 @@ def _chips(record: AnswerRecord) -> Iterator[Chip]:
             )
 
 
-def _checks(finding: CitationFinding, notes: list[AnswerNote]) -> Iterator[CheckLine]:
+def _checks(
+    finding: CitationFinding, reasons: Mapping[tuple[str, int], str]
+) -> Iterator[CheckLine]:
     for check in CHECKS:
         value = getattr(finding, check)
         if value not in ("not_given", "unknown"):
-            yield CheckLine(check=check, value=value, reason=_reason(notes, check, finding))
-
-
-def _reason(notes: list[AnswerNote], check: str, finding: object) -> str:
-    start: int = finding.start  # type: ignore[attr-defined]
-    told = (note.reason for note in notes if note.check == check and note.start == start)
-    return next(told, "")
+            reason = reasons.get((check, finding.start), "")
+            yield CheckLine(check=check, value=value, reason=reason)
 
 
 _DIFF = re.compile(r"\[-(.*?)-\]|\{\+(.*?)\+\}", re.DOTALL)
@@ -239,16 +237,13 @@ def _sentences(text: str, record: AnswerRecord, chips: list[Chip]) -> Iterator[S
         yield ShownSentence(number=number, pieces=list(_pieces(text, start, end, chips)))
         at = end
     if at < len(text) or not record.sentences:
-        last = list(_pieces(text, at, len(text), chips, is_last=True))
-        yield ShownSentence(number=-1, pieces=last)
+        yield ShownSentence(number=-1, pieces=list(_pieces(text, at, len(text), chips)))
 
 
-def _pieces(
-    text: str, start: int, end: int, chips: list[Chip], *, is_last: bool = False
-) -> Iterator[Piece]:
+def _pieces(text: str, start: int, end: int, chips: list[Chip]) -> Iterator[Piece]:
     at = start
     for chip in chips:
-        if not (start <= chip.start < end or (chip.start == chip.end == end)):
+        if not stands_in(chip.start, chip.end, (start, end)):
             continue
         low, high = max(chip.start, at), min(max(chip.end, at), end)
         if low > at:

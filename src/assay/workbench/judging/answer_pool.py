@@ -117,6 +117,12 @@ def pool_answers(
     if not prepared:
         raise InputError("there are no answers in the results", where=str(results[0]))
     prepared.sort(key=lambda one: one.query.id)
+    if len({one.query.id for one in prepared}) < len(prepared):
+        raise UsageError(
+            "two results have the same answers of the same system",
+            where=", ".join(map(str, results)),
+            hint="Name each system when you check its answers: assay answers check … --name NAME",
+        )
     rules = rubric_found_again(RUBRIC, output)
     gold = GoldSet(
         name=output.stem.replace("-", " ").capitalize(),
@@ -180,11 +186,6 @@ def _pool(
     return with_pairs(pool, pairs)
 
 
-def is_answer_set(dataset: Path) -> bool:
-    """Whether the queries of a set are answers."""
-    return beside(dataset, WHOLE_DOCUMENTS).is_file()
-
-
 # ── one answer ────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -245,9 +246,7 @@ def _prepare(
     for number, (start, end) in enumerate(sentences):
         quotes = tuple(one.text for one in entry.quotes if start <= one.start < end)
         for place, finding in enumerate(entry.citations):
-            if not start <= finding.start < end and not (
-                finding.start == finding.end == end  # a TREC run states it beside the sentence
-            ):
+            if not stands_in(finding.start, finding.end, (start, end)):
                 continue
             key, source = _source_of(finding, answer, corpus)
             if key and source.text:
@@ -331,6 +330,13 @@ def has_fault(finding: CitationFinding) -> bool:
         for check, values in FAULTS.items()
         if check not in ("quote", "figure")
     )
+
+
+def stands_in(start: int, end: int, sentence: tuple[int, int]) -> bool:
+    """Whether a stretch of an answer is of a sentence. One without characters (a TREC run states
+    citations beside the text) is of the sentence that ends there."""
+    low, high = sentence
+    return low < start <= high if start == end else low <= start < high
 
 
 def _sentences(text: str, entry: AnswerEntry) -> list[tuple[int, int]]:

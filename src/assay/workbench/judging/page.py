@@ -18,14 +18,14 @@ from assay.core.types import Document, Query, Topic, Vote
 from assay.formats.gold_jsonl import locked
 from assay.gold.votes import WITHDRAWN, not_before
 from assay.judging.packets import PacketRow, packet_row
-from assay.judging.pool import PooledPair, read_pool, with_second_judges, write_pool
+from assay.judging.pool import PooledPair, is_answer_set, read_pool, with_second_judges, write_pool
 from assay.judging.rubrics import Rubric as Rubric
 from assay.judging.rubrics import translated
 from assay.judging.votes import EXPECTED_REASON, document_fingerprint, is_reason, refuse_long
 from assay.judging.votes import LONGEST_REASON as LONGEST_REASON
 from assay.reports.words import LANGUAGES
 from assay.workbench.judging.answer_page import marks_in
-from assay.workbench.judging.answer_pool import is_answer_set, kind_of
+from assay.workbench.judging.answer_pool import kind_of
 from assay.workbench.judging.session import (
     JudgeCount,
     JudgingSession,
