@@ -283,3 +283,15 @@ def test_the_same_answers_twice_are_refused(dataset: Path, tmp_path: Path) -> No
     arguments = ["answers", "pool", results, results, "-o", str(tmp_path / "other.json")]
     error = CliRunner().invoke(app, arguments).exception
     assert "Name each system" in str(error)
+
+
+def test_a_set_of_several_systems_is_valid(tmp_path: Path) -> None:
+    """Judges see the answers of both systems mixed, and each has figures of its own."""
+    answer_set(tmp_path)
+    results, both = tmp_path / "other-results.json", tmp_path / "both.json"
+    answers = str(tmp_path / "answers.jsonl")
+    run("answers", "check", answers, "--name", "other", "-o", str(results))
+    run("answers", "pool", str(tmp_path / "results.json"), str(results), "-o", str(both))
+    run("gold", "validate", str(both))
+    found = run("answers", "score", str(both), "--json")
+    assert [system["system"] for system in found["systems"]] == ["other", "secret-model"]
