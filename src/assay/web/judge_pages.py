@@ -136,7 +136,7 @@ def show_query(request: Request) -> Response:
     name, query_id = request.path_params["set"], request.path_params["query"]
     shown = grading.query_to_judge(service, name, query_id, judge, chair)
     rubric, starts = grading.rubric_in_use(service, name, language_for(request))
-    answer = answer_to_judge(service, name, query_id)
+    answer = answer_to_judge(service, name, query_id, language_for(request))
     return page(
         request,
         "answer.html" if answer else "judge.html",

@@ -12,7 +12,7 @@ from difflib import SequenceMatcher
 import msgspec
 
 from assay.core.errors import AssayError, NotHere
-from assay.core.results import CitationFinding, FigureFinding, QuoteFinding
+from assay.core.results import AnswerNote, CitationFinding, FigureFinding, QuoteFinding
 from assay.core.types import Document
 from assay.judging.passages import passages
 from assay.judging.pool import is_answer_set
@@ -109,7 +109,9 @@ def tone_of(value: str) -> str:
 # ── one answer ────────────────────────────────────────────────────────────────────────────────────
 
 
-def answer_to_judge(service: Service, name: str, query_id: str) -> AnswerToJudge | None:
+def answer_to_judge(
+    service: Service, name: str, query_id: str, language: str = "en"
+) -> AnswerToJudge | None:
     """The answer of a query; None where the query is no answer."""
     session = open_session(gold_path(service, name))
     if not is_answer_set(session.dataset):
@@ -120,7 +122,7 @@ def answer_to_judge(service: Service, name: str, query_id: str) -> AnswerToJudge
     if document is None:
         raise NotHere(f"the answer {query_id!r} is gone", where=opened.corpus)
     record = record_of(document)
-    chips = list(_chips(record))
+    chips = list(_chips(record, language))
     return AnswerToJudge(
         sentences=list(_sentences(document.text, record, chips)),
         chips=chips,
@@ -154,11 +156,12 @@ def _claim(
     return ShownClaim(id=doc_id, claim=claim, text=document.title, title=title, chips=mine)
 
 
-def _chips(record: AnswerRecord) -> Iterator[Chip]:
-    """Every finding that has a chip, in the order of the answer."""
+def _chips(record: AnswerRecord, language: str) -> Iterator[Chip]:
+    """Every finding that has a chip, in the order of the answer, with its reason in a language."""
     entry = record.entry
     claims = {one.citation: one for one in record.cited}
-    reasons = {(note.check, note.start): note.reason for note in reversed(record.notes)}
+    told = ((note.check, note.start, _said(note, language)) for note in reversed(record.notes))
+    reasons = {(check, start): reason for check, start, reason in told}
     found: list[tuple[int, int, CitationFinding | QuoteFinding | FigureFinding]] = [
         (one.start, place, one) for place, one in enumerate(entry.citations)
     ]
@@ -197,6 +200,11 @@ def _chips(record: AnswerRecord) -> Iterator[Chip]:
                 source=record.sources.get(getattr(one, "source", "")),
                 diff=diff_pieces(getattr(one, "diff", "")),
             )
+
+
+def _said(note: AnswerNote, language: str) -> str:
+    """The reason behind a finding, as the check wrote it."""
+    return note.reason
 
 
 def _checks(
@@ -377,7 +385,7 @@ def answer_set(service: Service, name: str, judge: str) -> AnswerSet:
         document = opened.get(query.id)
         if document is None:
             raise NotHere(f"the answer {query.id!r} is gone", where=opened.corpus)
-        chips = list(_chips(record_of(document)))
+        chips = list(_chips(record_of(document), "en"))
         cited = [chip for chip in chips if chip.kind == "citation"]
         authorities += [(number, chip) for chip in cited]
         rows.append(
