@@ -13,18 +13,21 @@ from urllib.parse import quote
 from assay.reports import render, view
 from assay.web.app import TABLES, Serving, prepare
 from assay.workbench.deciding.tune import tune
+from assay.workbench.judging.answer_pool import pool_answers
 from assay.workbench.judging.packets import write_packet
 from assay.workbench.judging.rulings import open_disputes
 from assay.workbench.project import demo, people
 from assay.workbench.project.people import AT_THE_TERMINAL
 from assay.workbench.project.service import Service, gold_path, open_service, read_gold
 from assay.workbench.review.queue import queue
+from assay.workbench.scoring.answers import check_file
 from assay.workbench.scoring.history import kept_run, runs
 from assay.workbench.searching.search import SearchRequest, search_page
 from kit.browser import listening
 from kit.server import PASSWORD
 
 SET = "opinions"
+ANSWERS = Path(__file__).parents[2] / "samples" / "answers" / "answers.jsonl"
 NO_PAGE = {"/metrics"}  # for programs
 
 
@@ -59,6 +62,10 @@ class Team:
 def make_project(folder: Path) -> None:
     """The sample project with an admin, a judge, and somebody who is invited."""
     demo.prepare(folder)
+    with demo.inside(folder):
+        results = Path("answer-results.json")
+        check_file(ANSWERS, output=results)
+        pool_answers([results], Path("drafts.json"))
     with demo.inside(folder), open_service() as service:
         for name, role in (("Ada", "admin"), ("Ben", "judge")):
             link = people.invite(service, name, role, by=AT_THE_TERMINAL)  # type: ignore[arg-type]
@@ -104,6 +111,10 @@ def pages_of(team: Team) -> list[Shown]:
     token = (team.folder / "invited.txt").read_text()
     in_set = f"/judge/{gold}/{quote(query)}"
     ruling = f"/agreement/{gold}/{quote(dispute.query_id)}?doc={quote(dispute.doc_id)}"
+    answers = [
+        Shown("/judge/{set}/{query:path}", f"/judge/drafts/{answer.id}")
+        for answer in read_gold(service, "drafts").queries
+    ]
     compared = f"a={before}&b={newest}"
     listed = [
         Shown("/", "/"),
@@ -134,6 +145,10 @@ def pages_of(team: Team) -> list[Shown]:
         Shown("/judge/{set}", f"/judge/{gold}"),
         Shown("/judge/{set}/{query:path}", in_set),
         Shown("/judge/{set}/{query:path}/all", f"{in_set}/all"),
+        *answers,
+        Shown("/judge/{set}/{query:path}/all", answers[0].address + "/all"),
+        Shown("/answers", "/answers", "judge"),
+        Shown("/answers/{set}", "/answers/drafts"),
         Shown("/agreement", "/agreement"),
         Shown("/agreement/{set}", f"/agreement/{gold}"),
         Shown("/agreement/{set}/{query:path}", ruling),

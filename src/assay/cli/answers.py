@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from assay.cli.options import CORPUS
-from assay.cli.output import Json, emit, progress_bar, say
+from assay.cli.output import Json, emit, progress_bar, say, tell
 from assay.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from assay.workbench.judging.answer_figures import JudgedAnswers
 
 app = typer.Typer(
     help="Check the citations, quotations and figures of generated answers.",
@@ -94,3 +97,72 @@ def check(
         say(f"results written to {output}", style="dim")
     if results.verdict is not None:
         raise typer.Exit(EXIT[results.verdict.status])
+
+
+@app.command("pool")
+def pool(
+    results: Annotated[
+        list[Path], typer.Argument(help="Results of `assay answers check`, of one system or more.")
+    ],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="The set to make, such as drafts.json.")
+    ],
+    nuggets: Annotated[
+        Path | None,
+        typer.Option(help="Points that answers should make, vital or okay (nuggetizer JSONL)."),
+    ] = None,
+    judges: Annotated[
+        str, typer.Option(help="Who judges, as in anna,bertil. Default: anybody.")
+    ] = "",
+    overlap: Annotated[float, typer.Option(help="The share of answers that two judge.")] = 0.0,
+    json: Json = False,
+) -> None:
+    """Prepare checked answers for judges: what the exact check left open, claim by claim. The names
+    of the systems are kept from them."""
+    from assay.workbench.judging.answer_pool import pool_answers
+
+    names = tuple(name.strip() for name in judges.split(",")) if judges else ()
+    made = pool_answers(results, output, nuggets=nuggets, judges=names, overlap=overlap)
+    told = f"{made.answers:,} answers, {made.claims:,} claims to judge in {made.gold}"
+    if made.settled:
+        told += f"; {made.settled:,} faulty citations are settled by the check"
+    if made.without_text:
+        told += f"; {made.without_text:,} citations lead to no text at hand"
+    tell(made, f"{told}. Judge with: assay serve --gold {made.gold}", json=json)
+
+
+@app.command("score")
+def score(
+    answers: Annotated[Path, typer.Argument(help="A set made by `assay answers pool`.")],
+    json: Json = False,
+) -> None:
+    """Score judged answers: support, nuggets, and whether answers are correct and grounded. Machine
+    votes count only where people's votes can correct them."""
+    from assay.workbench.judging.answer_figures import judged_answers
+
+    found = judged_answers(answers)
+    emit(found, lambda: _judged(found), json=json)
+
+
+def _judged(found: JudgedAnswers) -> Any:
+    """The figures of every system, with the share of claims that people judged first."""
+    from rich.console import Group
+    from rich.table import Table
+
+    told = f"People judged {found.by_people:,} of {found.claims:,} claims"
+    if found.by_machines:
+        told += f", machines {found.by_machines:,}; people checked {found.checked or 0:.0%}"
+    parts: list[Any] = [f"{told}."]
+    for system in found.systems:
+        table = Table(box=None, pad_edge=False, title=system.system, title_justify="left")
+        for column in ("Measure", "Value", "95% interval", "Questions", "Note"):
+            table.add_column(column)
+        for measure, figure in system.figures.items():
+            value = "–" if figure.value is None else f"{figure.value:.3f}"
+            between = "{:.3f} to {:.3f}".format(*figure.interval) if figure.interval else "–"
+            corrected = "machine votes, corrected" if figure.by == "corrected" else figure.reason
+            judged = f"{figure.people} of {figure.questions}"
+            table.add_row(measure.replace("_", " "), value, between, judged, corrected)
+        verdicts = ", ".join(f"{what}: {count}" for what, count in system.verdicts.items())
+        parts += [table, f"Answers: {verdicts}." if verdicts else "No answer has a verdict yet."]
+    return Group(*parts)

@@ -41,6 +41,9 @@ class Locator(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     version: str | None = None
 
 
+WHOLE_DOCUMENTS = "documents.jsonl"  # the ending of a file of documents that Assay wrote
+
+
 class Document(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One retrievable unit: an opinion, a moment of a section, a page or a table of a report.
 

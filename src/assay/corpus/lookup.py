@@ -13,7 +13,7 @@ import polars as pl
 
 from assay.core.errors import InputError
 from assay.core.files import iter_json_lines
-from assay.core.types import Document
+from assay.core.types import WHOLE_DOCUMENTS, Document
 from assay.core.workspace import workspace
 from assay.corpus.disk import Corpus, list_corpora, open_corpus
 from assay.corpus.frozen import open_frozen
@@ -56,12 +56,21 @@ def documents(corpus: Path) -> list[Document]:
     require_corpus(corpus)
     if is_corpus(str(corpus)):
         return list(corpus_named(str(corpus)).iter())
+    if corpus.name.endswith(f".{WHOLE_DOCUMENTS}"):
+        return _whole_documents(corpus)
     if corpus.is_file():
         return read_documents(corpus)
     opinions = [_opinion(path) for path in sorted(corpus.rglob("*.json"))]
     if not opinions:
         raise InputError("the folder has no .json files", where=str(corpus))
     return opinions
+
+
+def _whole_documents(path: Path) -> list[Document]:
+    try:
+        return [msgspec.convert(row, Document) for _, row in iter_json_lines(path)]
+    except msgspec.ValidationError as error:
+        raise InputError(f"not documents of Assay: {error}", where=str(path)) from error
 
 
 def cited_numbers(corpus: Path, known: Iterable[Document]) -> frozenset[str]:

@@ -20,7 +20,7 @@ import msgspec
 
 from assay.core.errors import InputError
 from assay.core.files import read_strict_json, write_atomic
-from assay.core.types import GoldSet, Vote, VoteKind
+from assay.core.types import WHOLE_DOCUMENTS, GoldSet, Vote, VoteKind
 from assay.gold.people import People
 from assay.gold.rows import beside
 from assay.gold.votes import Pair, by_pair, current
@@ -146,6 +146,12 @@ class Pool(msgspec.Struct, frozen=True, kw_only=True):
 
 def pool_path(dataset: Path) -> Path:
     return beside(dataset, "pool.json")
+
+
+def is_answer_set(dataset: Path) -> bool:
+    """Whether the queries of a set are answers, and their documents claims
+    (`workbench/judging/answer_pool.py`). No engine is run on such a set."""
+    return beside(dataset, WHOLE_DOCUMENTS).is_file()
 
 
 def read_pool(dataset: Path) -> Pool | None:

@@ -55,6 +55,7 @@ from assay.web.access import (
     routes,
     visitor_of,
 )
+from assay.web.answer_pages import ANSWER_ROUTES
 from assay.web.api_calls import API_ROUTES
 from assay.web.decision_pages import DECIDE_ROUTES
 from assay.web.judge_pages import JUDGE_ROUTES
@@ -75,6 +76,7 @@ TABLES: tuple[list[Guarded], ...] = (
     SEARCH_ROUTES,
     PEOPLE_ROUTES,
     JUDGE_ROUTES,
+    ANSWER_ROUTES,
     REVIEW_ROUTES,
     START_ROUTES,
 )

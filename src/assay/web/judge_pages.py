@@ -17,6 +17,7 @@ from assay.workbench.deciding.next_judgments import open_question
 from assay.workbench.judging import agreement, rulings, set_edits
 from assay.workbench.judging import page as grading
 from assay.workbench.judging.agreement import Agreement, AgreementFigure
+from assay.workbench.judging.answer_page import answer_to_judge
 from assay.workbench.judging.page import (
     PairToRead,
     QueryToJudge,
@@ -135,9 +136,12 @@ def show_query(request: Request) -> Response:
     name, query_id = request.path_params["set"], request.path_params["query"]
     shown = grading.query_to_judge(service, name, query_id, judge, chair)
     rubric, starts = grading.rubric_in_use(service, name, language_for(request))
+    answer = answer_to_judge(service, name, query_id, language_for(request))
     return page(
         request,
-        "judge.html",
+        "answer.html" if answer else "judge.html",
+        words=(*WORDS, "answer_set") if answer else (),
+        answer=answer,
         shown=shown,
         rubric=rubric,
         starts=starts,

@@ -62,6 +62,7 @@ NAVIGATION = (
     ("/", "home"),
     ("/search", "search"),
     ("/judge", "judge"),
+    ("/answers", "answers"),
     ("/agreement", "agreement"),
     ("/review", "review"),
     ("/runs", "runs"),

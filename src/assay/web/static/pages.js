@@ -69,6 +69,8 @@ document.addEventListener("keydown", (event) => {
   else target.click();
 });
 
+document.querySelector("[data-print]")?.addEventListener("click", () => print());
+
 // The second press of a double click takes the focus from nowhere: after a grade one is writing already,
 // and what is typed must not act as keys.
 document.addEventListener("mousedown", (event) => {

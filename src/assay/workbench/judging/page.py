@@ -18,12 +18,14 @@ from assay.core.types import Document, Query, Topic, Vote
 from assay.formats.gold_jsonl import locked
 from assay.gold.votes import WITHDRAWN, not_before
 from assay.judging.packets import PacketRow, packet_row
-from assay.judging.pool import PooledPair, read_pool, with_second_judges, write_pool
+from assay.judging.pool import PooledPair, is_answer_set, read_pool, with_second_judges, write_pool
 from assay.judging.rubrics import Rubric as Rubric
 from assay.judging.rubrics import translated
 from assay.judging.votes import EXPECTED_REASON, document_fingerprint, is_reason, refuse_long
 from assay.judging.votes import LONGEST_REASON as LONGEST_REASON
 from assay.reports.words import LANGUAGES
+from assay.workbench.judging.answer_page import marks_in
+from assay.workbench.judging.answer_pool import kind_of
 from assay.workbench.judging.session import (
     JudgeCount,
     JudgingSession,
@@ -137,13 +139,16 @@ class QueryToJudge(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PairToRead(msgspec.Struct, frozen=True, kw_only=True):
-    """What a judge reads of one document; `words` are to be marked."""
+    """What a judge reads of one document; `words` are to be marked. Of the source of a claim,
+    `marks` are the stretches that the answer quotes; without any, `near` is the closest passage."""
 
     row: PacketRow
     words: tuple[str, ...]
     language: str
     facts: tuple[str, ...]
     corpus: str
+    marks: tuple[tuple[int, int], ...] = ()
+    near: tuple[int, int] | None = None
 
 
 class VoteForm(msgspec.Struct, frozen=True, kw_only=True):
@@ -254,6 +259,8 @@ def query_to_judge(
     flags = flags_of(session.dataset, judge, chair)
     with session.log.reading:
         mine = _in_own_order(session.pairs_for(judge, query_id), judge)
+        if is_answer_set(session.dataset):
+            mine.sort(key=lambda pair: pair.doc_id)
         pairs = [_judged_pair(pair.doc_id, session.votes.of(judge, pair.key)) for pair in mine]
         counts = session.counts(judge, session.gold.query_ids)
     queries = [each for each in session.asked if counts[each].asked]
@@ -284,7 +291,8 @@ def query_to_judge(
 
 
 def _in_own_order(pairs: Iterable[PooledPair], judge: str) -> list[PooledPair]:
-    """Every judge reads in an order of their own, always the same."""
+    """Every judge reads in an order of their own, always the same; the claims of an answer in the
+    order of the answer, as their ids are."""
 
     def lot(pair: PooledPair) -> str:
         return hashlib.sha256("\n".join((judge, *pair.key)).encode()).hexdigest()
@@ -394,7 +402,10 @@ def read_pair(service: Service, name: str, query_id: str, doc_id: str) -> PairTo
     fingerprint = document_fingerprint(document)
     key = (query.id, query.text, query.type, document.id, fingerprint)
     row, words = _rows.of(key, lambda: packet_row(query, document, fingerprint))
+    marks, near = marks_in(document) if kind_of(document) else ([], None)
     return PairToRead(
+        marks=tuple(marks),
+        near=near,
         row=row,
         words=words,
         language=document.language,

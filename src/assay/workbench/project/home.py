@@ -13,7 +13,7 @@ import msgspec
 
 from assay.core.errors import AssayError
 from assay.core.results import Pair, Status
-from assay.judging.pool import pool_path
+from assay.judging.pool import is_answer_set, pool_path
 from assay.review.backlog import Backlog, ExternalBacklog
 from assay.store.records import AuditEntry, RunRecord
 from assay.telemetry.recorder import Counts
@@ -121,7 +121,9 @@ def overview(service: Service, *, whole_trail: bool = False) -> Overview:
     """What Home shows. With `whole_trail`, for readers of the audit trail, recent activity includes
     all actions."""
     records = _latest_summarised(service, run_records(service, limit=LOOKED_AT))
-    sets = set_lines(service, records)
+    every = set_lines(service, records)
+    answers = {name for name, path in service.gold_sets.items() if is_answer_set(path)}
+    sets = [line for line in every if line.standing.name not in answers]  # they have a page
     current = figures(service)
     engines = _engine_lines(service, records)
     # a store may have runs on sets that are elsewhere: what comes first is about those here
@@ -149,7 +151,7 @@ def overview(service: Service, *, whole_trail: bool = False) -> Overview:
         rulings=rulings,
         rests=run_risk(service, subject) if headline in ("ship", "failing") else None,
         alone=_single_judges(service, [*verdicts, *(line.run for line in sets if line.run)]),
-        waiting=_pending_work(service, sets, current.review.backlog),
+        waiting=_pending_work(service, every, current.review.backlog),
         backlog=current.review.backlog,
         backlogs=current.review.backlogs,
         sets=sets,

@@ -24,7 +24,7 @@ import msgspec
 from assay import formats
 from assay.core.errors import InputError, NotHere
 from assay.core.files import write_atomic
-from assay.core.types import GoldSet
+from assay.core.types import WHOLE_DOCUMENTS, GoldSet
 from assay.core.workspace import default_store, workspace
 from assay.gold.acts import BEGIN
 from assay.gold.log import open_log, read_acts
@@ -150,6 +150,7 @@ def sets_of(
     for path in (
         *given,
         *_find_sets_with_log(project),
+        *_find_answer_sets(project),
         *_find_sets_of_earlier_version(project, store),
     ):
         _add_set(sets, path)
@@ -167,6 +168,15 @@ def _find_sets_with_log(project: Path) -> Iterator[Path]:
                 dataset = log.with_name(Path(begun.subject.get("set", "")).name)
                 if dataset.is_file():
                     yield dataset
+
+
+def _find_answer_sets(project: Path) -> Iterator[Path]:
+    """The sets of answers that are ready to judge, also before the first vote."""
+    for depth in range(DEPTH + 1):
+        for path in sorted(project.glob("*/" * depth + f"*.{WHOLE_DOCUMENTS}")):
+            dataset = path.with_name(f"{path.name.removesuffix(f'.{WHOLE_DOCUMENTS}')}.json")
+            if dataset.is_file() and not path.relative_to(project).as_posix().startswith("."):
+                yield dataset
 
 
 def _find_sets_of_earlier_version(project: Path, store: Store | None) -> Iterator[Path]:

@@ -275,8 +275,8 @@ def with_machine_estimate(
     top = max(gold.max_grade, *(vote.grade or 0 for vote in votes))
     gold = dataclasses.replace(gold, top_grade=top)  # one scale for people and machines
     measures = [line.measure for line in results.receipt.measures]
-    people = _judged_by(run, gold, measures, _grades_by_people(votes, read_policy(dataset)))
-    machine = _judged_by(run, gold, measures, _grades_by_machines(votes))
+    people = _judged_by(run, gold, measures, grades_by_people(votes, read_policy(dataset)))
+    machine = _judged_by(run, gold, measures, grades_by_machines(votes))
     seen = _voted_documents(votes)
     figures = {
         line.key: _estimate_measure(
@@ -328,7 +328,7 @@ def _read_both_votes(gold: GoldSet, dataset: Path) -> list[Vote]:
     return votes
 
 
-def _grades_by_people(votes: Iterable[Vote], policy: Policy) -> Grades:
+def grades_by_people(votes: Iterable[Vote], policy: Policy) -> Grades:
     """People's labels, by the policy of the set."""
     by_people = Policy(name=policy.name, counts=("human",), seniors=policy.seniors)
     grades: Grades = {}
@@ -338,7 +338,7 @@ def _grades_by_people(votes: Iterable[Vote], policy: Policy) -> Grades:
     return grades
 
 
-def _grades_by_machines(votes: Iterable[Vote]) -> Grades:
+def grades_by_machines(votes: Iterable[Vote]) -> Grades:
     """The grade that most machines gave; where two are level the lower of the middle ones. Any rule
     will do: what it gets wrong, people correct."""
     said: dict[tuple[str, str], list[int]] = {}

@@ -28,7 +28,7 @@ from assay.core.workspace import workspace
 from assay.engines.engine_table import EngineConfig
 from assay.engines.running import failed_process, quiet_of
 from assay.judging.labels import read_policy
-from assay.judging.pool import pool_path
+from assay.judging.pool import is_answer_set, pool_path
 from assay.telemetry.records import new_id
 from assay.workbench.deciding.run_boards import (
     configured_name,
@@ -101,7 +101,7 @@ def choices(service: Service) -> RunChoices:
     """Engines that a person configured, and corpora that are imported: a page names no code."""
     engines = list(service.config.engines) if service.config else []
     return RunChoices(
-        gold=list(service.gold_sets),
+        gold=[name for name, path in service.gold_sets.items() if not is_answer_set(path)],
         engines=engines,
         corpora=[row.name for row in recent_corpora(service.home) if row.name not in engines],
     )
