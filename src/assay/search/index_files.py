@@ -198,8 +198,6 @@ def _arrays_of(index: Index) -> Arrays:
     if index.asked is not None:
         arrays |= _postings(ASKED, index.asked.postings)
         arrays[f"{ASKED}.documents"] = index.asked.documents
-        if index.asked.vectors is not None:
-            arrays[f"{ASKED}.vectors"] = index.asked.vectors
     if index.said is not None:
         arrays |= {"said": index.said.vectors, "said.documents": index.said.documents}
     if index.passages is not None:
@@ -390,7 +388,6 @@ def _asked(profile: Profile, arrays: Arrays, lists: Lists) -> Asked:
         postings=postings,
         documents=documents,
         texts=lists.get(f"{ASKED}.texts", []),
-        vectors=arrays.get(f"{ASKED}.vectors"),
     )
 
 
