@@ -593,7 +593,7 @@ def main() -> None:
     parser.add_argument("--workspace", type=Path, action="append", default=[])
     parser.add_argument("--cache", type=Path, default=Path("confidence-cache"))
     parser.add_argument("--only", default="", help="collections whose name has this")
-    parser.add_argument("--law", action="store_true", help="fit the encoders of law alone")
+    parser.add_argument("--law", choices=["fi", "he"], help="fit one encoder of law alone")
     parser.add_argument("--dry-run", action="store_true")
     given = parser.parse_args()
     if given.command == "ask":
@@ -610,17 +610,18 @@ def main() -> None:
         return
     asked = usable(read_cache(given.cache))
     if given.law:
-        asked = [one for one in asked if encoder_of(one.kind)]
+        asked = [one for one in asked if one.kind in OF_LAW[f"law-{given.law}-1"]]
     found = left_out(asked)
     limit = limits(found)
     table(found, limit)
-    encoders = {}
-    for encoder, kinds in OF_LAW.items():
+    before = confidence.shipped()
+    encoders = dict(before.encoders)
+    for encoder in {found_one.models for found_one in found} & {*OF_LAW}:
+        kinds = OF_LAW[encoder]
         pair = fit_law([one for one in asked if one.kind in kinds])
         bias = round(pair.answers.bias - limit.pop(encoder), 4)
         answers = msgspec.structs.replace(pair.answers, bias=bias)
         encoders[encoder] = Pair(answers=answers, right=pair.right)
-    before = confidence.shipped()
     dense = before.dense if given.law else fit_pair(asked)
     models = Models(
         dense=dense,

@@ -38,8 +38,8 @@ OTHERS = 80  # questions of other acts, asked where a fold's acts have no writte
 CANDIDATES = {"fused": 40, "dense": 25, "words": 25, "questions": 15}
 NEGATIVE = {"later", "excluded", "place"}
 NAMES = (
-    *("words", "asked_by", "subject", "dense", "questions", "unasked", "votes", "unvoted"),
-    *("later", "excluded", "said", "place"),
+    *("words", "expanded", "asked_by", "subject", "dense", "beside"),
+    *("questions", "unasked", "votes", "unvoted", "later", "excluded", "said", "close", "place"),
 )
 FIXED = {"citation": 15.0, "named": 5.0}  # rules: a provision or a title that the question names
 SPREAD = 0.05  # least deviation by which a feature is scaled
@@ -135,7 +135,7 @@ class Questions:
         first = [best_rows(signals[n], most) for n, most in CANDIDATES.items() if n in signals]
         rows = np.unique(np.concatenate(first))
         words = here.analyzer.words(question.text)
-        near = rerank_top.features_of(here, signals, words, rows)
+        near = rerank_top.features_of(here, signals, question.text, words, rows)
         known = {name: values[rows] for name, values in signals.items()} | near
         nothing = np.zeros(len(rows))
         return Asked(
@@ -255,6 +255,7 @@ def main() -> None:
     parser.add_argument(
         "--new", action="append", default=[], help="CORPUS=QUESTIONS on acts without written ones"
     )
+    parser.add_argument("--without", action="append", default=[], help="a feature that is left out")
     parser.add_argument("--ablate", action="store_true", help="print what each feature is worth")
     args = parser.parse_args()
     built = index_files.load(workspace() / "indexes" / args.corpus)
@@ -271,7 +272,7 @@ def main() -> None:
         for name in NAMES:
             sys.stdout.write(f"without {name}: {left_out(asked, 'act', FOLDS, [name])}\n")
         return
-    weights = fit(asked) / TEMPERATURE
+    weights = fit(asked, args.without) / TEMPERATURE
     file = Path(rerank_top.__file__).parent / "data" / "ranker.json"
     known = json.loads(file.read_text(encoding="utf-8"))
     known[encoder] = {

@@ -1,4 +1,4 @@
-"""A closer look at the first documents: which moment comes first."""
+"""A closer look at the first documents: which moment comes first, which question is nearest."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from assay.core.types import Document, Locator
 from assay.search import index, index_files, rerank_top
-from assay.search.document_questions import Written
+from assay.search.document_questions import Written, asked_of
 from assay.search.index import Index
 
 RULE = "Valtuusto päättää hallintosäännöstä."
@@ -44,7 +45,7 @@ def act(*moments: str) -> Index:
 
 def ranked(made: Index, fused: Sequence[float], query: str, **signals: np.ndarray) -> list[str]:
     known = {"fused": np.array(fused), **signals}
-    rerank_top.look_closer(made, known, made.analyzer.words(query), None)
+    rerank_top.look_closer(made, known, query, made.analyzer.words(query), None)
     return [made.ids[row] for row in np.argsort(-known["fused"], kind="stable")]
 
 
@@ -72,9 +73,24 @@ def test_a_section_well_ahead_and_a_named_moment_keep_their_places() -> None:
     assert ranked(replace(made, asked=None), [1.0, 1.05, 0.2], query) == ["1", "2", "other"]
 
 
+def test_the_nearest_question_of_each_document() -> None:
+    many = [Written("a", ["x", "y"]), Written("c", ["z"])]
+    asked = asked_of(["a", "b", "c"], [], many, str.split)
+    assert asked is not None
+    known = replace(asked, vectors=np.array([[1, 0], [0, 1], [-1, 0]], np.float16))
+    near = known.nearest(np.array([0.6, 0.8], np.float32), np.array([2, 1, 0]))
+    assert near[[0, 2]] == pytest.approx([-0.6, 0.8], abs=1e-3)
+    assert np.isnan(near[1])
+
+
 def test_an_index_keeps_what_was_asked(tmp_path: Path) -> None:
     made = act(RULE, ADDED)
-    index_files.save(made, tmp_path, "f")
+    assert made.asked is not None
+    vectors = np.array([[0.5, 0.5]], np.float16)
+    kept = replace(made, asked=replace(made.asked, vectors=vectors))
+    index_files.save(kept, tmp_path, "f")
     opened = index_files.load(tmp_path, "f").asked
     assert opened is not None
     assert list(opened.texts) == ["kuka maksaa palkkion"]
+    assert opened.vectors is not None
+    assert np.array_equal(opened.vectors, vectors)

@@ -7,7 +7,7 @@ import numpy as np
 from assay.core.types import Document, Locator
 from assay.search import index
 from assay.search.confidence import is_headed
-from assay.search.signals import VOTING, voted_act
+from assay.search.section_features import VOTING, best_of_section, voted_act
 
 PLACES = [("A", "1", "1"), ("A", "1", "2"), ("A", "2", "1"), ("B", "1", "1"), ("B", "1", "2")]
 
@@ -27,8 +27,11 @@ def made() -> index.Index:
     return index.build([(document, document.id) for document in documents], dense=False)
 
 
-def test_a_section_of_one_act_is_none_of_another() -> None:
-    assert made().section_starts.tolist() == [0, 2, 3]
+def test_a_moment_has_the_best_value_of_its_section_and_of_no_other() -> None:
+    built = made()
+    assert built.section_starts.tolist() == [0, 2, 3]  # 1 § of one act is not 1 § of another
+    values = np.array([0.1, 0.7, 0.2, 0.3, 0.05])
+    assert best_of_section(built, values).tolist() == [0.7, 0.7, 0.2, 0.3, 0.3]
 
 
 def test_the_best_few_questions_speak_for_an_act() -> None:

@@ -32,7 +32,7 @@ import numpy as np
 
 from assay.core.errors import InputError
 from assay.core.files import iter_json_lines
-from assay.search.arrays import TINY, Array, Floats
+from assay.search.arrays import TINY, Array, Floats, cosines, offsets_of
 from assay.search.lexical import Bm25, count_terms
 from assay.search.postings import bm25
 
@@ -53,11 +53,12 @@ class Written(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 @dataclass(frozen=True, kw_only=True)
 class Asked:
     """Questions by document: `postings` has a row for each question, `documents` its document, in
-    ascending order; `texts` are those of the questions, where they are kept."""
+    ascending order; `texts` and `vectors` are those of the questions, where they are kept."""
 
     postings: Bm25
     documents: Array
     texts: Sequence[str] = ()
+    vectors: Array | None = None
 
     @cached_property
     def _starts(self) -> Array:
@@ -67,6 +68,18 @@ class Asked:
     @cached_property
     def _documents(self) -> list[int]:
         return [int(row) for row in self.documents]
+
+    def nearest(self, vector: Floats, rows: Array) -> Array:
+        """The cosine of each document's nearest question; nan where it has none."""
+        assert self.vectors is not None
+        starts, ends = np.searchsorted(self.documents, [rows, rows + 1])
+        nearest = np.full(len(rows), np.nan)
+        has = np.flatnonzero(ends > starts)
+        if len(has):
+            every = np.concatenate([np.arange(starts[at], ends[at]) for at in has])
+            begins = offsets_of(ends[has] - starts[has])[:-1]
+            nearest[has] = np.maximum.reduceat(cosines(self.vectors[every], vector), begins)
+        return nearest
 
     def likeness(self, terms: Sequence[str]) -> Floats:
         """How alike each question is: about 1 for the same one."""

@@ -192,7 +192,7 @@ class Engine(SearchEngine):
             question = self._soft_question(text if work is None else work.rest)
             words = self._index.analyzer.words(question.text)
             signals = soft_signals(self._index, question)
-            look_closer(self._index, signals, words, allowed)
+            look_closer(self._index, signals, question.text, words, allowed)
         elif self._index.profile.kind == ROWS:
             words = self._index.analyzer.words(text)
             signals = row_signals(self._index, text, self._lookup)

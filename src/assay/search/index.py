@@ -39,6 +39,7 @@ from assay.language.detect import detect, is_foreign, language_code
 from assay.language.finnish import irregular_forms, lemma_of_all
 from assay.search.act_names import by_act
 from assay.search.arrays import Array, Floats, offsets_of
+from assay.search.dense import named_encoder
 from assay.search.document_questions import Asked, Written, asked_of
 from assay.search.encoding import encoded
 from assay.search.fuzzy_bm25 import Lookalikes, SoftView, lookalikes
@@ -150,7 +151,11 @@ def with_questions(index: Index, ships: Iterable[Written], given: Iterable[Writt
     """The index with questions that were written for its documents: those that ship with the
     package and those of a file."""
     terms_of = partial(question_terms, index.profile)
-    return replace(index, asked=asked_of(index.ids, ships, given, terms_of))
+    asked = asked_of(index.ids, ships, given, terms_of)
+    if asked is not None and index.profile.encoder:
+        vectors = named_encoder(index.profile.encoder).queries(asked.texts)
+        asked = replace(asked, vectors=vectors.astype(np.float16))
+    return replace(index, asked=asked)
 
 
 Pairs = Iterable[tuple[Document, str]]  # documents with their digests
@@ -523,7 +528,8 @@ def _to_encode(
         return Draft(index=index)
     before = sources.previous
     kept = None
-    if before is not None and before.profile.encoder == encoder:
+    is_same = before is not None and before.profile.encoder == encoder and not before.is_older
+    if before is not None and is_same:
         kept = all_vectors(before)
     reuse = np.array(_reuse(index.digests, before if kept is not None else None), np.int64)
     if index.windows is not None:

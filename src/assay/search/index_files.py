@@ -40,9 +40,9 @@ from assay.search.windows import Windows
 # Grows with what an index holds, with how texts are read into it and with the weights that are kept
 # in it: tests/search/test_same_bytes.py tells when. One of an older format opens, and whoever
 # searches it is told to build it again.
-FORMAT = 16
+FORMAT = 17
 # 6 has no passages: the sentence to show is then found by reading; 7 has no written questions
-READABLE = (6, 7, 8, 9, 10, 11, 12, 13, 14, 15, FORMAT)
+READABLE = (6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, FORMAT)
 MANIFEST = "index.json"
 VECTORS = "vectors"
 ASKED = "asked"
@@ -198,6 +198,8 @@ def _arrays_of(index: Index) -> Arrays:
     if index.asked is not None:
         arrays |= _postings(ASKED, index.asked.postings)
         arrays[f"{ASKED}.documents"] = index.asked.documents
+        if index.asked.vectors is not None:
+            arrays[f"{ASKED}.vectors"] = index.asked.vectors
     if index.said is not None:
         arrays |= {"said": index.said.vectors, "said.documents": index.said.documents}
     if index.passages is not None:
@@ -388,6 +390,7 @@ def _asked(profile: Profile, arrays: Arrays, lists: Lists) -> Asked:
         postings=postings,
         documents=documents,
         texts=lists.get(f"{ASKED}.texts", []),
+        vectors=arrays.get(f"{ASKED}.vectors"),
     )
 
 

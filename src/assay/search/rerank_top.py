@@ -5,6 +5,7 @@ that lead, more is asked (research/hebrew.md).
 
 - How much of the question's words stand in a document or in a question that was written for it:
   people's words and the statute's together.
+- How near in meaning the best of these questions is, or the text, where none was written.
 - Which moment of a section comes first: the one that says more of the question; and an earlier one
   before a later one, since the rule stands before what is added to it.
 """
@@ -19,7 +20,7 @@ import numpy as np
 from assay.search.arrays import Array, Floats, best_rows
 from assay.search.index import Index
 from assay.search.ranker import ranked, weights_of
-from assay.search.signals import Signals
+from assay.search.signals import Signals, asked_vector
 
 LOOKED_AT = 40  # documents
 MOST_WORDS = 60  # of a question
@@ -27,22 +28,29 @@ LATEST = 5  # places in a section from which on a moment is simply late
 
 
 def look_closer(
-    index: Index, signals: Signals, words: Sequence[str], allowed: Array | None
+    index: Index, signals: Signals, text: str, words: Sequence[str], allowed: Array | None
 ) -> None:
-    """Add features of the first documents to their score: `said` and `place`."""
+    """Add features of the first documents to their score: `said`, `place`, and `close` where the
+    index has vectors of written questions."""
     fused = signals["fused"].astype(np.float64)
     rows = best_rows(fused if allowed is None else np.where(allowed, fused, -1.0), LOOKED_AT)
     rows = rows[fused[rows] > 0]
-    found = features_of(index, signals, words, rows)
+    found = features_of(index, signals, text, words, rows)
     fused[rows] += ranked(found, weights_of(index.profile.encoder))
     signals["fused"] = fused
     signals |= {name: _only(rows, values, len(index)) for name, values in found.items()}
 
 
-def features_of(index: Index, signals: Signals, words: Sequence[str], rows: Array) -> Signals:
+def features_of(
+    index: Index, signals: Signals, text: str, words: Sequence[str], rows: Array
+) -> Signals:
     """`said`: the share of the question's words that a document or a question written for it has;
-    `place`: how late in its section a moment stands, unless a moment is named."""
+    `close`: the cosine of its nearest written question, or its own where it has none; `place`: how
+    late in its section a moment stands, unless a moment is named."""
     found: Signals = {"said": _worded(index, list(dict.fromkeys(words))[:MOST_WORDS], rows)}
+    if index.asked is not None and index.asked.vectors is not None and "dense" in signals:
+        near = index.asked.nearest(asked_vector(index, text), rows)
+        found["close"] = np.where(np.isnan(near), signals["dense"][rows], near)
     if "citation" not in signals and any(index.sections):
         starts = index.section_starts
         sections = np.searchsorted(starts, rows, side="right") - 1

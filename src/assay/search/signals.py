@@ -36,6 +36,7 @@ from assay.search.fuzzy_bm25 import FEW, Held, Similar
 from assay.search.index import VIEWS, Index, is_citation, letters_of, question_terms
 from assay.search.lexical import Bm25
 from assay.search.ranker import ranked, weights_of
+from assay.search.section_features import best_of_section, voted_act
 from assay.search.thesaurus import Term, thesaurus
 from assay.search.views import ASKS_WHEN
 from assay.search.windows import Windows
@@ -55,8 +56,6 @@ USUAL = 20  # provisions that have such a word at least
 SAME_NAME = 0.8  # how alike the words of two names of one act must be
 SAME_ACT = 0.6  # how alike a word and one of an act's name must be
 WELL_HELD = 0.6  # of the attainable score, from which on written questions are not needed
-VOTING = 5  # documents of an act whose written questions speak for it
-VOTERS = 300  # of all documents, those whose written questions are most alike
 LEAST_HELD = 0.2  # documents that must hold a word for its rarity to be believed
 
 Signals = dict[str, Array]  # name -> a number for each document; `fused` is what ranks them
@@ -244,11 +243,14 @@ def soft_signals(index: Index, question: SoftQuestion) -> Signals:
     signals["words"] = to_best(by_words + _by_grams(index, language.terms(question.text)))
     if index.windows is not None:
         signals["windows"] = _by_windows(index.windows, similar, language.terms(question.text))
+    if terms:
+        signals["expanded"] = to_best(_by_terms(index, question.text, terms))
     if len(index.acts) > 1:
         signals |= _of_acts(index, question, words, terms, held["main"])
     if index.vectors is not None:
         asked = asked_vector(index, question.text)
         signals["dense"] = _nearness(index, index.vectors, asked)
+        signals["beside"] = best_of_section(index, signals["dense"])
     if index.asked is not None:
         signals |= _by_questions(index, question.text, signals)
     if index.transitional.any() and not ASKS_WHEN.search(question.text):
@@ -325,6 +327,13 @@ def _gram_scores(field: Bm25, asked: list[str]) -> Doubles:
     return field.scores(weights).astype(float)
 
 
+def _by_terms(index: Index, text: str, terms: dict[str, list[Term]]) -> Doubles:
+    """The question with the terms it may mean, by n-grams."""
+    term_words = (word for choices in terms.values() for term in choices for word in term)
+    meant = " ".join(dict.fromkeys(term_words))
+    return _by_grams(index, index.analyzer.terms(f"{text} {meant}"))
+
+
 def asked_vector(index: Index, text: str) -> Floats:
     """The vector of a question."""
     return _encoded(index.profile.encoder, text)
@@ -363,16 +372,6 @@ def _by_questions(index: Index, text: str, signals: Signals) -> Signals:
         found["votes"] = votes
         found["unvoted"] = float(votes.max()) * bare
     return found
-
-
-def voted_act(index: Index, asked: Array) -> Array:
-    """For each document how much written questions speak for its act."""
-    rows = best_rows(asked, VOTERS)
-    by_act = rows[np.argsort(index.act_of[rows], kind="stable")]  # of each act the best first
-    acts = index.act_of[by_act]
-    voting = np.arange(len(acts)) - np.searchsorted(acts, acts) < VOTING
-    votes = np.bincount(acts[voting], asked[by_act[voting]] / VOTING, len(index.acts))
-    return np.asarray(votes[index.act_of])
 
 
 def _coverage(index: Index, held: dict[str, list[Held]]) -> Doubles:
