@@ -22,12 +22,14 @@ import random
 import re
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from zlib import crc32
 
 import msgspec
 import numpy as np
+import ranker
 from scipy.optimize import minimize
 from sklearn.metrics import roc_auc_score
 
@@ -37,7 +39,7 @@ from assay.evaluation.golden_checks import check
 from assay.evaluation.reliability import expected_error
 from assay.formats import read_gold
 from assay.law.matching import known_document
-from assay.search import confidence, index
+from assay.search import confidence, document_questions, index
 from assay.search.confidence import Calibration, Logistic, Models, Pair, Scale
 from assay.search.engine import Engine, Hits
 
@@ -50,6 +52,7 @@ HOME_STRENGTH = 0.001  # of the penalty on weights where one collection is fitte
 REFUSED = 0.04  # of the answered questions of a home collection
 REFUSED_ELSEWHERE = 0.05  # and of a collection left out, on average in each language
 SPREAD = 0.05  # least deviation by which evidence is scaled
+FOLDS = 5  # of the questions on law
 NOTHING = 1e-3  # a weight below it is none
 FLAT = 0.7  # of the slope that is fitted
 GOLDEN_SLOPE = 0.43
@@ -90,7 +93,8 @@ class Collection:
     its own; `bare` leaves written questions out; `partly` leaves out first hits without grade;
     `unfit` keeps right hits out of the fit: the paper that a question of Cranfield was taken from
     comes first and was not judged, many opinions answer one question, and the questions on Python
-    are sentences of its documentation."""
+    are sentences of its documentation. `together` are acts that share an index where they are
+    asked alone; `beside` is a corpus whose documents are added."""
 
     name: str
     kind: str
@@ -102,11 +106,25 @@ class Collection:
     bare: bool = False
     partly: bool = False
     unfit: bool = False
+    together: int = 1
+    beside: str = ""
 
 
 ENGLISH = ("english", "pydocs", "code-hard", "cranfield", "opinions-own")
 OTHERS = ENGLISH[:4]
 FINNISH = ("finnish-outside", "reports", "courts")
+
+
+def new_acts(code: str, language: str, home: str) -> Iterator[Collection]:
+    """Acts of many fields that have no written questions and that no encoder has seen: eight
+    together, and all beside the home acts with theirs."""
+    kind = f"new {language} acts"
+    own, rest = language.lower(), f"{language.lower()}-outside"
+    facts = {"kind": kind, "corpus": f"{code}dev", "gold": f"{code}dev", "language": code}
+    yield Collection(f"{kind}, eight each", outside=(own, rest), alone=2, together=8, **facts)
+    yield Collection(f"{kind}, beside", outside=(rest,), beside=home, **facts)
+
+
 COLLECTIONS = (
     Collection("six acts, with questions", "finnish", "six", "finnish", "fi", FINNISH),
     Collection("six acts", "finnish", "six", "finnish", "fi", FINNISH, bare=True),
@@ -114,6 +132,8 @@ COLLECTIONS = (
     Collection("73 acts, with questions", "hebrew", "israel", "hebrew", "he"),
     Collection("73 acts", "hebrew", "israel", "hebrew", "he", bare=True),
     Collection("each Hebrew act", "hebrew", "israel", "hebrew", "he", alone=6),
+    *new_acts("fi", "Finnish", "six"),
+    *new_acts("he", "Hebrew", "israel"),
     Collection("courts", "courts", "courts", "courts", "fi", ("finnish", "finnish-outside")),
     Collection("reports", "reports", "reports", "reports", "fi", ("finnish", "finnish-outside")),
     Collection("each report", "reports", "reports", "reports", "fi", ("finnish",), alone=20),
@@ -127,6 +147,14 @@ COLLECTIONS = (
 )
 
 LANGUAGE = {collection.name: collection.language for collection in COLLECTIONS}
+OF_LAW = {
+    f"law-{code}-1": {
+        collection.kind
+        for collection in COLLECTIONS
+        if collection.language == code and collection.kind != "reports"
+    }
+    for code in ("fi", "he")
+}
 UNFIT = {collection.name for collection in COLLECTIONS if collection.unfit}
 
 
@@ -139,6 +167,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     source: str
     text: str
     evidence: dict[str, float] | None
+    score: float
     shares: list[float]  # of the first ranking score
     right: list[bool | None] | None
 
@@ -222,6 +251,7 @@ def ask(engine: Engine, name: str, kind: str, text: str, source: str, judge: Jud
         source=source,
         text=text,
         evidence=hits.evidence,
+        score=first or 0.0,
         shares=[(hit.score or 0.0) / (first or 1.0) for hit in hits],
         right=judge(hits) if judge else None,
     )
@@ -229,6 +259,13 @@ def ask(engine: Engine, name: str, kind: str, text: str, source: str, judge: Jud
 
 def ask_all(collection: Collection, material: Material, home: Path) -> list[Asked]:
     engine = open_indexed(collection.corpus, home=home)
+    if collection.beside:
+        other = open_indexed(collection.beside, home=home)
+        known = document_questions.shipped(collection.language)
+        full = index.with_questions(ranker.joined(other, engine), known, [])
+        new, old = engine._lookup, other._lookup
+        here = set(engine._index.ids)
+        engine = Engine(full, lookup=lambda doc_id: (new if doc_id in here else old)(doc_id))
     if collection.bare or collection.alone:
         engine = Engine(
             replace(engine._index, asked=None), lookup=engine._lookup, standings=engine._standings
@@ -291,6 +328,9 @@ def _ask_alone(
     of = [doc_id.split("#")[0].split(":")[0] for doc_id in full.ids]
     if collection.kind == "reports":
         of = [re.sub(r"(-\d{4}).*", r"\1", doc_id) for doc_id in full.ids]
+    if collection.together > 1:
+        acts = random_.sample(sorted(set(of)), len(set(of)))
+        of = [f"group {acts.index(act) // collection.together}" for act in of]
     group_of = dict(zip(full.ids, of, strict=True))
     stems = set(of)
 
@@ -388,6 +428,16 @@ def fit_pair(
     )
 
 
+def fit_law(asked: Sequence[Asked]) -> Pair:
+    """The models of an encoder of law, which also read its cosine."""
+    return fit_pair(asked, (*ANSWERS, "cosine"), (*RIGHT, "cosine"))
+
+
+def encoder_of(kind: str) -> str:
+    """The encoder of law that a kind of collections has, or nothing."""
+    return next((encoder for encoder, kinds in OF_LAW.items() if kind in kinds), "")
+
+
 def flattened(model: Logistic, asked: Sequence[Asked]) -> Logistic:
     """The model with a smaller slope around its mean. It costs .007 of the mean ECE on collections
     left out, and 4 to 10% more of the golden questions that are answered stay above .55."""
@@ -406,6 +456,7 @@ class LeftOut(msgspec.Struct, frozen=True, kw_only=True):
     """A collection under models that were fitted on all other kinds: logits that it answers."""
 
     name: str
+    models: str  # an encoder of law, or the language of the shared models
     sure: np.ndarray
     right: np.ndarray
     inside: np.ndarray
@@ -413,37 +464,55 @@ class LeftOut(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def left_out(asked: Sequence[Asked]) -> list[LeftOut]:
+    """Each collection under models that were fitted without its kind; those of law under models of
+    their encoder that were fitted without a fifth of the questions, in turn."""
+    fitted: dict[tuple[str, int], Pair] = {}
+    for one in asked:
+        if (key := _part(one)) in fitted:
+            continue
+        kinds = OF_LAW.get(key[0])
+        others = [other for other in asked if _part(other) != key]
+        of_law = [other for other in others if kinds and other.kind in kinds]
+        fitted[key] = fit_law(of_law) if kinds else fit_pair(others)
     found = []
-    for kind in dict.fromkeys(one.kind for one in asked):
-        models = fit_pair([one for one in asked if one.kind != kind])
-        of_kind = [one for one in asked if one.kind == kind]
-        for name in dict.fromkeys(one.collection.partition(":")[0] for one in of_kind):
-            here = [one for one in of_kind if one.collection.partition(":")[0] == name]
-            inside = [one for one in here if one.right is not None]
-            logits = np.array([models.answers.logit(one.evidence or {}) for one in here])
-            is_inside = np.array([one.right is not None for one in here])
-            found.append(
-                LeftOut(
-                    name=name,
-                    sure=probabilities(models.right, inside),
-                    right=np.array([is_first_right(one) for one in inside]),
-                    inside=logits[is_inside],
-                    outside=logits[~is_inside],
-                )
+    for name in dict.fromkeys(one.collection.partition(":")[0] for one in asked):
+        here = [one for one in asked if one.collection.partition(":")[0] == name]
+        logits = np.array([fitted[_part(one)].answers.logit(one.evidence or {}) for one in here])
+        is_inside = np.array([one.right is not None for one in here])
+        inside = [one for one in here if one.right is not None]
+        found.append(
+            LeftOut(
+                name=name,
+                models=encoder_of(here[0].kind) or LANGUAGE[name],
+                sure=np.concatenate(
+                    [probabilities(fitted[_part(one)].right, [one]) for one in inside]
+                ),
+                right=np.array([is_first_right(one) for one in inside]),
+                inside=logits[is_inside],
+                outside=logits[~is_inside],
             )
+        )
     return found
 
 
+def _part(one: Asked) -> tuple[str, int]:
+    """What is left out together with a question: its kind of collection, or a fifth of the
+    questions on law."""
+    if encoder := encoder_of(one.kind):
+        return encoder, crc32(one.text.encode()) % FOLDS
+    return one.kind, 0
+
+
 def limits(found: Sequence[LeftOut]) -> dict[str, float]:
-    """The logit by language under which a collection left out refuses, on average, as many of the
-    questions that it answers as REFUSED_ELSEWHERE says. One number is fitted to each language."""
+    """The logit by encoder or language under which a collection left out refuses, on average, as
+    many of the questions that it answers as REFUSED_ELSEWHERE says: one number for each."""
     steps = np.arange(-6, 6, 0.01)
     chosen = {}
-    for language in dict.fromkeys(LANGUAGE[one.name] for one in found):
-        here = [one for one in found if LANGUAGE[one.name] == language]
+    for name in dict.fromkeys(one.models for one in found):
+        here = [one for one in found if one.models == name]
         refused = np.mean([[(one.inside < step).mean() for step in steps] for one in here], axis=0)
         most = int(np.searchsorted(refused, REFUSED_ELSEWHERE, side="right")) - 1
-        chosen[language] = round(float(steps[max(most, 0)]), 2)
+        chosen[name] = round(float(steps[max(most, 0)]), 2)
     return chosen
 
 
@@ -454,7 +523,7 @@ def table(found: Sequence[LeftOut], limit: dict[str, float]) -> None:
         f"{'refused':>7} {'outside':>7} {'refused':>7} {'AUC':>5}"
     )
     for one in found:
-        least = limit[LANGUAGE[one.name]]
+        least = limit[one.models]
         labels = [1] * len(one.inside) + [0] * len(one.outside)
         scope = roc_auc_score(labels, np.r_[one.inside, one.outside])
         say(
@@ -467,7 +536,9 @@ def table(found: Sequence[LeftOut], limit: dict[str, float]) -> None:
     say(f"limits: {limit}")
 
 
-def calibrated(models: Pair, asked: Sequence[Asked]) -> dict[str, Calibration]:
+def calibrated(
+    shared: Pair, encoders: dict[str, Pair], asked: Sequence[Asked]
+) -> dict[str, Calibration]:
     """The calibrations of the acts that ship with written questions, by encoder. The
     slope of `right` is not fitted: golden sets state least scores of .55 and .60, and the scores of
     questions that are answered stay above them."""
@@ -481,6 +552,7 @@ def calibrated(models: Pair, asked: Sequence[Asked]) -> dict[str, Calibration]:
         right = np.array([is_first_right(one) for one in inside])
         if name == "reports":  # what is asked often stands on a page that nobody expected, too
             right |= np.array([bool(one.right and any(one.right[:2])) for one in inside])
+        models = encoders.get(encoder, shared)
         logits = np.array([models.right.logit(one.evidence or {}) for one in inside])
         share = float(right.mean())
         slope = REPORT_SLOPE if name == "reports" else GOLDEN_SLOPE
@@ -528,6 +600,7 @@ def main() -> None:
     parser.add_argument("--workspace", type=Path, action="append", default=[])
     parser.add_argument("--cache", type=Path, default=Path("confidence-cache"))
     parser.add_argument("--only", default="", help="collections whose name has this")
+    parser.add_argument("--law", choices=["fi", "he"], help="fit one encoder of law alone")
     parser.add_argument("--dry-run", action="store_true")
     given = parser.parse_args()
     if given.command == "ask":
@@ -543,12 +616,27 @@ def main() -> None:
             say(f"{collection.name}: {len(asked)} questions")
         return
     asked = usable(read_cache(given.cache))
+    if given.law:
+        asked = [one for one in asked if one.kind in OF_LAW[f"law-{given.law}-1"]]
     found = left_out(asked)
     limit = limits(found)
     table(found, limit)
-    dense = fit_pair(asked)
-    words = fit_pair(asked, WORDS[:3] + WORDS[-2:], WORDS)
-    models = Models(dense=dense, words=words, limits=limit, calibrations=calibrated(dense, asked))
+    before = confidence.shipped()
+    encoders = dict(before.encoders)
+    for encoder in {found_one.models for found_one in found} & {*OF_LAW}:
+        kinds = OF_LAW[encoder]
+        pair = fit_law([one for one in asked if one.kind in kinds])
+        bias = round(pair.answers.bias - limit.pop(encoder), 4)
+        answers = msgspec.structs.replace(pair.answers, bias=bias)
+        encoders[encoder] = Pair(answers=answers, right=pair.right)
+    dense = before.dense if given.law else fit_pair(asked)
+    models = Models(
+        dense=dense,
+        words=before.words if given.law else fit_pair(asked, WORDS[:3] + WORDS[-2:], WORDS),
+        encoders=encoders,
+        limits=before.limits if given.law else limit,
+        calibrations=before.calibrations | calibrated(dense, encoders, asked),
+    )
     if not given.dry_run:
         WEIGHTS.write_bytes(msgspec.json.format(msgspec.json.encode(models), indent=1) + b"\n")
         say(f"wrote {WEIGHTS.name}")

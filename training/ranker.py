@@ -7,9 +7,8 @@ its own act left out (the act is new), and with those of other acts left out. Th
 softmax regression over the candidates. It prints how often the right moment is first and among the
 first five, for acts and authors that are in no fit, and then writes weights fitted on everything.
 
-The static half of the encoders has seen written questions for these acts, which flatters `dense`
-against words. So words have least weights: those of a fit with the transformer alone, in proportion
-to `dense`.
+The static half of the encoders has seen written questions for the home acts, which flatters `dense`
+against words there. `--new` gives questions on acts that it has not seen.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ import argparse
 import json
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -27,12 +26,14 @@ import numpy as np
 from scipy.optimize import minimize
 
 from assay.core.workspace import workspace
+from assay.engines.indexed import open_indexed
 from assay.search import document_questions, index, index_files, rerank_top
 from assay.search.arrays import best_rows
 from assay.search.engine import Engine
 from assay.search.signals import soft_signals
 
 FOLDS = 6
+TOGETHER = 8  # new acts in one index
 OTHERS = 80  # questions of other acts, asked where a fold's acts have no written questions
 CANDIDATES = {"fused": 40, "dense": 25, "words": 25, "questions": 15}
 NEGATIVE = {"later", "excluded", "place"}
@@ -49,10 +50,33 @@ NAMES = (
     *("questions", "unasked", "votes", "unvoted", "later", "excluded", "said", "close", "place"),
 )
 FIXED = {"citation": 15.0, "named": 5.0}  # rules: a provision or a title that the question names
-LEAST = {"words": 1.6, "expanded": 1.2, "said": 4.0}
+# questions on new acts were drawn from all sections, also from those that say from when an act
+# applies, which people hardly ask about: the weight is that of the home acts
+HELD = {"later": -2.5}
 SPREAD = 0.05  # least deviation by which a feature is scaled
 STRENGTH = 0.002  # of the penalty on weights
 TEMPERATURE = 5.0  # weights are divided by it, so that a good first hit has a score of about five
+
+
+def joined(*engines: Engine, rows: Collection[str] | None = None) -> index.Index:
+    """One index of the documents of several, or of some of their ids, with the vectors that they
+    have, and without written questions."""
+    vectors: dict[str, np.ndarray] = {}
+    pairs = []
+    for engine in engines:
+        part = engine._index
+        assert engine._lookup is not None
+        assert part.vectors is not None
+        for row, doc_id in enumerate(part.ids):
+            if rows is None or doc_id in rows:
+                pairs.append((engine._lookup(doc_id), part.digests[row]))
+                vectors[doc_id] = part.vectors[row]
+    made = index.build(pairs, dense=False)
+    return replace(
+        made,
+        profile=engines[0]._index.profile,
+        vectors=np.stack([vectors[doc_id] for doc_id in made.ids]),
+    )
 
 
 @dataclass(frozen=True)
@@ -65,13 +89,13 @@ class Asked:
     features: np.ndarray
     rules: np.ndarray
     right: np.ndarray
+    sections: np.ndarray
 
 
 class Questions:
-    """The golden questions of a corpus that it answers, and the index with written questions."""
+    """The golden questions that an index answers, and the index with written questions."""
 
-    def __init__(self, corpus: str, file: Path) -> None:
-        built = index_files.load(workspace() / "indexes" / corpus)
+    def __init__(self, built: index.Index, entries: Iterable[dict]) -> None:
         self.full = index.with_questions(
             built, document_questions.shipped(built.profile.language), []
         )
@@ -80,11 +104,7 @@ class Questions:
         for row, section in enumerate(sections.tolist()):
             self._sections[section].append(row)
         self._section_of = sections
-        self.asked = [
-            (entry, rows)
-            for entry in json.loads(file.read_text(encoding="utf-8"))
-            if (rows := self._right(entry))
-        ]
+        self.asked = [(entry, rows) for entry in entries if (rows := self._right(entry))]
 
     def _right(self, entry: dict) -> set[int]:
         rows: set[int] = set()
@@ -137,6 +157,7 @@ class Questions:
             features=np.stack([known.get(name, nothing) for name in NAMES], 1).astype(float),
             rules=sum(w * known.get(name, nothing) for name, w in FIXED.items()) + nothing,
             right=np.isin(rows, list(right)),
+            sections=self._section_of[rows],
         )
 
     def ask_all(self) -> list[Asked]:
@@ -154,6 +175,28 @@ class Questions:
             found += [self.ask("beside", here, *one) for one in own]
             found += [self.ask("mixed", here, *rest[number]) for number in some]
         return found
+
+
+def ask_new(corpus: str, home: str, entries: Sequence[dict]) -> list[Asked]:
+    """Questions on acts without written ones: eight acts together, and all beside the home acts
+    with and without theirs."""
+    engine, other = open_indexed(corpus, home=workspace()), open_indexed(home, home=workspace())
+    here = engine._index
+    act_of = {doc_id: here.acts[here.act_of[row]] for row, doc_id in enumerate(here.ids)}
+    acts = np.random.default_rng(0).permutation(
+        sorted({act_of[entry["expected_any"][0]["doc_id"]] for entry in entries})
+    )
+    found: list[Asked] = []
+    for group in range(0, len(acts), TOGETHER):
+        some = set(acts[group : group + TOGETHER].tolist())
+        rows = {doc_id for doc_id, act in act_of.items() if act in some}
+        alone = Questions(joined(engine, rows=rows), entries)
+        found += [alone.ask("new", alone.full, *one) for one in alone.asked]
+    beside = Questions(joined(other, engine), entries)
+    found += [beside.ask("new, beside", beside.full, *one) for one in beside.asked]
+    bare = replace(beside.full, asked=None)
+    found += [beside.ask("new, none", bare, *one) for one in beside.asked]
+    return found
 
 
 def fit(
@@ -184,9 +227,11 @@ def fit(
     bounds = [
         (0.0, 0.0)
         if name in without
+        else (HELD[name] * factor, HELD[name] * factor)
+        if name in HELD
         else (None, 0.0)
         if name in NEGATIVE
-        else (LEAST.get(name, 0.0) * factor, None)
+        else (0.0, None)
         for name, factor in zip(names, scale, strict=True)
     ]
     start = np.array([high if low is None else low for low, high in bounds], float)
@@ -228,18 +273,27 @@ def main() -> None:
     )
     parser.add_argument("--corpus", required=True)
     parser.add_argument("--questions", type=Path, required=True)
+    parser.add_argument(
+        "--new", action="append", default=[], help="CORPUS=QUESTIONS on acts without written ones"
+    )
+    parser.add_argument("--without", action="append", default=[], help="a feature that is left out")
     parser.add_argument("--ablate", action="store_true", help="print what each feature is worth")
     args = parser.parse_args()
-    questions = Questions(args.corpus, args.questions)
+    built = index_files.load(workspace() / "indexes" / args.corpus)
+    questions = Questions(built, json.loads(args.questions.read_text(encoding="utf-8")))
     encoder = questions.full.profile.encoder
     asked = questions.ask_all()
+    for given in args.new:
+        corpus, _, file = given.partition("=")
+        entries = json.loads(Path(file).read_text(encoding="utf-8"))
+        asked += ask_new(corpus, args.corpus, entries)
     sys.stdout.write(f"act left out: {left_out(asked, 'act', FOLDS)}\n")
     sys.stdout.write(f"author left out: {left_out(asked, 'author', 99)}\n")
     if args.ablate:
         for name in NAMES:
             sys.stdout.write(f"without {name}: {left_out(asked, 'act', FOLDS, [name])}\n")
         return
-    weights = fit(asked) / TEMPERATURE
+    weights = fit(asked, args.without) / TEMPERATURE
     file = Path(rerank_top.__file__).parent / "data" / "ranker.json"
     known = json.loads(file.read_text(encoding="utf-8"))
     known[encoder] = {

@@ -34,7 +34,7 @@ import numpy as np
 from assay.search.arrays import TINY, Array, best_rows, cosines
 from assay.search.fuzzy_bm25 import Lookalikes
 from assay.search.index import Index
-from assay.search.profile import OPINIONS, REPORTS, ROWS
+from assay.search.profile import OPINIONS, REPORTS, ROWS, Profile
 from assay.search.signals import Signals, asked_vector, similar_words, statutory_terms
 
 ABSTAIN = 0.5  # the probability that the collection answers, below which the engine abstains
@@ -103,20 +103,24 @@ class Pair(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Models(msgspec.Struct, frozen=True, kw_only=True):
-    """The shipped models: with an encoder and by words alone; and calibrations of the acts that
-    ship with written questions, by encoder."""
+    """The shipped models: with an encoder, by words alone, and those of encoders of law, which also
+    know what a cosine of theirs is worth; and calibrations of the acts that ship with written
+    questions, by encoder."""
 
     dense: Pair
     words: Pair
+    encoders: dict[str, Pair] = {}
     limits: dict[str, float] = {}  # of `answers` by language: a logit below is refused
     calibrations: dict[str, Calibration] = {}
 
-    def logits(self, found: Evidence, language: str) -> tuple[float, float]:
+    def logits(self, found: Evidence, profile: Profile) -> tuple[float, float]:
         """That the collection answers, and that the first hit is right. Words alone decide where no
         everyday question can be compared."""
         if "unusual" not in found:
             return self.words.answers.logit(found), self.words.right.logit(found)
-        limit = self.limits.get(language, 0.0)
+        if own := self.encoders.get(profile.encoder):
+            return own.answers.logit(found), own.right.logit(found)
+        limit = self.limits.get(profile.language, 0.0)
         return self.dense.answers.logit(found) - limit, self.dense.right.logit(found)
 
 
@@ -141,10 +145,10 @@ def calibration_of(index: Index) -> Calibration | None:
 
 
 def sureness(
-    found: Evidence, calibration: Calibration | None, language: str
+    found: Evidence, calibration: Calibration | None, profile: Profile
 ) -> tuple[float, float]:
     """The probabilities that the collection answers and that the first hit is right."""
-    answers, right = shipped().logits(found, language)
+    answers, right = shipped().logits(found, profile)
     fitted = calibration or Calibration()
     if fitted.own is not None and "unusual" in found:
         answers = fitted.own.logit(found)
@@ -289,16 +293,16 @@ def evidence(
     `known`: the share of the first; `rarity`: how rare a word is on average. `cover`: the share
     that the first hit has, and `cover_ahead` how much more that is than in any other section.
     `lead` and `gap`: how far the first hit is above the mean document and above the next section,
-    in deviations of the ranking score. `near` and `near_ahead`: the same of the cosine.
-    `agree_near`, `agree_words`: the reciprocal rank of its section by cosine and by words.
-    `one_section`: the share of the first hits of its section. `unusual` and `about`: the best and
-    the mean cosine against those of everyday questions. `asked`: how alike a question is that was
-    written for one of the first hits, where there are any. `one_act` and `act_gap`: how many of the
-    first hits are of one act, and how far it is ahead of all others, where there are several.
-    Of reports, READ: how well the least known word is known; how many words the closest passage
-    says, and which share of them, and of their rarity; and whether somebody asks for himself.
-    `names`: the question names a section, title or town that is here; `names_missing`: one that is
-    not."""
+    in deviations of the ranking score. `near` and `near_ahead`: the same of the cosine,
+    and `cosine` its best. `agree_near`, `agree_words`: the reciprocal rank of its section by cosine
+    and by words. `one_section`: the share of the first hits of its section. `unusual` and `about`:
+    the best and the mean cosine against those of everyday questions. `asked`: how alike a question
+    is that was written for one of the first hits, where there are any. `one_act` and `act_gap`: how
+    many of the first hits are of one act, and how far it is ahead of all others, where there are
+    several. Of reports, READ: how well the least known word is known; how many words the closest
+    passage says, and which share of them, and of their rarity; and whether somebody asks for
+    himself. `names`: the question names a section, title or town that is here; `names_missing`: one
+    that is not."""
     fused = signals["fused"]
     fused = fused if allowed is None else np.where(allowed, fused, 0.0)
     top = best_rows(fused, FIRST_HITS)
@@ -324,6 +328,7 @@ def evidence(
         near = signals["dense"].astype(float)
         mean, spread = float(near.mean()), float(near.std()) + TINY
         best = float(near[own].max())
+        found["cosine"] = best
         found["near"] = (best - mean) / spread - chance
         found["near_ahead"] = _ahead(near, own, allowed) / spread
         found["agree_near"] = _agreement(near, own, allowed)

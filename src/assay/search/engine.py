@@ -40,6 +40,7 @@ from assay.search.confidence import (
     is_headed,
     models_of,
     read_words,
+    shipped,
     sureness,
 )
 from assay.search.index import Index
@@ -135,6 +136,10 @@ class Engine(SearchEngine):
     @property
     def language(self) -> str:
         return self._index.profile.language
+
+    def logits(self, found: Evidence) -> tuple[float, float]:
+        """What the shipped models make of evidence, before calibration."""
+        return shipped().logits(found, self._index.profile)
 
     @property
     def models(self) -> str:
@@ -407,7 +412,7 @@ class Engine(SearchEngine):
         hits = Hits()
         asked = read_words(self._index, words, signals, guessed)
         hits.evidence = evidence(self._index, asked, signals, allowed, self._everyday)
-        hits.answers, first = sureness(hits.evidence, self._calibration, self.language)
+        hits.answers, first = sureness(hits.evidence, self._calibration, self._index.profile)
         hits.named = "named" in signals and bool(signals["named"][top[0]] > 0)
         if hits.named or is_headed(self._index, words, int(top[0])):
             hits.answers = max(hits.answers, KNOWN_ITEM)

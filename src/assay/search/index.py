@@ -528,7 +528,8 @@ def _to_encode(
         return Draft(index=index)
     before = sources.previous
     kept = None
-    if before is not None and before.profile.encoder == encoder:
+    is_same = before is not None and before.profile.encoder == encoder and not before.is_older
+    if before is not None and is_same:
         kept = all_vectors(before)
     reuse = np.array(_reuse(index.digests, before if kept is not None else None), np.int64)
     if index.windows is not None:

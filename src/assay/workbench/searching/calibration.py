@@ -72,11 +72,10 @@ def calibrate(
         for hits in (engine.search(text, TOP, texts=False) for text in everyday)
         if hits.evidence is not None
     ]
-    models = confidence.shipped()
-    logits = np.array([models.logits(one.evidence, engine.language)[1] for one in inside])
+    logits = np.array([engine.logits(one.evidence)[1] for one in inside])
     right = np.array([bool(one.right and one.right[0]) for one in inside])
     both = [*inside, *outside]
-    scope = np.array([models.logits(one.evidence, engine.language)[0] for one in both])
+    scope = np.array([engine.logits(one.evidence)[0] for one in both])
     is_inside = np.arange(len(both)) < len(inside)
     fitted = Calibration(
         answers=confidence.fit_scale(scope, is_inside) if outside else Scale(),
