@@ -38,8 +38,9 @@ from assay.reports.wording import (
     risk_in_words,
 )
 from assay.reports.words import Words
-from assay.web.access import GET, POST, Guarded, is_chair, page_and_call, user_of
+from assay.web.access import GET, POST, Guarded, Refusal, is_chair, page_and_call, user_of
 from assay.web.page_frame import (
+    Sight,
     body,
     form,
     is_api,
@@ -51,6 +52,7 @@ from assay.web.page_frame import (
     query,
     sent_as,
     service_of,
+    sight,
 )
 from assay.workbench.deciding import single_judge_risk
 from assay.workbench.deciding.against_baseline import (
@@ -82,6 +84,7 @@ from assay.workbench.deciding.run_comparison import (
 from assay.workbench.deciding.side_by_side import TwoRankings, two_rankings
 from assay.workbench.deciding.single_judge_risk import SingleJudgeRisk, second_judge_asked
 from assay.workbench.deciding.trend import Trend, trends_by_set
+from assay.workbench.judging.blind import without_rankings
 from assay.workbench.judging.vote_totals import rulings_needed, set_standing
 from assay.workbench.project.cache import computed
 from assay.workbench.project.home import Overview, overview, run_risk
@@ -248,10 +251,12 @@ def back_to(service: Service, gold: str, asked: str) -> str:
 
 def decided_page(request: Request, template: str, status: int = 200, **values: object) -> Response:
     words = Words(language_for(request))
-    service = service_of(request)
+    seen: Sight = getattr(request.state, "sight", None) or sight(request)
+    service = seen.service
     now = service.clock()
     queue: RunQueue | None = getattr(request.app.state, "run_queue", None)
-    going = [job for job in queue.jobs() if not job.is_over] if queue is not None else []
+    is_shown = queue is not None and not seen.blind  # a job names its engine
+    going = [job for job in queue.jobs() if not job.is_over] if queue and is_shown else []
 
     def runs_now(name: str) -> list[str]:
         return [job.engine for job in going if job.gold == name]
@@ -270,6 +275,7 @@ def decided_page(request: Request, template: str, status: int = 200, **values: o
         words=WORDS,
         ago=ago,
         grade_class=grade_class,
+        sight=seen,
         swatch=swatch,
         mark=range_mark,
         report_words=words,
@@ -297,7 +303,7 @@ LISTED = 30  # runs in a list, and queries of a comparison, before the rest is f
 
 
 def home(request: Request) -> Response:
-    service = service_of(request)
+    service = sight(request).service
     seen = overview(service, whole_trail=is_chair(request))
     if is_api(request):
         return json(seen)
@@ -334,8 +340,9 @@ class Runs(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def list_runs(request: Request) -> Response:
-    asked, service = query(request, RunsQuery), service_of(request)
-    shown, trends = boards(service, gold=asked.gold), trends_by_set(service, gold=asked.gold)
+    asked, (service, _, blind) = query(request, RunsQuery), sight(request)
+    shown = boards(service, gold=asked.gold)
+    trends = {} if blind else trends_by_set(service, gold=asked.gold)  # commits may name engines
     listed = run_page(
         service,
         gold=asked.gold,
@@ -368,12 +375,19 @@ def list_runs(request: Request) -> Response:
 
 def show_run(request: Request) -> Response:
     """One run: its figures, the verdict of the gates, every query, and its receipt."""
-    service = service_of(request)
+    service, left, blind = sight(request)
     kept = kept_run(service, request.path_params["run"])
     if is_api(request):
-        return json(run_today(service, kept, language_for(request)))
+        today = run_today(service, kept, language_for(request))
+        if blind and left is not None:
+            shown = without_rankings(kept.results, left, kept.gold)
+            today = msgspec.structs.replace(today, results=shown, since=None)
+        return json(today)
     verdict, since = verdict_today(service, kept), compare_with_baseline(service, kept)
+    since = None if blind else since  # a baseline is called by its engine
     results = _with_verdict(kept.results, verdict, since)
+    if blind and left is not None:
+        results = without_rankings(results, left, kept.gold)
     report = view(results, language=language_for(request))
     figures = [figure for figure in report.figures if figure.value is not None]
     others = [
@@ -410,7 +424,7 @@ def show_run(request: Request) -> Response:
 
 def run_report(request: Request) -> Response:
     """The report as one file to keep: it has styles of its own, so it is not shown on this page."""
-    service, language = service_of(request), language_for(request)
+    service, language = _full_sight(request), language_for(request)
     kept = kept_run(service, request.path_params["run"])
     verdict = verdict_today(service, kept)
     found = verdict_risk(service, kept, verdict)
@@ -424,6 +438,14 @@ def run_report(request: Request) -> Response:
     name = quote(f"{kept.gold}-{kept.engine}-{kept.at:%Y-%m-%d}.html".replace("/", "-"), safe="")
     headers = {"content-disposition": f"attachment; filename*=UTF-8''{name}"}
     return Response(text, media_type="text/html; charset=utf-8", headers=headers)
+
+
+def _full_sight(request: Request) -> Service:
+    """The project for what cannot be shown in part; refused to a judge with documents left."""
+    seen = sight(request)
+    if seen.blind:
+        raise Refusal(403, "blind_file")
+    return seen.service
 
 
 def _with_verdict(
@@ -479,7 +501,8 @@ class OneQuery(TwoRuns, frozen=True, kw_only=True):
 
 
 def compare(request: Request) -> Response:
-    asked, service = query(request, TwoRuns), service_of(request)
+    asked = query(request, TwoRuns)
+    service = sight(request, asked.a, asked.b).service
     if is_api(request):
         return json(compare_runs(service, asked.a, asked.b))
     known = run_page(service, limit=100).items
@@ -573,7 +596,10 @@ def _reach(parts: list[SliceChange]) -> float:
 
 def compare_rankings(request: Request) -> Response:
     asked = query(request, OneQuery)
-    found = two_rankings(service_of(request), asked.a, asked.b, asked.query)
+    seen = sight(request, asked.a, asked.b)
+    if asked.a and seen.must_not_see(kept_run(seen.service, asked.a).gold, asked.query):
+        raise Refusal(403, "blind_ranking")
+    found = two_rankings(seen.service, asked.a, asked.b, asked.query)
     if is_api(request):
         return json(found)
     pairs = [
@@ -663,6 +689,7 @@ def run_again(request: Request) -> Response:
 
 def run_again_page(request: Request) -> Response:
     """The progress of the runs; when all are done, on to the page that was asked from."""
+    _full_sight(request)
     asked, queue = query(request, Again), queue_of(request)
     found = [queue.job(one) for one in asked.jobs.split(",") if one]
     jobs = [job for job in found if job is not None]
@@ -690,6 +717,7 @@ def ask_second_judge(request: Request) -> Response:
 
 
 def show_job(request: Request) -> Response:
+    _full_sight(request)
     found = queue_of(request).job(request.path_params["job"])
     if not is_api(request):
         return _job_page(request, found, "", 404 if found is None else 200)
@@ -726,6 +754,7 @@ def _job_page(request: Request, found: RunJob | None, complaint: str, status: in
 
 
 def list_jobs(request: Request) -> Response:
+    _full_sight(request)
     return json(queue_of(request).jobs())
 
 

@@ -394,6 +394,7 @@ class AddedDocument(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def find_to_add(service: Service, name: str, query_id: str, words: str) -> list[FoundToAdd]:
+    """Documents to add to a query, by title: the order of a search would tell a rank."""
     from assay.workbench.searching.open_corpora import reader_of  # loads the search engine
 
     session = open_session(gold_path(service, name))
@@ -403,7 +404,7 @@ def find_to_add(service: Service, name: str, query_id: str, words: str) -> list[
         return []
     asked = {pair.doc_id for pair in session.asked.get(query_id, ())}
     found = (opened.get(doc_id) for doc_id in opened.search(words))
-    return [
+    listed = [
         FoundToAdd(
             doc_id=document.id,
             title=document.title,
@@ -413,6 +414,7 @@ def find_to_add(service: Service, name: str, query_id: str, words: str) -> list[
         for document in found
         if document is not None
     ]
+    return sorted(listed, key=lambda each: (each.title, each.doc_id))
 
 
 def _opening(document: Document) -> str:
