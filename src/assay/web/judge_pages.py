@@ -320,6 +320,23 @@ def rule(request: Request) -> Response:
     return json(ruled)
 
 
+class RulingWithdrawn(msgspec.Struct, frozen=True, kw_only=True):
+    """A ruling to withdraw; `seen` are the ids of the rulings that the page showed."""
+
+    set: str
+    query_id: str
+    doc_id: str
+    seen: str | None = None
+
+
+def withdraw_ruling(request: Request) -> Response:
+    given, by = body(request, RulingWithdrawn), user_of(request).name
+    dataset = dataset_of(request, given.set)
+    return json(
+        rulings.withdraw_ruling(dataset, given.query_id, given.doc_id, by=by, seen=given.seen)
+    )
+
+
 def update_labels(request: Request) -> Response:
     """Recompute the labels of a set: for a call, or from a button that needs no script."""
     name = sent_as(request, SetParams).set
@@ -452,6 +469,15 @@ JUDGE_ROUTES = [
         "chair",
         "Rule on a disagreement and update the labels",
         body=RulingGiven,
+        answer=Ruled,
+    ),
+    Guarded(
+        "/api/rulings/withdraw",
+        withdraw_ruling,
+        POST,
+        "chair",
+        "Withdraw a ruling and update the labels",
+        body=RulingWithdrawn,
         answer=Ruled,
     ),
     *page_and_call(
