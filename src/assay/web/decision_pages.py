@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from datetime import datetime
+from typing import Literal
 from urllib.parse import parse_qs, quote, urlencode, urlsplit
 
 import msgspec
@@ -89,7 +90,7 @@ from assay.workbench.judging.vote_totals import rulings_needed, set_standing
 from assay.workbench.project.cache import computed
 from assay.workbench.project.home import Overview, overview, run_risk
 from assay.workbench.project.service import Service, kept_path, stored_name
-from assay.workbench.scoring.history import KeptRun, kept_run
+from assay.workbench.scoring.history import KeptRun, kept_run, name_run, names_of_runs
 from assay.workbench.scoring.report import beside
 from assay.workbench.scoring.run_queue import RunJob, RunQueue, choices, engines_again
 
@@ -293,6 +294,7 @@ def decided_page(request: Request, template: str, status: int = 200, **values: o
         here=f"{request.url.path}?{request.url.query}".rstrip("?"),
         can_start=is_chair(request),
         names={stored_name(service, name): name for name in service.gold_sets},
+        snapshots={} if seen.blind else names_of_runs(service),
         **values,
     )
 
@@ -305,6 +307,9 @@ LISTED = 30  # runs in a list, and queries of a comparison, before the rest is f
 def home(request: Request) -> Response:
     service = sight(request).service
     seen = overview(service, whole_trail=is_chair(request))
+    if request.state.sight.blind:  # what was done with runs names engines
+        others = [entry for entry in seen.lately if not entry.action.startswith("run.")]
+        seen = msgspec.structs.replace(seen, lately=others)
     if is_api(request):
         return json(seen)
     about = seen.subject or seen.latest
@@ -337,6 +342,7 @@ class Runs(msgspec.Struct, frozen=True, kw_only=True):
     page: Page[RunLine]
     boards: list[Board]
     trends: list[Trend]
+    names: dict[str, str] = {}  # that people gave to runs
 
 
 def list_runs(request: Request) -> Response:
@@ -352,7 +358,14 @@ def list_runs(request: Request) -> Response:
     )
     if is_api(request):
         flat = [trend for of_set in trends.values() for trend in of_set]
-        return json(Runs(page=listed, boards=shown, trends=flat))
+        return json(
+            Runs(
+                page=listed,
+                boards=shown,
+                trends=flat,
+                names={} if blind else names_of_runs(service),
+            )
+        )
     return decided_page(
         request,
         "runs.html",
@@ -422,6 +435,22 @@ def show_run(request: Request) -> Response:
     )
 
 
+class ReportQuery(msgspec.Struct, frozen=True, kw_only=True):
+    format: Literal["html", "csv"] = "html"
+
+
+class RunName(msgspec.Struct, frozen=True, kw_only=True):
+    name: str = ""
+
+
+def name_a_run(request: Request) -> Response:
+    run_id, by = request.path_params["run"], user_of(request).name
+    name = name_run(service_of(request), run_id, sent_as(request, RunName).name, by=by)
+    if is_api(request):
+        return json(RunName(name=name))
+    return RedirectResponse(f"/runs/{quote(run_id, safe='')}", status_code=303)
+
+
 def run_report(request: Request) -> Response:
     """The report as one file to keep: it has styles of its own, so it is not shown on this page."""
     service, language = _full_sight(request), language_for(request)
@@ -432,12 +461,15 @@ def run_report(request: Request) -> Response:
         verdict = msgspec.structs.replace(verdict, one_judge=found.on if found else None)
     since = compare_with_baseline(service, kept)
     results = _with_verdict(kept.results, verdict, since)
-    text = _report(
-        service.store.address, msgspec.structs.replace(kept, results=results), language, since
-    )
-    name = quote(f"{kept.gold}-{kept.engine}-{kept.at:%Y-%m-%d}.html".replace("/", "-"), safe="")
-    headers = {"content-disposition": f"attachment; filename*=UTF-8''{name}"}
-    return Response(text, media_type="text/html; charset=utf-8", headers=headers)
+    chosen = query(request, ReportQuery).format
+    if chosen == "csv":
+        text = render(view(results, language=language), ".csv")
+    else:
+        whole = msgspec.structs.replace(kept, results=results)
+        text = _report(service.store.address, whole, language, since)
+    name = f"{kept.gold}-{kept.engine}-{kept.at:%Y-%m-%d}.{chosen}".replace("/", "-")
+    headers = {"content-disposition": f"attachment; filename*=UTF-8''{quote(name, safe='')}"}
+    return Response(text, media_type=f"text/{chosen}; charset=utf-8", headers=headers)
 
 
 def _full_sight(request: Request) -> Service:
@@ -614,8 +646,19 @@ def compare_rankings(request: Request) -> Response:
         found=found,
         moves=moves(pairs, rows),
         moved=moved(found),
+        grades_here=_graded_here(request, seen.service, found.b.run),
         pair=urlencode({"a": asked.a, "b": asked.b}),
         readable=any(row.path.startswith("/doc/") for row in request.app.state.table),
+    )
+
+
+def _graded_here(request: Request, service: Service, run: RunLine) -> str:
+    """The set in which the user may grade documents beside their ranks; empty for none."""
+    sets = {stored_name(service, name): name for name in service.gold_sets}
+    name = sets.get(run.gold, "") if user_of(request).role != "reader" else ""
+    is_judged = name and run.kind == "graded" and user_of(request).name
+    return (
+        name if is_judged and set_standing(name, service.gold_sets[name]).approved is None else ""
     )
 
 
@@ -811,7 +854,15 @@ DECIDE_ROUTES = [
     ),
     *JOB_ROUTES,
     *page_and_call("/runs/{run}", show_run, GET, "reader", "One run", answer=RunToday),
-    Guarded("/runs/{run}/report", run_report, GET, "reader", "The report of a run, as a file"),
+    Guarded(
+        "/runs/{run}/report",
+        run_report,
+        GET,
+        "reader",
+        "The report of a run, as a file: HTML or CSV",
+        query=ReportQuery,
+    ),
+    *page_and_call("/runs/{run}/name", name_a_run, POST, "chair", "Name a run", RunName, RunName),
     *page_and_call(
         "/compare", compare, GET, "reader", "Two runs compared", answer=RunComparison, query=TwoRuns
     ),
