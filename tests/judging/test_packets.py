@@ -196,7 +196,7 @@ def test_every_word_of_the_page_is_a_word(assay_cli: Assay, dataset: Path) -> No
     """A word that is called like a method of Python's dicts is no exception."""
     assay_cli("gold", "packet", dataset, "--judge", "ann", "-o", "p.html")
     page = Path("p.html").read_text(encoding="utf-8")
-    assert "<kbd>x</kbd> clear</p>" in page
+    assert "<kbd>z</kbd> clear</p>" in page
     assert "&lt;built-in" not in page
     assert "<built-in" not in page
 

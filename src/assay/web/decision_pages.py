@@ -131,7 +131,8 @@ def chart_of(board: Board, words: Words) -> object:
                     value=line.value or 0.0,
                     low=line.low,
                     high=line.high,
-                    label=f"{line.engine} {day(line.at)}: {numbers.decimal(line.value)}",
+                    label=f"{line.engine} {day(line.at)}: {numbers.decimal(line.value)}"
+                    + ("" if line.low is None else f" ({numbers.span((line.low, line.high))})"),
                     link=f"/runs/{line.id}",
                 )
                 for line in track.runs
