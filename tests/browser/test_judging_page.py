@@ -95,6 +95,40 @@ def test_two_judges_by_keyboard_alone_and_the_chair_rules(
     assert said == []
 
 
+def test_a_session_that_ended_offers_the_way_back(browser: Any, url: str, dataset: Path) -> None:
+    page = judging(browser, url)
+    page.route("**/api/votes", lambda route: route.fulfill(status=401, json={"error": "no"}))
+    grade(page, "2", "It decides the point.")
+    link = page.locator("#banner a")
+    expect(link).to_have_text("Sign in")
+    assert link.get_attribute("href").startswith("/sign-in?next=%2Fjudge%2Fset%2F")
+    assert given(dataset) == []
+    page.unroute("**/api/votes")
+    page.goto(f"{url}/judge/set/q1")  # where one comes back to
+    expect(page.locator("#setcount")).to_have_text("1 of 4 judged")
+    assert [vote.grade for vote in given(dataset)] == [2]
+
+
+def test_without_a_script_the_page_says_so(browser: Any, url: str) -> None:
+    page = browser.new_context(java_script_enabled=False).new_page()
+    page.goto(f"{url}/me?lang=en")
+    page.fill("input[name=name]", "Ada")
+    page.press("input[name=name]", "Enter")
+    for path in ("/judge/set/q1", "/judge/set/q1/all"):
+        page.goto(f"{url}{path}")
+        expect(page.locator("noscript p.said")).to_contain_text("Judging needs JavaScript")
+
+
+def test_on_a_phone_the_reason_is_with_the_grades(browser: Any, url: str) -> None:
+    page = judging(browser, url)
+    page.set_viewport_size({"width": 390, "height": 844})
+    expect(page.locator("#why")).to_be_hidden()
+    page.click('.grade[data-grade="1"]')
+    boxes = [page.locator(part).bounding_box() for part in (".grade[data-grade='1']", "#why")]
+    assert all(box and box["y"] + box["height"] <= 844 for box in boxes)
+    assert page.locator("header.top").bounding_box()["height"] < 60
+
+
 def test_what_waits_counts_down_while_one_judges(browser: Any, url: str) -> None:
     page = judging(browser, url)
     assert page.locator("#waits").inner_text() == "4 to judge"

@@ -273,6 +273,21 @@ def test_a_passage_does_not_repeat_what_is_shown_anyway() -> None:
     assert found.texts == ("A ticket is worth its price.",)
 
 
+@pytest.mark.parametrize(
+    "letter",
+    [
+        "GIFT COMMISSION\n428 Gift Street, Suite 8\n\nRe: your gift\n\nDear Ms. Gift:\n\n{body}",
+        "{body}\n\nGift Commission, P.O. Box 8\nGift City, CA 95814\ngift@example.org",
+        "Lahjavirasto, PL 8\n00171 GIFT\npuh. 09 1234, gift\n\n{body}",
+        "{body}",
+    ],
+)
+def test_passages_have_no_letterhead_and_no_address(letter: str) -> None:
+    body = "A gift of tickets counts against the limit."
+    found = passages("gift limit", Document(id="d", text=letter.format(body=body), language="en"))
+    assert found.texts == (body,)
+
+
 def test_hebrew_and_finnish_words_are_found_in_their_forms() -> None:
     hebrew = passages("היטל השבחה", Document(id="h", text="שומה של ההיטל. דבר אחר לגמרי נאמר כאן."))
     assert "ההיטל" in hebrew.words

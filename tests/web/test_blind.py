@@ -10,9 +10,10 @@ from starlette.testclient import TestClient
 
 from assay.judging.pool import Pool, PooledPair, write_pool
 from assay.store import Store
-from assay.web.access import ROLES, Access
+from assay.web.access import Access, Guarded
 from assay.web.app import TABLES, create_app
 from assay.workbench.project import people
+from assay.workbench.project.people import ROLES
 from assay.workbench.project.service import Service
 from kit.runs import graded_set, kept, served
 from kit.server import local_client, take_token
@@ -97,9 +98,9 @@ def names_in(text: str) -> list[str]:
 
 @pytest.mark.parametrize("row", SEEN_BY_A_JUDGE, ids=lambda row: row.path)
 def test_no_page_or_call_names_an_engine_to_a_judge(
-    service: Service, addresses: dict[str, str], row: object
+    service: Service, addresses: dict[str, str], row: Guarded
 ) -> None:
-    path = row.path  # type: ignore[attr-defined]
+    path = row.path
     if path == "/api/system/diagnostics":
         return  # of the configuration, which says nothing of rankings
     ada = signed_in(service, "Ada", "judge")

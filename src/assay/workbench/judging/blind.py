@@ -144,7 +144,12 @@ class _StoreWithoutNames:
 def without_rankings(results: Results, open: OpenPairs, gold: str) -> Results:
     """Results whose queries with a document left have no hits and no grades."""
     nothing: dict[str, Any] = {"results": [], "grades": [], "judged": [], "reason": ""}
-    places = {"hits": [], "first_rank": None, "expected_rank": None, "negative_rank": None}
+    places: dict[str, Any] = {
+        "hits": [],
+        "first_rank": None,
+        "expected_rank": None,
+        "negative_rank": None,
+    }
     entries = [
         msgspec.structs.replace(
             entry, **nothing, **(places if isinstance(entry, GoldenEntry) else {"asked": []})

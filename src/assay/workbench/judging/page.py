@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, timedelta
 from typing import Literal
 
@@ -264,16 +264,16 @@ class QueryFilter(msgspec.Struct, frozen=True, kw_only=True):
 def listed_queries(rows: Sequence[QueryRow], asked: QueryFilter) -> list[QueryRow]:
     """The queries that pass a filter, in its order; by default those asked of the judge first."""
     wanted = asked.q.casefold().split()
-    keep = {
+    keep: dict[str, Callable[[QueryRow], bool]] = {
         "": lambda row: True,
         "left": lambda row: row.judged < row.asked,
         "flagged": lambda row: row.flag is not None,
         "noted": lambda row: bool(row.note),
-    }[asked.show]
+    }
     found = [
         row
         for row in rows
-        if keep(row)
+        if keep[asked.show](row)
         and (not asked.type or row.type == asked.type)
         and all(word in f"{row.id} {row.text}".casefold() for word in wanted)
     ]
