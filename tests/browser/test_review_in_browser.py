@@ -169,7 +169,10 @@ def test_what_is_typed_is_there_again(page: Any, url: str, service: Service) -> 
     item_page(page, url, service)
     expect(why).to_have_value("")
     expect(page.locator("input[name=doc][value=a]")).to_be_checked()
-    assert page.evaluate("Object.keys(sessionStorage)") == ["submitted"]
+    kept = page.evaluate("Object.entries(sessionStorage)")
+    assert [(key, json.loads(text)) for key, text in kept] == [
+        (f"draft {item.id}", {"note": "", "why": "שני עמודים של נימוקים"})
+    ], "of a decision the words are kept, for an undo, and not what was ticked"
 
 
 def test_two_presses_are_one_decision(page: Any, url: str, service: Service) -> None:
