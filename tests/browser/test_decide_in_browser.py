@@ -12,10 +12,11 @@ from typing import Any
 
 import pytest
 
+from assay.judging.pool import Pool, PooledPair, write_pool
 from assay.store import Store
 from assay.web.app import create_app
 from assay.workbench.project.service import Service
-from kit.browser import faults, listening
+from kit.browser import expect, faults, given, listening
 from kit.runs import WORDS, graded_set, served
 
 TOML = """[gold.set]
@@ -109,6 +110,19 @@ def test_from_a_run_to_a_verdict(page: Any, url: str, tmp_path: Path) -> None:
     page.wait_for_url(re.compile("query=q1"))
     page.keyboard.press("k")
     page.wait_for_url(re.compile("query=q0"))
+    grade_beside_the_ranks(page, tmp_path / "set.json")
+
+
+def grade_beside_the_ranks(page: Any, dataset: Path) -> None:
+    write_pool(dataset, Pool(pairs=(PooledPair(query_id="q0", doc_id="d0"),)))
+    hits = page.locator('.hit[data-doc="d0"]')
+    hits.first.locator(".togrades").click()
+    hits.first.locator(".pick", has_text="2").click()
+    page.keyboard.type("It decides the point.")
+    page.keyboard.press("Enter")
+    expect(hits.locator(".togrades")).to_have_text(["Your grade: 2"] * 2)
+    (vote,) = [each for each in given(dataset) if each.judge == "Dafna"]
+    assert (vote.query_id, vote.doc_id, vote.grade) == ("q0", "d0", 2)
 
 
 @pytest.mark.parametrize("width", [360, 768, 1280])

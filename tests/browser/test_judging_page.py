@@ -77,16 +77,56 @@ def test_two_judges_by_keyboard_alone_and_the_chair_rules(
     grade(chair, "1", "A loan is a neighbouring rule.")
     chair.wait_for_url("**/agreement/set")
     assert labels(dataset) == {("q1", "d1"): 2, ("q1", "d2"): 1, ("q1", "d3"): 1}
-    chair.keyboard.press("z")  # the last ruling, opened again; now as a judge says, by one key
+    expect(chair.locator("#last")).to_contain_text("You ruled: grade 1")
+    chair.keyboard.press("z")  # the ruling is withdrawn, and what was typed is kept
+    chair.wait_for_url("**/agreement/set/*")
     ready(chair)
-    assert "Already ruled on" in chair.locator("main > p").first.inner_text()
-    key = chair.locator(".opinion", has_text="Ada").locator("kbd").inner_text()
-    chair.keyboard.press(key.lower())
+    expect(chair.locator("#told")).to_contain_text("The ruling is withdrawn.")
+    assert chair.locator("#why").input_value() == "A loan is a neighbouring rule."
+    assert ("q1", "d2") not in labels(dataset)
+    while "Ada" not in chair.locator(".opinion.taken").all_inner_texts().__str__():
+        chair.keyboard.press("t")  # a grade and a reason are taken, and nothing is ruled yet
+    assert ("q1", "d2") not in labels(dataset)
+    chair.keyboard.press("Enter")
     chair.wait_for_url("**/agreement/set")
     assert labels(dataset)["q1", "d2"] == 0
     assert given(dataset)[-1].judge == "Dora"
     assert given(dataset)[-1].rationale == "It decides the point of d2."
     assert said == []
+
+
+def test_a_session_that_ended_offers_the_way_back(browser: Any, url: str, dataset: Path) -> None:
+    page = judging(browser, url)
+    page.route("**/api/votes", lambda route: route.fulfill(status=401, json={"error": "no"}))
+    grade(page, "2", "It decides the point.")
+    link = page.locator("#banner a")
+    expect(link).to_have_text("Sign in")
+    assert link.get_attribute("href").startswith("/sign-in?next=%2Fjudge%2Fset%2F")
+    assert given(dataset) == []
+    page.unroute("**/api/votes")
+    page.goto(f"{url}/judge/set/q1")  # where one comes back to
+    expect(page.locator("#setcount")).to_have_text("1 of 4 judged")
+    assert [vote.grade for vote in given(dataset)] == [2]
+
+
+def test_without_a_script_the_page_says_so(browser: Any, url: str) -> None:
+    page = browser.new_context(java_script_enabled=False).new_page()
+    page.goto(f"{url}/me?lang=en")
+    page.fill("input[name=name]", "Ada")
+    page.press("input[name=name]", "Enter")
+    for path in ("/judge/set/q1", "/judge/set/q1/all"):
+        page.goto(f"{url}{path}")
+        expect(page.locator("noscript p.said")).to_contain_text("Judging needs JavaScript")
+
+
+def test_on_a_phone_the_reason_is_with_the_grades(browser: Any, url: str) -> None:
+    page = judging(browser, url)
+    page.set_viewport_size({"width": 390, "height": 844})
+    expect(page.locator("#why")).to_be_hidden()
+    page.click('.grade[data-grade="1"]')
+    boxes = [page.locator(part).bounding_box() for part in (".grade[data-grade='1']", "#why")]
+    assert all(box and box["y"] + box["height"] <= 844 for box in boxes)
+    assert page.locator("header.top").bounding_box()["height"] < 60
 
 
 def test_what_waits_counts_down_while_one_judges(browser: Any, url: str) -> None:
@@ -387,7 +427,7 @@ def test_skip_move_read_flag_and_help(browser: Any, url: str, dataset: Path) -> 
     assert page.locator("#help").is_visible()
     page.keyboard.press("u")  # a key that does nothing here
     page.keyboard.press("Escape")
-    page.keyboard.press("x")
+    page.keyboard.press("!")
     page.keyboard.type("too broad")
     page.keyboard.press("Enter")
     page.wait_for_selector("#flag[aria-pressed=true]")
@@ -410,7 +450,7 @@ def test_the_button_and_the_chosen_grade_are_in_sight(
     for button in page.locator(".grade").all():  # all of them stay in sight
         expect(button).to_be_in_viewport(ratio=1)
         expect(button.locator("small")).to_be_visible(
-            visible=size[0] < 1050 or size[1] > 800 or button.get_attribute("data-grade") == "1"
+            visible=size[0] > 1050 and (size[1] > 800 or button.get_attribute("data-grade") == "1")
         )
     page.keyboard.type("Two tickets.")
     saves = page.locator("#save:visible, #thumbsave:visible")
@@ -419,7 +459,7 @@ def test_the_button_and_the_chosen_grade_are_in_sight(
         expect(part).to_be_in_viewport(ratio=1)
     if size[0] > 1050:
         page.keyboard.press("Escape")
-        page.keyboard.press("x")
+        page.keyboard.press("!")
         page.keyboard.type("too broad")
         page.keyboard.press("Enter")
         expect(page.locator("#state")).to_contain_text("A chair will see it")
@@ -462,7 +502,7 @@ def test_past_grades_are_changed_in_the_list(browser: Any, url: str, dataset: Pa
     page = judging(browser, url)
     grade(page, "2", "the first reason")
     sent(page)
-    page.keyboard.press("a")
+    page.keyboard.press("l")
     page.wait_for_url("**/all")
     page.click('li[data-doc="d1"] .pick[data-grade="1"]')
     sent(page)

@@ -64,7 +64,7 @@ def test_without_a_connection_the_queue_stays_and_goes_on_when_it_is_back(
     queue.context.set_offline(True)
     queue.keyboard.press("u")
     expect(queue.locator("#banner")).to_contain_text("1 vote is stored")
-    queue.keyboard.press("a")  # the list of all documents cannot be had either
+    queue.keyboard.press("l")  # the list of all documents cannot be had either
     queue.wait_for_timeout(100)
     assert shown(queue) == "d1"
     queue.keyboard.press("j")
@@ -77,7 +77,7 @@ def test_without_a_connection_the_queue_stays_and_goes_on_when_it_is_back(
 
 def test_a_link_without_a_connection_says_so(queue: Any) -> None:
     queue.context.set_offline(True)
-    queue.keyboard.press("a")
+    queue.keyboard.press("l")
     expect(queue.locator("#banner")).to_contain_text(LOST)
     queue.context.set_offline(False)
     queue.wait_for_url("**/q1/all")
@@ -115,7 +115,7 @@ def test_what_another_window_said_since_is_asked_anew(
 
 
 def test_a_reason_for_a_flag_that_is_too_long_stays(queue: Any) -> None:
-    queue.keyboard.press("x")
+    queue.keyboard.press("!")
     long = "too broad " * 500
     queue.fill("#flagwhy", long)
     queue.keyboard.press("Enter")

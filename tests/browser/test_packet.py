@@ -57,7 +57,7 @@ def text_of(page: Any, selector: str) -> str:
 
 def saved(page: Any, folder: Path) -> Path:
     with page.expect_download() as waited:
-        page.keyboard.press("s")
+        page.keyboard.press("e")
     path = folder / waited.value.suggested_filename
     waited.value.save_as(path)
     return path
@@ -207,7 +207,7 @@ def test_who_judges_is_asked_where_the_packet_does_not_say(
     write_packet(dataset, tmp_path / "anyone.html")
     page.goto((tmp_path / "anyone.html").as_uri())
     page.keyboard.press("u")
-    page.keyboard.press("s")
+    page.keyboard.press("e")
     assert page.evaluate("document.activeElement.id") == "judge"
     page.keyboard.type("Dafna כהן")
     page.keyboard.press("Enter")

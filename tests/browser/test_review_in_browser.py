@@ -130,8 +130,7 @@ def test_a_chair_at_the_keyboard(page: Any, url: str, service: Service) -> None:
     page.keyboard.press("x")
     assert page.evaluate("document.activeElement.name") == "why", "a rejection needs a reason"
     page.keyboard.type("no")
-    page.keyboard.press("Escape")
-    page.keyboard.press("x")
+    page.keyboard.press("Enter")
     expect(page.locator(".undo")).to_be_visible()
     settled(page)
     assert backlog(service).rejected == 1
@@ -139,6 +138,7 @@ def test_a_chair_at_the_keyboard(page: Any, url: str, service: Service) -> None:
     expect(page.locator(".undo")).to_have_count(0)
     settled(page)
     assert backlog(service).rejected == 0
+    assert page.locator("input[name=why]").input_value() == "no", "the reason is kept"
     here = page.url.partition("?")[0]
     page.keyboard.press("j")
     page.wait_for_url(lambda url: url.partition("?")[0] != here)
@@ -169,7 +169,10 @@ def test_what_is_typed_is_there_again(page: Any, url: str, service: Service) -> 
     item_page(page, url, service)
     expect(why).to_have_value("")
     expect(page.locator("input[name=doc][value=a]")).to_be_checked()
-    assert page.evaluate("Object.keys(sessionStorage)") == ["submitted"]
+    kept = page.evaluate("Object.entries(sessionStorage)")
+    assert [(key, json.loads(text)) for key, text in kept] == [
+        (f"draft {item.id}", {"note": "", "why": "שני עמודים של נימוקים"})
+    ], "of a decision the words are kept, for an undo, and not what was ticked"
 
 
 def test_two_presses_are_one_decision(page: Any, url: str, service: Service) -> None:
@@ -215,7 +218,7 @@ def test_the_hebrew_sample_by_keyboard_alone(sample: Service, browser: Any) -> N
         expect(first.locator(".whole p").first).to_be_visible()
         page.keyboard.press("f")
         expect(first.locator(".whole")).to_be_hidden()
-        page.keyboard.press("n")
+        page.keyboard.press("d")
         expect(page.locator(".doc.current")).to_have_attribute("data-doc", item.doc_ids[1])
         page.keyboard.press("1")
         page.keyboard.press("3")
@@ -230,7 +233,7 @@ def test_the_hebrew_sample_by_keyboard_alone(sample: Service, browser: Any) -> N
         page.reload()
         settled(page)
         expect(page.locator(f'input[name=doc][value="{added}"]')).to_be_checked()
-        page.keyboard.press("w")
+        page.keyboard.press("r")
         page.keyboard.type("נקרא")
         page.keyboard.press("Escape")
         page.keyboard.press("a")
@@ -249,7 +252,7 @@ def test_the_hebrew_sample_by_keyboard_alone(sample: Service, browser: Any) -> N
         ]
         page.goto(f"{url}/review")
         settled(page)
-        page.keyboard.press("b")
+        page.keyboard.press("l")
         page.wait_for_url("**/review/bulk*")
         settled(page)
         page.keyboard.press("a")
@@ -263,7 +266,7 @@ def test_the_hebrew_sample_by_keyboard_alone(sample: Service, browser: Any) -> N
 
 def test_what_is_lacking_is_said(sample: Service, browser: Any) -> None:
     with served(sample) as url, visiting(browser, url) as page:
-        many = page.locator('#bulk [data-key="b"]')
+        many = page.locator('#bulk [data-key="l"]')
         page.goto(f"{url}/review?lang=en")
         assert many.inner_text().startswith("Approve all")
         page.locator("#bulk input[type=checkbox]").first.check()

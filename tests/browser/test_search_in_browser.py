@@ -60,7 +60,7 @@ def test_a_question_is_asked_and_answered_by_keys_alone(page: Any) -> None:
     whole = page.locator("details.whole")
     if whole.count():
         before = whole.get_attribute("open")  # it is where nothing but a summary stands above
-        page.keyboard.press("w")
+        page.keyboard.press("f")
         assert (whole.get_attribute("open") is None) != (before is None)
     page.keyboard.press("b")
     settled(page, ".hit")

@@ -196,7 +196,7 @@ def test_every_word_of_the_page_is_a_word(assay_cli: Assay, dataset: Path) -> No
     """A word that is called like a method of Python's dicts is no exception."""
     assay_cli("gold", "packet", dataset, "--judge", "ann", "-o", "p.html")
     page = Path("p.html").read_text(encoding="utf-8")
-    assert "<kbd>x</kbd> clear</p>" in page
+    assert "<kbd>z</kbd> clear</p>" in page
     assert "&lt;built-in" not in page
     assert "<built-in" not in page
 
@@ -271,6 +271,21 @@ def test_a_passage_does_not_repeat_what_is_shown_anyway() -> None:
     document = Document(id="d", text="Is a ticket a gift?\n\nYes. A ticket is worth its price.")
     found = passages("ticket gift", document, shown=("Is a ticket\na gift?",))
     assert found.texts == ("A ticket is worth its price.",)
+
+
+@pytest.mark.parametrize(
+    "letter",
+    [
+        "GIFT COMMISSION\n428 Gift Street, Suite 8\n\nRe: your gift\n\nDear Ms. Gift:\n\n{body}",
+        "{body}\n\nGift Commission, P.O. Box 8\nGift City, CA 95814\ngift@example.org",
+        "Lahjavirasto, PL 8\n00171 GIFT\npuh. 09 1234, gift\n\n{body}",
+        "{body}",
+    ],
+)
+def test_passages_have_no_letterhead_and_no_address(letter: str) -> None:
+    body = "A gift of tickets counts against the limit."
+    found = passages("gift limit", Document(id="d", text=letter.format(body=body), language="en"))
+    assert found.texts == (body,)
 
 
 def test_hebrew_and_finnish_words_are_found_in_their_forms() -> None:

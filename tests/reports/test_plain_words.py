@@ -52,7 +52,7 @@ def test_a_report_and_a_comparison_say_names_that_people_use(
     shown = page.partition("<main")[2].partition("<pre")[0]
     for raw in ("natural_language", "fact_pattern", "conflicts_of_interest", "tested together"):
         assert raw not in shown, raw
-    for said in ("<td>question</td>", "<td>facts</td>", "Conflicts of interest"):
+    for said in ("question · ", "facts · ", "Conflicts of interest"):
         assert said in shown, said
 
 

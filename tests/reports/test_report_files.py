@@ -99,7 +99,7 @@ def test_a_comparison_has_other_tests_on_request(
     beside = "Wilcoxon p <0.001, Benjamini–Hochberg p <0.001"
     assert beside in " ".join(assay_cli(*compared, "--tests").out.split())
     assert assay_cli("report", "b.json", "--against", "a.json", "-o", "r.html").code == 0
-    assert "p Holm</th>" in (tmp_path / "r.html").read_text()
+    assert "p (Holm)</th>" in (tmp_path / "r.html").read_text()
     assert assay_cli("report", "b.json", "--against", "a.json", "-o", "r.md").code == 0
     assert (
         "results that affect the score have no judgment. With all of them judged, the expected"

@@ -34,6 +34,26 @@ def test_a_vote_changes_no_labels_until_they_are_computed(project: Project) -> N
     assert project.graded.read_bytes() == again
 
 
+def test_a_ruling_is_withdrawn(project: Project) -> None:
+    """The pair waits for a ruling again, and the label is that of the votes; a ruling that the
+    chair has not seen stays."""
+    project.grade_set(("q1", "d1"))
+    with project.serve() as server:
+        for name, grade in (("Ada", 2), ("Ben", 0)):
+            server.visitor(name).vote("dataset", "q1", "d1", grade, "it decides the point")
+        chair = server.visitor("Dora")
+        assert "no ruling" in chair.refused("/api/rulings/withdraw", **PAIR)
+        ruling = PAIR | {"grade": 1, "rationale": "a neighbouring rule", "act": "ruling-one"}
+        assert chair.send("/api/rulings", **ruling)["open"] == 0
+        assert project.labels() == {("q1", "d1"): 1}
+        told = chair.refused("/api/rulings/withdraw", **PAIR, seen="another-one")
+        assert "Dora ruled grade 1" in told
+        done = chair.send("/api/rulings/withdraw", **PAIR, seen="ruling-one")
+        assert (done["open"], project.labels()) == (1, {})
+        assert chair.send("/api/rulings", **ruling | {"act": "ruling-two"})["open"] == 0
+    assert project.labels() == {("q1", "d1"): 1}
+
+
 def test_a_vote_may_be_sent_twice(project: Project) -> None:
     """The page makes the id: a retry after a lost answer is the same vote, also on another day."""
     project.grade_set(("q1", "d1"))

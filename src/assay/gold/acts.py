@@ -30,6 +30,7 @@ FLAG, UNFLAG = "flag", "unflag"
 BOOTSTRAP, LABEL, PROJECT, EDIT = "bootstrap", "label", "project", "edit"
 ADD_QUERY, EDIT_ISSUE = "add_query", "edit_issue"
 ADD_DOCUMENT, ASK_SECOND = "add_document", "ask_second"
+NOTE, ASSIGN = "note", "assign"
 
 
 class CastVote(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -32,6 +32,16 @@ BARE = re.compile(r"\W+")
 # the same pattern.
 _LETTERS = r"[\w\u0300-\u036f\u0591-\u05c7]+"
 WORD = re.compile(rf"{_LETTERS}(?:[\"'״׳’]{_LETTERS})*")
+# The head of a letter, and lines of an address: nobody judges by them.
+_SALUTATION = re.compile(
+    r"(?:\bDear\s[^\n:]{2,80}|\bHyvä[ \t][^\n:,]{2,60}|לכבוד[^\n:,]{0,60})[:,]\s"
+)
+LETTERHEAD = 2_500  # characters in which a letter has said to whom it is; taste
+_ADDRESS = re.compile(
+    r"(?m)^(?=.{1,80}$)(?:.*(?:\b(?:Suite|P\.?\s?O\.? Box|Tel(?:ephone)?\.?:|Fax:?"
+    r"|puh\.|PL \d|טל[.׳':]|פקס)"
+    r"|\b[A-Z]{2} \d{5}\b|\S@\S+\.\w).*|\s*\d{5,7} [A-ZÄÖ][\w-]+\s*)$"
+)
 _END = re.compile(r"(?<=[.?!;:])\s+|\n\s*\n")
 
 
@@ -60,7 +70,7 @@ class _Run(msgspec.Struct, frozen=True):
 def passages(query: str, document: Document, *, shown: Sequence[str] = ()) -> NearestPassages:
     """The best passages; none of them stands in `shown`, which the judge reads anyway. Without a
     word of the query anywhere, and without anything shown, how the text begins."""
-    text = document.text[:MAX_TEXT]
+    text = _without_letterhead(document.text[:MAX_TEXT])
     asked = _query_words(query, document.language or detect(f"{query} {text[:SAMPLE]}"))
     known = " ".join(map(_bare, shown))
     sentences = [_sentence(part, asked) for part in _sentences(text)]
@@ -114,6 +124,13 @@ def _query_words(query: str, language: str) -> _QueryWords:
 
 
 # ── sentences and runs of them ────────────────────────────────────────────────────────────────────
+
+
+def _without_letterhead(text: str) -> str:
+    """The text from the words after the salutation of a letter, without lines of an address."""
+    salutation = _SALUTATION.search(text[:LETTERHEAD])
+    body = _ADDRESS.sub("", text[salutation.end() :] if salutation else text)
+    return body if body.strip() else text
 
 
 def _sentences(text: str) -> Iterable[str]:

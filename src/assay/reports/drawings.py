@@ -28,6 +28,7 @@ LONGEST_NAME = 26  # characters of a name
 LINE_COLOURS = ("accent", "two", "one", "published", "bad", "zero")
 LINE_DASHES = ("", "6 4", "2 4", "10 4", "6 2 2 2", "3 3")
 LEFT, RIGHT, TOP, BOTTOM = 9.0, 97.0, 6.0, 86.0  # per cent of the drawing
+DODGE = 7  # pixels between the lines of a chart
 CHART_HEIGHT = 230  # pixels
 RANKED_ROW, RANKED_GAP = 96, 8  # pixels of a ranked document and the gap below, as in the CSS
 
@@ -337,8 +338,10 @@ def time_chart(
         return f"{BOTTOM - (BOTTOM - TOP) * (value - floor) / (roof - floor):.2f}%"
 
     shapes = [_grid_line(value, up(value), rtl, decimal) for value in _ticks(floor, roof)]
-    for number, line in enumerate(lines):
-        shapes += _line_shapes(line, number, across, up)
+    for number, line in enumerate(lines):  # side by side, so that intervals do not cover each other
+        beside = DODGE * (number - (len(lines) - 1) / 2)
+        drawn = Markup("").join(_line_shapes(line, number, across, up))
+        shapes.append(Markup('<g transform="translate({:g} 0)">{}</g>').format(beside, drawn))
     begins, stops = ("end", "start") if rtl else ("start", "end")
     days = Markup(
         '<text x="{}%" y="98%" class="tick" text-anchor="{}">{}</text>'
@@ -410,8 +413,8 @@ def _line_shapes(
         if point.low is not None and point.high is not None:
             shapes.append(
                 Markup(
-                    '<line x1="{}" x2="{}" y1="{}" y2="{}" stroke="var(--{})" stroke-width="7" '
-                    'opacity=".18" pointer-events="none"/>'
+                    '<line x1="{}" x2="{}" y1="{}" y2="{}" stroke="var(--{})" stroke-width="1.5" '
+                    'opacity=".75" pointer-events="none"/>'
                 ).format(x, x, up(point.low), up(point.high), colour)
             )
         shapes.append(

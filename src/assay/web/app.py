@@ -189,7 +189,8 @@ def _show_refusal(request: Request, error: Exception) -> Response:
         return answer
     way = {401: "/sign-in", 409: "/me"}.get(error.status)
     if way is None:
-        return error_page(request, message, error.status)
+        heading = "error_blind" if error.word.startswith("blind") else ""
+        return error_page(request, message, error.status, heading)
     asked = request.url.query if request.method not in CHANGES else ""
     here = f"{request.url.path}?{asked}" if asked else request.url.path
     return RedirectResponse(f"{way}?next={quote(here, safe='')}", status_code=303)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from datetime import datetime
+from typing import Literal
 from urllib.parse import parse_qs, quote, urlencode, urlsplit
 
 import msgspec
@@ -38,8 +39,9 @@ from assay.reports.wording import (
     risk_in_words,
 )
 from assay.reports.words import Words
-from assay.web.access import GET, POST, Guarded, is_chair, page_and_call, user_of
+from assay.web.access import GET, POST, Guarded, Refusal, is_chair, page_and_call, user_of
 from assay.web.page_frame import (
+    Sight,
     body,
     form,
     is_api,
@@ -51,6 +53,7 @@ from assay.web.page_frame import (
     query,
     sent_as,
     service_of,
+    sight,
 )
 from assay.workbench.deciding import single_judge_risk
 from assay.workbench.deciding.against_baseline import (
@@ -83,11 +86,12 @@ from assay.workbench.deciding.side_by_side import TwoRankings, two_rankings
 from assay.workbench.deciding.single_judge_risk import SingleJudgeRisk, second_judge_asked
 from assay.workbench.deciding.trend import Trend, trends_by_set
 from assay.workbench.deciding.tune import sweep_states
+from assay.workbench.judging.blind import without_rankings
 from assay.workbench.judging.vote_totals import rulings_needed, set_standing
 from assay.workbench.project.cache import computed
 from assay.workbench.project.home import Overview, overview, run_risk
 from assay.workbench.project.service import Service, kept_path, stored_name
-from assay.workbench.scoring.history import KeptRun, kept_run
+from assay.workbench.scoring.history import KeptRun, kept_run, name_run, names_of_runs
 from assay.workbench.scoring.report import beside
 from assay.workbench.scoring.run_queue import RunJob, RunQueue, choices, engines_again
 
@@ -128,7 +132,8 @@ def chart_of(board: Board, words: Words) -> object:
                     value=line.value or 0.0,
                     low=line.low,
                     high=line.high,
-                    label=f"{line.engine} {day(line.at)}: {numbers.decimal(line.value)}",
+                    label=f"{line.engine} {day(line.at)}: {numbers.decimal(line.value)}"
+                    + ("" if line.low is None else f" ({numbers.span((line.low, line.high))})"),
                     link=f"/runs/{line.id}",
                 )
                 for line in track.runs
@@ -249,10 +254,12 @@ def back_to(service: Service, gold: str, asked: str) -> str:
 
 def decided_page(request: Request, template: str, status: int = 200, **values: object) -> Response:
     words = Words(language_for(request))
-    service = service_of(request)
+    seen: Sight = getattr(request.state, "sight", None) or sight(request)
+    service = seen.service
     now = service.clock()
     queue: RunQueue | None = getattr(request.app.state, "run_queue", None)
-    going = [job for job in queue.jobs() if not job.is_over] if queue is not None else []
+    is_shown = queue is not None and not seen.blind  # a job names its engine
+    going = [job for job in queue.jobs() if not job.is_over] if queue and is_shown else []
 
     def runs_now(name: str) -> list[str]:
         return [job.engine for job in going if job.gold == name]
@@ -271,6 +278,7 @@ def decided_page(request: Request, template: str, status: int = 200, **values: o
         words=WORDS,
         ago=ago,
         grade_class=grade_class,
+        sight=seen,
         swatch=swatch,
         mark=range_mark,
         report_words=words,
@@ -288,6 +296,7 @@ def decided_page(request: Request, template: str, status: int = 200, **values: o
         here=f"{request.url.path}?{request.url.query}".rstrip("?"),
         can_start=is_chair(request),
         names={stored_name(service, name): name for name in service.gold_sets},
+        snapshots={} if seen.blind else names_of_runs(service),
         **values,
     )
 
@@ -298,8 +307,11 @@ LISTED = 30  # runs in a list, and queries of a comparison, before the rest is f
 
 
 def home(request: Request) -> Response:
-    service = service_of(request)
+    service = sight(request).service
     seen = overview(service, whole_trail=is_chair(request))
+    if request.state.sight.blind:  # what was done with runs names engines
+        others = [entry for entry in seen.lately if not entry.action.startswith("run.")]
+        seen = msgspec.structs.replace(seen, lately=others)
     if is_api(request):
         return json(seen)
     about = seen.subject or seen.latest
@@ -332,11 +344,13 @@ class Runs(msgspec.Struct, frozen=True, kw_only=True):
     page: Page[RunLine]
     boards: list[Board]
     trends: list[Trend]
+    names: dict[str, str] = {}  # that people gave to runs
 
 
 def list_runs(request: Request) -> Response:
-    asked, service = query(request, RunsQuery), service_of(request)
-    shown, trends = boards(service, gold=asked.gold), trends_by_set(service, gold=asked.gold)
+    asked, (service, _, blind) = query(request, RunsQuery), sight(request)
+    shown = boards(service, gold=asked.gold)
+    trends = {} if blind else trends_by_set(service, gold=asked.gold)  # commits may name engines
     listed = run_page(
         service,
         gold=asked.gold,
@@ -346,7 +360,14 @@ def list_runs(request: Request) -> Response:
     )
     if is_api(request):
         flat = [trend for of_set in trends.values() for trend in of_set]
-        return json(Runs(page=listed, boards=shown, trends=flat))
+        return json(
+            Runs(
+                page=listed,
+                boards=shown,
+                trends=flat,
+                names={} if blind else names_of_runs(service),
+            )
+        )
     return decided_page(
         request,
         "runs.html",
@@ -373,12 +394,19 @@ def list_runs(request: Request) -> Response:
 
 def show_run(request: Request) -> Response:
     """One run: its figures, the verdict of the gates, every query, and its receipt."""
-    service = service_of(request)
+    service, left, blind = sight(request)
     kept = kept_run(service, request.path_params["run"])
     if is_api(request):
-        return json(run_today(service, kept, language_for(request)))
+        today = run_today(service, kept, language_for(request))
+        if blind and left is not None:
+            shown = without_rankings(kept.results, left, kept.gold)
+            today = msgspec.structs.replace(today, results=shown, since=None)
+        return json(today)
     verdict, since = verdict_today(service, kept), compare_with_baseline(service, kept)
+    since = None if blind else since  # a baseline is called by its engine
     results = _with_verdict(kept.results, verdict, since)
+    if blind and left is not None:
+        results = without_rankings(results, left, kept.gold)
     report = view(results, language=language_for(request))
     figures = [figure for figure in report.figures if figure.value is not None]
     others = [
@@ -413,9 +441,25 @@ def show_run(request: Request) -> Response:
     )
 
 
+class ReportQuery(msgspec.Struct, frozen=True, kw_only=True):
+    format: Literal["html", "csv"] = "html"
+
+
+class RunName(msgspec.Struct, frozen=True, kw_only=True):
+    name: str = ""
+
+
+def name_a_run(request: Request) -> Response:
+    run_id, by = request.path_params["run"], user_of(request).name
+    name = name_run(service_of(request), run_id, sent_as(request, RunName).name, by=by)
+    if is_api(request):
+        return json(RunName(name=name))
+    return RedirectResponse(f"/runs/{quote(run_id, safe='')}", status_code=303)
+
+
 def run_report(request: Request) -> Response:
     """The report as one file to keep: it has styles of its own, so it is not shown on this page."""
-    service, language = service_of(request), language_for(request)
+    service, language = _full_sight(request), language_for(request)
     kept = kept_run(service, request.path_params["run"])
     verdict = verdict_today(service, kept)
     found = verdict_risk(service, kept, verdict)
@@ -423,12 +467,23 @@ def run_report(request: Request) -> Response:
         verdict = msgspec.structs.replace(verdict, one_judge=found.on if found else None)
     since = compare_with_baseline(service, kept)
     results = _with_verdict(kept.results, verdict, since)
-    text = _report(
-        service.store.address, msgspec.structs.replace(kept, results=results), language, since
-    )
-    name = quote(f"{kept.gold}-{kept.engine}-{kept.at:%Y-%m-%d}.html".replace("/", "-"), safe="")
-    headers = {"content-disposition": f"attachment; filename*=UTF-8''{name}"}
-    return Response(text, media_type="text/html; charset=utf-8", headers=headers)
+    chosen = query(request, ReportQuery).format
+    if chosen == "csv":
+        text = render(view(results, language=language), ".csv")
+    else:
+        whole = msgspec.structs.replace(kept, results=results)
+        text = _report(service.store.address, whole, language, since)
+    name = f"{kept.gold}-{kept.engine}-{kept.at:%Y-%m-%d}.{chosen}".replace("/", "-")
+    headers = {"content-disposition": f"attachment; filename*=UTF-8''{quote(name, safe='')}"}
+    return Response(text, media_type=f"text/{chosen}; charset=utf-8", headers=headers)
+
+
+def _full_sight(request: Request) -> Service:
+    """The project for what cannot be shown in part; refused to a judge with documents left."""
+    seen = sight(request)
+    if seen.blind:
+        raise Refusal(403, "blind_file")
+    return seen.service
 
 
 def _with_verdict(
@@ -484,7 +539,8 @@ class OneQuery(TwoRuns, frozen=True, kw_only=True):
 
 
 def compare(request: Request) -> Response:
-    asked, service = query(request, TwoRuns), service_of(request)
+    asked = query(request, TwoRuns)
+    service = sight(request, asked.a, asked.b).service
     if is_api(request):
         return json(compare_runs(service, asked.a, asked.b))
     known = run_page(service, limit=100).items
@@ -578,7 +634,10 @@ def _reach(parts: list[SliceChange]) -> float:
 
 def compare_rankings(request: Request) -> Response:
     asked = query(request, OneQuery)
-    found = two_rankings(service_of(request), asked.a, asked.b, asked.query)
+    seen = sight(request, asked.a, asked.b)
+    if asked.a and seen.must_not_see(kept_run(seen.service, asked.a).gold, asked.query):
+        raise Refusal(403, "blind_ranking")
+    found = two_rankings(seen.service, asked.a, asked.b, asked.query)
     if is_api(request):
         return json(found)
     pairs = [
@@ -593,8 +652,19 @@ def compare_rankings(request: Request) -> Response:
         found=found,
         moves=moves(pairs, rows),
         moved=moved(found),
+        grades_here=_graded_here(request, seen.service, found.b.run),
         pair=urlencode({"a": asked.a, "b": asked.b}),
         readable=any(row.path.startswith("/doc/") for row in request.app.state.table),
+    )
+
+
+def _graded_here(request: Request, service: Service, run: RunLine) -> str:
+    """The set in which the user may grade documents beside their ranks; empty for none."""
+    sets = {stored_name(service, name): name for name in service.gold_sets}
+    name = sets.get(run.gold, "") if user_of(request).role != "reader" else ""
+    is_judged = name and run.kind == "graded" and user_of(request).name
+    return (
+        name if is_judged and set_standing(name, service.gold_sets[name]).approved is None else ""
     )
 
 
@@ -668,6 +738,7 @@ def run_again(request: Request) -> Response:
 
 def run_again_page(request: Request) -> Response:
     """The progress of the runs; when all are done, on to the page that was asked from."""
+    _full_sight(request)
     asked, queue = query(request, Again), queue_of(request)
     found = [queue.job(one) for one in asked.jobs.split(",") if one]
     jobs = [job for job in found if job is not None]
@@ -695,6 +766,7 @@ def ask_second_judge(request: Request) -> Response:
 
 
 def show_job(request: Request) -> Response:
+    _full_sight(request)
     found = queue_of(request).job(request.path_params["job"])
     if not is_api(request):
         return _job_page(request, found, "", 404 if found is None else 200)
@@ -731,6 +803,7 @@ def _job_page(request: Request, found: RunJob | None, complaint: str, status: in
 
 
 def list_jobs(request: Request) -> Response:
+    _full_sight(request)
     return json(queue_of(request).jobs())
 
 
@@ -787,7 +860,15 @@ DECIDE_ROUTES = [
     ),
     *JOB_ROUTES,
     *page_and_call("/runs/{run}", show_run, GET, "reader", "One run", answer=RunToday),
-    Guarded("/runs/{run}/report", run_report, GET, "reader", "The report of a run, as a file"),
+    Guarded(
+        "/runs/{run}/report",
+        run_report,
+        GET,
+        "reader",
+        "The report of a run, as a file: HTML or CSV",
+        query=ReportQuery,
+    ),
+    *page_and_call("/runs/{run}/name", name_a_run, POST, "chair", "Name a run", RunName, RunName),
     *page_and_call(
         "/compare", compare, GET, "reader", "Two runs compared", answer=RunComparison, query=TwoRuns
     ),

@@ -3,7 +3,9 @@ far the judges agree, with the chair's rulings. Votes, flags and added documents
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
+from urllib.parse import quote, urlencode
 
 import msgspec
 from starlette.requests import Request
@@ -20,6 +22,7 @@ from assay.workbench.judging.agreement import Agreement, AgreementFigure
 from assay.workbench.judging.answer_page import answer_to_judge
 from assay.workbench.judging.page import (
     PairToRead,
+    QueryFilter,
     QueryToJudge,
     SavedVote,
     SetRow,
@@ -30,12 +33,15 @@ from assay.workbench.judging.page import (
 from assay.workbench.judging.rulings import ActId, Dispute, Ruled
 from assay.workbench.judging.set_edits import (
     AddedDocument,
+    Assigned,
+    Assignment,
     ChangedSet,
     EditedIssue,
     Flag,
     FlagForm,
     FoundToAdd,
     NewQuery,
+    QueryNote,
 )
 from assay.workbench.judging.vote_totals import uncounted
 from assay.workbench.judging.votes_to_labels import Merged, recompute_labels
@@ -45,6 +51,7 @@ from assay.workbench.scoring.run_queue import engines_again
 WORDS = ("judge",)
 AGREEMENT_WORDS = ("agreement", "judge")
 LISTED = 200  # disagreements on the page of a set; taste
+QUERIES = 50  # on one page of a set; taste
 PRECONDITION_FAILED = 412  # the judge has changed this vote in another window
 
 
@@ -105,12 +112,20 @@ def show_set(request: Request) -> Response:
     if is_api(request):
         return json(grading.set_to_judge(service, query(request, SetParams).set, judge, chair))
     name = request.path_params["set"]
-    shown = grading.set_to_judge(service, name, judge, chair)
+    shown, asked = grading.set_to_judge(service, name, judge, chair), query(request, QueryFilter)
+    listed, start = grading.listed_queries(shown.queries, asked), max(asked.offset, 0)
     return page(
         request,
         "judge_set.html",
         words=WORDS,
         shown=shown,
+        asked=asked,
+        listed=listed,
+        rows=listed[start : start + QUERIES],
+        start=start,
+        step=QUERIES,
+        types=sorted({row.type for row in shown.queries if row.type}),
+        at=partial(_filter_address, name, asked),
         first=_first_open(shown),
         rubric=grading.rubric_in_use(service, name, language_for(request))[0],
         open=open_question(service, name, judge),
@@ -118,6 +133,13 @@ def show_set(request: Request) -> Response:
         uncounted=uncounted(gold_path(service, name)),
         engines=engines_again(service, name) if chair else [],
     )
+
+
+def _filter_address(name: str, asked: QueryFilter, **changed: object) -> str:
+    """The address of the page of a set with something of its filter changed."""
+    values = msgspec.structs.asdict(asked) | {"offset": 0} | changed
+    kept = urlencode({key: value for key, value in values.items() if value})
+    return f"/judge/{quote(name, safe='')}{'?' if kept else ''}{kept}"
 
 
 def _first_open(shown: SetToJudge) -> str:
@@ -202,6 +224,16 @@ def add_document(request: Request) -> Response:
     given, judge = body(request, NewDocument), user_of(request).name
     service = service_of(request)
     return json(set_edits.add_to_pool(service, given.set, given.query_id, given.doc_id, judge))
+
+
+def assign(request: Request) -> Response:
+    given = body(request, Assignment)
+    return json(set_edits.assign_pairs(service_of(request), given, by=user_of(request).name))
+
+
+def note(request: Request) -> Response:
+    given = body(request, QueryNote)
+    return json(set_edits.note_query(service_of(request), given, by=user_of(request).name))
 
 
 def add_query(request: Request) -> Response:
@@ -324,6 +356,23 @@ def rule(request: Request) -> Response:
     return json(ruled)
 
 
+class RulingWithdrawn(msgspec.Struct, frozen=True, kw_only=True):
+    """A ruling to withdraw; `seen` are the ids of the rulings that the page showed."""
+
+    set: str
+    query_id: str
+    doc_id: str
+    seen: str | None = None
+
+
+def withdraw_ruling(request: Request) -> Response:
+    given, by = body(request, RulingWithdrawn), user_of(request).name
+    dataset = dataset_of(request, given.set)
+    return json(
+        rulings.withdraw_ruling(dataset, given.query_id, given.doc_id, by=by, seen=given.seen)
+    )
+
+
 def update_labels(request: Request) -> Response:
     """Recompute the labels of a set: for a call, or from a button that needs no script."""
     name = sent_as(request, SetParams).set
@@ -417,6 +466,24 @@ JUDGE_ROUTES = [
         answer=AddedDocument,
     ),
     Guarded(
+        "/api/pool/assign",
+        assign,
+        POST,
+        "chair",
+        "Assign the documents that nobody has judged to judges",
+        body=Assignment,
+        answer=Assigned,
+    ),
+    Guarded(
+        "/api/notes",
+        note,
+        POST,
+        "chair",
+        "Leave a note on a query for everybody who judges it",
+        body=QueryNote,
+        answer=QueryNote,
+    ),
+    Guarded(
         "/api/queries", add_query, POST, "chair", "Add a query", body=NewQuery, answer=ChangedSet
     ),
     Guarded(
@@ -456,6 +523,15 @@ JUDGE_ROUTES = [
         "chair",
         "Rule on a disagreement and update the labels",
         body=RulingGiven,
+        answer=Ruled,
+    ),
+    Guarded(
+        "/api/rulings/withdraw",
+        withdraw_ruling,
+        POST,
+        "chair",
+        "Withdraw a ruling and update the labels",
+        body=RulingWithdrawn,
         answer=Ruled,
     ),
     *page_and_call(

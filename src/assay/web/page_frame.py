@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 from urllib.parse import urlencode
 
 import msgspec
@@ -46,6 +46,7 @@ from assay.web.access import (
     set_cookie,
     visitor_of,
 )
+from assay.workbench.judging.blind import OpenPairs, open_pairs, without_names
 from assay.workbench.project.home import PendingBadge, pending_badge
 from assay.workbench.project.service import Service
 
@@ -76,6 +77,31 @@ NAVIGATION = (
 def service_of(request: Request) -> Service:
     service: Service = request.app.state.service
     return service
+
+
+class Sight(NamedTuple):
+    """The project as a user may see it, and the documents that the user has left to judge."""
+
+    service: Service
+    left: OpenPairs | None
+    blind: bool  # engines have letters for names, and the queries of those documents no rankings
+
+    def must_not_see(self, gold: str, query_id: str) -> bool:
+        return self.blind and self.left is not None and self.left.hides(gold, query_id)
+
+
+def sight(request: Request, *runs: str) -> Sight:
+    """The project without what a judge must not know while judging. Chairs and admins decide, and
+    whoever works alone is one of them: they see everything, and pages say what that means. Of the
+    runs that a page compares, the engines are A and B."""
+    service, user = service_of(request), visitor_of(request)
+    judges = user is not None and bool(user.name) and user.role != "reader"
+    left = open_pairs(service, user.name) if user is not None and judges else None
+    is_blind = left is not None and user is not None and user.role == "judge"
+    request.state.sight = found = Sight(
+        without_names(service, runs) if is_blind else service, left, is_blind
+    )
+    return found
 
 
 @dataclass(frozen=True)
@@ -277,8 +303,8 @@ def page(
     return answer
 
 
-def error_page(request: Request, message: str, status: int) -> Response:
-    heading = {403: "error_role", 404: "error_gone"}.get(status, "error_other")
+def error_page(request: Request, message: str, status: int, heading: str = "") -> Response:
+    heading = heading or {403: "error_role", 404: "error_gone"}.get(status, "error_other")
     return page(request, "error.html", status, message=message, heading=heading)
 
 

@@ -16,7 +16,7 @@ from starlette.responses import RedirectResponse, Response
 
 from assay.core.errors import AssayError, InputError, NotHere
 from assay.reports.words import page_words
-from assay.web.access import GET, POST, Guarded, is_chair, page_and_call, user_of
+from assay.web.access import GET, POST, Guarded, Refusal, is_chair, page_and_call, user_of
 from assay.web.page_frame import (
     Form,
     body,
@@ -28,6 +28,7 @@ from assay.web.page_frame import (
     page,
     query,
     service_of,
+    sight,
 )
 from assay.workbench.project.service import Service
 from assay.workbench.review import decisions
@@ -108,6 +109,8 @@ def list_items(request: Request) -> Response:
 def _list(
     request: Request, chosen: ListQuery, *, status: int = 200, complaint: str = ""
 ) -> Response:
+    if sight(request).blind:  # a suggestion has a grade
+        chosen = msgspec.structs.replace(chosen, kind="gold_row")
     shown = listing(service_of(request), chosen, limit=chosen.limit, offset=chosen.offset)
     if is_api(request):
         return json(shown)
@@ -161,15 +164,22 @@ def show_item(request: Request) -> Response:
     service = service_of(request)
     if is_api(request):
         return json(item_view(service, _item_of(request), query(request, QueueFilter)))
-    item = find_item(service, request.path_params["item"])
+    item = _found_item(request)
     if item is None:
         gone = _words(request)["refused_gone"]
         return _list(request, ListQuery(), status=404, complaint=gone)
     return _item_page(request, item)
 
 
-def _item_of(request: Request) -> ReviewItem:
+def _found_item(request: Request) -> ReviewItem | None:
     item = find_item(service_of(request), request.path_params["item"])
+    if item is not None and item.kind == "judgment" and sight(request).blind:
+        raise Refusal(403, "blind_grade")
+    return item
+
+
+def _item_of(request: Request) -> ReviewItem:
+    item = _found_item(request)
     if item is None:
         raise NotHere("no such item in the queue")
     return item

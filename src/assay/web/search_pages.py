@@ -14,8 +14,8 @@ from starlette.responses import Response
 
 from assay.core.errors import InputError
 from assay.reports.wording import told_why
-from assay.web.access import GET, Guarded, page_and_call
-from assay.web.page_frame import is_api, json, language_for, page, query, service_of
+from assay.web.access import GET, Guarded, Refusal, page_and_call
+from assay.web.page_frame import is_api, json, language_for, page, query, service_of, sight
 from assay.workbench.searching import documents as reading
 from assay.workbench.searching import search as searching
 from assay.workbench.searching.corpora import corpus_rows
@@ -133,7 +133,9 @@ def _or_missing(endpoint: Endpoint) -> Endpoint:
 
 def search(request: Request) -> Response:
     given = query(request, SearchQuery)
-    service = service_of(request)
+    service, left, blind = sight(request)
+    if blind and left is not None and left.asks(given.q):
+        raise Refusal(403, "blind_search")
     if is_api(request):
         return json(searching.search_page(service, parse_search(given)))
     misread: Misread | None = None

@@ -350,11 +350,11 @@ const KEYS = {
   j: [told("key_j"), () => go(place + 1)], k: [told("key_k"), () => go(place - 1)],
   n: [told("key_n"), goToNext],
   u: [told("key_u"), () => give("unsure")],
-  x: [told("key_x"), clear],
+  z: [told("key_z"), clear],
   r: [told("key_r"), () => byId("why").focus()],
   f: [told("key_f"), toggleFull],
   g: [told("key_g"), () => openSide("rubric")], q: [told("key_q"), () => openSide("queries")],
-  s: [told("key_s"), save], l: [told("key_l"), () => byId("file").click()],
+  e: [told("key_e"), save], o: [told("key_o"), () => byId("file").click()],
   "?": [told("key_help"), () => byId("help").showModal()],
 };
 const ahead = document.documentElement.dir === "rtl" ? "ArrowLeft" : "ArrowRight";

@@ -147,15 +147,22 @@ function closeGuide() {
 // ── judging ──────────────────────────────────────────────────────────────────────────────────────
 
 function give(pair, said, isUndo = false) {
-  const before = { doc: pair.doc, query: desk.query, set: desk.set, vote: pair.vote, grade: pair.grade, rationale: pair.rationale };
+  const before = { doc: pair.doc, query: desk.query, set: desk.set, vote: pair.vote, grade: pair.grade, rationale: pair.rationale, given: said.grade, title: pair.title || pair.doc };
   const seconds = Math.min((performance.now() - shownAt) / 1000, IDLE);
   const vote = votes.give({ doc_id: pair.doc, title: pair.title, document: pair.print || "", seconds, seen: pair.seen ?? pair.vote, ...said });
   Object.assign(pair, said.withdrawn ? { vote: "", grade: null, rationale: "" } : { vote: vote.id, grade: said.grade, rationale: said.rationale });
   pair.seen = pair.vote;
   store(localStorage, DRAFT + pair.doc, null);
   if (!isUndo) store(sessionStorage, HISTORY, [...stored(sessionStorage, HISTORY, []), before].slice(-200));
+  showUndo();
   showStrip();
   return vote;
+}
+// Says what Z takes back before it does.
+function showUndo() {
+  const last = stored(sessionStorage, HISTORY, []).at(-1);
+  byId("undoes").hidden = !last?.title;
+  if (last?.title) byId("undoes").textContent = fill(words.undoes, { grade: last.given === null ? words.unsure : fill(words.gradeGiven, { grade: last.given }), title: last.title });
 }
 const undone = new Map();  // votes that take something back, and what is said of them
 
@@ -274,8 +281,10 @@ const acts = {
     const at = pairs.findIndex(pair => pair.doc === last.doc);
     if (at < 0) return;
     const said = last.vote ? words.restored : words.withdrawnSaid;
+    const typed = pairs[at].rationale;  // it is kept, unless the earlier vote had a reason of its own
     undone.set(give(pairs[at], last.vote ? { grade: last.grade, rationale: last.rationale } : { grade: null, rationale: "", withdrawn: true }, true).id, said);
     place = -1;
+    if (typed && !last.rationale) store(localStorage, DRAFT + last.doc, { grade: last.vote ? last.grade : null, rationale: typed, seen: pairs[at].vote });
     show(at);
     assay.say(said);
   },
@@ -499,6 +508,7 @@ for (const vote of votes.waiting()) {
 }
 document.querySelector(".list [aria-current]")?.scrollIntoView({ block: "nearest" });
 showProgress();
+showUndo();
 const asked = pairs.findIndex(pair => pair.doc === desk.open), open = pairs.findIndex(pair => !isJudged(pair));
 if (desk.open && asked < 0) showUnasked(desk.open);
 else if (pairs.length) show(asked >= 0 ? asked : Math.max(open, 0));

@@ -7,10 +7,12 @@ for (const form of document.querySelectorAll("form[data-post]")) {
     const button = form.querySelector("button");
     button.disabled = true;
     try {
-      await assay.post(form.dataset.post, Object.fromEntries(new FormData(form)));
+      const sent = Object.fromEntries(new FormData(form));
+      if (form.dataset.queries) sent.queries = JSON.parse(form.dataset.queries);
+      await assay.post(form.dataset.post, sent);
       told.textContent = document.getElementById("words").dataset.saved;
       assay.say(told.textContent);
-      if (form.dataset.post === "/api/queries") location.reload();
+      if (form.dataset.post !== "/api/issues") location.reload();
     } catch (error) {
       told.textContent = error.message;
     }

@@ -32,7 +32,7 @@ const reading = {
   part(box, title, text, forms) {
     if (!text) return;
     const isSummary = text.startsWith(SUMMARY);
-    box.append(reading.make("h3", title));
+    box.append(reading.make("h2", title));
     if (isSummary) box.append(reading.make("p", reading.words.summaryNote, "small note"));
     for (const piece of (isSummary ? text.slice(SUMMARY.length) : text).split(/\n\s*\n/)) box.append(reading.marked(piece, forms));
   },
@@ -68,7 +68,7 @@ const reading = {
     } else {
       reading.part(law, reading.words.question, row.question, forms);
       reading.part(law, reading.words.conclusion, row.conclusion, forms);
-      if (row.passages.length) law.append(make("h3", reading.words.passages));
+      if (row.passages.length) law.append(make("h2", reading.words.passages));
       for (const passage of row.passages) law.append(reading.marked(`… ${passage} …`, forms));
     }
     box.replaceChildren(head, tabs, law);

@@ -6,7 +6,11 @@ const item = (form || document.getElementById("kept"))?.dataset.item;
 // What is being typed is kept in this tab until it is decided: a page that is left, a server that is away or a session
 // that has ended loses nothing. What the server gave back is newer, and wins.
 const submitted = sessionStorage.getItem("submitted");
-if (submitted && submitted !== item) sessionStorage.removeItem(`draft ${submitted}`);
+if (submitted && submitted !== item) {  // of what was decided only the words are kept, for an undo
+  const { note, why } = JSON.parse(sessionStorage.getItem(`draft ${submitted}`) ?? "{}");
+  sessionStorage.setItem(`draft ${submitted}`, JSON.stringify({ note, why }));
+  sessionStorage.removeItem("submitted");
+}
 
 const boxes = () => [...document.querySelectorAll('input[name="doc"]')];
 const titleOf = (box) => box.closest(".doc").querySelector("b").textContent;
@@ -70,7 +74,12 @@ if (form) {
     tell();
   });
   tell();
-  let sent = false;
+  let sent = false, asking = null;  // the button that wants a reason first: Enter presses it again
+  form.elements.why?.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || event.isComposing || !asking) return;
+    event.preventDefault();
+    form.requestSubmit(asking);
+  });
   form.addEventListener("submit", (event) => {
     const needed = form.elements[event.submitter?.dataset.needs];
     if (needed && !needed.value.trim()) {
@@ -80,6 +89,7 @@ if (form) {
       const help = document.getElementById(needed.getAttribute("aria-describedby"));
       Object.assign(help, { textContent: form.dataset.needsWhy, className: "warned", role: "alert" });
       document.querySelector(".told")?.remove();  // it was said of the item before
+      asking = event.submitter;
       return;
     }
     if (sent) return event.preventDefault();  // a second press while the first is on its way
@@ -106,8 +116,7 @@ const cards = () => [...document.querySelectorAll(".doc")];
 look(document.querySelector(location.hash.startsWith("#doc-") ? location.hash : ".doc"));
 document.addEventListener("focusin", (event) => look(event.target.closest(".doc")));
 document.addEventListener("input", (event) => look(event.target.closest(".doc")));
-document.getElementById("next-doc")?.addEventListener("click", () => look(cards()[cards().indexOf(current) + 1], true));
-document.getElementById("previous-doc")?.addEventListener("click", () => look(cards()[cards().indexOf(current) - 1], true));
+document.getElementById("next-doc")?.addEventListener("click", () => look(cards()[(cards().indexOf(current) + 1) % cards().length], true));
 
 document.addEventListener("click", async (event) => {
   const link = event.target.closest(".open-whole");
@@ -155,6 +164,6 @@ document.getElementById("more")?.addEventListener("submit", async (event) => {
 for (const select of document.querySelectorAll("#filters select")) select.addEventListener("change", () => select.form.requestSubmit());
 const bulk = document.getElementById("bulk");
 bulk?.addEventListener("change", () => {  // nothing ticked is everything, and the button says so
-  const [all, ticked] = bulk.querySelectorAll('[data-key="b"] > span');
+  const [all, ticked] = bulk.querySelectorAll('[data-key="l"] > span');
   if (ticked) ticked.hidden = !(all.hidden = bulk.querySelector("input:checked") !== null);
 });

@@ -131,7 +131,7 @@ const votes = {
     state.textContent = refused || overtaken ? "" : count ? words.saving : saved ? words.saved : state.textContent;
     banner.hidden = !(refused || asked || votes.stuck || (count && votes.trouble));
     if (refused) banner.textContent = words.refusedVote.replace("{why}", refused);
-    else if (votes.trouble === "signed") banner.textContent = words.signedOut;
+    else if (votes.trouble === "signed") banner.replaceChildren(`${words.signedOut} `, Object.assign(document.createElement("a"), { href: `/sign-in?next=${encodeURIComponent(location.pathname + location.search)}`, textContent: words.signIn }));
     else if (count && votes.trouble) banner.textContent = count === 1 ? words.kept : words.keptMany.replace("{n}", count);
     else if (votes.stuck) banner.textContent = votes.stuck;
     else if (asked) votes.ask(asked, banner);

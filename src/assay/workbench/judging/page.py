@@ -8,8 +8,9 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, timedelta
+from typing import Literal
 
 import msgspec
 
@@ -33,7 +34,7 @@ from assay.workbench.judging.session import (
     open_session,
     write_vote,
 )
-from assay.workbench.judging.set_edits import Flag, flags_of
+from assay.workbench.judging.set_edits import Flag, flags_of, notes_of
 from assay.workbench.project.cache import Remembered
 from assay.workbench.project.service import Service, gold_path
 from assay.workbench.searching.open_corpora import reader_of
@@ -90,6 +91,7 @@ class QueryRow(msgspec.Struct, frozen=True, kw_only=True):
     asked: int
     judged: int
     flag: Flag | None = None
+    note: str = ""  # of a chair, for everybody who judges it
 
 
 class SetToJudge(msgspec.Struct, frozen=True, kw_only=True):
@@ -219,7 +221,8 @@ def set_to_judge(service: Service, name: str, judge: str, chair: bool = False) -
     session = open_session(gold_path(service, name))
     flags = flags_of(session.dataset, judge, chair)
     counts = session.counts(judge, session.gold.query_ids)
-    rows = [_query_row(query, counts[query.id], flags) for query in session.gold.queries]
+    notes = notes_of(session.dataset)
+    rows = [_query_row(query, counts[query.id], flags, notes) for query in session.gold.queries]
     places = {query_id: place for place, query_id in enumerate(session.asked)}
     rows.sort(key=lambda row: (not row.asked, places.get(row.id, len(places))))
     return SetToJudge(
@@ -237,7 +240,9 @@ def set_to_judge(service: Service, name: str, judge: str, chair: bool = False) -
     )
 
 
-def _query_row(query: Query, count: JudgeCount, flags: dict[str, Flag]) -> QueryRow:
+def _query_row(
+    query: Query, count: JudgeCount, flags: dict[str, Flag], notes: dict[str, str]
+) -> QueryRow:
     return QueryRow(
         id=query.id,
         text=query.text,
@@ -247,7 +252,41 @@ def _query_row(query: Query, count: JudgeCount, flags: dict[str, Flag]) -> Query
         asked=count.asked,
         judged=count.judged,
         flag=flags.get(query.id),
+        note=notes.get(query.id, ""),
     )
+
+
+class QueryFilter(msgspec.Struct, frozen=True, kw_only=True):
+    """Which queries of a set are listed, in which order, and from which on."""
+
+    q: str = ""  # words of the query, or its id
+    show: Literal["", "left", "flagged", "noted"] = ""
+    type: str = ""
+    sort: Literal["", "text", "left"] = ""
+    offset: int = 0
+
+
+def listed_queries(rows: Sequence[QueryRow], asked: QueryFilter) -> list[QueryRow]:
+    """The queries that pass a filter, in its order; by default those asked of the judge first."""
+    wanted = asked.q.casefold().split()
+    keep: dict[str, Callable[[QueryRow], bool]] = {
+        "": lambda row: True,
+        "left": lambda row: row.judged < row.asked,
+        "flagged": lambda row: row.flag is not None,
+        "noted": lambda row: bool(row.note),
+    }
+    found = [
+        row
+        for row in rows
+        if keep[asked.show](row)
+        and (not asked.type or row.type == asked.type)
+        and all(word in f"{row.id} {row.text}".casefold() for word in wanted)
+    ]
+    if asked.sort == "text":
+        found.sort(key=lambda row: row.text.casefold())
+    elif asked.sort == "left":
+        found.sort(key=lambda row: row.judged - row.asked)
+    return found
 
 
 def query_to_judge(
@@ -256,7 +295,7 @@ def query_to_judge(
     """The documents of a query that are asked of a judge, in an order of the judge's own."""
     session = open_session(gold_path(service, name))
     query = session.query(query_id)
-    flags = flags_of(session.dataset, judge, chair)
+    flags, notes = flags_of(session.dataset, judge, chair), notes_of(session.dataset)
     with session.log.reading:
         mine = _in_own_order(session.pairs_for(judge, query_id), judge)
         if is_answer_set(session.dataset):
@@ -277,10 +316,10 @@ def query_to_judge(
         judged=sum(count.judged for count in counts.values()),
         queries=len(queries),
         nearby=[
-            _query_row(by_id[each], counts[each], flags)
+            _query_row(by_id[each], counts[each], flags, notes)
             for each in (near if at >= 0 else [query_id, *near])
         ],
-        query=_query_row(query, counts[query_id], flags),
+        query=_query_row(query, counts[query_id], flags, notes),
         topic=topic.name if topic is not None else query.topic,
         issue=issues.get(query.issue, query.issue),
         pairs=pairs,

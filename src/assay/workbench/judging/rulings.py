@@ -16,8 +16,9 @@ from assay.core.errors import AssayError, InputError
 from assay.core.types import Vote
 from assay.formats.ballots import Ballot, Ballots, BlankBallot, read_ballots, write_blank
 from assay.gold.acts import ActId as ActId
+from assay.gold.acts import new_id
 from assay.gold.log import open_log
-from assay.gold.votes import RULING, not_before
+from assay.gold.votes import RULING, WITHDRAWN, not_before
 from assay.judging.labels import Dispute as Dispute
 from assay.judging.labels import (
     Label,
@@ -182,14 +183,51 @@ def rulings_on(dataset: Path, query_id: str, doc_id: str) -> list[Vote]:
     return [vote for vote in held if vote.source == RULING]
 
 
-def _refuse_ruled_meanwhile(dataset: Path, ballot: Ballot, seen: str) -> None:
-    now = rulings_on(dataset, ballot.query_id, ballot.doc_id)
-    if {vote.id for vote in now} == set(seen.split()) or ballot.id in {vote.id for vote in now}:
+def withdraw_ruling(
+    dataset: Path, query_id: str, doc_id: str, *, by: str, seen: str | None = None
+) -> Ruled:
+    """Withdraw the ruling on a pair, and compute the labels without it. `seen` are the ids of the
+    rulings that the chair was shown: if somebody has ruled since, nothing is withdrawn."""
+    with open_voted_set(dataset) as voted:
+        held = rulings_on(dataset, query_id, doc_id)
+        if not held:
+            raise InputError("no ruling holds on this pair", where=f"{query_id} {doc_id}")
+        if seen is not None:
+            _refuse_ruled_meanwhile(dataset, query_id, doc_id, seen)
+        now = datetime.now(UTC).replace(microsecond=0)
+        withdrawal = Vote(
+            id=new_id(),
+            query_id=query_id,
+            doc_id=doc_id,
+            grade=None,
+            judge=by,
+            kind="human",
+            at=not_before(now, held, now).isoformat(),
+            supersedes=" ".join(vote.id for vote in held),
+            source=WITHDRAWN,
+        )
+        labelled = save_labels(voted, [withdrawal], by=by)
+    return Ruled(
+        gold=str(dataset),
+        ruled=0,
+        already=0,
+        labels=len(labelled.judgments),
+        open=len(labelled.open),
+        policy=voted.policy.name,
+        edited=voted.edits_sentence,
+    )
+
+
+def _refuse_ruled_meanwhile(
+    dataset: Path, query_id: str, doc_id: str, seen: str, act: str = ""
+) -> None:
+    now = rulings_on(dataset, query_id, doc_id)
+    if {vote.id for vote in now} == set(seen.split()) or act in {vote.id for vote in now}:
         return
     last = f"{now[-1].judge} ruled grade {now[-1].grade}" if now else "the ruling was withdrawn"
     raise InputError(
         f"{last} on this pair after you opened it",
-        where=ballot.where,
+        where=f"{query_id} {doc_id}",
         hint="Nothing was changed. Open the pair again to see the ruling.",
     )
 
@@ -214,7 +252,8 @@ def _rule_all(
 ) -> Ruled:
     with open_voted_set(dataset) as voted:
         if seen is not None:
-            _refuse_ruled_meanwhile(dataset, ballots.rows[0], seen)
+            row = ballots.rows[0]
+            _refuse_ruled_meanwhile(dataset, row.query_id, row.doc_id, seen, row.id)
         now = datetime.now(UTC).replace(microsecond=0)  # rulings have times to the second
         ruled_on = {(row.query_id, row.doc_id) for row in ballots.rows}
         earlier = [vote for vote in voted.votes if (vote.query_id, vote.doc_id) in ruled_on]

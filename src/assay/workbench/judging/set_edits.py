@@ -29,7 +29,17 @@ from assay.core.types import Document, GoldSet, Issue, Query, Topic
 from assay.formats.dataset_json import QUERY_TYPES, read_taxonomy
 from assay.formats.gold_jsonl import locked
 from assay.formats.schema import id_of, repeated, text_of
-from assay.gold.acts import ADD_DOCUMENT, ADD_QUERY, EDIT_ISSUE, FLAG, UNFLAG, Act, ActId
+from assay.gold.acts import (
+    ADD_DOCUMENT,
+    ADD_QUERY,
+    ASSIGN,
+    EDIT_ISSUE,
+    FLAG,
+    NOTE,
+    UNFLAG,
+    Act,
+    ActId,
+)
 from assay.gold.log import Log, open_log, writing
 from assay.gold.projection import state_of_file
 from assay.gold.rows import digest_of
@@ -394,6 +404,7 @@ class AddedDocument(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def find_to_add(service: Service, name: str, query_id: str, words: str) -> list[FoundToAdd]:
+    """Documents to add to a query, by title: the order of a search would tell a rank."""
     from assay.workbench.searching.open_corpora import reader_of  # loads the search engine
 
     session = open_session(gold_path(service, name))
@@ -403,7 +414,7 @@ def find_to_add(service: Service, name: str, query_id: str, words: str) -> list[
         return []
     asked = {pair.doc_id for pair in session.asked.get(query_id, ())}
     found = (opened.get(doc_id) for doc_id in opened.search(words))
-    return [
+    listed = [
         FoundToAdd(
             doc_id=document.id,
             title=document.title,
@@ -413,6 +424,7 @@ def find_to_add(service: Service, name: str, query_id: str, words: str) -> list[
         for document in found
         if document is not None
     ]
+    return sorted(listed, key=lambda each: (each.title, each.doc_id))
 
 
 def _opening(document: Document) -> str:
@@ -444,6 +456,89 @@ def add_to_pool(
                 subject, at = {"query": query.id, "doc": doc_id}, service.clock()
                 log.append([log.act(ADD_DOCUMENT, who=judge, kind="human", at=at, subject=subject)])
     return AddedDocument(set=name, query_id=query.id, doc_id=doc_id, already=already)
+
+
+class Assignment(msgspec.Struct, frozen=True, kw_only=True):
+    """Who is to judge what nobody has judged yet: of these queries, or of all."""
+
+    set: str
+    judges: str  # names with commas between them
+    queries: list[str] = []
+
+
+class Assigned(msgspec.Struct, frozen=True, kw_only=True):
+    documents: dict[str, int]  # by judge
+
+
+def assign_pairs(service: Service, given: Assignment, *, by: str) -> Assigned:
+    """Deal the documents that nobody has judged to these judges in turn. A document that several
+    are asked for stays with as many of them."""
+    judges = list(dict.fromkeys(filter(None, (name.strip() for name in given.judges.split(",")))))
+    if not judges:
+        raise InputError("no judge is named", hint="Give names with commas between them.")
+    session = open_session(gold_path(service, given.set))
+    with writing(session.dataset) as log:
+        pool = read_pool(session.dataset) or Pool()
+        pairs, turn, dealt = [], 0, Counter[str]()
+        for pair in pool.pairs:
+            if (not given.queries or pair.query_id in given.queries) and not log.book.has(pair.key):
+                many = min(max(pair.wanted, len(pair.judges), 1), len(judges))
+                named = tuple(judges[(turn + step) % len(judges)] for step in range(many))
+                turn += many
+                dealt.update(named)
+                pair = msgspec.structs.replace(pair, judges=named)
+            pairs.append(pair)
+        if not dealt:
+            raise InputError("every document is judged, or none is in the pool")
+        known = tuple(dict.fromkeys([*pool.judges, *judges]))
+        with or_undone(pool_path(session.dataset)):
+            write_pool(
+                session.dataset, msgspec.structs.replace(pool, pairs=tuple(pairs), judges=known)
+            )
+            more = {"documents": dict(dealt)}
+            at = service.clock()
+            log.append([log.act(ASSIGN, who=by, kind="chair", at=at, more=more)])
+    return Assigned(documents=dict(dealt))
+
+
+# ── notes on queries ──────────────────────────────────────────────────────────────────────────────
+
+
+class QueryNote(msgspec.Struct, frozen=True, kw_only=True):
+    """What a chair tells everybody who judges a query; an empty note removes it."""
+
+    set: str
+    query_id: str
+    note: str
+    act: ActId = ""
+
+
+def note_query(service: Service, given: QueryNote, *, by: str) -> QueryNote:
+    refuse_long(given.note)
+    session = open_session(gold_path(service, given.set))
+    query = session.query(given.query_id)
+    with writing(session.dataset) as log:
+        if given.act not in log.acts:
+            act = log.act(
+                NOTE,
+                **({"id": given.act} if given.act else {}),
+                who=by,
+                kind="chair",
+                at=service.clock(),
+                subject={"query": query.id},
+                rationale=given.note.strip(),
+            )
+            log.append([act])
+    return given
+
+
+def notes_of(dataset: Path) -> dict[str, str]:
+    """The notes on queries: the last one of each holds."""
+    log = open_log(dataset)
+    with log.reading:
+        notes = [act for act in log.acts.values() if act.action == NOTE]
+    last = {act.subject["query"]: act.rationale for act in notes}
+    return {query_id: note for query_id, note in last.items() if note}
 
 
 # ── flags on queries ──────────────────────────────────────────────────────────────────────────────

@@ -38,6 +38,8 @@ AUDIT_ACTIONS = {
     acts.EDIT_ISSUE: "gold.issue_edited",
     acts.ADD_DOCUMENT: "gold.document_added",
     acts.ASK_SECOND: "gold.second_asked",
+    acts.NOTE: "gold.noted",
+    acts.ASSIGN: "gold.assigned",
 }
 
 

@@ -21,6 +21,7 @@ from assay.engines.engine_table import EngineConfig
 from assay.evaluation.comparison import Comparison, compare
 from assay.reports.view import failed_musts
 from assay.store.records import RunRecord
+from assay.workbench.project.audit_trail import note
 from assay.workbench.project.cache import Remembered
 from assay.workbench.project.config import Config, refuse_unlisted_engine
 from assay.workbench.project.service import (
@@ -36,6 +37,7 @@ from assay.workbench.scoring.request import request_for
 from assay.workbench.scoring.score import score
 
 LOOKED_AT = 500  # newest runs that are searched for the name of an engine
+LONGEST_NAME = 80  # characters of the name of a run: one line of a page
 READ = 32  # runs whose results stay in memory: those that one page looks at
 
 
@@ -147,6 +149,28 @@ def read_ahead(service: Service, run_ids: Iterable[str]) -> None:
     for whole in service.store.whole_runs(unread[:READ]) if unread else ():
         with contextlib.suppress(AssayError):  # a run that cannot be read says so on its page
             _results_of(service, whole)
+
+
+NAMED = "run.named"  # the action, in the audit trail
+NAMED_RUNS = 1_000  # newest names that are looked at
+
+
+def name_run(service: Service, run_id: str, name: str, *, by: str) -> str:
+    """Give a run a name to find it by, such as a release. A run never changes, so that the name
+    stands for a state of the engine and of the set; an empty name takes it away."""
+    name = " ".join(name.split())
+    if len(name) > LONGEST_NAME:
+        raise InputError(f"the name has {len(name)} characters", hint=f"At most {LONGEST_NAME}.")
+    note(service, by, NAMED, kept_run(service, run_id).id, after={"name": name})
+    return name
+
+
+def names_of_runs(service: Service) -> dict[str, str]:
+    """The names that people gave to runs: the last one of each holds."""
+    names: dict[str, str] = {}
+    for entry in service.store.audit(action=NAMED, limit=NAMED_RUNS):
+        names.setdefault(entry.subject, str((entry.after or {}).get("name", "")))
+    return {run: name for run, name in names.items() if name}
 
 
 def compare_runs(service: Service, run_ids: Sequence[str], *, force: bool = False) -> Comparison:
