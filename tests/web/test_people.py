@@ -144,9 +144,21 @@ class TestJoining:
     def test_a_name_is_one_person(self, app: Any, service: Service, admin: TestClient) -> None:
         answer = admin.post("/people/invite", data={"name": "ADA", "role": "judge"})
         assert "Ada has an account already" in answer.text
-        for name in ("", " ", "a\u202eb", "x" * 81):
+        for name in ("", " ", "a\u202eb", "a\ufe0f", "x" * 81):
             answer = admin.post("/people/invite", data={"name": name, "role": "judge"})
             assert answer.status_code == 400, name
+
+    @pytest.mark.parametrize("name", ["Аda", "аda", "ΑDA", "Ada\u3164", "Аԁа"])
+    def test_a_name_that_looks_like_anothers_is_refused(
+        self, app: Any, admin: TestClient, name: str
+    ) -> None:
+        """Letters of other scripts; under its own letters nobody else has the name."""
+        answer = admin.post("/people/invite", data={"name": name, "role": "judge"})
+        assert (answer.status_code, "Ada" in answer.text or "seen" in answer.text) == (400, True)
+        invited(admin, "Karl I", "judge")
+        told = admin.post("/api/people/invite", json={"name": "Кarl l", "role": "judge"})
+        assert (told.status_code, "looks like" in told.text) == (400, True)
+        invited(admin, "Анна", "judge")  # resembles nobody
 
 
 class TestSigningIn:
