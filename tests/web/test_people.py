@@ -271,6 +271,30 @@ class TestLeaving:
         back = join(app, invited(admin, "j", "reader"))
         assert back.get("/api/me").json() == {"name": "J", "role": "reader", "accounts": True}
 
+    def test_links_for_who_left_do_not_wait_for_their_return(
+        self, app: Any, admin: TestClient
+    ) -> None:
+        """Whoever finds the old link of a removed person cannot take the account that is made when
+        they come back."""
+        join(app, invited(admin, "J", "judge"))
+        page = admin.post("/people/password", data={"name": "J"}).text
+        found = re.search(r'value="(http://testserver/invite/[^"]+)"', page)
+        assert found
+        admin.post("/people/remove", data={"name": "J", "why": "moved"})
+        back = join(app, invited(admin, "J", "judge"))
+        told = visitor(app).get(found[1].removeprefix("http://testserver"))
+        assert "its time is over" in told.text
+        assert who(back) == "J"
+
+    def test_links_of_who_left_do_not_wait_for_their_return(
+        self, app: Any, service: Service, admin: TestClient
+    ) -> None:
+        second = join(app, invited(admin, "Second", "admin"))
+        link = invited(second, "Ghost", "admin")
+        people.remove(service, "Second", by=people.Actor("Ada", "admin"))
+        join(app, invited(admin, "Second", "admin"))
+        assert people.opened_link(service, link[-43:]) is None
+
     @pytest.mark.parametrize("how", ["removed", "demoted"])
     def test_links_go_with_who_made_them(
         self, app: Any, service: Service, admin: TestClient, how: str
