@@ -44,7 +44,6 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from assay.core.errors import AssayError, Declined, InputError, NotHere, NotWritten
-from assay.core.files import os_message, remove_leftovers
 from assay.reports.html import compile_templates
 from assay.reports.words import page_words
 from assay.web.access import (
@@ -156,7 +155,7 @@ def create_app(
 def _make_ready(service: Service) -> None:
     """Compile templates and open the sets, so that the first reader waits as little as the next;
     remove what killed processes left behind."""
-    remove_leftovers(health.project_leftovers(service.gold_sets, service.home))
+    health.sweep(service)
     compile_templates()
     compile_templates(HERE / "templates")
     for name in service.gold_sets:
@@ -183,7 +182,7 @@ def _show_disk_error(request: Request, error: Exception) -> Response:
     """A disk that is full or read-only, where no part of ours has said so in its own words."""
     if not (isinstance(error, OSError) and error.errno in DISK_ERRORS):
         raise error
-    return _show_error(request, NotWritten(f"cannot write: {os_message(error)}"))
+    return _show_error(request, NotWritten(f"cannot write: {str(error.strerror).lower()}"))
 
 
 def _show_refusal(request: Request, error: Exception) -> Response:

@@ -22,7 +22,7 @@ from assay import __version__, formats
 from assay.core import plugins
 from assay.core.errors import AssayError
 from assay.core.extras import SHOWN, MissingExtra, installed
-from assay.core.files import leftovers
+from assay.core.files import leftovers, remove_leftovers
 from assay.core.plugins import Plugin
 from assay.core.types import Query
 from assay.core.workspace import STORE, default_store, workspace
@@ -488,6 +488,11 @@ def project_leftovers(gold_sets: Mapping[str, Path], home: Path | None = None) -
     inside = (folder for folder in place.rglob("*") if folder.is_dir())
     folders = {place, *inside, *(path.resolve().parent for path in gold_sets.values())}
     return [path for folder in sorted(folders) for path in leftovers(folder)]
+
+
+def sweep(service: Service) -> None:
+    """Remove what killed processes left behind more than an hour ago."""
+    remove_leftovers(project_leftovers(service.gold_sets, service.home))
 
 
 def _workspace(config: Config | None) -> WorkspaceHealth:

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache
+from itertools import chain
 from typing import TYPE_CHECKING, Literal, get_args
 
 import msgspec
@@ -487,10 +488,11 @@ BLANK = "\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0\u2800" + "".join(
 def _own_name(service: Service, name: str) -> str:
     """A proper name that nobody would take for somebody else's."""
     name, known = proper_name(name), everybody(service)
-    for other in (*known.people, *known.links, *known.keys):
-        if folded(other.name) != folded(name) and looks(other.name) == looks(name):
-            message = f"this name looks like {other.name!r}, which is somebody else's"
-            raise Declined("name_look_alike", message, hint="Choose another.", name=other.name)
+    lists = ((one.name for one in part) for part in (known.people, known.links, known.keys))
+    for other in chain.from_iterable(lists):
+        if folded(other) != folded(name) and looks(other) == looks(name):
+            message = f"this name looks like {other!r}, which is somebody else's"
+            raise Declined("name_look_alike", message, hint="Choose another.", name=other)
     return name
 
 
