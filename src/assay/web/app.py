@@ -550,7 +550,7 @@ def _route_of(scope: Scope) -> str:
 
 
 class Probed(msgspec.Struct, frozen=True, kw_only=True):
-    status: Literal["ok", "ready", "not ready"]
+    status: Literal["ok", "no disk", "ready", "not ready"]
 
 
 class Probes:
