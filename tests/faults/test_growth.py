@@ -83,7 +83,11 @@ def test_twice_the_text_takes_twice_the_time(reader: str) -> None:
         before = seconds(read, unit * (length // len(unit)))
         while length < LONGEST and before < 0.2:
             length *= 2
-            now = seconds(read, unit * (length // len(unit)))
+            for _ in range(3):  # what another program slowed down is measured again
+                now = seconds(read, unit * (length // len(unit)))
+                if now < max(GROWTH * before, NOTICED):
+                    break
+                before = seconds(read, unit * (length // 2 // len(unit)))
             assert now < max(GROWTH * before, NOTICED), (unit, length, before, now)
             before = now
         assert before < 0.5 * length / SHORTEST, (unit, length, before)
