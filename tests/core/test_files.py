@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
+from starlette.testclient import TestClient
 
 from assay.core import files
 from assay.core.errors import InputError
@@ -14,6 +15,7 @@ from assay.judging import rubrics
 from assay.judging.rubrics import read_translation as read_translation
 from assay.workbench.project.config import read_config
 from assay.workbench.project.status import look_around
+from kit import Project
 
 BAD = {
     "brackets": "x = " + "[" * 5000 + "]" * 5000,
@@ -49,3 +51,40 @@ def test_a_new_name_is_on_the_disk_too(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(os, "fsync", noted)
     files.write_atomic(tmp_path / "a", "a")
     assert synced == ["file", "folder"]
+
+
+def test_what_a_killed_process_left_is_named_and_swept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`assay doctor` names temporary files of ours that nothing has changed for an hour, and the
+    next start of the server removes them; younger ones and files of others stay."""
+    project = Project.make(tmp_path / "project")
+    made: list[Path] = []
+    replace = os.replace
+
+    def killed(source: str, target: Path) -> None:
+        made.append(Path(source).rename(f"{source[:-1]}0"))  # its writer cleans up under its name
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "replace", killed)
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt):
+            files.write_atomic(project.folder / "gold-set.jsonl", "half")
+    monkeypatch.setattr(os, "replace", replace)
+    folder = project.folder / ".assay" / ".c.assay-01234567"
+    folder.mkdir(parents=True)
+    (folder / "part").write_text("half")
+    others = [project.folder / name for name in (".gold-set.jsonl.original", "a.assay-01234567")]
+    for path in others:
+        path.write_text("mine")
+    old, young = made
+    for path in (old, folder, folder / "part", *others):
+        os.utime(path, (1_000_000, 1_000_000))
+    named = project.json("doctor")["workspace"]["leftovers"]
+    assert {Path(path).name for path in named} == {old.name, folder.name}
+    with project.serve() as server, TestClient(server.app):
+        pass
+    assert not old.exists()
+    assert not folder.exists()
+    assert all(path.exists() for path in (young, *others))
+    assert "leftovers" not in project.json("doctor")["workspace"]

@@ -259,3 +259,32 @@ def test_equivalence_has_to_be_shown(moves: list[float], said: str) -> None:
     assert compare([before, after], ["a", "b"]).differences[0].equivalence is None
     with pytest.raises(InputError, match="a margin lies between"):
         compare([before, after], ["a", "b"], equivalence=-0.02)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "refused"),
+    [
+        ("corpus:aaaa", "corpus:bbbb", True),
+        ("corpus:aaaa", "corpus:aaaa", False),
+        ("aaaa", "bbbb", True),
+        ("corpus:aaaa", "bbbb", False),  # a corpus and a file: the same may have two fingerprints
+        ("", "bbbb", False),  # a run does not say what it searched
+        ("", "", False),
+    ],
+)
+def test_results_of_different_corpora_are_not_compared(
+    first: str, second: str, refused: bool
+) -> None:
+    grades = {f"q{n}": {"good": 2} for n in range(5)}
+    scored = [results(dict.fromkeys(grades, docs), grades, ["P@1"]) for docs in (["good"], ["bad"])]
+    scored = [
+        msgspec.structs.replace(
+            each, receipt=msgspec.structs.replace(each.receipt, corpus_fingerprint=corpus)
+        )
+        for each, corpus in zip(scored, (first, second), strict=True)
+    ]
+    if not refused:
+        compare(scored, ["a", "b"])
+        return
+    with pytest.raises(InputError, match="searched different corpora"):
+        compare(scored, ["a", "b"])

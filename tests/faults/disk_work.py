@@ -92,7 +92,8 @@ class Work:
             raise Refused("no server runs")
         answer = self.visitors[name].client.post(path, json=body)
         if answer.status_code != 200:
-            assert answer.status_code in (400, 503), answer.text
+            assert answer.status_code == 503, answer.text
+            assert str(DISK) not in answer.text  # where files lie on the server
             raise Refused(answer.json()["error"])
         return answer.json()
 
@@ -230,6 +231,9 @@ def tried(work: Work, state: str) -> list[dict[str, str]]:
     for room in (0, 8192, 65536, 262144) if state == "full" else (0,):
         with made(state, work.project, room):
             told.append(work.all_once())
+            if work.visitors:
+                probe = work.visitors["Cy"].client.get("/healthz")
+                assert probe.status_code == (503 if state == "full" else 200), (room, probe.text)
     return told
 
 

@@ -291,6 +291,27 @@ def test_an_endpoint_that_hangs_is_left(judge: Assay, server: JudgeServer) -> No
     assert not votes()
 
 
+@pytest.mark.parametrize(
+    "endless",
+    [
+        (b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
+        (b"HTTP/1.1 200 OK\r\nX: ", b"a"),
+        (b"HTTP/1.1 500 No\r\nContent-Length: 60000\r\n\r\n", b"a"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 60000\r\n\r\n", b"a"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n", b"X: y\r\n"),
+    ],
+)
+def test_an_endpoint_that_sends_without_end_is_left(
+    judge: Assay, server: JudgeServer, endless: tuple[bytes, bytes]
+) -> None:
+    """A timeout of a socket starts anew with every byte."""
+    write_config(server, timeout=0.5, retries=0)
+    server.reply = lambda n, seen: Reply(endless=endless)
+    done = judge("--yes")
+    assert (done.code, "in 0.5 seconds" in done.err) == (4, True), done.err
+    assert not votes()
+
+
 def test_nobody_there_is_an_outage(judge: Assay, server: JudgeServer) -> None:
     write_config(server, base_url="http://127.0.0.1:9/v1", retries=0)
     done = judge("--yes")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -22,6 +22,7 @@ class Reply:
     body: str | None = None
     hang: bool = False
     cut: bool = False
+    endless: tuple[bytes, bytes] | None = None  # the first bytes, and those that come without end
     usage: tuple[int, int] | None = (100, 10)
 
     def payload(self) -> bytes:
@@ -86,6 +87,13 @@ def judge_server() -> Iterator[JudgeServer]:
             if reply.hang:
                 state.closed.wait(30)
                 self.close_connection = True
+                return
+            if reply.endless:
+                self.close_connection = True
+                with suppress(OSError):
+                    self.wfile.write(reply.endless[0])
+                    while not state.closed.wait(0.02):
+                        self.wfile.write(reply.endless[1])
                 return
             payload = reply.payload()
             self.send_response(reply.status)

@@ -144,9 +144,21 @@ class TestJoining:
     def test_a_name_is_one_person(self, app: Any, service: Service, admin: TestClient) -> None:
         answer = admin.post("/people/invite", data={"name": "ADA", "role": "judge"})
         assert "Ada has an account already" in answer.text
-        for name in ("", " ", "a\u202eb", "x" * 81):
+        for name in ("", " ", "a\u202eb", "a\ufe0f", "x" * 81):
             answer = admin.post("/people/invite", data={"name": name, "role": "judge"})
             assert answer.status_code == 400, name
+
+    @pytest.mark.parametrize("name", ["Аda", "аda", "ΑDA", "Ada\u3164", "Аԁа"])
+    def test_a_name_that_looks_like_anothers_is_refused(
+        self, app: Any, admin: TestClient, name: str
+    ) -> None:
+        """Letters of other scripts; under its own letters nobody else has the name."""
+        answer = admin.post("/people/invite", data={"name": name, "role": "judge"})
+        assert (answer.status_code, "Ada" in answer.text or "seen" in answer.text) == (400, True)
+        invited(admin, "Karl I", "judge")
+        told = admin.post("/api/people/invite", json={"name": "Кarl l", "role": "judge"})
+        assert (told.status_code, "looks like" in told.text) == (400, True)
+        invited(admin, "Анна", "judge")  # resembles nobody
 
 
 class TestSigningIn:
@@ -258,6 +270,30 @@ class TestLeaving:
         assert "has left" in admin.get("/people").text
         back = join(app, invited(admin, "j", "reader"))
         assert back.get("/api/me").json() == {"name": "J", "role": "reader", "accounts": True}
+
+    def test_links_for_who_left_do_not_wait_for_their_return(
+        self, app: Any, admin: TestClient
+    ) -> None:
+        """Whoever finds the old link of a removed person cannot take the account that is made when
+        they come back."""
+        join(app, invited(admin, "J", "judge"))
+        page = admin.post("/people/password", data={"name": "J"}).text
+        found = re.search(r'value="(http://testserver/invite/[^"]+)"', page)
+        assert found
+        admin.post("/people/remove", data={"name": "J", "why": "moved"})
+        back = join(app, invited(admin, "J", "judge"))
+        told = visitor(app).get(found[1].removeprefix("http://testserver"))
+        assert "its time is over" in told.text
+        assert who(back) == "J"
+
+    def test_links_of_who_left_do_not_wait_for_their_return(
+        self, app: Any, service: Service, admin: TestClient
+    ) -> None:
+        second = join(app, invited(admin, "Second", "admin"))
+        link = invited(second, "Ghost", "admin")
+        people.remove(service, "Second", by=people.Actor("Ada", "admin"))
+        join(app, invited(admin, "Second", "admin"))
+        assert people.opened_link(service, link[-43:]) is None
 
     @pytest.mark.parametrize("how", ["removed", "demoted"])
     def test_links_go_with_who_made_them(

@@ -17,8 +17,8 @@ _BETWEEN = re.compile(r"[\W_]+")
 _WORD = re.compile(r"[^\W_]+(?:[.,'’\"״׳][^\W_]+)*")
 _BROKEN = re.compile(r"(?<=[^\W\d_])[-\u00ad\u2010]\s*\n\s*(?=[^\W\d_])")
 ELLIPSIS = re.compile(
-    r"\s*(?:[\[(]\s*)?(?:…|\.\s?\.\s?\.(?:\s?\.)?|[-–—]\s[-–—]\s?[-–—]?|---+)(?:\s*[\])])?\s*"
-    r"|\s*\[(?:--?|–|—)\]\s*"
+    r"(?<!\s)\s*(?:[\[(]\s*)?(?:…|\.\s?\.\s?\.(?:\s?\.)?|[-–—]\s[-–—]\s?[-–—]?|---+)(?:\s*[\])])?\s*"
+    r"|(?<!\s)\s*\[(?:--?|–|—)\]\s*"
 )
 _INSERTED = re.compile(r"\[([^\[\]]{1,60})\]")
 
@@ -64,6 +64,7 @@ class Nearest(NamedTuple):
 
 _MARGIN = 12  # words that may be missing from a quotation or be put into it
 NOTHING = Nearest(0.0, "")
+_MOST_COMPARED = 300  # words of a quotation: the comparison takes their square (taste)
 _COMPARED = 3  # texts that have most words of a quotation; the others are not compared with it
 
 
@@ -78,7 +79,7 @@ def _folded(text: str) -> tuple[list[str], list[str], frozenset[str]]:
 def nearest(quote: str, texts: Iterable[tuple[str, str]]) -> Nearest:
     """The text, of several with their names, that has most of a quotation in its order; the first
     of those that are alike."""
-    quoted = [word for piece in fragments(quote) for word in words(piece)]
+    quoted = [word for piece in fragments(quote) for word in words(piece)][:_MOST_COMPARED]
     wanted = {word.casefold() for word in quoted}
     unique = {text: name for name, text in reversed(list(texts))}
     ranked = sorted(reversed(unique.items()), key=lambda one: -len(wanted & _folded(one[0])[2]))

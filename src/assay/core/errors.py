@@ -5,6 +5,7 @@
     │   ├── UsageError       exit 2   the command line itself
     │   ├── Declined         exit 2   an action that is refused, worded in the reader's language
     │   ├── NotHere          exit 2   a name that nothing here has; a page answers 404
+    │   ├── NotWritten       exit 2   a disk is full or cannot be written; a page answers 503
     │   ├── NoStore          exit 2   the address names no store (store/records.py)
     │   └── StoreOutdated    exit 2   the store must be upgraded first (store/records.py)
     ├── EngineError          exit 4   the engine under test failed or broke its contract
@@ -57,6 +58,10 @@ class UsageError(InputError):
 
 class NotHere(InputError):
     """A set, query, document or run of this name does not exist."""
+
+
+class NotWritten(InputError):
+    """A file cannot be written now: its disk is full or read-only."""
 
 
 class EngineError(AssayError):

@@ -8,17 +8,21 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from assay.core.errors import InputError
+from assay.core.errors import InputError, NotWritten
 
 MAX_LINE_BYTES = 64 * 2**20  # far beyond any document; a file without line ends is not text
+OURS = ".assay-"  # in the names of temporary files, so that those left behind are known for ours
+_TEMPORARY = re.compile(rf"\..+{re.escape(OURS)}[a-z0-9_]{{8}}")
 HUGE_INTEGER = re.compile(rb"[0-9]{309}")  # floats end below 2e308; it may stand in a string too
 
 
@@ -226,7 +230,7 @@ def write_atomic(path: Path, content: bytes | str) -> None:
         raise InputError("is not a regular file", where=str(path), hint="Give a file name.")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}{OURS}")
         try:
             with os.fdopen(handle, "wb") as stream:
                 stream.write(payload)
@@ -239,7 +243,7 @@ def write_atomic(path: Path, content: bytes | str) -> None:
             Path(temporary).unlink(missing_ok=True)
             raise
     except OSError as error:
-        raise InputError(f"cannot write: {os_message(error)}", where=str(path)) from error
+        raise NotWritten(f"cannot write: {os_message(error)}", where=str(path)) from error
 
 
 def write_json(path: Path, value: object) -> None:
@@ -269,11 +273,36 @@ def refuse_unwritable(path: Path) -> None:
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
-        raise InputError(
+        raise NotWritten(
             f"cannot write: {os_message(error)}",
             where=str(path),
             hint="Give a place that can be written.",
         ) from error
+
+
+LEFT_AFTER = 3600.0  # seconds; a writer of ours needs its temporary files for moments
+
+
+def leftovers(folder: Path) -> list[Path]:
+    """Temporary files and folders of ours that a killed process left in a folder, where nothing has
+    changed in them for an hour."""
+    before = time.time() - LEFT_AFTER
+    try:
+        found = [path for path in sorted(folder.iterdir()) if _TEMPORARY.fullmatch(path.name)]
+        return [path for path in found if _changed_at(path) < before]
+    except OSError:  # it cannot be read, or somebody else sweeps too
+        return []
+
+
+def _changed_at(path: Path) -> float:
+    """When a file, or anything in a folder, was changed last."""
+    return max(one.lstat().st_mtime for one in (path, *path.rglob("*")))
+
+
+def remove_leftovers(paths: Iterable[Path]) -> None:
+    for path in paths:
+        with contextlib.suppress(OSError):
+            shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
 
 
 @contextlib.contextmanager
@@ -282,10 +311,12 @@ def scratch_beside(target: Path) -> Iterator[Path]:
     place."""
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as folder:
+        with tempfile.TemporaryDirectory(
+            dir=target.parent, prefix=f".{target.name}{OURS}"
+        ) as folder:
             yield Path(folder)
     except OSError as error:
-        raise InputError(f"cannot write: {os_message(error)}", where=str(target)) from error
+        raise NotWritten(f"cannot write: {os_message(error)}", where=str(target)) from error
 
 
 def move_into_place(source: Path, target: Path) -> Path:
@@ -293,7 +324,7 @@ def move_into_place(source: Path, target: Path) -> Path:
         target.parent.mkdir(parents=True, exist_ok=True)
         os.replace(source, target)
     except OSError as error:
-        raise InputError(f"cannot write: {os_message(error)}", where=str(target)) from error
+        raise NotWritten(f"cannot write: {os_message(error)}", where=str(target)) from error
     return target
 
 

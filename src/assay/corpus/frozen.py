@@ -26,7 +26,7 @@ import numpy as np
 import polars as pl
 
 from assay.core.errors import InputError
-from assay.core.files import os_message, sha256_of, write_atomic
+from assay.core.files import OURS, os_message, sha256_of, write_atomic
 from assay.core.workspace import workspace
 from assay.corpus import disk
 from assay.corpus.disk import (
@@ -152,7 +152,7 @@ def _unpack(
 ) -> Corpus:
     """Beside the folder first: it is there whole and checked, or not at all."""
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".unpacking-") as name:
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".unpacking{OURS}") as name:
         inside = Path(name) / "corpus"
         data = inside / "data"
         data.mkdir(parents=True)

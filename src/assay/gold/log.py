@@ -21,7 +21,7 @@ from typing import Any
 
 import msgspec
 
-from assay.core.errors import InputError
+from assay.core.errors import InputError, NotWritten
 from assay.core.files import Stamp, os_message, stamp_of, write_atomic
 from assay.core.types import Vote, counted
 from assay.formats.gold_jsonl import locked
@@ -214,7 +214,7 @@ class Log:
             self._reported_damage = list(self.damaged)
             _log.warning("%s", self.damage())
         if self.path.exists() and not os.access(self.path, os.W_OK):
-            raise InputError(
+            raise NotWritten(
                 "the log cannot be written", where=str(self.path), hint="Nothing was changed."
             )
 
@@ -251,7 +251,7 @@ class Log:
             # a new log is there with all that it begins with, or not at all
             (write_atomic if is_new else _write)(self.path, payload)
         except OSError as error:
-            raise InputError(
+            raise NotWritten(
                 f"cannot write: {os_message(error)}",
                 where=str(self.path),
                 hint="Nothing was changed.",

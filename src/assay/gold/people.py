@@ -6,6 +6,7 @@ deleted goes by the id. Machines, and what is not a person, are written as they 
 from __future__ import annotations
 
 import json
+import os
 import re
 import secrets
 from pathlib import Path
@@ -36,16 +37,20 @@ def project_of(dataset: Path) -> Path:
 def people_files(dataset: Path) -> list[Path]:
     """Where the names of a set's people may be, from the project down to the set: a project may
     have been made around a set that had its own."""
-    project, folder = project_of(dataset), dataset.resolve().parent
+    return _files_above(dataset.resolve().parent)
+
+
+def _files_above(folder: Path) -> list[Path]:
     below = [folder, *folder.parents]
-    return [each / FILE for each in reversed(below) if each.is_relative_to(project)]
+    project = next((i for i, one in enumerate(below) if os.path.isfile(f"{one}/{CONFIG}")), 0)
+    return [each / FILE for each in reversed(below[: project + 1])]
 
 
 class People:
     """The names that a set's project has. They are read again when a file changes."""
 
     def __init__(self, dataset: Path) -> None:
-        self._dataset = dataset
+        self._folder = dataset.resolve().parent  # once: every page asks for names many times
         self._stamps: tuple[Stamp | None, ...] = ()
         self._names: dict[str, str] = {}
         self._ids: dict[str, str] = {}
@@ -77,7 +82,7 @@ class People:
         return self._changes
 
     def _refresh(self) -> None:
-        files = people_files(self._dataset)
+        files = _files_above(self._folder)
         stamps = tuple(stamp_of(file) for file in files)
         if stamps == self._stamps:
             return
@@ -87,7 +92,7 @@ class People:
         self._ids = {name: id for id, name in reversed(names.items()) if name}
 
     def _add(self, name: str) -> str:
-        file = people_files(self._dataset)[0]
+        file = _files_above(self._folder)[0]
         with locked(file):
             self._refresh()
             if name in self._ids:  # another was faster

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import msgspec
 
-from assay.core.errors import InputError
-from assay.core.files import os_message
+from assay.core.errors import NotWritten
+from assay.core.files import OURS, os_message
 from assay.core.types import counted
 from assay.formats import gold_jsonl
 from assay.formats.gold_jsonl import GoldRow, Line
@@ -41,7 +41,7 @@ from assay.gold.rows import (
 _log = logging.getLogger("assay.gold")
 
 
-class FileNotWritten(InputError):
+class FileNotWritten(NotWritten):
     """The act is done and in the log; the gold file follows with the next command that writes."""
 
 
@@ -254,7 +254,7 @@ def replace_gold_file(dataset: Path, content: bytes, was: bytes | None = None) -
     answer is False."""
     place = dataset.resolve()
     try:
-        handle, temporary = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.")
+        handle, temporary = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}{OURS}")
         try:
             with os.fdopen(handle, "wb") as stream:
                 stream.write(content)

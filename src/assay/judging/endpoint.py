@@ -5,13 +5,25 @@ Error texts of the endpoint are shown short, without control characters and with
 
 from __future__ import annotations
 
+import contextlib
 import http.client
+import socket
 import ssl
+import threading
 import time
-from typing import IO, Annotated
+from collections.abc import Callable
+from functools import partial
+from typing import IO, Annotated, Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import urljoin, urlsplit
-from urllib.request import HTTPRedirectHandler, OpenerDirector, Request, build_opener
+from urllib.request import (
+    HTTPHandler,
+    HTTPRedirectHandler,
+    HTTPSHandler,
+    OpenerDirector,
+    Request,
+    build_opener,
+)
 
 import msgspec
 
@@ -167,6 +179,52 @@ class _NoRedirect(HTTPRedirectHandler):
         return None
 
 
+class _WithDeadline(HTTPHandler, HTTPSHandler):
+    """Connections that are cut at a deadline. A timeout of a socket starts anew with every byte, so
+    that an endpoint that never stops sending (a status 100 after another, headers, an error text, a
+    trailer) would never be left."""
+
+    def __init__(self, until: float) -> None:
+        super().__init__()
+        self._context_of_ours = ssl.create_default_context()
+        self._until = until
+        self._timers: list[threading.Timer] = []
+
+    def http_open(self, req: Request) -> http.client.HTTPResponse:
+        return self.do_open(self._timed(http.client.HTTPConnection), req)
+
+    def https_open(self, req: Request) -> http.client.HTTPResponse:
+        secure = partial(http.client.HTTPSConnection, context=self._context_of_ours)
+        return self.do_open(self._timed(secure), req)
+
+    def _timed(self, make: Callable[..., http.client.HTTPConnection]) -> Any:
+        def connection(host: str, **options: Any) -> http.client.HTTPConnection:
+            made = make(host, **options)
+            connect = made.connect
+
+            def connect_and_watch() -> None:
+                connect()
+                left = max(self._until - time.monotonic(), 0)
+                timer = threading.Timer(left, _cut, (made.sock,))
+                timer.daemon = True
+                timer.start()
+                self._timers.append(timer)
+
+            made.connect = connect_and_watch  # type: ignore[method-assign]
+            return made
+
+        return connection
+
+    def stop(self) -> None:
+        for timer in self._timers:
+            timer.cancel()
+
+
+def _cut(connection: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        connection.shutdown(socket.SHUT_RDWR)
+
+
 def _post(machine: Machine, body: bytes) -> bytes:
     """The body of a good answer; all else is raised as what it means for the judge."""
     key = secret(machine)
@@ -174,8 +232,9 @@ def _post(machine: Machine, body: bytes) -> bytes:
     headers = {"Content-Type": "application/json", "User-Agent": f"assay/{__version__}"}
     if key:
         headers["Authorization"] = f"Bearer {key}"
-    opener: OpenerDirector = build_opener(_NoRedirect)
     until = time.monotonic() + machine.timeout
+    connections = _WithDeadline(until)
+    opener: OpenerDirector = build_opener(_NoRedirect, connections)
     try:
         with opener.open(
             Request(address, data=body, headers=headers, method="POST"), timeout=machine.timeout
@@ -183,16 +242,19 @@ def _post(machine: Machine, body: bytes) -> bytes:
             return _read_body(response, until, machine)
     except HTTPError as error:
         with error:
-            raise _error_of(error, machine, key, address) from None
+            found = _error_of(error, machine, key, address)
+            raise _late(machine) if time.monotonic() > until else found from None
     except (OSError, http.client.HTTPException) as error:
         reason = error.reason if isinstance(error, URLError) else error
         if isinstance(reason, ssl.SSLCertVerificationError):
             raise Refused(f"the certificate of {machine.host} is not trusted") from None
-        if isinstance(reason, TimeoutError):
+        if isinstance(reason, TimeoutError) or time.monotonic() > until:
             raise _late(machine) from None
         refused = isinstance(reason, ConnectionRefusedError)
         said = _clean(str(reason) or type(reason).__name__, key)
         raise _away(f"no answer from {machine.host}: {said}", sent=not refused) from None
+    finally:
+        connections.stop()
 
 
 def _read_body(response: http.client.HTTPResponse, until: float, machine: Machine) -> bytes:
@@ -205,6 +267,8 @@ def _read_body(response: http.client.HTTPResponse, until: float, machine: Machin
             raise _away(f"{machine.host} answers with more than {MOST_BYTES:,} bytes", sent=True)
         if time.monotonic() > until:
             raise _late(machine)
+    if time.monotonic() > until:
+        raise _late(machine)
     if response.length:
         raise _away(f"the answer of {machine.host} ends too soon", sent=True)
     return b"".join(blocks)

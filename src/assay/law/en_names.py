@@ -191,6 +191,7 @@ REPORTERS = {
     r"P\.\s*(2d|3d)": "P.{}",
     r"Ops\.?\s*Cal\.?\s*Att(?:[’']?y|orney)?\.?\s*Gen(?:eral|\.)?": "Ops.Cal.Atty.Gen.",
 }
+_LONGEST_CODE = 8  # words, more than any of them has
 _FEDERAL = r"\d{1,2}\s+(?:U\.?\s?S\.?\s?C\.?(?:\s?A\.)?|C\.?\s?F\.?\s?R\.?)(?![A-Za-z])"
 _TITLE_OF_CODE = r"[Tt]itle\s+\d{1,2},?\s+(?:of\s+the\s+)?United\s+States\s+Code"
 _ROMAN = r"(?:[IVXL]+|\d{1,2})(?:\s?[A-E](?![A-Za-z]))?"
@@ -267,7 +268,9 @@ def law_name(text: str) -> str:
         return titles.get(key_of(plain).base, act_name(plain))
     plain = re.sub(r" C\.$", " Code", plain)
     words = plain.split()
-    for begin in range(len(words) - 1):  # "Thus Government Code"
+    for begin in range(
+        max(len(words) - _LONGEST_CODE, 0), len(words) - 1
+    ):  # "Thus Government Code"
         for pattern, name in CODES.items():
             if re.fullmatch(rf"(?:{pattern})\s+Code", " ".join(words[begin:]), re.IGNORECASE):
                 return f"{name} Code"

@@ -140,17 +140,19 @@ _ENDING = "|".join(sorted({**BASE_FORMS, **PAPERS}, key=len, reverse=True))
 _SEPARATOR = rf"(?:\s?{DASH}\s?|,\s(?:ja\s|tai\s|sekä\s)?|\s(?:ja|tai|sekä|taikka)\s)"
 _UNIT = r"\d{1,4}(?:\s?[a-zåäö](?![\wåäö]))?"
 _DOTTED = rf"{_UNIT}(?:\.\d{{1,2}}(?:{DASH}\d{{1,2}})?(?!\.?\d))?"
-_NUMBERS = rf"\d{{1,2}}(?:{_SEPARATOR}\d{{1,2}})*"
+# A list is bounded, so that a long row of numbers takes no time that grows with its square.
+_MORE = "{0,40}"  # further entries (taste: the longest lists in acts have about 30)
+_NUMBERS = rf"\d{{1,2}}(?:{_SEPARATOR}\d{{1,2}}){_MORE}"
 _MOMENTS = r"(?:moment[\wåäö]*|mom\b\.?)"
 _ITEMS = r"(?:koh[td]a[\wåäö]*|koh[td]i(?:a|en|ssa|sta|in)(?![\wåäö])|k\.(?!\w))"
 _POINTERS = "|".join(map(re.escape, POINTERS))
 _SAME = r"(?:(?:edellä|viimeksi)\s+mainitun|mainitun|saman|sanotun|kyseisen|ko\.|em\.)"
 PIECES = {
     "UNIT": _UNIT,
-    "UNITS": rf"{_DOTTED}(?:{_SEPARATOR}{_DOTTED})*",
+    "UNITS": rf"{_DOTTED}(?:{_SEPARATOR}{_DOTTED}){_MORE}",
     "SIGN": r"(?:§+(?:\s?:\s?[a-zåäö]+)?|pykäl[\wåäö]*)",
     "NUMBERS": _NUMBERS,
-    "MORE": rf"(?:{_SEPARATOR}\d{{1,4}})*",
+    "MORE": rf"(?:{_SEPARATOR}\d{{1,4}}){_MORE}",
     "MOMENTS": _MOMENTS,
     "ITEMS": _ITEMS,
     "SAME": _SAME,
@@ -194,6 +196,9 @@ _BEFORE = re.compile(
     r"|(?P<that>luvun)\s+)?$",
     re.IGNORECASE,
 )
+# what such words end with: most numbers follow nothing of the kind, and are quickly passed over
+_MAY_END_HEAD = re.compile(r"(?:[^\W\d_]|[-.,)]|/\d{4})\s+$|\s{9}$")
+_HEAD_REACH = 16  # characters: a year, its slash and the spaces after it
 _IN_TITLE = re.compile(r"(?:st[aä]|n),?$")
 _GIVEN_WORD = re.compile(r"[\wåäö-]+,?\s+$")
 _DAY = re.compile(r"\d{1,2}\.\d{1,2}\.\d{4},?\s*$")
@@ -335,7 +340,10 @@ def _find_spellings(text: str, scheme: Scheme) -> list[_SpellingMatch]:
 
 
 def _words_before(text: str, match: re.Match[str], scheme: Scheme) -> re.Match[str] | None:
-    head = _BEFORE.search(text, max(0, match.start() - _REACH), match.start())
+    begin = max(0, match.start() - _REACH)
+    if not _MAY_END_HEAD.search(text, max(begin, match.start() - _HEAD_REACH), match.start()):
+        begin = match.start()
+    head = _BEFORE.search(text, begin, match.start())
     if head is None or not (head["dotted"] or head["bent"]):
         return head
     if head["dotted"] and _law_by_dotted_name(head["dotted"], scheme):

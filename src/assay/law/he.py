@@ -276,6 +276,7 @@ _SCHEDULE_FIRST = re.compile(
     r"\s*[,:-]?\s*$"
 )
 _FIRST_WORD = re.compile(rf"(?<![א-ת])[{PREFIX_LETTERS}]{{0,2}}?(?P<law>{_LAW_WORD}|{SHORT_ALONE})")
+_SENTENCE = re.compile(r"[^\n;?!]{0,200}")  # as far as a name of a law may reach (taste)
 _DEFINES = re.compile(r"\s*\(\s*להלן\s*[:,-]?\s*(?P<name>[^()]{2,45}?)\s*\)")
 _CONTINUES = re.compile(r"^(?:[הו][א-ת\"']+,?)$")
 # words that no name of a law goes on with
@@ -545,7 +546,7 @@ def laws_named(text: str, scheme: Scheme) -> Iterator[tuple[str, int, int]]:
     plain = text.translate(QUOTES)
     for match in _FIRST_WORD.finditer(plain):
         if "צו" not in match["law"] and not _POINTER.match(plain, match.start("law")):
-            sentence = re.match(r"[^\n;?!]*", plain[match.start("law") :])
+            sentence = _SENTENCE.match(plain, match.start("law"))
             named = _read_law_name(sentence[0] if sentence else "", scheme)
             if named.law:
                 yield named.law, match.start(), match.start("law") + named.length

@@ -23,6 +23,7 @@ _SECTION_SIGN = re.compile(r"\s*(§+)\s*")
 _QUOTES = re.compile('(?<![א-ת])["“”„«»]|["“”„«»](?![א-ת])')
 _NUMBER_AFTER_HEBREW = re.compile(r"(?<=[א-ת])(?=\d)")  # תמ"א38 is תמ"א 38
 _ACT_AFTER = re.compile(r"\s?\((\d{1,4}/\d{4})\)")
+_LONGEST = 4_000  # characters: in what is longer, and no query, no sections are read (taste)
 _ROUNDS = 10  # far more than any text has needed
 
 
@@ -61,6 +62,8 @@ def _is_unseen(sign: str) -> bool:
 
 def _sections_in_one_form(folded: str) -> str:
     text = " ".join(_QUOTES.sub(" ", folded).split())
+    if len(text) > _LONGEST:
+        return text
     pieces, at = [], 0
     for citation in citations_of_sections(text):
         act = _ACT_AFTER.match(text, citation.end) if citation.language == "fi" else None

@@ -164,6 +164,18 @@ def folded(name: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
 
 
+# Letters of other scripts that look like Latin ones, and Latin ones that look alike.
+_LOOKS_LIKE = str.maketrans(
+    "АВЕКМНОРСТХУІЈЅаеорсухіјѕԁһΑΒΕΖΗΙΚΜΝΟΡΤΥΧονρυικıІ|1lI0‐‑‒–—―−־’‘ʼ׳`´",
+    "ABEKMHOPCTXYIJSaeopcyxijsdhABEZHIKMNOPTYXovpuikiiiiiio--------''''''",
+)
+
+
+def looks(name: str) -> str:
+    """What a name looks like: two names that a reader would take for one have the same."""
+    return folded(folded(name.translate(_LOOKS_LIKE)).translate(_LOOKS_LIKE)).replace("rn", "m")
+
+
 class Account(msgspec.Struct, frozen=True, kw_only=True):
     """Somebody who may sign in; `password` is its hash, and "" where there is none. Who has left
     is not active: the name stays with what was decided under it."""

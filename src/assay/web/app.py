@@ -13,8 +13,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import ipaddress
 import logging
+import os
 import re
 import signal
 import socket
@@ -41,7 +43,7 @@ from starlette.routing import Match, Mount
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from assay.core.errors import AssayError, Declined, InputError, NotHere
+from assay.core.errors import AssayError, Declined, InputError, NotHere, NotWritten
 from assay.reports.html import compile_templates
 from assay.reports.words import page_words
 from assay.web.access import (
@@ -59,14 +61,22 @@ from assay.web.answer_pages import ANSWER_ROUTES
 from assay.web.api_calls import API_ROUTES
 from assay.web.decision_pages import DECIDE_ROUTES
 from assay.web.judge_pages import JUDGE_ROUTES
-from assay.web.page_frame import HERE, error_page, is_api, json, language_for, message_of
+from assay.web.page_frame import (
+    HERE,
+    error_page,
+    is_api,
+    json,
+    language_for,
+    message_of,
+    without_folders,
+)
 from assay.web.people_pages import PEOPLE_ROUTES
 from assay.web.review_pages import REVIEW_ROUTES
 from assay.web.search_pages import SEARCH_ROUTES
 from assay.web.start_pages import START_ROUTES
 from assay.web.tune_pages import TUNE_ROUTES
 from assay.workbench.judging.page import open_set_for_judging
-from assay.workbench.project import logs, people
+from assay.workbench.project import health, logs, people
 from assay.workbench.project.service import Service
 
 TABLES: tuple[list[Guarded], ...] = (
@@ -135,6 +145,7 @@ def create_app(
         ],
         exception_handlers={
             AssayError: _show_error,
+            OSError: _show_disk_error,
             Refusal: _show_refusal,
             HTTPException: _show_missing,
         },
@@ -148,7 +159,9 @@ def create_app(
 
 
 def _make_ready(service: Service) -> None:
-    """Compile templates and open the sets, so that the first reader waits as little as the next."""
+    """Compile templates and open the sets, so that the first reader waits as little as the next;
+    remove what killed processes left behind."""
+    health.sweep(service)
     compile_templates()
     compile_templates(HERE / "templates")
     for name in service.gold_sets:
@@ -158,17 +171,24 @@ def _make_ready(service: Service) -> None:
 
 def _show_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, AssayError)
-    status = 400 if isinstance(error, InputError) else 503
+    is_ours = isinstance(error, InputError) and not isinstance(error, NotWritten)
+    status = 400 if is_ours else 503
     if isinstance(error, NotHere):
         status = 404
     if isinstance(error, Declined) and error.word == "not_yours":
         status = 403
     if is_api(request):
         message = message_of(request, error) if isinstance(error, Declined) else str(error)
-        return json({"error": message}, status)
-    # a page tells nobody where files lie on the server
+        return json({"error": without_folders(request, message)}, status)
     message = error.message if isinstance(error, NotHere) else message_of(request, error)
     return error_page(request, message, status)
+
+
+def _show_disk_error(request: Request, error: Exception) -> Response:
+    """A disk that is full or read-only, where no part of ours has said so in its own words."""
+    if not (isinstance(error, OSError) and error.errno in DISK_ERRORS):
+        raise error
+    return _show_error(request, NotWritten(f"cannot write: {str(error.strerror).lower()}"))
 
 
 def _show_refusal(request: Request, error: Exception) -> Response:
@@ -423,6 +443,8 @@ LogFormat = Literal["text", "json"]
 PROBES = ("/healthz", "/readyz")
 READY_SECONDS = 5.0  # in which the store must answer a probe; taste
 FRAMES = 8  # of a traceback
+DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
+ROOM = 2**20  # bytes that a disk must have free; SQLite needs about as much
 _requests = logging.getLogger("assay.requests")
 
 
@@ -535,37 +557,48 @@ def _route_of(scope: Scope) -> str:
 
 
 class Probed(msgspec.Struct, frozen=True, kw_only=True):
-    status: Literal["ok", "ready", "not ready"]
+    status: Literal["ok", "no disk", "ready", "not ready"]
 
 
 class Probes:
     """`/healthz` and `/readyz`, before anybody is looked at: a probe has no account, no token and
-    no name of a host. They say yes or no; why not is for those who may see the diagnostics."""
+    no name of a host. They say yes or no; why not is for those who may see the diagnostics. A full
+    or read-only disk fails both, since nothing can be recorded; other faults of the store are
+    only not ready, since starting again does not mend them."""
 
     def __init__(self, app: ASGIApp, service: Service) -> None:
         self._app, self._service = app, service
-        self._desk = CapacityLimiter(2)  # threads of its own, however many others wait
+        # threads of its own, however many others wait, also for a store that hangs
+        self._desks = {name: CapacityLimiter(2) for name in PROBES}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         asked = scope["type"] == "http" and scope["method"] in ("GET", "HEAD") and scope["path"]
         if asked not in PROBES:
             await self._app(scope, receive, send)
             return
-        answer = json(Probed(status="ok"))  # the process answers, whatever the store does
+        well = await self._does(self._has_room, "/healthz")
+        answer = json(Probed(status="ok" if well else "no disk"), 200 if well else 503)
         if asked == "/readyz":
-            well = await self._is_ready()
+            well = well and await self._does(self._use_store, "/readyz")
             answer = json(Probed(status="ready" if well else "not ready"), 200 if well else 503)
         await answer(scope, receive, send)
 
-    async def _is_ready(self) -> bool:
-        """Whether the store can be read and written, and soon."""
+    async def _does(self, look: Callable[[], object], desk: str) -> bool:
+        """Whether a look succeeds, and soon."""
         try:
             async with asyncio.timeout(READY_SECONDS):
-                await to_thread.run_sync(self._use, limiter=self._desk, abandon_on_cancel=True)
-        except (AssayError, TimeoutError):
+                await to_thread.run_sync(look, limiter=self._desks[desk], abandon_on_cancel=True)
+        except (AssayError, OSError, TimeoutError):
             return False
         return True
 
-    def _use(self) -> None:
+    def _has_room(self) -> None:
+        """Look at the disks that votes and decisions are written to."""
+        for folder in {path.parent for path in self._service.gold_sets.values()}:
+            disk = os.statvfs(folder)
+            if disk.f_flag & os.ST_RDONLY or disk.f_bavail * disk.f_frsize < ROOM:
+                raise NotWritten("the disk is full or read-only")
+
+    def _use_store(self) -> None:
         """Writing nothing needs the right to write: who holds the store locked is noticed."""
         self._service.store.append_audit([])

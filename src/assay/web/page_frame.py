@@ -31,6 +31,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from assay.core.errors import AssayError, Declined, InputError
+from assay.core.workspace import workspace
 from assay.reports.html import template_environment
 from assay.reports.numbers import Numbers
 from assay.reports.words import LANGUAGES, Words, language_of, page_counts, page_words
@@ -320,7 +321,18 @@ def message_of(request: Request, error: AssayError) -> str:
         return page_words(words.language, "people")[f"declined {error.word}"].format(**facts)
     hint = error.hint if isinstance(error, InputError) else ""
     text = str(error).removesuffix(hint).rstrip()
-    return f"{text}{'' if text.endswith(ENDS) else '.'} {hint}".rstrip()
+    return without_folders(request, f"{text}{'' if text.endswith(ENDS) else '.'} {hint}".rstrip())
+
+
+def without_folders(request: Request, text: str) -> str:
+    """A message without the folders of this server: nobody is told where its files lie."""
+    service: Service = request.app.state.service
+    files = [*service.gold_sets.values(), Path(service.store.address)]
+    folders = {service.project, workspace(service.home), Path.cwd(), *(one.parent for one in files)}
+    known = {str(place) for folder in folders for place in (folder.absolute(), folder.resolve())}
+    for folder in sorted(known - {"/"}, key=len, reverse=True):
+        text = text.replace(f"{folder}/", "")
+    return text
 
 
 def language_for(request: Request) -> str:

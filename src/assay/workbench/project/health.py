@@ -22,6 +22,7 @@ from assay import __version__, formats
 from assay.core import plugins
 from assay.core.errors import AssayError
 from assay.core.extras import SHOWN, MissingExtra, installed
+from assay.core.files import leftovers, remove_leftovers
 from assay.core.plugins import Plugin
 from assay.core.types import Query
 from assay.core.workspace import STORE, default_store, workspace
@@ -377,8 +378,12 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WorkspaceHealth(msgspec.Struct, frozen=True, kw_only=True):
+    """Where corpora, indexes and the store are; `leftovers` are temporary files of killed processes
+    there and beside the gold sets, which the next start of the server removes."""
+
     status: str
     path: str
+    leftovers: list[str] | UnsetType = UNSET
     note: str | UnsetType = UNSET
     error: str | UnsetType = UNSET
 
@@ -436,8 +441,8 @@ def repair_project(store: str = "", *, config: Path | None = None) -> list[str]:
 def examine(store: str = "", *, config: Path | None = None, probe: bool = False) -> Checkup:
     """Check the installation, and then the health of the project here. With `probe`, every engine
     answers one query."""
-    place = check(_workspace)
     settings, configuration = _read_configuration(config)
+    place = check(lambda: _workspace(settings))
     with _open_project(store, settings) as project:
         found = health(project, probe=probe)
         state = found.store
@@ -477,7 +482,20 @@ def _environment() -> Environment:
     )
 
 
-def _workspace() -> WorkspaceHealth:
+def project_leftovers(gold_sets: Mapping[str, Path], home: Path | None = None) -> list[Path]:
+    """Temporary files that killed processes left in the workspace and beside the gold sets."""
+    place = workspace(home)
+    inside = (folder for folder in place.rglob("*") if folder.is_dir())
+    folders = {place, *inside, *(path.resolve().parent for path in gold_sets.values())}
+    return [path for folder in sorted(folders) for path in leftovers(folder)]
+
+
+def sweep(service: Service) -> None:
+    """Remove what killed processes left behind more than an hour ago."""
+    remove_leftovers(project_leftovers(service.gold_sets, service.home))
+
+
+def _workspace(config: Config | None) -> WorkspaceHealth:
     path = workspace().absolute()
     nearest = next(folder for folder in (path, *path.parents) if folder.exists())
     if not nearest.is_dir() or not os.access(nearest, os.W_OK):
@@ -486,7 +504,8 @@ def _workspace() -> WorkspaceHealth:
     note: str | UnsetType = UNSET if path.exists() else "not made yet"
     if unsent := waiting_to_be_sent():
         note = f"{unsent} searches wait in {FOLDER} until a program that logs sends them"
-    return WorkspaceHealth(status="ok", path=str(path), note=note)
+    left = [str(found) for found in project_leftovers(sets_of(config))]
+    return WorkspaceHealth(status="ok", path=str(path), note=note, leftovers=left or UNSET)
 
 
 def _read_configuration(config: Path | None) -> tuple[Config | None, Configuration | Failed]:

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache
+from itertools import chain
 from typing import TYPE_CHECKING, Literal, get_args
 
 import msgspec
@@ -35,6 +36,7 @@ from assay.store.records import (
     ServiceKey,
     Session,
     folded,
+    looks,
 )
 from assay.workbench.judging.session import JudgingSession, open_session
 from assay.workbench.project.service import Service
@@ -280,7 +282,7 @@ def first_link(service: Service) -> Link | None:
 def invite(service: Service, name: str, role: Role, *, by: Actor) -> Link:
     """Make a link for somebody to join under a name. Who has left can be invited again."""
     with _declining(taken="Change the role, or make a link for a new password."):
-        return _new_link(service, "join", proper_name(name), role, by=by)
+        return _new_link(service, "join", _own_name(service, name), role, by=by)
 
 
 def new_password_link(service: Service, name: str, *, by: Actor) -> Link:
@@ -325,7 +327,7 @@ def accept(service: Service, token: str, *, name: str, password: str) -> Account
     if invitation is None:
         message = "this link was used, or its time is over"
         raise Declined("link_over", message, hint=HINTS["link_over"])
-    name = invitation.name or proper_name(name)
+    name = invitation.name or _own_name(service, name)
     new = hashed(proper_password(password, name))
     with _declining():
         return service.store.accept_invitation(
@@ -453,7 +455,7 @@ def change_password(service: Service, name: str, old: str, new: str) -> None:
 def make_key(service: Service, name: str, kind: KeyKind, *, by: Actor) -> str:
     """A key that a program carries: one that logs can log and nothing else, one that watches can
     read figures and nothing else. It is shown once."""
-    name = proper_name(name)
+    name = _own_name(service, name)
     token = f"assay_{kind}_{secrets.token_urlsafe(32)}"
     key = ServiceKey(id=digest(token), name=name, kind=kind, by=by.name, created_at=service.clock())
     with _declining():
@@ -478,6 +480,22 @@ def server_secret(service: Service) -> bytes:
 # ── names ─────────────────────────────────────────────────────────────────────────────────────────
 
 
+BLANK = "\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0\u2800" + "".join(
+    map(chr, range(0xFE00, 0xFE10))
+)  # letters and marks that leave nothing to see
+
+
+def _own_name(service: Service, name: str) -> str:
+    """A proper name that nobody would take for somebody else's."""
+    name, known = proper_name(name), everybody(service)
+    lists = ((one.name for one in part) for part in (known.people, known.links, known.keys))
+    for other in chain.from_iterable(lists):
+        if folded(other) != folded(name) and looks(other) == looks(name):
+            message = f"this name looks like {other!r}, which is somebody else's"
+            raise Declined("name_look_alike", message, hint="Choose another.", name=other)
+    return name
+
+
 def proper_name(name: str) -> str:
     """A name as it is kept: nothing in it that cannot be seen, and not that of the machine."""
     name = " ".join(unicodedata.normalize("NFC", name).split())
@@ -485,7 +503,7 @@ def proper_name(name: str) -> str:
         raise Declined("name_missing", "a name is missing")
     if len(name) > MAX_NAME:
         raise Declined("name_long", f"a name has at most {MAX_NAME} letters", n=MAX_NAME)
-    if any(unicodedata.category(letter)[0] == "C" for letter in name):
+    if any(unicodedata.category(letter)[0] == "C" or letter in BLANK for letter in name):
         raise Declined("name_unseen", "a name has letters that cannot be seen")
     if folded(name) == TERMINAL:
         raise Declined("name_reserved", f"{TERMINAL!r} stands for the machine itself")
