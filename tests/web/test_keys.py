@@ -14,6 +14,7 @@ TEMPLATES = Path(assay.web.__file__).parent / "templates"
 MEANINGS = {
     "a": "approve",
     "b": "back|one_by_one|agreement|search_results",
+    "c": "next_chip",
     "d": "next-doc",
     "f": "section text",
     "g": "rubric",
@@ -27,6 +28,7 @@ MEANINGS = {
     "s": "skip",
     "t": "take",
     "u": "unsure",
+    "v": "previous_chip",
     "x": "reject",
     "z": "undo",
     "!": "flag",
