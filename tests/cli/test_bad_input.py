@@ -559,7 +559,7 @@ def test_duplicates_of_an_engine_are_dropped_and_warned_of(
     write(tmp_path, "twice.py", engine("return ['A-1', 'A-1', 'A-3']"))
     outcome = assay_cli("score", "--dataset", "dataset.json", "--search-module", "twice", "--json")
     assert outcome.code == 0
-    assert "duplicate hits were dropped, the first place was kept: 2" in outcome.err
+    assert "duplicate hits that were dropped (the first one is kept): 2" in outcome.err
     assert outcome.json["per_query"][0]["results"] == ["A-1", "A-3"]
     assert outcome.json["receipt"]["counts"]["duplicates"] == 2
 

@@ -32,9 +32,9 @@ def test_who_gets_no_documents_is_named(assay_cli: Assay, tmp_path: Path) -> Non
         '[gold.set]\npath = "set.json"\n[engines.words]\nengine = "bm25"\ncorpus = "corpus.jsonl"\n'
     )
     told = " ".join(assay_cli("people", "invite", "Ada", "judge").err.split())
-    assert "No documents are dealt to Ada, so nothing will wait there." in told
-    assert "They are dealt to: Ada Berg." in told
-    assert "dealt" not in assay_cli("people", "invite", "Ada Berg", "judge").err
+    assert "No documents are assigned to Ada, so nothing will appear there." in told
+    assert "They are assigned to: Ada Berg." in told
+    assert "assigned" not in assay_cli("people", "invite", "Ada Berg", "judge").err
 
 
 def test_a_life_at_the_terminal(assay_cli: Assay) -> None:

@@ -94,7 +94,7 @@ def test_queries_that_were_judged_anew_in_between_are_in_no_change() -> None:
     text, changed = _headline(before, after)
     assert changed == "some"
     assert text.endswith(
-        "; the gold set has changed since, so only the 8 queries judged alike are compared"
+        "; the gold set has changed since, so only the 8 queries with the same judgments are compared"
     )
 
 

@@ -90,7 +90,7 @@ def test_where_no_common_query_is_judged_alike_it_cannot_be_told(assay_cli: Assa
     for name in ("then", "now"):
         scored(assay_cli, f"{name}.csv", f"{name}.results.json")
     told = assay_cli("compare", "then.results.json", "now.results.json", "--force")
-    assert "no query is judged alike" in " ".join(told.out.split())
+    assert "no query has the same judgments" in " ".join(told.out.split())
 
 
 def test_junit_is_as_red_as_the_exit_code(assay_cli: Assay) -> None:
