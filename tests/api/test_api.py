@@ -148,7 +148,7 @@ def test_everything_is_saved_and_read_again(folder: Path) -> None:
     assert read.to_frame().equals(scores.to_frame())
     for ending in (".html", ".md", ".csv", ".tex", ".xml"):
         assert scores.save(f"report{ending}").stat().st_size > 100
-    with pytest.raises(assay.InputError, match="ending of the file says how"):
+    with pytest.raises(assay.InputError, match="file extension sets the format"):
         scores.save("report.docx")
 
 
@@ -295,8 +295,8 @@ run = assay.Run.from_dict(RUN)
         (lambda: assay.evaluate(RUN, GOLD, []), "measures is empty"),
         (lambda: assay.evaluate(RUN, GOLD, 10), "list of names"),
         (lambda: assay.evaluate(RUN, GOLD, ["nDGC@10"]), "unknown measure 'nDGC@10'"),
-        (lambda: assay.evaluate(gold, run), "the run is a gold set"),
-        (lambda: assay.evaluate(RUN, run), "the gold set is a run"),
+        (lambda: assay.evaluate(gold, run), "a gold set was given as the run"),
+        (lambda: assay.evaluate(RUN, run), "a run was given as the gold set"),
         (lambda: assay.evaluate(GOLD, {"q1": {"A": 2.5}}), "give it first"),
         (lambda: assay.evaluate(RUN, {"q1": {"A": 0.5}}), "grades are whole"),
         (lambda: assay.evaluate(RUN, {"q1": {"A": "high"}}), "the grade is the text 'high'"),

@@ -72,7 +72,7 @@ def test_a_life_at_the_terminal(assay_cli: Assay) -> None:
         (("invite", " ", "judge"), "a name is missing"),
         (("reset", "nobody"), "nobody has an account"),
         (("remove", "nobody"), "nobody has an account"),
-        (("key", "k", "--kind", "all"), "no kind of key"),
+        (("key", "k", "--kind", "all"), "unknown kind of key"),
         (("key", "k", "--end"), "no key named"),
     ],
 )

@@ -305,7 +305,7 @@ def test_a_key_that_is_not_set(
     monkeypatch.delenv("SEARCH_KEY")
     write(tmp_path, TABLE.format(url=server.url))
     outcome = assay_cli("engines", "test", "prod", "levy")
-    assert (outcome.code, "the environment has no SEARCH_KEY" in outcome.err) == (2, True)
+    assert (outcome.code, "the environment does not set SEARCH_KEY" in outcome.err) == (2, True)
     assert "SEARCH_KEY NOT SET" in assay_cli("engines", "list").out
     scored = score(assay_cli)
     assert (scored.code, "SEARCH_KEY" in scored.err) == (2, True)

@@ -257,5 +257,5 @@ def test_equivalence_has_to_be_shown(moves: list[float], said: str) -> None:
     (row,) = compare([before, after], ["a", "b"], equivalence=0.02).differences
     assert row.equivalence == said
     assert compare([before, after], ["a", "b"]).differences[0].equivalence is None
-    with pytest.raises(InputError, match="a margin lies between"):
+    with pytest.raises(InputError, match="a margin must be between"):
         compare([before, after], ["a", "b"], equivalence=-0.02)

@@ -59,7 +59,7 @@ def test_a_question_that_asks_for_something_else_did_not_break(
     before, after = golden(assay_cli, "then"), golden(assay_cli, "now", **asked)
     page = report(assay_cli, after, "md", "--against", before)
     assert "### Broke (MUST first): 0" in page
-    assert "11 queries judged alike" in page  # the answer, with its interval and test
+    assert "11 queries with the same judgments" in page  # the answer, with its interval and test
     assert "p 1.000" in page
     cases = ElementTree.fromstring(report(assay_cli, after, "xml", "--against", before))
     assert not cases.findall("testcase/failure")

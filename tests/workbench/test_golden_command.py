@@ -212,7 +212,7 @@ def test_the_help_names_the_table_of_a_model(assay_cli: Assay) -> None:
         ),
         ({"confusion": [" "]}, "$[1].confusion[0] (m2)", "the place is empty"),
         ({"evidence": ["!"]}, "$[1].evidence (m2)", "'!' is not a term"),
-        ({"id": "m1"}, "$[1].id", "comes twice"),
+        ({"id": "m1"}, "$[1].id", "appears twice"),
         ({"k": "five"}, "$[1].k (m2)", "expected a whole number, got a string"),
     ],
 )
@@ -314,7 +314,7 @@ def test_a_perturbed_set_is_gated_on_its_questions(assay_cli: Assay, files: Path
 
 def test_perturb_refuses_what_cannot_be(assay_cli: Assay, files: Path) -> None:
     kinds = assay_cli("gold", "perturb", "gold.json", "-o", "out.json", "--kind", "hebrew")
-    assert (kinds.code, "no question can be varied so" in kinds.err) == (2, True)
+    assert (kinds.code, "no question can be perturbed in this way" in kinds.err) == (2, True)
     same = assay_cli("gold", "perturb", "gold.json", "-o", "gold.json")
     assert (same.code, "overwrite an input" in same.err) == (2, True)
 

@@ -243,7 +243,9 @@ def as_gold(value: Any) -> GoldSet:
     if isinstance(value, types.GoldSet):
         return _gold(value)
     if isinstance(value, types.Run):
-        raise InputError("the gold set is a run", hint="The run comes first: evaluate(run, gold).")
+        raise InputError(
+            "a run was given as the gold set", hint="The run comes first: evaluate(run, gold)."
+        )
     if isinstance(value, str | Path):
         return load_gold(value)
     if notebook_input.is_table(value):
@@ -254,7 +256,9 @@ def as_gold(value: Any) -> GoldSet:
 def as_run(value: Any) -> types.Run:
     """A run from whatever people have."""
     if isinstance(value, types.GoldSet):
-        raise InputError("the run is a gold set", hint="The run comes first: evaluate(run, gold).")
+        raise InputError(
+            "a gold set was given as the run", hint="The run comes first: evaluate(run, gold)."
+        )
     if isinstance(value, types.Run):
         return value
     if isinstance(value, str | Path):

@@ -49,7 +49,9 @@ def bootstrap(
     min_grade: Annotated[
         int, typer.Option(help="The weakest sign to use: 3 cited, 2 voted for, 1 clicked.")
     ] = 3,
-    dry_run: Annotated[bool, typer.Option(help="Show the difference, write nothing.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option(help="Show the difference without writing anything.")
+    ] = False,
     store: StoreUrl = "",
     on: On = "",
     json: Json = False,
@@ -196,7 +198,7 @@ def withdraw(
     by: By,
     why: Why = "",
     gone: Annotated[
-        bool, typer.Option(help="The file is gone for good: withdraw all its suggestions.")
+        bool, typer.Option(help="Withdraw all suggestions for a file that no longer exists.")
     ] = False,
     store: StoreUrl = "",
     json: Json = False,
@@ -339,7 +341,7 @@ logs_app = typer.Typer(
 
 @logs_app.command("import")
 def import_searches(
-    path: Annotated[Path, typer.Argument(help="Searches, one JSON object a line.")],
+    path: Annotated[Path, typer.Argument(help="Searches, one JSON object per line.")],
     redact: Redact = None,
     store: StoreUrl = "",
     json: Json = False,
@@ -356,7 +358,8 @@ def import_searches(
 @logs_app.command()
 def traces(
     path: Annotated[
-        Path, typer.Argument(help="Spans of OpenTelemetry, Phoenix or Langfuse, one object a line.")
+        Path,
+        typer.Argument(help="Spans of OpenTelemetry, Phoenix or Langfuse, one object per line."),
     ],
     answers: Annotated[
         Path | None,
@@ -368,7 +371,7 @@ def traces(
     store: StoreUrl = "",
     json: Json = False,
 ) -> None:
-    """Import the searches of traces: every retriever span is one."""
+    """Import searches from traces. Every retriever span is one search."""
     from assay.workbench.project import logs
 
     with opened(store, create=True) as service:
@@ -381,7 +384,8 @@ def traces(
 @logs_app.command()
 def feedback(
     path: Annotated[
-        Path, typer.Argument(help="Scores, votes and clicks on logged searches, one object a line.")
+        Path,
+        typer.Argument(help="Scores, votes and clicks on logged searches, one object per line."),
     ],
     store: StoreUrl = "",
     json: Json = False,
@@ -402,7 +406,7 @@ def feedback(
 
 @logs_app.command()
 def decisions(
-    path: Annotated[Path, typer.Argument(help="Finalised decisions, one JSON object a line.")],
+    path: Annotated[Path, typer.Argument(help="Finalised decisions, one JSON object per line.")],
     corpus: Annotated[
         list[str] | None,
         typer.Option(help=f"Resolve citations in this corpus: {CORPUS}; repeat."),

@@ -144,7 +144,7 @@ def _refuse_bomb(archive: zipfile.ZipFile, path: Path, files: Iterable[str]) -> 
 
 
 def _too_large(path: Path, what: str) -> InputError:
-    return InputError(what, where=str(path), hint="This is no frozen corpus.")
+    return InputError(what, where=str(path), hint="This is not a frozen corpus.")
 
 
 def _unpack(
@@ -190,7 +190,7 @@ def _unpack_file(
 ) -> None:
     if not _NAME.fullmatch(file):  # a name with a folder in it could be written anywhere
         message = f"a file with the name {file!r}"
-        raise InputError(message, where=str(path), hint="This is no frozen corpus.")
+        raise InputError(message, where=str(path), hint="This is not a frozen corpus.")
     with archive.open(f"data/{file}") as source, (folder / file).open("wb") as target:
         shutil.copyfileobj(source, target, 2**20)
     if sha256_of(folder / file) != digest:
@@ -250,7 +250,7 @@ def find_alterations(corpus: Corpus) -> Iterator[Alteration]:
             ids.append(document.id)
             digests.append(found)
     if len(set(ids)) < len(ids):
-        yield Alteration("", "an id comes twice")
+        yield Alteration("", "an id appears twice")
     if fingerprint_of(ids, digests) != corpus.fingerprint or len(ids) != len(corpus):
         yield Alteration("", "its content does not have the fingerprint it states")
 
@@ -267,7 +267,7 @@ def refuse_bad_graph(corpus: Corpus, where: Path) -> None:
         except (OSError, ValueError, TypeError, IndexError) as error:
             raise InputError(f"its graph cannot be read: {error}", where=str(where)) from error
         if not (plain and whole and inside):
-            raise InputError("its graph of citations is not that of this corpus", where=str(where))
+            raise InputError("its citation graph does not match this corpus", where=str(where))
 
 
 def refuse_bad_citations(corpus: Corpus, where: Path) -> None:
@@ -281,7 +281,7 @@ def refuse_bad_citations(corpus: Corpus, where: Path) -> None:
     kept = read_arrow(path, ["row", "targets"])
     named = pl.concat([kept["row"], kept["targets"].explode().drop_nulls()])
     if named.null_count() or not named.is_between(0, len(corpus) - 1).all():
-        raise InputError("its citations are not those of this corpus", where=str(where))
+        raise InputError("its citations do not match this corpus", where=str(where))
 
 
 # ── Arrow files ───────────────────────────────────────────────────────────────────────────────────
@@ -301,7 +301,7 @@ def refuse_swollen(path: Path) -> None:
     if packed or odd or swollen:
         what = "its columns are packed" if packed else "its texts are far longer than the file"
         what = f"the column {odd[0]!r} is of an odd kind" if odd else what
-        raise InputError(what, where=str(path), hint="This is no frozen corpus.")
+        raise InputError(what, where=str(path), hint="This is not a frozen corpus.")
 
 
 def _is_plain(kind: pl.DataType) -> bool:

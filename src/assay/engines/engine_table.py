@@ -181,7 +181,7 @@ def seconds_of(value: float | str | None, where: str) -> float | None:
         raise InputError(
             f"{value!r} is not a time",
             where=where,
-            hint='Say it as "5s", "300ms" or "2m", or as a number of seconds above 0.',
+            hint='Write it as "5s", "300ms" or "2m", or as a number of seconds above 0.',
         )
     return seconds
 
@@ -307,7 +307,9 @@ def _common(table: Mapping[str, object], where: str) -> Common:
                 where=f"{where}.{key}",
             )
     if common.rate is not None and not 0 < common.rate <= 10**6:
-        raise InputError("the rate is a number of calls a second above 0", where=f"{where}.rate")
+        raise InputError(
+            "the rate must be a number of calls a second above 0", where=f"{where}.rate"
+        )
     return common
 
 

@@ -14,7 +14,7 @@ class is looked up.
 
 A retriever gives passages, and a gold set judges documents. So the id of a hit is `doc_id` or
 `document_id` of its metadata, else the document that the passage comes from, else its own id. A
-document that comes twice keeps its first rank."""
+document that appears twice keeps its first rank."""
 
 from __future__ import annotations
 

@@ -128,7 +128,7 @@ def _values(given: object, where: str) -> Values:
     except msgspec.ValidationError as error:
         raise InputError(str(error).replace("`", ""), where=where, hint=HINT) from error
     if not read.low < read.high or (read.step is not None and read.step <= 0):
-        raise InputError("a range goes up, in steps above 0", where=where, hint=HINT)
+        raise InputError("a range must increase, in steps above 0", where=where, hint=HINT)
     if read.log and (read.low <= 0 or read.step is not None):
         raise InputError("log is for a range above 0 without a step", where=where, hint=HINT)
     if read.step is None:

@@ -159,7 +159,7 @@ def read_pool(dataset: Path) -> Pool | None:
         raise InputError(
             f"not a pool: {error}",
             where=str(path),
-            hint="It is written by `assay gold pool`; move it away to pool afresh.",
+            hint="It is written by `assay gold pool`; move it away to start a new pool.",
         ) from error
     if pool.format != FORMAT:
         raise InputError(

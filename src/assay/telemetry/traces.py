@@ -73,7 +73,7 @@ class TracedAnswer(msgspec.Struct, frozen=True, kw_only=True):
 def spans_of(row: Any, where: str) -> Iterator[Span]:
     """The spans of one line."""
     if not isinstance(row, dict):
-        raise InputError("a line is no object", where=where, hint=HINT)
+        raise InputError("a line is not an object", where=where, hint=HINT)
     if "resourceSpans" in row:
         for resource in row["resourceSpans"]:
             for scope in resource.get("scopeSpans", ()):
@@ -85,7 +85,7 @@ def spans_of(row: Any, where: str) -> Iterator[Span]:
     elif any(key in row for key in ("context", "context.trace_id", "traceId", "trace_id")):
         yield _otlp(row) if isinstance(row.get("attributes"), list) else _openinference(row)
     else:
-        raise InputError("this is no span of a trace", where=where, hint=HINT)
+        raise InputError("this is not a span of a trace", where=where, hint=HINT)
 
 
 def search_row(span: Span) -> dict[str, Any]:

@@ -114,7 +114,7 @@ def _configured() -> dict[str, Path]:
                 raise InputError(
                     f"the corpus {name!r} is {known[name]} for one engine and {corpus} for another",
                     where=f"{path}: engines.{engine.name}.corpora",
-                    hint="Say which with --corpus.",
+                    hint="Choose one with --corpus.",
                 )
     return {name: corpus for name, corpus in known.items() if _is_here(corpus)}
 
@@ -491,6 +491,6 @@ def perturb_gold(
     variants = sum("perturbation" in query.extra for query in varied.queries)
     if not variants:
         hint = "Its language may not have them, or was guessed wrong: see --language and --kind."
-        raise UsageError("no question can be varied so", where=str(source), hint=hint)
+        raise UsageError("no question can be perturbed in this way", where=str(source), hint=hint)
     formats.write_gold(varied, output, "golden" if _is_golden(varied) else "json")
     return len(varied.queries) - variants, variants

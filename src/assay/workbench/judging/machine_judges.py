@@ -261,7 +261,7 @@ def _asked_pairs(dataset: Path, judged: Iterable[Vote] | None) -> tuple[list[Pai
         return list(dict.fromkeys((vote.query_id, vote.doc_id) for vote in people)), searched
     if pool is None:
         raise InputError(
-            "nothing is asked of judges yet",
+            "no documents have been selected for judging yet",
             where=str(pool_path(dataset)),
             hint="Pool first with `assay gold pool`, or judge what people have judged: --judged.",
         )

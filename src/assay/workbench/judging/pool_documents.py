@@ -56,7 +56,7 @@ def texts_of(
     texts = corpus_texts(dataset, Path(corpus) if corpus else None)
     if texts is None:
         raise UsageError(
-            "it is not known which corpus the documents are in",
+            "the corpus of the documents is unknown",
             where=str(pool_path(dataset)),
             hint="Name it with --corpus.",
         )

@@ -175,7 +175,7 @@ def _state(home: Path) -> str:
     if home.is_dir() and not any(home.iterdir()):
         return ""
     raise UsageError(
-        "the folder is there already, and it is not the sample project",
+        "the folder already exists and is not the sample project",
         where=str(home),
         hint="Nothing was changed. Give another with --folder.",
     )

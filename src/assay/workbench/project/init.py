@@ -113,7 +113,7 @@ def check_engine(answers: Answers) -> None:
 
 def check_ci(ci: str) -> None:
     if ci not in (*CI, NOWHERE):
-        raise UsageError(f"no CI {ci!r}", hint=f"Known: {', '.join(CI)}, {NOWHERE}.")
+        raise UsageError(f"unknown CI service {ci!r}", hint=f"Known: {', '.join(CI)}, {NOWHERE}.")
     if ci != NOWHERE:
         check_free(CI[ci])
 
@@ -264,7 +264,7 @@ def lay_out(layout: str) -> Begun:
 def layout_files(layout: str) -> dict[str, str]:
     """The files of a layout by their paths in the project."""
     if layout not in LAYOUTS:
-        raise UsageError(f"no layout {layout!r}", hint=f"Known: {', '.join(LAYOUTS)}.")
+        raise UsageError(f"unknown layout {layout!r}", hint=f"Known: {', '.join(LAYOUTS)}.")
     home = Path(str(resources.files("assay.workbench.project") / "layouts" / layout))
     now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     found = {

@@ -112,7 +112,7 @@ def try_named(
             )
         engine = EngineConfig(name=name, engine=name)
     if engine.run:
-        raise UsageError(f"{name!r} is a saved run, and cannot be asked")
+        raise UsageError(f"{name!r} is a saved run and cannot be searched")
     if engine.routes:
         engine = _route(engine, str(known.get("corpus", "")))
     return try_engine(engine, query, top_k, known)
