@@ -219,7 +219,7 @@ def test_a_failing_engine_leaves_the_baseline_alone(
 @pytest.mark.parametrize(
     ("target", "message"),
     [
-        ("data/eval/gold-set.jsonl", "is a file, and not a Markdown file"),
+        ("data/eval/gold-set.jsonl", "is a file, but not a Markdown file"),
         ("folder.md", "is a folder"),
     ],
 )

@@ -218,7 +218,7 @@ def load_run(path: str | Path, format: str | None = None, *, engine: str = "") -
 
 def path_of(path: object, verb: str) -> str:
     if not isinstance(path, str | Path):
-        raise InputError(f"{verb} reads a file, and was given {path!r:.60}", hint="Give its path.")
+        raise InputError(f"{verb} reads a file, but was given {path!r:.60}", hint="Give its path.")
     return str(path)
 
 
@@ -309,7 +309,7 @@ class Picture:
         where = Path(path)
         if where.suffix != ".svg":
             raise InputError(
-                f"a picture is written as .svg, not {where.suffix or 'without an ending'}",
+                f"a picture must be written as .svg, not {where.suffix or 'without an ending'}",
                 where=str(path),
             )
         return write_text(self.svg, where)

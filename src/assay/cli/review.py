@@ -278,7 +278,7 @@ def backlog(
     )
 
     if webhook and not webhook.startswith(("http://", "https://")):
-        raise UsageError("a webhook is an http or https address", where=webhook)
+        raise UsageError("a webhook must be an http or https address", where=webhook)
     limits = Limits(max_pending=max_pending, max_age_days=max_age)
     try:
         with opened(store, read_only=True) as service:

@@ -437,7 +437,7 @@ class _BlankHeader(msgspec.Struct, frozen=True, kw_only=True):
 def require_ending(output: Path) -> None:
     if output.suffix not in (".csv", ".jsonl"):
         raise UsageError(
-            f"pairs to judge are written as .csv or .jsonl, not "
+            f"pairs to judge must be written as .csv or .jsonl, not "
             f"{output.suffix or 'without an ending'}",
             where=str(output),
         )

@@ -88,9 +88,9 @@ def checked(policy: Policy, where: str = "") -> Policy:
         raise InputError("nobody's votes count", where=where, hint="Count human, machine or both.")
     if (policy.name == "senior") != bool(policy.seniors):
         raise InputError(
-            "the policy senior needs senior judges, and no other policy takes any",
+            "only the policy senior uses senior judges, and it needs at least one",
             where=where,
-            hint="Name them in their order: assay gold policy DATASET senior --senior NAME",
+            hint="Name them in order of seniority: assay gold policy DATASET senior --senior NAME",
         )
     return policy
 

@@ -173,7 +173,7 @@ def read_pool(dataset: Path) -> Pool | None:
                 f"{pair.doc_id!r} on query {pair.query_id!r} is in the pool twice", where=at
             )
         if len(set(pair.judges)) < len(pair.judges):
-            raise InputError(f"a judge is asked twice for {pair.doc_id!r}", where=at)
+            raise InputError(f"a judge is asked twice to judge {pair.doc_id!r}", where=at)
         seen.add(pair.key)
     return _renamed(pool, People(dataset).name_of)
 

@@ -351,7 +351,7 @@ def translated(rubric: Rubric, language: str, *, beside: Path | None = None) -> 
     foreign = sorted(set(grades) - set(rubric.values))
     if foreign or len(said.edge_cases) > len(rubric.edge_cases):
         what = f"grade {foreign[0]}" if foreign else "more edge cases"
-        raise InputError(f"it has {what}, and the rubric has not", where=str(path))
+        raise InputError(f"it has {what}, but the rubric does not", where=str(path))
     cases = said.edge_cases + rubric.edge_cases[len(said.edge_cases) :]
     return msgspec.structs.replace(
         rubric,

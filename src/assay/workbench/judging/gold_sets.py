@@ -72,7 +72,7 @@ def split_corpora(given: Sequence[str]) -> dict[str, Path]:
         if rows in corpora:
             what = f"the rows of {rows!r}" if rows else "all rows"
             raise UsageError(
-                f"two corpora are given for {what}", hint="As in --corpus precedents=NAME."
+                f"two corpora were given for {what}", hint="As in --corpus precedents=NAME."
             )
         corpora[rows] = Path(name)
     return corpora
@@ -322,7 +322,7 @@ def bootstrap_gold(
     """Make gold from logs and what decisions cited, of a project or of the team's own tables; rows
     of the chair are never touched."""
     if min_support < 1 or min_grade not in (1, 2, 3):
-        raise InputError("the minimum support is 1 or more, the minimum grade 1, 2 or 3")
+        raise InputError("the minimum support must be 1 or more, and the minimum grade 1, 2 or 3")
     evidence: Evidence = source.store if isinstance(source, Service) else source
     now = source.clock() if isinstance(source, Service) else datetime.now(UTC)
     options = BootstrapOptions(

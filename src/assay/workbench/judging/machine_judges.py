@@ -247,7 +247,7 @@ def _refuse_person(judge: str, votes: Iterable[Vote]) -> None:
     """One name is one judge: agreement between the two would mean nothing."""
     if any(vote.judge == judge and vote.kind != "machine" for vote in votes):
         raise InputError(
-            f"{judge!r} has voted as a person on this set",
+            f"{judge!r} voted as a person on this set",
             hint="Give the table of the machine another name.",
         )
 

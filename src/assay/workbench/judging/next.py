@@ -113,7 +113,7 @@ def write_pairs(decision: Decision, output: Path) -> None:
         return
     if output.suffix != ".csv":
         raise UsageError(
-            f"pairs are written as .csv or .json, not {output.suffix or 'without an ending'}",
+            f"pairs must be written as .csv or .json, not {output.suffix or 'without an ending'}",
             where=str(output),
         )
     stream = io.StringIO(newline="")

@@ -148,7 +148,7 @@ def writer_of(output: Path) -> Writer:
     if writer := WRITERS.get(output.suffix.lower()):
         return writer
     raise UsageError(
-        f"a packet is .html, .jsonl or .csv, not {output.suffix or 'without an ending'}",
+        f"a packet must be .html, .jsonl or .csv, not {output.suffix or 'without an ending'}",
         where=str(output),
     )
 

@@ -169,7 +169,7 @@ def _refuse_request(request: PoolRequest) -> None:
     if request.output is not None and request.output.suffix not in (".csv", ".json"):
         ending = request.output.suffix or "without an ending"
         raise UsageError(
-            f"pairs are written as .csv or .json, not {ending}", where=str(request.output)
+            f"pairs must be written as .csv or .json, not {ending}", where=str(request.output)
         )
     refuse_output(request.output, request.dataset, request.corpus, *request.runs)
     if request.output is not None and request.output.suffix == ".csv":

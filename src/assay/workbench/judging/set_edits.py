@@ -372,7 +372,7 @@ def remove_document(dataset: Path, query_id: str, doc_id: str) -> PooledPair:
             raise InputError(
                 f"{', '.join(sorted(voters))} voted on {doc_id!r} for query {query_id!r}",
                 where=str(dataset),
-                hint="Votes are kept, and so is what was asked. Nothing was changed.",
+                hint="Votes and requested pairs are kept. Nothing was changed.",
             )
         rest = tuple(each for each in pool.pairs if each is not pair)
         write_pool(dataset, msgspec.structs.replace(pool, pairs=rest))
@@ -541,9 +541,9 @@ LocatedQuery = tuple[
 def read_queries(path: Path) -> list[LocatedQuery]:
     if path.suffix not in (".txt", ".csv"):
         raise InputError(
-            f"queries are read from .txt or .csv, not {path.suffix or 'a file without an ending'}",
+            f"queries must be in a .txt or .csv, not {path.suffix or 'a file without an ending'}",
             where=str(path),
-            hint="A text file has one query a line; a CSV has a column text or query.",
+            hint="A text file has one query per line; a CSV has a column text or query.",
         )
     return list(_from_csv(path) if path.suffix == ".csv" else _from_text(path))
 

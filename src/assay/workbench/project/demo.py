@@ -49,7 +49,7 @@ ELSEWHERE = "Give another folder, or remove this one."
 def copy_samples(folder: Path) -> Path:
     """The samples, to look into and to work on: gold sets, documents and an engine, by language."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise UsageError("there is something here already", where=str(folder), hint=ELSEWHERE)
+        raise UsageError("this path is already in use", where=str(folder), hint=ELSEWHERE)
     shutil.copytree(
         samples(), folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__", "*.pyc")
     )

@@ -203,7 +203,7 @@ def _module(answers: Answers) -> str:
         return engine
     known = ", ".join([*plugins.names(ENGINES), *list_corpora()])
     raise UsageError(
-        f"no engine {engine!r}: there is no {engine}.py here, and no corpus of that name",
+        f"no engine {engine!r}: there is no {engine}.py here, and no corpus has that name",
         hint=f"Known: {known}. Or give a Python file or module, an address with {{{{query}}}}, or "
         "a file of saved results.",
     )

@@ -23,7 +23,7 @@ def spare_judgments(
     judged = _read_judgments(output)
     if judged is None:
         raise UsageError(
-            "the file already exists, and is not an empty packet",
+            "the file already exists and is not an empty packet",
             where=str(output),
             hint="Give another file name.",
         )

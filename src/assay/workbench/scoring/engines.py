@@ -122,7 +122,7 @@ def _route(engine: EngineConfig, corpus: str) -> EngineConfig:
     if corpus not in engine.routes:
         said = f"no engine of {engine.name!r} serves {corpus!r}" if corpus else "name a corpus"
         raise InputError(
-            f"{said}: each has an engine of its own",
+            f"{said}: each has its own engine",
             where=f"engines.{engine.name}.corpora",
             hint=f"Give --corpus, one of: {', '.join(engine.routes)}.",
         )

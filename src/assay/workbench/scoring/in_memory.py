@@ -267,7 +267,8 @@ def save_value(value: object, path: Path) -> Path:
     """Anything that was found, as JSON."""
     if path.suffix != ".json":
         raise InputError(
-            f"this is written as .json, not {path.suffix or 'without an ending'}", where=str(path)
+            f"this must be written as .json, not {path.suffix or 'without an ending'}",
+            where=str(path),
         )
     write_atomic(path, encode(value))
     return path
@@ -327,7 +328,7 @@ def ask_any(
     corpus, a baseline with a corpus, or a Python module. A module is loaded right here."""
     if isinstance(engine, type):
         raise InputError(
-            f"{engine.__name__} is a class, and cannot be asked",
+            f"{engine.__name__} is a class and cannot be searched",
             hint=f"Make one: {engine.__name__}().",
         )
     if not isinstance(engine, str | Path):
