@@ -333,7 +333,7 @@ run = assay.Run.from_dict(RUN)
         (lambda: assay.next_to_judge(assay.evaluate(RUN, GOLD)), "nothing to decide"),
         (lambda: assay.open_corpus("nowhere"), "no corpus 'nowhere'"),
         (lambda: assay.import_corpus("folder", "x"), "no such file or folder"),
-        (lambda: assay.import_corpus(_folder_of_images(), "x"), "cannot be told"),
+        (lambda: assay.import_corpus(_folder_of_images(), "x"), "cannot tell what kind"),
         (lambda: assay.import_corpus([{"text": "x"}], "x"), "has no id"),
     ],
 )

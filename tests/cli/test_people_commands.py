@@ -68,7 +68,7 @@ def test_a_life_at_the_terminal(assay_cli: Assay) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("invite", "x", "king"), "no role 'king'"),
+        (("invite", "x", "king"), "unknown role 'king'"),
         (("invite", " ", "judge"), "a name is missing"),
         (("reset", "nobody"), "nobody has an account"),
         (("remove", "nobody"), "nobody has an account"),

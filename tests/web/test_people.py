@@ -421,9 +421,9 @@ class TestFromWhere:
         with pytest.raises(InputError, match="lets other machines in"):
             prepare(service, replace(proxied, token="k7Qx2mZp9vLw4TnB"))
         for host in ("192.0.2.1", "0.0.0.0", "127.0.0.1"):
-            with pytest.raises(InputError, match="under which name"):
+            with pytest.raises(InputError, match="needs the name"):
                 prepare(service, replace(proxied, host=host, accounts=True))
-        with pytest.raises(InputError, match="under which name"):
+        with pytest.raises(InputError, match="needs the name"):
             prepare(service, Serving(host="::", accounts=True, behind_proxy=("192.0.2.2",)))
 
     @pytest.mark.parametrize("address", ["proxy.example", "*", "", "10.0.0.5/24"])

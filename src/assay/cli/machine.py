@@ -37,7 +37,7 @@ def questions(
         ),
     ],
     count: Annotated[
-        int, typer.Option(min=1, max=20, help="How many questions for each document.")
+        int, typer.Option(min=1, max=20, help="The number of questions for each document.")
     ] = 4,
     limit: Annotated[
         int | None, typer.Option(min=1, help="Send at most this many documents.")

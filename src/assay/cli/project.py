@@ -452,7 +452,7 @@ def serve(
     redact: Redact = None,
     retention: Annotated[
         float | None,
-        typer.Option(min=0, callback=a_number, help="Forget searches older than this, in days."),
+        typer.Option(min=0, callback=a_number, help="Delete searches older than this, in days."),
     ] = None,
     store: StoreUrl = "",
 ) -> None:

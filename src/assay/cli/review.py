@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 def bootstrap(
     gold: Annotated[Path, typer.Argument(help="The gold set to write.")] = GOLD_SET,
     min_support: Annotated[
-        int, typer.Option(help="How many searches must have confirmed a document.")
+        int, typer.Option(help="The number of searches that must confirm a document.")
     ] = 1,
     recent: Annotated[
         float | None,
@@ -334,7 +334,7 @@ def _show(figures: Backlog | None, external: dict[str, ExternalBacklog], *, json
 LISTED = 50  # unresolved citations
 
 logs_app = typer.Typer(
-    help="Search logs: import searches, feedback and decisions; forget what is old.",
+    help="Search logs: import searches, feedback and decisions; delete old searches.",
     no_args_is_help=True,
 )
 
@@ -409,7 +409,7 @@ def decisions(
     path: Annotated[Path, typer.Argument(help="Finalised decisions, one JSON object per line.")],
     corpus: Annotated[
         list[str] | None,
-        typer.Option(help=f"Resolve citations in this corpus: {CORPUS}; repeat."),
+        typer.Option(help=f"Resolve citations in this corpus: {CORPUS}; repeat for more."),
     ] = None,
     same_case: Annotated[
         bool, typer.Option(help="Only searches made for the decision's own case.")
@@ -451,7 +451,7 @@ def _of_whose_case(cases: CaseCounts) -> str:
 @logs_app.command()
 def purge(
     older_than: Annotated[
-        float, typer.Option(callback=a_number, help="Forget what is older than this many days.")
+        float, typer.Option(callback=a_number, help="Delete searches older than this many days.")
     ],
     keep_cited: Annotated[
         bool, typer.Option(help="Keep searches that a decision confirmed.")
@@ -460,7 +460,7 @@ def purge(
     store: StoreUrl = "",
     json: Json = False,
 ) -> None:
-    """Forget searches by age."""
+    """Delete old searches."""
     from assay.workbench.project import logs
 
     with opened(store, create=False) as service:

@@ -39,7 +39,7 @@ EngineName = Annotated[
 ]
 ConfigFile = Annotated[
     Path | None,
-    typer.Option(help="Where engines are configured.", show_default="assay.toml"),
+    typer.Option(help="The file that configures engines.", show_default="assay.toml"),
 ]
 Timeout = Annotated[
     str | None,
@@ -64,7 +64,7 @@ Measures = Annotated[
     typer.Option("--measure", "-m", help="A measure such as 'P(rel=2)@5'; repeat for more."),
 ]
 TopK = Annotated[
-    int | None, typer.Option(min=1, help="How many results to ask for.", show_default="20")
+    int | None, typer.Option(min=1, help="The number of results to request.", show_default="20")
 ]
 BaselineFile = Annotated[Path | None, typer.Option(help="Compare with this baseline file.")]
 Update = Annotated[bool, typer.Option(help="Record the results as the new baseline.")]
@@ -86,7 +86,7 @@ WithMachine = Annotated[
 Hits = Annotated[
     str,
     typer.Option(
-        help="How many hits of a query the results keep, or 'all'.",
+        help="The number of hits to keep for each query, or 'all'.",
         show_default="the deepest cutoff, 20 at least",
         metavar="N",
     ),
@@ -402,7 +402,7 @@ def try_out(
     name: Annotated[str, typer.Argument(help="The name of the engine's table.")],
     query: Annotated[str, typer.Argument(help="What to search for.")],
     config: ConfigFile = None,
-    top_k: Annotated[int, typer.Option(min=1, help="How many results to ask for.")] = 10,
+    top_k: Annotated[int, typer.Option(min=1, help="The number of results to request.")] = 10,
     corpus: Annotated[str, typer.Option(help="Search as for a row of this corpus.")] = "",
     practice_area: Annotated[
         str, typer.Option(help="Search as for a row of this practice area.")

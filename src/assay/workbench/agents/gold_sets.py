@@ -462,7 +462,7 @@ def suggest_judgment(
         Meta(
             min_length=1,
             max_length=suggestions.LONGEST_NAME,
-            description="Who suggests: your name and version.",
+            description="Your name and version.",
         ),
     ],
     allow_unknown: Annotated[
