@@ -276,7 +276,7 @@ def refuse_bad_citations(corpus: Corpus, where: Path) -> None:
     schema = pl.read_ipc_schema(path)
     odd = next((name for name, kind in CITED.items() if schema.get(name) != kind), "")
     if odd:
-        message = f"citations.arrow: the column {odd!r} is missing or of another kind"
+        message = f"citations.arrow: the column {odd!r} is missing or has the wrong type"
         raise InputError(message, where=str(where))
     kept = read_arrow(path, ["row", "targets"])
     named = pl.concat([kept["row"], kept["targets"].explode().drop_nulls()])
@@ -327,12 +327,12 @@ def refuse_odd_columns(path: Path) -> None:
     wanted |= {name: pl.String() for name in schema if name.startswith("fields.")}
     for name, kind in wanted.items():
         if schema.get(name) != kind:
-            raise InputError(f"the column {name!r} is missing or of another kind", where=str(path))
+            raise InputError(f"the column {name!r} is missing or has the wrong type", where=str(path))
     missing = [pl.col(name).null_count().alias(name) for name in FILLED]
     missing.append(pl.col("citations").explode(empty_as_null=False).null_count().alias("listed"))
     for name, count in pl.scan_ipc(path).select(missing).collect().row(0, named=True).items():
         if count:
-            raise InputError(f"the column {name!r} has nothing in some rows", where=str(path))
+            raise InputError(f"the column {name!r} is empty in some rows", where=str(path))
 
 
 def _batches(content: mmap.mmap) -> Iterator[int]:

@@ -338,7 +338,7 @@ def _refuse_off_scale(votes: Sequence[Vote], grades: Set[int] | None) -> None:
             f"the scale is {shown}, and {counted(len(off), 'vote')} have another grade, first "
             f"{off[0].grade} of {off[0].judge} on {off[0].doc_id!r} for query "
             f"{off[0].query_id!r}",
-            hint="Has the rubric lost a grade? Nothing was changed.",
+            hint="Check whether the rubric lost a grade. Nothing was changed.",
         )
 
 

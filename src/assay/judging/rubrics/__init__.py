@@ -210,7 +210,7 @@ def new(name: str, copied: str = DEFAULT) -> Path:
     folder = _project() / "rubrics"
     path = folder / f"{name}{ENDING}"
     if path.exists() or name in names():
-        raise InputError(f"there is a rubric {name!r} already", hint="Choose another name.")
+        raise InputError(f"a rubric named {name!r} already exists", hint="Choose another name.")
     source = next((Path(one.path) for one in available() if one.name == copied), None)
     if source is None:
         find(copied)  # says which there are

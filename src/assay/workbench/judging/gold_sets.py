@@ -364,7 +364,7 @@ def save_gold(gold: GoldSet, target: Path, *, replace_judgments: bool = False) -
         _spare(target, gold, (), "Give another name, or replace=True to write over it.")
     if target.suffix in (".json", ".jsonl") and not all(query.text for query in gold.queries):
         raise InputError(
-            f"a {target.suffix} set holds the text of every query, and some have none",
+            f"a {target.suffix} set needs the text of every query, but some have none",
             where=str(target),
             hint="Give them: GoldSet.from_dict(grades, queries={id: text}); or save it as .qrels.",
         )

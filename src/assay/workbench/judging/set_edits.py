@@ -181,7 +181,7 @@ def _with_ids(
     for where, query in rows:
         _refuse_invalid_query(query, topics, where)
         if query.id in ids:
-            raise InputError(f"the id {query.id!r} is in {ids[query.id]} already", where=where)
+            raise InputError(f"the id {query.id!r} is already in {ids[query.id]}", where=where)
         if (same := texts.get(normal_query(query.text))) is not None:
             raise InputError(
                 f"the query is there already, as {same!r}: {query.text[:60]!r}",
@@ -344,7 +344,7 @@ def with_pair(dataset: Path, pair: PooledPair, *, judge: str = "") -> Pool:
     if not judge:
         for where, taken in (("judged", judged), ("asked for", pool.keys)):
             if pair.key in taken:
-                raise InputError(f"{pair.doc_id!r} on query {pair.query_id!r} is {where} already")
+                raise InputError(f"{pair.doc_id!r} on query {pair.query_id!r} is already {where}")
         return with_judges(with_pairs(pool, [pair]), {pair.key})
     if known is None:
         asked = (judge,) if pool.judges or pair.key in judged else ()
