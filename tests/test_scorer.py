@@ -94,7 +94,7 @@ def test_a_saved_run_is_read_with_loose_ids_too(tmp_path: Path, assay_cli: Assay
     lines = [
         f"{texts[text]} Q0 {doc_id.lower()} {rank} {100 - rank} mine"
         for text, ids in IDEAL.items()
-        for rank, doc_id in enumerate([ids[0], *ids])  # the first one comes twice
+        for rank, doc_id in enumerate([ids[0], *ids])  # the first one appears twice
     ]
     (tmp_path / "mine.trec").write_text("\n".join(lines).replace(lines[0], lines[0].upper()))
     given: tuple[Any, ...] = ("score", "--dataset", DATASET, "--run", tmp_path / "mine.trec")

@@ -54,7 +54,7 @@ ANSWERS: dict[str, tuple[Callable[[str, int], Any], str]] = {
     "fails": (lambda query, top_k: 1 / 0, "failed on"),
     "none": (lambda query, top_k: None, "expected a list"),
     "numbers": (lambda query, top_k: [1], "expected a document id"),
-    "twice": (lambda query, top_k: ["a", "a"], "comes twice"),
+    "twice": (lambda query, top_k: ["a", "a"], "appears twice"),
     "too many": (lambda query, top_k: [f"d{n}" for n in range(top_k + 1)], "6 hits, at most 5"),
     "rising": (lambda query, top_k: [Hit(doc_id="a", score=1), Hit(doc_id="b", score=2)], "rise"),
     "other each time": (lambda query, top_k: [uuid.uuid4().hex], "when asked again"),
@@ -100,7 +100,7 @@ def test_an_importer_that_breaks_its_contract_is_told_how(tmp_path: Path) -> Non
     cases: list[tuple[Any, str]] = [
         (broken(lambda *_: iter(()), units=lambda *_: []), "nothing to read"),
         (broken(lambda *_: iter(())), "no document was read"),
-        (broken(lambda *_: iter(same_id)), "an id comes twice"),
+        (broken(lambda *_: iter(same_id)), "an id appears twice"),
         (broken(lambda *_: iter([Document(id=uuid.uuid4().hex)])), "reading twice"),
         (broken(lambda *_: iter(["text"])), "expected a Document"),
         (broken(lambda *_: iter(()), VERSION="new"), "VERSION is a whole number"),

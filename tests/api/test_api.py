@@ -148,7 +148,7 @@ def test_everything_is_saved_and_read_again(folder: Path) -> None:
     assert read.to_frame().equals(scores.to_frame())
     for ending in (".html", ".md", ".csv", ".tex", ".xml"):
         assert scores.save(f"report{ending}").stat().st_size > 100
-    with pytest.raises(assay.InputError, match="ending of the file says how"):
+    with pytest.raises(assay.InputError, match="file extension sets the format"):
         scores.save("report.docx")
 
 
@@ -295,10 +295,10 @@ run = assay.Run.from_dict(RUN)
         (lambda: assay.evaluate(RUN, GOLD, []), "measures is empty"),
         (lambda: assay.evaluate(RUN, GOLD, 10), "list of names"),
         (lambda: assay.evaluate(RUN, GOLD, ["nDGC@10"]), "unknown measure 'nDGC@10'"),
-        (lambda: assay.evaluate(gold, run), "the run is a gold set"),
-        (lambda: assay.evaluate(RUN, run), "the gold set is a run"),
+        (lambda: assay.evaluate(gold, run), "a gold set was given as the run"),
+        (lambda: assay.evaluate(RUN, run), "a run was given as the gold set"),
         (lambda: assay.evaluate(GOLD, {"q1": {"A": 2.5}}), "give it first"),
-        (lambda: assay.evaluate(RUN, {"q1": {"A": 0.5}}), "grades are whole"),
+        (lambda: assay.evaluate(RUN, {"q1": {"A": 0.5}}), "not a whole number"),
         (lambda: assay.evaluate(RUN, {"q1": {"A": "high"}}), "the grade is the text 'high'"),
         (lambda: assay.evaluate(RUN, {"q1": ["A"]}), "the grades are of type list"),
         (lambda: assay.evaluate({}, GOLD), "the run is empty"),
@@ -321,9 +321,9 @@ run = assay.Run.from_dict(RUN)
         (lambda: assay.run(dict, {"q": "x"}), "is a class"),
         (lambda: assay.evaluate("dataset.json", "bm25.trec"), "The run comes first"),
         (lambda: assay.open_corpus("letters").search("x", colour="red"), "no filter 'colour'"),
-        (lambda: assay.run(3, {"q": "x"}), "cannot be asked"),
+        (lambda: assay.run(3, {"q": "x"}), "cannot be searched"),
         (lambda: assay.run(lambda q: [], gold), "has no text to ask"),
-        (lambda: assay.run(lambda q: [], {"q": "x"}, 0), "top_k is a whole number"),
+        (lambda: assay.run(lambda q: [], {"q": "x"}, 0), "top_k must be a whole number"),
         (lambda: assay.compare(run, run), "was given a run"),
         (lambda: assay.compare(RUN, RUN), "was given a dict"),
         (lambda: assay.check(assay.evaluate(RUN, GOLD), []), "there are no gates"),
@@ -333,7 +333,7 @@ run = assay.Run.from_dict(RUN)
         (lambda: assay.next_to_judge(assay.evaluate(RUN, GOLD)), "nothing to decide"),
         (lambda: assay.open_corpus("nowhere"), "no corpus 'nowhere'"),
         (lambda: assay.import_corpus("folder", "x"), "no such file or folder"),
-        (lambda: assay.import_corpus(_folder_of_images(), "x"), "cannot be told"),
+        (lambda: assay.import_corpus(_folder_of_images(), "x"), "cannot tell what kind"),
         (lambda: assay.import_corpus([{"text": "x"}], "x"), "has no id"),
     ],
 )

@@ -89,7 +89,7 @@ def test_a_team_from_nothing(browser: Any, way_in: str) -> None:
     judge.goto(f"{base}/me")
     expect(judge.locator("h1")).to_have_text("כניסה")
     chair.goto(f"{base}/people/history")
-    expect(chair.locator("tbody tr").first).to_contain_text("Access taken away")
+    expect(chair.locator("tbody tr").first).to_contain_text("Access removed")
     assert said == []
 
 

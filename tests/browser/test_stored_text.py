@@ -50,7 +50,7 @@ def harm(kind: str, turned: str = "\u202e") -> str:
 
 
 def named(kind: str) -> str:
-    """A name may not have letters that cannot be seen, and is short."""
+    """A name may not have invisible characters, and is short."""
     return f"{kind}:<x-harm onclick=alert(1)>\"'& {SCRIPTS[KINDS.index(kind) % 3]}"
 
 

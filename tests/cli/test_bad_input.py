@@ -129,7 +129,7 @@ GOLD: dict[str, dict[str, tuple[str | bytes, str, str]]] = {
         "query id twice": (
             dataset_with("queries.1.id", "q1"),
             "$.queries[1].id",
-            "'q1' comes twice",
+            "'q1' appears twice",
         ),
         "unknown type": (
             dataset_with("queries.0.type", "chat"),
@@ -176,7 +176,7 @@ GOLD: dict[str, dict[str, tuple[str | bytes, str, str]]] = {
         "key twice": (
             '{"queries": [\n{"id": "q1", "text": "x",\n "id": "q2"}]}',
             "bad.json:3",
-            "the key 'id' comes twice",
+            "the key 'id' appears twice",
         ),
         "golden: key twice": (
             '[{"id": "1", "query": "x",\n\n"query": "y"}]',
@@ -199,17 +199,17 @@ GOLD: dict[str, dict[str, tuple[str | bytes, str, str]]] = {
         "jsonl: key twice": (
             '{"id":"a","query":"x"}\n{"id":"b","id":"c","query":"y"}',
             ":2",
-            "the key 'id' comes twice",
+            "the key 'id' appears twice",
         ),
         "jsonl: key twice inside": (
             '{"id":"a","query":"x","more":{"b":1,"b" : 2}}',
             ":1",
-            "the key 'b' comes twice",
+            "the key 'b' appears twice",
         ),
         "jsonl: id twice": (
             '{"id":"a","query":"x"}\n{"id":"a","query":"y"}',
             "bad.jsonl:2",
-            "comes twice",
+            "appears twice",
         ),
     },
     "bad.csv": {
@@ -340,7 +340,7 @@ RUNS: dict[str, dict[str, tuple[str | bytes, str, str]]] = {
         "query twice": (
             '{"per_query": [{"query_id": "q1", "results": []}, {"query_id": "q1", "results": []}]}',
             "$.per_query[1]",
-            "'q1' comes twice",
+            "'q1' appears twice",
         ),
         "beir score is text": (
             '{"q1": {"A-1": "high"}}',
@@ -559,7 +559,7 @@ def test_duplicates_of_an_engine_are_dropped_and_warned_of(
     write(tmp_path, "twice.py", engine("return ['A-1', 'A-1', 'A-3']"))
     outcome = assay_cli("score", "--dataset", "dataset.json", "--search-module", "twice", "--json")
     assert outcome.code == 0
-    assert "duplicate hits were dropped, the first place was kept: 2" in outcome.err
+    assert "duplicate hits that were dropped (the first one is kept): 2" in outcome.err
     assert outcome.json["per_query"][0]["results"] == ["A-1", "A-3"]
     assert outcome.json["receipt"]["counts"]["duplicates"] == 2
 

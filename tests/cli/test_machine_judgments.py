@@ -156,7 +156,7 @@ def test_machines_alone_are_not_enough(bench: Bench, score: Score) -> None:
     bench.vote("model", "machine", range(QUERIES))
     outcome = score()
     assert outcome.code == 2
-    assert "no votes of people" in outcome.err
+    assert "no human votes" in outcome.err
     bench.vote("ann", "human", range(9))
     outcome = score()
     assert outcome.code == 2

@@ -32,9 +32,9 @@ def test_who_gets_no_documents_is_named(assay_cli: Assay, tmp_path: Path) -> Non
         '[gold.set]\npath = "set.json"\n[engines.words]\nengine = "bm25"\ncorpus = "corpus.jsonl"\n'
     )
     told = " ".join(assay_cli("people", "invite", "Ada", "judge").err.split())
-    assert "No documents are dealt to Ada, so nothing will wait there." in told
-    assert "They are dealt to: Ada Berg." in told
-    assert "dealt" not in assay_cli("people", "invite", "Ada Berg", "judge").err
+    assert "No documents are assigned to Ada, so nothing will appear there." in told
+    assert "They are assigned to: Ada Berg." in told
+    assert "assigned" not in assay_cli("people", "invite", "Ada Berg", "judge").err
 
 
 def test_a_life_at_the_terminal(assay_cli: Assay) -> None:
@@ -68,11 +68,11 @@ def test_a_life_at_the_terminal(assay_cli: Assay) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("invite", "x", "king"), "no role 'king'"),
+        (("invite", "x", "king"), "unknown role 'king'"),
         (("invite", " ", "judge"), "a name is missing"),
         (("reset", "nobody"), "nobody has an account"),
         (("remove", "nobody"), "nobody has an account"),
-        (("key", "k", "--kind", "all"), "no kind of key"),
+        (("key", "k", "--kind", "all"), "unknown kind of key"),
         (("key", "k", "--end"), "no key named"),
     ],
 )

@@ -309,7 +309,7 @@ TEXT = pl.lit(None, pl.String)
         ({"valid_from": pl.lit(1)}, "another kind"),
         ({"metadata": pl.lit("null")}, "not a frozen corpus"),
         ({"metadata": pl.lit('{"a":' + "[" * 10**5 + "]" * 10**5 + "}")}, "not a frozen corpus"),
-        ({"id": pl.lit("d0")}, "an id comes twice"),
+        ({"id": pl.lit("d0")}, "an id appears twice"),
         ({"id": pl.concat_str("id", pl.lit("\0"))}, "null character"),
     ],
 )

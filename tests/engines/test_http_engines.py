@@ -241,12 +241,12 @@ def test_nobody_answers(assay_cli: Assay, tmp_path: Path) -> None:
 def test_no_hits_is_an_answer(assay_cli: Assay, tmp_path: Path, server: SearchServer) -> None:
     write(tmp_path, TABLE.format(url=server.url), ["nothing", "levy"])
     outcome = score(assay_cli)
-    assert (outcome.code, "no query has a single hit" in outcome.err) == (0, False)
+    assert (outcome.code, "no query returned a hit" in outcome.err) == (0, False)
     first = results(tmp_path)["per_query"][0]
     assert (first["num_results"], first.get("error")) == (0, None)
     write(tmp_path, TABLE.format(url=server.url), ["nothing"])
     outcome = score(assay_cli)
-    assert (outcome.code, "no query has a single hit" in outcome.err) == (0, True)
+    assert (outcome.code, "no query returned a hit" in outcome.err) == (0, True)
 
 
 # ── secrets ───────────────────────────────────────────────────────────────────────────────────────
@@ -305,7 +305,7 @@ def test_a_key_that_is_not_set(
     monkeypatch.delenv("SEARCH_KEY")
     write(tmp_path, TABLE.format(url=server.url))
     outcome = assay_cli("engines", "test", "prod", "levy")
-    assert (outcome.code, "the environment has no SEARCH_KEY" in outcome.err) == (2, True)
+    assert (outcome.code, "the environment does not set SEARCH_KEY" in outcome.err) == (2, True)
     assert "SEARCH_KEY NOT SET" in assay_cli("engines", "list").out
     scored = score(assay_cli)
     assert (scored.code, "SEARCH_KEY" in scored.err) == (2, True)

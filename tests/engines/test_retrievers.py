@@ -168,7 +168,7 @@ def test_anything_else_is_refused_with_what_was_expected(thing: Any) -> None:
     assert not is_engine(thing)
     with pytest.raises(InputError) as refused:
         as_engine(thing)
-    assert "cannot be asked" in str(refused.value)
+    assert "cannot be searched" in str(refused.value)
     assert "LangChain, LlamaIndex or Haystack" in refused.value.hint
 
 
@@ -306,7 +306,7 @@ def test_a_haystack_retriever_that_wants_a_vector_is_refused() -> None:
     store = haystack_store()
     from haystack.components.retrievers.in_memory import InMemoryEmbeddingRetriever
 
-    with pytest.raises(InputError, match="cannot be asked"):
+    with pytest.raises(InputError, match="cannot be searched"):
         as_engine(InMemoryEmbeddingRetriever(document_store=store))
 
 
@@ -346,7 +346,7 @@ def test_a_module_may_have_a_function_or_a_retriever(tmp_path: Path) -> None:
 
 
 def test_a_name_in_a_module_that_is_no_engine_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="cannot be asked") as refused:
+    with pytest.raises(InputError, match="cannot be searched") as refused:
         load_engine(f"{module(tmp_path, MODULE)}:NUMBER")
     assert "search(query, top_k)" in refused.value.hint
 
@@ -354,7 +354,7 @@ def test_a_name_in_a_module_that_is_no_engine_is_refused(tmp_path: Path) -> None
 def test_a_module_with_several_that_could_be_meant_names_them(tmp_path: Path) -> None:
     file = tmp_path / "several_engines.py"
     file.write_text("from glob import glob\ndef one(query): ...\ndef other(query, k): ...\n")
-    with pytest.raises(InputError, match="which of these is the engine: one, other") as refused:
+    with pytest.raises(InputError, match="candidates for the engine: one, other") as refused:
         load_engine(str(file))
     assert refused.value.hint.endswith("several_engines.py:one.")
 

@@ -205,7 +205,7 @@ def test_a_query_that_makes_the_difference_is_named() -> None:
     assert (row.risk.kind, row.risk.queries) == ("extreme", ["q20"])
     told = StringIO()
     Console(file=told, width=200).print(comparison_table(comparison))
-    assert "One query makes most of this difference: q20." in told.getvalue()
+    assert "Most of this difference comes from one query: q20." in told.getvalue()
     assert "--worst-case" in told.getvalue()
 
 
@@ -257,7 +257,7 @@ def test_equivalence_has_to_be_shown(moves: list[float], said: str) -> None:
     (row,) = compare([before, after], ["a", "b"], equivalence=0.02).differences
     assert row.equivalence == said
     assert compare([before, after], ["a", "b"]).differences[0].equivalence is None
-    with pytest.raises(InputError, match="a margin lies between"):
+    with pytest.raises(InputError, match="a margin must be between"):
         compare([before, after], ["a", "b"], equivalence=-0.02)
 
 

@@ -200,7 +200,7 @@ def test_a_gate_with_too_little_evidence_says_what_is_needed() -> None:
     "limit", [{"minimum": 60}, {"maximum": 1.5}, {"max_drop": 2}, {"no_worse_than": 5}]
 )
 def test_a_limit_beyond_the_scale_of_its_measure_is_refused(limit: dict[str, float]) -> None:
-    with pytest.raises(InputError, match="RR lies between 0 and 1"):
+    with pytest.raises(InputError, match="RR must be between 0 and 1"):
         decide(measured(), [Gate(measure="RR", **limit)], measured())  # type: ignore[arg-type]
 
 

@@ -94,7 +94,8 @@ def test_queries_that_were_judged_anew_in_between_are_in_no_change() -> None:
     text, changed = _headline(before, after)
     assert changed == "some"
     assert text.endswith(
-        "; the gold set has changed since, so only the 8 queries judged alike are compared"
+        "; the gold set has changed since, "
+        "so only the 8 queries with the same judgments are compared"
     )
 
 
@@ -112,6 +113,5 @@ def test_where_every_query_was_judged_anew_nothing_is_said_of_the_engines() -> N
     assert changed == "all"
     assert text == (
         "Inconclusive: there are not enough judgments to say whether b is better than a; "
-        "the gold set has changed since, and no query "
-        "is judged alike"
+        "the gold set has changed since, and no query has the same judgments"
     )

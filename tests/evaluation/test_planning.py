@@ -113,8 +113,8 @@ def test_a_pilot_of_five_is_worth_little(assay_cli: Assay, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--difference", "0"), "--difference lies between 0 and 1"),
-        (("--power", "1"), "--power lies between"),
+        (("--difference", "0"), "--difference must be between 0 and 1"),
+        (("--power", "1"), "--power must be between"),
         (("--primary", "AP"), "AP"),
         (("--agreement", "2"), "between 0 and 1"),
     ],

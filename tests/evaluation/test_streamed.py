@@ -152,9 +152,9 @@ def test_saved_results_that_were_cut_say_so_when_scored_again(
     assay_cli("score", "--run", "x.run", "--dataset", "x.qrels", "--output", "o.json")
     again = ("score", "--run", "o.json", "--dataset", "x.qrels", "--json")
     deep = assay_cli(*again, "-m", "AP", "-m", "P@10")
-    assert "keep the top 20 hits of each query, and more came: AP look deeper" in deep.err
+    assert "hold only the top 20 hits of each query, but AP look deeper" in deep.err
     assert deep.json["receipt"]["kept_hits"] == 20
-    assert "more came" not in assay_cli(*again, "-m", "P@10").err
+    assert "look deeper" not in assay_cli(*again, "-m", "P@10").err
     saved = ("score", "--run", "x.run", "--dataset", "x.qrels", "--output", "o.json")
     assay_cli(*saved, "-m", "AP", "-m", "RR")
     told = assay_cli("explain", "o.json", "q").out

@@ -79,7 +79,7 @@ def test_the_time_is_after_a_day_that_is_still_to_come(day: str) -> None:
 def test_nothing_follows_a_vote_at_the_end_of_time(tmp_path: Path) -> None:
     path = write_set(tmp_path)
     votes_to_labels.append_votes(path, [vote("9999-12-31T23:59:59.999999+00:00", rationale="so")])
-    with pytest.raises(InputError, match="none can follow it"):
+    with pytest.raises(InputError, match="no later one is possible"):
         rulings.rule(path, "q0", "d", 2, rationale="on reflection", by="chair")
 
 

@@ -103,7 +103,7 @@ def test_any_damage_is_read_or_refused(
     [
         (("receipt", "counts"), {}, "$.receipt.counts: the key n_scored is missing"),
         (("receipt", "gold", "approved_share"), 1e308, "approved_share: the number 1e+308"),
-        (("receipt", "gold", "approved_share"), -0.5, "approved_share: -0.5 is no share"),
+        (("receipt", "gold", "approved_share"), -0.5, "approved_share: -0.5 is not a share"),
         (("per_query", 0, "grades"), [], "$.per_query[0].grades: 0 grades of"),
         (("per_query", 0, "latency_ms"), 2**62, "latency_ms: the number"),
         (("per_query",), None, "$.per_query: expected an array"),

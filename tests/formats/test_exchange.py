@@ -172,7 +172,7 @@ def test_a_book_as_json_keeps_what_judges_wrote(assay_cli: Assay, tmp_path: Path
         ),
         (f"query,docid,rating\n{QUERIES[0]},,2\n", "case.csv:2: the row has no docid"),
         (f"query,docid,rating\n{QUERIES[0]},d1,2,3\n", "case.csv:2: 4 fields below 3 columns"),
-        (f"query,docid,a,a\n{QUERIES[0]},d1,2,2\n", "case.csv:1: the column a comes twice"),
+        (f"query,docid,a,a\n{QUERIES[0]},d1,2,2\n", "case.csv:1: the column a appears twice"),
         (f'query,docid,rating\n{QUERIES[0]},d1,1\n"{QUERIES[0]},d1', "case.csv:3: not valid CSV"),
         (f"query,docid,rating\n{QUERIES[0]},d1,7\n", "case.csv:2"),
     ],
@@ -204,7 +204,7 @@ def test_a_text_of_two_queries_is_ambiguous(assay_cli: Assay, tmp_path: Path) ->
 def test_a_book_of_several_judges_is_no_set(assay_cli: Assay, tmp_path: Path) -> None:
     (tmp_path / "book.csv").write_text("query,docid,ada,ben\nq,d1,1,2\n")
     found = assay_cli("gold", "convert", "book.csv", "out.json", "--from", "quepid")
-    assert (found.code, "goes to gold merge" in found.err) == (2, True)
+    assert (found.code, "Import a book with gold merge" in found.err) == (2, True)
 
 
 @pytest.mark.parametrize(
@@ -424,7 +424,7 @@ def test_what_cannot_be_exported_is_refused(assay_cli: Assay, tmp_path: Path) ->
         (("--to", "prodigy", "-o", "x.json"), "unknown format 'prodigy'"),
         (("--to", "quepid", "-o", "set.json"), "would overwrite an input"),
         (("--to", "quepid-book", "-o", "x.xlsx"), "written as .csv or .json"),
-        (("--to", "quepid", "-o", "x.csv", "--judge", "zoe"), "nothing is dealt to"),
+        (("--to", "quepid", "-o", "x.csv", "--judge", "zoe"), "no pairs are assigned to"),
     ):
         found = assay_cli("gold", "export", path, *options)
         assert (found.code, problem in found.err) == (2, True), found.err

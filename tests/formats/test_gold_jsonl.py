@@ -163,7 +163,7 @@ def test_a_set_that_is_read_and_written(tmp_path: Path) -> None:
     path.write_bytes(b"# none yet")
     assert gold_jsonl.read_gold(path).status == "provisional"
     path.write_bytes(CHAIR.replace(b'["b"]', b'["c","b","c"]'))
-    with pytest.raises(InputError, match="document 'c' comes twice on query 'h1'") as error:
+    with pytest.raises(InputError, match="document 'c' appears twice on query 'h1'") as error:
         gold_jsonl.read_gold(path)
     assert (error.value.where, error.value.hint) == (f"{path}:1", "Keep it once.")
     path.write_bytes(CHAIR.replace(b'"r"', b'" "'))
@@ -341,4 +341,4 @@ def test_a_row_with_very_many_documents_is_read(tmp_path: Path) -> None:
     path.write_text(f'{{"id":"g1","query":"q","relevant_case_law_ids":[{ids}],"source":"chair"}}\n')
     assert gold_jsonl.read_gold(path).judgments.height == 300_000
     path.write_text(path.read_text().replace('"d7"', '"d8"', 1))
-    assert "document 'd8' comes twice" in complaint(gold_jsonl.read_gold, path)
+    assert "document 'd8' appears twice" in complaint(gold_jsonl.read_gold, path)

@@ -62,7 +62,7 @@ def test_damage_in_the_middle_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"set\.votes\.jsonl:1: not valid JSON"):
         read_votes_file(path)
     path = written(tmp_path, line(1), line(2), line(1))
-    with pytest.raises(InputError, match="the vote 'v1' is on line 1 already") as refused:
+    with pytest.raises(InputError, match="the vote 'v1' is already on line 1") as refused:
         read_votes_file(path)
     assert refused.value.where == f"{path}:3"
 

@@ -217,9 +217,9 @@ def test_no_document_can_break_out_of_the_page(assay_cli: Assay, dataset: Path) 
 @pytest.mark.parametrize(
     ("args", "said"),
     [
-        (["--judge", "eve", "-o", "p.html"], "nothing is dealt to the judge 'eve'"),
+        (["--judge", "eve", "-o", "p.html"], "no pairs are assigned to the judge 'eve'"),
         (["--query", "q9", "-o", "p.html"], "no query 'q9'"),
-        (["-o", "p.pdf"], "a packet is .html, .jsonl or .csv, not .pdf"),
+        (["-o", "p.pdf"], "a packet must be .html, .jsonl or .csv, not .pdf"),
         (["-o", "p.html", "--corpus", "nowhere"], "there is no corpus 'nowhere'"),
         (["-o", "set.json"], "not .json"),
     ],

@@ -125,11 +125,11 @@ def test_labels_do_not_depend_on_the_order_of_lines(
         ('{"counts": []}', "nobody's votes count"),
         (
             '{"name": "senior"}',
-            "the policy senior needs senior judges, and no other policy takes any",
+            "only the policy senior uses senior judges, and it needs at least one",
         ),
         (
             '{"seniors": ["a"]}',
-            "the policy senior needs senior judges, and no other policy takes any",
+            "only the policy senior uses senior judges, and it needs at least one",
         ),
     ],
 )

@@ -265,7 +265,7 @@ def test_documents_that_nobody_can_read_are_left_out(assay_cli: Assay) -> None:
         (("set.json", "--run", "other.trec"), "none of the set's queries"),
         (("set.json", "--run", "a.trec", "--overlap", "0.2"), "two judges"),
         (("set.json", "--run", "a.trec", "--judges", "anna", "--overlap", "1"), "two judges"),
-        (("set.json", "--run", "a.trec", "--judges", "a,b,a"), "name of their own"),
+        (("set.json", "--run", "a.trec", "--judges", "a,b,a"), "needs a different name"),
         (("set.json", "--run", "a.trec", "--judges", "a,b", "--overlap", "20"), "share"),
         (("set.json", "--run", "a.trec", "-o", "pairs.xlsx"), ".csv or .json"),
         (("set.json", "--run", "a.trec", "-o", "set.json"), "overwrite"),

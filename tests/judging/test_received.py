@@ -52,7 +52,7 @@ def taken(*rows: Ballot, partial: bool = False, said: Any = None, **more: Any) -
 REFUSED: list[tuple[dict[str, Any], dict[str, Any], str, str]] = [
     ({"judge": ""}, {}, "the row names no judge", "Give --judge NAME."),
     ({"kind": "human"}, {"said": {"kind": "machine"}},
-     "the file has ada as human, and --kind is machine", NOTHING),
+     "the file has ada as human, but --kind is machine", NOTHING),
     ({"source": RULING}, {}, "the row is a ruling, which `gold merge` does not import",
      f"Import it with `assay gold adjudicate SET --from FILE --by NAME`. {NOTHING}"),
     ({"query_id": "z"}, {}, "the gold set 'g' has no query 'z'",

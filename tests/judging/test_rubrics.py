@@ -220,7 +220,7 @@ def test_a_new_rubric_is_a_copy_to_edit(assay_cli: Assay, tmp_path: Path) -> Non
     assert rubrics.translated(copy, "he").title == "הרלוונטיות של הוראה לשאלה"
     again = assay_cli("rubric", "new", "ours")
     assert again.code == 2
-    assert "there is a rubric 'ours' already" in again.err
+    assert "a rubric named 'ours' already exists" in again.err
 
 
 def test_a_set_is_judged_by_the_neutral_rubric_unless_it_says_otherwise(assay_cli: Assay) -> None:

@@ -59,7 +59,7 @@ def test_a_question_that_asks_for_something_else_did_not_break(
     before, after = golden(assay_cli, "then"), golden(assay_cli, "now", **asked)
     page = report(assay_cli, after, "md", "--against", before)
     assert "### Broke (MUST first): 0" in page
-    assert "11 queries judged alike" in page  # the answer, with its interval and test
+    assert "11 queries with the same judgments" in page  # the answer, with its interval and test
     assert "p 1.000" in page
     cases = ElementTree.fromstring(report(assay_cli, after, "xml", "--against", before))
     assert not cases.findall("testcase/failure")
@@ -90,7 +90,7 @@ def test_where_no_common_query_is_judged_alike_it_cannot_be_told(assay_cli: Assa
     for name in ("then", "now"):
         scored(assay_cli, f"{name}.csv", f"{name}.results.json")
     told = assay_cli("compare", "then.results.json", "now.results.json", "--force")
-    assert "no query is judged alike" in " ".join(told.out.split())
+    assert "no query has the same judgments" in " ".join(told.out.split())
 
 
 def test_junit_is_as_red_as_the_exit_code(assay_cli: Assay) -> None:

@@ -207,7 +207,7 @@ def test_a_server_that_says_nothing_is_hung_up_on(monkeypatch: pytest.MonkeyPatc
     address = f"postgresql://me@127.0.0.1:{listening.getsockname()[1]}/law"
     source = {"h": BacklogSource(url=address, table="t")}
     found = count_external_backlogs(source, NOW)
-    assert "the server gave no answer within 1 s" in found["h"].error
+    assert "the server did not answer within 1 s" in found["h"].error
     assert len(lines) == 1
     for line in (*lines, listening):
         line.close()

@@ -331,7 +331,7 @@ class TestDecorator:
         found = [(one.query, len(one.results)) for one in kept.searches]
         assert found == [("good", 1), ("bad", 0), ("u", 0)]
         assert keeping.counts().unreadable == 2
-        said = "TypeError: a search gave dict, expected a list of results"
+        said = "TypeError: a search returned dict, expected a list of results"
         assert keeping.counts().last_error == said
 
 

@@ -318,12 +318,12 @@ class TestOneJudge:
         assert "Ask a second judge" in client.get("/?lang=en").text
         asked = client.post("/second", data={"run": run, "back": "https://evil.example/"})
         assert asked.headers["location"] == f"/runs/{run}", "never to another server"
-        assert "A second judge is asked" in client.get("/?lang=en").text
+        assert "They are marked for a second judge." in client.get("/?lang=en").text
         assert (
             '<a href="/judge/set">They come first under Judge.</a>' in client.get("/?lang=en").text
         )
         sam = local_client(service, "Sam").get("/?lang=en").text
-        assert "It has to be somebody else than you." in sam
+        assert "It must be someone other than you." in sam
         assert client.post("/api/second", json={"run": run}).json() == {"documents": 0}
         assert ben.get("/api/judge").json()[0]["asked"] == 24
         for address in ("/judge", "/judge/set"):

@@ -70,13 +70,13 @@ class TestJoining:
         assert "<b>דנה" not in page
         refused = judge.get("/people?lang=en")
         assert refused.status_code == 403
-        assert "<h1>Not for your role</h1>" in refused.text
-        assert "It needs the role chair, and yours is judge." in refused.text
+        assert "<h1>Your role does not allow this</h1>" in refused.text
+        assert "You need the role chair; yours is judge." in refused.text
         again = TestClient(app).get(link, params={"lang": "en"})
         assert again.status_code == 404, "it works once"
         assert 'href="/sign-in">Sign in</a></p>' in again.text, "who has joined is told the way"
         at_home = judge.get(link, params={"lang": "en"}).text
-        assert "and need no link." in at_home
+        assert "and do not need a link." in at_home
         assert 'href="/judge">' in at_home.partition("<main")[2]
 
     def test_a_judge_begins_where_documents_wait(
@@ -87,7 +87,7 @@ class TestJoining:
 
         def told(name: str, role: str) -> bool:
             answer = admin.post("/people/invite", data={"name": name, "role": role})
-            return "They are dealt to: Ben, ada." in answer.text
+            return "They are assigned to: Ben, ada." in answer.text
 
         assert told("Dana", "judge")
         assert not told("Ben", "judge")
@@ -109,7 +109,7 @@ class TestJoining:
     def test_a_link_has_its_time(self, app: Any, admin: TestClient, clock: Clock) -> None:
         link = invited(admin, "late", "reader")
         clock.now = NOW + timedelta(days=8)
-        assert "its time is over" in TestClient(app).get(link).text
+        assert "has expired" in TestClient(app).get(link).text
 
     @pytest.mark.parametrize(
         ("form", "message"),
@@ -457,9 +457,9 @@ class TestFromWhere:
         with pytest.raises(InputError, match="lets other machines in"):
             prepare(service, replace(proxied, token="k7Qx2mZp9vLw4TnB"))
         for host in ("192.0.2.1", "0.0.0.0", "127.0.0.1"):
-            with pytest.raises(InputError, match="under which name"):
+            with pytest.raises(InputError, match="needs the name"):
                 prepare(service, replace(proxied, host=host, accounts=True))
-        with pytest.raises(InputError, match="under which name"):
+        with pytest.raises(InputError, match="needs the name"):
             prepare(service, Serving(host="::", accounts=True, behind_proxy=("192.0.2.2",)))
 
     @pytest.mark.parametrize("address", ["proxy.example", "*", "", "10.0.0.5/24"])
@@ -547,7 +547,7 @@ class TestPages:
             assert answer.status_code == 400
             assert answer.json()["error"]
         assert admin.get("/api/audit?limit=0").status_code == 400
-        assert admin.get("/api/nothing").json() == {"error": "There is no such page."}
+        assert admin.get("/api/nothing").json() == {"error": "Page not found."}
 
 
 @pytest.mark.parametrize("role", ["reader", "judge", "chair"])

@@ -94,7 +94,7 @@ def test_without_calibration_the_order_is_shown_and_no_number(client: TestClient
     assert "<meter" not in text
     assert "assay calibrate opinions" in text
     text = client.get("/search", params={"corpus": "opinions", "q": "gift zzyzx"}).text
-    assert "No document has: zzyzx." in text
+    assert "No document contains: zzyzx." in text
     answer = client.get("/api/search", params={"corpus": "opinions", "q": "gift zzyzx"}).json()
     assert answer["calibrated"] is False
     assert answer["unknown"] == ["zzyzx"]
@@ -103,7 +103,7 @@ def test_without_calibration_the_order_is_shown_and_no_number(client: TestClient
 
 def test_filters_that_leave_nothing_can_be_taken_off(client: TestClient) -> None:
     text = client.get("/search", params={"corpus": "opinions", "q": "gift", "topic": "nope"}).text
-    assert "No document passes these filters." in text
+    assert "No documents match these filters." in text
     assert "/search?q=gift&corpus=opinions" in links(text, "/search")
 
 
@@ -128,13 +128,13 @@ def test_years_may_be_said_in_any_order(client: TestClient) -> None:
 
 
 MISSING = {
-    "There is no such document here.": (
+    "Document not found.": (
         "/doc/opinions/nope",
         "/doc/nope/x",
         "/doc/opinions/",
         "/doc/..%2Fopinions/x",
     ),
-    "There is no such collection here.": (
+    "Corpus not found.": (
         "/search?corpus=nope",
         "/search?corpus=../opinions&q=gift",
     ),
@@ -254,7 +254,7 @@ def test_a_question_in_the_wrong_corpus_is_led_to_the_others(client: TestClient)
     assert {address.rpartition("corpus=")[2] for address in others} >= {"opinions", "act"}
     assert all(client.get(address).status_code == 200 for address in others)
     by_language = client.get("/search", params={"q": "gift of travel", "lang": "en"}).text
-    assert "Searched in opinions" in by_language.replace("\u2068", "").replace("\u2069", "")
+    assert "Searched opinions" in by_language.replace("\u2068", "").replace("\u2069", "")
 
 
 def test_what_is_less_likely_stands_apart(client: TestClient) -> None:

@@ -170,7 +170,7 @@ def test_a_database_that_is_in_use_is_not_restored_into(
     before = rows_in(store_url)
     refused = project("restore", "../b.tar.gz", "--to", there, "--store", store_url)
     assert refused.code == 2
-    assert "there is a store already" in refused.err
+    assert "the database already has a store" in refused.err
     refused = project("restore", "../b.tar.gz", "--to", there, "--store", tmp_path / "x.db")
     assert refused.code == 2
     assert "is on postgresql and is restored there" in refused.err
@@ -199,7 +199,7 @@ def test_a_crafted_backup_reaches_no_table_of_another_program(
     bad = packed(tmp_path / "bad", members | {MANIFEST: json.dumps(manifest).encode()})
     refused = project("restore", bad, "--to", "../there", "--store", target)
     assert refused.code == 2
-    assert "no store has this table" in refused.err
+    assert "a store has no table" in refused.err
     assert rows_in(target) == {"payroll": []}
     assert not (tmp_path / "there").exists()
 
@@ -409,7 +409,7 @@ def test_nothing_is_overwritten(project: Assay, tmp_path: Path) -> None:
         store = ("--store", there / name) if name.suffix == ".db" else ()
         refused = project("restore", "../b.tar.gz", "--to", there, *store)
         assert refused.code == 2
-        assert "there is something already" in refused.err
+        assert "this path is already in use" in refused.err
         assert [file.read_text() for file in there.rglob("*") if file.is_file()] == ["theirs"]
     fresh = tmp_path / "fresh"
     put(fresh / "notes.txt", "mine")
@@ -475,21 +475,21 @@ def in_manifest(old: str, new: str) -> Callable[[str, bytes], bytes | None]:
     [
         (
             lambda name, raw: raw[:-1] if name.endswith(".log.jsonl") else raw,
-            "is not what was backed up",
+            "does not match the backup",
         ),
         (
             lambda name, raw: raw + b" " if name.endswith(".log.jsonl") else raw,
-            "is not what was backed up",
+            "does not match the backup",
         ),
         (
             lambda name, raw: None if name.endswith(".log.jsonl") else raw,
-            "not those that were backed up",
+            "its files do not match the backup",
         ),
         (lambda name, raw: None if name == MANIFEST else raw, "cannot be restored"),
         (lambda name, raw: b"[]" if name == MANIFEST else raw, "cannot be restored"),
         (lambda name, raw: b"[" * 100_000 if name == MANIFEST else raw, "cannot be restored"),
-        (in_manifest('"project/eval', '"project/../eval'), "not those that were backed up"),
-        (in_manifest('"project/eval', '"project/evil'), "not those that were backed up"),
+        (in_manifest('"project/eval', '"project/../eval'), "its files do not match the backup"),
+        (in_manifest('"project/eval', '"project/evil'), "its files do not match the backup"),
         (in_manifest('"format": 2', '"format": 3'), "newer Assay"),
         (in_manifest('"schema": "0', '"schema": "9'), "newer Assay"),
         (in_manifest('"schema": "', '"schema": "x'), "newer Assay"),

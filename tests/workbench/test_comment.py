@@ -123,11 +123,11 @@ def test_a_set_that_changed_is_told_in_words(assay_cli: Assay, tmp_path: Path) -
     written = (tmp_path / "c.md").read_text()
     assert "| **better**: +0." in written
     assert ", 11 queries judged alike: the set has changed since the baseline |" in written
-    assert "only the 11 queries judged alike are compared" in written
+    assert "only the 11 queries with the same judgments are compared" in written
     assert "fingerprint" not in written
     report = (tmp_path / ".assay" / "results" / "s--e.html").read_text()
     assert "new is significantly better than old (baseline)" in report, "as in the comment"
-    assert "only the 11 queries judged alike are compared" in report
+    assert "only the 11 queries with the same judgments are compared" in report
     assert report.count("scored on different gold sets") == 1
 
 

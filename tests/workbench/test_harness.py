@@ -203,7 +203,7 @@ def test_the_baseline_and_the_change_against_it(
     )
     second = assay_cli(*scoring, "--update-baseline", "--by", "Dafna")
     assert "first baseline" not in second.err
-    assert "say it with --why" in second.err
+    assert "give one with --why" in second.err
 
 
 def test_a_failing_engine_leaves_the_baseline_alone(
@@ -212,14 +212,14 @@ def test_a_failing_engine_leaves_the_baseline_alone(
     write_engine(tmp_path, {"היטל השבחה": ["r1"]})
     done = score(assay_cli, gold, "--update-baseline")
     assert done.code == 4
-    assert "left as it was" in done.err
+    assert "was not updated" in done.err
     assert not gold.with_name("baseline.json").exists()
 
 
 @pytest.mark.parametrize(
     ("target", "message"),
     [
-        ("data/eval/gold-set.jsonl", "is a file, and not a Markdown file"),
+        ("data/eval/gold-set.jsonl", "is a file, but not a Markdown file"),
         ("folder.md", "is a folder"),
     ],
 )

@@ -75,7 +75,7 @@ def test_from_files_to_gold(service: Service, tmp_path: Path) -> None:
         ({"query": 1}, "log.jsonl:1: Expected `str`"),
         ({"query": "q", "at": "x"}, "not a date"),
         ({"query": "q", "at": "2026-01-01", "results": [1]}, "log.jsonl:1: no document id"),
-        ({"query": "q"}, "log.jsonl:1: a logged search says when it was made"),
+        ({"query": "q"}, "log.jsonl:1: a logged search needs a time"),
     ],
 )
 def test_a_bad_line_is_named(service: Service, tmp_path: Path, row: object, message: str) -> None:
@@ -93,7 +93,7 @@ def test_what_an_error_quotes_is_redacted_too(service: Service, tmp_path: Path) 
 
 def test_a_bad_line_far_down_leaves_nothing_behind(service: Service, tmp_path: Path) -> None:
     good = [{"id": str(n), "at": "2026-05-01", "query": "q"} for n in range(2500)]
-    with pytest.raises(InputError, match=r"log.jsonl:2501: a logged search says when"):
+    with pytest.raises(InputError, match=r"log.jsonl:2501: a logged search needs a time"):
         import_searches(service, write_json_lines(tmp_path / "log.jsonl", *good, {"query": "q"}))
     assert service.store.searches(["0"]) == []
 

@@ -64,7 +64,7 @@ def test_the_rubric_says_from_which_grade_on_a_document_counts(
     assert overall["P(rel=2)@5"] == pytest.approx(2 / 5)
     assert overall["RR(rel=3)"] == pytest.approx(1 / 3)
     assert "mrr" not in overall
-    said = "By the rubric four, grade 2 or more is relevant and grade 3 or more an answer."
+    said = "Under the rubric four, grade 2 or more is relevant, and grade 3 or more is an answer."
     assert said in " ".join(done.out.split())
     for page in ("r.md", "r.html"):
         assert assay_cli("report", "r.json", "-o", page).code == 0
@@ -81,8 +81,8 @@ def test_without_a_rubric_the_thresholds_are_the_usual_ones(
     done = assay_cli(*SCORE)
     overall = json.loads((folder / "r.json").read_text())["overall"]
     assert (overall["mrr"], overall["precision@5"]) == (0.5, 0.6)
-    assert ("the rubric gone of the set is not here" in done.err) == (keys["rubric"] == "gone")
-    assert "By the rubric" not in done.out
+    assert ("the rubric gone of the set was not found" in done.err) == (keys["rubric"] == "gone")
+    assert "Under the rubric" not in done.out
 
 
 def test_usual_thresholds_have_the_usual_names(assay_cli: Assay, folder: Path) -> None:
@@ -90,7 +90,7 @@ def test_usual_thresholds_have_the_usual_names(assay_cli: Assay, folder: Path) -
     done = assay_cli(*SCORE)
     overall = json.loads((folder / "r.json").read_text())["overall"]
     assert (overall["mrr"], overall["precision@5"]) == (0.5, 0.6)
-    assert "By the rubric" not in done.out
+    assert "Under the rubric" not in done.out
 
 
 def test_a_run_is_not_taken_from_the_cache_when_the_rubric_changed(
@@ -107,7 +107,7 @@ def test_a_grade_that_the_rubric_lost_is_said(assay_cli: Assay, folder: Path) ->
     graded(folder)
     rubric = (folder / "four.toml").read_text().replace("value = 1\n", "value = 9\n")
     (folder / "four.toml").write_text(rubric)
-    assert "the rubric four has no grade 1, and the set does" in assay_cli(*SCORE).err
+    assert "grades that the rubric four does not have: 1;" in assay_cli(*SCORE).err
 
 
 # ── labels by machines ────────────────────────────────────────────────────────────────────────────

@@ -178,7 +178,7 @@ def gate_of(text: str) -> Gate:
     match = _GATE.fullmatch(text)
     if match is None or match["name"] not in MEASURES:
         raise InputError(
-            f"{text!r} is no gate on answers",
+            f"{text!r} is not a gate on answers",
             hint=f"Write NAME=0 or NAME>=0.8: {', '.join(MEASURES)}.",
         )
     limit = float(match["limit"])

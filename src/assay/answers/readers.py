@@ -99,7 +99,7 @@ def _rows(path: Path) -> Iterator[tuple[str, Row]]:
     listed = _listed(value)
     if listed is None:
         raise InputError(
-            "no list of answers",
+            "not a list of answers",
             where=str(path),
             hint="Expected a list of rows, or one under results, examples, runs or test_cases.",
         )
@@ -140,7 +140,7 @@ def _csv_rows(path: Path) -> Iterator[tuple[str, Row]]:
             where = f"{path}:{reader.line_num}"
             if None in row or None in row.values():
                 raise InputError(
-                    f"the heading has {len(reader.fieldnames or ())} columns, and this row has not",
+                    f"the heading has {len(reader.fieldnames or ())} columns, this row does not",
                     where=where,
                     hint="Put a text with commas or line breaks in quotation marks.",
                 )
@@ -317,7 +317,7 @@ def _refuse_twice(answers: list[Answer], places: list[str]) -> None:
     for answer, where in zip(answers, places, strict=True):
         if answer.id in seen:
             raise InputError(
-                f"the id {answer.id!r} comes twice, first in {seen[answer.id]}",
+                f"the id {answer.id!r} appears twice, first in {seen[answer.id]}",
                 where=where,
                 hint="Give each answer its own id; without a column of ids, rows are numbered.",
             )

@@ -336,7 +336,7 @@ def check(
     held = as_scores(scores, "check")
     if isinstance(gates, Gate | Mapping | str) or not isinstance(gates, list | tuple | Iterator):
         hint = 'Write [Gate("nDCG@10", minimum=0.5)].'
-        raise InputError("gates is a list of Gate", hint=hint)
+        raise InputError("gates must be a list of Gate", hint=hint)
     asked = [_gate(gate) for gate in gates]
     if not asked and not held.is_golden:
         raise InputError("there are no gates", hint='Write [Gate("nDCG@10", minimum=0.5)].')

@@ -97,7 +97,7 @@ class Corpus:
         """
         chosen = read_filters(year=year, as_of=as_of, **filters)
         if not isinstance(query, str):
-            raise InputError(f"a query is a text, not a {type(query).__name__}")
+            raise InputError(f"a query must be a text, not a {type(query).__name__}")
         answer = corpora.search(self.name, query, top_k=top_k, filters=chosen, home=self.home)
         return Hits(answer)
 
@@ -147,7 +147,7 @@ def open_corpus(name: str | Path, *, home: str | Path | None = None) -> Corpus:
     2
     """
     if not isinstance(name, str | Path):
-        raise InputError(f"a corpus is opened by its name, not by a {type(name).__name__}")
+        raise InputError(f"a corpus must be opened by its name, not by a {type(name).__name__}")
     return Corpus(str(name), Path(home) if home is not None else None)
 
 

@@ -238,7 +238,7 @@ def run(
     Run of mine: 1 query, 2 hits
     """
     if not isinstance(top_k, int) or isinstance(top_k, bool) or top_k < 1:
-        raise InputError(f"top_k is a whole number from 1 on, not {top_k!r}")
+        raise InputError(f"top_k must be a whole number of 1 or more, not {top_k!r}")
     asked = as_gold(gold) if isinstance(gold, str | Path) else gold
     queries = notebook_input.queries_of(asked)
     named = _corpus_name(engine)
@@ -311,12 +311,12 @@ def _measures(measures: Any) -> tuple[str, ...]:
         quoted = '"{}"'.format
         names = [measures] if "(" in measures else re.split(r"[,\s]+", measures.strip())
         raise InputError(
-            f"measures is a list of names, and was given the text {measures!r}",
+            f"measures must be a list of names, but was given the text {measures!r}",
             hint=f"Write measures=[{', '.join(map(quoted, names))}].",
         )
     if not isinstance(measures, Iterable):
         hint = 'Write measures=["nDCG@10", "P@5"].'
-        raise InputError(f"measures is a list of names, not {measures!r}", hint=hint)
+        raise InputError(f"measures must be a list of names, not {measures!r}", hint=hint)
     found = tuple(str(parse_measure(str(each))) for each in measures)
     if not found:
         raise InputError("measures is empty", hint="Leave it out for the set's own suite.")
@@ -380,7 +380,7 @@ def _golden_scores(
 ) -> Scores:
     if wanted:
         raise InputError(
-            "a golden set has figures of its own, and its questions pass or fail",
+            "a golden set has its own figures, because its questions pass or fail",
             hint="Leave measures out.",
         )
     asked = as_run(run)
@@ -412,8 +412,8 @@ def as_scores(value: Any, verb: str) -> Scores:
         return _scores(in_memory.sheet_of(value), value.engine, lambda: value)
     if isinstance(value, types.Run):
         hint = f"Score it first: {verb}(evaluate(run, gold), …)."
-        raise InputError(f"{verb} takes scores, and was given a run", hint=hint)
+        raise InputError(f"{verb} takes scores, but was given a run", hint=hint)
     raise InputError(
-        f"{verb} takes scores, and was given a {type(value).__name__}",
+        f"{verb} takes scores, but was given a {type(value).__name__}",
         hint="Scores come from evaluate(run, gold) or load_scores(path).",
     )

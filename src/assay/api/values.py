@@ -218,7 +218,7 @@ def load_run(path: str | Path, format: str | None = None, *, engine: str = "") -
 
 def path_of(path: object, verb: str) -> str:
     if not isinstance(path, str | Path):
-        raise InputError(f"{verb} reads a file, and was given {path!r:.60}", hint="Give its path.")
+        raise InputError(f"{verb} reads a file, but was given {path!r:.60}", hint="Give its path.")
     return str(path)
 
 
@@ -243,7 +243,9 @@ def as_gold(value: Any) -> GoldSet:
     if isinstance(value, types.GoldSet):
         return _gold(value)
     if isinstance(value, types.Run):
-        raise InputError("the gold set is a run", hint="The run comes first: evaluate(run, gold).")
+        raise InputError(
+            "a run was given as the gold set", hint="The run comes first: evaluate(run, gold)."
+        )
     if isinstance(value, str | Path):
         return load_gold(value)
     if notebook_input.is_table(value):
@@ -254,7 +256,9 @@ def as_gold(value: Any) -> GoldSet:
 def as_run(value: Any) -> types.Run:
     """A run from whatever people have."""
     if isinstance(value, types.GoldSet):
-        raise InputError("the run is a gold set", hint="The run comes first: evaluate(run, gold).")
+        raise InputError(
+            "a gold set was given as the run", hint="The run comes first: evaluate(run, gold)."
+        )
     if isinstance(value, types.Run):
         return value
     if isinstance(value, str | Path):
@@ -305,7 +309,7 @@ class Picture:
         where = Path(path)
         if where.suffix != ".svg":
             raise InputError(
-                f"a picture is written as .svg, not {where.suffix or 'without an ending'}",
+                f"a picture must be written as .svg, not {where.suffix or 'without an ending'}",
                 where=str(path),
             )
         return write_text(self.svg, where)

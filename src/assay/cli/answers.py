@@ -47,7 +47,7 @@ def check(
     ] = None,
     map: Annotated[
         list[str] | None,
-        typer.Option(help="Which column is what: answer=COLUMN. Repeat for more."),
+        typer.Option(help="Map a column: answer=COLUMN. Repeat for more."),
     ] = None,
     gate: Annotated[
         list[str] | None,
@@ -67,7 +67,7 @@ def check(
     json: Json = False,
 ) -> None:
     """Check every citation, quotation and figure against the corpus and the retrieved passages.
-    Without --corpus, only the passages are looked at."""
+    Without --corpus, only the passages are used."""
     from assay.core.results import EXIT
     from assay.reports.answers import card
     from assay.workbench.scoring.answers import check_file, configured_gates

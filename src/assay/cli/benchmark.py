@@ -26,10 +26,12 @@ def list_them(json: Json = False) -> None:
 
 @app.command("run")
 def run(
-    name: Annotated[str, typer.Argument(help="The benchmark, as the list has it, or irds:ID.")],
+    name: Annotated[str, typer.Argument(help="A benchmark from the list, or irds:ID.")],
     engine: Annotated[
         str,
-        typer.Option(help="An engine of assay.toml, bm25, random, or assay for our own."),
+        typer.Option(
+            help="An engine of assay.toml, bm25, random, or assay for Assay's own engine."
+        ),
     ],
     path: Annotated[
         Path | None,
@@ -40,7 +42,7 @@ def run(
     output: Output = None,
     json: Json = False,
 ) -> None:
-    """Score an engine on a benchmark, with the published scores of others beside it."""
+    """Score an engine on a benchmark and show published scores of other engines."""
     from assay.reports.listing import benchmark_report
     from assay.workbench.scoring.benchmark import run_benchmark
 

@@ -13,14 +13,14 @@ from assay.cli.options import CORPUS, On
 from assay.cli.output import Json, emit, progress_bar, say, tell
 from assay.core.errors import UsageError
 
-app = typer.Typer(help="Corpora: import, look at, check, freeze.", no_args_is_help=True)
+app = typer.Typer(help="Corpora: import, inspect, check, freeze.", no_args_is_help=True)
 
 Corpus = Annotated[str, typer.Argument(help=f"The corpus: {CORPUS}.")]
 
 
 @app.command("import")
 def import_(
-    name: Annotated[str, typer.Option(help="What the corpus is called.")],
+    name: Annotated[str, typer.Option(help="The name of the corpus.")],
     kind: Annotated[
         str,
         typer.Argument(
@@ -37,9 +37,7 @@ def import_(
     ] = "",
     map_: Annotated[
         list[str] | None,
-        typer.Option(
-            "--map", help="For tables, which column is what: TARGET=COLUMN. Repeat for more."
-        ),
+        typer.Option("--map", help="For tables, map a column: TARGET=COLUMN. Repeat for more."),
     ] = None,
     option: Annotated[
         list[str] | None,
@@ -47,10 +45,10 @@ def import_(
     ] = None,
     strict: Annotated[bool, typer.Option(help="Stop at the first bad record.")] = False,
     seconds: Annotated[
-        float, typer.Option(min=1, help="The most seconds that reading one file may take.")
+        float, typer.Option(min=1, help="The time limit for reading one file, in seconds.")
     ] = 60,
     memory: Annotated[
-        int, typer.Option(min=256, help="The most megabytes that reading one file may take.")
+        int, typer.Option(min=256, help="The memory limit for reading one file, in megabytes.")
     ] = 2048,
     json: Json = False,
 ) -> None:
@@ -99,7 +97,7 @@ def _pair(text: str) -> tuple[str, str]:
 
 @app.command("list")
 def list_(json: Json = False) -> None:
-    """The corpora of this workspace."""
+    """List the corpora of this workspace."""
     from assay.reports import listing
     from assay.workbench.searching import corpora
 
@@ -114,7 +112,7 @@ def show(
     doc_id: Annotated[str | None, typer.Argument(help="A document's id.")] = None,
     json: Json = False,
 ) -> None:
-    """One document with what it cites and what cites it; without an id, the corpus itself."""
+    """Show a document with its citations in both directions. Without an id, show the corpus."""
     from assay.reports import listing
     from assay.workbench.searching import corpora
 
@@ -128,7 +126,7 @@ def show(
 
 @app.command()
 def stats(corpus: Corpus, json: Json = False) -> None:
-    """What is in a corpus: types, years, languages, field coverage, citations, scan quality."""
+    """Summarize a corpus: types, years, languages, field coverage, citations, scan quality."""
     from assay.reports import listing
     from assay.workbench.searching import corpora
 
@@ -138,7 +136,7 @@ def stats(corpus: Corpus, json: Json = False) -> None:
 
 @app.command()
 def check(corpus: Corpus, json: Json = False) -> None:
-    """Near-duplicates, dangling references, documents without text, poor scans. Records that could
+    """Find near-duplicates, dangling references, missing texts and poor scans. Records that could
     not be read are errors: the exit code is 1."""
     from assay.core.types import counted
     from assay.reports import listing
@@ -155,7 +153,7 @@ def check(corpus: Corpus, json: Json = False) -> None:
 @app.command()
 def freeze(
     corpus: Corpus,
-    output: Annotated[Path, typer.Argument(help="The file, best ending in .assay.")],
+    output: Annotated[Path, typer.Argument(help="The file to write, preferably ending in .assay.")],
     json: Json = False,
 ) -> None:
     """Write one portable file with the corpus and its fingerprint."""
@@ -202,7 +200,8 @@ def index(
     into: Annotated[
         str,
         typer.Option(
-            metavar="ENGINE", help="Load it into this engine of assay.toml, to be ranked there."
+            metavar="ENGINE",
+            help="Load the corpus into this engine of assay.toml, which then ranks it.",
         ),
     ] = "",
     dataset: Annotated[
@@ -211,7 +210,9 @@ def index(
     ] = None,
     config: Annotated[
         Path | None,
-        typer.Option(help="The file with the engine of --into.", show_default="assay.toml"),
+        typer.Option(
+            help="The configuration file with the engine of --into.", show_default="assay.toml"
+        ),
     ] = None,
     on: On = "",
     json: Json = False,
@@ -264,17 +265,17 @@ def search(
     query: Annotated[
         str, typer.Argument(help="Keywords, a question or a description of facts.")
     ] = "",
-    top_k: Annotated[int, typer.Option(min=1, max=1000, help="How many hits.")] = 10,
+    top_k: Annotated[int, typer.Option(min=1, max=1000, help="How many hits to return.")] = 10,
     topic: Annotated[str, typer.Option(help="Only this topic.")] = "",
     statute: Annotated[str, typer.Option(help="Only documents that cite this.")] = "",
     law: Annotated[str, typer.Option(help="Only this act.")] = "",
-    language: Annotated[str, typer.Option(help="Only documents in this: en, fi, he.")] = "",
-    year: Annotated[str, typer.Option(help="2015 or 2010-2020.")] = "",
-    as_of: Annotated[
-        str, typer.Option(help="Only what was in force on this day, YYYY-MM-DD.")
+    language: Annotated[
+        str, typer.Option(help="Only documents in this language: en, fi or he.")
     ] = "",
-    like: Annotated[str, typer.Option(help="More like this document.")] = "",
-    explain: Annotated[bool, typer.Option(help="Say what put each hit there.")] = False,
+    year: Annotated[str, typer.Option(help="A year or a range: 2015 or 2010-2020.")] = "",
+    as_of: Annotated[str, typer.Option(help="Only law in force on this day, YYYY-MM-DD.")] = "",
+    like: Annotated[str, typer.Option(help="Find documents similar to this one.")] = "",
+    explain: Annotated[bool, typer.Option(help="Explain why each hit was found.")] = False,
     json: Json = False,
 ) -> None:
     """Search a corpus. Each hit has a score, its answer or passage, statutes, date and writer."""

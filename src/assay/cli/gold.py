@@ -43,17 +43,17 @@ class ComparedKind(StrEnum):
 def agreement(
     dataset: Annotated[Path, typer.Argument(help="The gold set, with its votes beside it.")],
     judges: Annotated[
-        str, typer.Option(help="Compare these judges only, as in ada,ben; of any kind.")
+        str, typer.Option(help="Compare only these judges, of any kind, such as ada,ben.")
     ] = "",
     kind: Annotated[
         ComparedKind | None,
         typer.Option(
-            help="human, machine, or across: people against machines. Else the first "
-            "of these that share a pair."
+            help="human, machine, or across (people against machines). By default, the "
+            "first that share a pair."
         ),
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write a page as .md.")
+        Path | None, typer.Option("--output", "-o", help="Write a Markdown page (.md).")
     ] = None,
     json: Json = False,
 ) -> None:
@@ -78,11 +78,11 @@ def agreement(
 def export(
     dataset: GoldFile,
     to: Annotated[str, typer.Option(help="quepid, quepid-book, label-studio or argilla.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Where to write.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The file to write.")],
     corpus: Annotated[
         Path | None, typer.Option(help=f"Where the texts of the documents are: {CORPUS}.")
     ] = None,
-    judge: Annotated[str, typer.Option(help="Only what is dealt to this judge.")] = "",
+    judge: Annotated[str, typer.Option(help="Only pairs assigned to this judge.")] = "",
     with_votes: Annotated[
         bool, typer.Option(help="Send every pair with its votes. Without this the file is blind.")
     ] = False,
@@ -109,7 +109,10 @@ def packet(
         Path, typer.Option("--output", "-o", help="The packet: .html, .jsonl or .csv.")
     ],
     judge: Annotated[
-        str, typer.Option(help="What is dealt to this judge; else what nobody has judged.")
+        str,
+        typer.Option(
+            help="Only pairs assigned to this judge. By default, pairs that nobody has judged."
+        ),
     ] = "",
     corpus: Annotated[
         str, typer.Option(help=f"Where the documents are: {CORPUS}.", show_default="the pool's")
@@ -120,7 +123,9 @@ def packet(
     limit: Annotated[int | None, typer.Option(min=1, help="Judge at most this many pairs.")] = None,
     language: Annotated[
         str,
-        typer.Option(help="Of the page: en, fi or he.", show_default="that of the queries"),
+        typer.Option(
+            help="The language of the page: en, fi or he.", show_default="that of the queries"
+        ),
     ] = "",
     json: Json = False,
 ) -> None:
@@ -161,7 +166,7 @@ def rubric(
             show_default="relevance-1",
         ),
     ] = "",
-    copy: Annotated[str, typer.Argument(help="With 'new': what to call the copy.")] = "",
+    copy: Annotated[str, typer.Argument(help="With 'new': the name of the copy.")] = "",
     from_: Annotated[
         str, typer.Option("--from", help="With 'new': the rubric to copy.")
     ] = "relevance-1",
@@ -192,7 +197,7 @@ def rubric(
 # ── `assay gold validate`, `stats`, `convert`, `next` and `perturb` ───────────────────────────────
 
 app = typer.Typer(
-    help="Gold sets: make, judge, check, look at, convert, perturb.", no_args_is_help=True
+    help="Gold sets: create, judge, check, inspect, convert, perturb.", no_args_is_help=True
 )
 
 
@@ -210,7 +215,7 @@ def validate(
     strict: Annotated[bool, typer.Option(help="Exit with 1 if there are flags.")] = False,
     json: Json = False,
 ) -> None:
-    """Check a gold set: references, texts, what is unjudged, the rubric's checklist, targets."""
+    """Check a gold set: references, texts, unjudged documents, the rubric's checklist, targets."""
     import msgspec
 
     from assay.core.types import counted
@@ -245,7 +250,7 @@ def validate(
 
 @app.command()
 def stats(dataset: GoldFile, json: Json = False) -> None:
-    """Show what is in a gold set: topics, types, grades, judgments per query."""
+    """Summarize a gold set: topics, types, grades, judgments per query."""
     from assay.reports import listing
     from assay.workbench.judging import gold_sets
 
@@ -258,7 +263,9 @@ def stats(dataset: GoldFile, json: Json = False) -> None:
 @app.command()
 def convert(
     dataset: Annotated[Path, typer.Argument(help="The gold set to read.")],
-    output: Annotated[Path, typer.Argument(help="Where to write; the ending names the format.")],
+    output: Annotated[
+        Path, typer.Argument(help="The file to write. Its extension sets the format.")
+    ],
     source_format: Annotated[
         str | None, typer.Option("--from", help="json, golden, jsonl, csv, trec, beir or quepid.")
     ] = None,
@@ -276,7 +283,7 @@ def convert(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Convert a gold set to another format, and say what that format cannot hold."""
+    """Convert a gold set to another format, and report what that format cannot hold."""
     from assay.workbench.judging import gold_sets
 
     written, lost = gold_sets.convert_gold(
@@ -302,11 +309,11 @@ def convert(
 def next_(
     first: Annotated[Path, typer.Argument(help="A results file.")],
     second: Annotated[
-        Path | None, typer.Argument(help="Another one: is it better than the first?")
+        Path | None, typer.Argument(help="Another results file, to test whether it is better.")
     ] = None,
     primary: Annotated[str, typer.Option(help="The measure that decides.")] = "nDCG@10",
     threshold: Annotated[
-        float | None, typer.Option(help="With one file: does it reach this value?")
+        float | None, typer.Option(help="With one file: the value to reach.")
     ] = None,
     limit: Annotated[int, typer.Option(min=1, help="How many pairs to show, or to queue.")] = 20,
     output: Annotated[
@@ -354,7 +361,7 @@ def _suggested_pairs(pairs: Sequence[Pair]) -> list[AskedPair]:
 def perturb(
     dataset: Annotated[Path, typer.Argument(help="A golden set.")],
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="Where the set with its variants goes.")
+        Path, typer.Option("--output", "-o", help="The file for the set with its variants.")
     ],
     kind: Annotated[
         list[str] | None,
@@ -364,9 +371,7 @@ def perturb(
     language: Annotated[
         str | None, typer.Option(help="fi, en or he. By default the language of the questions.")
     ] = None,
-    only_variants: Annotated[
-        bool, typer.Option(help="Leave the questions themselves out.")
-    ] = False,
+    only_variants: Annotated[bool, typer.Option(help="Leave out the original questions.")] = False,
     on: On = "",
     json: Json = False,
 ) -> None:
@@ -397,7 +402,7 @@ LOGGED = 50  # queries taken from the search log, where nothing else is asked
 Corpus = Annotated[Path | None, typer.Option(help=f"Where the documents are: {CORPUS}.")]
 
 
-Pooled = Annotated[list[Path], typer.Argument(help="The gold set; nothing in it need be judged.")]
+Pooled = Annotated[list[Path], typer.Argument(help="The gold set. It need not be judged.")]
 Engines = Annotated[
     list[str] | None,
     typer.Option(
@@ -414,21 +419,22 @@ Modules = Annotated[
     typer.Option(help="Your engine: path.to.module, module:Class or file.py; repeat for more."),
 ]
 Cited = Annotated[
-    bool, typer.Option(help="Also take what the documents on top cite, or are cited by.")
+    bool, typer.Option(help="Also pool documents that the top results cite or are cited by.")
 ]
-Depth = Annotated[int, typer.Option(min=1, help="How deep to look into each system.")]
-Judges = Annotated[str, typer.Option(help="Deal the pairs to these, as in anna,bertil.")]
+Depth = Annotated[int, typer.Option(min=1, help="How many results to take from each system.")]
+Judges = Annotated[str, typer.Option(help="Assign the pairs to these judges, such as anna,bertil.")]
 Overlap = Annotated[
     float | None,
     typer.Option(help="The share of pairs that goes to two judges, 0 to 1.", show_default="0"),
 ]
 Seed = Annotated[
-    int | None, typer.Option(help="Fixes the random order and the deal.", show_default="0")
+    int | None,
+    typer.Option(help="The seed of the random order and the assignment.", show_default="0"),
 ]
 Pairs = Annotated[
     Path | None, typer.Option("--output", "-o", help="Write the pairs to judge as .csv or .json.")
 ]
-Queued = Annotated[bool, typer.Option("--queue", help="Put what waits in the review queue.")]
+Queued = Annotated[bool, typer.Option("--queue", help="Add the pending pairs to the review queue.")]
 
 
 def init(
@@ -437,19 +443,20 @@ def init(
         str, typer.Option(help="The rubric it is judged by: a name or a file.")
     ] = "relevance-1",
     taxonomy: Annotated[
-        Path | None, typer.Option(help="A JSON of topics and their legal issues.")
+        Path | None, typer.Option(help="A JSON file of topics and their legal issues.")
     ] = None,
     queries: Annotated[
         str,
-        typer.Option(
-            help="A .txt with one query a line, a .csv, or 'logs' for what people searched."
-        ),
+        typer.Option(help="A .txt with one query per line, a .csv, or 'logs' for logged searches."),
     ] = "",
     limit: Annotated[
-        int | None, typer.Option(min=1, help="With logs: how many.", show_default=str(LOGGED))
+        int | None,
+        typer.Option(min=1, help="With logs: how many queries.", show_default=str(LOGGED)),
     ] = None,
-    name: Annotated[str, typer.Option(help="What to call it.", show_default="the file name")] = "",
-    description: Annotated[str, typer.Option(help="What it is for.")] = "",
+    name: Annotated[
+        str, typer.Option(help="The name of the set.", show_default="the file name")
+    ] = "",
+    description: Annotated[str, typer.Option(help="The purpose of the set.")] = "",
     store: StoreUrl = "",
     json: Json = False,
 ) -> None:
@@ -457,7 +464,7 @@ def init(
     from assay.workbench.judging import set_edits
 
     if limit is not None and queries != LOGS:
-        raise UsageError("--limit goes with --queries logs")
+        raise UsageError("--limit requires --queries logs")
     found = _queries(queries, limit or LOGGED, store)
     made = set_edits.init_gold(
         dataset, found, rubric=rubric, taxonomy=taxonomy, name=name, description=description
@@ -494,18 +501,20 @@ def add(
     ] = None,
     id: Annotated[str, typer.Option(help="Its id.", show_default="the next number")] = "",
     type: Annotated[
-        str, typer.Option(help="Its type: keyword, natural_language or fact_pattern.")
+        str, typer.Option(help="The type of the query: keyword, natural_language or fact_pattern.")
     ] = "",
     topic: Annotated[str, typer.Option(help="Its topic.")] = "",
-    issue: Annotated[str, typer.Option(help="Its legal issue.")] = "",
-    notes: Annotated[str, typer.Option(help="What it tests; judges do not see it.")] = "",
+    issue: Annotated[str, typer.Option(help="The legal issue of the query.")] = "",
+    notes: Annotated[str, typer.Option(help="What the query tests. Judges do not see it.")] = "",
     document: Annotated[str, typer.Option(help="A document to have judged.")] = "",
     for_query: Annotated[
         str, typer.Option("--for", help="With --document: the id of the query.")
     ] = "",
-    why: Annotated[str, typer.Option(help="With --document: why; judges do not see it.")] = "",
+    why: Annotated[
+        str, typer.Option(help="With --document: the reason. Judges do not see it.")
+    ] = "",
     remove: Annotated[
-        bool, typer.Option("--remove", help="With --document: take the pair out again.")
+        bool, typer.Option("--remove", help="With --document: remove the pair.")
     ] = False,
     corpus: Corpus = None,
     json: Json = False,
@@ -528,7 +537,7 @@ def add(
         _print_made(set_edits.add_queries(dataset, found), json=json)
         return
     if not for_query:
-        raise UsageError("say for which query: --for QUERY_ID")
+        raise UsageError("name the query: --for QUERY_ID")
     if remove:
         gone = set_edits.remove_document(dataset, for_query, document)
         emit(gone, lambda: f"{document} on {for_query}", json=json)

@@ -26,7 +26,10 @@ Partial = Annotated[
 ]
 LEFT_OUT = 10  # rejected rows that are listed; taste
 Kind = Annotated[
-    str, typer.Option(help="human or machine, for files that do not say.", show_default="human")
+    str,
+    typer.Option(
+        help="The kind of judge, if the file does not say: human or machine.", show_default="human"
+    ),
 ]
 
 
@@ -38,7 +41,7 @@ def merge(
     ] = None,
     judge: Annotated[
         str,
-        typer.Option("--judge", "--by", help="Who judged, for files that do not say."),
+        typer.Option("--judge", "--by", help="The judge, if the file names none."),
     ] = "",
     kind: Kind = "",
     corpus: Corpus = None,
@@ -46,7 +49,10 @@ def merge(
         bool, typer.Option(help="Accept pairs that nobody was asked to judge.")
     ] = False,
     sample: Annotated[
-        bool, typer.Option(help="The votes are a spot check: they measure labels and change none.")
+        bool,
+        typer.Option(
+            help="Treat the votes as a spot check, which measures labels without changing them."
+        ),
     ] = False,
     partial: Partial = False,
     store: Annotated[str, typer.Option(hidden=True, help="No longer needed.")] = "",
@@ -196,8 +202,8 @@ def policy(
 
 def adjudicate(
     dataset: GoldFile,
-    query: Annotated[str, typer.Argument(help="The query to rule on …")] = "",
-    document: Annotated[str, typer.Argument(help="… and the document.")] = "",
+    query: Annotated[str, typer.Argument(help="The query to rule on.")] = "",
+    document: Annotated[str, typer.Argument(help="The document to rule on.")] = "",
     grade: Annotated[int | None, typer.Option(help="The grade.")] = None,
     rationale: Annotated[str, typer.Option(help="Why this grade is right.")] = "",
     by: Annotated[str, typer.Option("--by", help="The name of the person who rules.")] = "",

@@ -26,7 +26,8 @@ def questions(
     by: Annotated[
         str,
         typer.Option(
-            "--by", help="The model that writes: NAME, of a table judges.NAME in assay.toml."
+            "--by",
+            help="The model that writes the questions: NAME of a table judges.NAME in assay.toml.",
         ),
     ],
     output: Annotated[
@@ -36,14 +37,14 @@ def questions(
         ),
     ],
     count: Annotated[
-        int, typer.Option(min=1, max=20, help="How many questions for each document.")
+        int, typer.Option(min=1, max=20, help="The number of questions for each document.")
     ] = 4,
     limit: Annotated[
         int | None, typer.Option(min=1, help="Send at most this many documents.")
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Send the texts without asking.")] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show the first prompt, send nothing.")
+        bool, typer.Option("--dry-run", help="Show the first prompt without sending anything.")
     ] = False,
     config: Annotated[Path | None, typer.Option(help="By default assay.toml.")] = None,
     json: Json = False,
@@ -90,10 +91,10 @@ def judge(
     dataset: GoldFile,
     by: Annotated[str, typer.Option("--by", help="The judge, by its name in assay.toml.")],
     judged: Annotated[
-        bool, typer.Option(help="Judge what people have judged, to see how far they agree.")
+        bool, typer.Option(help="Judge pairs that people have judged, to see how far they agree.")
     ] = False,
     again: Annotated[
-        bool, typer.Option("--again", help="Ask once more where no answer was usable before.")
+        bool, typer.Option("--again", help="Retry pairs that got no usable answer.")
     ] = False,
     limit: Annotated[int | None, typer.Option(min=1, help="Judge at most this many pairs.")] = None,
     corpus: Annotated[
@@ -102,7 +103,10 @@ def judge(
     ] = "",
     yes: Annotated[bool, typer.Option("--yes", help="Send the texts without asking.")] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show the first prompt and the cost, send nothing.")
+        bool,
+        typer.Option(
+            "--dry-run", help="Show the first prompt and the cost without sending anything."
+        ),
     ] = False,
     config: Annotated[Path | None, typer.Option(help="By default assay.toml.")] = None,
     json: Json = False,
@@ -223,5 +227,5 @@ def _ask_leave() -> None:
     if not watched or not typer.confirm("Send them?", err=True):
         raise UsageError(
             "nothing was sent",
-            hint="Say --yes to send these texts; --dry-run shows the first prompt.",
+            hint="Give --yes to send these texts; --dry-run shows the first prompt.",
         )

@@ -30,8 +30,8 @@ CORPUS = "a name, a file or folder of documents, or a frozen file"
 Redact = Annotated[
     list[str] | None,
     typer.Option(
-        help="Hide in queries: email, israeli-id, finnish-id, us-ssn, phone or NAME=PATTERN; "
-        "repeat."
+        help="Redact these in queries: email, israeli-id, finnish-id, us-ssn, phone or "
+        "NAME=PATTERN; repeat for more."
     ),
 ]
 By = Annotated[str, typer.Option("--by", help="Who decides.")]

@@ -51,12 +51,14 @@ def init(
     ] = "",
     minimum: Annotated[
         float | None,
-        typer.Option(min=0, max=1, help="What the measure must reach.", show_default="0.4"),
+        typer.Option(
+            min=0, max=1, help="The value that the measure must reach.", show_default="0.4"
+        ),
     ] = None,
     ci: Annotated[
         str,
         typer.Option(
-            help="Where it runs by itself: github, gitlab or none.", show_default="github"
+            help="The CI service to set up: github, gitlab or none.", show_default="github"
         ),
     ] = "",
     layout: Annotated[
@@ -182,12 +184,12 @@ def show_status() -> None:
 
 
 def doctor(
-    probe: Annotated[bool, typer.Option(help="Ask every configured engine one query.")] = False,
+    probe: Annotated[bool, typer.Option(help="Send one query to every configured engine.")] = False,
     repair: Annotated[
         bool,
         typer.Option(
             "--repair",
-            help="First upgrade the store, and write gold files that are behind their logs.",
+            help="First upgrade the store and update gold files that are behind their logs.",
         ),
     ] = False,
     config: Annotated[Path | None, typer.Option(help="The configuration.")] = None,
@@ -281,22 +283,22 @@ Copied = Annotated[
     typer.Option(
         "--samples",
         metavar="FOLDER",
-        help="Only copy the sample files into this folder, to work on.",
+        help="Only copy the sample files into this folder.",
     ),
 ]
 
 
 def demo(
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="Where the results of the last engine go.")
+        Path, typer.Option("--output", "-o", help="The file for the results of the last engine.")
     ] = Path("demo-results.json"),
     copy_to: Copied = None,
     serve: Annotated[
         bool,
-        typer.Option("--serve", help="Open the workbench on a sample project that is judged."),
+        typer.Option("--serve", help="Open the workbench on a judged sample project."),
     ] = False,
     fresh: Annotated[
-        bool, typer.Option("--fresh", help="With --serve: throw the sample project away first.")
+        bool, typer.Option("--fresh", help="With --serve: delete the sample project first.")
     ] = False,
     folder: Annotated[
         Path, typer.Option(help="With --serve: the folder of the sample project.")
@@ -305,7 +307,7 @@ def demo(
         int, typer.Option(min=1, max=65535, help="With --serve: the port on this machine.")
     ] = 8350,
     accounts: Annotated[
-        bool, typer.Option("--accounts", help="With --serve: people sign in, as in a team.")
+        bool, typer.Option("--accounts", help="With --serve: require people to sign in.")
     ] = False,
     json: Json = False,
 ) -> None:
@@ -319,7 +321,7 @@ def demo(
         _serve(folder, port, fresh=fresh, accounts=accounts)
         return
     if fresh or accounts:
-        raise UsageError("--fresh and --accounts go with --serve")
+        raise UsageError("--fresh and --accounts require --serve")
     _score_sample(output, json=json)
 
 
@@ -399,21 +401,21 @@ def _serve(folder: Path, port: int, *, fresh: bool, accounts: bool) -> None:
 ProxySecret = Annotated[
     str,
     typer.Option(
-        help="Shared with a reverse proxy that signs people in by a signed header.",
+        help="A secret shared with a reverse proxy that signs people in with a signed header.",
         envvar="ASSAY_PROXY_SECRET",
     ),
 ]
 Token = Annotated[
     str,
     typer.Option(
-        help="A key for services that log, beside those of `assay people key`.",
+        help="One more key for services that log, besides those of `assay people key`.",
         envvar="ASSAY_TOKEN",
     ),
 ]
 
 
 def serve(
-    host: Annotated[str, typer.Option(help="Where to listen.")] = "127.0.0.1",
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=1, max=65535, help="The port.")] = 8350,
     gold: Annotated[
         list[Path] | None, typer.Option(help="A gold set to review. Repeat for more.")
@@ -422,20 +424,20 @@ def serve(
         bool,
         typer.Option(
             "--accounts",
-            help="People sign in. Needed to let other machines in; on by itself once "
-            "somebody has an account.",
+            help="Require people to sign in. Other machines need this. It is automatic once "
+            "anyone has an account.",
         ),
     ] = False,
     address: Annotated[
         str,
-        typer.Option(help="The address people use, where a reverse proxy stands in front."),
+        typer.Option(help="The public address, if a reverse proxy is in front."),
     ] = "",
     behind_proxy: Annotated[
         list[str] | None,
         typer.Option(
             metavar="ADDRESS",
-            help="The IP address or network that the reverse proxy connects from. Needed where "
-            "--host is not this machine alone. Repeat for more.",
+            help="The IP address or network that the reverse proxy connects from. Required "
+            "unless --host is this machine only. Repeat for more.",
         ),
     ] = None,
     allowed_host: Annotated[
@@ -445,12 +447,12 @@ def serve(
     token: Token = "",
     log_format: Annotated[
         Literal["text", "json"],
-        typer.Option(help="json: a line for every request on stderr, without personal text."),
+        typer.Option(help="json: log every request on stderr, without personal text."),
     ] = "text",
     redact: Redact = None,
     retention: Annotated[
         float | None,
-        typer.Option(min=0, callback=a_number, help="Forget searches older than this, in days."),
+        typer.Option(min=0, callback=a_number, help="Delete searches older than this, in days."),
     ] = None,
     store: StoreUrl = "",
 ) -> None:
@@ -484,14 +486,14 @@ def serve(
 
 def mcp(
     http: Annotated[
-        bool, typer.Option(help="Streamable HTTP instead of standard input and output.")
+        bool, typer.Option(help="Use streamable HTTP instead of standard input and output.")
     ] = False,
-    host: Annotated[str, typer.Option(help="Where to listen.")] = "127.0.0.1",
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=1, max=65535, help="The port.")] = 8351,
     config: Annotated[Path | None, typer.Option(help="The configuration.")] = None,
     gold: Annotated[
         list[Path] | None,
-        typer.Option(help="A gold set beside those of the configuration; repeat."),
+        typer.Option(help="A gold set besides those of the configuration. Repeat for more."),
     ] = None,
     store: StoreUrl = "",
 ) -> None:
@@ -510,7 +512,7 @@ def mcp(
 
 
 people_app = typer.Typer(
-    help="Accounts of the workbench: list, invite, remove, reset a password, keys of services.",
+    help="Workbench accounts: list, invite, remove, reset a password, manage keys.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
@@ -524,7 +526,7 @@ LOCAL = "http://127.0.0.1:8350"
 
 @people_app.command("list")
 def list_(store: StoreUrl = "", json: Json = False) -> None:
-    """Everybody with an account, open links and keys."""
+    """List accounts, open links and keys."""
     from rich.table import Table
 
     from assay.workbench.project.people import everybody
@@ -556,7 +558,7 @@ def invite(
     store: StoreUrl = "",
     json: Json = False,
 ) -> None:
-    """Print a link with which somebody joins; it works once, for a week."""
+    """Print an invitation link. It works once, within a week."""
     from assay.core.errors import UsageError
     from assay.reports.words import page_words
     from assay.workbench.project import people
@@ -564,7 +566,7 @@ def invite(
 
     known = next((one for one in people.ROLES if one == role), None)
     if known is None:
-        raise UsageError(f"no role {role!r}", hint=f"Known: {', '.join(people.ROLES)}.")
+        raise UsageError(f"unknown role {role!r}", hint=f"Known: {', '.join(people.ROLES)}.")
     with opened(store, create=not is_named(store)) as service:
         link = people.invite(service, name, known, by=people.AT_THE_TERMINAL)
         others = dealt_to_others(service, link.name, known)
@@ -576,7 +578,7 @@ def invite(
 
 @people_app.command()
 def reset(name: Name, address: Address = LOCAL, store: StoreUrl = "", json: Json = False) -> None:
-    """Print a link with which somebody sets a new password; it works once, for a day."""
+    """Print a link to set a new password. It works once, within a day."""
     from assay.workbench.project import people
 
     with opened(store, create=False) as service:
@@ -594,7 +596,7 @@ def _print_link(name: str, address: str, token: str, *, json: bool) -> None:
 
 @people_app.command()
 def remove(name: Name, why: Why = "", store: StoreUrl = "", json: Json = False) -> None:
-    """Take somebody's access away; votes and decisions stay."""
+    """Remove a person's access. Votes and decisions stay."""
     from assay.workbench.project import people
 
     with opened(store, create=False) as service:
@@ -606,18 +608,22 @@ def remove(name: Name, why: Why = "", store: StoreUrl = "", json: Json = False) 
 @people_app.command()
 def key(
     name: Annotated[str, typer.Argument(help="The name of the service.")],
-    kind: Annotated[str, typer.Option(help="log: it can log. watch: it reads figures.")] = "log",
-    end: Annotated[bool, typer.Option("--end", help="End the key instead.")] = False,
+    kind: Annotated[
+        str, typer.Option(help="log: may log searches. watch: may read figures.")
+    ] = "log",
+    end: Annotated[bool, typer.Option("--end", help="Revoke the key instead.")] = False,
     store: StoreUrl = "",
     json: Json = False,
 ) -> None:
-    """Print a key for a service: one that can log, or read figures, and nothing else."""
+    """Create a key for a service. It may only log searches, or only read figures."""
     from assay.core.errors import UsageError
     from assay.workbench.project import people
 
     known = next((one for one in people.KEY_KINDS if one == kind), None)
     if known is None:
-        raise UsageError(f"no kind of key {kind!r}", hint=f"Known: {', '.join(people.KEY_KINDS)}.")
+        raise UsageError(
+            f"unknown kind of key {kind!r}", hint=f"Known: {', '.join(people.KEY_KINDS)}."
+        )
     with opened(store, create=not is_named(store)) as service:
         if end:
             people.end_key(service, name, by=people.AT_THE_TERMINAL)

@@ -120,10 +120,11 @@ def plan(
     a: Annotated[Path, typer.Argument(help="Results of one engine.")],
     b: Annotated[Path, typer.Argument(help="Results of another engine on the same queries.")],
     difference: Annotated[
-        float, typer.Option(callback=a_number, help="The difference that matters to you.")
+        float, typer.Option(callback=a_number, help="The smallest difference that matters to you.")
     ] = 0.03,
     power: Annotated[
-        float, typer.Option(callback=a_number, help="The chance of seeing such a difference.")
+        float,
+        typer.Option(callback=a_number, help="The chance of detecting that difference (power)."),
     ] = 0.8,
     primary: Annotated[
         str, typer.Option(help="The measure that decides. By default nDCG@10, or the pass rate.")
@@ -131,7 +132,7 @@ def plan(
     agreement: Annotated[
         float | None,
         typer.Option(
-            callback=a_number, help="How two judges agree: kappa or alpha of `gold agreement`."
+            callback=a_number, help="How far two judges agree: kappa or alpha of `gold agreement`."
         ),
     ] = None,
     json: Json = False,
@@ -177,9 +178,7 @@ def compare(
     ] = "",
     equivalence: Annotated[
         float | None,
-        typer.Option(
-            help="A margin such as 0.02: also say whether B is shown to be no worse than that."
-        ),
+        typer.Option(help="Also test whether B is no worse than A by this margin, such as 0.02."),
     ] = None,
     worst_case: Annotated[
         bool,

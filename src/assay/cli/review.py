@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 def bootstrap(
     gold: Annotated[Path, typer.Argument(help="The gold set to write.")] = GOLD_SET,
     min_support: Annotated[
-        int, typer.Option(help="How many searches must have confirmed a document.")
+        int, typer.Option(help="The number of searches that must confirm a document.")
     ] = 1,
     recent: Annotated[
         float | None,
@@ -49,7 +49,9 @@ def bootstrap(
     min_grade: Annotated[
         int, typer.Option(help="The weakest sign to use: 3 cited, 2 voted for, 1 clicked.")
     ] = 3,
-    dry_run: Annotated[bool, typer.Option(help="Show the difference, write nothing.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option(help="Show the difference without writing anything.")
+    ] = False,
     store: StoreUrl = "",
     on: On = "",
     json: Json = False,
@@ -196,7 +198,7 @@ def withdraw(
     by: By,
     why: Why = "",
     gone: Annotated[
-        bool, typer.Option(help="The file is gone for good: withdraw all its suggestions.")
+        bool, typer.Option(help="Withdraw all suggestions for a file that no longer exists.")
     ] = False,
     store: StoreUrl = "",
     json: Json = False,
@@ -276,7 +278,7 @@ def backlog(
     )
 
     if webhook and not webhook.startswith(("http://", "https://")):
-        raise UsageError("a webhook is an http or https address", where=webhook)
+        raise UsageError("a webhook must be an http or https address", where=webhook)
     limits = Limits(max_pending=max_pending, max_age_days=max_age)
     try:
         with opened(store, read_only=True) as service:
@@ -332,14 +334,14 @@ def _show(figures: Backlog | None, external: dict[str, ExternalBacklog], *, json
 LISTED = 50  # unresolved citations
 
 logs_app = typer.Typer(
-    help="Search logs: import searches, feedback and decisions; forget what is old.",
+    help="Search logs: import searches, feedback and decisions; delete old searches.",
     no_args_is_help=True,
 )
 
 
 @logs_app.command("import")
 def import_searches(
-    path: Annotated[Path, typer.Argument(help="Searches, one JSON object a line.")],
+    path: Annotated[Path, typer.Argument(help="Searches, one JSON object per line.")],
     redact: Redact = None,
     store: StoreUrl = "",
     json: Json = False,
@@ -356,7 +358,8 @@ def import_searches(
 @logs_app.command()
 def traces(
     path: Annotated[
-        Path, typer.Argument(help="Spans of OpenTelemetry, Phoenix or Langfuse, one object a line.")
+        Path,
+        typer.Argument(help="Spans of OpenTelemetry, Phoenix or Langfuse, one object per line."),
     ],
     answers: Annotated[
         Path | None,
@@ -368,7 +371,7 @@ def traces(
     store: StoreUrl = "",
     json: Json = False,
 ) -> None:
-    """Import the searches of traces: every retriever span is one."""
+    """Import searches from traces. Every retriever span is one search."""
     from assay.workbench.project import logs
 
     with opened(store, create=True) as service:
@@ -381,7 +384,8 @@ def traces(
 @logs_app.command()
 def feedback(
     path: Annotated[
-        Path, typer.Argument(help="Scores, votes and clicks on logged searches, one object a line.")
+        Path,
+        typer.Argument(help="Scores, votes and clicks on logged searches, one object per line."),
     ],
     store: StoreUrl = "",
     json: Json = False,
@@ -402,10 +406,10 @@ def feedback(
 
 @logs_app.command()
 def decisions(
-    path: Annotated[Path, typer.Argument(help="Finalised decisions, one JSON object a line.")],
+    path: Annotated[Path, typer.Argument(help="Finalised decisions, one JSON object per line.")],
     corpus: Annotated[
         list[str] | None,
-        typer.Option(help=f"Resolve citations in this corpus: {CORPUS}; repeat."),
+        typer.Option(help=f"Resolve citations in this corpus: {CORPUS}; repeat for more."),
     ] = None,
     same_case: Annotated[
         bool, typer.Option(help="Only searches made for the decision's own case.")
@@ -447,7 +451,7 @@ def _of_whose_case(cases: CaseCounts) -> str:
 @logs_app.command()
 def purge(
     older_than: Annotated[
-        float, typer.Option(callback=a_number, help="Forget what is older than this many days.")
+        float, typer.Option(callback=a_number, help="Delete searches older than this many days.")
     ],
     keep_cited: Annotated[
         bool, typer.Option(help="Keep searches that a decision confirmed.")
@@ -456,7 +460,7 @@ def purge(
     store: StoreUrl = "",
     json: Json = False,
 ) -> None:
-    """Forget searches by age."""
+    """Delete old searches."""
     from assay.workbench.project import logs
 
     with opened(store, create=False) as service:

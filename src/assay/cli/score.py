@@ -39,18 +39,18 @@ EngineName = Annotated[
 ]
 ConfigFile = Annotated[
     Path | None,
-    typer.Option(help="Where engines are configured.", show_default="assay.toml"),
+    typer.Option(help="The file that configures engines.", show_default="assay.toml"),
 ]
 Timeout = Annotated[
     str | None,
     typer.Option(
-        help="For one query, such as 5s or 300ms. By default what the engine's table says.",
+        help="The time limit for one query, such as 5s or 300ms. By default, the engine's own.",
         show_default="60s",
     ),
 ]
 Concurrency = Annotated[
     int | None,
-    typer.Option(min=1, max=256, help="How many queries to ask at once.", show_default="1"),
+    typer.Option(min=1, max=256, help="How many queries to run at once.", show_default="1"),
 ]
 SavedRun = Annotated[
     Path | None, typer.Option(help="Saved results: results JSON, TREC run or BEIR JSON.")
@@ -64,7 +64,7 @@ Measures = Annotated[
     typer.Option("--measure", "-m", help="A measure such as 'P(rel=2)@5'; repeat for more."),
 ]
 TopK = Annotated[
-    int | None, typer.Option(min=1, help="How many results to ask for.", show_default="20")
+    int | None, typer.Option(min=1, help="The number of results to request.", show_default="20")
 ]
 BaselineFile = Annotated[Path | None, typer.Option(help="Compare with this baseline file.")]
 Update = Annotated[bool, typer.Option(help="Record the results as the new baseline.")]
@@ -86,7 +86,7 @@ WithMachine = Annotated[
 Hits = Annotated[
     str,
     typer.Option(
-        help="How many hits of a query the results keep, or 'all'.",
+        help="The number of hits to keep for each query, or 'all'.",
         show_default="the deepest cutoff, 20 at least",
         metavar="N",
     ),
@@ -105,9 +105,7 @@ WorstCase = Annotated[
         "--worst-case", help="Use intervals that hold even where a few queries fail completely."
     ),
 ]
-Language = Annotated[
-    str, typer.Option(help="The language of what is shown and reported: en, fi, he.")
-]
+Language = Annotated[str, typer.Option(help="The language of output and reports: en, fi or he.")]
 
 
 def score(
@@ -267,12 +265,12 @@ def _leave_with(verdict: Verdict | None, *, recorded: bool, words: Words) -> Non
 
 def run(
     config: Annotated[Path, typer.Option(help="The configuration.")] = Path("assay.toml"),
-    fresh: Annotated[bool, typer.Option(help="Run every pair again, whatever is cached.")] = False,
+    fresh: Annotated[bool, typer.Option(help="Run every pair again and ignore the cache.")] = False,
     comment: Annotated[
         Path | None, typer.Option(help="Write a short pull-request comment (Markdown) here.")
     ] = None,
     texts: Annotated[
-        bool, typer.Option(help="Put the words of queries into the comment, not only ids.")
+        bool, typer.Option(help="Show the text of queries in the comment, not only their ids.")
     ] = False,
     on: On = "",
     json: Json = False,
@@ -370,7 +368,7 @@ engines_app = typer.Typer(
 
 @engines_app.command("list")
 def list_engines_command(config: ConfigFile = None, json: Json = False) -> None:
-    """The engines of the configuration, of the workspace, and the baselines."""
+    """List the engines of the configuration and the workspace, and the baselines."""
     from assay.reports import listing
     from assay.workbench.scoring.engines import list_engines
 
@@ -381,10 +379,10 @@ def list_engines_command(config: ConfigFile = None, json: Json = False) -> None:
 
 @engines_app.command("presets")
 def show_presets(
-    name: Annotated[str, typer.Argument(help="One of them.", show_default="all")] = "",
+    name: Annotated[str, typer.Argument(help="The preset to show.", show_default="all")] = "",
     json: Json = False,
 ) -> None:
-    """Show ready tables for well-known engines. Your own keys replace theirs."""
+    """Show ready-made tables for well-known engines. Your own keys override theirs."""
     from assay.reports.listing import preset_tables
     from assay.workbench.scoring.engines import list_presets
 
@@ -414,13 +412,13 @@ def try_out(
     ] = None,
     corpus: Annotated[str, typer.Option(help="Ask as a row of this corpus would.")] = "",
     practice_area: Annotated[
-        str, typer.Option(help="Ask as a row of this practice area would.")
+        str, typer.Option(help="Search as for a row of this practice area.")
     ] = "",
     language: Annotated[
-        str, typer.Option(help="Ask as a row in this language would: en, fi or he.")
+        str, typer.Option(help="Search as for a row in this language: en, fi or he.")
     ] = "",
-    as_of: Annotated[str, typer.Option(help="Ask as a row of this day would.")] = "",
-    filters: Annotated[str, typer.Option(help="Ask as a row with these filters would; JSON.")] = "",
+    as_of: Annotated[str, typer.Option(help="Search as of this date.")] = "",
+    filters: Annotated[str, typer.Option(help="Search with these filters, as JSON.")] = "",
     json: Json = False,
 ) -> None:
     """Ask one query. Show the request, the answer, what was read from it, and what is wrong. For an

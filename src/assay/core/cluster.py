@@ -127,8 +127,8 @@ def _connected(address: str) -> Iterator[Any]:
     local = LOCAL.fullmatch(address)
     if local is None and "://" not in address:
         raise InputError(
-            f"--on {address!r} is no scheduler",
-            hint="Say tcp://HOST:PORT, or local:2 for two here.",
+            f"--on {address!r} is not a scheduler",
+            hint="Use tcp://HOST:PORT, or local:2 for two workers on this machine.",
         )
     with contextlib.ExitStack() as stack:
         stack.enter_context(imported("dask", "a cluster", "cluster").config.set(LARGE))

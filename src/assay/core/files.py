@@ -116,7 +116,7 @@ def refuse_repeated_keys(line: str, value: Any, path: Path, number: int) -> None
 
 def _twice(key: str, line: int, path: Path) -> InputError:
     return InputError(
-        f"the key {key!r} comes twice in one object",
+        f"the key {key!r} appears twice in one object",
         where=f"{path}:{line}",
         hint="Keep one of the two.",
     )

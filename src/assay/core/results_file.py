@@ -126,7 +126,7 @@ def refuse_unsound(results: Results) -> None:
     share = results.receipt.gold.approved_share
     if share is not None and not 0 <= share <= 1:
         raise msgspec.ValidationError(
-            f"{share:g} is no share of rows, expected 0 to 1 - at `$.receipt.gold.approved_share`"
+            f"{share:g} is not a share, expected 0 to 1 - at `$.receipt.gold.approved_share`"
         )
     if isinstance(results, GoldenResults):
         return

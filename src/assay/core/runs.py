@@ -1,7 +1,7 @@
 """Build runs from engine answers or scores, with the one ranking rule of Assay.
 
 The engine's order is the truth. Where only scores exist (TREC runs, BEIR results, dicts of scores)
-the order is trec_eval's: score descending, then id descending. A document that comes twice keeps
+the order is trec_eval's: score descending, then id descending. A document that appears twice keeps
 its first place and is counted.
 
 A run may have millions of rows, so that ranking works on whole columns, a block of whole queries at

@@ -208,7 +208,7 @@ class Worker:
         if self._limit <= time.monotonic():
             return Failure(kind="late", message=f"not done after {self._seconds:g} s")
         if self._silent_until <= time.monotonic():
-            return Failure(kind="silent", message="it gives no sign of life")
+            return Failure(kind="silent", message="it does not respond")
         return None if self._process.poll() is None else self._ended()
 
     def stop(self) -> None:
@@ -275,7 +275,7 @@ class Worker:
             status = self._process.wait(LOOK)
             how = f"signal {-status}" if status < 0 else f"status {status}"
             return Failure(kind="ended", message=f"its process ended with {how}")
-        return Failure(kind="ended", message="its process gives no answers any more")
+        return Failure(kind="ended", message="its process no longer answers")
 
     def _close_input(self) -> None:
         assert self._process.stdin is not None
@@ -377,7 +377,7 @@ def _run_payload(payload: bytes) -> bytes:
             return pickle.dumps(failure)
         return pickle.dumps(Failure(kind="raised", message=str(error)))
     except MemoryError:
-        return pickle.dumps(Failure(kind="memory", message="it needs more memory than it may"))
+        return pickle.dumps(Failure(kind="memory", message="it needs more memory than allowed"))
     except Exception as error:
         return pickle.dumps(Failure(kind="raised", message=describe_error(error)))
 

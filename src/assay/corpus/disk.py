@@ -351,7 +351,7 @@ def refuse_unsafe(manifest: Manifest, where: Path) -> Manifest:
         raise InputError(
             f"not a corpus manifest: {wrong[0][:200]}",
             where=str(where),
-            hint="Assay did not write it so. Do not use this file.",
+            hint="This file was not written by Assay. Do not use it.",
         )
     return manifest
 

@@ -144,7 +144,7 @@ def _refuse_bomb(archive: zipfile.ZipFile, path: Path, files: Iterable[str]) -> 
 
 
 def _too_large(path: Path, what: str) -> InputError:
-    return InputError(what, where=str(path), hint="This is no frozen corpus.")
+    return InputError(what, where=str(path), hint="This is not a frozen corpus.")
 
 
 def _unpack(
@@ -190,7 +190,7 @@ def _unpack_file(
 ) -> None:
     if not _NAME.fullmatch(file):  # a name with a folder in it could be written anywhere
         message = f"a file with the name {file!r}"
-        raise InputError(message, where=str(path), hint="This is no frozen corpus.")
+        raise InputError(message, where=str(path), hint="This is not a frozen corpus.")
     with archive.open(f"data/{file}") as source, (folder / file).open("wb") as target:
         shutil.copyfileobj(source, target, 2**20)
     if sha256_of(folder / file) != digest:
@@ -250,7 +250,7 @@ def find_alterations(corpus: Corpus) -> Iterator[Alteration]:
             ids.append(document.id)
             digests.append(found)
     if len(set(ids)) < len(ids):
-        yield Alteration("", "an id comes twice")
+        yield Alteration("", "an id appears twice")
     if fingerprint_of(ids, digests) != corpus.fingerprint or len(ids) != len(corpus):
         yield Alteration("", "its content does not have the fingerprint it states")
 
@@ -267,7 +267,7 @@ def refuse_bad_graph(corpus: Corpus, where: Path) -> None:
         except (OSError, ValueError, TypeError, IndexError) as error:
             raise InputError(f"its graph cannot be read: {error}", where=str(where)) from error
         if not (plain and whole and inside):
-            raise InputError("its graph of citations is not that of this corpus", where=str(where))
+            raise InputError("its citation graph does not match this corpus", where=str(where))
 
 
 def refuse_bad_citations(corpus: Corpus, where: Path) -> None:
@@ -276,12 +276,12 @@ def refuse_bad_citations(corpus: Corpus, where: Path) -> None:
     schema = pl.read_ipc_schema(path)
     odd = next((name for name, kind in CITED.items() if schema.get(name) != kind), "")
     if odd:
-        message = f"citations.arrow: the column {odd!r} is missing or of another kind"
+        message = f"citations.arrow: the column {odd!r} is missing or has the wrong type"
         raise InputError(message, where=str(where))
     kept = read_arrow(path, ["row", "targets"])
     named = pl.concat([kept["row"], kept["targets"].explode().drop_nulls()])
     if named.null_count() or not named.is_between(0, len(corpus) - 1).all():
-        raise InputError("its citations are not those of this corpus", where=str(where))
+        raise InputError("its citations do not match this corpus", where=str(where))
 
 
 # ── Arrow files ───────────────────────────────────────────────────────────────────────────────────
@@ -301,7 +301,7 @@ def refuse_swollen(path: Path) -> None:
     if packed or odd or swollen:
         what = "its columns are packed" if packed else "its texts are far longer than the file"
         what = f"the column {odd[0]!r} is of an odd kind" if odd else what
-        raise InputError(what, where=str(path), hint="This is no frozen corpus.")
+        raise InputError(what, where=str(path), hint="This is not a frozen corpus.")
 
 
 def _is_plain(kind: pl.DataType) -> bool:
@@ -327,12 +327,14 @@ def refuse_odd_columns(path: Path) -> None:
     wanted |= {name: pl.String() for name in schema if name.startswith("fields.")}
     for name, kind in wanted.items():
         if schema.get(name) != kind:
-            raise InputError(f"the column {name!r} is missing or of another kind", where=str(path))
+            raise InputError(
+                f"the column {name!r} is missing or has the wrong type", where=str(path)
+            )
     missing = [pl.col(name).null_count().alias(name) for name in FILLED]
     missing.append(pl.col("citations").explode(empty_as_null=False).null_count().alias("listed"))
     for name, count in pl.scan_ipc(path).select(missing).collect().row(0, named=True).items():
         if count:
-            raise InputError(f"the column {name!r} has nothing in some rows", where=str(path))
+            raise InputError(f"the column {name!r} is empty in some rows", where=str(path))
 
 
 def _batches(content: mmap.mmap) -> Iterator[int]:

@@ -98,7 +98,7 @@ def read_documents(path: Path) -> list[Document]:
             raise InputError(f"no id: expected one of {keys} as a string", where=where)
         if doc_id in documents:
             raise InputError(
-                f"the id {doc_id!r} comes twice", where=where, hint="Ids must be unique."
+                f"the id {doc_id!r} appears twice", where=where, hint="Ids must be unique."
             )
         texts = [row[key] for key in TEXT_KEYS if isinstance(row.get(key), str)]
         documents[doc_id] = Document(id=doc_id, text=" ".join(texts))

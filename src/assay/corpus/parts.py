@@ -162,7 +162,7 @@ def _read_records(batch: Batch) -> Iterator[SourceRecord]:
                 raise InputError(
                     checked.reason,
                     where=checked.where,
-                    hint="Import without `strict` to go on past it.",
+                    hint="Import without `strict` to skip it.",
                 )
             yield SourceRecord(place, checked)
 

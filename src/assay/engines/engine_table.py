@@ -181,7 +181,7 @@ def seconds_of(value: float | str | None, where: str) -> float | None:
         raise InputError(
             f"{value!r} is not a time",
             where=where,
-            hint='Say it as "5s", "300ms" or "2m", or as a number of seconds above 0.',
+            hint='Write it as "5s", "300ms" or "2m", or as a number of seconds above 0.',
         )
     return seconds
 
@@ -286,7 +286,7 @@ def _common_alone(name: str, table: Mapping[str, object], where: str) -> EngineC
             raise InputError(
                 f"a table with corpora has no {key}",
                 where=where,
-                hint="Say how an engine is called in its own table.",
+                hint="Describe how an engine is called in its own table.",
             )
     common = _common(table, where)
     return _with_common(EngineConfig(name=name), common, where, Path())
@@ -307,7 +307,9 @@ def _common(table: Mapping[str, object], where: str) -> Common:
                 where=f"{where}.{key}",
             )
     if common.rate is not None and not 0 < common.rate <= 10**6:
-        raise InputError("the rate is a number of calls a second above 0", where=f"{where}.rate")
+        raise InputError(
+            "the rate must be a number of calls a second above 0", where=f"{where}.rate"
+        )
     return common
 
 
@@ -405,7 +407,7 @@ def _routes(table: Mapping[str, object], where: str) -> dict[str, str]:
         raise InputError(
             f"a table has corpora or {kinds[0]}, not both",
             where=where,
-            hint="Give each engine a table of its own, and name it under corpora.",
+            hint="Give each engine its own table, and name it under corpora.",
         )
     return routes
 
@@ -425,7 +427,7 @@ def _routed(
         if engine.run or not (engine.kind or engine.search_module or engine.engine):
             what = "a saved run" if engine.run else "a table of corpora itself"
             raise InputError(
-                f"{target!r} is {what}, and cannot be asked", where=f"{where}.{corpus}"
+                f"{target!r} is {what} and cannot be searched", where=f"{where}.{corpus}"
             )
     return msgspec.structs.replace(
         read[name], routes={corpus: read[target] for corpus, target in routes.items()}

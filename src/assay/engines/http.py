@@ -221,7 +221,7 @@ class HttpEngine(SearchEngine):
             secrets = (*secrets, basic, login.partition(":")[2])
         for name, value in headers.items():
             if not value.isprintable() or not value.isascii():
-                raise InputError("a header has printable ASCII alone", where=f"{where}.{name}")
+                raise InputError("a header may have only printable ASCII", where=f"{where}.{name}")
         if table.body and not any(name.lower() == "content-type" for name in headers):
             headers["Content-Type"] = "application/json"
         spelled = {form for secret in secrets for form in _spellings(secret)}

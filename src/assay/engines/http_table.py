@@ -320,7 +320,7 @@ def _parse_placeholder(inside: str, quoted: bool, where: str, more: tuple[str, .
     if match is None or name not in (*PLACES, *more):
         known = ", ".join(f"{{{{{place}}}}}" for place in (*PLACES, *more))
         raise InputError(
-            f"there is nothing to put in the place {{{{{inside.strip()}}}}}",
+            f"there is no value for {{{{{inside.strip()}}}}}",
             where=where,
             hint=f"Known: {known}. Your own are listed under parameters, with their values.",
         )

@@ -14,7 +14,7 @@ class is looked up.
 
 A retriever gives passages, and a gold set judges documents. So the id of a hit is `doc_id` or
 `document_id` of its metadata, else the document that the passage comes from, else its own id. A
-document that comes twice keeps its first rank."""
+document that appears twice keeps its first rank."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def _only_engine(module: ModuleType, name: str) -> Any:
         raise _unclear(module, name)
     raise InputError(
         f"module {name!r} has {len(own)} engines: {_names(own)}",
-        hint=f"Say which: {name}:{own[0].__name__}.",
+        hint=f"Name one: {name}:{own[0].__name__}.",
     )
 
 
@@ -178,8 +178,8 @@ def _unclear(module: ModuleType, name: str) -> InputError:
     if not possible:
         return InputError(f"module {name!r} has no search engine", hint=EXPECTED)
     return InputError(
-        f"module {name!r} does not say which of these is the engine: {', '.join(possible)}",
-        hint=f"Say which: {name}:{possible[0]}.",
+        f"module {name!r} has several candidates for the engine: {', '.join(possible)}",
+        hint=f"Name one: {name}:{possible[0]}.",
     )
 
 
@@ -255,7 +255,7 @@ def as_engine(target: Any) -> Any:
     """An engine with a plain `search(query, top_k)` for an object; an unknown one is refused."""
     made = _reader(target)
     if made is None:
-        raise InputError(f"{_described(target)} cannot be asked", hint=EXPECTED)
+        raise InputError(f"{_described(target)} cannot be searched", hint=EXPECTED)
     return made(target)
 
 
@@ -511,7 +511,7 @@ def _haystack_pipeline(target: Any) -> AdaptedEngine:
 
 def _documents(answer: Any) -> Any:
     if not isinstance(answer, Mapping) or "documents" not in answer:
-        raise EngineError(f"run() gave {type(answer).__name__}, expected a key documents in it")
+        raise EngineError(f"run() returned {type(answer).__name__}, expected a key documents in it")
     return answer["documents"]
 
 
@@ -529,7 +529,7 @@ def _pyterrier(target: Any) -> AdaptedEngine:
         asked = pandas.DataFrame([{"qid": "1", "query": _plain(query)}])
         found = target.transform(asked)
         if "docno" not in getattr(found, "columns", ()):
-            raise EngineError(f"{_described(target)} gave no column docno")
+            raise EngineError(f"{_described(target)} returned no column docno")
         order = ["rank"] if "rank" in found.columns else ["score"]
         found = found.sort_values(order, ascending=order == ["rank"], kind="stable")
         scores = found["score"] if "score" in found.columns else [None] * len(found)
@@ -550,14 +550,14 @@ def _plain(query: str) -> str:
 def _hits(found: Any, read: Callable[[Any], Hit | None], target: Any) -> list[Hit]:
     if not isinstance(found, Iterable) or isinstance(found, str | bytes | Mapping):
         raise EngineError(
-            f"{_described(target)} gave {type(found).__name__}, expected a list of documents"
+            f"{_described(target)} returned {type(found).__name__}, expected a list of documents"
         )
     hits: dict[str, Hit] = {}
     for each in found:
         hit = read(each)
         if hit is None:
             raise EngineError(
-                f"{_described(target)} gave {type(each).__name__} in its list, expected documents"
+                f"{_described(target)} returned {type(each).__name__} in its list, not documents"
             )
         hits.setdefault(hit.doc_id, hit)
     return list(hits.values())
@@ -569,7 +569,7 @@ def _hit(metadata: Mapping[str, object], own: Any, text: str, score: Any) -> Hit
         known = ", ".join(metadata) or "none"
         raise InputError(
             "a document has no id",
-            hint=f"Give it metadata called doc_id, or an id of its own. Its metadata: {known}.",
+            hint=f"Give it metadata called doc_id, or its own id. Its metadata: {known}.",
         )
     title = metadata.get("title")
     return Hit(

@@ -166,7 +166,7 @@ def _apart(
             for _ in bar:  # the bar reaches its end
                 pass
             return answer
-    raise AssayError("the engine gave no answer")
+    raise AssayError("the engine did not answer")
 
 
 def ask_here(
@@ -298,7 +298,7 @@ def open_engine(config: EngineConfig, say: Say = lambda text: None) -> Any:
         module = "A Python module is a search_module, not an engine. " if ".py" in name else ""
         raise UsageError(
             f"unknown engine {config.engine!r}: no corpus of the workspace "
-            f"{workspace().resolve()}, and nothing built in, is called so",
+            f"{workspace().resolve()} or built-in engine has this name",
             hint=f"{module}Known: {known}. `assay corpus import` adds one, and so does a table "
             "[engines.NAME] of assay.toml.",
         )

@@ -30,7 +30,7 @@ def filled(text: str, where: str, spelled: Callable[[str], str] = str) -> str:
         found = os.environ.get(match[1], "").strip()
         if not found:
             raise InputError(
-                f"the environment has no {match[1]}",
+                f"the environment does not set {match[1]}",
                 where=where,
                 hint=f"Set it first: export {match[1]}=…",
             )

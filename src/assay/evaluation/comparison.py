@@ -234,7 +234,7 @@ def compare(
     measures = _shared_measures(results)
     headline = _primary(primary or _named_primary(results), measures)
     if equivalence is not None and not 0 < equivalence < 1:
-        raise InputError(f"a margin lies between 0 and 1, not {equivalence:g}")
+        raise InputError(f"a margin must be between 0 and 1, not {equivalence:g}")
     base = results[0]
     tested: list[TestedChange] = []
     apart: list[TestedChange] = []

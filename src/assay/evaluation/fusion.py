@@ -96,6 +96,6 @@ def _refuse(runs: Sequence[Run], method: str, k: float, weights: Sequence[float]
     if weights and len(weights) != len(runs):
         raise InputError(f"{len(weights)} weights for {len(runs)} runs")
     if any(weight < 0 for weight in weights) or (weights and not any(weights)):
-        raise InputError("weights are 0 or more, and at least one is above 0")
+        raise InputError("weights must be 0 or more, and at least one above 0")
     if k < 0:
-        raise InputError(f"k of RRF is 0 or more, not {k:g}")
+        raise InputError(f"k of RRF must be 0 or more, not {k:g}")

@@ -120,7 +120,7 @@ def beyond_scale(gate: Gate, measure: str) -> str:
         return ""
     for name, limit in gate.stated((*BOUNDS, *DROPS)).items():
         if not 0 <= limit <= 1:
-            return f"{name} is {limit:g}, and {measure} lies between 0 and 1"
+            return f"{name} is {limit:g}, and {measure} must be between 0 and 1"
     return ""
 
 

@@ -210,7 +210,7 @@ def judgments_of(gold: GoldSet) -> Judgments:
         raise InputError(
             f"document {documents[first]!r} is judged twice on query "
             f"{gold.query_ids[query[first]]!r}",
-            hint="Keep one judgment a pair.",
+            hint="Keep one judgment per pair.",
         )
     return Judgments(
         gold=gold,

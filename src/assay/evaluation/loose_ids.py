@@ -43,7 +43,7 @@ def near_misses(results: GradedResults, gold: GoldSet) -> Iterator[NearMiss]:
 
 def with_judged_ids(run: Run, gold: GoldSet) -> Run:
     """The run with the judged id in place of every id that almost matches it; a document that then
-    comes twice for a query keeps its first place."""
+    appears twice for a query keeps its first place."""
     known = _judged_ids(gold)
     judged = set(known.values())
     ids = run.hits["doc_id"].to_list()

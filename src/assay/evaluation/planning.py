@@ -193,7 +193,7 @@ def crowds_of(agreement: float, goal: Goal, documents: float | None) -> list[Cro
     """What one, two or three judges a pair take, with so many documents a query."""
     if not 0 < agreement <= 1:
         raise InputError(
-            f"an agreement lies between 0 and 1, not {agreement:g}",
+            f"an agreement must be between 0 and 1, not {agreement:g}",
             hint="Give the weighted kappa or alpha that `assay gold agreement` prints.",
         )
     rows = []

@@ -153,7 +153,7 @@ def require_labels(path: Path, labelling: Labelling | None = None) -> None:
         raise InputError(
             problem,
             where=str(path),
-            hint=f"Make a dataset.json of it first: assay gold convert {path} dataset.json",
+            hint=f"Convert it to a dataset.json first: assay gold convert {path} dataset.json",
         )
 
 

@@ -222,7 +222,7 @@ def _missing_pairs(came: int, pairs: int | None, where: str) -> BallotProblem | 
         return None
     if came > pairs:
         raise InputError(
-            f"the packet has more than it says: {came} rows for {pairs} pairs",
+            f"the packet has more rows than it declares: {came} rows for {pairs} pairs",
             where=where,
             hint=f"Were two packets put together? {NOTHING}",
         )
@@ -400,7 +400,7 @@ def _parse_kind(text: str, where: str) -> VoteKind | None:
         return kind
     except msgspec.ValidationError:
         raise InputError(
-            f"no kind of judge {text[:40]!r}", where=where, hint="Expected human or machine."
+            f"unknown kind of judge {text[:40]!r}", where=where, hint="Expected human or machine."
         ) from None
 
 
@@ -437,7 +437,7 @@ class _BlankHeader(msgspec.Struct, frozen=True, kw_only=True):
 def require_ending(output: Path) -> None:
     if output.suffix not in (".csv", ".jsonl"):
         raise UsageError(
-            f"pairs to judge are written as .csv or .jsonl, not "
+            f"pairs to judge must be written as .csv or .jsonl, not "
             f"{output.suffix or 'without an ending'}",
             where=str(output),
         )
@@ -572,7 +572,7 @@ def rows_of(path: Path) -> Iterator[tuple[str, list[str]]]:
     try:
         head = _column_names(next(reader))
         if (twice := repeated(head)) is not None:
-            raise InputError(f"the column {twice} comes twice", where=f"{path}:1", hint=NOTHING)
+            raise InputError(f"the column {twice} appears twice", where=f"{path}:1", hint=NOTHING)
         for number, row in enumerate(reader, start=2):
             where = place(path, reader.line_num + skipped, number)
             if not any(cell.strip() for cell in row):

@@ -59,7 +59,7 @@ def table_rows(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
     missing = [name for name in REQUIRED if name not in names]
     twice = repeated(names)
     if twice:
-        raise InputError(f"the column {twice} comes twice", where=f"{path}:1")
+        raise InputError(f"the column {twice} appears twice", where=f"{path}:1")
     if missing:
         raise InputError(
             f"the column {missing[0]} is missing",
@@ -98,7 +98,8 @@ def _read_row(
         text_of(query.text, path, where)
     if queries.setdefault(query_id, query) != query:
         raise InputError(
-            f"query {query_id!r} has another text or attribute than on its first row", where=where
+            f"query {query_id!r} has a different text or attribute than on its first row",
+            where=where,
         )
     if not doc_id and not grade:
         return  # a query without judgments

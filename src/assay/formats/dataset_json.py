@@ -247,7 +247,7 @@ def _read_judgments(raw: JsonObject, top_score: int, path: Path, at: str) -> lis
             raise InputError(
                 f"opinion {judgment.doc_id!r} is judged twice on query {query_id!r}",
                 where=f"{path}: {where}.opinion_id",
-                hint="Keep one judgment a pair.",
+                hint="Keep one judgment per pair.",
             )
         seen.add(judgment.doc_id)
         unknown = unknown_keys(item, _Judgment)

@@ -162,7 +162,7 @@ def _query(row: GoldRow, extra: JsonObject) -> Query:
 def _judgments(row: GoldRow, where: str) -> list[Judgment]:
     ids = row.relevant_case_law_ids
     if (twice := repeated(ids)) is not None:
-        message = f"document {twice!r} comes twice on query {row.id!r}"
+        message = f"document {twice!r} appears twice on query {row.id!r}"
         raise InputError(message, where=where, hint="Keep it once.")
     return [Judgment(query_id=row.id, doc_id=doc_id, grade=1, source=row.source) for doc_id in ids]
 

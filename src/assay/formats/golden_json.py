@@ -94,13 +94,13 @@ def _read_question(raw: JsonObject, path: Path, at: str) -> Query:
         raise InputError(
             f"k is {row.k}, expected 1 to {MAX_K:,}",
             where=f"{path}: {at}.k",
-            hint="It is how many hits are looked at; 5 where it is left out.",
+            hint="It is the number of hits to check; the default is 5.",
         )
     if row.min_score is not UNSET and not 0 <= row.min_score <= 1:
         raise InputError(
             f"min_score is {row.min_score:g}, expected 0 to 1",
             where=f"{path}: {at}.min_score",
-            hint="It is the lowest score of an accepted hit; 0.6 where it is left out.",
+            hint="It is the lowest score of an accepted hit; the default is 0.6.",
         )
     for name in ("expected_any", "expected_none", "confusion"):
         for index, parts in enumerate(raw[name] if isinstance(raw.get(name), list) else ()):

@@ -35,7 +35,7 @@ def read_gold(path: Path) -> GoldSet:
             raise InputError(
                 f"document {doc_id!r} is rated twice on this query",
                 where=where,
-                hint="Keep one rating a pair.",
+                hint="Keep one rating per pair.",
             )
         judgments[known.id, doc_id] = Judgment(
             query_id=known.id, doc_id=doc_id, grade=grade_of(rating, where), source="imported"
@@ -91,7 +91,7 @@ def _ratings(path: Path) -> Iterator[tuple[str, str, str, str]]:
         raise InputError(
             f"the columns are {', '.join(head) or 'not there'}",
             where=f"{path}:1",
-            hint=f"Expected {', '.join(HEAD)}. A book with a column a judge goes to gold merge.",
+            hint=f"Expected {', '.join(HEAD)}. Import a book with gold merge.",
         )
     places = [head.index(name) for name in HEAD]
     for where, row in rows_of(path):
@@ -111,7 +111,7 @@ def texts_of(queries: Iterable[Query]) -> dict[str, str]:
         if not text or text in seen:
             why = f"has the text of {seen[text]!r}" if text else "has no text"
             raise InputError(
-                f"query {query.id!r} {why}, and Quepid tells queries by their texts",
+                f"query {query.id!r} {why}, and Quepid identifies queries by their texts",
                 hint="Reword one of them.",
             )
         seen[text] = query.id

@@ -46,7 +46,7 @@ def write_tasks(tasks: Sequence[Task], guide: Guide, path: Path) -> list[Path]:
         write_table(path, (*HEAD, *judges), rows)
     else:
         raise UsageError(
-            f"a book is written as .csv or .json, not {path.suffix or 'without an ending'}",
+            f"a book must be written as .csv or .json, not {path.suffix or 'without an ending'}",
             where=str(path),
         )
     return [path]

@@ -65,7 +65,7 @@ def text_of(value: str, path: Path | str, at: str) -> str:
 def unique(name: str, seen: set[str], path: Path | str, at: str, what: str) -> None:
     if name in seen:
         raise InputError(
-            f"the {what} {name!r} comes twice", where=f"{path}: {at}", hint="Ids must be unique."
+            f"the {what} {name!r} appears twice", where=f"{path}: {at}", hint="Ids must be unique."
         )
     seen.add(name)
 
@@ -80,7 +80,7 @@ def judged_twice(query_id: str, doc_id: str, where: str) -> InputError:
     return InputError(
         f"document {doc_id!r} is judged twice on query {query_id!r}",
         where=where,
-        hint="Keep one judgment a pair.",
+        hint="Keep one judgment per pair.",
     )
 
 

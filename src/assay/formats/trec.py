@@ -162,7 +162,7 @@ def _read_topics(path: Path) -> dict[str, str]:
         if not tab:
             raise InputError("expected: query id, a tab, query text", where=f"{path}:{number}")
         if query_id in topics:
-            raise InputError(f"query {query_id!r} comes twice", where=f"{path}:{number}")
+            raise InputError(f"query {query_id!r} appears twice", where=f"{path}:{number}")
         topics[query_id] = unguarded(text)
     return topics
 

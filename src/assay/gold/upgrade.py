@@ -83,7 +83,7 @@ class EarlierVersion:
             store = open_store(target, create=False, read_only=True)
         except AssayError as error:
             raise InputError(
-                f"the store may have decisions on this set, and cannot be opened: {error}",
+                f"the store may have decisions on this set but cannot be opened: {error}",
                 where=str(self._dataset),
                 hint="Nothing was written. Make the store available, or move it away.",
             ) from error
@@ -436,9 +436,9 @@ def read_votes_file(path: Path) -> list[Vote]:
             if vote.id in seen:
                 first = seen[vote.id]
                 raise InputError(
-                    f"the vote {vote.id!r} is on line {first} already",
+                    f"the vote {vote.id!r} is already on line {first}",
                     where=f"{path}:{number}",
-                    hint="Every vote has an id of its own; was the file merged by hand?",
+                    hint="Every vote needs its own id. Check whether the file was merged by hand.",
                 )
             seen[vote.id] = number
             votes.append(vote)

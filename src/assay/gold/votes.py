@@ -207,7 +207,7 @@ def not_before(at: datetime, votes: Iterable[Vote], now: datetime) -> datetime:
         return last + timedelta(seconds=1)
     except OverflowError:
         raise InputError(
-            f"a vote is dated {last.isoformat()}, and none can follow it",
+            f"a vote has the date {last.isoformat()}, and no later one is possible",
             hint="Correct its date in the log beside the set.",
         ) from None
 

@@ -610,7 +610,7 @@ def _independent_votes(
     if missing := sorted(set(judges) - known):
         raise InputError(
             f"no judge {missing[0]!r} has voted",
-            hint=f"Who has: {', '.join(sorted(known)) or 'nobody yet'}.",
+            hint=f"Judges who have: {', '.join(sorted(known)) or 'nobody yet'}.",
         )
     queries = set(gold.query_ids)
     counts = dict.fromkeys(LeftOut.__struct_fields__, 0)

@@ -88,9 +88,9 @@ def checked(policy: Policy, where: str = "") -> Policy:
         raise InputError("nobody's votes count", where=where, hint="Count human, machine or both.")
     if (policy.name == "senior") != bool(policy.seniors):
         raise InputError(
-            "the policy senior needs senior judges, and no other policy takes any",
+            "only the policy senior uses senior judges, and it needs at least one",
             where=where,
-            hint="Name them in their order: assay gold policy DATASET senior --senior NAME",
+            hint="Name them in order of seniority: assay gold policy DATASET senior --senior NAME",
         )
     return policy
 
@@ -338,7 +338,7 @@ def _refuse_off_scale(votes: Sequence[Vote], grades: Set[int] | None) -> None:
             f"the scale is {shown}, and {counted(len(off), 'vote')} have another grade, first "
             f"{off[0].grade} of {off[0].judge} on {off[0].doc_id!r} for query "
             f"{off[0].query_id!r}",
-            hint="Has the rubric lost a grade? Nothing was changed.",
+            hint="Check whether the rubric lost a grade. Nothing was changed.",
         )
 
 

@@ -418,7 +418,7 @@ def read_verdict(text: str, grades: tuple[int, ...]) -> MachineVerdict:
 
 def _refuse_repeated_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
     if len({key for key, _ in pairs}) < len(pairs):
-        raise ValueError("a key comes twice")
+        raise ValueError("a key appears twice")
     return dict(pairs)
 
 

@@ -91,8 +91,9 @@ def left_to_judge(
     if judge:
         if pool.judges and judge not in pool.judges:
             raise InputError(
-                f"nothing is dealt to the judge {judge!r}",
-                hint=f"Dealt to: {', '.join(pool.judges)}. `assay gold pool --judges` deals anew.",
+                f"no pairs are assigned to the judge {judge!r}",
+                hint=f"Assigned to: {', '.join(pool.judges)}. "
+                "`assay gold pool --judges` assigns them again.",
             )
         done = {(vote.query_id, vote.doc_id) for vote in current(votes) if vote.judge == judge}
         # a judge by name has what no person has judged, also where machines count

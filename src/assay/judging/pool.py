@@ -165,7 +165,7 @@ def read_pool(dataset: Path) -> Pool | None:
         raise InputError(
             f"not a pool: {error}",
             where=str(path),
-            hint="It is written by `assay gold pool`; move it away to pool afresh.",
+            hint="It is written by `assay gold pool`; move it away to start a new pool.",
         ) from error
     if pool.format != FORMAT:
         raise InputError(
@@ -179,7 +179,7 @@ def read_pool(dataset: Path) -> Pool | None:
                 f"{pair.doc_id!r} on query {pair.query_id!r} is in the pool twice", where=at
             )
         if len(set(pair.judges)) < len(pair.judges):
-            raise InputError(f"a judge is asked twice for {pair.doc_id!r}", where=at)
+            raise InputError(f"a judge is asked twice to judge {pair.doc_id!r}", where=at)
         seen.add(pair.key)
     return _renamed(pool, People(dataset).name_of)
 

@@ -293,7 +293,7 @@ def _vote_of(ballot: Ballot, file: Ballots, limits: VoteLimits, defaults: MergeD
         raise InputError("the row names no judge", where=ballot.where, hint="Give --judge NAME.")
     if defaults.kind and ballot.kind and defaults.kind != ballot.kind:
         raise InputError(
-            f"the file has {judge} as {ballot.kind}, and --kind is {defaults.kind}",
+            f"the file has {judge} as {ballot.kind}, but --kind is {defaults.kind}",
             where=ballot.where,
             hint=NOTHING,
         )

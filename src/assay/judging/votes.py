@@ -122,7 +122,9 @@ def too_long(text: str, what: str = "the reason") -> str:
 def refuse_long(text: str, what: str = "the reason") -> None:
     """Refuse a reason that is too long; it is never cut."""
     if told := too_long(text, what):
-        raise Declined("text_long", told, hint="Say it shorter.", n=len(text), most=LONGEST_REASON)
+        raise Declined(
+            "text_long", told, hint="Please shorten it.", n=len(text), most=LONGEST_REASON
+        )
 
 
 def is_reason(text: str, starts: Iterable[str] = ()) -> bool:

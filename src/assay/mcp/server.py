@@ -212,7 +212,7 @@ def run(
     if host not in ("127.0.0.1", "localhost", "::1"):
         raise InputError(
             f"the MCP server has no login and would let other machines in on {host}",
-            hint="Serve on 127.0.0.1, behind a proxy that knows who may come in.",
+            hint="Serve on 127.0.0.1, behind a proxy that controls access.",
         )
     server.run("streamable-http", host=host, port=port)
 

@@ -143,7 +143,7 @@ def breaches(figures: Backlog, limits: Limits) -> list[str]:
 def notify(url: str, figures: Backlog, problems: Sequence[str]) -> None:
     """Send a notice to a webhook: a `text`, as chat services want it, and all the figures."""
     if not url.startswith(("http://", "https://")):
-        raise InputError("a webhook is an http or https address", where=url)
+        raise InputError("a webhook must be an http or https address", where=url)
     text = f"Review backlog: {'; '.join(problems) or 'within its limits'}"
     body = msgspec.json.encode({"text": text, "problems": list(problems), "backlog": figures})
     try:

@@ -110,7 +110,9 @@ def bootstrap(
     """Regenerate the bootstrap rows of a gold set. A dry run writes nothing."""
     if path.suffix != ".jsonl":
         raise InputError(
-            "a gold set from logs is a .jsonl file", where=str(path), hint="Give gold-set.jsonl."
+            "a gold set from logs must be a .jsonl file",
+            where=str(path),
+            hint="Give gold-set.jsonl.",
         )
     if dry_run:
         outcome, lines, _ = _plan(evidence, GoldRows(open_log(path), content_of(path)), options)

@@ -183,7 +183,9 @@ def _require_file(path: Path) -> None:
 
 def _require_name(path: Path, decision: ReviewDecision) -> None:
     if not decision.by.strip():
-        raise InputError("say who decides", where=str(path), hint="Give the name with --by.")
+        raise InputError(
+            "the name of who decides is missing", where=str(path), hint="Give the name with --by."
+        )
 
 
 def _require_reason(path: Path, decision: ReviewDecision, verb: str) -> None:

@@ -159,7 +159,7 @@ class EndpointEncoder:
             raise EngineError(f"the embedding endpoint {self._url} failed: {error}") from error
         if vectors.ndim != 2 or len(vectors) != len(texts) or not np.isfinite(vectors).all():
             raise EngineError(
-                f"the embedding endpoint {self._url} gave no vector for each of {len(texts)} texts"
+                f"the embedding endpoint {self._url} did not return {len(texts)} vectors"
             )
         return unit_rows(vectors)
 

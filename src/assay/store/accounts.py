@@ -289,7 +289,7 @@ def _active(connection: Connection, name: str, *, password: str | None = None) -
     if account is None or not account.active:
         raise StoreConflict(f"nobody has an account named {name!r}", why="nobody", name=name)
     if password not in (None, account.password):
-        raise StoreConflict("the present password is another one", why="password_wrong")
+        raise StoreConflict("that is not your current password", why="password_wrong")
     return account
 
 

@@ -77,7 +77,7 @@ def url_of(target: str | Path) -> URL:
         path = text_.removeprefix("sqlite:///")
         if not conninfo.is_path(path.partition("?")[0]):
             # a file of this name would have the password in it, and so would a message
-            raise InputError("a store is no connection string", hint=SUPPORTED)
+            raise InputError("a store is not a connection string", hint=SUPPORTED)
     if "://" not in text_:
         return URL.create("sqlite", database=text_)
     try:

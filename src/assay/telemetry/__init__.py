@@ -141,7 +141,9 @@ def logged(
                 shown = results(answer) if results is not None else answer
                 if shown is None or isinstance(shown, list | tuple):
                     return shown or ()
-                raise TypeError(f"a search gave {type(shown).__name__}, expected a list of results")
+                raise TypeError(
+                    f"a search returned {type(shown).__name__}, expected a list of results"
+                )
             except Exception as problem:
                 target.count_unreadable(problem)
                 return ()

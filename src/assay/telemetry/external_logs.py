@@ -141,7 +141,7 @@ class ExternalLogs:
         given = _Relation(source, "feedback", FEEDBACK_NAMES)
         if since is not None and not searches.has("at"):
             raise InputError(
-                "the searches have no time, and only recent ones are asked for",
+                "the searches have no time, but only recent ones were requested",
                 where=searches.where,
                 hint="Give a SELECT that names it: SELECT … AS at FROM …",
             )

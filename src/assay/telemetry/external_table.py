@@ -146,7 +146,7 @@ def _hang_up_when_silent(handle: int, seconds: float) -> Iterator[None]:
             yield
         except Exception as error:
             if time.monotonic() >= end:
-                raise _ReadError(f"the server gave no answer within {seconds:g} s") from error
+                raise _ReadError(f"the server did not answer within {seconds:g} s") from error
             raise
         finally:
             timer.cancel()

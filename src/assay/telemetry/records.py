@@ -258,7 +258,7 @@ def logged_search(row: Any, where: str) -> SearchLog:
     sent: SentSearch = _convert_row(row, SentSearch, where)
     if not sent.at:
         raise InputError(
-            "a logged search says when it was made",
+            "a logged search needs a time",
             where=where,
             hint='Add "at", as 2026-05-31T12:00:00Z.',
         )

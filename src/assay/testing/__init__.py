@@ -87,7 +87,7 @@ def _answers(engine: Any, queries: Sequence[Query], top_k: int) -> list[tuple[Hi
 
 def _check_ranking(about: str, hits: Sequence[Hit]) -> None:
     ids = [hit.doc_id for hit in hits]
-    _require(len(set(ids)) == len(ids), f"{about}: a document comes twice in {ids}")
+    _require(len(set(ids)) == len(ids), f"{about}: a document appears twice in {ids}")
     scores = [hit.score for hit in hits if hit.score is not None]
     _require(len(scores) in (0, len(hits)), f"{about}: some hits have a score, and some have none")
     _require(all(map(math.isfinite, scores)), f"{about}: a score is not a number in {scores}")
@@ -110,13 +110,13 @@ def check_importer(
     _require(bool(units), f"units() gave nothing to read in {source}")
     _require(units == reader.units(str(source), options), "units() gives others when asked again")
     paths = [unit.path for unit in units]
-    _require(len(set(paths)) == len(paths), f"a path comes twice among the units: {paths}")
+    _require(len(set(paths)) == len(paths), f"a path appears twice among the units: {paths}")
     first, again = (_documents(reader, str(source), units, options) for _ in range(2))
     _require(bool(first), f"no document was read from {source}")
     _require(first == again, "reading twice gives different documents")
     ids = [document.id for document in first]
     _require(all(ids), "a document has no id")
-    _require(len(set(ids)) == len(ids), "an id comes twice")
+    _require(len(set(ids)) == len(ids), "an id appears twice")
     if isinstance(written, str):
         _check_import(written, source, home, options, ids)
 

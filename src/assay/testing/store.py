@@ -314,7 +314,7 @@ def a_session_lasts_until_its_time_or_its_end(store: Store) -> None:
     account = _join(store, "a")
     for id in ("s1", "s2", "s3"):
         store.add_session(_session(id, "A"))
-    with refused("the present password is another one"):
+    with refused("that is not your current password"):
         store.add_session(_session("s4", "a"), known="old hash")
     with refused(NOBODY):
         store.add_session(_session("s4", "b"))
@@ -337,7 +337,7 @@ def a_session_lasts_until_its_time_or_its_end(store: Store) -> None:
 def a_password_changes_only_from_the_known_one(store: Store) -> None:
     account = _join(store, "a")
     store.add_session(_session("s", "a"))
-    with refused("the present password is another one"):
+    with refused("that is not your current password"):
         store.set_password("a", "new", known="old", at=NOW)
     store.set_password("a", "stronger", known="hash", at=NOW, end_sessions=False)
     same(store.signed_in("s", NOW), replace(account, password="stronger"))

@@ -328,7 +328,7 @@ def prepare(service: Service, serving: Serving) -> tuple[Starlette, str]:
     hosts = [*serving.allowed_hosts, *([named] if named else [])]
     if (serving.behind_proxy or serving.host in ("0.0.0.0", "::")) and not hosts:
         raise InputError(
-            f"serving on {serving.host}: under which name do people reach it?",
+            f"serving on {serving.host} needs the name by which people reach it",
             hint="Give --address https://NAME, or --allowed-host NAME.",
         )
     access = Access(
@@ -433,7 +433,7 @@ def serve(service: Service, serving: Serving, *, say: Callable[[str], None]) -> 
     with contextlib.suppress(KeyboardInterrupt):
         server.run()
     if not server.started:
-        raise AssayError("the server could not start: the reason stands above")
+        raise AssayError("the server could not start: the reason is shown above")
 
 
 # ── the log of requests, and the probes ───────────────────────────────────────────────────────────

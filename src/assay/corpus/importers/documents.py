@@ -112,7 +112,7 @@ def _read_archive(
     archive: ZipFile, file: _File, unit: Unit, options: Options
 ) -> Iterator[Document | Problem]:
     if file.depth >= DEEPEST_ARCHIVE:
-        raise InputError(f"archives are inside each other more than {DEEPEST_ARCHIVE} deep")
+        raise InputError(f"archives are nested more than {DEEPEST_ARCHIVE} deep")
     check_archive(archive)
     entries = [entry for entry in archive.infolist() if not entry.is_dir()]
     if not entries:

@@ -282,7 +282,7 @@ def _forms(section: str, written: Written) -> list[str]:
 def _find_unread_fields(lost: list[str], cited: Citations) -> Iterator[tuple[str, str]]:
     """Fields of a record that have a shape that is not read: (code, why)."""
     if lost:
-        yield "bad-field", f"not read, since it is of another kind: {', '.join(lost)}"
+        yield "bad-field", f"not read, because it has the wrong type: {', '.join(lost)}"
     values = [value for _, values in _items(cited) for value in _listed(values)]
     if odd := [value for value in values if _as_text(value) is None]:
         yield "bad-field", f"{len(odd)} of its citations are no text, the first {odd[0]!r}"

@@ -175,7 +175,7 @@ def _kind_of_json(path: Path) -> str:
 
 def _refuse_kind(source: str) -> str:
     raise InputError(
-        "the kind of these documents cannot be told",
+        "cannot tell what kind of documents these are",
         where=source,
         hint=f"Give it before the path: {', '.join(plugins.names(IMPORTERS))}.",
     )

@@ -107,7 +107,7 @@ def _refuse_others(store: ExternalStore, engine: str) -> None:
     raise InputError(
         f"there is {article} {noun} {name!r} already, and it was not loaded from here",
         where=f"engines.{engine}.{key}",
-        hint=f"Name another {noun}: it is made, and made anew each time.",
+        hint=f"Name another {noun}: it is created, and recreated each time.",
     )
 
 

@@ -134,7 +134,7 @@ def require_grades(rubric: Rubric, used: Iterable[int], where: str) -> None:
         raise InputError(
             f"grade {names} is in use, and the rubric {rubric.id} has no such grade",
             where=where,
-            hint=f"Its scale is {scale}. Give the grade back to it, or judge those pairs again.",
+            hint=f"Its scale is {scale}. Restore the grade, or judge those pairs again.",
         )
 
 
@@ -147,7 +147,7 @@ def _check_grades(rubric: Rubric, path: Path) -> None:
     for place, grade in enumerate(rubric.grades):
         at = f"grades[{place}]"
         if not 0 <= grade.value <= HIGHEST or grade.value in seen:
-            what = "comes twice" if grade.value in seen else "cannot be"
+            what = "appears twice" if grade.value in seen else "cannot be"
             hint = f"Grades are different whole numbers from 0 to {HIGHEST}."
             raise _wrong(path, f"{at}.value", f"the grade {grade.value} {what}", hint)
         seen.add(grade.value)
@@ -204,11 +204,13 @@ def new(name: str, copied: str = DEFAULT) -> Path:
     """Copy a rubric with its translations into the folder `rubrics` of the project, to be edited
     under a name of its own."""
     if not re.fullmatch(r"[\w][\w.-]*", name) or name.endswith(ENDING):
-        raise InputError(f"{name!r} is no name for a rubric", hint="Use letters, digits, dashes.")
+        raise InputError(
+            f"{name!r} cannot be the name of a rubric", hint="Use letters, digits, dashes."
+        )
     folder = _project() / "rubrics"
     path = folder / f"{name}{ENDING}"
     if path.exists() or name in names():
-        raise InputError(f"there is a rubric {name!r} already", hint="Choose another name.")
+        raise InputError(f"a rubric named {name!r} already exists", hint="Choose another name.")
     source = next((Path(one.path) for one in available() if one.name == copied), None)
     if source is None:
         find(copied)  # says which there are
@@ -294,7 +296,7 @@ def _of_that_name(path: Path, name: str) -> Rubric:
     rubric = read_rubric(path)
     if rubric.id != name:
         raise InputError(
-            f"the rubric calls itself {rubric.id!r}",
+            f"the id of the rubric is {rubric.id!r}",
             where=f"{path}: id",
             hint=f"Its id must be its file name, {name!r}: sets and votes name it so.",
         )
@@ -349,7 +351,7 @@ def translated(rubric: Rubric, language: str, *, beside: Path | None = None) -> 
     foreign = sorted(set(grades) - set(rubric.values))
     if foreign or len(said.edge_cases) > len(rubric.edge_cases):
         what = f"grade {foreign[0]}" if foreign else "more edge cases"
-        raise InputError(f"it has {what}, and the rubric has not", where=str(path))
+        raise InputError(f"it has {what}, but the rubric does not", where=str(path))
     cases = said.edge_cases + rubric.edge_cases[len(said.edge_cases) :]
     return msgspec.structs.replace(
         rubric,

@@ -47,7 +47,10 @@ def check_answer(
         list[str] | None, Meta(description="Their document ids, in the same order.")
     ] = None,
     corpus: Annotated[
-        str, Meta(description="Where citations are looked up; if empty, only in the passages.")
+        str,
+        Meta(
+            description="The corpus to look citations up in; if empty, only the passages are used."
+        ),
     ] = "",
     question: Annotated[str, Meta(max_length=20_000, description="The question.")] = "",
     as_of: Annotated[str, Meta(description="The date on which law must be in force.")] = "",

@@ -41,7 +41,7 @@ NEAR = 2  # hits of a short answer where none answers
 MOST_ACTS = 10  # acts of a corpus
 MOST_NAMED = 20  # documents that a citation names
 MOMENTS, MOMENT = 12, 1_000  # other moments of a section, and characters of each
-CorpusName = Annotated[str, Meta(description="A corpus that list_corpora names.")]
+CorpusName = Annotated[str, Meta(description="The name of a corpus, from list_corpora.")]
 
 
 class CorpusLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -170,7 +170,7 @@ def search(
     offset: Offset = 0,
     filters: SearchFilters = UNFILTERED,
     details: Annotated[
-        bool, Meta(description="Everything known about each hit, and longer passages. Long.")
+        bool, Meta(description="Return everything known about each hit, with longer passages.")
     ] = False,
 ) -> SearchResults:
     """Search a corpus. The most relevant documents come first, each with a citation that is ready
@@ -383,7 +383,10 @@ def cite(
         str, Meta(max_length=20_000, description="A citation, or a text with citations.")
     ],
     corpus: Annotated[
-        str, Meta(description="Where to look the documents up; if empty, citations are only read.")
+        str,
+        Meta(
+            description="The corpus to look the documents up in; if empty, citations are only read."
+        ),
     ] = "",
 ) -> Citations:
     """Read the citations in a text: the usual way to write each, and the documents it names."""

@@ -39,7 +39,7 @@ MOST_RATIONALE = 400  # characters of the reason for a suggestion
 MOST = 50  # lines of a list that are considered
 PASSAGE = 900  # characters of a document to judge, before the answer is shortened
 TO_JUDGE, LEAST_TO_JUDGE = 3, 160  # items at a time, and characters of each document
-GoldName = Annotated[str, Meta(description="A gold set that list_gold_sets names.")]
+GoldName = Annotated[str, Meta(description="The name of a gold set, from list_gold_sets.")]
 NEWEST: list[str] = []  # no runs are named: take the newest
 
 
@@ -165,7 +165,7 @@ class RubricText(msgspec.Struct, frozen=True, kw_only=True):
 def get_rubric(
     service: Service,
     gold: Annotated[str, Meta(description="The gold set that the rubric is for.")] = "",
-    name: Annotated[str, Meta(description="Or a rubric by its name.")] = "",
+    name: Annotated[str, Meta(description="Alternatively, the name of a rubric.")] = "",
 ) -> RubricText:
     """Read the rubric: when to give which grade. Read it before you judge."""
     if gold:
@@ -342,7 +342,10 @@ def next_to_judge(
     offset: Offset = 0,
     run_ids: Annotated[
         list[str],
-        Meta(max_length=2, description="One or two runs: what would settle them comes first."),
+        Meta(
+            max_length=2,
+            description="One or two runs; documents that would settle them come first.",
+        ),
     ] = NEWEST,
 ) -> NextToJudge:
     """Get what to judge next on a gold set, with the documents: first what is pending in the
@@ -445,7 +448,7 @@ def suggest_judgment(
     gold: GoldName,
     query_id: str,
     doc_id: str,
-    grade: Annotated[int, Meta(description="On the scale of the set: see get_rubric.")],
+    grade: Annotated[int, Meta(description="A grade on the scale of the set; see get_rubric.")],
     rationale: Annotated[
         str,
         Meta(
@@ -459,7 +462,7 @@ def suggest_judgment(
         Meta(
             min_length=1,
             max_length=suggestions.LONGEST_NAME,
-            description="Who suggests: your name and version.",
+            description="Your name and version.",
         ),
     ],
     allow_unknown: Annotated[

@@ -159,7 +159,7 @@ class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
 def run_evaluation(
     service: Service,
     gold: GoldName,
-    engine: Annotated[str, Meta(description="An engine that list_engines names.")],
+    engine: Annotated[str, Meta(description="The name of an engine, from list_engines.")],
 ) -> Evaluation:
     """Score an engine on a gold set, and see whether it may ship. The run is kept under its
     run_id."""
@@ -288,7 +288,7 @@ def compare_runs(
         bool, Meta(description="Compare even if gold sets or corpora differ.")
     ] = False,
     details: Annotated[
-        bool, Meta(description="Everything: all measures, tests and documents. Long.")
+        bool, Meta(description="Return all measures, tests and documents. The answer is long.")
     ] = False,
 ) -> RunComparison:
     """Is one run better than another? The verdict in words comes first. Report it as it is: "open"

@@ -17,11 +17,13 @@ LEAST = 60  # characters of a passage, however many share the room
 AROUND = 20  # characters that a passage takes beside its text: its name, quotes and dots
 Limit = Annotated[
     int,
-    Meta(ge=0, le=200, description="How many at most; 0: as many as fit in 2,000 characters."),
+    Meta(
+        ge=0, le=200, description="The maximum number; 0 means as many as fit in 2,000 characters."
+    ),
 ]
 Offset = Annotated[
     int,
-    Meta(ge=0, le=10**9, description="Where to begin: the next_offset of the last answer."),
+    Meta(ge=0, le=10**9, description="Where to start: the next_offset of the last answer."),
 ]
 A = TypeVar("A", bound=msgspec.Struct)
 SENTENCE = re.compile(r"(?<=[.;:?!…])\s+(?=\S)")

@@ -66,7 +66,9 @@ def who_records(by: str) -> str:
     try:
         return getpass.getuser()
     except (OSError, KeyError, ImportError):
-        raise UsageError("nobody is named", hint="Say who with --by NAME.") from None
+        raise UsageError(
+            "the name of who records the baseline is missing", hint="Give yours with --by NAME."
+        ) from None
 
 
 def update_baseline(
@@ -82,7 +84,7 @@ def update_baseline(
     in the same step."""
     if not results.receipt.counts.get("n_scored", 1):
         raise InputError(
-            "no query is scored: a baseline without figures holds nothing",
+            "no query is scored, so the baseline would have no figures",
             where=str(path),
             hint="Have the set judged first; `assay gold pool` begins.",
         )

@@ -34,7 +34,7 @@ def compare_results(
         raise UsageError("give at least two results files to compare")
     if answers := [path for path in paths if is_answer_results(path)]:
         raise UsageError(
-            f"{answers[0]} has the results of an answer check, and the others have not",
+            f"{answers[0]} has the results of an answer check, but the others do not",
             hint="Compare results of one kind.",
         )
     results = [read_results(path) for path in paths]

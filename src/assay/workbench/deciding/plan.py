@@ -42,7 +42,7 @@ def plan_from(
     """The queries and judgments that show a difference of this size in the primary measure."""
     for name, value, most in (("difference", difference, 1.0), ("power", power, 0.999)):
         if not 0 < value <= most:
-            raise UsageError(f"--{name} lies between 0 and {most:g}, not {value:g}")
+            raise UsageError(f"--{name} must be between 0 and {most:g}, not {value:g}")
     base, other = (read_results(path) for path in paths)
     names = [base.engine, other.engine]
     if names[0] == names[1]:

@@ -153,7 +153,7 @@ def pairs_that_decide(service: Service, first: str, second: str) -> list[Pair]:
 
 def _read_two_runs(service: Service, first: str, second: str) -> tuple[KeptRun, KeptRun]:
     if first == second:
-        raise InputError("a run is compared with another one", hint="Choose two runs.")
+        raise InputError("a run cannot be compared with itself", hint="Choose two runs.")
     runs = kept_run(service, first), kept_run(service, second)
     if isinstance(runs[0].results, GoldenResults) != isinstance(runs[1].results, GoldenResults):
         raise InputError(

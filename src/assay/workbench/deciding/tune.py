@@ -593,7 +593,7 @@ def refuse_output(path: Path) -> None:
     if path.suffix not in OUTPUTS:
         ending = path.suffix or "without an ending"
         raise UsageError(
-            f"a result is written as {', '.join(OUTPUTS)}, not {ending}", where=str(path)
+            f"a result must be written as {', '.join(OUTPUTS)}, not {ending}", where=str(path)
         )
 
 

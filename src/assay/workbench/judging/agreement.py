@@ -143,7 +143,7 @@ def write_agreement(figures: Agreement, output: Path) -> None:
 
     if output.suffix != ".md":
         raise UsageError(
-            f"the agreement is written as .md, not {output.suffix or 'without an ending'}",
+            f"the agreement must be written as .md, not {output.suffix or 'without an ending'}",
             where=str(output),
             hint="--json prints it for programs.",
         )

@@ -73,7 +73,7 @@ def split_corpora(given: Sequence[str]) -> dict[str, Path]:
         if rows in corpora:
             what = f"the rows of {rows!r}" if rows else "all rows"
             raise UsageError(
-                f"two corpora are given for {what}", hint="As in --corpus precedents=NAME."
+                f"two corpora were given for {what}", hint="As in --corpus precedents=NAME."
             )
         corpora[rows] = Path(name)
     return corpora
@@ -115,7 +115,7 @@ def _configured() -> dict[str, Path]:
                 raise InputError(
                     f"the corpus {name!r} is {known[name]} for one engine and {corpus} for another",
                     where=f"{path}: engines.{engine.name}.corpora",
-                    hint="Say which with --corpus.",
+                    hint="Choose one with --corpus.",
                 )
     return {name: corpus for name, corpus in known.items() if _is_here(corpus)}
 
@@ -325,7 +325,7 @@ def bootstrap_gold(
     """Make gold from logs and what decisions cited, of a project or of the team's own tables; rows
     of the chair are never touched."""
     if min_support < 1 or min_grade not in (1, 2, 3):
-        raise InputError("the minimum support is 1 or more, the minimum grade 1, 2 or 3")
+        raise InputError("the minimum support must be 1 or more, and the minimum grade 1, 2 or 3")
     evidence: Evidence = source.store if isinstance(source, Service) else source
     now = source.clock() if isinstance(source, Service) else datetime.now(UTC)
     options = BootstrapOptions(
@@ -367,7 +367,7 @@ def save_gold(gold: GoldSet, target: Path, *, replace_judgments: bool = False) -
         _spare(target, gold, (), "Give another name, or replace=True to write over it.")
     if target.suffix in (".json", ".jsonl") and not all(query.text for query in gold.queries):
         raise InputError(
-            f"a {target.suffix} set holds the text of every query, and some have none",
+            f"a {target.suffix} set needs the text of every query, but some have none",
             where=str(target),
             hint="Give them: GoldSet.from_dict(grades, queries={id: text}); or save it as .qrels.",
         )
@@ -494,6 +494,6 @@ def perturb_gold(
     variants = sum("perturbation" in query.extra for query in varied.queries)
     if not variants:
         hint = "Its language may not have them, or was guessed wrong: see --language and --kind."
-        raise UsageError("no question can be varied so", where=str(source), hint=hint)
+        raise UsageError("no question can be perturbed in this way", where=str(source), hint=hint)
     formats.write_gold(varied, output, "golden" if _is_golden(varied) else "json")
     return len(varied.queries) - variants, variants

@@ -247,7 +247,7 @@ def _refuse_person(judge: str, votes: Iterable[Vote]) -> None:
     """One name is one judge: agreement between the two would mean nothing."""
     if any(vote.judge == judge and vote.kind != "machine" for vote in votes):
         raise InputError(
-            f"{judge!r} has voted as a person on this set",
+            f"{judge!r} voted as a person on this set",
             hint="Give the table of the machine another name.",
         )
 
@@ -261,7 +261,7 @@ def _asked_pairs(dataset: Path, judged: Iterable[Vote] | None) -> tuple[list[Pai
         return list(dict.fromkeys((vote.query_id, vote.doc_id) for vote in people)), searched
     if pool is None:
         raise InputError(
-            "nothing is asked of judges yet",
+            "no documents have been selected for judging yet",
             where=str(pool_path(dataset)),
             hint="Pool first with `assay gold pool`, or judge what people have judged: --judged.",
         )

@@ -100,7 +100,7 @@ def refuse_closed(results: Sequence[Results], where: str = "") -> None:
             "nothing is unjudged here: the set is closed, and what it does not list counts as not "
             "relevant",
             where=where,
-            hint="`assay compare` and gates decide as it stands. To have more documents judged, "
+            hint="`assay compare` and gates can already decide. To have more documents judged, "
             "name a rubric in the set and score again.",
         )
 
@@ -113,7 +113,7 @@ def write_pairs(decision: Decision, output: Path) -> None:
         return
     if output.suffix != ".csv":
         raise UsageError(
-            f"pairs are written as .csv or .json, not {output.suffix or 'without an ending'}",
+            f"pairs must be written as .csv or .json, not {output.suffix or 'without an ending'}",
             where=str(output),
         )
     stream = io.StringIO(newline="")

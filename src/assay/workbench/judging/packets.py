@@ -148,7 +148,7 @@ def writer_of(output: Path) -> Writer:
     if writer := WRITERS.get(output.suffix.lower()):
         return writer
     raise UsageError(
-        f"a packet is .html, .jsonl or .csv, not {output.suffix or 'without an ending'}",
+        f"a packet must be .html, .jsonl or .csv, not {output.suffix or 'without an ending'}",
         where=str(output),
     )
 
@@ -157,7 +157,7 @@ def _require_pool(dataset: Path) -> Pool:
     pool = read_pool(dataset)
     if pool is None:
         raise InputError(
-            "nothing is asked of judges yet",
+            "no documents have been selected for judging yet",
             where=str(pool_path(dataset)),
             hint=f"Pool first: assay gold pool {dataset} --engine bm25 --corpus NAME.",
         )
@@ -234,7 +234,7 @@ def export_pairs(
         raise UsageError(
             "there is no pair to export",
             where=str(dataset),
-            hint="assay gold pool says what to judge.",
+            hint="assay gold pool selects pairs to judge.",
         )
     independent = (vote for vote in current(votes) if not role_of(vote.source))
     said = by_pair(independent) if with_votes or to in WITH_VOTES else {}
@@ -256,8 +256,8 @@ def _pairs_to_export(
     if judge and (pool is None or judge not in pool.judges):
         dealt = ", ".join(pool.judges) if pool else ""
         raise UsageError(
-            f"nothing is dealt to the judge {judge!r}",
-            hint=f"Dealt to: {dealt}." if dealt else "assay gold pool --judges deals pairs.",
+            f"no pairs are assigned to the judge {judge!r}",
+            hint=f"Assigned to: {dealt}." if dealt else "assay gold pool --judges deals pairs.",
         )
     if pool is not None and not every:
         pairs = [

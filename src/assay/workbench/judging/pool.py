@@ -136,7 +136,7 @@ def refuse_results(path: Path) -> None:
     content = read_json(path)
     if isinstance(content, dict) and "per_query" in content:
         raise UsageError(
-            "this is a results file, and the gold set is expected here",
+            "this is a results file, but a gold set is expected here",
             where=str(path),
             hint=f"Give results with --run: assay gold pool DATASET --run {path}",
         )
@@ -146,19 +146,19 @@ def _refuse_request(request: PoolRequest) -> None:
     if not (request.engines or request.search_modules or request.runs):
         raise UsageError(
             "there is nothing to pool",
-            hint="Name what to ask: --engine NAME, --search-module MODULE or --run FILE.",
+            hint="Name the engines to pool: --engine NAME, --search-module MODULE or --run FILE.",
         )
     if request.depth < 1:
-        raise UsageError("the depth is 1 or more")
+        raise UsageError("the depth must be 1 or more")
     if request.overlap is not None and not 0 <= request.overlap <= 1:
         raise UsageError(
-            f"the overlap is a share from 0 to 1, not {request.overlap:g}",
-            hint="--overlap 0.2 has every fifth pair judged by two.",
+            f"the overlap must be a share from 0 to 1, not {request.overlap:g}",
+            hint="--overlap 0.2 assigns every fifth pair to two judges.",
         )
     before = read_pool(request.dataset)
     judges = request.judges or (before.judges if before else ())
     if len(set(judges)) < len(judges) or any(not name.strip() for name in judges):
-        raise UsageError(f"every judge has a name of their own: {', '.join(judges)}")
+        raise UsageError(f"every judge needs a different name: {', '.join(judges)}")
     kept_overlap = before.overlap if before else 0.0
     overlap = request.overlap if request.overlap is not None else kept_overlap
     if overlap and len(judges) < 2:
@@ -169,7 +169,7 @@ def _refuse_request(request: PoolRequest) -> None:
     if request.output is not None and request.output.suffix not in (".csv", ".json"):
         ending = request.output.suffix or "without an ending"
         raise UsageError(
-            f"pairs are written as .csv or .json, not {ending}", where=str(request.output)
+            f"pairs must be written as .csv or .json, not {ending}", where=str(request.output)
         )
     refuse_output(request.output, request.dataset, request.corpus, *request.runs)
     if request.output is not None and request.output.suffix == ".csv":
@@ -278,7 +278,7 @@ def _cited_documents(tops: Sequence[Top], corpus: Path | None, depth: int) -> To
 def _citation_graph(corpus: Path | None) -> Corpus:
     if corpus is None or not is_corpus(str(corpus)):
         raise UsageError(
-            "--citations needs a corpus of the workspace, which knows who cites whom",
+            "--citations needs a corpus of the workspace, which records citations",
             hint="Give it with --corpus NAME; `assay corpus import` makes one.",
         )
     return corpus_named(str(corpus))

@@ -56,7 +56,7 @@ def texts_of(
     texts = corpus_texts(dataset, Path(corpus) if corpus else None)
     if texts is None:
         raise UsageError(
-            "it is not known which corpus the documents are in",
+            "the corpus of the documents is unknown",
             where=str(pool_path(dataset)),
             hint="Name it with --corpus.",
         )
@@ -68,7 +68,7 @@ def texts_of(
             f"the corpus has no document {first}{more}",
             where=str(corpus or pool_path(dataset)),
             hint="Were they pooled from another corpus? Name it with --corpus. "
-            f"Else `assay gold add {dataset} --remove --document ID --for QUERY` takes one out.",
+            f"Otherwise, `assay gold add {dataset} --remove --document ID --for QUERY` removes one.",
         )
     return {doc_id: found[doc_id] for doc_id in wanted}
 

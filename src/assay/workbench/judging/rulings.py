@@ -163,7 +163,7 @@ def rule(
             raise InputError(
                 f"the id {act!r} belongs to another ruling",
                 where=f"{query_id} {doc_id}",
-                hint="Give every ruling an id of its own.",
+                hint="Give every ruling its own id.",
             )
     ballot = Ballot(
         id=act,

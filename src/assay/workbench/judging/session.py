@@ -262,7 +262,7 @@ def _refuse_reused_id(known: Vote, vote: Vote) -> None:
     one, other = ((v.query_id, v.doc_id, v.grade, v.judge, v.rationale) for v in (known, vote))
     if one != other:
         raise InputError(
-            f"the id {vote.id!r} belongs to another vote", hint="Give every vote an id of its own."
+            f"the id {vote.id!r} belongs to another vote", hint="Give every vote its own id."
         )
 
 

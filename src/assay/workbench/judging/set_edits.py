@@ -90,11 +90,13 @@ def init_gold(
     """A new dataset.json with these queries and no judgments. What is there already stays."""
     if file.suffix != ".json":
         raise UsageError(
-            "a set is made as a .json", where=str(file), hint="`gold convert` gives other formats."
+            "a new set must be a .json file",
+            where=str(file),
+            hint="`gold convert` writes other formats.",
         )
     if file.exists() or file.is_symlink():
         raise UsageError(
-            "the file is there already",
+            "the file already exists",
             where=str(file),
             hint=f"Nothing was changed. Add to it with `assay gold add {file}`.",
         )
@@ -146,7 +148,7 @@ def logged_queries(
         raise InputError(
             "the search log has no queries",
             where=logs.address,
-            hint="`assay logs import` takes in those of a running service.",
+            hint="`assay logs import` imports those of a running service.",
         )
     frequent = sorted(spellings.items(), key=lambda row: (-row[1].total(), row[0]))
     best = [min(counts, key=lambda text: (-counts[text], text)) for _, counts in frequent]
@@ -179,7 +181,7 @@ def with_queries(dataset: Path, queries: Sequence[LocatedQuery]) -> tuple[Change
 def _with_ids(
     given: Iterable[LocatedQuery], known: Sequence[Query], topics: Mapping[str, Topic]
 ) -> list[Query]:
-    """The queries as they go into the set. One that is in it already, or comes twice, is refused:
+    """The queries as they go into the set. One that is in it already, or appears twice, is refused:
     two people would judge it apart."""
     ids = {query.id: "the set" for query in known}
     texts = {normal_query(query.text): query.id for query in known}
@@ -189,12 +191,12 @@ def _with_ids(
     for where, query in rows:
         _refuse_invalid_query(query, topics, where)
         if query.id in ids:
-            raise InputError(f"the id {query.id!r} is in {ids[query.id]} already", where=where)
+            raise InputError(f"the id {query.id!r} is already in {ids[query.id]}", where=where)
         if (same := texts.get(normal_query(query.text))) is not None:
             raise InputError(
                 f"the query is there already, as {same!r}: {query.text[:60]!r}",
                 where=where,
-                hint="Nothing was changed. Leave it out, or word it otherwise.",
+                hint="Nothing was changed. Leave it out or reword it.",
             )
         query_id = query.id or _next_id({*ids, *stated})
         ids[query_id] = where
@@ -352,7 +354,7 @@ def with_pair(dataset: Path, pair: PooledPair, *, judge: str = "") -> Pool:
     if not judge:
         for where, taken in (("judged", judged), ("asked for", pool.keys)):
             if pair.key in taken:
-                raise InputError(f"{pair.doc_id!r} on query {pair.query_id!r} is {where} already")
+                raise InputError(f"{pair.doc_id!r} on query {pair.query_id!r} is already {where}")
         return with_judges(with_pairs(pool, [pair]), {pair.key})
     if known is None:
         asked = (judge,) if pool.judges or pair.key in judged else ()
@@ -371,7 +373,7 @@ def remove_document(dataset: Path, query_id: str, doc_id: str) -> PooledPair:
         pair = next((each for each in pool.pairs if each.key == (query_id, doc_id)), None)
         if pair is None:
             raise InputError(
-                f"nobody was asked for {doc_id!r} on query {query_id!r}", where=str(dataset)
+                f"nobody was asked to judge {doc_id!r} on query {query_id!r}", where=str(dataset)
             )
         voters = {
             vote.judge for vote in read_votes(dataset) if (vote.query_id, vote.doc_id) == pair.key
@@ -380,7 +382,7 @@ def remove_document(dataset: Path, query_id: str, doc_id: str) -> PooledPair:
             raise InputError(
                 f"{', '.join(sorted(voters))} voted on {doc_id!r} for query {query_id!r}",
                 where=str(dataset),
-                hint="Votes are kept, and so is what was asked. Nothing was changed.",
+                hint="Votes and requested pairs are kept. Nothing was changed.",
             )
         rest = tuple(each for each in pool.pairs if each is not pair)
         write_pool(dataset, msgspec.structs.replace(pool, pairs=rest))
@@ -634,9 +636,9 @@ LocatedQuery = tuple[
 def read_queries(path: Path) -> list[LocatedQuery]:
     if path.suffix not in (".txt", ".csv"):
         raise InputError(
-            f"queries are read from .txt or .csv, not {path.suffix or 'a file without an ending'}",
+            f"queries must be in a .txt or .csv, not {path.suffix or 'a file without an ending'}",
             where=str(path),
-            hint="A text file has one query a line; a CSV has a column text or query.",
+            hint="A text file has one query per line; a CSV has a column text or query.",
         )
     return list(_from_csv(path) if path.suffix == ".csv" else _from_text(path))
 
@@ -675,7 +677,7 @@ def _text_column(names: list[str], path: Path) -> str:
     unknown = [name for name in names if name not in COLUMNS]
     given = [name for name in TEXT_COLUMNS if name in names]
     if twice:
-        raise InputError(f"the column {twice} comes twice", where=f"{path}:1")
+        raise InputError(f"the column {twice} appears twice", where=f"{path}:1")
     if len(given) != 1 or unknown:
         said = f"there is no column {unknown[0]!r}" if unknown else "one column text or query"
         raise InputError(

@@ -112,7 +112,7 @@ def read_voted_set(dataset: Path) -> VotedSet:
 def _votes_are_gone(dataset: Path, labelling: Labelling) -> InputError:
     made = labelling.by_machine
     return InputError(
-        f"machines made {made} labels of this set, and their votes are missing"
+        f"machines made {made} labels of this set, but their votes are missing"
         if made
         else "the labels of this set were computed from votes, and the votes are missing",
         where=str(log_path(dataset)),

@@ -366,7 +366,7 @@ def restore_backup(archive: Path, folder: Path, *, store: str = "") -> Restored:
 
 def _occupied(path: Path) -> InputError:
     hint = "Restore into an empty folder with --to. Nothing was restored."
-    return InputError("there is something already", where=str(path), hint=hint)
+    return InputError("this path is already in use", where=str(path), hint=hint)
 
 
 def _unpack(archive: Path, scratch: Path) -> Backup:
@@ -384,16 +384,16 @@ def _unpack(archive: Path, scratch: Path) -> Backup:
             raise ValueError(f"it has format {raw.get('format')}, made by {made_by}")
         whole = msgspec.convert(raw, Backup)
         if digests.keys() != whole.parts.keys():
-            raise ValueError("its files are not those that were backed up")
+            raise ValueError("its files do not match the backup")
         for name, part in whole.parts.items():
             if digests[name] != part.sha256:
-                raise ValueError(f"{name} is not what was backed up")
+                raise ValueError(f"{name} does not match the backup")
     except Exception as error:  # tarfile and zipfile have many errors for a damaged file
         why = os_message(error) if isinstance(error, OSError) else str(error)
         raise InputError(
             f"cannot be restored: {why or type(error).__name__}",
             where=str(archive),
-            hint="Give a file that assay backup has written. Nothing was restored.",
+            hint="Give a file that assay backup wrote. Nothing was restored.",
         ) from error
     return whole
 
@@ -583,7 +583,7 @@ def _check_database(file: Path, schema: str) -> None:
             if foreign := set(connection.execute(CODE)) - own:
                 name = min(str(name) for name, _ in foreign)
                 raise InputError(
-                    f"cannot be restored: its database has {name!r}, which no store has",
+                    f"cannot be restored: its database has {name!r}, which is not part of a store",
                     hint="A backup holds only data. Do not use this file.",
                 )
             state = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
@@ -608,7 +608,9 @@ def load_store_copy(folder: Path, copy: StoreCopy, target: str) -> str:
 def _load_tables(connection: Connection, folder: Path, copy: StoreCopy) -> None:
     if migrate.revision(connection) is not None:
         where = address(connection.engine)
-        raise InputError("there is a store already", where=where, hint="Give an empty database.")
+        raise InputError(
+            "the database already has a store", where=where, hint="Give an empty database."
+        )
     migrate.refuse_collision(connection)
     others = set(inspect(connection).get_table_names())
     migrate.create_at(connection, copy.schema)
@@ -618,7 +620,7 @@ def _load_tables(connection: Connection, folder: Path, copy: StoreCopy) -> None:
     for name, columns in copy.tables.items():
         known = {column["name"] for column in found.get_columns(name)} if name in made else set()
         if not columns or not known.issuperset(columns):
-            raise InputError(f"cannot be restored: no store has this table {name!r}")
+            raise InputError(f"cannot be restored: a store has no table {name!r}")
         try:
             with (
                 driver.cursor().copy(f"COPY {_quoted(name, columns)} FROM STDIN") as rows,

@@ -49,7 +49,7 @@ ELSEWHERE = "Give another folder, or remove this one."
 def copy_samples(folder: Path) -> Path:
     """The samples, to look into and to work on: gold sets, documents and an engine, by language."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise UsageError("there is something here already", where=str(folder), hint=ELSEWHERE)
+        raise UsageError("this path is already in use", where=str(folder), hint=ELSEWHERE)
     shutil.copytree(
         samples(), folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__", "*.pyc")
     )
@@ -175,7 +175,7 @@ def _state(home: Path) -> str:
     if home.is_dir() and not any(home.iterdir()):
         return ""
     raise UsageError(
-        "the folder is there already, and it is not the sample project",
+        "the folder already exists and is not the sample project",
         where=str(home),
         hint="Nothing was changed. Give another with --folder.",
     )

@@ -113,7 +113,7 @@ def check_engine(answers: Answers) -> None:
 
 def check_ci(ci: str) -> None:
     if ci not in (*CI, NOWHERE):
-        raise UsageError(f"no CI {ci!r}", hint=f"Known: {', '.join(CI)}, {NOWHERE}.")
+        raise UsageError(f"unknown CI service {ci!r}", hint=f"Known: {', '.join(CI)}, {NOWHERE}.")
     if ci != NOWHERE:
         check_free(CI[ci])
 
@@ -203,7 +203,7 @@ def _module(answers: Answers) -> str:
         return engine
     known = ", ".join([*plugins.names(ENGINES), *list_corpora()])
     raise UsageError(
-        f"no engine {engine!r}: there is no {engine}.py here, and no corpus of that name",
+        f"no engine {engine!r}: there is no {engine}.py here, and no corpus has that name",
         hint=f"Known: {known}. Or give a Python file or module, an address with {{{{query}}}}, or "
         "a file of saved results.",
     )
@@ -264,7 +264,7 @@ def lay_out(layout: str) -> Begun:
 def layout_files(layout: str) -> dict[str, str]:
     """The files of a layout by their paths in the project."""
     if layout not in LAYOUTS:
-        raise UsageError(f"no layout {layout!r}", hint=f"Known: {', '.join(LAYOUTS)}.")
+        raise UsageError(f"unknown layout {layout!r}", hint=f"Known: {', '.join(LAYOUTS)}.")
     home = Path(str(resources.files("assay.workbench.project") / "layouts" / layout))
     now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     found = {

@@ -23,7 +23,7 @@ def spare_judgments(
     judged = _read_judgments(output)
     if judged is None:
         raise UsageError(
-            "the file is there already, and is not an empty packet",
+            "the file already exists and is not an empty packet",
             where=str(output),
             hint="Give another file name.",
         )
@@ -35,7 +35,7 @@ def spare_judgments(
             f"the file has {counted(lost, 'judgment')} already"
             + (" that the set does not have" if known else ""),
             where=str(output),
-            hint="Bring them in with `assay gold merge`, or give another file name.",
+            hint="Import them with `assay gold merge`, or give another file name.",
         )
 
 

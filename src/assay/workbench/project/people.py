@@ -77,11 +77,15 @@ MIN_PASSWORD, MAX_PASSWORD = 10, 1000
 def proper_password(password: str, name: str) -> str:
     if len(password) < MIN_PASSWORD:
         raise Declined(
-            "password_short", f"a password has at least {MIN_PASSWORD} letters", n=MIN_PASSWORD
+            "password_short",
+            f"a password must have at least {MIN_PASSWORD} characters",
+            n=MIN_PASSWORD,
         )
     if len(password) > MAX_PASSWORD:
         raise Declined(
-            "password_long", f"a password has at most {MAX_PASSWORD} letters", n=MAX_PASSWORD
+            "password_long",
+            f"a password can have at most {MAX_PASSWORD} characters",
+            n=MAX_PASSWORD,
         )
     if folded(password) == folded(name) or len(set(password)) < 4:
         raise Declined("password_easy", "this password is too easy to guess")
@@ -443,7 +447,7 @@ def change_password(service: Service, name: str, old: str, new: str) -> None:
     if account is None:
         raise Declined("nobody", f"nobody has an account named {name!r}", name=name)
     if account.password and not verified(account.password, old):
-        raise Declined("password_wrong", "the present password is another one")
+        raise Declined("password_wrong", "that is not your current password")
     new = hashed(proper_password(new, name))
     with _declining():
         service.store.set_password(name, new, known=account.password, at=service.clock())
@@ -502,9 +506,9 @@ def proper_name(name: str) -> str:
     if not name:
         raise Declined("name_missing", "a name is missing")
     if len(name) > MAX_NAME:
-        raise Declined("name_long", f"a name has at most {MAX_NAME} letters", n=MAX_NAME)
+        raise Declined("name_long", f"a name can have at most {MAX_NAME} letters", n=MAX_NAME)
     if any(unicodedata.category(letter)[0] == "C" or letter in BLANK for letter in name):
-        raise Declined("name_unseen", "a name has letters that cannot be seen")
+        raise Declined("name_unseen", "the name contains invisible characters")
     if folded(name) == TERMINAL:
-        raise Declined("name_reserved", f"{TERMINAL!r} stands for the machine itself")
+        raise Declined("name_reserved", f"{TERMINAL!r} is a reserved name")
     return name

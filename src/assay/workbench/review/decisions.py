@@ -177,7 +177,7 @@ def _refuse_reused_id(
         raise InputError(
             f"the id {sent.id!r} belongs to another decision",
             where=item.ref,
-            hint="Give every decision an id of its own.",
+            hint="Give every decision its own id.",
         )
 
 
@@ -256,7 +256,7 @@ def _vote_on_suggestion(service: Service, item: ReviewItem, form: DecisionForm) 
         raise ReviewRefusal("grade")
     top = top_grade(service, item)
     if not 0 <= grade <= top:
-        raise InputError(f"give the document a grade from 0 to {top}")
+        raise InputError(f"the document needs a grade from 0 to {top}")
     (doc_id,) = item.doc_ids
     found = find_document(service, item.corpus, doc_id)
     return CastVote(
@@ -586,12 +586,12 @@ def withdraw(service: Service, gold: str, *, by: str, why: str = "", gone: bool 
     """Take suggestions out of the queue whose query has left the set; the log keeps them. With
     `gone`, all suggestions of the set: its file is gone."""
     if not gold or not by.strip():
-        raise InputError("say which gold set, and who withdraws")
+        raise InputError("name the gold set and the person who withdraws")
     path = gold_path(service, gold)
     if not path.exists() and not gone:
         raise InputError(
             f"the file of gold set {gold!r} is not here",
-            hint="Put it back, or say with --gone that it is gone for good.",
+            hint="Restore it, or give --gone if it no longer exists.",
         )
     lost = pending(service, gold) if gone else strays(service, gold)
     decision = _decision(service, by, why or LOST)

@@ -71,7 +71,7 @@ def suggest(
         raise InputError(
             f"a suggestion of {item.suggested_by!r} for this document and query {state}, with "
             f"grade {item.grade}; the new grade was not recorded",
-            hint="Tell the expert that you have changed your mind, and why.",
+            hint="Tell the expert that you changed your mind, and why.",
         )
     return item
 

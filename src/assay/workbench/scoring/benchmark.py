@@ -210,7 +210,7 @@ def _download(
             raise InputError(
                 f"the file has the hash {digest[:12]}, expected {expected[:12]}",
                 where=str(target),
-                hint="It was moved aside. Run the command again to download it anew.",
+                hint="It was moved aside. Run the command again to download it.",
             )
         known[name] = digest
         write_json(folder / HASHES, known)
@@ -234,11 +234,11 @@ def fetch(url: str, target: Path, tick: Tick) -> None:
                     have += len(block)
                     tick(target.name, have, max(total, have))
         if have < total:
-            raise OSError("it ended too soon")
+            raise OSError("the download was cut short")
     except OSError as error:
         raise InputError(
             f"it cannot be downloaded: {getattr(error, 'reason', None) or error}",
             where=url,
-            hint="Run the command again to go on, or give a folder with the files: --path FOLDER.",
+            hint="Run the command again to continue, or give a folder of files: --path FOLDER.",
         ) from error
     part.rename(target)

@@ -59,15 +59,15 @@ def check_documents_known(
     named = _documents_of_set(gold, dataset)
     if not found or not named or found & named:
         return
-    problem = f"no document that {results.engine} returned is known to {gold.name}"
     corpora = _corpora_holding(named, home)
     if not corpora:
         yield warning("other_documents", engine=results.engine, gold=gold.name)
     elif not _any_in(found, corpora):
         where = " and ".join(corpus.name for corpus in corpora)
         raise InputError(
-            f"{problem}, nor in {where}, where its documents are: nothing was measured",
-            hint="Does the engine search another corpus, or call its documents by other ids?",
+            f"{results.engine} returned no document of {gold.name} or of {where}, "
+            "where the documents of the set are: nothing was measured",
+            hint="Check which corpus the engine searches and which ids it uses.",
         )
 
 

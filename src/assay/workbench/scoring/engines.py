@@ -115,7 +115,7 @@ def try_named(
             )
         engine = EngineConfig(name=name, engine=name)
     if engine.run:
-        raise UsageError(f"{name!r} is a saved run, and cannot be asked")
+        raise UsageError(f"{name!r} is a saved run and cannot be searched")
     if engine.routes:
         engine = _route(engine, str(known.get("corpus", "")))
     return try_engine(engine, query, top_k, known)
@@ -185,7 +185,7 @@ def _route(engine: EngineConfig, corpus: str) -> EngineConfig:
     if corpus not in engine.routes:
         said = f"no engine of {engine.name!r} serves {corpus!r}" if corpus else "name a corpus"
         raise InputError(
-            f"{said}: each has an engine of its own",
+            f"{said}: each has its own engine",
             where=f"engines.{engine.name}.corpora",
             hint=f"Give --corpus, one of: {', '.join(engine.routes)}.",
         )

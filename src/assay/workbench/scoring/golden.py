@@ -49,7 +49,7 @@ def score_golden(gold: GoldSet, request: ScoreRequest, progress: Progress, say: 
     """Pass or fail for every question of a golden set."""
     if request.measures or request.with_machine_judgments:
         raise UsageError(
-            "a golden set has measures of its own"
+            "a golden set uses its own measures"
             if request.measures
             else "--with-machine-judgments is for graded sets; this one is golden",
             where=str(request.dataset),

@@ -320,7 +320,7 @@ def _read_both_votes(gold: GoldSet, dataset: Path) -> list[Vote]:
         )
     if "human" not in kinds:
         raise InputError(
-            "there are no votes of people to correct the machine's with",
+            "there are no human votes to correct the machine's votes with",
             where=str(path),
             hint=f"Let people judge at least {FEWEST} queries in full, drawn at random; their "
             "votes come in with `assay gold merge`.",

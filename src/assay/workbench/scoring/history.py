@@ -123,7 +123,7 @@ def _with_current_name(service: Service, record: RunRecord) -> RunRecord:
 
 def kept_run(service: Service, run_id: str) -> KeptRun:
     if not run_id:
-        raise InputError("say which run")
+        raise InputError("no run is named")
     read = _runs.get((service.store.address, run_id))
     record = read[0] if read is not None else service.store.run(run_id)
     if record is None:

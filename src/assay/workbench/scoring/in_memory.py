@@ -210,7 +210,7 @@ def compare_scored(
     kinds = {isinstance(each, GoldenResults) for each in results}
     if len(kinds) > 1:
         raise InputError(
-            "some of these scores are of a golden set and some of a graded one",
+            "some of these scores are for a golden set and some for a graded one",
             hint="Compare scores on the same gold set.",
         )
     return compare_with_leaderboard(
@@ -238,7 +238,7 @@ def next_pairs_of(
         raise InputError("there is nothing to decide", hint=hint)
     if len({each.receipt.gold.fingerprint for each in graded}) > 1:
         raise InputError(
-            "the two are scored on different gold sets", hint="Score both on the same one."
+            "the two were scored on different gold sets", hint="Score both on the same one."
         )
     refuse_closed(graded)
     if not any(entry.judged for each in graded for entry in each.per_query):
@@ -258,7 +258,7 @@ def save_results(results: Results, path: Path, *, language: str = "en") -> None:
         raise InputError(
             f"scores cannot be written as {path.suffix or 'a file without an ending'}",
             where=str(path),
-            hint=f"The ending of the file says how: {known}.",
+            hint=f"The file extension sets the format: {known}.",
         )
     write_atomic(path, render(view(results, language=language), path.suffix))
 
@@ -267,7 +267,8 @@ def save_value(value: object, path: Path) -> Path:
     """Anything that was found, as JSON."""
     if path.suffix != ".json":
         raise InputError(
-            f"this is written as .json, not {path.suffix or 'without an ending'}", where=str(path)
+            f"this must be written as .json, not {path.suffix or 'without an ending'}",
+            where=str(path),
         )
     write_atomic(path, encode(value))
     return path
@@ -327,7 +328,7 @@ def ask_any(
     corpus, a baseline with a corpus, or a Python module. A module is loaded right here."""
     if isinstance(engine, type):
         raise InputError(
-            f"{engine.__name__} is a class, and cannot be asked",
+            f"{engine.__name__} is a class and cannot be searched",
             hint=f"Make one: {engine.__name__}().",
         )
     if not isinstance(engine, str | Path):
@@ -338,7 +339,7 @@ def ask_any(
     described = _engine_config_of(str(engine), corpus, config)
     if described.run is not None:
         raise InputError(
-            f"{engine!r} is a saved run, and cannot be asked", hint=f"load_run({described.run!r})"
+            f"{engine!r} is a saved run and cannot be searched", hint=f"load_run({described.run!r})"
         )
     if described.routes:
         name, answers = ask_engine(described, queries, top_k=top_k)

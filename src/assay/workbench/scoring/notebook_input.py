@@ -96,7 +96,7 @@ def _score_of(value: object, query_id: object, doc_id: object) -> float:
         said = "NaN" if is_number else _describe(value)
         raise InputError(
             f"query {query_id!r}, document {doc_id!r}: the score is {said}",
-            hint="Every score is a number.",
+            hint="Every score must be a number.",
         )
     return float(value)  # type: ignore[arg-type]
 
@@ -200,7 +200,7 @@ def _grade(value: object, query_id: object, doc_id: object) -> int:
         return int(number)
     said = f"{value!r}" if isinstance(value, Real) else _describe(value)
     raise InputError(
-        f"query {query_id!r}, document {doc_id!r}: the grade is {said}, and grades are whole",
+        f"query {query_id!r}, document {doc_id!r}: the grade is {said}, not a whole number",
         hint=f"{GOLD_SHAPE} {SWAPPED}",
     )
 

@@ -136,7 +136,7 @@ def check_report(target: Path, *inputs: Path | None) -> None:
         refuse_output(target, *inputs)
     elif target.exists() and not target.is_dir():
         raise UsageError(
-            "is a file, and not a Markdown file",
+            "is a file, but not a Markdown file",
             where=str(target),
             hint="Give a folder, or a file name that ends in .md.",
         )

@@ -153,14 +153,14 @@ class RunQueue:
         total = len(formats.read_gold(path).queries)
         with self._lock:
             if self._closed:
-                raise InputError("the server is stopping", hint="Ask again when it is back.")
+                raise InputError("the server is stopping", hint="Try again when it is back.")
             waits = [job for job in self._jobs.values() if not job.is_over]
             for job in waits:
                 if (job.gold, job.engine, job.state) == (gold, engine, "waiting"):
                     return self._with_progress(job)
             if len(waits) >= MAX_WAITING:
                 raise InputError(
-                    f"{MAX_WAITING} runs wait already", hint="Wait until some are done."
+                    f"{MAX_WAITING} runs are already waiting", hint="Wait until some are done."
                 )
             job = RunJob(
                 id=new_id(), gold=gold, engine=engine, by=by, at=self._service.clock(), total=total

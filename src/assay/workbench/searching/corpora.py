@@ -62,7 +62,7 @@ def keep_documents(
         )
     if not name or Path(name).name != name:
         raise InputError(
-            f"{name!r} is no name for a corpus", hint="Use letters, digits and dashes."
+            f"{name!r} cannot be the name of a corpus", hint="Use letters, digits and dashes."
         )
     path = (home or workspace()) / "sources" / f"{name}.jsonl"
     path.parent.mkdir(parents=True, exist_ok=True)

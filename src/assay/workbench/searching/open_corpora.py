@@ -124,7 +124,7 @@ def reader_of(pool: Pool | None, dataset: Path, home: Path | None) -> Reader:
     name = pool.corpus if pool is not None else ""
     if not name:
         raise InputError(
-            "it is not known which corpus the documents are in",
+            "the corpus of the documents is unknown",
             where=str(dataset),
             hint=f"Pool first: assay gold pool {dataset} --engine bm25 --corpus NAME.",
         )
