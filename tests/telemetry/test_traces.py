@@ -177,9 +177,9 @@ def test_names_are_hidden_in_searches_and_answers(assay_cli: Assay, tmp_path: Pa
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ('{"query": "no span"}', "this is not a span of a trace"),
-        ("[]", "a line is not an object"),
-        (json.dumps(phoenix(flat=True)[1]), "the file has no retriever spans"),
+        ('{"query": "no span"}', "this is no span of a trace"),
+        ("[]", "a line is no object"),
+        (json.dumps(phoenix(flat=True)[1]), "there is no retriever span here"),
     ],
 )
 def test_mistakes_are_named(assay_cli: Assay, tmp_path: Path, line: str, said: str) -> None:

@@ -399,11 +399,11 @@ def show_presets(
 
 @engines_app.command("test")
 def try_out(
-    name: Annotated[str, typer.Argument(help="The name of the engine's table.")],
+    name: Annotated[str, typer.Argument(help="The engine, as its table is called.")],
     query: Annotated[str, typer.Argument(help="What to search for.")],
     config: ConfigFile = None,
-    top_k: Annotated[int, typer.Option(min=1, help="The number of results to request.")] = 10,
-    corpus: Annotated[str, typer.Option(help="Search as for a row of this corpus.")] = "",
+    top_k: Annotated[int, typer.Option(min=1, help="How many results to ask for.")] = 10,
+    corpus: Annotated[str, typer.Option(help="Ask as a row of this corpus would.")] = "",
     practice_area: Annotated[
         str, typer.Option(help="Search as for a row of this practice area.")
     ] = "",
@@ -414,7 +414,7 @@ def try_out(
     filters: Annotated[str, typer.Option(help="Search with these filters, as JSON.")] = "",
     json: Json = False,
 ) -> None:
-    """Send one query. Show the request, the answer, the parsed results and any problems."""
+    """Ask one query. Show the request, the answer, what was read from it, and what is wrong."""
     from assay.reports.listing import trial
     from assay.workbench.scoring import engines
 

@@ -57,7 +57,7 @@ class CallFile:
                 raise InputError(
                     f"a call cannot be read: {error}",
                     where=str(path),
-                    hint="Delete the file, or run again with --fresh: calls are made again.",
+                    hint="Delete the file, or run again with --fresh: the calls are made anew.",
                 ) from error
             self._kept[call.key] = call
 

@@ -67,7 +67,7 @@ def _table(table: object, where: str, file: Path) -> TuneTable:
     more = {key: value for key, value in table.items() if key not in own}
     read = converted(own, TuneTable, where)
     if read.budget < 1 or read.budget > MOST_VALUES:
-        raise InputError(f"the budget must be from 1 to {MOST_VALUES:,}", where=f"{where}.budget")
+        raise InputError(f"the budget is from 1 to {MOST_VALUES:,}", where=f"{where}.budget")
     parameters = {**more, **read.parameters}
     if not parameters:
         raise InputError("there is no parameter to tune", where=where, hint=HINT)
@@ -119,9 +119,7 @@ def read_space(parameters: Mapping[str, object], where: str) -> dict[str, Values
 def _values(given: object, where: str) -> Values:
     if isinstance(given, list) and given:
         if any(isinstance(each, dict | list) for each in given):
-            raise InputError(
-                "a value must be a text, a number, true or false", where=where, hint=HINT
-            )
+            raise InputError("a value is a text, a number, true or false", where=where, hint=HINT)
         return tuple(dict.fromkeys(given))
     if not isinstance(given, dict):
         raise InputError(f"{given!r} is neither a list nor a range", where=where, hint=HINT)
@@ -130,9 +128,9 @@ def _values(given: object, where: str) -> Values:
     except msgspec.ValidationError as error:
         raise InputError(str(error).replace("`", ""), where=where, hint=HINT) from error
     if not read.low < read.high or (read.step is not None and read.step <= 0):
-        raise InputError("a range must increase, in steps above 0", where=where, hint=HINT)
+        raise InputError("a range goes up, in steps above 0", where=where, hint=HINT)
     if read.log and (read.low <= 0 or read.step is not None):
-        raise InputError("log needs a range above 0 without a step", where=where, hint=HINT)
+        raise InputError("log is for a range above 0 without a step", where=where, hint=HINT)
     if read.step is None:
         return read
     count = math.floor((read.high - read.low) / read.step + 1e-9) + 1

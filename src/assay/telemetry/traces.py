@@ -73,7 +73,7 @@ class TracedAnswer(msgspec.Struct, frozen=True, kw_only=True):
 def spans_of(row: Any, where: str) -> Iterator[Span]:
     """The spans of one line."""
     if not isinstance(row, dict):
-        raise InputError("a line is not an object", where=where, hint=HINT)
+        raise InputError("a line is no object", where=where, hint=HINT)
     if "resourceSpans" in row:
         for resource in row["resourceSpans"]:
             for scope in resource.get("scopeSpans", ()):

@@ -488,9 +488,9 @@ def proper_name(name: str) -> str:
     if not name:
         raise Declined("name_missing", "a name is missing")
     if len(name) > MAX_NAME:
-        raise Declined("name_long", f"a name can have at most {MAX_NAME} characters", n=MAX_NAME)
+        raise Declined("name_long", f"a name has at most {MAX_NAME} letters", n=MAX_NAME)
     if any(unicodedata.category(letter)[0] == "C" for letter in name):
-        raise Declined("name_unseen", "the name contains invisible characters")
+        raise Declined("name_unseen", "a name has letters that cannot be seen")
     if folded(name) == TERMINAL:
         raise Declined("name_reserved", f"{TERMINAL!r} is a reserved name")
     return name
