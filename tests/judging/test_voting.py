@@ -226,7 +226,9 @@ def test_a_rubric_that_lost_a_grade_changes_nothing(assay_cli: Assay, tmp_path: 
     gold.write_text(json.dumps(data))
     before = gold.read_bytes(), log_of(gold).read_bytes()
     refused = assay_cli("gold", "merge", "set.json")
-    assert (refused.code, "Check whether the rubric lost a grade." in refused.err) == (2, True), refused.err
+    assert (refused.code, "Check whether the rubric lost a grade." in refused.err) == (2, True), (
+        refused.err
+    )
     assert (gold.read_bytes(), log_of(gold).read_bytes()) == before
 
 

@@ -327,7 +327,9 @@ def refuse_odd_columns(path: Path) -> None:
     wanted |= {name: pl.String() for name in schema if name.startswith("fields.")}
     for name, kind in wanted.items():
         if schema.get(name) != kind:
-            raise InputError(f"the column {name!r} is missing or has the wrong type", where=str(path))
+            raise InputError(
+                f"the column {name!r} is missing or has the wrong type", where=str(path)
+            )
     missing = [pl.col(name).null_count().alias(name) for name in FILLED]
     missing.append(pl.col("citations").explode(empty_as_null=False).null_count().alias("listed"))
     for name, count in pl.scan_ipc(path).select(missing).collect().row(0, named=True).items():

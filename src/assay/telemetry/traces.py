@@ -85,7 +85,7 @@ def spans_of(row: Any, where: str) -> Iterator[Span]:
     elif any(key in row for key in ("context", "context.trace_id", "traceId", "trace_id")):
         yield _otlp(row) if isinstance(row.get("attributes"), list) else _openinference(row)
     else:
-        raise InputError("this is not a span of a trace", where=where, hint=HINT)
+        raise InputError("this is no span of a trace", where=where, hint=HINT)
 
 
 def search_row(span: Span) -> dict[str, Any]:
