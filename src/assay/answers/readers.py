@@ -140,7 +140,7 @@ def _csv_rows(path: Path) -> Iterator[tuple[str, Row]]:
             where = f"{path}:{reader.line_num}"
             if None in row or None in row.values():
                 raise InputError(
-                    f"the heading has {len(reader.fieldnames or ())} columns, this row does not",
+                    f"the row does not match the {len(reader.fieldnames or ())} columns above",
                     where=where,
                     hint="Put a text with commas or line breaks in quotation marks.",
                 )

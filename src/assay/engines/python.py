@@ -557,7 +557,7 @@ def _hits(found: Any, read: Callable[[Any], Hit | None], target: Any) -> list[Hi
         hit = read(each)
         if hit is None:
             raise EngineError(
-                f"{_described(target)} returned {type(each).__name__} in its list, not documents"
+                f"{_described(target)} returned a list of {type(each).__name__}, expected documents"
             )
         hits.setdefault(hit.doc_id, hit)
     return list(hits.values())

@@ -68,7 +68,7 @@ def texts_of(
             f"the corpus has no document {first}{more}",
             where=str(corpus or pool_path(dataset)),
             hint="Were they pooled from another corpus? Name it with --corpus. "
-            f"Otherwise, `assay gold add {dataset} --remove --document ID --for QUERY` removes one.",
+            f"Or remove one: assay gold add {dataset} --remove --document ID --for QUERY",
         )
     return {doc_id: found[doc_id] for doc_id in wanted}
 

@@ -134,7 +134,7 @@ def import_traces(
     ]
     if not searches:
         raise InputError(
-            "the file has no retriever spans",
+            "there is no retriever span here",
             where=str(path),
             hint="A span is a retriever by openinference.span.kind or type: RETRIEVER.",
         )
