@@ -20,11 +20,14 @@ from assay.answers.measures import (
 )
 from assay.core.errors import InputError
 from assay.core.results import AnswerNote, AnswerResults
+from assay.core.types import counted
 from assay.formats.spreadsheet import guarded_row
 from assay.reports.junit import NOT_XML
 from assay.reports.wording import Sentences
 from assay.reports.words import Words
 
+HEADLINE = "faultless"  # the share of answers without a fault: every answer has a value
+NO_SPAN = (None, None)
 SHOWN = 30  # faults on a card; the results file has all
 TOTALS = ("answers", "refused", "citations", "citations_checked", "quotes", "figures")
 
@@ -61,6 +64,15 @@ def figure_rows(results: AnswerResults, words: Words) -> list[tuple[str, str]]:
             text += f" [{low:.3f}, {high:.3f}]"
         rows.append((words(f"answers.{name}"), text))
     return rows
+
+
+def headline(results: AnswerResults) -> str:
+    """The figure that a check is known by, with its interval, in English."""
+    value, (low, high) = results.overall[HEADLINE], results.intervals.overall.get(HEADLINE, NO_SPAN)
+    asked = int(results.overall["answers"] or 0)
+    shown = "–" if value is None else f"{value:.3f}"
+    between = "" if low is None or high is None else f" ({low:.3f} to {high:.3f})"
+    return f"{HEADLINE} {shown}{between}, {counted(asked, 'answer')}"
 
 
 def _faults(results: AnswerResults) -> list[AnswerNote]:
