@@ -17,7 +17,7 @@ from assay.cli.output import Json, emit, progress_bar, put, say, searching
 from assay.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from assay.core.results import Results, Verdict
+    from assay.core.results import AnswerResults, Results, Verdict
     from assay.reports.words import Words
     from assay.workbench.scoring.request import ScoreRequest
     from assay.workbench.scoring.run import Outcome
@@ -336,9 +336,14 @@ def run(
         from assay.workbench.deciding.pull_request import write_comment
 
         write_comment(comment, outcomes, checked, settings, texts=texts)
-    scored = [
+    scored: list[tuple[Results | AnswerResults, Path, str]] = [
         (each.results, Path(settings.gold[each.gold].path), each.engine)
         for each in outcomes
+        if each.results is not None
+    ]
+    scored += [
+        (each.results, Path(settings.answers[each.name].path), each.system)
+        for each in checked
         if each.results is not None
     ]
     if scored and (kept := record_here(scored)):
