@@ -1,5 +1,5 @@
-"""`pytest --assay [assay.toml]`: every gate and every MUST question of the configured sets is a
-test."""
+"""`pytest --assay [assay.toml]`: every gate and every MUST question of the configured sets and
+files of answers is a test."""
 
 from __future__ import annotations
 
@@ -43,11 +43,14 @@ class AssayFile(pytest.File):
 
         try:
             with beside(self.path):
-                outcomes = run.run_all(read_config(self.path), self.path)
+                config = read_config(self.path)
+                outcomes = run.run_all(config, self.path)
+                checked = run.check_answer_files(config)
         except AssayError as error:
             raise self.CollectError(str(error)) from error
-        for outcome in outcomes:
-            pair = f"{outcome.gold}/{outcome.engine}"
+        every: list[run.Outcome | run.CheckedFile] = [*outcomes, *checked]
+        for outcome in every:
+            pair = outcome.title
             if outcome.results is None:
                 yield CheckItem.from_parent(
                     self, name=f"{pair}: runs", status="fail", message=outcome.error

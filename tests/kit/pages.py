@@ -113,7 +113,8 @@ def pages_of(team: Team) -> list[Shown]:
     ruling = f"/agreement/{gold}/{quote(dispute.query_id)}?doc={quote(dispute.doc_id)}"
     answers = [
         Shown("/judge/{set}/{query:path}", f"/judge/drafts/{answer.id}")
-        for answer in read_gold(service, "drafts").queries
+        for name in set(service.gold_sets) & {"drafts"}
+        for answer in read_gold(service, name).queries
     ]
     compared = f"a={before}&b={newest}"
     listed = [

@@ -99,7 +99,7 @@ def test_sets_queries_engines_and_rubric_can_be_listed(agent: ToolClient) -> Non
     assert len(rubric["text"]) > 100
     named = agent.call("get_rubric", name="fppc-relevance-2")
     assert named["version"].startswith("fppc-relevance-2@")
-    assert "Known: fppc" in agent.refused("get_rubric", name="mine")
+    assert "fppc-relevance-3" in agent.refused("get_rubric", name="mine")
 
 
 def test_a_comparison_is_words_first_and_short(agent: ToolClient) -> None:

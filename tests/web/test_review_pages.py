@@ -34,7 +34,7 @@ def full_disk(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     make = tempfile.mkstemp
 
     def full(prefix: str = "", **given: Any) -> Any:
-        if prefix == ".gold-set.jsonl.":
+        if prefix.startswith(".gold-set.jsonl."):
             raise OSError(errno.ENOSPC, "No space left on device")
         return make(prefix=prefix, **given)
 

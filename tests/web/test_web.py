@@ -230,7 +230,7 @@ class TestPages:
     def test_hebrew_is_right_to_left(self, client: TestClient) -> None:
         page = client.get("/review", headers={"accept-language": "he-IL,en;q=0.5"}).text
         assert '<html lang="he" dir="rtl">' in page
-        assert "ממתינים לך" in page
+        assert "ממתינים לכם" in page
         assert '<html lang="fi" dir="ltr">' in client.get("/?lang=fi").text
         assert '<html lang="fi" dir="ltr">' in client.get("/").text, "the choice is remembered"
 

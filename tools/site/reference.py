@@ -189,7 +189,7 @@ def configuration() -> str:
     from assay.judging.machine import Machine
     from assay.review.backlog import BacklogSource
     from assay.telemetry.external_logs import LogsSource
-    from assay.workbench.project.config import GateConfig, GoldConfig
+    from assay.workbench.project.config import AnswersConfig, GateConfig, GoldConfig
 
     parts = [
         "## [gold.NAME]\n\nA gold set, and what is done with it.",
@@ -204,6 +204,8 @@ def configuration() -> str:
         if name != "preset":  # the same kind as http
             parts += [f"### Keys of `{name}`", _keys(kind_of(name).settings)]
     parts += [
+        "## [answers.NAME]\n\nA file of [generated answers](../tutorials/answers.md) to check.",
+        _keys(AnswersConfig),
         "## [[gates]]\n\nOne demand. Write as many as you need.",
         _keys(GateConfig),
         "## [judges.NAME]\n\nA [machine judge](../judging/machine.md).",

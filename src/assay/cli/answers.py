@@ -71,6 +71,7 @@ def check(
     from assay.core.results import EXIT
     from assay.reports.answers import card
     from assay.workbench.scoring.answers import check_file, configured_gates
+    from assay.workbench.scoring.recording import record_here
     from assay.workbench.searching.corpora import corpus_at_hand
 
     pairs = [pair.partition("=") for pair in map or ()]
@@ -95,6 +96,8 @@ def check(
     emit(results, lambda: card(results, language), json=json)
     if output is not None:
         say(f"results written to {output}", style="dim")
+    if kept := record_here([(results, answers, "")], language=language):
+        say(kept)
     if results.verdict is not None:
         raise typer.Exit(EXIT[results.verdict.status])
 

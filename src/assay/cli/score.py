@@ -17,7 +17,7 @@ from assay.cli.output import Json, emit, progress_bar, put, say, searching
 from assay.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from assay.core.results import Results, Verdict
+    from assay.core.results import AnswerResults, Results, Verdict
     from assay.reports.words import Words
     from assay.workbench.scoring.request import ScoreRequest
     from assay.workbench.scoring.run import Outcome
@@ -275,14 +275,20 @@ def run(
     on: On = "",
     json: Json = False,
 ) -> None:
-    """Score every gold set in assay.toml with every engine, compare with baselines, and decide
-    the gates."""
+    """Score every gold set in assay.toml with every engine, check every file of answers, compare
+    with baselines, and decide the gates."""
     from assay.core import cluster
     from assay.reports.terminal import run_summary
     from assay.workbench.project.config import read_config
     from assay.workbench.project.output_files import refuse_output
     from assay.workbench.scoring.recording import record_here
-    from assay.workbench.scoring.run import exit_code, results_folder, results_path, run_all
+    from assay.workbench.scoring.run import (
+        check_answer_files,
+        exit_code,
+        results_folder,
+        results_path,
+        run_all,
+    )
 
     settings = read_config(config)
     refuse_output(comment, config)
@@ -290,7 +296,8 @@ def run(
         outcomes = _watched(
             lambda done: run_all(settings, config, fresh=fresh, done=done, warn=_warn)
         )
-    rows = [
+    checked = check_answer_files(settings)
+    rows: list[dict[str, object]] = [
         {
             "gold": outcome.gold,
             "engine": outcome.engine,
@@ -301,6 +308,16 @@ def run(
         }
         for outcome in outcomes
     ]
+    rows += [
+        {
+            "answers": each.name,
+            "system": each.system,
+            "error": each.error,
+            "overall": each.results and each.results.overall,
+            "verdict": each.results and each.results.verdict,
+        }
+        for each in checked
+    ]
     shown = [(each.gold, each.engine, each.results, each.error) for each in outcomes]
     files = {
         (each.gold, each.engine): (
@@ -309,21 +326,27 @@ def run(
         )
         for each in outcomes
     }
-    emit(rows, lambda: run_summary(shown, files), json=json)
+    answered = [(each.name, each.results, each.error) for each in checked]
+    emit(rows, lambda: run_summary(shown, files, answered), json=json)
     say(f"results and reports are in {results_folder()}")
     _say_how_to_compare(files, [(each.gold, each.engine) for each in outcomes if each.results])
     if comment is not None:
         from assay.workbench.deciding.pull_request import write_comment
 
-        write_comment(comment, outcomes, settings, texts=texts)
-    scored = [
+        write_comment(comment, outcomes, checked, settings, texts=texts)
+    scored: list[tuple[Results | AnswerResults, Path, str]] = [
         (each.results, Path(settings.gold[each.gold].path), each.engine)
         for each in outcomes
         if each.results is not None
     ]
+    scored += [
+        (each.results, Path(settings.answers[each.name].path), each.system)
+        for each in checked
+        if each.results is not None
+    ]
     if scored and (kept := record_here(scored)):
         say(kept)
-    sys.exit(exit_code(outcomes))
+    sys.exit(exit_code([*outcomes, *checked]))
 
 
 def _warn(warning: str) -> None:

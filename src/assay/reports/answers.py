@@ -20,11 +20,14 @@ from assay.answers.measures import (
 )
 from assay.core.errors import InputError
 from assay.core.results import AnswerNote, AnswerResults
+from assay.core.types import counted
 from assay.formats.spreadsheet import guarded_row
 from assay.reports.junit import NOT_XML
 from assay.reports.wording import Sentences
 from assay.reports.words import Words
 
+HEADLINE = "faultless"  # the share of answers without a fault: every answer has a value
+NO_SPAN = (None, None)
 SHOWN = 30  # faults on a card; the results file has all
 TOTALS = ("answers", "refused", "citations", "citations_checked", "quotes", "figures")
 
@@ -61,6 +64,27 @@ def figure_rows(results: AnswerResults, words: Words) -> list[tuple[str, str]]:
             text += f" [{low:.3f}, {high:.3f}]"
         rows.append((words(f"answers.{name}"), text))
     return rows
+
+
+def headline(results: AnswerResults) -> str:
+    """The figure that a check is known by, with its interval, in English."""
+    value, (low, high) = results.overall[HEADLINE], results.intervals.overall.get(HEADLINE, NO_SPAN)
+    asked = int(results.overall["answers"] or 0)
+    shown = "–" if value is None else f"{value:.3f}"
+    between = "" if low is None or high is None else f" ({low:.3f} to {high:.3f})"
+    return f"{HEADLINE} {shown}{between}, {counted(asked, 'answer')}"
+
+
+def fault_rows(results: AnswerResults, words: Words) -> list[tuple[str, str, str, str]]:
+    """Each fault: the answer, what was found, in which words, and why."""
+    return [_fault(note, words) for note in _faults(results)]
+
+
+def check_rows(results: AnswerResults, words: Words) -> list[tuple[str, str]]:
+    """Each gate: its status, and what it found in words."""
+    tell = Sentences(words)
+    checks = results.verdict.checks if results.verdict else ()
+    return [(check.status, tell.check(check)) for check in checks]
 
 
 def _faults(results: AnswerResults) -> list[AnswerNote]:
@@ -129,17 +153,17 @@ def _markdown(results: AnswerResults, words: Words) -> str:
     if results.verdict:
         lines += ["", f"### {words('answers.gates')}", ""]
         lines += [
-            f"- **{words(f'statuses.{check.status}')}**: {_cell(Sentences(words).check(check))}"
-            for check in results.verdict.checks
+            f"- **{words(f'statuses.{status}')}**: {_cell(said)}"
+            for status, said in check_rows(results, words)
         ]
     lines += ["", f"### {words('answers.faults')}", ""]
-    faults = _faults(results)
+    faults = fault_rows(results, words)
     if not faults:
         lines.append(words("answers.no_faults"))
     else:
         heads = [words(f"answers.{key}") for key in ("answer", "finding", "text", "reason")]
         lines += [f"| {' | '.join(heads)} |", "|---|---|---|---|"]
-        lines += [f"| {' | '.join(map(_cell, _fault(note, words)))} |" for note in faults]
+        lines += [f"| {' | '.join(map(_cell, row))} |" for row in faults]
     return "\n".join(lines) + "\n"
 
 
@@ -165,17 +189,16 @@ def _html(results: AnswerResults, words: Words) -> str:
         for name, value in figure_rows(results, words)
     )
     checks = "".join(
-        f"<li class={check.status}>{escape(words(f'statuses.{check.status}'))}: "
-        f"{escape(Sentences(words).check(check))}</li>"
-        for check in (results.verdict.checks if results.verdict else ())
+        f"<li class={status}>{escape(words(f'statuses.{status}'))}: {escape(said)}</li>"
+        for status, said in check_rows(results, words)
     )
     heads = "".join(
         f"<th scope=col>{escape(words(f'answers.{key}'))}</th>"
         for key in ("answer", "finding", "text", "reason")
     )
     faults = "".join(
-        "<tr>" + "".join(f"<td>{escape(part)}</td>" for part in _fault(note, words)) + "</tr>"
-        for note in _faults(results)
+        "<tr>" + "".join(f"<td>{escape(part)}</td>" for part in row) + "</tr>"
+        for row in fault_rows(results, words)
     )
     table = f"<table><tr>{heads}</tr>{faults}</table>" if faults else ""
     gates = f"<h2>{escape(words('answers.gates'))}</h2><ul>{checks}</ul>" if checks else ""

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from assay.core.results import Bounds, Results, RobustnessRow, Status
+from assay.core.results import AnswerResults, Bounds, Results, RobustnessRow, Status
 from assay.reports.numbers import COUNTS, Numbers, p_value, signed
 from assay.reports.shapes import (
     CheckLine,
@@ -469,12 +469,12 @@ SOMEBODY = "that judge"
 
 @dataclass(frozen=True, kw_only=True)
 class CommentedRun:
-    """An engine on a gold set: its results, and what is different from the baseline; or the error
-    that stopped it."""
+    """An engine on a gold set, or a system that wrote a file of answers: its results, and what is
+    different from the baseline; or the error that stopped it."""
 
     gold: str
     engine: str
-    results: Results | None
+    results: Results | AnswerResults | None
     comparison: Comparison | None = None
     error: str = ""
 
@@ -507,10 +507,10 @@ def _all_the_same(pairs: Sequence[CommentedRun]) -> str:
     return found[0] if _worst(pairs) == NAMES["pass"] and found else ""
 
 
-def _but(results: Results) -> str:
+def _but(results: Results | AnswerResults) -> str:
     """What keeps a pass from being a yes: the pages say it in their headline."""
     verdict = results.verdict
-    if verdict is None or verdict.status != "pass":
+    if verdict is None or verdict.status != "pass" or isinstance(results, AnswerResults):
         return ""
     if musts := len(failed_musts(results)):
         return f", but {musts} MUST {'fails' if musts == 1 else 'fail'}"
@@ -521,6 +521,11 @@ def _row(pair: CommentedRun) -> str:
     names = f"| {marked(pair.gold)} | {marked(pair.engine)} |"
     if pair.results is None:
         return f"{names} ERROR | – | – |"
+    if isinstance(pair.results, AnswerResults):
+        from assay.reports.answers import headline
+
+        status = pair.results.verdict.status if pair.results.verdict else None
+        return f"{names} {NAMES[status]} | {marked(headline(pair.results))} | – |"
     report = view(pair.results)
     verdict, figure = f"{NAMES[report.status]}{_but(pair.results)}", _deciding(report)
     if figure is None or figure.value is None:
@@ -590,6 +595,9 @@ def _details(pair: CommentedRun, texts: bool) -> Iterator[str]:
         yield f"The engine failed: {marked(pair.error)}"
     if pair.results is None:
         return
+    if isinstance(pair.results, AnswerResults):
+        yield from _faulty(pair.results, texts)
+        return
     report = view(_unnamed(pair.results))
     for check in report.checks:
         if check.status != "pass" and check.counts:
@@ -607,6 +615,28 @@ def _details(pair: CommentedRun, texts: bool) -> Iterator[str]:
         few = "Too few results are judged to predict the rest. Judge first"
         first = few if report.judge_first else "Judge next"
         yield f"- {first}: {asked}" + (f"; {more} more" if more > 0 else "")
+
+
+def _faulty(results: AnswerResults, texts: bool) -> Iterator[str]:
+    """How much was not checked, the gates that do not pass, and the first answers with faults."""
+    from assay.answers.measures import faults_of
+    from assay.reports.answers import coverage_line
+
+    words = Words("en")
+    yield f"- {marked(coverage_line(results, words))}"
+    for check in results.verdict.checks if results.verdict else ():
+        if check.status != "pass":
+            yield f"- {NAMES[check.status]}: {marked(check.message)}"
+    faults = faults_of(results)
+    for id, notes in list(faults.items())[:BROKEN]:
+        told = [
+            words(f"answers.fault_{note.value}")
+            + (f" “{marked(note.text[:LETTERS])}”" if texts and note.text else "")
+            for note in notes
+        ]
+        yield f"- `{_code(id)}`: {'; '.join(dict.fromkeys(told))}"
+    if len(faults) > BROKEN:
+        yield f"- {len(faults) - BROKEN} more answers with faults"
 
 
 def _unnamed(results: Results) -> Results:

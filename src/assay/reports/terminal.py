@@ -16,6 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from assay.core.results import (
+    AnswerResults,
     Check,
     Entry,
     Gate,
@@ -190,12 +191,22 @@ def comparison(reports: Mapping[str, ReportView]) -> RenderableType:
 Files = Mapping[tuple[str, str], tuple[str, str]]  # of a set and an engine: results and baseline
 
 
-def run_summary(outcomes: Sequence[RunLine], files: Files) -> RenderableType:
-    """One table a gold set, one row an engine; below it what the gates say."""
+def run_summary(
+    outcomes: Sequence[RunLine],
+    files: Files,
+    answers: Sequence[tuple[str, AnswerResults | None, str]] = (),
+) -> RenderableType:
+    """One table a gold set, one row an engine; below it what the gates say. Then a card for each
+    file of answers, by name."""
     shown: list[RenderableType] = []
     for gold in dict.fromkeys(outcome[0] for outcome in outcomes):
         shown.append(Text(gold, style="bold"))
         shown += _gold_summary([outcome for outcome in outcomes if outcome[0] == gold], files)
+    for name, results, error in answers:
+        from assay.reports.answers import card as answer_card
+
+        shown.append(Text(name, style="bold"))
+        shown.append(answer_card(results) if results is not None else Text(error, style="red"))
     return Group(*shown)
 
 

@@ -110,9 +110,12 @@ class AuditEntry(msgspec.Struct, frozen=True, kw_only=True):
     after: Kept | None = None
 
 
+ANSWERS = "answers:"  # before the name of a file of answers, where other runs name their gold set
+
+
 class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     """One evaluation in the history: what was measured on what, and the results object as it was
-    written.
+    written. `gold` names the set, or a file of answers after `answers:`.
 
     `summary` and `verdict` are computed from the results and kept with the run; `asked` is a digest
     of the gates and the baseline that the verdict answers. Nothing else of a run ever changes."""

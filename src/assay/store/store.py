@@ -13,7 +13,7 @@ from assay.store import migrate
 from assay.store.accounts import Accounts
 from assay.store.database import address, connect, insert_new, is_writable, reading, row_of, writing
 from assay.store.logs import Logs
-from assay.store.records import AuditEntry, RunRecord, StoreFacts
+from assay.store.records import ANSWERS, AuditEntry, RunRecord, StoreFacts
 from assay.store.tables import ABOUT_SETS, audit_trail, metadata, runs
 
 NOT_WRITABLE = "the store cannot be written; it is only read"
@@ -86,14 +86,19 @@ class Store(Logs, Accounts):
         *,
         gold: str | Sequence[str] = "",
         engine: str = "",
+        answers: bool = False,
         limit: int = 50,
         offset: int = 0,
     ) -> list[RunRecord]:
         """Return runs without their results, newest first: those on a gold set or on any of
-        several names, and those of an engine."""
+        several names, and those of an engine. Without a name, runs on every gold set, or the
+        checks of every file of answers."""
         query = select(*(column for column in runs.columns if column.name != "results"))
         if gold != "":
             query = query.where(runs.c.gold.in_([gold] if isinstance(gold, str) else gold))
+        else:
+            of_answers = runs.c.gold.startswith(ANSWERS, autoescape=True)
+            query = query.where(of_answers if answers else ~of_answers)
         if engine:
             query = query.where(runs.c.engine == engine)
         query = query.order_by(runs.c.at.desc(), runs.c.id.desc()).limit(limit).offset(offset)

@@ -17,6 +17,7 @@ from assay.core.errors import AssayError, InputError, NotHere
 from assay.core.results import BOUNDS, DROPS, Results, Verdict
 from assay.core.types import Page
 from assay.reports import ReportView, render, tuning, view
+from assay.reports import answers as answer_reports
 from assay.reports.drawings import (
     ChartLine,
     ChartPoint,
@@ -91,7 +92,16 @@ from assay.workbench.judging.vote_totals import rulings_needed, set_standing
 from assay.workbench.project.cache import computed
 from assay.workbench.project.home import Overview, overview, run_risk
 from assay.workbench.project.service import Service, kept_path, stored_name
-from assay.workbench.scoring.history import KeptRun, kept_run, name_run, names_of_runs
+from assay.workbench.scoring.history import (
+    ANSWERS,
+    KeptAnswers,
+    KeptRun,
+    kept_answers,
+    kept_run,
+    latest_answers,
+    name_run,
+    names_of_runs,
+)
 from assay.workbench.scoring.report import beside
 from assay.workbench.scoring.run_queue import RunJob, RunQueue, choices, engines_again
 
@@ -268,6 +278,10 @@ def decided_page(request: Request, template: str, status: int = 200, **values: o
         now = runs_now(name)
         return [engine for engine in engines_again(service, name) if engine not in now]
 
+    def figure_name(key: str) -> str:
+        known = words.has("figures", key)
+        return words.figure(key) if known else words.named("answers", key)
+
     def ago(at: datetime) -> tuple[str, int]:
         return since(at, now)
 
@@ -284,8 +298,8 @@ def decided_page(request: Request, template: str, status: int = 200, **values: o
         report_words=words,
         failed_musts=Sentences(words).failed_musts,
         is_rate=is_rate,
-        figure_name=lambda key: words.figure(key) if words.has("figures", key) else key,
-        short_name=lambda key: words.short(key) if words.has("figures", key) else key,
+        figure_name=figure_name,
+        short_name=lambda key: words.short(key) if words.has("figures", key) else figure_name(key),
         slice_kind=words.slice_kind,
         quoted=lambda text: quote(text, safe=""),
         lines=LINES,
@@ -344,6 +358,7 @@ class Runs(msgspec.Struct, frozen=True, kw_only=True):
     page: Page[RunLine]
     boards: list[Board]
     trends: list[Trend]
+    answers: list[RunLine]  # the newest check of every file of answers
     names: dict[str, str] = {}  # that people gave to runs
 
 
@@ -351,6 +366,7 @@ def list_runs(request: Request) -> Response:
     asked, (service, _, blind) = query(request, RunsQuery), sight(request)
     shown = boards(service, gold=asked.gold)
     trends = {} if blind else trends_by_set(service, gold=asked.gold)  # commits may name engines
+    checked = [] if asked.gold or asked.engine or blind else latest_answers(service)
     listed = run_page(
         service,
         gold=asked.gold,
@@ -365,6 +381,7 @@ def list_runs(request: Request) -> Response:
                 page=listed,
                 boards=shown,
                 trends=flat,
+                answers=checked,
                 names={} if blind else names_of_runs(service),
             )
         )
@@ -373,7 +390,8 @@ def list_runs(request: Request) -> Response:
         "runs.html",
         asked=asked,
         boards=[(board, chart_of(board, Words(language_for(request)))) for board in shown],
-        lead=lead_of(service, shown[0]) if shown else None,
+        lead=lead_of(service, shown[0]) if shown and not asked.gold.startswith(ANSWERS) else None,
+        answers=checked,
         alone={
             line.id: found.on.judge
             for board in shown
@@ -395,6 +413,8 @@ def list_runs(request: Request) -> Response:
 def show_run(request: Request) -> Response:
     """One run: its figures, the verdict of the gates, every query, and its receipt."""
     service, left, blind = sight(request)
+    if (checked := kept_answers(service, request.path_params["run"])) is not None:
+        return _show_answers(request, checked)
     kept = kept_run(service, request.path_params["run"])
     if is_api(request):
         today = run_today(service, kept, language_for(request))
@@ -441,6 +461,23 @@ def show_run(request: Request) -> Response:
     )
 
 
+def _show_answers(request: Request, kept: KeptAnswers) -> Response:
+    """One check of a file of answers: what was not checked, the gates, the figures and faults."""
+    _full_sight(request)  # the faults would tell a judge what to find
+    if is_api(request):
+        return json(kept)
+    words, results = Words(language_for(request)), kept.results
+    return decided_page(
+        request,
+        "answer_run.html",
+        kept=kept,
+        coverage=answer_reports.coverage_line(results, words),
+        checks=answer_reports.check_rows(results, words),
+        figures=answer_reports.figure_rows(results, words),
+        faults=answer_reports.fault_rows(results, words),
+    )
+
+
 class ReportQuery(msgspec.Struct, frozen=True, kw_only=True):
     format: Literal["html", "csv"] = "html"
 
@@ -460,6 +497,10 @@ def name_a_run(request: Request) -> Response:
 def run_report(request: Request) -> Response:
     """The report as one file to keep: it has styles of its own, so it is not shown on this page."""
     service, language = _full_sight(request), language_for(request)
+    chosen = query(request, ReportQuery).format
+    if (checked := kept_answers(service, request.path_params["run"])) is not None:
+        text = answer_reports.render(checked.results, f".{chosen}", language)
+        return _report_file(checked, text, chosen)
     kept = kept_run(service, request.path_params["run"])
     verdict = verdict_today(service, kept)
     found = verdict_risk(service, kept, verdict)
@@ -467,12 +508,15 @@ def run_report(request: Request) -> Response:
         verdict = msgspec.structs.replace(verdict, one_judge=found.on if found else None)
     since = compare_with_baseline(service, kept)
     results = _with_verdict(kept.results, verdict, since)
-    chosen = query(request, ReportQuery).format
     if chosen == "csv":
         text = render(view(results, language=language), ".csv")
     else:
         whole = msgspec.structs.replace(kept, results=results)
         text = _report(service.store.address, whole, language, since)
+    return _report_file(kept, text, chosen)
+
+
+def _report_file(kept: KeptRun | KeptAnswers, text: str, chosen: str) -> Response:
     name = f"{kept.gold}-{kept.engine}-{kept.at:%Y-%m-%d}.{chosen}".replace("/", "-")
     headers = {"content-disposition": f"attachment; filename*=UTF-8''{quote(name, safe='')}"}
     return Response(text, media_type=f"text/{chosen}; charset=utf-8", headers=headers)

@@ -19,6 +19,7 @@ Scripts and styles are files in `static/`, named in the block `head`; scripts se
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -327,7 +328,9 @@ def message_of(request: Request, error: AssayError) -> str:
 def without_folders(request: Request, text: str) -> str:
     """A message without the folders of this server: nobody is told where its files lie."""
     service: Service = request.app.state.service
-    files = [*service.gold_sets.values(), Path(service.store.address)]
+    files = list(service.gold_sets.values())
+    with contextlib.suppress(AssayError):  # a store that is away has no address either
+        files.append(Path(service.store.address))
     folders = {service.project, workspace(service.home), Path.cwd(), *(one.parent for one in files)}
     known = {str(place) for folder in folders for place in (folder.absolute(), folder.resolve())}
     for folder in sorted(known - {"/"}, key=len, reverse=True):

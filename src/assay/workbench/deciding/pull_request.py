@@ -14,15 +14,20 @@ from assay.evaluation.comparison import Comparison, compare
 from assay.reports.markdown import CommentedRun, comment
 from assay.workbench.deciding.baseline import read_baseline
 from assay.workbench.project.config import Config
-from assay.workbench.scoring.run import Outcome
+from assay.workbench.scoring.run import CheckedFile, Outcome
 
 KIND = re.compile(r"[A-Za-z_]\w*(?=:|$)")  # the class name of an error, which begins its message
 
 
 def write_comment(
-    target: Path, outcomes: Sequence[Outcome], config: Config, *, texts: bool = False
+    target: Path,
+    outcomes: Sequence[Outcome],
+    checked: Sequence[CheckedFile],
+    config: Config,
+    *,
+    texts: bool = False,
 ) -> None:
-    """Short enough to be read. With `texts`, the words of queries too."""
+    """Short enough to be read. With `texts`, the words of queries and answers too."""
     pairs = [
         CommentedRun(
             gold=outcome.gold,
@@ -33,10 +38,19 @@ def write_comment(
         )
         for outcome in outcomes
     ]
+    pairs += [
+        CommentedRun(
+            gold=each.name,
+            engine=each.system,
+            results=each.results,
+            error=_public_error(each, texts),
+        )
+        for each in checked
+    ]
     write_atomic(target, comment(pairs, texts=texts).encode())
 
 
-def _public_error(outcome: Outcome, texts: bool) -> str:
+def _public_error(outcome: Outcome | CheckedFile, texts: bool) -> str:
     """Where things lie on this machine is nobody's business who reads a comment. What an engine
     says of a query may hold its words: without `texts` only the kind of its error is told."""
     error = outcome.error

@@ -16,23 +16,24 @@ from assay.core.types import GoldSet
 from assay.evaluation import graded
 from assay.evaluation.trends import Commit, Event, Past, Trend, steps
 from assay.formats import read_gold
-from assay.store.records import RunRecord
+from assay.reports.answers import HEADLINE
+from assay.store.records import ANSWERS, RunRecord
 from assay.workbench.deciding.run_boards import KNOWN, SHOWN, headline, run_line
 from assay.workbench.project.cache import computed
 from assay.workbench.project.service import Service, run_names, stored_name
-from assay.workbench.scoring.history import kept_run, run_records
+from assay.workbench.scoring.history import kept_answers, kept_run, run_records
 
 __all__ = ["Trend", "trends", "trends_by_set"]
 
 
 def trends(service: Service, *, gold: str = "", engine: str = "") -> list[Trend]:
-    """Of every set and engine, or of those asked for; the one that ran last comes first."""
+    """Of every set and engine, or of those asked for; the one that ran last comes first. Files of
+    answers come after the sets."""
     name = stored_name(service, gold)
+    tracks = trends_by_set(service, gold=name)
+    tracks |= {} if name else trends_by_set(service, answers=True)
     found = [
-        trend
-        for some in trends_by_set(service, gold=name).values()
-        for trend in some
-        if not engine or trend.engine == engine
+        trend for some in tracks.values() for trend in some if not engine or trend.engine == engine
     ]
     if not found and (gold or engine):
         known = sorted({f"{record.engine} on {record.gold}" for record in run_records(service)})
@@ -40,10 +41,12 @@ def trends(service: Service, *, gold: str = "", engine: str = "") -> list[Trend]
     return found
 
 
-def trends_by_set(service: Service, *, gold: str = "") -> dict[str, list[Trend]]:
+def trends_by_set(
+    service: Service, *, gold: str = "", answers: bool = False
+) -> dict[str, list[Trend]]:
     """`gold` is the name that the history has for a set. The newest runs of each engine."""
     tracks: dict[tuple[str, str], list[RunRecord]] = {}
-    for record in run_records(service, gold=gold, limit=KNOWN):
+    for record in run_records(service, gold=gold, answers=answers, limit=KNOWN):
         tracks.setdefault((record.gold, record.engine), []).append(record)
     found: dict[str, list[Trend]] = {}
     for (name, engine), runs in tracks.items():
@@ -115,6 +118,11 @@ def _values_then(service: Service, record: RunRecord, labels: _GradedSet | None)
     """A run never changes: with the same labels its values are computed once."""
 
     def values() -> Past | None:
+        checked = kept_answers(service, record.id) if record.gold.startswith(ANSWERS) else None
+        if checked is not None:
+            each = {id: figures[HEADLINE] for id, figures in checked.results.per_query.items()}
+            git = checked.results.receipt.git
+            return Past(fingerprint="", values=_without_missing(each), git=git)
         try:
             return _values_today(kept_run(service, record.id).results, labels)
         except AssayError:

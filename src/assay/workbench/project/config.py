@@ -1,5 +1,5 @@
-"""Reading `assay.toml`: gold sets, engines, gates, machine judges, external backlogs and the
-team's own search log. Unknown keys are refused; paths are relative to the file."""
+"""Reading `assay.toml`: gold sets, engines, answers, gates, machine judges, external backlogs and
+the team's own search log. Unknown keys are refused; paths are relative to the file."""
 
 from __future__ import annotations
 
@@ -39,6 +39,18 @@ class GoldConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     engines: tuple[str, ...] = ()  # empty: every engine
 
 
+class AnswersConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A file of generated answers that `assay run` checks; the keys are the options of `assay
+    answers check`."""
+
+    path: str
+    name: str = ""  # the system that wrote them; else the name of the table
+    corpus: str = ""
+    as_of: str = ""
+    dataset: str = ""
+    map: dict[str, str] = {}
+
+
 class GateConfig(Gate, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A gate with the gold set and engine it holds for; empty means all."""
 
@@ -56,6 +68,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
 
     gold: dict[str, GoldConfig] = {}
     engines: dict[str, EngineConfig] = {}
+    answers: dict[str, AnswersConfig] = {}
     gates: tuple[GateConfig, ...] = ()
     judges: dict[str, Machine] = {}
     backlog: dict[str, BacklogSource] = {}
@@ -68,6 +81,7 @@ class _File(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     gold: dict[str, GoldConfig] = {}
     engines: object = {}
+    answers: dict[str, AnswersConfig] = {}
     gates: tuple[GateConfig, ...] = ()
     judges: dict[str, Machine] = {}
     backlog: dict[str, BacklogSource] = {}
@@ -87,6 +101,7 @@ def read_config(path: Path) -> Config:
     config = Config(
         gold={name: _with_absolute_paths(gold, folder) for name, gold in file.gold.items()},
         engines=read_tables(file.engines, path),
+        answers={name: _located(answers, folder) for name, answers in file.answers.items()},
         gates=file.gates,
         judges=file.judges,
         backlog={name: review_backlog.located(one, folder) for name, one in file.backlog.items()},
@@ -139,6 +154,7 @@ JUDGE_KEYS = "See docs/judging/machine.md for the keys."
 TABLES = (
     ("gates", GateConfig),
     ("gold", GoldConfig),
+    ("answers", AnswersConfig),
     ("judges", Machine),
     ("backlog", BacklogSource),
     ("logs", LogsSource),
@@ -146,7 +162,9 @@ TABLES = (
 
 
 def require_pairs(config: Config, path: Path) -> None:
-    """There is something to score, and something to score it with."""
+    """There is something to score, and something to score it with; or answers to check."""
+    if config.answers and not config.gold:
+        return
     for kind, names in (("gold", config.gold), ("engines", config.engines)):
         if not names:
             raise InputError(
@@ -160,6 +178,7 @@ def _check_names(config: Config, path: Path) -> None:
     for kind, names in (
         ("gold", config.gold),
         ("engines", config.engines),
+        ("answers", config.answers),
         ("judges", config.judges),
         ("backlog", config.backlog),
         ("tune", config.tune),
@@ -182,7 +201,7 @@ def _check_names(config: Config, path: Path) -> None:
 
 
 def gates_on_answers(config: Config) -> list[Gate]:
-    """The gates that `assay answers check` decides by."""
+    """The gates that answers are decided by."""
     return [plain_gate(gate) for gate in config.gates if is_answer_measure(gate.measure)]
 
 
@@ -226,6 +245,17 @@ def _with_absolute_paths(gold: GoldConfig, folder: Path) -> GoldConfig:
         gold,
         path=gold.path if is_irds(gold.path) else str(folder / gold.path),
         baseline=str(folder / gold.baseline) if gold.baseline else gold.baseline,
+    )
+
+
+def _located(answers: AnswersConfig, folder: Path) -> AnswersConfig:
+    """With absolute paths. A corpus is a file or folder beside the configuration, or has a name."""
+    is_file = answers.corpus and (folder / answers.corpus).exists()
+    return msgspec.structs.replace(
+        answers,
+        path=str(folder / answers.path),
+        corpus=str(folder / answers.corpus) if is_file else answers.corpus,
+        dataset=str(folder / answers.dataset) if answers.dataset else "",
     )
 
 

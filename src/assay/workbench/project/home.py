@@ -297,7 +297,7 @@ def _judgments_to_settle(service: Service, line: RunLine) -> tuple[list[Pair], b
 
 def run_risk(service: Service, line: RunLine | None) -> SingleJudgeRisk | None:
     """Whether the verdict on a run rests on one judge, whom nobody has checked."""
-    if line is None or line.status not in ("pass", "fail"):
+    if line is None or line.status not in ("pass", "fail") or line.kind == "answers":
         return None
     kept = kept_run(service, line.id)
     return verdict_risk(service, kept, verdict_today(service, kept))

@@ -115,7 +115,7 @@ def _next_steps(
         if corpora:
             return [f'assay search {corpora[0]} "…"', "assay init"]
         return ["assay init", "assay demo"]
-    if not _names(tables, "gold"):
+    if not _names(tables, "gold") and not _names(tables, "answers"):
         return ["assay gold init set.json --queries queries.txt"]
     if verdict is None:
         done = max(
@@ -124,7 +124,7 @@ def _next_steps(
         return ["assay run"] if done is None else [f"assay report {done} -o report.html"]
     if waiting:
         return ["assay serve"]
-    if verdict.status == "inconclusive":
+    if verdict.status == "inconclusive" and not Path(verdict.results).name.startswith("answers."):
         return [f"assay gold next {verdict.results} -o pairs.csv"]
     if verdict.status == "fail":
         return [f"assay report {verdict.results} -o report.html"]

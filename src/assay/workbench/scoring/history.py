@@ -14,12 +14,14 @@ import msgspec
 
 from assay.core.errors import AssayError, InputError, NotHere
 from assay.core.files import stamp_of
-from assay.core.results import GoldenResults, Results, Status, Verdict
+from assay.core.results import AnswerResults, GoldenResults, Results, Status, Verdict
 from assay.core.results_file import from_json, to_json
 from assay.core.types import Page, page_of, page_size
 from assay.engines.engine_table import EngineConfig
 from assay.evaluation.comparison import Comparison, compare
+from assay.reports.answers import HEADLINE, NO_SPAN
 from assay.reports.view import failed_musts
+from assay.store.records import ANSWERS as ANSWERS  # for pages
 from assay.store.records import RunRecord
 from assay.workbench.project.audit_trail import note
 from assay.workbench.project.cache import Remembered
@@ -49,6 +51,17 @@ class KeptRun(msgspec.Struct, frozen=True, kw_only=True):
     engine: str
     gold: str
     results: Results
+
+
+class KeptAnswers(msgspec.Struct, frozen=True, kw_only=True):
+    """One check of a file of answers in the history. `gold` is the name of the file after
+    `answers:`."""
+
+    id: str
+    at: datetime
+    engine: str
+    gold: str
+    results: AnswerResults
 
 
 def evaluate(service: Service, gold: str, engine: str) -> KeptRun:
@@ -94,12 +107,23 @@ def runs(service: Service, *, gold: str = "", limit: int = 20, offset: int = 0) 
 
 
 def run_records(
-    service: Service, *, gold: str = "", engine: str = "", limit: int = 50, offset: int = 0
+    service: Service,
+    *,
+    gold: str = "",
+    engine: str = "",
+    answers: bool = False,
+    limit: int = 50,
+    offset: int = 0,
 ) -> list[RunRecord]:
-    """Runs on a set, or on all, the newest first. A set that got its name in assay.toml later has
-    runs under its path too: all of them are told under its name."""
+    """Runs on a set, or on all, the newest first; or the checks of every file of answers. A set
+    that got its name in assay.toml later has runs under its path too: all of them are told under
+    its name."""
     found = service.store.runs(
-        gold=stored_names(service, gold) or "", engine=engine, limit=limit, offset=offset
+        gold=stored_names(service, gold) or "",
+        engine=engine,
+        answers=answers,
+        limit=limit,
+        offset=offset,
     )
     return [_with_current_name(service, record) for record in found]
 
@@ -130,7 +154,32 @@ def kept_run(service: Service, run_id: str) -> KeptRun:
         newest = run_records(service, limit=5)
         known = ", ".join(f"{run.id} ({run.engine!r} on {run.gold!r})" for run in newest)
         raise NotHere(f"no run {run_id!r}", hint=f"The newest: {known or 'none yet'}.")
+    if record.gold.startswith(ANSWERS):
+        hint = "Compare checks of answers with `assay compare A.json B.json`."
+        raise InputError(f"{run_id!r} is a check of answers, and not a run of an engine", hint=hint)
     return _kept_run_of(_with_current_name(service, record), _results_of(service, record))
+
+
+def kept_answers(service: Service, run_id: str) -> KeptAnswers | None:
+    """The check of answers with an id; None where the id is that of another run, or of none."""
+    known = _runs.get((service.store.address, run_id)) is not None
+    record = service.store.run(run_id) if run_id and not known else None
+    if record is None or not record.gold.startswith(ANSWERS):
+        return None
+    return KeptAnswers(
+        id=record.id,
+        at=record.at,
+        engine=record.engine,
+        gold=record.gold,
+        results=msgspec.convert(record.results, AnswerResults),
+    )
+
+
+def latest_answers(service: Service) -> list[RunLine]:
+    """The newest check of every file of answers by each system, the newest first."""
+    records = run_records(service, answers=True, limit=LOOKED_AT)
+    latest = latest_runs(records, lambda run: (run.gold, run.engine))
+    return [msgspec.convert(record.summary, RunLine) for record in latest]
 
 
 _runs = Remembered[tuple[str, str], tuple[RunRecord, Results]](READ)
@@ -326,6 +375,28 @@ def line_of(run: _AnyRun, results: Results, verdict: Verdict | None = None) -> R
     )
 
 
+def _line_of_answers(run: _AnyRun, results: AnswerResults) -> RunLine:
+    low, high = results.intervals.overall.get(HEADLINE, NO_SPAN)
+    verdict, git = results.verdict, results.receipt.git
+    return RunLine(
+        id=run.id,
+        at=run.at,
+        engine=run.engine,
+        gold=run.gold,
+        kind="answers",
+        measure=HEADLINE,
+        key=HEADLINE,
+        value=results.overall[HEADLINE],
+        low=low,
+        high=high,
+        queries=len(results.per_answer),
+        status=verdict.status if verdict else None,
+        open_gates=_open_gates(verdict),
+        corpus=results.receipt.corpus_fingerprint or "",
+        commit=git.commit[:8] if git else "",
+    )
+
+
 def headline(results: Results) -> tuple[str, str]:
     """(key, name) of the figure that a run is known by."""
     if isinstance(results, GoldenResults):
@@ -373,9 +444,30 @@ def with_summary(record: RunRecord, line: RunLine, gates: str) -> RunRecord:
     )
 
 
+def _record_answers(service: Service, results: AnswerResults, path: Path) -> RunRecord:
+    """Keep a check of answers under the name of its file in assay.toml, or of the file itself. The
+    same findings on the same commit are kept once."""
+    tables = service.config.answers if service.config else {}
+    named = (name for name, each in tables.items() if Path(each.path).resolve() == path.resolve())
+    gold, kept = f"{ANSWERS}{next(named, path.name)}", msgspec.to_builtins(results)
+    findings = {key: value for key, value in kept.items() if key != "timestamp"}
+    made = RunRecord(
+        id=hashlib.sha256(msgspec.json.encode([findings, gold])).hexdigest()[:24],
+        at=datetime.now(UTC),
+        engine=results.engine,
+        gold=gold,
+        results=kept,
+        corpus_fingerprint=results.receipt.corpus_fingerprint or "",
+    )
+    line = _line_of_answers(made, results)
+    made = with_summary(made, line, gates_digest(service, gold))
+    service.store.put_run(made)
+    return made
+
+
 def record(
     service: Service,
-    results: Results,
+    results: Results | AnswerResults,
     dataset: Path,
     *,
     engine: str = "",
@@ -385,6 +477,8 @@ def record(
     same results are kept once: `assay run` brings what is unchanged again and again. The verdict is
     final where no gates are configured for the set; else the first page that shows the run asks the
     gates of today, which may not be those that the run was scored with."""
+    if isinstance(results, AnswerResults):
+        return _record_answers(service, results, dataset)
     kept = to_json(results)
     made = RunRecord(
         id=hashlib.sha256(msgspec.json.encode([kept, engine, at])).hexdigest()[:24],

@@ -5,21 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 
 from assay.core.errors import AssayError
-from assay.core.results import Results
+from assay.core.results import AnswerResults, Results
 from assay.core.workspace import default_store
 from assay.reports.words import Words
 
 
 def record_here(
-    runs: list[tuple[Results, Path, str]],
+    runs: list[tuple[Results | AnswerResults, Path, str]],
     *,
     home: Path | None = None,
     store: str = "",
     language: str = "en",
 ) -> str:
-    """Keep each (results, set, engine) in the store of the workspace, and make none. Gives one line
-    that says where the runs are kept, or why not: a store that fails spoils no results. Empty where
-    there is no store."""
+    """Keep each (results, set or file of answers, engine) in the store of the workspace, and make
+    none. Gives one line that says where the runs are kept, or why not: a store that fails spoils no
+    results. Empty where there is no store."""
     words = Words(language)
     target = store or default_store(home)
     if "://" not in target and not Path(target).expanduser().exists():

@@ -1,5 +1,5 @@
 """`assay run`: scoring every configured gold set with every configured engine, from the cache where
-nothing changed, and deciding the gates."""
+nothing changed, checking every configured file of answers, and deciding the gates."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from assay import __version__, formats
 from assay.core.errors import AssayError, EngineError, InputError, UsageError
 from assay.core.files import sha256_of, write_atomic
 from assay.core.fingerprints import gold_fingerprint, module_fingerprint
-from assay.core.results import EXIT, Gate, GoldenResults, Results, Status
+from assay.core.results import EXIT, AnswerResults, Gate, GoldenResults, Results, Status
 from assay.core.results_file import encode, to_json
 from assay.core.types import GoldSet, Query
 from assay.core.workers import Failure, Job, run_jobs
@@ -47,6 +47,7 @@ from assay.workbench.project.config import (
     Config,
     GateConfig,
     GoldConfig,
+    gates_on_answers,
     plain_gate,
     require_pairs,
 )
@@ -72,8 +73,27 @@ class Outcome:
     error_exit: int = 0
 
     @property
+    def title(self) -> str:
+        return f"{self.gold}/{self.engine}"
+
+    @property
     def state(self) -> str:
         return "failed" if self.error else "unchanged" if self.cached else "scored"
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckedFile:
+    """A configured file of answers: its results, or the error that stopped the check."""
+
+    name: str  # of its table
+    system: str
+    results: AnswerResults | None = None
+    error: str = ""
+    error_exit: int = 0
+
+    @property
+    def title(self) -> str:
+        return f"answers/{self.name}"
 
 
 def run_all(
@@ -114,7 +134,36 @@ def run_all(
     return finished
 
 
-def exit_code(outcomes: Sequence[Outcome]) -> int:
+def check_answer_files(config: Config) -> list[CheckedFile]:
+    """Check every configured file of answers, and decide the gates on answers for each. It is done
+    anew every time: the check takes seconds, and no engine is asked."""
+    return [_check_answer_file(config, name) for name in config.answers]
+
+
+def _check_answer_file(config: Config, name: str) -> CheckedFile:
+    from assay.workbench.scoring.answers import check_file
+    from assay.workbench.searching.corpora import corpus_at_hand
+
+    asked, path = config.answers[name], answers_path(name)
+    system = asked.name or name
+    try:
+        results = check_file(
+            Path(asked.path),
+            corpus=corpus_at_hand(asked.corpus),
+            as_of=asked.as_of,
+            mapping=asked.map,
+            dataset=Path(asked.dataset) if asked.dataset else None,
+            gates=gates_on_answers(config),
+            name=system,
+            output=path,
+            report=path.with_suffix(".html"),
+        )
+    except AssayError as error:
+        return CheckedFile(name=name, system=system, error=str(error), error_exit=error.exit_code)
+    return CheckedFile(name=name, system=system, results=results)
+
+
+def exit_code(outcomes: Sequence[Outcome | CheckedFile]) -> int:
     """The worst of all: an error of the tool or engine, a failed gate, an inconclusive one."""
     codes = {outcome.error_exit for outcome in outcomes if outcome.error}
     codes |= {EngineError.exit_code for outcome in outcomes if _failed_calls(outcome.results)}
@@ -123,11 +172,15 @@ def exit_code(outcomes: Sequence[Outcome]) -> int:
     return next((code for code in WORST_FIRST if code in codes), 0)
 
 
-def _failed_calls(results: Results | None) -> int:
-    return results.receipt.counts.get("n_failed", 0) if results is not None else 0
+def _failed_calls(results: Results | AnswerResults | None) -> int:
+    if results is None or isinstance(results, AnswerResults):
+        return 0
+    return results.receipt.counts.get("n_failed", 0)
 
 
-def checks_of(results: Results) -> Iterator[tuple[str, Status | Literal["shown"], str]]:
+def checks_of(
+    results: Results | AnswerResults,
+) -> Iterator[tuple[str, Status | Literal["shown"], str]]:
     """(name, status, message) of every gate, and of every MUST question of a golden set. A gate
     that is only shown, because nobody asked for it and it cannot be told, is no part of the
     verdict. A call that failed is a check that fails, where there are no gates to say so."""
@@ -248,7 +301,7 @@ def _refuse_idle_gates(config: Config, file: Path, every: Sequence[Outcome]) -> 
     be for a pair that failed is left: the failure is told."""
     for number, gate in enumerate(config.gates):
         idle = not any(_gate_applies(gate, outcome, every) for outcome in every)
-        if idle and not is_answer_measure(gate.measure):  # `assay answers check` decides by those
+        if idle and not is_answer_measure(gate.measure):  # those decide on files of answers
             raise InputError(
                 f"the gate on {gate.measure} applies to no pair of gold set and engine here",
                 where=f"{file}: gates[{number}]",
@@ -395,6 +448,11 @@ def results_folder() -> Path:
 
 def results_path(gold_name: str, engine_name: str) -> Path:
     return results_folder() / f"{gold_name}--{engine_name}.json"
+
+
+def answers_path(name: str) -> Path:
+    """The results of a file of answers; no pair has such a name, which would have two dashes."""
+    return results_folder() / f"answers.{name}.json"
 
 
 def kept_results(paths: Sequence[Path]) -> list[Path]:
