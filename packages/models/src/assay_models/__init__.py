@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from importlib import resources
 
-__version__ = "0.3.0"
+__version__ = "0.4.0"
 
 SUMS = "SHA256SUMS"
 
