@@ -147,7 +147,7 @@ def pages_of(team: Team) -> list[Shown]:
         Shown("/judge/{set}/{query:path}", in_set),
         Shown("/judge/{set}/{query:path}/all", f"{in_set}/all"),
         *answers,
-        Shown("/judge/{set}/{query:path}/all", answers[0].address + "/all"),
+        *(Shown("/judge/{set}/{query:path}/all", f"{one.address}/all") for one in answers[:1]),
         Shown("/answers", "/answers", "judge"),
         Shown("/answers/{set}", "/answers/drafts"),
         Shown("/agreement", "/agreement"),
