@@ -69,6 +69,8 @@ def test_scores_are_marked_where_nothing_was_fitted_to_the_corpus(manual: Index)
     assert hits.calibrated
     assert not hits.abstained  # this corpus answers nearly everything
     assert (hits[0].score or 0) > (asked(manual, "how do I bake bread")[0].score or 0)
+    nothing = Engine(manual, calibration=bold).search(" ", 3, texts=False)
+    assert (list(nothing), nothing.calibrated) == ([], True)
 
 
 @pytest.mark.parametrize("question", ["how do I bake bread", "איך אופים לחם"])

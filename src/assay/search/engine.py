@@ -92,10 +92,10 @@ class Hits(list[Hit]):
     here: tuple[str, ...] = ()
 
     @classmethod
-    def none(cls) -> Hits:
+    def none(cls, *, calibrated: bool) -> Hits:
         """Nothing fits, so nothing answers."""
         hits = cls()
-        hits.abstained = True
+        hits.abstained, hits.calibrated = True, calibrated
         return hits
 
 
@@ -183,7 +183,7 @@ class Engine(SearchEngine):
             valid = self._standings().holding(as_of)
             allowed = valid if allowed is None else allowed & valid
         if not text.strip() or top_k < 1:
-            return Hits.none()
+            return Hits.none(calibrated=self.is_calibrated)
         question = None
         work = work_named(self._index, text)
         wanted = text
@@ -408,7 +408,7 @@ class Engine(SearchEngine):
         top = best_rows(fused, top_k)
         top = top[fused[top] > 0]
         if not len(top):
-            return Hits.none()
+            return Hits.none(calibrated=self.is_calibrated)
         hits = Hits()
         asked = read_words(self._index, words, signals, guessed)
         hits.evidence = evidence(self._index, asked, signals, allowed, self._everyday)
