@@ -219,7 +219,7 @@ def test_who_judges_is_asked_where_the_packet_does_not_say(
 def test_a_reason_that_is_too_long_is_said_and_stays(page: Any, tmp_path: Path) -> None:
     page.keyboard.press("2")
     page.fill("#why", LONG * 4)
-    expect(page.locator("#ask")).to_contain_text("at most 4000 are kept")
+    expect(page.locator("#ask")).to_contain_text("the limit is 4000")
     assert page.locator("#why").input_value() == LONG * 4
     page.fill("#why", "The limit on tickets is the query's point.")
     expect(page.locator("#ask")).to_be_hidden()

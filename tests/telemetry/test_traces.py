@@ -210,8 +210,8 @@ def test_names_are_hidden_in_searches_and_answers(assay_cli: Assay, tmp_path: Pa
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ('{"query": "no span"}', "this is no span of a trace"),
-        ("3", "this is no span of a trace"),
+        ('{"query": "no span"}', "this is not a span of a trace"),
+        ("3", "this is not a span of a trace"),
         ("[]", "there is no retriever span here"),
         (json.dumps(phoenix(flat=True)[1]), "there is no retriever span here"),
     ],

@@ -100,7 +100,7 @@ def test_a_vote_on_what_changed_meanwhile_is_not_taken(client: TestClient, datas
 
 def test_what_is_too_long_is_refused_and_never_cut(client: TestClient, dataset: Path) -> None:
     long = "It decides the point. " * 1_000
-    told = "has 22,000 characters, and at most 4,000 are kept"
+    told = "has 22,000 characters; the limit is 4,000"
     assert told in vote(client, "Ada", "d1", 2, rationale=long).json()["error"]
     flagged = client.post("/api/flags", json={"set": "set", "query_id": "q1", "reason": long})
     assert (flagged.status_code, told in flagged.json()["error"]) == (400, True)

@@ -283,7 +283,7 @@ class TestLeaving:
         admin.post("/people/remove", data={"name": "J", "why": "moved"})
         back = join(app, invited(admin, "J", "judge"))
         told = visitor(app).get(found[1].removeprefix("http://testserver"))
-        assert "its time is over" in told.text
+        assert "has expired" in told.text
         assert who(back) == "J"
 
     def test_links_of_who_left_do_not_wait_for_their_return(

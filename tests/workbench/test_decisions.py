@@ -233,7 +233,7 @@ class TestComparing:
     def test_what_cannot_be_compared(self, store: Store, gold: Path, tmp_path: Path) -> None:
         service = served(store, tmp_path, gold)
         run = kept(service, gold, "a", DOCS)
-        with pytest.raises(InputError, match="another one"):
+        with pytest.raises(InputError, match="with itself"):
             compare_runs(service, run.id, run.id)
         with pytest.raises(InputError, match="no run"):
             compare_runs(service, run.id, "nothing")

@@ -334,7 +334,8 @@ def refuse_odd_columns(path: Path) -> None:
     missing.append(pl.col("citations").explode(empty_as_null=False).null_count().alias("listed"))
     for name, count in pl.scan_ipc(path).select(missing).collect().row(0, named=True).items():
         if count:
-            raise InputError(f"the column {name!r} is empty in some rows", where=str(path))
+            column = "citations" if name == "listed" else name
+            raise InputError(f"the column {column!r} is empty in some rows", where=str(path))
 
 
 def _batches(content: mmap.mmap) -> Iterator[int]:
