@@ -158,6 +158,19 @@ def test_a_marker_beyond_the_passages_does_not_exist() -> None:
     assert [one.exists for one in found] == ["found", "not_found", "found"]
 
 
+def test_markers_that_are_joined_are_each_read() -> None:
+    """Only after a paragraph of a judgment does the next bracket belong to that judgment."""
+    joined = checked("See [1] and [7]. Also [2]–[8].", ["a", "b"]).citations
+    assert [(one.text, one.exists) for one in joined] == [
+        ("[1]", "found"),
+        ("[7]", "not_found"),
+        ("[2]", "found"),
+        ("[8]", "not_found"),
+    ]
+    judged = checked("[2017] UKSC 51 at [66]–[68] and [70] says so [1].", ["a"]).citations
+    assert [one.text for one in judged if one.kind == "marker"] == ["[1]"]
+
+
 @pytest.mark.parametrize("text", ["a " * 500_000, "[1]" * 10_000, "[" * 10_000, "\ud800x " * 999])
 def test_hostile_input_is_refused_or_done(text: str) -> None:
     with contextlib.suppress(assay.InputError):

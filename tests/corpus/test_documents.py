@@ -320,6 +320,18 @@ def test_an_act_in_markdown_gives_moments_with_places_that_resolve(
     )
 
 
+def test_an_english_act_is_cited_without_its_chapter_number(
+    tmp_path: Path, assay_cli: Assay
+) -> None:
+    act = tmp_path / "keepers.md"
+    act.write_text(
+        "# Keepers Act 1987 (c. 42)\n\n## Section 1 Lamps\n\nLit.\n\n## Section 2 Logs\n\nKept.\n"
+    )
+    assert assay_cli("corpus", "import", act, "--name", "acts").code == 0
+    cited = assay_cli("cite", "section 2 of the Keepers Act 1987", "--corpus", "acts", "--json")
+    assert [len(row["targets"]) for row in cited.json] == [1]
+
+
 @pytest.mark.parametrize(
     ("name", "text", "places"),
     [

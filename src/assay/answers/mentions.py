@@ -148,7 +148,8 @@ _MARKER = re.compile(
 )
 _RANGE = re.compile(r"(\d{1,3})\s?[–-]\s?(\d{1,3})")
 # "[2017] UKSC 51 at [66]": a paragraph of the judgment
-_JUDGMENT = re.compile(r"\d\)?,?\s(?:\([A-Z]\w+\),?\s)?at\s$|\bparas?\.?\s$|\]\s?(?:[-–]|and)\s?$")
+_JUDGMENT = re.compile(r"\d\)?,?\s(?:\([A-Z]\w+\),?\s)?at\s$|\bparas?\.?\s$")
+_TO_NEXT = re.compile(r"\s?(?:[-–]|and)\s?")  # to the next paragraph of that judgment
 _YEAR_BEFORE = re.compile(r"\s[A-Z]")
 _UNREADABLE = re.compile(
     r"§+(?:\s?[?x_]+)?|\[(?:\?+|citation needed|source needed|lähde puuttuu|חסר מקור)\]"
@@ -213,13 +214,15 @@ def _markers(text: str, ids: frozenset[str]) -> Iterator[Mention]:
     has is a marker too."""
     found = list(_MARKER.finditer(text))
     shapes = {_shape(match["id"]) for match in found if match["id"] in ids} - {"0"}
+    paragraph = len(text)  # where the last paragraph of a judgment ends
     for match in found:
         start, end = match.span()
         listed = match["list"] or match["cjk"] or match["named"]
-        if listed and not _JUDGMENT.search(text, max(0, start - 20), start):
-            yield Mention(start=start, end=end, kind="marker", numbers=_numbers(listed))
+        goes_on = paragraph < start and _TO_NEXT.fullmatch(text, paragraph, start)
+        if listed and (goes_on or _JUDGMENT.search(text, max(0, start - 20), start)):
+            paragraph = end
         elif listed:
-            continue
+            yield Mention(start=start, end=end, kind="marker", numbers=_numbers(listed))
         elif named := _ids_in(match["id"], ids):
             yield Mention(start=start, end=end, kind="marker", ids=named)
         elif _DIGIT.search(match["id"]) and _shape(match["id"]) in shapes:

@@ -317,6 +317,9 @@ _LAW = re.compile(
     r"(?:es)?\b|^(?:Loi|Code|Décret|Ordonnance|Règlement|Arrêté)\b",
     re.IGNORECASE,
 )
+_ACT_NUMBER = re.compile(
+    r"\s*\((?:c|ch|chapter|no|asp)\.?\s?\d{1,4}\)$", re.IGNORECASE
+)  # of a year
 _LAW_NUMBER = re.compile(r"\s*\(?\b(\d{1,4}/(?:18|19|20)\d\d|(?:18|19|20)\d\d:\d{1,4})\b\)?")
 _MOMENT = re.compile(r"\((\d{1,2}|[a-z]|[א-ת]{1,2})\)\s*|(\d{1,2})\s+mom\.\s*|(\d{1,2})\.\s+")
 _ITEM = re.compile(
@@ -340,6 +343,7 @@ def _act_documents(source: _Source, sections: list[Section]) -> Iterator[Documen
     their chapter."""
     numbered = _LAW_NUMBER.search(source.title)
     law = _LAW_NUMBER.sub("", source.title, count=1).strip() if numbered else source.title
+    law = _ACT_NUMBER.sub("", law)
     law_id = numbered[1] if numbered else source.id
     is_plain = not any(one.heading and one.heading.kind == "section" for one in sections)
     kinds = ("number",) if is_plain else ("section",)
@@ -387,7 +391,7 @@ def _act_document(act: _Act, section: Section, moment: str, text: str) -> Docume
         **_trail_metadata(section),
         "type": "statute",
         "law": act.law,
-        "law_title": source.title,
+        "law_title": _ACT_NUMBER.sub("", source.title),
         "law_id": act.law_id,
         "section_title": title,
         "schedule": place.schedule or "",
