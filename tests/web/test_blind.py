@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
+from assay.formats.results_json import read_answer_results
 from assay.judging.pool import Pool, PooledPair, write_pool
 from assay.store import Store
 from assay.web.access import Access, Guarded
@@ -15,6 +16,8 @@ from assay.web.app import TABLES, create_app
 from assay.workbench.project import people
 from assay.workbench.project.people import ROLES
 from assay.workbench.project.service import Service
+from assay.workbench.scoring.history import record
+from kit.answers import answer_set
 from kit.runs import graded_set, kept, served
 from kit.server import local_client, take_token
 
@@ -188,3 +191,42 @@ def test_who_works_alone_sees_everything_and_is_told(
     assert alone.get(addresses["/runs/{run}/report"]).status_code == 200
     judge_it(alone)
     assert "not be blind" not in alone.get(addresses["/compare"]).text
+
+
+@pytest.fixture
+def drafts(store: Store, tmp_path: Path) -> Service:
+    """A set of answers with every claim left, and the check of them in the history."""
+    dataset = answer_set(tmp_path)
+    service = Service(store=store, gold_sets={"drafts": dataset}, home=tmp_path, project=tmp_path)
+    record(service, read_answer_results(tmp_path / "results.json"), tmp_path / "answers.jsonl")
+    return service
+
+
+CHECKS = "answers:answers.jsonl"
+OF_ANSWERS = ("/answers", "/answers/drafts", "/runs", f"/runs?gold={CHECKS}")
+
+
+def test_no_system_and_no_figure_of_answers_is_shown_to_a_judge(drafts: Service) -> None:
+    ada, chair = signed_in(drafts, "Ada", "judge"), signed_in(drafts, "Ida", "chair")
+    (line,) = chair.get("/api/runs").json()["answers"]
+    for path in OF_ANSWERS:
+        shown = ada.get(path)
+        assert shown.status_code == 200
+        for hidden in ("secret-model", line["id"], "Judged figures", "Answers without a fault"):
+            assert hidden not in shown.text, path
+    for path in ("/api/runs", f"/api/runs?gold={CHECKS}"):
+        listed = ada.get(path).json()
+        assert (listed["page"]["items"], listed["boards"], listed["answers"]) == ([], [], [])
+    assert ada.get(f"/runs/{line['id']}").status_code == 403
+    assert all("secret-model" in chair.get(path).text for path in OF_ANSWERS[1:])
+
+
+def test_who_decides_opens_the_figures_of_answers_on_purpose(drafts: Service) -> None:
+    """A chair, or whoever works alone, comes by this page on the way to judging."""
+    for client in (signed_in(drafts, "Ida", "chair"), local_client(drafts, "Ada")):
+        above, _, folded = client.get("/answers/drafts").text.partition("<details>")
+        assert "your judgments will not be blind" in above
+        assert "secret-model" not in above
+        figures, _, below = folded.partition("</details>")
+        assert "secret-model" in figures
+        assert "secret-model" not in below

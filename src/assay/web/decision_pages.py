@@ -366,7 +366,7 @@ def list_runs(request: Request) -> Response:
     asked, (service, _, blind) = query(request, RunsQuery), sight(request)
     shown = boards(service, gold=asked.gold)
     trends = {} if blind else trends_by_set(service, gold=asked.gold)  # commits may name engines
-    checked = [] if asked.gold or asked.engine or blind else latest_answers(service)
+    checked = [] if asked.gold or asked.engine else latest_answers(service)
     listed = run_page(
         service,
         gold=asked.gold,

@@ -15,7 +15,7 @@ from assay.core.errors import AssayError
 from assay.core.results import GoldenEntry, Results
 from assay.judging.pool import pool_path
 from assay.law.queries import normal_query
-from assay.store.records import RunRecord
+from assay.store.records import ANSWERS, RunRecord
 from assay.workbench.judging.session import open_session
 from assay.workbench.project.config import Config
 from assay.workbench.project.service import Service, run_name
@@ -106,7 +106,8 @@ def _letter(number: int) -> str:
 
 
 class _StoreWithoutNames:
-    """A store to read from. It has an address of its own, so that caches keep its runs apart."""
+    """A store to read from. It lists no checks of answers: their figures are for chairs. It has an
+    address of its own, so that caches keep its runs apart."""
 
     read_only = True
 
@@ -119,7 +120,8 @@ class _StoreWithoutNames:
 
     def runs(self, *, engine: str = "", **asked: Any) -> list[RunRecord]:
         real = next((name for name, letter in self._names.items() if letter == engine), engine)
-        return [self._hide(run) for run in self._store.runs(engine=real, **asked)]
+        found = self._store.runs(engine=real, **asked)
+        return [self._hide(run) for run in found if not run.gold.startswith(ANSWERS)]
 
     def run(self, run_id: str) -> RunRecord | None:
         found = self._store.run(run_id)
