@@ -77,7 +77,7 @@ def start(page: Any, url: str, engine: str) -> None:
 
 
 def test_from_a_run_to_a_verdict(page: Any, url: str, tmp_path: Path) -> None:
-    assert "nothing has run yet" in page.inner_text("h1")
+    assert "no gold set has been scored yet" in page.inner_text("h1")
     start(page, url, "plain")
     page.click("text=See the result")
     assert "Inconclusive" in page.inner_text("h1")

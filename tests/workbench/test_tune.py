@@ -168,11 +168,68 @@ def test_a_setting_that_fails_is_reported_and_the_others_are_compared(
     assert [row["failed"] for row in rows] == ["0", "24", "24", "0"]
 
 
-def test_an_unknown_parameter_is_named(assay_cli: Assay, tmp_path: Path) -> None:
-    configure(tmp_path, PYTHON.replace("boost = [0]", "boots = [1, 2]"))
-    outcome = assay_cli("tune", "mine", "--json")
-    wrong = [trial["excluded"] for trial in outcome.json["trials"][1:]]
-    assert all("neither __init__ nor search has the parameter boots" in each for each in wrong)
+UNKNOWN = PYTHON.replace("boost = [0]", "boots = [1, 2]")
+ALONE = "no setting could be measured besides the current one:"
+
+
+@pytest.mark.parametrize(
+    ("table", "said", "error"),
+    [
+        (UNKNOWN, ALONE, "neither __init__ nor search has the parameter boots"),
+        (PYTHON.replace("[1, 2, 3, 6]", "[13]"), ALONE, "depth = 13, boost = 0: failed on 24 of"),
+        (
+            UNKNOWN.replace("depth = 2", "depth = 13"),
+            "no setting could be measured:",
+            "depth = 13: failed on 24 of 24 queries: ValueError: thirteen",
+        ),
+    ],
+)
+def test_a_sweep_without_a_measured_setting_fails_with_their_errors(
+    assay_cli: Assay, tmp_path: Path, table: str, said: str, error: str
+) -> None:
+    configure(tmp_path, table)
+    outcome = assay_cli("tune", "mine", "-o", "best.toml")
+    assert outcome.code == 4
+    assert said in outcome.err
+    assert error in outcome.err
+    assert outcome.err.count("the parameter boots") <= 1  # one error is said once
+    assert "No setting is better" not in outcome.out
+    assert not (tmp_path / "best.toml").exists()
+    assert not (tmp_path / ".assay/tune/mine/running.json").exists()
+
+
+# one more question is right with boost = 5, which proves nothing
+LUCKY = PYTHON.replace("depth = [1, 2, 3, 6]\nboost = [0]", "boost = [5]")
+
+
+def be_lucky(folder: Path) -> None:
+    lucky = MODULE.replace("self.depth + boost", "self.depth or number == boost")
+    (folder / "mine.py").write_text(lucky)
+
+
+def test_where_no_setting_is_better_the_current_one_is_written(
+    assay_cli: Assay, tmp_path: Path
+) -> None:
+    be_lucky(tmp_path)
+    configure(tmp_path, LUCKY)
+    outcome = assay_cli("tune", "mine", "-o", "best.toml")
+    assert outcome.code == 0, outcome.err
+    written = (tmp_path / "best.toml").read_text()
+    assert "# No setting is better than what you run." in written
+    assert tomllib.loads(written) == {"engines": {"mine": {"parameters": {"depth": 2}}}}
+    tuned = assay.tune("mine")
+    assert tuned.best == {"depth": 2, "boost": 5}  # the highest mean
+    assert tuned.toml == written.strip()
+
+
+def test_an_unproven_setting_is_not_written(assay_cli: Assay, tmp_path: Path) -> None:
+    be_lucky(tmp_path)
+    configure(tmp_path, LUCKY.replace("parameters = { depth = 2 }\n", ""))
+    outcome = assay_cli("tune", "mine", "-o", "best.toml")
+    assert outcome.code == 2
+    assert "No setting is better than what you run." in outcome.out
+    assert "not written: no setting is better than what you run" in outcome.err
+    assert not (tmp_path / "best.toml").exists()
 
 
 def http_reply(number: int, asked: Asked) -> Reply:
@@ -345,8 +402,9 @@ def test_weights_of_our_own_index_are_tuned(assay_cli: Assay, tmp_path: Path) ->
     }
     assert means[0] != means[2]  # the weight reaches the ranking
     configure(tmp_path, table.replace("citation", "colour"))
-    wrong = assay_cli("tune", "own", "--json").json["trials"][1]["excluded"]
-    assert "the index has no setting colour to choose" in wrong
+    wrong = assay_cli("tune", "own")
+    assert wrong.code == 4
+    assert "the index has no setting colour to choose" in wrong.err
 
 
 def test_agents_and_python_get_the_same_answer(assay_cli: Assay, tmp_path: Path) -> None:
@@ -424,12 +482,16 @@ def test_a_page_shows_the_verdict_and_the_settings(
         client = local_client(service)
         page = client.get(f"/tune/mine?lang={language}").text
         listed = client.get(f"/runs?lang={language}").text
+        front = client.get(f"/?lang={language}").text
         table = client.get("/api/tune/mine/trials.csv")
         state = client.get("/api/tune/mine").json()
         missing = client.get("/tune/none")
     headline = escape(Words(language)("tune.better", setting="depth = 6, boost = 0"))
     assert headline in page
     assert headline in listed
+    if language == "en":
+        assert "<h1>No gold set has been scored yet.</h1>" in listed
+        assert "no gold set has been scored yet" in front
     assert "[engines.mine.parameters]" in page
     assert table.text == (tmp_path / ".assay/tune/mine/trials.csv").read_text()
     assert (state["report"]["choice"]["verdict"], state["running"]) == ("better", None)

@@ -57,7 +57,8 @@ class Tuned:
 
     @property
     def toml(self) -> str:
-        """The best setting as a table of assay.toml."""
+        """The setting to use as a table of assay.toml: `best` if it is better than the current one,
+        otherwise the current one; empty where that has no known values."""
         return tuning.toml(self.report)
 
     def to_frame(self) -> pl.DataFrame:

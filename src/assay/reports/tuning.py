@@ -1,5 +1,5 @@
 """The result of a sweep as one `TuneView`, which the terminal, the HTML report and the workbench
-show; the table of trials as CSV, and the best setting as TOML to paste."""
+show; the table of trials as CSV, and the setting to use as TOML to paste."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def view(report: TuneReport, language: str = "en") -> TuneView:
         ),
         figures=_figures(report, words),
         notes=list(_notes(report, words)),
-        toml=toml(report),
+        toml=toml(report, language),
         effects=_effect_lines(report, numbers),
         heat=heat,
         parallel=_parallel(report, varied, words) if len(varied) > 2 else None,
@@ -298,13 +298,22 @@ def _parameters(report: TuneReport) -> list[str]:
 # ── files ─────────────────────────────────────────────────────────────────────────────────────────
 
 
-def toml(report: TuneReport) -> str:
-    """The best setting as a table of assay.toml."""
+def toml(report: TuneReport, language: str = "en") -> str:
+    """The setting to use as a table of assay.toml: the best one where it is better than the
+    current one, otherwise the current one, and a comment says so. Empty where the values of the
+    current setting are not known."""
+    lines, used = [], _winner(report)
+    if report.choice.verdict != "better":
+        words, used = Words(language), report.trials[0]
+        if not used.parameters:
+            return ""
+        lines = [f"# {words('tune.none')} {words('tune.current')}:"]
     place = f"tune.{_key(report.name)}.current"
     if not report.fused:
         place = f"engines.{_key(report.engine)}.parameters"
-    lines = [f"{_key(name)} = {_value(v)}" for name, v in _winner(report).parameters.items()]
-    return "\n".join([f"[{place}]", *lines])
+    lines.append(f"[{place}]")
+    lines += [f"{_key(name)} = {_value(value)}" for name, value in used.parameters.items()]
+    return "\n".join(lines)
 
 
 def _key(name: str) -> str:

@@ -66,7 +66,7 @@ MOST_PAIRS = 1_000  # to judge next
 OUTPUTS: dict[str, Callable[[TuneReport, str], bytes | str]] = {
     ".html": lambda report, language: shown.page(shown.view(report, language)),
     ".csv": lambda report, language: shown.trials_csv(report),
-    ".toml": lambda report, language: shown.toml(report) + "\n",
+    ".toml": lambda report, language: shown.toml(report, language) + "\n",
     ".json": lambda report, language: encode(report),
 }
 RUNNING = "running.json"
@@ -194,7 +194,11 @@ def tune(
         current = {"method": "rrf", "rrf_k": RRF_K, **weights, **table.current}
     else:
         ask, current = _ask_engine(engine, folder, on, tick), dict(engine.parameters)
-    report, results = sweep(name, on, table, current, ask, study_log=folder / "optuna.log")
+    try:
+        report, results = sweep(name, on, table, current, ask, study_log=folder / "optuna.log")
+    except EngineError:
+        (folder / RUNNING).unlink(missing_ok=True)  # nothing is left to go on with
+        raise
     report = msgspec.structs.replace(
         report,
         engine=table.engine or name,
@@ -315,6 +319,8 @@ def _decide(
 ) -> TuneReport:
     errors = [[answer.error for answer in own if answer.error is not None] for own in answers]
     answered = np.array([not own for own in errors])
+    if len(answers) > 1 and not answered[1:].any():
+        raise _unmeasured(parameters, errors, len(on.gold.queries))
     if not answered[0]:
         raise EngineError(f"the current setting failed: {errors[0][0]}")
     values = np.stack([on.values(own) for own in answers], axis=1)
@@ -359,6 +365,23 @@ def _decide(
         trials=trials,
         effects=tuning.effects(scored[:, answered], tried, parameters[0]),
         finalists=list(dict.fromkeys([0, choice.winner, *best])),
+    )
+
+
+def _unmeasured(
+    parameters: Sequence[JsonObject], errors: Sequence[Sequence[str]], queries: int
+) -> EngineError:
+    """Every setting failed, or every one but the current: each error once, with a setting."""
+    of_error: dict[str, str] = {}
+    for setting, own in zip(parameters, errors, strict=True):
+        if own:
+            failed = f"failed on {len(own)} of {queries} queries: {own[0]}"
+            of_error.setdefault(own[0], f"  {shown.setting_text(setting)}: {failed}")
+    lines = list(of_error.values())
+    more = ["  …"] if len(lines) > shown.LISTED else []
+    which = "" if errors[0] else " besides the current one"
+    return EngineError(
+        "\n".join([f"no setting could be measured{which}:", *lines[: shown.LISTED], *more])
     )
 
 
@@ -598,6 +621,12 @@ def refuse_output(path: Path) -> None:
 
 
 def write_output(report: TuneReport, path: Path, language: str = "en") -> None:
-    """The result as a report, a table of trials, the best setting as TOML, or JSON."""
+    """The result as a report, a table of trials, the setting to use as TOML, or JSON."""
     refuse_output(path)
+    if path.suffix == ".toml" and not shown.toml(report):
+        raise InputError(
+            "not written: no setting is better than what you run, whose values are not known",
+            where=str(path),
+            hint="Values in use are listed under parameters in the engine's table of assay.toml.",
+        )
     write_atomic(path, OUTPUTS[path.suffix](report, language))
