@@ -90,7 +90,7 @@ PARTS = {
         ),
     ),
     "golden checks": Part(
-        ("evaluation/golden_checks.py",),
+        ("evaluation/golden/checks.py",),
         (
             "evaluation/test_decisive_answers.py",
             "evaluation/test_golden_checks.py",

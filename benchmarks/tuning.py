@@ -16,11 +16,10 @@ from pathlib import Path
 import numpy as np
 
 from assay import formats
-from assay.evaluation import search_space
-from assay.evaluation.fusion import fuse
 from assay.evaluation.graded import evaluate
 from assay.evaluation.statistics import Floats, mean_intervals
-from assay.evaluation.tuning import choose, choose_adaptive
+from assay.evaluation.tuning import choose, choose_adaptive, search_space
+from assay.evaluation.tuning.fusion import fuse
 
 MEASURE = "nDCG@10"
 SETTINGS = 40

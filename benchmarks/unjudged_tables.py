@@ -39,10 +39,10 @@ from assay.core.results import (
     GradedResults,
     MeasureLine,
 )
-from assay.evaluation import imputed_measures
 from assay.evaluation.comparison import compare
 from assay.evaluation.gates import decide
 from assay.evaluation.measures import parse_measure
+from assay.evaluation.unjudged import imputed_measures
 from assay.judging.next import DecisionState, decision_state, next_to_judge
 
 MEASURES = {"ndcg@10": "nDCG@10", "precision@5": "P@5"}

@@ -35,7 +35,7 @@ from sklearn.metrics import roc_auc_score
 
 from assay.core.types import Query, QueryResult
 from assay.engines.indexed import open_indexed
-from assay.evaluation.golden_checks import check
+from assay.evaluation.golden.checks import check
 from assay.evaluation.reliability import expected_error
 from assay.formats import read_gold
 from assay.law.matching import known_document

@@ -10,7 +10,7 @@ import pytest
 from assay.core.errors import InputError, UsageError
 from assay.core.runs import run_from_results
 from assay.core.types import GoldSet, Hit, QueryResult, judgment_frame
-from assay.evaluation.golden_checks import Outcome, check, check_all, checks_of, results_of
+from assay.evaluation.golden.checks import Outcome, check, check_all, checks_of, results_of
 from assay.law.matching import CellText, Known, place_of
 from kit.golden_cases import hit, outcome, question
 

@@ -8,8 +8,8 @@ import pytest
 
 from assay.core.results import GoldCard, GradedEntry, GradedReceipt, GradedResults, MeasureLine
 from assay.evaluation import statistics
-from assay.evaluation.changes import deltas
 from assay.evaluation.comparison import compare
+from assay.evaluation.golden.changes import deltas
 from assay.reports.wording import Sentences, answers
 from assay.reports.words import Words
 

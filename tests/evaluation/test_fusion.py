@@ -6,7 +6,7 @@ import pytest
 
 from assay.core.errors import InputError
 from assay.core.types import Run
-from assay.evaluation.fusion import fuse
+from assay.evaluation.tuning.fusion import fuse
 from assay.workbench.scoring.notebook_input import run_from_dict
 
 FIRST = {"q1": {"d1": 3.0, "d2": 2.0, "d3": 0.5}, "q2": {"d9": 1.0}}

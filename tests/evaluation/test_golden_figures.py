@@ -9,8 +9,8 @@ from assay.core.types import GoldSet, Hit, Query, QueryResult
 from assay.evaluation import statistics
 from assay.evaluation.gates import DEFAULT_POLICY, decide
 from assay.evaluation.golden import evaluate_golden, robustness
-from assay.evaluation.golden_checks import check
-from assay.evaluation.golden_figures import results
+from assay.evaluation.golden.checks import check
+from assay.evaluation.golden.figures import results
 from kit.golden_cases import hit, outcome, question
 
 S1 = [{"section": "1"}]

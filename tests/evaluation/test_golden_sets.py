@@ -18,8 +18,8 @@ from assay.core.results import Gate
 from assay.core.types import Document, GoldSet
 from assay.corpus import import_corpus, open_corpus
 from assay.corpus.importers import annual_report
-from assay.evaluation.expectations import check_expectations
 from assay.evaluation.gates import DEFAULT_POLICY
+from assay.evaluation.golden.expectations import check_expectations
 from assay.formats import read_gold
 from assay.gold.votes import SAMPLE
 from assay.judging.labels import labels, read_policy

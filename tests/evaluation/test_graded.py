@@ -16,8 +16,7 @@ from assay.core import runs
 from assay.core.errors import InputError
 from assay.core.runs import run_from_results, run_from_scores
 from assay.core.types import GoldSet, Hit, Query, QueryResult, Run, judgment_frame
-from assay.evaluation import judged as judged_hits
-from assay.evaluation import statistics
+from assay.evaluation import judged_hits, statistics
 from assay.evaluation.graded import evaluate, graded_results
 from assay.evaluation.unjudged import unjudged
 from kit.random_data import DOC_IDS, Qrels, Scores, as_gold, as_run, qrels, scores

@@ -8,7 +8,7 @@ import pytest
 from assay.core.results import GoldCard, GradedEntry, GradedReceipt, GradedResults, MeasureLine
 from assay.evaluation.comparison import Leaderboard, compare
 from assay.evaluation.leaderboard import leaderboard
-from assay.evaluation.multiple_testing import slice_chances
+from assay.evaluation.statistics import slice_chances
 
 
 def results(name: str, values: list[float], types: list[str]) -> GradedResults:

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.evaluation import statistics
-from assay.evaluation.multiple_testing import adjusted
+from assay.evaluation.statistics import adjusted
 
 RNG = np.random.default_rng(11)
 

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 import assay
 from assay.core.errors import InputError
 from assay.core.runs import Block, pair_hashes, ranked, repeated
-from assay.evaluation import judged
+from assay.evaluation import judged_hits
 from assay.evaluation.graded import evaluate, graded_results, score_sheet
-from assay.evaluation.judged import judged_rows, judgments_of, look_up, prepare
+from assay.evaluation.judged_hits import judged_rows, judgments_of, look_up, prepare
 from assay.evaluation.measures import parse_measures
 from assay.formats import read_run, trec
 from kit.commands import Assay
@@ -89,7 +89,7 @@ def test_numbers_that_are_equal_by_chance_are_told_apart(monkeypatch: pytest.Mon
         numbers = pair_hashes(queries, lengths, documents.replace("other", "d1"), seed=seed)
         return numbers % np.uint64(3) if seed == 0 else numbers
 
-    monkeypatch.setattr(judged, "pair_hashes", crowded)
+    monkeypatch.setattr(judged_hits, "pair_hashes", crowded)
     found = judgments_of(as_gold({"q": {f"d{number}": number % 3 for number in range(9)}}))
     rows = judged_rows(block("d0", "other", "d2"), found)
     assert (rows.rank.tolist(), rows.grade.tolist()) == ([1, 3], [0, 2])

@@ -15,13 +15,13 @@ from assay.core.results import Gate, GoldCard, GradedEntry, GradedReceipt, Grade
 from assay.evaluation.comparison import compare
 from assay.evaluation.gates import decide
 from assay.evaluation.graded import score_sheet
-from assay.evaluation.imputed_measures import impute, sampled, tabled
-from assay.evaluation.judged import prepare
+from assay.evaluation.judged_hits import prepare
 from assay.evaluation.measures import parse_measures
 from assay.evaluation.receipts import measure_lines
-from assay.evaluation.relevance_model import COLUMNS, chances, learn
 from assay.evaluation.unjudged import readings
-from assay.evaluation.verdict_stability import is_closed
+from assay.evaluation.unjudged.imputed_measures import impute, sampled, tabled
+from assay.evaluation.unjudged.relevance_model import COLUMNS, chances, learn
+from assay.evaluation.unjudged.verdict_stability import is_closed
 from assay.judging.next import next_to_judge, with_judgments
 from assay.reports.listing import decision_page
 from assay.reports.terminal import verdict_lines

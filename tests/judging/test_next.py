@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 from assay.core.results import GradedEntry
-from assay.evaluation.imputed_measures import (
+from assay.evaluation.measures import MEASURES, parse_measure
+from assay.evaluation.unjudged.imputed_measures import (
     FEWEST,
     chance_above,
     impute,
@@ -23,8 +24,7 @@ from assay.evaluation.imputed_measures import (
     tabled,
     unseen_grades,
 )
-from assay.evaluation.measures import MEASURES, parse_measure
-from assay.evaluation.relevance_model import chances
+from assay.evaluation.unjudged.relevance_model import chances
 from assay.judging.next import (
     FLIP_SAMPLES,
     DecisionState,

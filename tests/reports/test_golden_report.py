@@ -9,7 +9,7 @@ from assay.core.errors import UsageError
 from assay.core.results import Gate, GoldenResults
 from assay.evaluation.gates import decide
 from assay.evaluation.golden import family_of, robustness
-from assay.evaluation.golden_figures import results
+from assay.evaluation.golden.figures import results
 from assay.judging.perturb import PERTURBATIONS as KINDS
 from assay.reports import evaluation_report, view
 from assay.reports.words import table

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from assay.evaluation.span_measures import set_measures, span_precision_recall
+from assay.evaluation.measures import set_measures, span_precision_recall
 from assay.formats import benchmarks
 from kit.commands import Assay
 

@@ -185,7 +185,7 @@ def _doc(value: Any) -> str:
 
 def configuration() -> str:
     from assay.engines.engine_table import Common, kind_names, kind_of
-    from assay.evaluation.search_space import TuneTable
+    from assay.evaluation.tuning.search_space import TuneTable
     from assay.judging.machine import Machine
     from assay.review.backlog import BacklogSource
     from assay.telemetry.external_logs import LogsSource

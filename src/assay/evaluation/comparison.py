@@ -38,10 +38,9 @@ from assay.core.results import (
 )
 from assay.core.types import counted
 from assay.evaluation import statistics
-from assay.evaluation.changes import State, in_one_state
+from assay.evaluation.golden.changes import State, in_one_state
 from assay.evaluation.measures import Integers, parse_measure
-from assay.evaluation.multiple_testing import AdjustedTest, adjusted
-from assay.evaluation.statistics import ALPHA, TIE, risk_in
+from assay.evaluation.statistics import ALPHA, TIE, AdjustedTest, adjusted, risk_in
 from assay.evaluation.unjudged import (
     DEEPEST,
     PoolAdvice,
@@ -49,7 +48,7 @@ from assay.evaluation.unjudged import (
     pool_needed,
     unscored,
 )
-from assay.evaluation.verdict_stability import SURE, Doubt, Rule, doubt_about, is_closed
+from assay.evaluation.unjudged.verdict_stability import SURE, Doubt, Rule, doubt_about, is_closed
 
 __all__ = ["ALPHA", "TIE", "Comparison", "Difference", "Moved", "compare", "incomparable"]
 

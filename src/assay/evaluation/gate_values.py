@@ -29,8 +29,8 @@ from assay.core.results import (
 )
 from assay.core.types import counted
 from assay.evaluation import statistics
-from assay.evaluation.changes import alike, figure_values, questions, slice_of
-from assay.evaluation.golden_figures import FIGURES, RATES
+from assay.evaluation.golden.changes import alike, figure_values, questions, slice_of
+from assay.evaluation.golden.figures import FIGURES, RATES
 from assay.evaluation.measures import did_you_mean, is_share, parse_measure
 from assay.evaluation.statistics import Floats
 from assay.evaluation.worst_case import CHANGE, SHARE, worst_case_bounds

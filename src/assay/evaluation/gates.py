@@ -79,7 +79,7 @@ from assay.evaluation.gate_values import (
     spread_of,
     too_few_judged,
 )
-from assay.evaluation.golden_figures import FIGURES
+from assay.evaluation.golden.figures import FIGURES
 from assay.evaluation.measures import Integers
 from assay.evaluation.statistics import Floats, risk_in
 
@@ -499,7 +499,7 @@ def _graded_doubts(
     gate: Gate, results: GradedResults, line: MeasureLine, n: int
 ) -> Iterator[Doubt]:
     """Why the evidence is too thin to decide."""
-    from assay.evaluation.verdict_stability import is_closed
+    from assay.evaluation.unjudged.verdict_stability import is_closed
 
     if gate.min_queries is not None and n < gate.min_queries:
         said = f"{n} queries, {gate.min_queries} needed"
@@ -514,7 +514,7 @@ def _graded_doubts(
 
 def _unjudged(gate: Gate, line: MeasureLine, holds: bool, asked: _Asked) -> Iterator[Doubt]:
     """That unjudged hits could turn it with more than one chance in twenty."""
-    from assay.evaluation.verdict_stability import doubt_about, is_closed
+    from assay.evaluation.unjudged.verdict_stability import doubt_about, is_closed
 
     then = asked.baseline if gate.drop is not None else None
     graded = [each for each in (then, asked.results) if isinstance(each, GradedResults)]

@@ -27,7 +27,7 @@ from assay.core.results import (
 )
 from assay.core.types import ASKED, GoldSet, Query, Run, ScoreSheet, Slice
 from assay.evaluation import ir_measures_bridge, statistics
-from assay.evaluation.judged import (
+from assay.evaluation.judged_hits import (
     Prepared,
     Qrels,
     Scored,

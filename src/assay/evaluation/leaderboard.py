@@ -22,7 +22,6 @@ import numpy as np
 from assay.core.errors import InputError
 from assay.core.results import Entry, GradedEntry, Results
 from assay.evaluation import statistics
-from assay.evaluation.changes import in_one_state
 from assay.evaluation.comparison import (
     BoardPair,
     BoardRow,
@@ -34,7 +33,8 @@ from assay.evaluation.comparison import (
     with_verdict,
 )
 from assay.evaluation.gate_values import SLICES
-from assay.evaluation.multiple_testing import adjusted, slice_chances
+from assay.evaluation.golden.changes import in_one_state
+from assay.evaluation.statistics import adjusted, slice_chances
 
 SMALLEST = 3  # queries of a slice that is looked at
 Z = statistics.NORMAL.inv_cdf(1 - statistics.ALPHA / 2)

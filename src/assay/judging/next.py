@@ -40,7 +40,9 @@ from assay.evaluation.gate_values import (
     too_few,
     too_few_judged,
 )
-from assay.evaluation.imputed_measures import (
+from assay.evaluation.measures import NO_RANK, Floats, Integers, Measure, parse_measure
+from assay.evaluation.unjudged import PoolAdvice, pool_needed
+from assay.evaluation.unjudged.imputed_measures import (
     BLOCK_CELLS,
     DEEPEST,
     NORMAL,
@@ -55,10 +57,8 @@ from assay.evaluation.imputed_measures import (
     tabled,
     unseen_grades,
 )
-from assay.evaluation.measures import NO_RANK, Floats, Integers, Measure, parse_measure
-from assay.evaluation.relevance_model import chances, plan
-from assay.evaluation.unjudged import PoolAdvice, pool_needed
-from assay.evaluation.verdict_stability import is_closed
+from assay.evaluation.unjudged.relevance_model import chances, plan
+from assay.evaluation.unjudged.verdict_stability import is_closed
 
 # ── which judgments settle a gate ─────────────────────────────────────────────────────────────────
 

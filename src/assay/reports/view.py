@@ -48,8 +48,8 @@ from assay.reports.wording import Sentences, answers
 from assay.reports.words import Words, table
 
 if TYPE_CHECKING:
-    from assay.evaluation.changes import Changes
     from assay.evaluation.comparison import Comparison
+    from assay.evaluation.golden.changes import Changes
 
 FEW = 10  # a slice with fewer queries is marked
 # The rates of a golden set, as pages and tables have them; Markdown has every figure.

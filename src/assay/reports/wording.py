@@ -45,7 +45,7 @@ from assay.reports.words import Words, page_table, page_words
 
 if TYPE_CHECKING:
     from assay.evaluation.comparison import Comparison, ComparisonVerdict, Difference
-    from assay.evaluation.verdict_stability import Doubt
+    from assay.evaluation.unjudged.verdict_stability import Doubt
     from assay.review.backlog import Backlog
     from assay.search.why import Why as HitReasons
 

@@ -42,7 +42,7 @@ def stale_reason(results: Results, then: Results | None) -> str:
 
 def against(results: Results, then: Results, path: Path) -> Baseline:
     """The change of every figure over the queries both have, overall and in their slices."""
-    from assay.evaluation.changes import deltas
+    from assay.evaluation.golden.changes import deltas
 
     found = deltas(results, then)
     return Baseline(

@@ -24,7 +24,7 @@ from assay.evaluation.planning import (
     needed,
     queries_for,
 )
-from assay.evaluation.verdict_stability import believed_spread, is_closed
+from assay.evaluation.unjudged.verdict_stability import believed_spread, is_closed
 from assay.formats.results_json import read_results
 
 POOL = 10  # results of each engine, where the measure has no cutoff

@@ -23,9 +23,9 @@ from assay.core.results import (
     is_variant,
 )
 from assay.evaluation import statistics
-from assay.evaluation.changes import in_one_state
 from assay.evaluation.comparison import Comparison, Difference, compare
-from assay.evaluation.verdict_stability import SURE, is_closed
+from assay.evaluation.golden.changes import in_one_state
+from assay.evaluation.unjudged.verdict_stability import SURE, is_closed
 from assay.judging.next import next_to_judge
 from assay.reports.view import FEW
 from assay.workbench.deciding.run_boards import (

@@ -37,16 +37,16 @@ from assay.engines.engine_table import EngineConfig
 from assay.engines.python import as_engine, error_text
 from assay.engines.running import searched
 from assay.engines.sweep import Sweep, ask_settings
-from assay.evaluation import search_space, tuning
-from assay.evaluation.fusion import RRF_K, fuse
+from assay.evaluation import tuning
 from assay.evaluation.graded import default_measures, evaluate, graded_results
-from assay.evaluation.judged import prepare
+from assay.evaluation.judged_hits import prepare
 from assay.evaluation.measures import parse_measure
 from assay.evaluation.receipts import is_closed
-from assay.evaluation.search_space import Search, Space, TuneTable, read_space
 from assay.evaluation.statistics import Floats
-from assay.evaluation.tuning import FINALISTS, Trial
+from assay.evaluation.tuning import FINALISTS, Trial, search_space
 from assay.evaluation.tuning import TuneReport as TuneReport  # for the api
+from assay.evaluation.tuning.fusion import RRF_K, fuse
+from assay.evaluation.tuning.search_space import Search, Space, TuneTable, read_space
 from assay.judging.next import Decision, next_to_judge
 from assay.reports import tuning as shown
 from assay.workbench.judging.next import write_pairs
@@ -125,7 +125,7 @@ class TuneSet:
     def depth(self) -> int:
         """How many hits of a query count."""
         if self.gold.is_golden:
-            from assay.evaluation.golden_checks import DEFAULT_K
+            from assay.evaluation.golden.checks import DEFAULT_K
 
             return max(query.k or DEFAULT_K for query in self.gold.queries)
         return parse_measure(self.measure).cutoff or 0
@@ -518,7 +518,7 @@ def _fingerprint(engine: EngineConfig) -> str:
 
 def _ask_fused(table: TuneTable) -> Ask:
     """Fuse the saved runs: a parameter with the name of a run is its weight."""
-    from assay.evaluation.golden_checks import results_of
+    from assay.evaluation.golden.checks import results_of
 
     runs = [formats.read_run(Path(path)) for path in table.fuse]
     names = [Path(path).stem for path in table.fuse]

@@ -27,7 +27,7 @@ from assay.core.types import machine_note_of as machine_note_of
 from assay.corpus.letters import only_asks
 from assay.corpus.lookup import cited_numbers, documents, is_corpus, require_corpus
 from assay.engines.running import searched
-from assay.evaluation.expectations import check_expectations
+from assay.evaluation.golden.expectations import check_expectations
 from assay.formats import gold_jsonl
 from assay.formats.ballots import same_text
 from assay.formats.gold_jsonl import Approval

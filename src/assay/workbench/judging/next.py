@@ -17,7 +17,7 @@ from assay.core.results import Results
 from assay.core.results_file import encode
 from assay.core.types import ASKED
 from assay.evaluation.comparison import compare
-from assay.evaluation.verdict_stability import is_closed
+from assay.evaluation.unjudged.verdict_stability import is_closed
 from assay.formats.results_json import read_results
 from assay.formats.spreadsheet import guarded_row
 from assay.judging.next import Decision, next_to_judge

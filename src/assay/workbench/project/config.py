@@ -16,7 +16,7 @@ from assay.core.results import Gate
 from assay.engines.engine_table import EngineConfig, read_tables
 from assay.evaluation.gate_values import answer_mistake
 from assay.evaluation.gates import is_answer_measure, mistake
-from assay.evaluation.search_space import TuneTable, read_tunes
+from assay.evaluation.tuning.search_space import TuneTable, read_tunes
 from assay.formats import is_irds
 from assay.judging import machine
 from assay.judging.machine import Machine

@@ -15,7 +15,7 @@ from assay.core.errors import AssayError, InputError, NotHere
 from assay.core.results import GradedResults
 from assay.core.types import ASKED, MAX_PAGE, Page, page_of
 from assay.corpus.disk import list_corpora, open_corpus
-from assay.evaluation.verdict_stability import is_closed
+from assay.evaluation.unjudged.verdict_stability import is_closed
 from assay.gold.acts import SUGGEST, Act
 from assay.gold.log import writing
 from assay.gold.votes import Pair

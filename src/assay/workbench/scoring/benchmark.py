@@ -19,7 +19,7 @@ from assay.core.errors import InputError, UsageError
 from assay.core.files import iter_lines, read_json, sha256_of, write_json
 from assay.core.results import GradedResults
 from assay.core.workspace import workspace
-from assay.evaluation.span_measures import set_measures, span_precision_recall
+from assay.evaluation.measures import set_measures, span_precision_recall
 from assay.evaluation.statistics import mean_intervals
 from assay.formats import benchmarks
 from assay.formats.benchmarks import BenchmarkCard, BenchmarkReport, BenchmarkScore

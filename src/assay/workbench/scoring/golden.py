@@ -14,9 +14,9 @@ from assay.core.results import GoldenResults
 from assay.core.types import Finding, GoldSet, QueryResult
 from assay.corpus.lookup import documents
 from assay.engines.running import searched
-from assay.evaluation.expectations import check_expectations
 from assay.evaluation.golden import evaluate_golden
-from assay.evaluation.golden_checks import DEFAULT_K, checks_of, results_of
+from assay.evaluation.golden.checks import DEFAULT_K, checks_of, results_of
+from assay.evaluation.golden.expectations import check_expectations
 from assay.formats.results_json import read_answers
 from assay.law.matching import (
     NOWHERE,

@@ -31,8 +31,14 @@ from assay.core.results import (
 from assay.core.runs import run_from_results
 from assay.core.types import GoldSet, Query, Run, Vote, judgment_frame
 from assay.evaluation.graded import FAILED, evaluate, graded_results
-from assay.evaluation.judged import UNJUDGED_QUERY, Looked, look_up, prepare
-from assay.evaluation.loose_ids import near_misses, with_judged_ids
+from assay.evaluation.judged_hits import (
+    UNJUDGED_QUERY,
+    Looked,
+    look_up,
+    near_misses,
+    prepare,
+    with_judged_ids,
+)
 from assay.evaluation.measures import Measure, is_external, parse_measure, parse_measures
 from assay.evaluation.prediction_powered import Estimates, estimate, lopsided, shift
 from assay.evaluation.receipts import measure_lines

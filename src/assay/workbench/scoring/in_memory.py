@@ -26,9 +26,9 @@ from assay.engines.engine_table import EngineConfig
 from assay.engines.python import as_engine
 from assay.evaluation import graded
 from assay.evaluation.comparison import Comparison as Comparison
-from assay.evaluation.golden_checks import results_of as results_of
+from assay.evaluation.golden.checks import results_of as results_of
 from assay.evaluation.graded import graded_results
-from assay.evaluation.judged import Qrels, Scored, gold_from_dict, look_up
+from assay.evaluation.judged_hits import Qrels, Scored, gold_from_dict, look_up
 from assay.evaluation.measures import Measure, is_external, parse_measures
 from assay.evaluation.measures import parse_measure as parse_measure
 from assay.formats import detect_run
@@ -87,7 +87,7 @@ def golden_scored(
     gold: GoldSet, engine: str, answers: Sequence[QueryResult], sources: Sources
 ) -> GoldenResults:
     """Every question checked, and the verdict of the suite's own policy."""
-    from assay.evaluation.expectations import check_expectations
+    from assay.evaluation.golden.expectations import check_expectations
     from assay.workbench.scoring.golden import golden_results, places_in
 
     if not {answer.query_id for answer in answers} & set(gold.query_ids):

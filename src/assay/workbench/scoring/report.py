@@ -82,14 +82,14 @@ def beside(
     where: Path | str = "",
 ) -> ReportView:
     """The results with what is different from those `before`."""
-    from assay.evaluation.changes import values_alike
+    from assay.evaluation.golden.changes import values_alike
 
     then = values_alike(before, results)
     if not isinstance(results, GoldenResults):
         return view(results, comparison=comparison, before=then, language=language)
     if not isinstance(before, GoldenResults):
         raise UsageError("a golden set is compared with a golden set", where=str(where))
-    from assay.evaluation.changes import changes
+    from assay.evaluation.golden.changes import changes
 
     turned = changes(before, results, name=comparison.baseline, warnings=comparison.warnings)
     return view(results, comparison=comparison, changes=turned, before=then, language=language)

@@ -36,7 +36,7 @@ from assay.evaluation.gate_values import (
     undecidable,
 )
 from assay.evaluation.gates import is_answer_measure, is_golden_measure
-from assay.evaluation.golden_figures import FIGURES
+from assay.evaluation.golden.figures import FIGURES
 from assay.evaluation.measures import did_you_mean, parse_measure, parse_measures
 from assay.evaluation.receipts import measure_lines
 from assay.formats.results_json import read_results

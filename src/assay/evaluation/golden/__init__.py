@@ -1,10 +1,11 @@
-"""A golden set in one call: every question checked, the figures, and robustness where there are
-variants. What the gates say of it is `gates.decide`."""
+"""Score a golden set: check every question, compute the figures, and robustness where the set has
+variants of its questions. `gates.decide` gives the verdict."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -12,10 +13,11 @@ from assay.core.errors import InputError
 from assay.core.results import GoldenEntry, GoldenReceipt, GoldenResults, Robustness, RobustnessRow
 from assay.core.types import GoldSet, QueryResult
 from assay.evaluation import statistics
-from assay.evaluation.golden_checks import check_all
-from assay.evaluation.golden_figures import results
+from assay.evaluation.golden.figures import results
 from assay.evaluation.receipts import GOLDEN_POLICY, PASS, gold_card
-from assay.law.matching import Locate
+
+if TYPE_CHECKING:
+    from assay.law.matching import Locate
 
 
 def evaluate_golden(
@@ -31,6 +33,8 @@ def evaluate_golden(
     """Pass or fail for every question. `k` and `min_score` override what the questions state;
     `language` is that of the corpus, and `worst_case` asks for intervals that hold in the worst
     case. When and where it was scored is for the caller to add."""
+    from assay.evaluation.golden.checks import check_all  # loads law and languages
+
     outcomes = check_all(gold, answers, locate=locate, k=k, min_score=min_score, language=language)
     scored = results(outcomes, worst_case=worst_case)
     failed = int(scored.overall.get("n_failed") or 0)

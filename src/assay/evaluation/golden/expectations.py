@@ -8,7 +8,7 @@ from typing import Any
 
 from assay.core.errors import InputError
 from assay.core.types import Finding, GoldSet, Query
-from assay.evaluation.golden_checks import Checks, checks_of, in_document, lacking, misplaced
+from assay.evaluation.golden.checks import Checks, checks_of, in_document, lacking, misplaced
 from assay.law.matching import (
     EXPECTATION_KEYS,
     Known,

@@ -1,6 +1,6 @@
-"""What unjudged hits could do: to one measure (bounds), and to a difference of two (overturn).
+"""Bounds on what unjudged hits could change: one measure, or the difference of two engines.
 
-A hit nobody has judged counts as not relevant, and that is a choice. So every figure stands beside
+A hit nobody has judged counts as not relevant, and that is a choice. So every figure is shown with
 what it could be: the share of the hits that is judged, the value with unjudged hits taken out of
 the ranking (Sakai 2007, "Alternatives to Bpref"), and bounds over every grade the unjudged hits
 could get. For RBP the gap is the residual of Moffat & Zobel (2008): the weight of all that is not
@@ -26,7 +26,7 @@ import numpy as np
 
 from assay.core.results import Entry, GradedEntry, GradedResults, Results, Unjudged
 from assay.core.types import GoldSet, Run, counted
-from assay.evaluation.judged import Prepared, Qrels, Scored, pack, prepare
+from assay.evaluation.judged_hits import Prepared, Qrels, Scored, pack, prepare
 from assay.evaluation.measures import (
     MEASURES,
     NO_GRADE,

@@ -17,16 +17,6 @@ from itertools import product
 import numpy as np
 
 from assay.core.results import Entry, GoldenResults, Results
-from assay.evaluation.imputed_measures import (
-    ABSENT,
-    UNJUDGED,
-    Table,
-    as_judged,
-    impute,
-    measured,
-    sampled,
-    tabled,
-)
 from assay.evaluation.measures import (
     NO_GRADE,
     NO_RANK,
@@ -39,6 +29,16 @@ from assay.evaluation.measures import (
 )
 from assay.evaluation.statistics import chances_above
 from assay.evaluation.unjudged import BLIND, TwoLists, largest_fall, outermost
+from assay.evaluation.unjudged.imputed_measures import (
+    ABSENT,
+    UNJUDGED,
+    Table,
+    as_judged,
+    impute,
+    measured,
+    sampled,
+    tabled,
+)
 
 SURE = 0.95  # a verdict stands where the unjudged turn it with no more than one chance in twenty
 

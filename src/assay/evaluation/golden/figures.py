@@ -27,7 +27,7 @@ from assay.core.results import (
 from assay.evaluation import statistics
 
 if TYPE_CHECKING:  # the names of figures are known without the reader of citations
-    from assay.evaluation.golden_checks import Outcome, Ranked
+    from assay.evaluation.golden.checks import Outcome, Ranked
 
 Rate = tuple[Callable[["Outcome"], bool], Callable[["Outcome"], bool]]
 

@@ -29,7 +29,13 @@ from assay.evaluation.measures import (
     JudgedHits,
     Measure,
 )
-from assay.evaluation.relevance_model import COLUMNS, Belief, draw_chances, draw_grades, learn
+from assay.evaluation.unjudged.relevance_model import (
+    COLUMNS,
+    Belief,
+    draw_chances,
+    draw_grades,
+    learn,
+)
 
 DEEPEST = 100  # a measure without a cutoff is looked at to this rank
 TOP = 5  # where both lists are judged to this rank, a difference is told as judged

@@ -1,7 +1,7 @@
-"""The honest end of a sweep: which of many settings to use, and what it is worth.
+"""Choose among the settings that a sweep tried, and measure the chosen one without selection bias.
 
 The best of forty settings looks better than it is, because its luck on these queries helped to
-choose it. Three answers correct for that (docs/decisions/0037-tuning.md has the reasons and the
+choose it. Three things correct for that (docs/decisions/0037-tuning.md has the reasons and the
 simulations):
 
 **The honest figure.** The queries are divided into FOLDS parts. For each part the best setting is
