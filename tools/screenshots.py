@@ -34,6 +34,7 @@ from assay.workbench.judging import rulings
 from assay.workbench.project import people
 from assay.workbench.project.demo import ENGLISH, FINNISH, HEBREW, inside, prepare
 from assay.workbench.project.service import Service, gold_path, open_service
+from assay.workbench.review.queue import pending
 
 DAY = datetime(2026, 11, 16, 9, 30, tzinfo=UTC)
 PASSWORD = "correct horse battery"
@@ -42,6 +43,7 @@ OTHERS = (("Ben Okafor", "judge"), ("Mikael Berg", "reader"))
 SIZES = {"wide": (1280, 860), "phone": (390, 844)}
 TALLEST = {"wide": 1200, "phone": 1400}  # the rest of a longer page is cut
 COLOURS = 64  # a page has few, and a picture of few is small
+CHROMIUM = shutil.which("chromium-headless-shell") or shutil.which("chromium")
 QUIET = ["--no-sandbox", "--disable-background-networking", "--no-first-run", "--disable-sync"]
 CORPORA = {"en": ENGLISH, "he": HEBREW, "fi": FINNISH}
 QUESTIONS = {
@@ -113,7 +115,7 @@ def pictures(service: Service, language: str, invitation: str) -> list[Picture]:
     runs = [run for run in service.store.runs(limit=50) if run.gold == "opinions"]
     newest = {run.engine: run.id for run in reversed(runs)}
     two = urlencode({"a": newest["bm25"], "b": newest["assay"]})
-    items = service.store.review_items(state="pending_review", limit=50)
+    items = pending(service)
     row = next(item.id for item in items if item.kind != "judgment")
     suggestion = next(item.id for item in items if item.kind == "judgment")
     ruled = f"{quote(dispute.query_id)}?{urlencode({'doc': dispute.doc_id})}"
@@ -224,7 +226,7 @@ def main() -> int:
         address, service = stack.enter_context(served(project.resolve()))
         invitation = join(service)
         started = stack.enter_context(sync_playwright())
-        browser = started.chromium.launch(executable_path=shutil.which("chromium"), args=QUIET)
+        browser = started.chromium.launch(executable_path=CHROMIUM, args=QUIET)
         for language, size, scheme in product(("en", "he", "fi"), SIZES, ("light", "dark")):
             variant = f"{language}-{size}-{scheme}"
             if given.only not in variant or (language == "fi" and scheme == "dark"):

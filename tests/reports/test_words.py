@@ -27,6 +27,7 @@ from assay.reports.words import (
     page_words,
     table,
 )
+from assay.web.page_frame import NAVIGATION
 
 RESULTS = Path(__file__).parents[1] / "fixtures" / "results-0.1"
 OTHERS = [language for language in LANGUAGES if language != "en"]
@@ -45,6 +46,13 @@ def texts(language: str) -> Iterator[tuple[str, str]]:
 
 def page_names() -> list[str]:
     return sorted({path.name.partition(".")[0] for path in PAGES.glob("*.toml")})
+
+
+@pytest.mark.parametrize("page", page_names())
+def test_a_page_does_not_rename_the_entries_of_the_header(page: str) -> None:
+    for language in LANGUAGES:
+        words, header = page_table(page, language), table(language)["pages"]
+        assert all(words.get(word, header[word]) == header[word] for _, word in NAVIGATION)
 
 
 @pytest.mark.parametrize("page", page_names())
