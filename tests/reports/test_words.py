@@ -48,7 +48,8 @@ def page_names() -> list[str]:
     return sorted({path.name.partition(".")[0] for path in PAGES.glob("*.toml")})
 
 
-@pytest.mark.parametrize("page", page_names())
+# a packet is a file without a header
+@pytest.mark.parametrize("page", sorted(set(page_names()) - {"packet"}))
 def test_a_page_does_not_rename_the_entries_of_the_header(page: str) -> None:
     for language in LANGUAGES:
         words, header = page_table(page, language), table(language)["pages"]
