@@ -40,6 +40,7 @@ OWN = (0, 4, 5)
 OWN_SPREAD = np.array([1.0, 0.7, 0.5])
 ROUNDS = 12
 PLANNED = 500  # so many pairs are put in order one by one; the rest by their value at that point
+TIE = 1e-9  # values nearer than this share are equal: sums in another order differ by less
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,7 +169,7 @@ def plan(
     value = np.zeros(len(effects))
     while left.any() and len(order) < PLANNED:
         value = np.where(left, doubt.values(), -1.0)
-        best = int(np.argmax(value))
+        best = int(np.argmax(value >= value.max() * (1 - TIE)))  # of equal ones the first
         doubt.know(best)
         left[best] = False
         order.append(best)
