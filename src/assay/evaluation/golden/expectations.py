@@ -79,11 +79,17 @@ class _Corpus:
         self._every = list(documents)
         self.language = one_language(self._every)
         self._by_section: dict[str, list[Known]] = {}
+        self._by_page: dict[str, list[Known]] = {}
         for document in self._every:
             self._by_section.setdefault(document.place.section, []).append(document)
+            self._by_page.setdefault(document.place.page, []).append(document)
 
     def at(self, wanted: Place) -> list[Known]:
-        among = self._by_section.get(wanted.section, []) if wanted.section else self._every
+        among = self._every
+        if wanted.section:
+            among = self._by_section.get(wanted.section, [])
+        elif wanted.page:
+            among = self._by_page.get(wanted.page, [])
         return [
             document
             for document in among
