@@ -11,7 +11,7 @@ does not: *tuloksen* has the term tulos, *tulon* has not. A long term also count
 from __future__ import annotations
 
 import re
-from collections.abc import Container
+from collections.abc import Iterable
 from functools import lru_cache
 
 from assay.language.dictionary import forms_of, headword, lemma
@@ -187,11 +187,11 @@ def goes_on(lemma: str, word: str) -> bool:
     return is_longer and not may_be_form(lemma, word)
 
 
-def irregular_forms(lemmas: Container[str]) -> dict[str, str]:
+def irregular_forms(lemmas: Iterable[str]) -> dict[str, str]:
     """The forms of these words that no rule here makes, each with its word: *säästivät* of säästää,
     *parempien* of hyvä. Light verbs are included, whether they are among the words or not."""
-    every = [*forms_of(LIGHT, "fi"), *forms_of(lemmas, "fi")]
-    return {form: word for form, word in every if not may_be_form(word, form)}
+    words = {*LIGHT, *lemmas}
+    return {form: word for form, word in forms_of(words, "fi") if not may_be_form(word, form)}
 
 
 def differ_in_grade(first: str, second: str) -> bool:
