@@ -63,7 +63,8 @@ def test_what_a_killed_process_left_is_named_and_swept(
     replace = os.replace
 
     def killed(source: str, target: Path) -> None:
-        made.append(Path(source).rename(f"{source[:-1]}0"))  # its writer cleans up under its name
+        left = f"{source[:-8]}{len(made):08}"  # its writer cleans up under the name it gave
+        made.append(Path(source).rename(left))
         raise KeyboardInterrupt
 
     monkeypatch.setattr(os, "replace", killed)
