@@ -7,12 +7,15 @@ import csv
 import json
 import re
 import shlex
+import shutil
 from pathlib import Path
 
 import pytest
 
 from assay import read_gold
 from kit.commands import Assay
+from kit.corpora import made_once
+from kit.docs_world import make_home
 
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "judging" / "first-set.md").read_text(encoding="utf-8")
@@ -84,14 +87,14 @@ def test_ten_commands_from_nothing_to_an_agreed_set(assay_cli: Assay) -> None:
 
 
 @pytest.mark.slow
-def test_the_same_in_python(assay_cli: Assay) -> None:
+def test_the_same_in_python(
+    assay_cli: Assay, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     """The block of the page runs as printed; between its halves the packet is filled in."""
-    queries = re.search(r"```text title=\"queries.txt\"\n(.*?)```", PAGE, flags=re.DOTALL)
     block = re.search(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
-    assert queries
     assert block
-    Path("queries.txt").write_text(queries[1], encoding="utf-8")
-    assert assay_cli("demo").code == 0
+    write_queries()
+    shutil.copytree(made_once(tmp_path_factory, "docs-home", make_home), tmp_path / ".assay")
     before, mark, after = block[1].partition("assay.merge_files(")
     names: dict[str, object] = {}
     exec(before, names)

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from kit.commands import Assay
+
 yaml = pytest.importorskip("yaml")
 
 ROOT = Path(__file__).parents[1]
@@ -118,15 +120,17 @@ def test_comments_that_cannot_be_listed_do_not_stop_the_job(project: Path) -> No
     assert len(calls.read_text().splitlines()) == 1, "no second comment beside the first"
 
 
-def test_a_comment_says_what_broke_by_id_and_by_text(project: Path) -> None:
+def test_a_comment_says_what_broke_by_id_and_by_text(project: Path, assay_cli: Assay) -> None:
     configure(project, "minimum = 0.1")
     config = project / "assay.toml"
     config.write_text(config.read_text().replace("[engines", 'baseline = "base.json"\n[engines', 1))
-    score = f"assay score --engine bm25 --corpus {SAMPLE / 'corpus.jsonl'} -o base.json"
-    assert shell(project, f"{score} --dataset {SAMPLE / 'dataset.json'}") == 0
+    dataset, corpus = SAMPLE / "dataset.json", SAMPLE / "corpus.jsonl"
+    score = ("score", "--dataset", dataset, "--engine", "bm25", "--corpus", corpus)
+    assert assay_cli(*score, "-o", "base.json").code == 0
     config.write_text(config.read_text().replace('engine = "bm25"', 'engine = "random"'))
-    assert shell(project, "assay run --comment c.md; assay run --comment t.md --texts") == 0
-    assert shell(project, "assay run --comment assay.toml") == 2
+    assert assay_cli("run", "--comment", "c.md").code == 0
+    assert assay_cli("run", "--comment", "t.md", "--texts").code == 0
+    assert assay_cli("run", "--comment", "assay.toml").code == 2
     plain, worded = ((project / name).read_text() for name in ("c.md", "t.md"))
     assert "nDCG@10" in plain
     assert "; in `" in plain

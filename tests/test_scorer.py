@@ -68,12 +68,11 @@ def test_a_module_that_is_not_there_is_said(tmp_path: Path) -> None:
     assert "no module 'path.to.my_engine' in the current folder" in done.stderr
 
 
-@pytest.mark.parametrize(
-    "change",
-    ["id.lower()", "f' {id}'", "id.replace('-', '-\\u200b')", "id.replace('-', '\\u2011')"],
-)
-def test_ids_that_almost_match_are_said_and_can_be_accepted(tmp_path: Path, change: str) -> None:
-    engine(tmp_path, change=change)
+NEARLY = r"[id.lower(), ' ' + id, id.replace('-', '-\u200b'), id.replace('-', '\u2011')]"
+
+
+def test_ids_that_almost_match_are_said_and_can_be_accepted(tmp_path: Path) -> None:
+    engine(tmp_path, change=f"{NEARLY}[len(query + id) % 4]")
     strict = scorer(tmp_path, *SPOKEN, "--json")
     assert json.loads(strict.stdout)["overall"]["ndcg@10"] < 0.9
     said = " ".join(strict.stderr.split())

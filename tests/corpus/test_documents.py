@@ -183,20 +183,18 @@ def test_texts_state_their_date_and_title(tmp_path: Path) -> None:
     assert {one.title.split(" – ")[0] for id, one in found.items() if id[:4] == "memo"} == {"memo"}
 
 
-@pytest.mark.parametrize(
-    ("encoding", "text"),
-    [
-        ("utf-8", "Säännös"),
-        ("utf-16", "Säännös koskee lauttoja."),
-        ("cp1252", "Säännös koskee myös öljyä."),
-        ("cp1255", "חוק המעבורות חל על כל אגם"),
-    ],
-)
-def test_encodings_are_told_apart(tmp_path: Path, encoding: str, text: str) -> None:
+def test_encodings_are_told_apart(tmp_path: Path) -> None:
     folder = tmp_path / "texts"
     folder.mkdir()
-    (folder / "a.txt").write_bytes(text.encode(encoding))
-    assert imported(folder)[1]["a"].text == text
+    texts = {
+        "utf-8": "Säännös",
+        "utf-16": "Säännös koskee lauttoja.",
+        "cp1252": "Säännös koskee myös öljyä.",
+        "cp1255": "חוק המעבורות חל על כל אגם",
+    }
+    for encoding, text in texts.items():
+        (folder / f"{encoding}.txt").write_bytes(text.encode(encoding))
+    assert {name: document.text for name, document in imported(folder)[1].items()} == texts
 
 
 # ── what cannot be read ───────────────────────────────────────────────────────────────────────────
@@ -332,45 +330,41 @@ def test_an_english_act_is_cited_without_its_chapter_number(
     assert [len(row["targets"]) for row in cited.json] == [1]
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "places"),
-    [
-        (
-            "he.md",
-            "# חוק המעבורות\n\n## פרק א': כללי\n\n### סעיף 1 – הגדרות\n\nבחוק זה –\n\n"
-            '"אגם" – מים;\n\n"סירה" – כלי שיט.\n\n### סעיף 2א – תחולה\n\n(א) אחד.\n\n(ב) שניים.\n',
-            [("1", None), ("2א", "א"), ("2א", "ב")],
-        ),
-        (
-            "en.md",
-            "# Ferries Act 2031\n\n## Part I General\n\n### Section 1 Definitions\n\n"
-            "In this Act a ferry is a ship.\n\n### Section 2. Licences\n\n"
-            "(1) No one runs a ferry without one.\n\n(2) It is granted by:\n\n(a) a town; or\n\n"
-            "(b) a county.\n",
-            [("1", None), ("2", "1"), ("2", "2")],
-        ),
-        (
-            "sv.md",
-            "# Lag (2031:115) om färjor\n\n## 1 kap. Inledning\n\n### 1 § Tillämpning\n\nEtt.\n\n"
-            "Två.\n\n## 2 kap. Tillstånd\n\n### 1 § Ansökan\n\nTre.\n",
-            [("1", "1"), ("1", "2"), ("1", "1")],
-        ),
-        (
-            "art.md",
-            "# Harbour Code\n\n### Article 3 – Fees\n\nOne.\n\n### Article 4 – Fines\n\nTwo.\n",
-            [("3", None), ("4", None)],
-        ),
-    ],
-)
-def test_acts_in_other_languages(
-    tmp_path: Path, name: str, text: str, places: list[tuple[str, str | None]]
-) -> None:
+ACTS = {
+    "he.md": (
+        "# חוק המעבורות\n\n## פרק א': כללי\n\n### סעיף 1 – הגדרות\n\nבחוק זה –\n\n"
+        '"אגם" – מים;\n\n"סירה" – כלי שיט.\n\n### סעיף 2א – תחולה\n\n(א) אחד.\n\n(ב) שניים.\n',
+        [("1", None), ("2א", "א"), ("2א", "ב")],
+    ),
+    "en.md": (
+        "# Ferries Act 2031\n\n## Part I General\n\n### Section 1 Definitions\n\n"
+        "In this Act a ferry is a ship.\n\n### Section 2. Licences\n\n"
+        "(1) No one runs a ferry without one.\n\n(2) It is granted by:\n\n(a) a town; or\n\n"
+        "(b) a county.\n",
+        [("1", None), ("2", "1"), ("2", "2")],
+    ),
+    "sv.md": (
+        "# Lag (2031:115) om färjor\n\n## 1 kap. Inledning\n\n### 1 § Tillämpning\n\nEtt.\n\n"
+        "Två.\n\n## 2 kap. Tillstånd\n\n### 1 § Ansökan\n\nTre.\n",
+        [("1", "1"), ("1", "2"), ("1", "1")],
+    ),
+    "art.md": (
+        "# Harbour Code\n\n### Article 3 – Fees\n\nOne.\n\n### Article 4 – Fines\n\nTwo.\n",
+        [("3", None), ("4", None)],
+    ),
+}
+
+
+def test_acts_in_other_languages(tmp_path: Path) -> None:
     folder = tmp_path / "acts"
     folder.mkdir()
-    (folder / name).write_text(text, encoding="utf-8")
+    for name, (text, _) in ACTS.items():
+        (folder / name).write_text(text, encoding="utf-8")
     _, found, problems = imported(folder)
-    locators = [one.locator for one in found.values() if one.locator and one.locator.section]
-    assert [(one.section, one.moment) for one in locators] == places
+    for name, (_, places) in ACTS.items():
+        here = [one for one in found.values() if one.metadata["path"] == name]
+        locators = [one.locator for one in here if one.locator and one.locator.section]
+        assert [(one.section, one.moment) for one in locators] == places
     assert all(":" in name and "." not in name for name in found)
     assert problems == []
 
