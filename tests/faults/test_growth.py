@@ -57,7 +57,7 @@ HOSTILE = [
     ),
     *("twenty ", "kaksi", "€1 ", "1 000 "),
 ]
-SHORTEST, LONGEST = 4_000, 16_000  # characters
+SHORTEST, LONGEST = 2_000, 8_000  # characters
 NOTICED = 0.03  # seconds of the processor, below which a clock says nothing
 GROWTH = 2.6  # at most, where the text is twice as long
 

@@ -32,14 +32,23 @@ REFUSED = "the store cannot be written. Make the file and its folder writable"
 DRIVER = ("sqlite", "readonly", "unable to open", "traceback")
 
 
-def _read_only(folder: Path, *args: object) -> Outcome:
-    """Run a command in a folder of a file system that is mounted read-only."""
+RUN = """
+import json, sys
+from kit import run_command
+done = [run_command(*words) for words in json.loads(sys.argv[1])]
+print(json.dumps([(one.code, one.out, one.err) for one in done]))
+"""
+
+
+def _read_only(folder: Path, *commands: tuple[str, ...]) -> list[Outcome]:
+    """Run commands in a folder of a file system that is mounted read-only."""
     mount = 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && cd "$0" && exec "$@"'
     command = ["unshare", "-rm", "sh", "-c", mount, str(folder)]
-    run = [*command, sys.executable, "-m", "assay", *map(str, args)]
+    run = [*command, sys.executable, "-c", RUN, json.dumps(commands)]
     inside = child_environment()
     done = subprocess.run(run, capture_output=True, text=True, timeout=120, env=inside)
-    return Outcome(done.returncode, done.stdout, done.stderr)
+    assert done.returncode == 0, done.stderr
+    return [Outcome(*parts) for parts in json.loads(done.stdout)]
 
 
 @pytest.fixture
@@ -59,22 +68,21 @@ def test_a_read_only_disk(project: Project, left: str) -> None:
     if left != "nothing":
         store = open_store(file)
         store.server_secret("in the log")
-    for command in READING if left == "nothing" else READING[:1]:
-        done = _read_only(project.folder, *command)
-        assert done.code == 0, (command, done.err)
-        assert f"{file.relative_to(project.folder)}: the store cannot be written" in done.err
-    assert _read_only(project.folder, "backlog", "--json").json["pending_review"] == 3
-    found = _read_only(project.folder, "doctor", "--json")
+    looking = (("backlog", "--json"), ("doctor", "--json"))
+    backlog, found, *done = _read_only(project.folder, *looking, *READING, *WRITING)
+    for command, read in zip(READING, done, strict=False):
+        assert read.code == 0, (command, read.err)
+        assert f"{file.relative_to(project.folder)}: the store cannot be written" in read.err
+    assert backlog.json["pending_review"] == 3
     assert found.code == 4  # the workspace cannot be written either
     assert found.json["workspace"]["status"] == "failed"
     assert found.json["store"]["status"] == found.json["gold"]["status"] == "ok"
     assert found.json["store"]["note"] == "the store cannot be written; it is only read"
     assert found.json["store"]["rows"]["server_secrets"] == (0 if left == "nothing" else 1)
-    for command in WRITING if left == "nothing" else WRITING[:1]:
-        done = _read_only(project.folder, *command)
-        assert (done.code, REFUSED in done.err) == (2, True), (command, done.err)
-        assert "assay.db" in done.err
-        assert not [word for word in DRIVER if word in done.err.lower()], done.err
+    for command, refused in zip(WRITING, done[len(READING) :], strict=True):
+        assert (refused.code, REFUSED in refused.err) == (2, True), (command, refused.err)
+        assert "assay.db" in refused.err
+        assert not [word for word in DRIVER if word in refused.err.lower()], refused.err
     if left != "nothing":
         store.close()
 
@@ -83,11 +91,12 @@ def test_where_no_store_can_be_made(project: Project) -> None:
     require_mounts()
     home = project.folder / ".assay"
     shutil.rmtree(home)
+    commands = (("logs", "import", "searches.jsonl"), ("backlog",))
     for make in (lambda: None, home.mkdir):
         make()
-        done = _read_only(project.folder, "logs", "import", "searches.jsonl")
+        done, backlog = _read_only(project.folder, *commands)
         assert (done.code, REFUSED in done.err) == (2, True), done.err
-    assert "no store here" in _read_only(project.folder, "backlog").err
+    assert "no store here" in backlog.err
 
 
 def test_a_store_that_may_not_be_written(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
+import shutil
+import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -125,9 +129,7 @@ class Project:
     def bootstrap(self, *options: object) -> dict[str, Any]:
         """`assay gold bootstrap`, from three logged searches where there are none yet."""
         if not (self.folder / ".assay").exists():
-            rows = [{"query": text, "results": ["a", "b", "c"]} for text in QUERIES]
-            self.searches([row | {"practice_area": f"area {n}"} for n, row in enumerate(rows)])
-            self.cite("D-1", "a", "b")
+            shutil.copytree(_logged().folder / ".assay", self.folder / ".assay")
         found: dict[str, Any] = self.json("gold", "bootstrap", *options)
         return found
 
@@ -224,6 +226,18 @@ def _vote(given: dict[str, Any]) -> dict[str, Any]:
         elif part["from_name"] == "rationale":
             vote["why"] = part["value"]["text"][0]
     return vote
+
+
+@cache
+def _logged() -> Project:
+    """A project with three searches and a decision in its store, made once for all tests."""
+    folder = tempfile.mkdtemp(prefix="logged")
+    atexit.register(shutil.rmtree, folder)
+    project = Project.make(Path(folder) / "project")
+    rows = [{"query": text, "results": ["a", "b", "c"]} for text in QUERIES]
+    project.searches([row | {"practice_area": f"area {n}"} for n, row in enumerate(rows)])
+    project.cite("D-1", "a", "b")
+    return project
 
 
 @contextmanager

@@ -119,14 +119,20 @@ class Server:
         return Visitor(join(self.app, link, name), name)
 
     def agent(self, name: str = "agent 1") -> Agent:
-        return Agent(self._service, name)
+        return Agent(self._mcp, name)
+
+    @functools.cached_property
+    def _mcp(self) -> Any:
+        from assay.mcp.server import build_server
+
+        return build_server(self._service)
 
 
 class Agent:
     """A program that calls the MCP tools of a project."""
 
-    def __init__(self, service: Service, name: str) -> None:
-        self._service = service
+    def __init__(self, mcp: Any, name: str) -> None:
+        self._mcp = mcp
         self.name = name
 
     def ask(self, tool: str, **arguments: Any) -> Any:
@@ -152,11 +158,10 @@ class Agent:
         return str(told["item_id"])
 
     def _call(self, tool: str, arguments: dict[str, Any]) -> tuple[bool, Any]:
-        from assay.mcp.server import build_server
         from mcp import Client
 
         async def talk() -> tuple[bool, Any]:
-            async with Client(build_server(self._service)) as client:
+            async with Client(self._mcp) as client:
                 answer = await client.call_tool(tool, arguments)
                 said = " ".join(getattr(part, "text", "") for part in answer.content)
                 return answer.is_error, said if answer.is_error else answer.structured_content

@@ -208,163 +208,154 @@ async def refused(client: Client, tool: str, **arguments: Any) -> str:
     indirect=True,
 )
 def test_a_whole_session(connect: Connect, workspace: Path) -> None:
-    anyio.run(whole_session, connect, workspace)
-
-
-async def whole_session(connect: Connect, workspace: Path) -> None:
-    async with connect() as client:
-        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-        assert set(tools) == TOOLS
-        assert all(tool.output_schema and tool.description for tool in tools.values())
-
-        sets = (await call(client, "list_gold_sets"))["gold_sets"]
-        assert [(one["name"], one["queries"]) for one in sets] == [
-            ("opinions", 21),
-            ("gold-set", 1),
-        ]
-        assert sets[1]["status"] == "provisional (bootstrap-only)"
-        assert (await call(client, "list_gold_sets", limit=1))["next_offset"] == 1
-
-        runs = [
-            (await call(client, "run_evaluation", gold="opinions", engine=engine))
-            for engine in ("random", "bm25")
-        ]
-        assert runs[1]["overall"]["ndcg@10"] > runs[0]["overall"]["ndcg@10"]
-        compared = await call(client, "compare_runs", run_ids=[run["run_id"] for run in runs])
-        assert compared["baseline"] == "random"
-        assert compared["verdict"].startswith("bm25 is significantly better than random. nDCG@10 ")
-        assert compared["changes"][0]["measure"] == "nDCG@10"
-        assert compared["changes"][0]["change"] > 0
-        explained = await call(client, "explain_score", run_id=runs[1]["run_id"], query_id="q001")
-        assert explained["results"][0] == "81-027"
-        assert len(explained["grades"]) == len(explained["results"])
-
-        before = (workspace / "gold-set.jsonl").read_bytes()
-        given = {
-            "gold": "gold-set",
-            "query_id": "g001",
-            "doc_id": "b",
-            "grade": 3,
-            "rationale": "on point",
-            "by": "agent",
-        }
-        suggested = await call(client, "suggest_judgment", **given)
-        assert suggested["state"] == "pending_review"
-        assert (await call(client, "suggest_judgment", **given))["item_id"] == suggested["item_id"]
-        assert (workspace / "gold-set.jsonl").read_bytes() == before
-        metrics = await call(client, "get_metrics")
-        counts = metrics["halacha_backlog"]
-        assert [
-            counts[state]
-            for state in ("pending_review", "approved", "rejected", "published", "total")
-        ] == [
-            2,
-            0,
-            0,
-            0,
-            2,
-        ]
-        assert {name: metrics["backlog"][name] for name in counts} == counts
-        queued = (await call(client, "next_to_judge", gold="gold-set"))["items"]
-        assert {(one["query_id"], *one["doc_ids"]) for one in queued} == {
-            ("g001", "a"),
-            ("g001", "b"),
-        }
-        pages = [
-            await call(client, "next_to_judge", gold="gold-set", limit=1, offset=n) for n in (0, 1)
-        ]
-        assert [(page["items"], page["next_offset"]) for page in pages] == [
-            (queued[:1], 1),
-            (queued[1:], None),
-        ]
-        worth = (await call(client, "next_to_judge", gold="opinions", limit=3))["items"]
-        assert len(worth) == 3
-        assert all("of the doubt about bm25 against random" in one["reason"] for one in worth)
-
-        hits = await call(client, "search", corpus="precedents", query="היטל השבחה", limit=2)
-        assert (len(hits["hits"]), hits["next_offset"]) == (2, 2)
-        read = await call(
-            client,
-            "get_document",
-            corpus="precedents",
-            doc_id=hits["hits"][0]["doc_id"],
-            characters=9,
-        )
-        assert (len(read["text"]), read["next_offset"]) == (9, 9)
-
-
-def test_errors_are_clear(connect: Connect) -> None:
-    anyio.run(errors, connect)
-
-
-async def errors(connect: Connect) -> None:
-    async with connect() as client:
-        assert "no corpus 'none'" in await refused(
-            client, "get_document", corpus="none", doc_id="x"
-        )
-        assert "no engine 'os:system' is configured" in await refused(
-            client, "run_evaluation", gold="opinions", engine="os:system"
-        )
-        assert "no gold set 'x'" in await refused(client, "next_to_judge", gold="x")
-        assert "no run 'r'" in await refused(client, "explain_score", run_id="r", query_id="q")
-        given = {
-            "gold": "gold-set",
-            "query_id": "g001",
-            "doc_id": "b",
-            "grade": 9,
-            "rationale": "r",
-            "by": "a",
-        }
-        assert "grade 9 is not on the scale of 'gold-set'" in await refused(
-            client, "suggest_judgment", **given
-        )
-        assert "no query 'g9'" in await refused(
-            client, "suggest_judgment", **given | {"grade": 1, "query_id": "g9"}
-        )
-        assert (
-            await refused(client, "search", corpus="c")
-            == "query is missing. search takes corpus, query, limit, offset, filters, details."
-        )
-        assert "unknown argument 'top_k'" in await refused(
-            client, "search", corpus="c", query="q", top_k=3
-        )
-        assert "there is no tool 'find'. Known: list_corpora, search" in await refused(
-            client, "find"
-        )
-        assert "no gold set 'x'" in await refused(client, "get_metrics", gold="x")
-
-
-def test_documents_to_read_and_prompts(connect: Connect, workspace: Path) -> None:
-    rows = [{"id": "410/2015 110 §", "text": "Alijäämä katetaan."}]
-    (workspace / "act.jsonl").write_text(json.dumps(rows[0]))
+    """One server for everything: it takes seconds to start."""
+    (workspace / "act.jsonl").write_text('{"id": "410/2015 110 §", "text": "Alijäämä katetaan."}')
     corpora.import_corpus("jsonl", workspace / "act.jsonl", name="Laki", home=workspace)
-    anyio.run(resources_and_prompts, connect)
+
+    async def talk() -> None:
+        async with connect() as client:
+            await use_tools(client, workspace)
+            await meet_errors(client)
+            await read_resources_and_prompts(client)
+
+    anyio.run(talk)
 
 
-async def resources_and_prompts(connect: Connect) -> None:
-    async with connect() as client:
-        templates = (await client.list_resource_templates()).resource_templates
-        assert {each.uri_template for each in templates} == {
-            "rubric://gold/{name}",
-            "document://{corpus}/{+doc_id}",
-            "report://{run_id}",
-        }
+async def use_tools(client: Client, workspace: Path) -> None:
+    tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+    assert set(tools) == TOOLS
+    assert all(tool.output_schema and tool.description for tool in tools.values())
 
-        async def read(uri: str) -> str:
-            return str((await client.read_resource(uri)).contents[0].text)
+    sets = (await call(client, "list_gold_sets"))["gold_sets"]
+    assert [(one["name"], one["queries"]) for one in sets] == [
+        ("opinions", 21),
+        ("gold-set", 1),
+    ]
+    assert sets[1]["status"] == "provisional (bootstrap-only)"
+    assert (await call(client, "list_gold_sets", limit=1))["next_offset"] == 1
 
-        assert len(await read("rubric://default")) > 500
-        assert "Alijäämä katetaan." in await read("document://Laki/410/2015 110 §")
-        assert "Alijäämä katetaan." in await read("document://Laki/410%2F2015%20110%20%C2%A7")
-        with pytest.raises(MCPError, match=r"^no document 'x'"):
-            await read("document://Laki/x")
-        with pytest.raises(MCPError, match=r"(?i)unknown resource"):
-            await read("nothing://here")
-        asked = {"gold": "opinions", "engine_a": "random", "engine_b": "bm25"}
-        told = await client.get_prompt("is_b_better", asked)
-        assert "compare_runs" in told.messages[0].content.text
-        with pytest.raises(MCPError, match=r"^no engine 'none' is configured"):
-            await client.get_prompt("is_b_better", asked | {"engine_b": "none"})
+    runs = [
+        (await call(client, "run_evaluation", gold="opinions", engine=engine))
+        for engine in ("random", "bm25")
+    ]
+    assert runs[1]["overall"]["ndcg@10"] > runs[0]["overall"]["ndcg@10"]
+    compared = await call(client, "compare_runs", run_ids=[run["run_id"] for run in runs])
+    assert compared["baseline"] == "random"
+    assert compared["verdict"].startswith("bm25 is significantly better than random. nDCG@10 ")
+    assert compared["changes"][0]["measure"] == "nDCG@10"
+    assert compared["changes"][0]["change"] > 0
+    explained = await call(client, "explain_score", run_id=runs[1]["run_id"], query_id="q001")
+    assert explained["results"][0] == "81-027"
+    assert len(explained["grades"]) == len(explained["results"])
+
+    before = (workspace / "gold-set.jsonl").read_bytes()
+    given = {
+        "gold": "gold-set",
+        "query_id": "g001",
+        "doc_id": "b",
+        "grade": 3,
+        "rationale": "on point",
+        "by": "agent",
+    }
+    suggested = await call(client, "suggest_judgment", **given)
+    assert suggested["state"] == "pending_review"
+    assert (await call(client, "suggest_judgment", **given))["item_id"] == suggested["item_id"]
+    assert (workspace / "gold-set.jsonl").read_bytes() == before
+    metrics = await call(client, "get_metrics")
+    counts = metrics["halacha_backlog"]
+    assert [
+        counts[state] for state in ("pending_review", "approved", "rejected", "published", "total")
+    ] == [
+        2,
+        0,
+        0,
+        0,
+        2,
+    ]
+    assert {name: metrics["backlog"][name] for name in counts} == counts
+    queued = (await call(client, "next_to_judge", gold="gold-set"))["items"]
+    assert {(one["query_id"], *one["doc_ids"]) for one in queued} == {
+        ("g001", "a"),
+        ("g001", "b"),
+    }
+    pages = [
+        await call(client, "next_to_judge", gold="gold-set", limit=1, offset=n) for n in (0, 1)
+    ]
+    assert [(page["items"], page["next_offset"]) for page in pages] == [
+        (queued[:1], 1),
+        (queued[1:], None),
+    ]
+    worth = (await call(client, "next_to_judge", gold="opinions", limit=3))["items"]
+    assert len(worth) == 3
+    assert all("of the doubt about bm25 against random" in one["reason"] for one in worth)
+
+    hits = await call(client, "search", corpus="precedents", query="היטל השבחה", limit=2)
+    assert (len(hits["hits"]), hits["next_offset"]) == (2, 2)
+    read = await call(
+        client,
+        "get_document",
+        corpus="precedents",
+        doc_id=hits["hits"][0]["doc_id"],
+        characters=9,
+    )
+    assert (len(read["text"]), read["next_offset"]) == (9, 9)
+
+
+async def meet_errors(client: Client) -> None:
+    assert "no corpus 'none'" in await refused(client, "get_document", corpus="none", doc_id="x")
+    assert "no engine 'os:system' is configured" in await refused(
+        client, "run_evaluation", gold="opinions", engine="os:system"
+    )
+    assert "no gold set 'x'" in await refused(client, "next_to_judge", gold="x")
+    assert "no run 'r'" in await refused(client, "explain_score", run_id="r", query_id="q")
+    given = {
+        "gold": "gold-set",
+        "query_id": "g001",
+        "doc_id": "b",
+        "grade": 9,
+        "rationale": "r",
+        "by": "a",
+    }
+    assert "grade 9 is not on the scale of 'gold-set'" in await refused(
+        client, "suggest_judgment", **given
+    )
+    assert "no query 'g9'" in await refused(
+        client, "suggest_judgment", **given | {"grade": 1, "query_id": "g9"}
+    )
+    assert (
+        await refused(client, "search", corpus="c")
+        == "query is missing. search takes corpus, query, limit, offset, filters, details."
+    )
+    assert "unknown argument 'top_k'" in await refused(
+        client, "search", corpus="c", query="q", top_k=3
+    )
+    assert "there is no tool 'find'. Known: list_corpora, search" in await refused(client, "find")
+    assert "no gold set 'x'" in await refused(client, "get_metrics", gold="x")
+
+
+async def read_resources_and_prompts(client: Client) -> None:
+    templates = (await client.list_resource_templates()).resource_templates
+    assert {each.uri_template for each in templates} == {
+        "rubric://gold/{name}",
+        "document://{corpus}/{+doc_id}",
+        "report://{run_id}",
+    }
+
+    async def read(uri: str) -> str:
+        return str((await client.read_resource(uri)).contents[0].text)
+
+    assert len(await read("rubric://default")) > 500
+    assert "Alijäämä katetaan." in await read("document://Laki/410/2015 110 §")
+    assert "Alijäämä katetaan." in await read("document://Laki/410%2F2015%20110%20%C2%A7")
+    with pytest.raises(MCPError, match=r"^no document 'x'"):
+        await read("document://Laki/x")
+    with pytest.raises(MCPError, match=r"(?i)unknown resource"):
+        await read("nothing://here")
+    asked = {"gold": "opinions", "engine_a": "random", "engine_b": "bm25"}
+    told = await client.get_prompt("is_b_better", asked)
+    assert "compare_runs" in told.messages[0].content.text
+    with pytest.raises(MCPError, match=r"^no engine 'none' is configured"):
+        await client.get_prompt("is_b_better", asked | {"engine_b": "none"})
 
 
 def test_search_pages(workspace: Path, store_url: str) -> None:

@@ -15,7 +15,7 @@ from kit.commands import run_assay
 from kit.stores import database
 
 NOW = datetime(2026, 5, 31, tzinfo=UTC)
-WRITERS, BATCHES, SEARCHES = 8, 12, 5
+WRITERS, BATCHES, SEARCHES = 8, 4, 5
 
 
 def write(folder: Path, store_url: str, writer: int) -> None:

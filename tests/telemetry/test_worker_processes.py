@@ -65,7 +65,7 @@ def test_a_worker_ends_by_the_signal_it_was_sent(tmp_path: Path) -> None:
         options = telemetry.Recording(close_timeout=0.1)
         recorder = telemetry.Recorder(lambda: open_store(tmp_path / "a file" / "x.db"), options)
         recorder.log_search("q")
-        recorder.drain(0.5)
+        recorder.drain(0.1)
         with recorder._lock:
             begun.set()
             time.sleep(60)
@@ -189,7 +189,9 @@ def test_what_is_slow_is_not_called_lost(caplog: pytest.LogCaptureFixture) -> No
         given.wait(10)
         raise StoreError("too late")
 
-    recorder = telemetry.Recorder(opened, telemetry.Recording(close_timeout=-0.9))
+    recorder = telemetry.Recorder(
+        opened, telemetry.Recording(close_timeout=0.1 - recording.LOADING)
+    )
     recorder.log_search("q")
     recorder.close()
     assert "0 searches written, 1 not yet, 0 kept in a file, 0 dropped, 0 lost" in caplog.text

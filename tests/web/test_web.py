@@ -153,7 +153,7 @@ class TestLogging:
         recorder = Recorder(slow, Recording(capacity=1, close_timeout=0))
         with TestClient(create_app(Service(store=store, recorder=recorder))) as client:
             answers = [client.post("/api/log", json={"query": "q"}) for _ in range(3)]
-        over.set()
+            over.set()
         recorder.close()
         assert (answers[-1].status_code, answers[-1].json()["dropped"]) == (503, 1)
 

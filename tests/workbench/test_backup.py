@@ -40,7 +40,6 @@ SEARCHES = [
     {"id": "l2", "at": "2026-05-02", "query": "levy", "results": ["א", "c"]},
 ]
 DECISIONS = [{"id": "D", "at": "2026-05-20", "cites": ["א"]}]
-SQLITE = pytest.mark.parametrize("store_url", ["sqlite"], indirect=True)
 
 
 @pytest.fixture
@@ -223,7 +222,6 @@ def test_a_table_that_cannot_be_loaded(
     assert not (tmp_path / "there").exists()
 
 
-@SQLITE
 def test_indexes_can_be_left_out(project: Assay, tmp_path: Path) -> None:
     done(project("backup", "../b.tar.gz", "--no-indexes"))
     names = unpacked(tmp_path / "b.tar.gz")
@@ -231,7 +229,6 @@ def test_indexes_can_be_left_out(project: Assay, tmp_path: Path) -> None:
     assert "workspace/corpora/c/corpus.json" in names
 
 
-@SQLITE
 def test_a_corpus_on_another_disk_is_in_it(project: Assay, tmp_path: Path) -> None:
     put("../disk/corpus.json", "[]")
     Path(".assay/corpora/linked").symlink_to(tmp_path / "disk")
@@ -242,7 +239,6 @@ def test_a_corpus_on_another_disk_is_in_it(project: Assay, tmp_path: Path) -> No
     assert names == ["workspace/corpora/linked/corpus.json"]
 
 
-@SQLITE
 def test_a_project_elsewhere_without_a_store(
     project: Assay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -255,7 +251,6 @@ def test_a_project_elsewhere_without_a_store(
     assert "project/eval/gold-set.log.jsonl" in unpacked(tmp_path / "b.tar.gz")
 
 
-@SQLITE
 def test_a_workspace_elsewhere(
     project: Assay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -329,7 +324,6 @@ def test_two_names_of_one_file(cli: Assay, tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-@SQLITE
 def test_a_backup_is_consistent_while_others_write(
     project: Assay, store_url: str, tmp_path: Path
 ) -> None:
@@ -396,7 +390,6 @@ def test_a_backup_of_format_1_is_restored(cli: Assay) -> None:
 # ── nothing is overwritten ────────────────────────────────────────────────────────────────────────
 
 
-@SQLITE
 def test_nothing_is_overwritten(project: Assay, tmp_path: Path) -> None:
     mine = put("../mine.tar.gz", "mine")
     assert project("backup", mine).code == 2
@@ -417,7 +410,6 @@ def test_nothing_is_overwritten(project: Assay, tmp_path: Path) -> None:
     assert project("restore", "../b.tar.gz", "--to", fresh).code == 2
 
 
-@SQLITE
 def test_a_failure_half_way_removes_what_was_placed(project: Assay, tmp_path: Path) -> None:
     done(project("backup", "../b.tar.gz"))
     there = tmp_path / "there"
@@ -469,7 +461,6 @@ def in_manifest(old: str, new: str) -> Callable[[str, bytes], bytes | None]:
     return lambda name, raw: raw.replace(old.encode(), new.encode()) if name == MANIFEST else raw
 
 
-@SQLITE
 @pytest.mark.parametrize(
     ("change", "why"),
     [
@@ -618,7 +609,6 @@ def test_a_name_that_unpacks_to_very_much_is_not_read(small: Assay, tmp_path: Pa
     refused_for(small, tmp_path / "bad", "the name of a member is too long")
 
 
-@SQLITE
 @pytest.mark.parametrize("content", [b"garbage" * 1000, b""])
 def test_a_store_that_is_none_is_not_put_in_place(
     project: Assay, tmp_path: Path, content: bytes
@@ -628,7 +618,6 @@ def test_a_store_that_is_none_is_not_put_in_place(
     refused_for(project, packed(tmp_path / "bad", members), "database in it is damaged")
 
 
-@SQLITE
 @pytest.mark.parametrize(
     "code",
     [
@@ -679,7 +668,6 @@ def started(*args: str | Path, largest: int = 0) -> subprocess.Popen[str]:
     )
 
 
-@SQLITE
 @pytest.mark.parametrize("act", ["backup", "restore"])
 def test_a_full_disk_leaves_nothing_behind(project: Assay, tmp_path: Path, act: str) -> None:
     Path(".assay/corpora/c/x.npy").write_bytes(random.Random(1).randbytes(4 * 2**20))
@@ -697,7 +685,6 @@ def test_a_full_disk_leaves_nothing_behind(project: Assay, tmp_path: Path, act: 
     assert sorted(os.listdir(tmp_path)) == before
 
 
-@SQLITE
 def test_a_restore_that_is_killed(project: Assay, tmp_path: Path) -> None:
     """It leaves the live project alone, and a folder that has the store has everything."""
     for number in range(300):

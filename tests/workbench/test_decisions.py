@@ -399,6 +399,7 @@ class TestVotesAndLabels:
 
 
 class TestQueue:
+    @pytest.mark.parametrize("store_url", ["sqlite", "postgresql"], indirect=True)
     def test_a_run_from_start_to_history(
         self, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -12,9 +12,11 @@ A built-in cannot be replaced so: what a name means must not depend on what else
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint, EntryPoints, entry_points
 from typing import Any
 
 import msgspec
@@ -102,7 +104,7 @@ def load_added(kind: Kind) -> Iterator[tuple[str, Any]]:
 def listed(kind: Kind) -> list[Plugin]:
     """Every plugin of a kind, each loaded to see whether it works."""
     own = [_try_loading(kind, name, target, BUILT_IN) for name, target in kind.built_in.items()]
-    points = sorted(entry_points(group=kind.group), key=lambda point: point.name)
+    points = sorted(_installed(kind.group), key=lambda point: point.name)
     return own + [_try_entry_point(kind, point) for point in points]
 
 
@@ -127,8 +129,18 @@ def _try_loading(kind: Kind, name: str, target: str, origin: str) -> Plugin:
 
 
 def _entry_points(kind: Kind) -> dict[str, EntryPoint]:
-    points = entry_points(group=kind.group)
-    return {point.name: point for point in points if not kind.has(point.name)}
+    return {point.name: point for point in _installed(kind.group) if not kind.has(point.name)}
+
+
+def _installed(group: str) -> EntryPoints:
+    return _entry_points_of(group, tuple(sys.path))
+
+
+@lru_cache(maxsize=64)
+def _entry_points_of(group: str, path: tuple[str, ...]) -> EntryPoints:
+    """Those of all packages on the path. Reading their files takes milliseconds, and every table of
+    an assay.toml needs them."""
+    return entry_points(group=group)
 
 
 def _load_target(target: str) -> Any:
